@@ -201,25 +201,6 @@ static enum status attention_open_tensors(struct run *run, struct attention *a, 
 	return STATUS_OK;
 }
 
-static enum status attention_measure(struct run *run, struct attention *a, struct error *err)
-{
-	struct workload w = { .state = a,
-			      .launch = attention_launch_batch,
-			      .clock = CLOCK_DEVICE,
-			      .streams = &a->stream,
-			      .stream_count = 1,
-			      .commands = 4 };
-	struct sustained_work work = { .run = run };
-
-	if (a->implementation == PRODUCTS)
-		w.commands = 4 * a->shape.batch * (a->shape.heads / a->scored + 1);
-	work.workload = w;
-	work.operations = attention_operations(&a->shape, a->pass == FORWARD ? 2 : 5);
-	if (sustained_sample(&work, err) == STATUS_OK)
-		sustained_record(&work);
-	return err->status;
-}
-
 static struct attention attention_of(const struct plan_case *c, const struct attention_shape *shape)
 {
 	return (struct attention){ .shape = *shape,
@@ -239,8 +220,22 @@ static enum status attention_run(struct run *run, struct error *err)
 	a = attention_of(run->c, &shape);
 	a.seed = run->seed;
 	if (attention_open_tensors(run, &a, err) == STATUS_OK &&
-	    attention_verify(run, &a, err) == STATUS_OK)
-		attention_measure(run, &a, err);
+	    attention_verify(run, &a, err) == STATUS_OK) {
+		struct workload w = { .state = &a,
+				      .launch = attention_launch_batch,
+				      .clock = CLOCK_DEVICE,
+				      .streams = &a.stream,
+				      .stream_count = 1,
+				      .commands = 4 };
+		struct sustained_work work = { .run = run };
+
+		if (a.implementation == PRODUCTS)
+			w.commands = 4 * a.shape.batch * (a.shape.heads / a.scored + 1);
+		work.workload = w;
+		work.operations = attention_operations(&a.shape, a.pass == FORWARD ? 2 : 5);
+		if (sustained_sample(&work, err) == STATUS_OK)
+			sustained_record(&work);
+	}
 	if (a.stream)
 		backend_stream_synchronize(a.stream, NULL);
 	for (int t = 0; t < TENSORS; t++)

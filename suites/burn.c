@@ -178,18 +178,6 @@ static const struct value *burn_slice_value(size_t number)
 	return &slices[number].value;
 }
 
-/* Slices of each load, and how long each is. */
-static size_t burn_slices_of(const struct section *section, double *seconds)
-{
-	double each = section_real(section, "duration") /
-		      (double)section_setting(section, "loads")->count;
-	double count = ceil(each / section_real(section, "slice") - 1e-9);
-
-	count = count < 1 ? 1 : count;
-	*seconds = each / count;
-	return count > SLICES_MOST ? SLICES_MOST + 1 : (size_t)count;
-}
-
 static uint64_t burn_load_bytes(const struct plan_case *point, enum burn_load load,
 				const struct device_info *info, int ranks)
 {
@@ -248,8 +236,15 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 	struct parameter parameters[2] = { { &slice_key, NULL, false, false },
 					   point->parameters[0] };
 	struct plan_case own = *point;
-	size_t slices = burn_slices_of(point->section, &own.fixed_seconds);
+	double each = section_real(point->section, "duration") /
+		      (double)section_setting(point->section, "loads")->count;
+	double count = ceil(each / section_real(point->section, "slice") - 1e-9);
+	size_t slices;
 
+	/* Slices of each load, and how long each is. */
+	count = count < 1 ? 1 : count;
+	own.fixed_seconds = each / count;
+	slices = count > SLICES_MOST ? SLICES_MOST + 1 : (size_t)count;
 	if (point->parameters[0].value != all->values)
 		return STATUS_OK;
 	if (section_integer(point->section, "size") % 16)

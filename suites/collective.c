@@ -127,17 +127,6 @@ static const struct figure_row figures[] = {
 static const struct word_row words[] = { PRECISION_WORDS, TRANSPORT_WORDS, { 0 } };
 
 /*
- * Filling and checking, roughly. Opening the communicator takes the first case most of a second,
- * and counts on all.
- */
-static double collective_setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
-{
-	double rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
-
-	return 0.02 * ranks + 6 * (double)bytes / rate;
-}
-
-/*
  * On the first n devices of one backend, `first` being the backend's first; of a group of nodes on
  * all.
  */
@@ -151,6 +140,7 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 			  : (int)case_integer(point, "devices");
 	size_t part, bytes;
 	char reason[128] = "";
+	double rate;
 
 	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
 	if (plan_backend_devices(plan, first) < (size_t)ranks)
@@ -161,7 +151,12 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
-	point->setup_seconds = collective_setup_seconds(info, point->device_bytes, ranks);
+	/*
+	 * Filling and checking, roughly. Opening the communicator takes the first case most of a
+	 * second, and counts on all.
+	 */
+	rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
+	point->setup_seconds = 0.02 * ranks + 6 * (double)point->device_bytes / rate;
 	return group ? plan_add_group(plan, point, *reason ? reason : NULL, err)
 		     : plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
 }

@@ -524,23 +524,6 @@ static enum status convolution_open_tensors(struct run *run, struct convolution 
 	return buffer_poison(&c->tensors[convolution_result_of(c->pass)], c->stream, err);
 }
 
-static enum status convolution_measure(struct run *run, struct convolution *c, struct error *err)
-{
-	struct workload w = { .state = c,
-			      .launch = convolution_launch_batch,
-			      .clock = CLOCK_DEVICE,
-			      .streams = &c->stream,
-			      .stream_count = 1,
-			      .commands = 2 };
-	struct sustained_work work = { .run = run,
-				       .workload = w,
-				       .operations = convolution_operations(&c->shape) };
-
-	if (sustained_sample(&work, err) == STATUS_OK)
-		sustained_record(&work);
-	return err->status;
-}
-
 static enum status convolution_run(struct run *run, struct error *err)
 {
 	struct convolution c = { .shape = convolution_shape_of_case(run->c),
@@ -549,8 +532,20 @@ static enum status convolution_run(struct run *run, struct error *err)
 
 	if (convolution_open_tensors(run, &c, err) == STATUS_OK &&
 	    convolution_search_fastest(run, &c, err) == STATUS_OK &&
-	    convolution_verify(run, &c, err) == STATUS_OK)
-		convolution_measure(run, &c, err);
+	    convolution_verify(run, &c, err) == STATUS_OK) {
+		struct workload w = { .state = &c,
+				      .launch = convolution_launch_batch,
+				      .clock = CLOCK_DEVICE,
+				      .streams = &c.stream,
+				      .stream_count = 1,
+				      .commands = 2 };
+		struct sustained_work work = { .run = run,
+					       .workload = w,
+					       .operations = convolution_operations(&c.shape) };
+
+		if (sustained_sample(&work, err) == STATUS_OK)
+			sustained_record(&work);
+	}
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
 	for (int t = 0; t < TENSORS; t++)

@@ -116,17 +116,6 @@ static double counted_bytes(enum stream_operation operation, uint64_t bytes)
 	return (double)stream_arrays_of(operation) * (double)bytes;
 }
 
-/* References are the CPU's. */
-static double stream_setup_seconds(const struct device_info *info, enum stream_operation operation,
-				   uint64_t bytes)
-{
-	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
-	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
-
-	return 0.02 + reference +
-	       passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
-}
-
 static enum status stream_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum stream_operation operation = (enum stream_operation)case_integer(point, "operations");
@@ -145,11 +134,17 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 		wrong = "too small for random access";
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
+		double passes, reference;
 
 		point->device_bytes = stream_arrays_of(operation) * bytes +
 				      sizeof(struct stream_sum) + BUFFER_CHECK_BYTES +
 				      (cold ? cache_flush_bytes(info) : 0);
-		point->setup_seconds = stream_setup_seconds(info, operation, bytes);
+		/* References are the CPU's. */
+		passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
+		reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
+		point->setup_seconds =
+			0.02 + reference +
+			passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
 		if ((wrong ? plan_add_skipped(plan, point, &i, 1, wrong, err)
 			   : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
 			return err->status;
@@ -218,38 +213,12 @@ static enum status choose_variant(struct stream_case *c, struct error *err)
 	return STATUS_OK;
 }
 
-static void stream_note_cache(const struct stream_case *c)
-{
-	uint64_t all = stream_arrays_of(c->arguments.operation) * c->arguments.bytes,
-		 cache = c->device->info.l2_bytes;
-	char size[32];
-
-	if (c->cold)
-		run_note(c->run,
-			 "The last-level cache is filled with other data before each sample.");
-	else if (all < cache)
-		run_note(c->run, "The arrays fit in the cache of the device (%s).",
-			 units_size(cache, size, sizeof(size)));
-}
-
-static void stream_record_metrics(struct stream_case *c, const struct series *time)
-{
-	const struct device_info *info = &c->device->info;
-	double bytes = counted_bytes(c->arguments.operation, c->arguments.bytes);
-	double peak = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
-
-	run_rate(c->run, "stream.bandwidth", bytes, time);
-	run_duration(c->run, "stream.time", time);
-	if (peak > 0)
-		run_rate(c->run, "stream.peak_share", bytes / peak, time);
-	run_energy(c->run, "bytes_per_joule", bytes);
-}
-
 static enum status stream_measure(struct stream_case *c, struct error *err)
 {
 	struct workload w = stream_workload(c);
 	const struct series *time;
-	double error;
+	double error, bytes, peak;
+	const struct device_info *info;
 
 	if (choose_variant(c, err) != STATUS_OK || stream_forget(c, err) != STATUS_OK ||
 	    stream_launch(c, 1, err) != STATUS_OK)
@@ -259,7 +228,14 @@ static enum status stream_measure(struct stream_case *c, struct error *err)
 	if (stream_forget(c, err) != STATUS_OK ||
 	    run_sample(c->run, &w, "stream.time", &time, err) != STATUS_OK)
 		return err->status;
-	stream_record_metrics(c, time);
+	info = &c->device->info;
+	bytes = counted_bytes(c->arguments.operation, c->arguments.bytes);
+	peak = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
+	run_rate(c->run, "stream.bandwidth", bytes, time);
+	run_duration(c->run, "stream.time", time);
+	if (peak > 0)
+		run_rate(c->run, "stream.peak_share", bytes / peak, time);
+	run_energy(c->run, "bytes_per_joule", bytes);
 	if (stream_check(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
 	if (c->arguments.operation == STREAM_DOT)
@@ -280,8 +256,18 @@ static enum status stream_run(struct run *run, struct error *err)
 
 	stream_case_init(&c, run);
 	if (stream_case_open(&c, err) == STATUS_OK && stream_forget(&c, err) == STATUS_OK &&
-	    stream_measure(&c, err) == STATUS_OK)
-		stream_note_cache(&c);
+	    stream_measure(&c, err) == STATUS_OK) {
+		uint64_t all = stream_arrays_of(c.arguments.operation) * c.arguments.bytes,
+			 cache = c.device->info.l2_bytes;
+		char size[32];
+
+		if (c.cold)
+			run_note(c.run, "The last-level cache is filled with other data before "
+					"each sample.");
+		else if (all < cache)
+			run_note(c.run, "The arrays fit in the cache of the device (%s).",
+				 units_size(cache, size, sizeof(size)));
+	}
 	stream_case_close(&c);
 	return err->status;
 }

@@ -262,18 +262,6 @@ static enum status contention_first_pair(struct contention *c, struct error *err
 	return backend_stream_synchronize(c->order[0], err);
 }
 
-static enum status contention_start_threads(struct contention *c, struct error *err)
-{
-	for (size_t i = 1; i < c->threads; i++) {
-		if (parallel_thread_start(&c->members[i].thread, contention_member_run,
-					  &c->members[i]) != 0)
-			return error_set(err, STATUS_IO, "cannot start thread %zu of %zu", i + 1,
-					 c->threads);
-		c->started++;
-	}
-	return STATUS_OK;
-}
-
 static enum status open_contention(struct contention *c, struct run *run, int kind,
 				   struct error *err)
 {
@@ -291,20 +279,22 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 	}
 	if (contention_first_pair(c, err) != STATUS_OK)
 		return err->status;
-	return contention_start_threads(c, err);
+	for (size_t i = 1; i < c->threads; i++) {
+		if (parallel_thread_start(&c->members[i].thread, contention_member_run,
+					  &c->members[i]) != 0)
+			return error_set(err, STATUS_IO, "cannot start thread %zu of %zu", i + 1,
+					 c->threads);
+		c->started++;
+	}
+	return STATUS_OK;
 }
 
-static void contention_stop_threads(struct contention *c)
+static void close_contention(struct contention *c)
 {
 	atomic_store(&c->stop, 1);
 	atomic_fetch_add(&c->round, 1);
 	for (size_t i = 1; i <= c->started; i++)
 		pthread_join(c->members[i].thread, NULL);
-}
-
-static void close_contention(struct contention *c)
-{
-	contention_stop_threads(c);
 	for (size_t i = 0; i < c->threads; i++) {
 		if (c->members[i].stream)
 			backend_stream_synchronize(c->members[i].stream, NULL);

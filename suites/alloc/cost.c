@@ -89,25 +89,20 @@ static enum status cost_check_all(struct cost *c, struct error *err)
 	return STATUS_OK;
 }
 
-/* The largest power of two that divides every address. */
-static double cost_alignment(const struct cost *c)
-{
-	uintptr_t all = 0;
-
-	for (size_t i = 0; i < c->held; i++)
-		all |= (uintptr_t)c->blocks[i];
-	return (double)(all & -all);
-}
-
 static void cost_record(struct cost *c, int64_t taken)
 {
 	double each = (double)taken / (double)c->count;
 	struct error ignored = ERROR_NONE;
 	size_t unit;
+	uintptr_t all;
 
 	run_value(c->run, "alloc.cost", each);
 	run_value(c->run, "alloc.cost_ratio", each / (double)c->bytes);
-	run_value(c->run, "alloc.alignment", cost_alignment(c));
+	/* The largest power of two that divides every address. */
+	all = 0;
+	for (size_t i = 0; i < c->held; i++)
+		all |= (uintptr_t)c->blocks[i];
+	run_value(c->run, "alloc.alignment", (double)(all & -all));
 	if (!origin_is_own(c->origin.kind) &&
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
@@ -153,21 +148,6 @@ static enum status cost_measure(struct cost *c, struct error *err)
 	return STATUS_OK;
 }
 
-static void close_cost(struct cost *c)
-{
-	if (c->stream)
-		backend_stream_synchronize(c->stream, NULL);
-	for (size_t i = 0; i < c->held; i++)
-		origin_give(&c->origin, c->blocks[i], c->bytes, c->stream, NULL);
-	if (c->stream)
-		backend_stream_synchronize(c->stream, NULL);
-	origin_trim(&c->origin, NULL);
-	origin_close(&c->origin);
-	backend_stream_destroy(c->stream);
-	free(c->blocks);
-	free(c->ends);
-}
-
 enum status alloc_cost(struct run *run, int kind, struct error *err)
 {
 	struct cost c = { .run = run, .device = run->devices[0] };
@@ -180,6 +160,16 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
 	    cost_measure(&c, err) == STATUS_OK)
 		run_verified(run, "both ends of every block, held at once and read back", NAN, NAN);
-	close_cost(&c);
+	if (c.stream)
+		backend_stream_synchronize(c.stream, NULL);
+	for (size_t i = 0; i < c.held; i++)
+		origin_give(&c.origin, c.blocks[i], c.bytes, c.stream, NULL);
+	if (c.stream)
+		backend_stream_synchronize(c.stream, NULL);
+	origin_trim(&c.origin, NULL);
+	origin_close(&c.origin);
+	backend_stream_destroy(c.stream);
+	free(c.blocks);
+	free(c.ends);
 	return err->status;
 }

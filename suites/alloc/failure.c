@@ -239,20 +239,6 @@ static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memo
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static void alloc_empty_filling(struct blocks *b, struct memory_filling *f)
-{
-	if (b->stream)
-		backend_stream_synchronize(b->stream, NULL);
-	while (f->count > 0) {
-		f->count--;
-		origin_give(&b->origin, f->pieces[f->count], f->sizes[f->count], b->stream, NULL);
-	}
-	if (b->stream)
-		backend_stream_synchronize(b->stream, NULL);
-	free(f->pieces);
-	free(f->sizes);
-}
-
 /* A full device still computes in the memory that it has given. */
 static enum status works_when_full(struct blocks *b, const struct memory_filling *f,
 				   struct error *err)
@@ -301,7 +287,17 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 		    STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		alloc_exhaust_device(run, &b, before, &filling, err);
-	alloc_empty_filling(&b, &filling);
+	if (b.stream)
+		backend_stream_synchronize(b.stream, NULL);
+	while (filling.count > 0) {
+		filling.count--;
+		origin_give(&b.origin, filling.pieces[filling.count], filling.sizes[filling.count],
+			    b.stream, NULL);
+	}
+	if (b.stream)
+		backend_stream_synchronize(b.stream, NULL);
+	free(filling.pieces);
+	free(filling.sizes);
 	if (err->status == STATUS_OK && alloc_record_recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(run,
 			     "kernels compute correctly while memory is full and afterwards; all "

@@ -363,10 +363,16 @@ static void close_heap(struct alloc_heap *h)
 	backend_stream_destroy(h->blocks.stream);
 }
 
-static enum status open_heaps(struct fragment *f, int kind, struct error *err)
+enum status alloc_fragment(struct run *run, int kind, struct error *err)
 {
-	uint64_t span = (uint64_t)section_setting(f->run->c->section, "span")->values[0].integer;
+	struct fragment *f = xcalloc(1, sizeof(*f));
+	enum alloc_scenario scenario = (enum alloc_scenario)case_integer(run->c, "scenarios");
+	bool checkered = scenario == SCENARIO_CHECKERBOARD;
+	uint64_t span;
 
+	f->run = run;
+	f->count = (size_t)case_integer(run->c, "logical_devices");
+	span = (uint64_t)section_setting(f->run->c->section, "span")->values[0].integer;
 	for (size_t d = 0; d < f->count; d++) {
 		f->heaps[d].run = f->run;
 		f->heaps[d].span = span;
@@ -374,18 +380,7 @@ static enum status open_heaps(struct fragment *f, int kind, struct error *err)
 		if (open_heap(&f->heaps[d], kind, err) != STATUS_OK)
 			break;
 	}
-	return err->status;
-}
-
-enum status alloc_fragment(struct run *run, int kind, struct error *err)
-{
-	struct fragment *f = xcalloc(1, sizeof(*f));
-	enum alloc_scenario scenario = (enum alloc_scenario)case_integer(run->c, "scenarios");
-	bool checkered = scenario == SCENARIO_CHECKERBOARD;
-
-	f->run = run;
-	f->count = (size_t)case_integer(run->c, "logical_devices");
-	if (open_heaps(f, kind, err) == STATUS_OK &&
+	if (err->status == STATUS_OK &&
 	    (checkered ? fragment_checkerboards(f, err) : fragment_alternate_batches(f, err)) ==
 		    STATUS_OK &&
 	    (checkered || fragment_time_steps(f, err) == STATUS_OK) &&

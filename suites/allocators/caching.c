@@ -296,26 +296,6 @@ static enum status caching_new_segment(struct caching *c, unsigned bin, size_t r
 	return STATUS_OK;
 }
 
-/* Makes the remainder a block of its own, where the rules say so. */
-static void caching_split_block(struct caching *c, struct caching_block *b, size_t bytes)
-{
-	struct caching_block *other;
-
-	if (!c->rules->cuts(b->bytes, bytes, b->pool))
-		return;
-	other = xcalloc(1, sizeof(*other));
-	*other = (struct caching_block){ .at = b->at + bytes,
-					 .bytes = b->bytes - bytes,
-					 .pool = b->pool,
-					 .before = b,
-					 .after = b->after };
-	if (b->after)
-		b->after->before = other;
-	b->after = other;
-	b->bytes = bytes;
-	caching_set_free(c, other);
-}
-
 static enum status caching_take_block(struct caching *c, size_t bytes, void **out,
 				      struct error *err)
 {
@@ -323,13 +303,27 @@ static enum status caching_take_block(struct caching *c, size_t bytes, void **ou
 	unsigned bin = c->rules->bin_of_request(rounded);
 	struct caching_block *b = caching_best_fit(c, bin, rounded);
 	enum status status = STATUS_OK;
+	struct caching_block *other;
 
 	if (!b)
 		status = caching_new_segment(c, bin, rounded, &b, err);
 	if (status != STATUS_OK)
 		return status;
 	unlink_block(b);
-	caching_split_block(c, b, rounded);
+	/* Make the remainder a block of its own, where the rules say so. */
+	if (c->rules->cuts(b->bytes, rounded, b->pool)) {
+		other = xcalloc(1, sizeof(*other));
+		*other = (struct caching_block){ .at = b->at + rounded,
+						 .bytes = b->bytes - rounded,
+						 .pool = b->pool,
+						 .before = b,
+						 .after = b->after };
+		if (b->after)
+			b->after->before = other;
+		b->after = other;
+		b->bytes = rounded;
+		caching_set_free(c, other);
+	}
 	b->used = true;
 	caching_link_block(caching_bucket(c, b->at), b);
 	*out = b->at;

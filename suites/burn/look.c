@@ -146,18 +146,6 @@ static void burn_look_describe_wrong_word(const struct burn_place *place,
 		 found->count, found->count == 1 ? "" : "s");
 }
 
-/* The recorded words are in no order: the lowest is the one to name. */
-static const struct wrong_word *lowest_wrong_word(const struct wrong_words *found)
-{
-	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
-	const struct wrong_word *first = &found->words[0];
-
-	for (uint64_t i = 1; i < count; i++)
-		if (found->words[i].offset < first->offset)
-			first = &found->words[i];
-	return first;
-}
-
 /*
  * The injected bit must be there, where it is, and no other bit of that word, which may be half of
  * the 8 bytes in which it was turned.
@@ -202,8 +190,14 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 				 "%s: the check looked at %" PRIu64 " of %" PRIu64 " words",
 				 place->what, found.compared, place->compared);
 	if (found.count) {
-		burn_look_describe_wrong_word(place, &found, lowest_wrong_word(&found), text,
-					      sizeof(text));
+		uint64_t count = found.recorded < WRONG_WORDS ? found.recorded : WRONG_WORDS;
+		const struct wrong_word *first = &found.words[0];
+
+		/* The recorded words are in no order: the lowest is the one to name. */
+		for (uint64_t i = 1; i < count; i++)
+			if (found.words[i].offset < first->offset)
+				first = &found.words[i];
+		burn_look_describe_wrong_word(place, &found, first, text, sizeof(text));
 		burn_note_wrong(b, found.count, text);
 		b->tally.flipped |= found.flipped;
 	}

@@ -21,11 +21,6 @@
 #define LONG_SLICE_SECONDS 5.0
 #define ALONE_SHARE 0.02
 
-static int64_t soak_size_of(const struct section *section)
-{
-	return section_integer(section, "size");
-}
-
 /* Rows in which op(A) is stored: any offset leaves the size. */
 static int64_t soak_stored_rows(int64_t n)
 {
@@ -44,7 +39,7 @@ static uint32_t soak_result_bytes(enum precision precision)
 
 uint64_t burn_products_bytes(const struct section *section, enum precision precision)
 {
-	uint64_t n = (uint64_t)soak_size_of(section);
+	uint64_t n = (uint64_t)section_integer(section, "size");
 	uint64_t operands =
 		n * (uint64_t)(soak_stored_rows((int64_t)n) + soak_stored_columns((int64_t)n));
 
@@ -56,13 +51,6 @@ uint64_t burn_products_bytes(const struct section *section, enum precision preci
 uint64_t products_elements(const struct products *p)
 {
 	return (uint64_t)(p->gemm.m * p->gemm.n);
-}
-
-/* Other data in each slice and load; all ranks have the same. */
-static uint64_t seed_of(const struct burn *b, enum precision precision)
-{
-	return generator_bits(SEED + (uint64_t)precision,
-			      (uint64_t)case_integer(b->run->c, "slice"));
 }
 
 static enum status soak_fill_operands(const struct products *p, const struct exact_problem *x,
@@ -86,23 +74,6 @@ static enum status soak_fill_operands(const struct products *p, const struct exa
 	if (backend_launch(p->stream, "soak_operand", &a, err) != STATUS_OK)
 		return err->status;
 	return backend_launch(p->stream, "soak_operand", &b, err);
-}
-
-/* Rounds nothing: the values are exact in the result's format. */
-static enum status soak_load_table(const struct products *p, const struct exact_problem *x,
-				   struct error *err)
-{
-	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
-	float *single = (float *)table;
-
-	exact_table_fill(table, x);
-	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++)
-		single[i] = (float)table[i];
-	if (backend_copy(p->stream, p->table.memory, table,
-			 (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
-		backend_stream_synchronize(p->stream, err);
-	free(table);
-	return err->status;
 }
 
 static enum status soak_allocate(struct products *p, struct device *device, struct error *err)
@@ -132,8 +103,13 @@ static enum status soak_allocate(struct products *p, struct device *device, stru
 enum status products_open(struct products *p, struct burn *b, struct stream *stream,
 			  enum precision precision, struct error *err)
 {
-	int64_t n = soak_size_of(b->run->c->section);
-	struct exact_problem x = { seed_of(b, precision), exact_range(precision, n), n };
+	int64_t n = section_integer(b->run->c->section, "size");
+	/* Other data in each slice and load; all ranks have the same. */
+	struct exact_problem x = { generator_bits(SEED + (uint64_t)precision,
+						  (uint64_t)case_integer(b->run->c, "slice")),
+				   exact_range(precision, n), n };
+	double *table;
+	float *single;
 
 	*p = (struct products){ .stream = stream, .element_bytes = soak_result_bytes(precision) };
 	p->gemm = (struct gemm){ .precision = precision,
@@ -149,7 +125,17 @@ enum status products_open(struct products *p, struct burn *b, struct stream *str
 	    buffer_poison(&p->c, stream, err) != STATUS_OK ||
 	    soak_fill_operands(p, &x, err) != STATUS_OK)
 		return err->status;
-	return soak_load_table(p, &x, err);
+	/* Rounds nothing: the values are exact in the result's format. */
+	table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
+	single = (float *)table;
+	exact_table_fill(table, &x);
+	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++)
+		single[i] = (float)table[i];
+	if (backend_copy(p->stream, p->table.memory, table,
+			 (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
+		backend_stream_synchronize(p->stream, err);
+	free(table);
+	return err->status;
 }
 
 void products_close(struct products *p)

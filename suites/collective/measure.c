@@ -158,15 +158,6 @@ static void collective_note_size(struct run *run, const struct collective *c)
 			 c->bytes / c->part, units_size(c->part, part, sizeof(part)));
 }
 
-/* Notes the transport, which all ranks have chosen together. */
-static void collective_note_transport(struct run *run, const struct collective *c)
-{
-	enum transport transport = c->communicator->transport;
-
-	if (transport != TRANSPORT_AUTO)
-		run_note(run, "Transport between the devices: %s.", transport_names[transport]);
-}
-
 static void collective_note_verified(struct run *run, const struct collective *c)
 {
 	if (c->operation->reduces)
@@ -217,7 +208,12 @@ enum status collective_run(struct run *run, struct error *err)
 	if (status == STATUS_OK)
 		status = collective_verify_after(&c, run->world, err);
 	if (status == STATUS_OK) {
-		collective_note_transport(run, &c);
+		enum transport transport = c.communicator->transport;
+
+		/* Note the transport, which all ranks have chosen together. */
+		if (transport != TRANSPORT_AUTO)
+			run_note(run, "Transport between the devices: %s.",
+				 transport_names[transport]);
 		collective_note_size(run, &c);
 		collective_note_verified(run, &c);
 	}

@@ -142,20 +142,6 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	free(name);
 }
 
-static void declare_axes(struct adaption *a)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
-		const char *text = adapt_text(a, templates[i]), *end = text;
-		struct placeholder p;
-
-		while (text && placeholder_find(text, &p, &end)) {
-			if (!placeholder_is_device(&p))
-				declare_axis(a, templates[i], &p);
-			text = end;
-		}
-	}
-}
-
 /* As its file has it: programs next to a config are found wherever gpuproof was started. */
 static void command_settle_directory(struct adaption *a)
 {
@@ -271,7 +257,16 @@ static void declare_metric(struct adaption *a)
 
 void command_adapt(struct adaption *a)
 {
-	declare_axes(a);
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
+		const char *text = adapt_text(a, templates[i]), *end = text;
+		struct placeholder p;
+
+		while (text && placeholder_find(text, &p, &end)) {
+			if (!placeholder_is_device(&p))
+				declare_axis(a, templates[i], &p);
+			text = end;
+		}
+	}
 	command_settle_directory(a);
 	if (is_given(a, "regex") && is_given(a, "json"))
 		adapt_problem(a, "json",

@@ -88,14 +88,6 @@ static char *command_keep_last_line(const struct text *text)
 	return text_trimmed(text->data ? text->data + start : "", end - start);
 }
 
-static void command_keep_add_to_reason(struct error *err, const char *more)
-{
-	struct error longer = ERROR_NONE;
-
-	error_set(&longer, err->status, "%.700s%s", err->message, more);
-	*err = longer;
-}
-
 void keep_output(const struct run *run, const struct program_end *end, struct error *err)
 {
 	char *output = command_keep_name_of(run->c->id, "stdout"),
@@ -116,8 +108,12 @@ void keep_output(const struct run *run, const struct program_end *end, struct er
 		text_addf(&more, "; %s", output);
 	if (folder && keep_stream(run->folder, errors, &end->errors))
 		text_addf(&more, "; %s", errors);
-	if (more.data)
-		command_keep_add_to_reason(err, more.data);
+	if (more.data) {
+		struct error longer = ERROR_NONE;
+
+		error_set(&longer, err->status, "%.700s%s", err->message, more.data);
+		*err = longer;
+	}
 	text_release(&more);
 	free(words);
 	free(folder);

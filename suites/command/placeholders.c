@@ -74,23 +74,6 @@ static void add_escaped(struct text *out, const char *value, enum escape escape)
 	}
 }
 
-static void placeholder_add_value(struct text *out, const struct placeholder *p,
-				  const struct plan_case *c, const struct device_info *device,
-				  enum escape escape)
-{
-	char *name = xstrndup(p->name, p->length);
-
-	if (is_called(p, "index"))
-		text_addf(out, "%d", device->index);
-	else if (placeholder_is_device(p))
-		add_escaped(out, is_called(p, "uuid") ? device->uuid : device->id, escape);
-	else if (p->bytes)
-		text_addf(out, "%lld", (long long)case_integer(c, name));
-	else
-		add_escaped(out, case_text(c, name), escape);
-	free(name);
-}
-
 /* As it is, but for {{name}}. */
 static void placeholder_add_plain(struct text *out, const char *text, const char *end)
 {
@@ -110,8 +93,20 @@ char *placeholders_fill(const char *text, const struct plan_case *c,
 	const char *start, *end;
 
 	while ((start = placeholder_find(text, &p, &end))) {
+		char *name;
+
 		placeholder_add_plain(&out, text, start);
-		placeholder_add_value(&out, &p, c, device, escape);
+		name = xstrndup(p.name, p.length);
+		if (is_called(&p, "index"))
+			text_addf(&out, "%d", device->index);
+		else if (placeholder_is_device(&p))
+			add_escaped(&out, is_called(&p, "uuid") ? device->uuid : device->id,
+				    escape);
+		else if (p.bytes)
+			text_addf(&out, "%lld", (long long)case_integer(c, name));
+		else
+			add_escaped(&out, case_text(c, name), escape);
+		free(name);
 		text = end;
 	}
 	placeholder_add_plain(&out, text, text + strlen(text));

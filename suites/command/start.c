@@ -35,15 +35,10 @@ void command_words(const struct plan_case *c, const struct device_info *device, 
 	split_filled(c, "command", device, out);
 }
 
-static size_t assignment_name_length(const char *assignment)
-{
-	return strcspn(assignment, "=");
-}
-
 /* "NAME=value" in place of what the environment has of that name. Takes it over. */
 static void command_set_variable(struct words *environment, char *assignment)
 {
-	size_t length = assignment_name_length(assignment) + 1;
+	size_t length = strcspn(assignment, "=") + 1;
 
 	for (size_t i = 0; i < environment->count; i++)
 		if (strncmp(environment->items[i], assignment, length) == 0) {
@@ -83,20 +78,6 @@ static void command_show_device(struct words *environment, const struct plan_cas
 	free(index);
 }
 
-static void command_make_environment(struct words *out, const struct plan_case *c,
-				     const struct device_info *device)
-{
-	struct words own;
-
-	for (char **variable = environ; *variable; variable++)
-		words_add(out, xstrdup(*variable));
-	command_show_device(out, c, device);
-	split_filled(c, "environment", device, &own);
-	for (size_t i = 0; i < own.count; i++)
-		command_set_variable(out, xstrdup(own.items[i]));
-	words_release(&own);
-}
-
 static char *command_fill_key(const struct plan_case *c, const char *key,
 			      const struct device_info *device, enum escape escape)
 {
@@ -107,10 +88,17 @@ enum status starts_open(struct starts *s, struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
 	const struct device_info *device = &run->devices[0]->info;
+	struct words own;
 
 	*s = (struct starts){ .run = run, .source = command_source(c->section) };
 	command_words(c, device, &s->arguments);
-	command_make_environment(&s->environment, c, device);
+	for (char **variable = environ; *variable; variable++)
+		words_add(&s->environment, xstrdup(*variable));
+	command_show_device(&s->environment, c, device);
+	split_filled(c, "environment", device, &own);
+	for (size_t i = 0; i < own.count; i++)
+		command_set_variable(&s->environment, xstrdup(own.items[i]));
+	words_release(&own);
 	s->directory = command_fill_key(c, "directory", device, ESCAPE_NOTHING);
 	s->output = command_fill_key(c, "output", device, ESCAPE_NOTHING);
 	s->expect = command_fill_key(c, "expect", device, ESCAPE_REGEX);

@@ -100,22 +100,6 @@ static void matmul_record_error(struct run *run, const struct operands *o)
 		     o->error.stored, o->reference->tolerance);
 }
 
-static void matmul_note_cache(struct run *run, const struct operands *o)
-{
-	uint64_t cache = run->devices[0]->info.l2_bytes, set_bytes = 0;
-	char size[32];
-
-	for (int i = 0; i < OPERANDS; i++)
-		set_bytes += (uint64_t)o->batch * o->strides[i];
-	units_size(cache, size, sizeof(size));
-	if (o->sets > 1)
-		run_note(run,
-			 "Rotates over %zu operand sets, because one would stay in the %s cache.",
-			 o->sets, size);
-	if (set_bytes * o->sets < cache)
-		run_note(run, "All sets together still fit in it.");
-}
-
 /*
  * A first product in a stream of its own, so that what the library keeps for good is not counted to
  * the case that happens to be the first.
@@ -158,7 +142,8 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 {
 	struct matmul_case s = matmul_case_of(run->c);
 	struct gemm_choice choice = { .workspace_bytes = 0 };
-	uint64_t free_before;
+	uint64_t free_before, cache, set_bytes;
+	char size[32];
 
 	/* The same on every device: what a product takes in power depends on its operands. */
 	s.problem.seed_a = run->run_seed;
@@ -176,7 +161,17 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 		return err->status;
 	if (operands_verify(o, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
-	matmul_note_cache(run, o);
+	cache = run->devices[0]->info.l2_bytes;
+	set_bytes = 0;
+	for (int i = 0; i < OPERANDS; i++)
+		set_bytes += (uint64_t)o->batch * o->strides[i];
+	units_size(cache, size, sizeof(size));
+	if (o->sets > 1)
+		run_note(run,
+			 "Rotates over %zu operand sets, because one would stay in the %s cache.",
+			 o->sets, size);
+	if (set_bytes * o->sets < cache)
+		run_note(run, "All sets together still fit in it.");
 	matmul_record_memory(run, o, &choice, free_before);
 	return STATUS_OK;
 }

@@ -73,11 +73,12 @@ static size_t pairs_name_index(struct pair_suspects *b, const char *device)
 	return b->name_count++;
 }
 
-/* Names one flow, whichever of the two nodes sends. */
-static char *pairs_point_without_round(const struct case_result *c)
+static size_t pairs_point_index(struct pair_suspects *b, const struct case_result *c)
 {
 	struct text text = TEXT_EMPTY;
+	char *point;
 
+	/* Name one flow, whichever of the two nodes sends. */
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
 
@@ -89,13 +90,7 @@ static char *pairs_point_without_round(const struct case_result *c)
 		else
 			text_addf(&text, strcmp(p->name, "rail") == 0 ? "rail %s" : "%s", p->text);
 	}
-	return text_detach(&text);
-}
-
-static size_t pairs_point_index(struct pair_suspects *b, const struct case_result *c)
-{
-	char *point = pairs_point_without_round(c);
-
+	point = text_detach(&text);
 	for (size_t i = 0; i < b->point_count; i++)
 		if (strcmp(b->points[i], point) == 0) {
 			free(point);
@@ -182,16 +177,11 @@ static double pair_margin(const struct pair_suspects *b, const struct measured_p
 	return section_real(b->section, latency ? "latency_margin" : "margin");
 }
 
-/* The side of the node at one end of a pair. */
-static int pairs_side_of(const struct measured_pair *e, int end)
-{
-	return one_way(e) ? end : EITHER;
-}
-
 /* True if the node at this end is no candidate on its side of the point. */
 static bool is_proven(const struct pair_suspects *b, const struct measured_pair *e, int end)
 {
-	const struct pair_table *t = &b->tables[e->point][pairs_side_of(e, end)];
+	/* The side of the node at one end of a pair. */
+	const struct pair_table *t = &b->tables[e->point][(one_way(e) ? end : EITHER)];
 	const struct measured_pair *best = t->best[e->nodes[end]];
 
 	return best && pair_shortfall(best, t->median) <= CANDIDATE_SHARE * pair_margin(b, best);
@@ -361,16 +351,6 @@ static void pairs_index_edges(struct pair_suspects *b)
 	free(ends);
 }
 
-static void pairs_fill_tables(struct pair_suspects *b)
-{
-	pairs_index_edges(b);
-	b->tables = xcalloc(b->point_count + 1, sizeof(*b->tables));
-	for (size_t point = 0; point < b->point_count; point++)
-		for (int side = 0; side < SIDES; side++)
-			pairs_fill_table(b, point, side);
-	fill_proven(b);
-}
-
 static void pairs_tables_release(struct pair_suspects *b)
 {
 	for (size_t point = 0; point < b->point_count; point++) {
@@ -497,7 +477,12 @@ size_t pairs_find_suspects(const struct result *result, const struct section *se
 	b.suspect_at = xcalloc(b.name_count + 1, sizeof(*b.suspect_at));
 	b.ways = xcalloc(b.name_count + 1, sizeof(*b.ways));
 	b.rails = xcalloc(b.name_count + 1, sizeof(*b.rails));
-	pairs_fill_tables(&b);
+	pairs_index_edges(&b);
+	b.tables = xcalloc(b.point_count + 1, sizeof(*b.tables));
+	for (size_t point = 0; point < b.point_count; point++)
+		for (int side = 0; side < SIDES; side++)
+			pairs_fill_table(&b, point, side);
+	fill_proven(&b);
 	for (size_t i = 0, point = 0; i < b.edge_count; i++) {
 		/* Points are numbered in the order of their first edges. */
 		if (b.edges[i].point != point)

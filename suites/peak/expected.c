@@ -35,36 +35,6 @@ static void run_fp16(double *x, size_t count, uint64_t steps)
 			x[i] = half_to_float(half_from_double(x[i] * x[i] + (double)PEAK_SHIFT));
 }
 
-static void expect_fp64(uint64_t steps, uint64_t *expected)
-{
-	double x[CHAINS];
-
-	for (size_t i = 0; i < CHAINS; i++)
-		x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
-	run_fp64(x, CHAINS, steps);
-	for (size_t i = 0; i < CHAINS; i++) {
-		uint64_t bits;
-
-		memcpy(&bits, &x[i], sizeof(bits));
-		expected[i / PEAK_CHAINS] ^= bits;
-	}
-}
-
-static void expect_fp32(uint64_t steps, uint64_t *expected)
-{
-	float x[CHAINS];
-
-	for (size_t i = 0; i < CHAINS; i++)
-		x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
-	expected_run_fp32(x, CHAINS, steps);
-	for (size_t i = 0; i < CHAINS; i++) {
-		uint32_t bits;
-
-		memcpy(&bits, &x[i], sizeof(bits));
-		expected[i / PEAK_CHAINS] ^= bits;
-	}
-}
-
 static void expect_fp16(uint64_t steps, uint64_t *expected)
 {
 	double x[2 * CHAINS];
@@ -80,11 +50,31 @@ static void expect_fp16(uint64_t steps, uint64_t *expected)
 void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected[PEAK_PERIOD])
 {
 	memset(expected, 0, PEAK_PERIOD * sizeof(*expected));
-	if (precision == PRECISION_FP64)
-		expect_fp64(steps, expected);
-	else if (precision == PRECISION_FP32)
-		expect_fp32(steps, expected);
-	else
+	if (precision == PRECISION_FP64) {
+		double x[CHAINS];
+
+		for (size_t i = 0; i < CHAINS; i++)
+			x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+		run_fp64(x, CHAINS, steps);
+		for (size_t i = 0; i < CHAINS; i++) {
+			uint64_t bits;
+
+			memcpy(&bits, &x[i], sizeof(bits));
+			expected[i / PEAK_CHAINS] ^= bits;
+		}
+	} else if (precision == PRECISION_FP32) {
+		float x[CHAINS];
+
+		for (size_t i = 0; i < CHAINS; i++)
+			x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+		expected_run_fp32(x, CHAINS, steps);
+		for (size_t i = 0; i < CHAINS; i++) {
+			uint32_t bits;
+
+			memcpy(&bits, &x[i], sizeof(bits));
+			expected[i / PEAK_CHAINS] ^= bits;
+		}
+	} else
 		expect_fp16(steps, expected);
 }
 

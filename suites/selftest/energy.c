@@ -158,18 +158,6 @@ static enum status duty_calibrate(struct duty *d, struct error *err)
 	return STATUS_OK;
 }
 
-/* W of a cycle by those without and with work alone, and what is allowed. */
-static double duty_expected_watts(const struct duty *d, const struct cycle *c, double *allowed)
-{
-	const struct energy_window *idle = &d->cycles[IDLE].energy, *busy = &d->cycles[BUSY].energy;
-	double part = c->part / d->cycles[BUSY].part;
-	double watts = idle->watts + part * (busy->watts - idle->watts);
-
-	*allowed = d->tolerance * watts + (1 - part) * idle->error * idle->watts +
-		   part * busy->error * busy->watts + c->energy.error * c->energy.watts;
-	return watts;
-}
-
 /* Refuses where `allowed` would hide what work adds: nothing was checked then. */
 static enum status can_tell(const struct duty *d, const struct cycle *c, double allowed,
 			    struct error *err)
@@ -205,8 +193,14 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 
 	for (int i = PARTS; i < BUSY; i++) {
 		const struct cycle *c = &d->cycles[i];
-		double right = duty_expected_watts(d, c, &allowed);
+		const struct energy_window *idle = &d->cycles[IDLE].energy,
+					   *busy = &d->cycles[BUSY].energy;
+		double part = c->part / d->cycles[BUSY].part;
+		double right = idle->watts + part * (busy->watts - idle->watts);
 
+		/* W of a cycle by those without and with work alone, and what is allowed. */
+		allowed = d->tolerance * right + (1 - part) * idle->error * idle->watts +
+			  part * busy->error * busy->watts + c->energy.error * c->energy.watts;
 		if (can_tell(d, c, allowed, err) != STATUS_OK)
 			return err->status;
 		run_note(d->t->run,

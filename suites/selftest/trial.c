@@ -12,20 +12,11 @@
  */
 #define LOWEST 2
 
-static struct ratio trial_ratio(const double *a, const double *b)
-{
-	double ratios[RATIOS];
-
-	for (int i = 0; i < RATIOS; i++)
-		ratios[i] = b[i / REPEATS] / a[i % REPEATS];
-	qsort(ratios, RATIOS, sizeof(ratios[0]), compare_doubles);
-	return (struct ratio){ ratios[RATIOS / 2], ratios[LOWEST], ratios[RATIOS - 1 - LOWEST] };
-}
-
 enum status trial_run(const struct contender *a, const struct contender *b, struct ratio *out,
 		      struct error *err)
 {
 	double seconds[2][REPEATS];
+	double ratios[RATIOS];
 
 	for (int i = 0; i < 2 * REPEATS; i++) {
 		/* ABBA: what drifts hits both alike. */
@@ -35,6 +26,9 @@ enum status trial_run(const struct contender *a, const struct contender *b, stru
 		if (c->measure(c->context, &seconds[second][i / 2], err) != STATUS_OK)
 			return err->status;
 	}
-	*out = trial_ratio(seconds[0], seconds[1]);
+	for (int i = 0; i < RATIOS; i++)
+		ratios[i] = seconds[1][i / REPEATS] / seconds[0][i % REPEATS];
+	qsort(ratios, RATIOS, sizeof(ratios[0]), compare_doubles);
+	*out = (struct ratio){ ratios[RATIOS / 2], ratios[LOWEST], ratios[RATIOS - 1 - LOWEST] };
 	return STATUS_OK;
 }

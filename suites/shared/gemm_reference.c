@@ -93,12 +93,6 @@ static void matrix_generate(double *out, uint64_t seed, uint64_t first, uint64_t
 }
 
 VECTORISED
-static void gemm_reference_multiply_all(double *values, size_t count, double scale)
-{
-	for (size_t i = 0; i < count; i++)
-		values[i] *= scale;
-}
-
 /* Elements of one column, from `row` on. */
 static void gemm_reference_values_of(const struct product *p, uint64_t row, uint64_t column,
 				     size_t count, double *out)
@@ -108,8 +102,10 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 
 	matrix_generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
 			p->transposed ? columns : 1, count);
-	if (problem->scale != 1)
-		gemm_reference_multiply_all(out, count, problem->scale);
+	if (problem->scale != 1) {
+		for (size_t i = 0; i < count; i++)
+			out[i] *= problem->scale;
+	}
 	if (problem->scale != 1 && p->rounded && number_is_narrow(problem->precision))
 		number_round_to_odd(out, count);
 	if (p->rounded)
@@ -118,23 +114,8 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 
 /* sums[i][*] += values[i] * right[*] */
 VECTORISED
-static void gemm_add_scaled(double *sums, size_t per_row, const double *values, size_t count,
-			    const double *right)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < per_row; j++)
-			sums[i * per_row + j] += values[i] * right[j];
-}
-
 /* The usual number of sums, which the compiler can then keep in one or two registers. */
 VECTORISED
-static void add_scaled_8(double *sums, const double *values, size_t count, const double *right)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < SUMS_PER_ROW; j++)
-			sums[i * SUMS_PER_ROW + j] += values[i] * right[j];
-}
-
 static void gemm_add_column(const struct product *p, int64_t column, const double *values,
 			    size_t count, double *sums)
 {
@@ -147,9 +128,15 @@ static void gemm_add_column(const struct product *p, int64_t column, const doubl
 		for (size_t i = 0; i < count; i++)
 			sums[i * per_row] += sign * values[i];
 	} else if (per_row == SUMS_PER_ROW) {
-		add_scaled_8(sums, values, count, p->right + (size_t)column * per_row);
+		for (size_t i = 0; i < count; i++)
+			for (size_t j = 0; j < SUMS_PER_ROW; j++)
+				sums[i * SUMS_PER_ROW + j] +=
+					values[i] * (p->right + (size_t)column * per_row)[j];
 	} else {
-		gemm_add_scaled(sums, per_row, values, count, p->right + (size_t)column * per_row);
+		for (size_t i = 0; i < count; i++)
+			for (size_t j = 0; j < per_row; j++)
+				sums[i * per_row + j] +=
+					values[i] * (p->right + (size_t)column * per_row)[j];
 	}
 }
 

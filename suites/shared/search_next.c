@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-static uint64_t round_down_to_step(double value, uint64_t step)
-{
-	return (uint64_t)(value / (double)step) * step;
-}
-
 /*
  * Moves away from the known size by growing steps: the prediction was wrong by an unknown amount.
  */
@@ -20,7 +15,7 @@ static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t
 	 */
 	double first = (sign > 0 ? 1 : 3) * tolerance * (double)known;
 	double next = (double)known + sign * fmax(4 * distance, first);
-	uint64_t value = next > 0 ? round_down_to_step(next, step) : 0;
+	uint64_t value = next > 0 ? ((uint64_t)(next / (double)step) * step) : 0;
 
 	if (sign > 0)
 		return value > known ? value : known + step;

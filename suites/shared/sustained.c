@@ -193,27 +193,6 @@ static void sustained_record_rate(const struct sustained_work *work, const char 
 	free(name);
 }
 
-static void sustained_record_share(const struct sustained_work *work)
-{
-	char *name = xasprintf("%s.sustained_share", work->run->c->suite->name);
-
-	run_quotient(work->run, name, 1, sustained_series_of(work, "time"),
-		     sustained_series_of(work, "sustained"));
-	free(name);
-}
-
-/* Says that there was no load, or one of short calls. */
-static void sustained_note_load(const struct sustained_work *work)
-{
-	if (!sustained_series_of(work, "sustained"))
-		run_note(work->run, "Throughput of a burst; under a sustained load the power limit "
-				    "can reduce it (sustained_time).");
-	else if (!is_gapless(work))
-		run_note(work->run,
-			 "Calls shorter than %.0f us: the device idles while they are queued.",
-			 1e6 * CALL_SECONDS);
-}
-
 void sustained_record(const struct sustained_work *work)
 {
 	struct run *run = work->run;
@@ -227,7 +206,19 @@ void sustained_record(const struct sustained_work *work)
 	    (!lasted && run->sampler.rules->preheat_seconds > 0))
 		return;
 	sustained_record_rate(work, "burst", sustained_series_of(work, "time"));
-	if (lasted)
-		sustained_record_share(work);
-	sustained_note_load(work);
+	if (lasted) {
+		char *name = xasprintf("%s.sustained_share", work->run->c->suite->name);
+
+		run_quotient(work->run, name, 1, sustained_series_of(work, "time"),
+			     sustained_series_of(work, "sustained"));
+		free(name);
+	}
+	/* Say that there was no load, or one of short calls. */
+	if (!sustained_series_of(work, "sustained"))
+		run_note(work->run, "Throughput of a burst; under a sustained load the power limit "
+				    "can reduce it (sustained_time).");
+	else if (!is_gapless(work))
+		run_note(work->run,
+			 "Calls shorter than %.0f us: the device idles while they are queued.",
+			 1e6 * CALL_SECONDS);
 }

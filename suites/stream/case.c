@@ -161,18 +161,6 @@ static enum status stream_check_elements(struct stream_case *c, struct error *er
 			 stream_elements(c));
 }
 
-static enum status stream_check_dot(const struct stream_case *c, double got, double *error,
-				    struct error *err)
-{
-	double expected = stream_dot_reference(c->seeds, stream_elements(c));
-
-	*error = fabs(got - expected);
-	if (*error <= stream_dot_tolerance(stream_elements(c)))
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "wrong sum: expected %.17g, got %.17g", expected,
-			 got);
-}
-
 static enum status stream_check_words(const struct stream_case *c, uint64_t got, struct error *err)
 {
 	uint64_t words = c->arguments.bytes / 8;
@@ -200,7 +188,14 @@ enum status stream_check(struct stream_case *c, double *error, struct error *err
 		backend_stream_synchronize(c->stream, NULL);
 		return err->status;
 	}
-	if (c->arguments.operation == STREAM_DOT)
-		return stream_check_dot(c, sum.sum.number, error, err);
+	if (c->arguments.operation == STREAM_DOT) {
+		double expected = stream_dot_reference(c->seeds, stream_elements(c));
+
+		*error = fabs(sum.sum.number - expected);
+		if (*error <= stream_dot_tolerance(stream_elements(c)))
+			return STATUS_OK;
+		return error_set(err, STATUS_MISMATCH, "wrong sum: expected %.17g, got %.17g",
+				 expected, sum.sum.number);
+	}
 	return stream_check_words(c, sum.sum.words, err);
 }

@@ -148,19 +148,6 @@ static enum status launch_together(void *state, unsigned batch, struct error *er
 	return status;
 }
 
-static void plan_together(struct transfer *t)
-{
-	for (size_t i = 0; i < t->lane_count; i++)
-		t->streams[i] = t->lanes[i].stream;
-	add_timing(t, "transfer.time",
-		   (struct workload){ .state = t,
-				      .launch = launch_together,
-				      .clock = CLOCK_DEVICE,
-				      .streams = t->streams,
-				      .stream_count = t->lane_count,
-				      .has_energy = true });
-}
-
 enum status transfer_plan_timings(struct transfer *t, struct error *err)
 {
 	enum timing_kind kind = t->info->timing;
@@ -171,9 +158,17 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 		return transfer_plan_in_turn(t, err);
 	if (kind == TIME_PAIRS)
 		transfer_plan_one(t, "transfer.time_alone");
-	if (kind == TIME_PAIRS || kind == TIME_TOGETHER)
-		plan_together(t);
-	else
+	if (kind == TIME_PAIRS || kind == TIME_TOGETHER) {
+		for (size_t i = 0; i < t->lane_count; i++)
+			t->streams[i] = t->lanes[i].stream;
+		add_timing(t, "transfer.time",
+			   (struct workload){ .state = t,
+					      .launch = launch_together,
+					      .clock = CLOCK_DEVICE,
+					      .streams = t->streams,
+					      .stream_count = t->lane_count,
+					      .has_energy = true });
+	} else
 		transfer_plan_one(t, "transfer.time");
 	return STATUS_OK;
 }
@@ -240,23 +235,6 @@ static void record_together(struct transfer *t, const struct series *time)
 /* Less than this of what the first pair has alone is a disturbance. */
 #define KEPT_AT_LEAST 0.97
 
-static void transfer_record_pairs(struct transfer *t)
-{
-	const struct transfer_lane *lane = &t->lanes[0];
-	double kept;
-
-	record_together(t, transfer_series(t, 1));
-	kept = transfer_series(t, 0)->statistics.median *
-	       case_metric(t->run->result, "transfer.bandwidth_each")->value / (double)t->bytes;
-	run_value(t->run, "transfer.concurrent_share", kept);
-	run_note(t->run,
-		 "The slowest of %zu concurrent pairs reaches %.1f %% of %s and %s alone: %s.",
-		 t->lane_count, 100 * kept, lane->plan.from.device->info.id,
-		 lane->plan.to.device->info.id,
-		 kept < KEPT_AT_LEAST ? "they slow each other down, or one is slower"
-				      : "they do not slow each other down");
-}
-
 void transfer_record(struct transfer *t)
 {
 	enum timing_kind kind = t->info->timing;
@@ -267,9 +245,23 @@ void transfer_record(struct transfer *t)
 		transfer_record_in_turn(t);
 	else if (kind == TIME_TOGETHER)
 		record_together(t, transfer_series(t, 0));
-	else if (kind == TIME_PAIRS)
-		transfer_record_pairs(t);
-	else
+	else if (kind == TIME_PAIRS) {
+		const struct transfer_lane *lane = &t->lanes[0];
+		double kept;
+
+		record_together(t, transfer_series(t, 1));
+		kept = transfer_series(t, 0)->statistics.median *
+		       case_metric(t->run->result, "transfer.bandwidth_each")->value /
+		       (double)t->bytes;
+		run_value(t->run, "transfer.concurrent_share", kept);
+		run_note(t->run,
+			 "The slowest of %zu concurrent pairs reaches %.1f %% of %s and %s alone: "
+			 "%s.",
+			 t->lane_count, 100 * kept, lane->plan.from.device->info.id,
+			 lane->plan.to.device->info.id,
+			 kept < KEPT_AT_LEAST ? "they slow each other down, or one is slower"
+					      : "they do not slow each other down");
+	} else
 		transfer_record_copy(t, transfer_series(t, 0), (double)t->bytes);
 	if (!transfer_has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
 		run_note(t->run, "No energy figure: untimed copies use part of the energy.");
@@ -291,16 +283,6 @@ void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
 		run_note(run, "Host memory on NUMA node%s %s, the nearest to its device.",
 			 several > 1 ? "s" : "", list.data);
 	text_release(&list);
-}
-
-static void note_nodes(const struct transfer *t)
-{
-	int *nodes = xcalloc(t->lane_count + 1, sizeof(*nodes));
-
-	for (size_t i = 0; i < t->lane_count; i++)
-		nodes[i] = t->lanes[i].node;
-	transfer_note_nodes(t->run, nodes, t->lane_count);
-	free(nodes);
 }
 
 static void transfer_note_cache(const struct transfer *t)
@@ -434,7 +416,12 @@ enum status transfer_open_lanes(struct transfer *t, struct error *err)
 
 void transfer_note(const struct transfer *t)
 {
-	note_nodes(t);
+	int *nodes = xcalloc(t->lane_count + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < t->lane_count; i++)
+		nodes[i] = t->lanes[i].node;
+	transfer_note_nodes(t->run, nodes, t->lane_count);
+	free(nodes);
 	transfer_note_cache(t);
 }
 

@@ -262,18 +262,6 @@ static enum status measure_timing(struct pair_group *c, size_t i)
 	return status;
 }
 
-/* An error of one case fails all. */
-static void fail_all(const struct pair_group *c, enum status status)
-{
-	const char *message = "in a concurrent group";
-
-	for (size_t i = 0; i < c->count; i++)
-		if (c->errs[i]->status == status)
-			message = c->errs[i]->message;
-	for (size_t i = 0; i < c->count; i++)
-		error_set(c->errs[i], status, "%s", message);
-}
-
 static void pairs_measure_group(struct pair_group *c)
 {
 	struct transfer *first = c->all[0];
@@ -287,7 +275,14 @@ static void pairs_measure_group(struct pair_group *c)
 				      : run_sample(first->run, &first->timings[i].workload,
 						   first->timings[i].name, &series, c->errs[0]);
 	if (status != STATUS_OK) {
-		fail_all(c, status);
+		const char *message = "in a concurrent group";
+
+		/* An error of one case fails all. */
+		for (size_t i = 0; i < c->count; i++)
+			if (c->errs[i]->status == status)
+				message = c->errs[i]->message;
+		for (size_t i = 0; i < c->count; i++)
+			error_set(c->errs[i], status, "%s", message);
 		return;
 	}
 	for (size_t i = 0; i < c->count && c->count > 1; i++)

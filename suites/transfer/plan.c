@@ -102,11 +102,6 @@ static void transfer_estimate_case(struct plan_case *point, enum direction direc
 		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }
 
-static bool device_reaches_peer(const struct device_info *a, const struct device_info *b)
-{
-	return a->node == b->node && device_bits_has(&a->peers, b->index);
-}
-
 /* NULL, or why the devices of a case cannot do it with direct access. */
 static const char *transfer_unreachable(const struct plan *plan, enum direction direction,
 					const size_t *devices, size_t count, char *reason,
@@ -123,7 +118,7 @@ static const char *transfer_unreachable(const struct plan *plan, enum direction 
 		if (peer < 0)
 			continue;
 		b = &plan->devices[devices[peer]];
-		reached = device_reaches_peer(a, b);
+		reached = a->node == b->node && device_bits_has(&a->peers, b->index);
 		if (!reached)
 			snprintf(reason, size, "%.31s cannot access the memory of %.31s", a->id,
 				 b->id);

@@ -92,17 +92,6 @@ static struct pool_block *pool_find_block(const struct pool *pool, const struct 
 	return best;
 }
 
-/* Sizes grow in a sweep: what was too small now will be so again. */
-static void remove_outgrown(struct pool *pool, const struct device *device,
-			    enum allocator allocator, int node, size_t bytes)
-{
-	for (size_t i = pool->count; i-- > 0;)
-		if (pool_block_serves(&pool->blocks[i], device, allocator, node) &&
-		    pool->blocks[i].buffer.bytes < bytes &&
-		    bytes / SPENDTHRIFT <= pool->blocks[i].buffer.bytes)
-			remove_block(pool, i);
-}
-
 static enum status pool_add_block(struct pool *pool, struct device *device,
 				  enum allocator allocator, size_t bytes, int node,
 				  struct error *err)
@@ -136,7 +125,12 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 
 	memset(buffer, 0, sizeof(*buffer));
 	if (!block) {
-		remove_outgrown(pool, device, allocator, near, bytes);
+		/* Sizes grow in a sweep: what was too small now will be so again. */
+		for (size_t i = pool->count; i-- > 0;)
+			if (pool_block_serves(&pool->blocks[i], device, allocator, near) &&
+			    pool->blocks[i].buffer.bytes < bytes &&
+			    bytes / SPENDTHRIFT <= pool->blocks[i].buffer.bytes)
+				remove_block(pool, i);
 		status = pool_add_block(pool, device, allocator, bytes, near, err);
 		block = status == STATUS_OK ? &pool->blocks[pool->count - 1] : NULL;
 	}

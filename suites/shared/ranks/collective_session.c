@@ -41,23 +41,6 @@ void sessions_close(struct sessions *all)
 	free(all);
 }
 
-/*
- * Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs
- * to close.
- */
-static void sessions_close_oldest(struct sessions *all, const struct world *world)
-{
-	size_t oldest = 0, of_world = 0;
-
-	for (size_t i = all->count; i-- > 0;)
-		if (all->list[i].world == world->id) {
-			oldest = i;
-			of_world++;
-		}
-	if (of_world == SESSIONS_OF_WORLD)
-		sessions_close_one(all, oldest);
-}
-
 const struct collective_session *session_find(struct sessions *all, struct device *device,
 					      struct world *world, enum transport transport,
 					      struct error *err)
@@ -65,11 +48,24 @@ const struct collective_session *session_find(struct sessions *all, struct devic
 	const struct communicator_options options = { .transport = transport };
 	struct collective_session *s;
 	enum status status;
+	size_t oldest, of_world;
 
 	for (size_t i = 0; i < all->count; i++)
 		if (all->list[i].world == world->id && all->list[i].asked == transport)
 			return &all->list[i];
-	sessions_close_oldest(all, world);
+	/*
+	 * Close the oldest of this world, as all of its ranks do now; those of other worlds are not
+	 * theirs to close.
+	 */
+	oldest = 0;
+	of_world = 0;
+	for (size_t i = all->count; i-- > 0;)
+		if (all->list[i].world == world->id) {
+			oldest = i;
+			of_world++;
+		}
+	if (of_world == SESSIONS_OF_WORLD)
+		sessions_close_one(all, oldest);
 	ARRAY_GROW(all->list, all->count, all->capacity);
 	s = &all->list[all->count++];
 	*s = (struct collective_session){ .world = world->id, .asked = transport };
