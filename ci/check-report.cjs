@@ -186,7 +186,7 @@ async function firstScreen(browser, file) {
 	await page.goto('file://' + path.resolve(file));
 	const seen = await page.evaluate(() => {
 		const answer = document.querySelector('.lead, .verdict .answer, .verdict p, .verdict h2');
-		const pictures = [...document.querySelectorAll('svg')].filter((s) => s.getBoundingClientRect().width > 40);
+		const pictures = [...document.querySelectorAll('svg, .nodemap, .matrix.dense')].filter((s) => s.getBoundingClientRect().width > 40);
 		return {
 			answer: answer ? answer.getBoundingClientRect().bottom : null,
 			picture: pictures.length ? pictures[0].getBoundingClientRect().top : null,

@@ -101,6 +101,12 @@ suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong>
 assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
 assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
 assert re.search(r'</span> 1</span> whole, not judged', page)
+# The map has each node with a mark per device; a node that nothing judged, or that was lost, has no tick.
+nodes = dict(re.findall(r'<li class="\w+"><bdi>(node\d+)</bdi>(.*?)</li>', page[page.index('id="map"'):page.index("</ul>", page.index('id="map"'))]))
+assert len(nodes) == min(count, 400) and list(nodes)[:3] == [n for n, _ in suspects], list(nodes)[:5]
+assert all("✓" in nodes[n] or n in ("node0009", "node0007", "node0003", "node0011") for n in nodes), nodes
+assert "✓" not in nodes["node0003"] and "○" in nodes["node0011"] and "✓" not in nodes["node0011"], nodes["node0003"]
+assert "✗" in nodes["node0007"] and "FAIL" in nodes["node0007"] and "WRONG" in nodes["node0009"], nodes["node0007"]
 assert page.count("<script") == 1 and "silent &lt;script&gt;" in page
 assert "alloc/x@host:0" in page, "the case in flight of the lost node"
 assert f"all {count - 1} devices" in page or f"all {count} devices" in page

@@ -71,6 +71,19 @@ END
 expect 0 'OPEN' history fleet -o fleet.html
 grep -qF 'node11, the node (8 devices)' fleet.html || complain "the page does not name the slow node"
 grep -qF 'rack:1 site:b' fleet.html || complain "the page has no tags"
+# The map of nodes begins with those that have findings; each finding has its strip, and nothing else has one.
+python3 - <<'END' || complain "fleet.html: not the map, or not the strips of the findings"
+import json, re
+page, found = open("fleet.html").read(), json.load(open("fleet.json"))["findings"]
+table = page[page.index('id="matrix"'):]
+rows = re.findall(r"<tr><th scope=\"row\"><bdi>([^<]*)</bdi>(.*)", table[:table.index("</table>")])
+slow = {x["host"] for x in found}
+assert {host for host, _ in rows[:len(slow)]} == slow and all("✗" in cells for _, cells in rows[:len(slow)]), rows[:4]
+assert not any("✗" in cells for _, cells in rows[len(slow):]), "a node without a finding is marked"
+strips = re.findall(r'<article class="trend (failed|)"', page)
+assert 1 <= len(strips) <= len(found), (len(strips), len(found))
+assert page.index('id="matrix"') < page.index('id="strips"')
+END
 
 # No device is slow: the strip with the device farthest from the others is the first all the same.
 python3 - <<'END' >like.jsonl
@@ -117,6 +130,11 @@ expect 2 'nodes: node00, node01, ' history node node99
 expect 2 'node' history node
 expect 0 'not compared: no other node measured the same in the last nights' history node node19 --nights 3
 expect 0 '' history node S072 -o node.html
+python3 - <<'END' || complain "the page of a GPU has not one chart per suite"
+import re
+charts = re.findall(r'<figure class="chart".*?<title[^>]*>([^/<]+)/', open("node.html").read(), re.S)
+assert charts and len(charts) == len(set(charts)), charts
+END
 grep -qF 'days before 2026-03-31' node.html && grep -qF 'Slower than the others' node.html || complain "the page of a GPU has not its nights"
 "$program" history node S072 --json --db fleet.db >node.json
 "$program" history node node11 --json --db fleet.db >node11.json

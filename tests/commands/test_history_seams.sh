@@ -86,7 +86,7 @@ assert len(set(named)) == 8 and panels[0].count("<bdi>driver</bdi>") == 1, named
 chart, = re.findall(r'<div class="nights"><svg.*?</svg>', panels[0], re.S)
 assert "stroke-dasharray" in chart and ">driver 590.10</text>" in chart
 assert len(re.search(r' data-x="([^"]*)"', chart).group(1).split()) == 40
-others = re.search(r'<path d="([^"]*)" fill="none" stroke="#8d939c"', chart).group(1)
+others = re.search(r'<path d="([^"]*)" fill="none" stroke="#777777" stroke-opacity', chart).group(1)
 assert others.count("M") == 7 and others.count("L") == 7 * 39, others
 # Each suite is one fold with its count, and no series is left out.
 folds = re.findall(r'<h3><bdi>(\w+)</bdi></h3> <span class="quiet">(\d+) series, (\w+)', text)

@@ -11,8 +11,11 @@
 #include "report/view/view.h"
 
 #define MOST_HOSTS 400
-#define MOST_STRIPS 24
+#define MOST_STRIPS 8
 #define MOST_NAMED 6
+/* slower than the others by more than this is shaded */
+#define HEAT1 0.005
+#define HEAT2 0.01
 #define STRIP_LEFT 8.0
 #define STRIP_HEIGHT 40.0
 
@@ -135,7 +138,11 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 		const struct cohort_cell *c = matrix_cell_at(m, host, s);
 		struct tree *cell = tree_item(cells);
 
-		tree_text(cell, "kind", c->slow ? "failed" : "");
+		tree_text(cell, "kind",
+			  c->slow                      ? "failed"
+			  : -expm1(-c->offset) > HEAT2 ? "heat2"
+			  : -expm1(-c->offset) > HEAT1 ? "heat1"
+						       : "");
 		tree_text(cell, "symbol", c->slow ? "✗ " : "");
 		tree_text(cell, "offset",
 			  isnan(c->offset) ? "not compared"
@@ -209,15 +216,15 @@ static size_t cohort_matrix_slow_members(const struct fleet *f, const struct fle
 	return n;
 }
 
-/* First the cohorts with most slow devices, of equal ones that with the worst device. */
+/* How far its worst device is from the centre. */
 static double cohort_matrix_strip_weight(const struct fleet *f, const struct fleet_cohort *c)
 {
-	double worst = 0;
+	double worst = -INFINITY;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
 		if (f->members[i].recent)
 			worst = fmax(worst, f->members[i].residual);
-	return (double)cohort_matrix_slow_members(f, c) + fmin(worst, 0.99);
+	return worst;
 }
 
 static void cohort_name_slow_members(const struct fleet *f, const struct fleet_cohort *c,
@@ -268,24 +275,39 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	free(kinds);
 }
 
+/* Index of the cohort with the farthest device; SIZE_MAX: none was compared. */
+static size_t cohort_farthest(const struct fleet *f)
+{
+	size_t found = SIZE_MAX;
+	double farthest = -INFINITY;
+
+	for (size_t i = 0; i < f->cohort_count; i++) {
+		double weight = cohort_matrix_strip_weight(f, &f->cohorts[i]);
+
+		if (f->cohorts[i].compared && weight > farthest) {
+			found = i;
+			farthest = weight;
+		}
+	}
+	return found;
+}
+
 void fleet_strips(const struct fleet *f, struct tree *page)
 {
-	struct weighted *order = xcalloc(f->cohort_count + 1, sizeof(*order));
+	bool *drawn = xcalloc(f->cohort_count + 1, sizeof(*drawn));
 	struct tree *list = tree_list(page, "strips");
-	size_t n = 0;
+	size_t farthest = cohort_farthest(f);
 
-	for (size_t i = 0; i < f->cohort_count; i++)
-		if (f->cohorts[i].compared)
-			order[n++] =
-				(struct weighted){ cohort_matrix_strip_weight(f, &f->cohorts[i]),
-						   i };
-	if (n)
-		qsort(order, n, sizeof(*order), by_matrix_weight);
-	for (size_t i = 0; i < n && i < MOST_STRIPS; i++)
-		cohort_add_strip(f, order[i].index, list);
+	for (size_t i = 0; i < f->finding_count && list->count < MOST_STRIPS; i++) {
+		size_t cohort = f->findings[i].cohort;
+
+		if (drawn[cohort] || !f->cohorts[cohort].compared)
+			continue;
+		drawn[cohort] = true;
+		cohort_add_strip(f, cohort, list);
+	}
+	if (!list->count && farthest != SIZE_MAX)
+		cohort_add_strip(f, farthest, list);
 	tree_flag(page, "has_strips", list->count);
-	tree_textf(page, "more_strips",
-		   n > list->count ? "%zu cohorts with fewer slow devices are left out." : "",
-		   n - list->count);
-	free(order);
+	free(drawn);
 }

@@ -7,7 +7,7 @@
 
 /* A row per node, those with findings first: how far it is from the others in each suite. */
 void fleet_matrix(const struct fleet *fleet, struct tree *page);
-/* A strip for each cohort that was compared, those with findings first. */
+/* A strip for the cohort of each finding; without findings, for that with the farthest device. */
 void fleet_strips(const struct fleet *fleet, struct tree *page);
 
 #endif

@@ -8,7 +8,6 @@
 #include "history/trend.h"
 #include "report/cohort/cohort_matrix.h"
 #include "report/page/html.h"
-#include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
@@ -50,28 +49,6 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 			   "model, driver and config, on two nodes.",
 			   f->device_count, text_plural(f->device_count), f->host_count,
 			   text_plural(f->host_count), FLEET_FEWEST);
-}
-
-static size_t cohort_count_open(const struct fleet *f, enum fleet_kind kind)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->finding_count; i++)
-		n += f->findings[i].kind == kind && !f->findings[i].decision;
-	return n;
-}
-
-static void cohort_add_tiles(const struct fleet *f, struct tree *page)
-{
-	struct tree *list = tree_list(page, "tiles");
-
-	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_HOST), "slow nodes");
-	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_DEVICE), "slow devices");
-	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_SLOT), "slow slots");
-	view_tile(list, "skipped", "○", f->finding_count - f->open, "decided");
-	view_tile(list, "error", "!", f->silent_hosts, "silent nodes");
-	view_tile(list, "error", "!", f->gone_count, "devices gone");
-	view_tile(list, "skipped", "○", f->too_few, "not compared");
 }
 
 static void cohort_add_findings(const struct fleet *f, struct tree *page)
@@ -138,30 +115,6 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 	tree_flag(page, "has_silent", list->count);
 }
 
-static void cohort_add_worst(const struct fleet *f, struct tree *page)
-{
-	size_t members[FLEET_WORST], n = fleet_worst(f, members);
-	struct tree *list = tree_list(page, "worst");
-	char text[FORMAT_SIZE];
-
-	for (size_t i = 0; i < n; i++) {
-		const struct fleet_member *m = &f->members[members[i]];
-		char *device = fleet_member_words(f, m);
-		struct tree *map = tree_item(list);
-
-		tree_text(map, "kind", m->slow ? "failed" : "");
-		tree_text(map, "symbol", m->slow ? "✗ " : "");
-		view_text(map, "subject", device);
-		view_text(map, "case", m->series->point);
-		tree_text(map, "worse", format_margin(expm1(-m->deficit), text, sizeof(text)));
-		tree_text(map, "allowed", format_margin(expm1(-m->allowed), text, sizeof(text)));
-		free(device);
-	}
-	tree_flag(page, "has_worst", n);
-	tree_textf(page, "worst_count", "%zu", n);
-	tree_textf(page, "compared", "%zu", f->compared);
-}
-
 static void cohort_set_method(const struct fleet *f, struct tree *page)
 {
 	char text[FORMAT_SIZE];
@@ -184,12 +137,10 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 	view_text(page, "title", options->title ? options->title : "Node against node");
 	tree_list(page, "warnings");
 	cohort_set_answer(f, page);
-	cohort_add_tiles(f, page);
 	cohort_add_findings(f, page);
 	cohort_add_silent_nodes(f, page);
 	fleet_strips(f, page);
 	fleet_matrix(f, page);
-	cohort_add_worst(f, page);
 	cohort_set_method(f, page);
 	if (html_render("cohort", options, page, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);

@@ -1,6 +1,6 @@
 /*
- * The fleet page: node against node (history/fleet/fleet.h) as one HTML page. What is slow first,
- * then how each cohort scatters, nodes by suites, the worst devices, what was not heard of.
+ * The fleet page: node against node (history/fleet/fleet.h) as one HTML page. What is slow and what
+ * is missing, the map of nodes by suites, and how the cohort of each finding varies.
  * The page of one node or device: its nights next to the others'.
  */
 #ifndef GPUPROOF_REPORT_COHORT_COHORT_PAGE_H

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "history/fleet/course.h"
@@ -9,7 +10,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-#define MOST_CHARTS 24
+#define MOST_CHARTS 6
 
 struct node_page {
 	const struct fleet *fleet;
@@ -151,7 +152,7 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("to the others' mean level");
 	chart_series_named(&chart, other)->style = 7;
-	chart_series_named(&chart, p->subject->machine ? "this device" : "this node")->style = 1;
+	chart_series_named(&chart, p->subject->machine ? "this device" : "this node")->style = 0;
 	others = &chart.series[0];
 	own = &chart.series[1];
 	for (size_t i = 0; i < x->count; i++) {
@@ -168,6 +169,20 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart_in_percent(&chart);
 	chart_draw(&chart, charts);
 	chart_release(&chart);
+}
+
+/* Draws the worst course of each suite: the worst come first. */
+static void node_draw_courses(const struct node_page *p, struct tree *charts)
+{
+	for (size_t i = 0; i < p->count && charts->count < MOST_CHARTS; i++) {
+		const char *suite = course_series(p, &p->courses[i])->section;
+		size_t k = 0;
+
+		while (k < i && strcmp(course_series(p, &p->courses[k])->section, suite))
+			k++;
+		if (k == i)
+			node_draw_course(p, &p->courses[i], charts);
+	}
 }
 
 enum status report_node_write(const struct fleet *f, const struct fleet_subject *subject,
@@ -187,13 +202,10 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	node_add_findings(&p);
 	for (size_t i = 0; i < p.count; i++)
 		node_add_course_row(&p, &courses[i], rows);
-	for (size_t i = 0; i < p.count && i < MOST_CHARTS; i++)
-		node_draw_course(&p, &courses[i], charts);
+	node_draw_courses(&p, charts);
 	tree_flag(p.tree, "has_rows", rows->count);
 	tree_flag(p.tree, "has_charts", charts->count);
-	tree_textf(p.tree, "more_charts",
-		   p.count > MOST_CHARTS ? "%zu cases that are better are in the table only." : "",
-		   p.count - MOST_CHARTS);
+	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
 	if (html_render("node", options, p.tree, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);
 	text_release(&html);

@@ -63,6 +63,23 @@ static void fleet_node_add_check(struct fleet_node *n, const struct verdict_chec
 		n->worst = c;
 }
 
+/* `device`: id of one of the node's, at the head of a list. */
+static void fleet_device_add_check(const struct fleet_node *n, const char *device,
+				   const struct verdict_check *c)
+{
+	size_t length = strcspn(device, ",");
+
+	for (size_t i = 0; i < n->devices; i++) {
+		struct fleet_device_verdict *d = &n->gpus[i];
+
+		if (strncmp(d->info->id, device, length) || d->info->id[length])
+			continue;
+		d->judged = d->judged || check_is_judged(c);
+		if (acceptance_is_bad(c) && (!d->worst || check_is_worse(c, d->worst)))
+			d->worst = c;
+	}
+}
+
 /* A check of devices on several nodes concerns each of them, once. */
 static void add_to_nodes(const struct fleet_nodes *nodes, const struct verdict_check *c)
 {
@@ -73,9 +90,36 @@ static void add_to_nodes(const struct fleet_nodes *nodes, const struct verdict_c
 
 		if (n && n != last)
 			fleet_node_add_check(n, c);
+		if (n)
+			fleet_device_add_check(n, at, c);
 		last = n;
 		at = strchr(at, ',');
 		at = at ? at + 1 : NULL;
+	}
+}
+
+/* The devices of each node next to each other, whatever the order of the result. */
+static void fleet_nodes_take_devices(struct fleet_nodes *nodes, const struct result *r)
+{
+	struct fleet_device_verdict *next;
+
+	for (size_t i = 0; i < r->device_count; i++) {
+		struct fleet_node *n = node_of(nodes, r->devices[i].id);
+
+		if (n)
+			n->devices++;
+	}
+	next = nodes->gpus = xcalloc(r->device_count + 1, sizeof(*nodes->gpus));
+	for (size_t i = 0; i < nodes->count; i++) {
+		nodes->items[i].gpus = next;
+		next += nodes->items[i].devices;
+		nodes->items[i].devices = 0;
+	}
+	for (size_t i = 0; i < r->device_count; i++) {
+		struct fleet_node *n = node_of(nodes, r->devices[i].id);
+
+		if (n)
+			n->gpus[n->devices++].info = &r->devices[i];
 	}
 }
 
@@ -89,12 +133,7 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 		nodes->by_name[i] = &nodes->items[i];
 	}
 	qsort(nodes->by_name, nodes->count, sizeof(struct fleet_node *), fleet_nodes_by_name);
-	for (size_t i = 0; i < r->device_count; i++) {
-		struct fleet_node *n = node_of(nodes, r->devices[i].id);
-
-		if (n)
-			n->devices++;
-	}
+	fleet_nodes_take_devices(nodes, r);
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
 		struct fleet_node *n = fleet_node_find(nodes, c->node, strlen(c->node));
@@ -112,6 +151,7 @@ void fleet_nodes_release(struct fleet_nodes *nodes)
 {
 	free(nodes->items);
 	free(nodes->by_name);
+	free(nodes->gpus);
 }
 
 bool fleet_node_is_suspect(const struct fleet_node *n)
@@ -318,10 +358,50 @@ static void fleet_node_show_row(const struct fleet_node *n, struct tree *rows)
 	view_text(row, "reason", n->node->reason);
 }
 
+struct fleet_mark {
+	const char *kind, *symbol, *word;
+};
+
+/* Gives no tick on a node that is not whole: what it did not measure did not pass. */
+static struct fleet_mark fleet_device_mark(const struct fleet_node *n,
+					   const struct fleet_device_verdict *d)
+{
+	if (d->worst)
+		return (struct fleet_mark){ acceptance_kind(d->worst->verdict),
+					    acceptance_symbol(d->worst->verdict),
+					    verdict_name(d->worst->verdict) };
+	if (n->node->status != NODE_OK || n->node->finished < n->node->planned)
+		return (struct fleet_mark){ "skipped", "○", "not all measured" };
+	if (!d->judged)
+		return (struct fleet_mark){ "skipped", "○", "not judged" };
+	return (struct fleet_mark){ "ok", "✓", "no check failed" };
+}
+
+/* A node that is not whole or has wrong cases says so next to its name. */
+static void fleet_node_map(const struct fleet_node *n, struct tree *map)
+{
+	struct tree *node = tree_item(map), *cells = tree_list(node, "cells");
+
+	view_text(node, "node", n->node->name);
+	tree_text(node, "kind", fleet_node_kind(n));
+	tree_text(node, "word", fleet_node_is_suspect(n) ? fleet_node_word(n) : "");
+	for (size_t i = 0; i < n->devices; i++) {
+		const struct fleet_device_verdict *d = &n->gpus[i];
+		struct fleet_mark mark = fleet_device_mark(n, d);
+		struct tree *cell = tree_item(cells);
+
+		view_text(cell, "device", d->info->id + strcspn(d->info->id, "/") + 1);
+		tree_text(cell, "kind", mark.kind);
+		tree_text(cell, "symbol", mark.symbol);
+		tree_text(cell, "word", mark.word);
+		view_text(cell, "what", d->worst ? d->worst->point : "");
+	}
+}
+
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
 {
 	struct fleet_node **order = xcalloc(nodes->count + 1, sizeof(*order));
-	struct tree *rows, *others;
+	struct tree *rows, *others, *map = tree_list(page, "map");
 	size_t suspects = 0, shown;
 
 	for (size_t i = 0; i < nodes->count; i++) {
@@ -340,10 +420,12 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	rows = tree_list(page, "nodes");
 	others = tree_list(page, "other_nodes");
 	for (size_t i = 0; i < nodes->count; i++)
-		if (i < suspects || i < MOST_ROWS)
+		if (i < suspects || i < MOST_ROWS) {
 			fleet_node_show_row(order[i], rows);
-		else
+			fleet_node_map(order[i], map);
+		} else {
 			tree_item_text(others, order[i]->node->name);
+		}
 	tree_flag(page, "has_other_nodes", others->count != 0);
 	tree_textf(page, "other_count", "%zu", others->count);
 	free(order);

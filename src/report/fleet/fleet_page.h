@@ -22,6 +22,13 @@ enum status fleet_page_render(const struct fleet_page *fleet, const struct repor
 enum status fleet_page_write(const struct fleet_page *fleet, const struct report_options *options,
 			     struct error *err);
 
+/* A device with the worst check against it; borrows from the result. */
+struct fleet_device_verdict {
+	const struct device_info *info;
+	bool judged;
+	const struct verdict_check *worst; /* NULL: nothing is bad */
+};
+
 /* A node with what the judgement and the cases say of it; borrows from the result. */
 struct fleet_node {
 	const struct result_node *node;
@@ -29,12 +36,14 @@ struct fleet_node {
 	size_t devices, checks, judged, passed, bad;
 	size_t wrong_cases, error_cases;
 	const struct verdict_check *worst; /* NULL: nothing is bad */
+	struct fleet_device_verdict *gpus; /* `devices` of them, in the order of the result */
 };
 
 struct fleet_nodes {
 	struct fleet_node *items; /* in the order of the result */
 	size_t count;
 	struct fleet_node **by_name;
+	struct fleet_device_verdict *gpus; /* of all nodes */
 };
 
 /* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c, fleet_cost.c */
@@ -45,7 +54,7 @@ void fleet_nodes_release(struct fleet_nodes *nodes);
 bool fleet_node_is_suspect(const struct fleet_node *node);
 /* True if something was judged, and nothing is against the node. */
 bool fleet_node_is_cleared(const struct fleet_node *node);
-/* Sets the list of suspects, the worst first, and the table of all nodes. */
+/* Sets the map of nodes and devices, the suspects, the worst first, and the table of nodes. */
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *result,
 		      struct tree *page);
 /* The node whose name are the `length` characters at `name`; NULL: none. */
