@@ -27,7 +27,17 @@ for name in sorted(there):
         assert root.tag == "{http://www.w3.org/2000/svg}svg", name
         words = "".join(root.itertext())
         assert result["run"]["id"] in words and "gpuproof run" in words, f"{name}: its source is not in it"
-        assert len(list(root)) > 3, f"{name} is empty"
+        drawing, = root.findall("{http://www.w3.org/2000/svg}svg")
+        assert len(list(drawing)) > 3, f"{name} is empty"
+        # The title, what is drawn and the source are text of the picture, within it, and above and below the drawing.
+        texts = root.findall("{http://www.w3.org/2000/svg}text")
+        width, height, top = (float(root.get("width")), float(root.get("height")), float(drawing.get("y")))
+        above = " ".join(t.text for t in texts if float(t.get("y")) <= top + 4)
+        below = " ".join(t.text for t in texts if float(t.get("y")) >= top + float(drawing.get("height")))
+        assert above.startswith(drawing.find("{http://www.w3.org/2000/svg}title").text), (name, above)
+        assert "NVIDIA H200, 2026-11-20" in below.replace("20 Nov 2026", "2026-11-20") and result["run"]["id"] in below, (name, below)
+        assert len(texts) == len([t for t in texts if t.text in above or t.text in below]), name
+        assert all(len(t.text) * 6.7 <= width and 10 < float(t.get("y")) < height for t in texts), (name, width, height)
         continue
     rows = list(csv.reader(open("out/" + name, newline="")))
     assert len(rows) > 1 and rows[0][:2] == ["series", "point"] and rows[0][4:] == ["low", "high", "n"], name
@@ -38,6 +48,39 @@ for name in sorted(there):
         seen += any(n in values for n in numbers)
 assert seen > 20, f"only {seen} points are values of the result"
 END
+# One chart for a blog: the same SVG, with the author and the licence of [report], and nothing of it is markup.
+python3 - "$data/quick_h200.json" <<'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+for key, value in (("author", "A <b>& \"B\""), ("licence", "CC-BY-4.0"), ("note", "Our <i>words</i>")):
+    result["config"]["settings"].append({"section": "report", "key": key, "value": value, "origin": "own.ini:1"})
+json.dump(result, open("own.json", "w"))
+END
+mkdir one
+[ "$("$program" report own.json --chart roofline)" = roofline.svg ] || { echo "--chart: no roofline.svg"; exit 1; }
+mv roofline.svg one
+"$program" report own.json --chart chart-1-1 -o - >one/stdout.svg
+"$program" report own.json -o one/page.html >/dev/null
+python3 - <<'END'
+import xml.etree.ElementTree as ET
+for name in ("roofline", "stdout"):
+    root = ET.parse(f"one/{name}.svg").getroot()
+    words = " ".join(t.text for t in root.findall("{http://www.w3.org/2000/svg}text"))
+    assert 'By A <b>& "B". Licence: CC-BY-4.0.' in words, words
+page = open("one/page.html").read()
+for words in ("By <bdi>A &lt;b&gt;&amp; &quot;B&quot;</bdi>", "licence <bdi>CC-BY-4.0</bdi>", "Our &lt;i&gt;words&lt;/i&gt;"):
+    assert words in page, words
+END
+wrong() { # WORDS ARGUMENTS...
+	code=0
+	"$program" report "${@:2}" >/dev/null 2>err || code=$?
+	[ $code = 2 ] && grep -qF -- "$1" err || { echo "report ${*:2}: $code: $(cat err)"; exit 1; }
+}
+wrong '--chart nonesuch: the page has no such chart; it has roofline, chart-1-1, ' own.json --chart nonesuch
+wrong '--chart writes one SVG' own.json --chart roofline --layout dir
+wrong '--chart writes one SVG' own.json --chart roofline --fleet
+[ ! -e nonesuch.svg ] || { echo "a chart that is not there has a file"; exit 1; }
+rm -r one own.json
 code=0
 "$program" report "$data/quick_h200.json" --layout dir -o - >/dev/null 2>err || code=$?
 [ $code = 2 ] && [ ! -e ./--charts ] && [ "$(ls)" = "$(printf 'alone\nerr\nout')" ] || { echo "--layout dir on standard output: $code $(ls)"; exit 1; }

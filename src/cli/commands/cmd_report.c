@@ -64,6 +64,11 @@ static const struct option_row rows[] = {
 	  FLAG_AT(report_arguments, fleet),
 	  .help = "write the page of a multi-node run: nodes to look at first, and each figure "
 		  "over all devices" },
+	{ .name = "chart",
+	  TEXT_AT(report_arguments, options.chart),
+	  .value = "NAME",
+	  .help = "write one chart as SVG (default: NAME.svg) with its title, source and licence; "
+		  "the link # next to a chart has its name" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),
@@ -119,6 +124,9 @@ static int report_act(const struct options *o, struct report_arguments *a)
 {
 	struct error err = ERROR_NONE;
 
+	if (a->options.chart && (a->fleet || a->options.separate_css))
+		return command_usage(&command_report, "--chart writes one SVG of the page of "
+						      "RESULT: omit --fleet and --layout dir");
 	if (a->force && !a->dump)
 		return command_usage(&command_report, "--force needs --dump-templates");
 	if (a->dump && report_dump_templates(a->dump, a->force, &err) != STATUS_OK)
@@ -132,15 +140,20 @@ static int report_act(const struct options *o, struct report_arguments *a)
 
 static int report_run(int argc, char **argv)
 {
-	struct report_arguments a = { .options = { .output = "report.html" } };
+	struct report_arguments a = { 0 };
 	struct options o;
 	int code = options_parse(&o, &command_report, argc, argv, &a);
+	char *output =
+		a.options.chart ? xasprintf("%s.svg", a.options.chart) : xstrdup("report.html");
+
+	a.options.output = a.options.output ? a.options.output : output;
 
 	page_options_layout(&a.options, a.layout);
 	a.options.chart_files = a.options.separate_css;
 	if (code == EXIT_ACCEPTED)
 		code = report_act(&o, &a);
 	options_end(&o);
+	free(output);
 	return code;
 }
 
@@ -148,6 +161,7 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "write results as one HTML page",
 	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json or a run directory",
+		   "report RESULT --chart NAME [-o FILE]",
 		   "report --dump-templates DIR [--force]" },
 	.about = "One RESULT gives the page of that run, several give a comparison with the first "
 		 "as the baseline. With --layout dir, each chart is also written as SVG and CSV to "

@@ -198,7 +198,6 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 	view_skipped(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
-	view_data(view, page);
 	return page;
 }
 

@@ -13,6 +13,8 @@
 #include "base/units.h"
 #include "report/template/template.h"
 
+#define SVG_LINE 16.0 /* px from line to line of the words around a drawing */
+
 /* A field in quotes; what a spreadsheet would take for a formula gets an apostrophe before it. */
 static void chart_files_add_field(struct text *out, const char *s)
 {
@@ -70,7 +72,8 @@ void chart_csv(const struct chart *chart, struct tree *map)
 }
 
 struct writer {
-	const char *directory, *origin, *template_dir;
+	const char *directory, *template_dir;
+	const struct chart_source *source;
 	struct error *err;
 };
 
@@ -83,56 +86,162 @@ static void write_file(const struct writer *w, const char *id, const char *endin
 	free(path);
 }
 
-/* In a page the namespace and the ground are the page's. */
-static void write_svg(const struct writer *w, const struct tree *chart, const char *id)
+/* Bytes of the first line of `words`: whole words, at most `longest` bytes. */
+static size_t svg_line_length(const char *words, size_t longest)
+{
+	size_t n = strlen(words);
+
+	if (n <= longest)
+		return n;
+	for (n = longest; n && words[n] != ' ';)
+		n--;
+	if (n)
+		return n;
+	/* One long word: cut it, but no character. */
+	for (n = longest; n && ((unsigned char)words[n] & 0xc0) == 0x80;)
+		n--;
+	return n;
+}
+
+/* Lines of text of at most `longest` bytes from `y` on; returns the y of the next one. */
+static double svg_add_lines(struct text *svg, const char *words, size_t longest, double y,
+			    const char *look)
+{
+	while (*words) {
+		size_t n = svg_line_length(words, longest);
+
+		text_addf(svg, "<text x=\"4\" y=\"%.0f\" %s>", y, look);
+		template_escape(svg, words, n);
+		text_add(svg, "</text>\n");
+		words += n + strspn(words + n, " ");
+		y += SVG_LINE;
+	}
+	return y;
+}
+
+/* The number after `key` of the drawing's first element, which chart templates write. */
+static double svg_length(const char *svg, const char *key)
+{
+	const char *at = strstr(svg, key);
+
+	return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+/* `drawn`: the drawing without "<svg " and "</svg>", whose ground and namespace are a page's. */
+static void svg_with_words(const struct tree *chart, const char *drawn, size_t length,
+			   const struct chart_source *source, struct text *svg)
+{
+	double width = svg_length(drawn, " width=\""), y, bottom;
+	size_t longest = (size_t)(width / CHART_CHARACTER);
+	struct text head = TEXT_EMPTY, foot = TEXT_EMPTY;
+
+	y = svg_add_lines(&head, tree_member_text(chart, "title"), longest * 9 / 11, 16,
+			  "font-size=\"13\" font-weight=\"600\"");
+	y = svg_add_lines(&head, tree_member_text(chart, "shows"), longest, y, "fill=\"#595959\"");
+	bottom = y + svg_length(drawn, " height=\"");
+	bottom = svg_add_lines(&foot, source->shown, longest, bottom + 4, "fill=\"#595959\"");
+	text_addf(svg,
+		  "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"background:#ffffff\" "
+		  "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+		  "font-family=\"system-ui, sans-serif\" font-size=\"11\" fill=\"#1a1a1a\">\n",
+		  width, bottom, width, bottom);
+	text_add(svg, head.data ? head.data : "");
+	text_addf(svg, "<svg y=\"%.0f\" ", y - SVG_LINE + 6);
+	text_add_bytes(svg, drawn, length);
+	text_add(svg, "</svg>\n");
+	text_add(svg, foot.data ? foot.data : "");
+	text_add(svg, "<metadata>");
+	template_escape(svg, source->origin, strlen(source->origin));
+	text_add(svg, "</metadata>\n</svg>\n");
+	text_release(&head);
+	text_release(&foot);
+}
+
+static enum status svg_render(const struct tree *chart, const struct chart_source *source,
+			      const char *template_dir, struct text *svg, struct error *err)
 {
 	static const char start[] = "<svg ", end[] = "</svg>";
-	struct text drawn = TEXT_EMPTY, svg = TEXT_EMPTY;
+	struct text drawn = TEXT_EMPTY;
 	char *first, *last;
 
-	if (template_render("chart_file", w->template_dir, chart, &drawn, w->err) != STATUS_OK ||
-	    !drawn.length || !(first = strstr(drawn.data, start)) || !(last = strstr(first, end))) {
-		text_release(&drawn);
-		return;
+	if (template_render("chart_file", template_dir, chart, &drawn, err) == STATUS_OK &&
+	    drawn.length && (first = strstr(drawn.data, start)) && (last = strstr(first, end))) {
+		first += strlen(start);
+		svg_with_words(chart, first, (size_t)(last - first), source, svg);
 	}
-	text_add(&svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"background:#ffffff\" ");
-	first += strlen(start);
-	text_add_bytes(&svg, first, (size_t)(last - first));
-	text_add(&svg, "<metadata>");
-	template_escape(&svg, w->origin, strlen(w->origin));
-	text_add(&svg, "</metadata>\n</svg>\n");
-	write_file(w, id, "svg", &svg);
-	text_release(&svg);
 	text_release(&drawn);
+	return err->status;
+}
+
+/* The id of a chart that files can be made of; NULL: the tree is none. */
+static const char *chart_file_id(const struct tree *tree)
+{
+	const char *id =
+		tree->kind == TREE_MAP && tree->attached ? tree_member_text(tree, "id") : "";
+
+	return *id && !strchr(id, '/') ? id : NULL;
 }
 
 static void chart_files_write_below(const struct writer *w, const struct tree *tree)
 {
-	const char *csv = tree->kind == TREE_MAP ? tree->attached : NULL;
-	const struct tree *member = csv ? tree_member(tree, "id") : NULL;
-	const char *id = member ? member->text : NULL;
+	const char *id = chart_file_id(tree);
 
-	if (id && *id && !strchr(id, '/')) {
-		struct text text = TEXT_EMPTY;
+	if (id) {
+		struct text csv = TEXT_EMPTY, svg = TEXT_EMPTY;
 
-		text_add(&text, csv);
-		write_file(w, id, "csv", &text);
-		text_release(&text);
-		if (w->err->status == STATUS_OK)
-			write_svg(w, tree, id);
+		text_add(&csv, tree->attached);
+		write_file(w, id, "csv", &csv);
+		if (w->err->status == STATUS_OK &&
+		    svg_render(tree, w->source, w->template_dir, &svg, w->err) == STATUS_OK &&
+		    svg.length)
+			write_file(w, id, "svg", &svg);
+		text_release(&csv);
+		text_release(&svg);
 		return;
 	}
 	for (size_t i = 0; i < tree->count && w->err->status == STATUS_OK; i++)
 		chart_files_write_below(w, tree->children[i]);
 }
 
-enum status chart_files_write(const struct tree *page, const char *directory, const char *origin,
-			      const char *template_dir, struct error *err)
+enum status chart_files_write(const struct tree *page, const char *directory,
+			      const struct chart_source *source, const char *template_dir,
+			      struct error *err)
 {
-	const struct writer w = { directory, origin, template_dir, err };
+	const struct writer w = { directory, template_dir, source, err };
 
 	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
 		return error_errno(err, "%s", directory);
 	chart_files_write_below(&w, page);
+	return err->status;
+}
+
+/* Looks for the chart `id`, and appends the ids of those before it to `ids`. */
+static const struct tree *chart_file_find(const struct tree *tree, const char *id, struct text *ids)
+{
+	const char *own = chart_file_id(tree);
+	const struct tree *found = NULL;
+
+	if (own && !strcmp(own, id))
+		return tree;
+	if (own)
+		text_addf(ids, "%s%s", ids->length ? ", " : "", own);
+	for (size_t i = 0; !own && i < tree->count && !found; i++)
+		found = chart_file_find(tree->children[i], id, ids);
+	return found;
+}
+
+enum status chart_file_render(const struct tree *page, const char *id,
+			      const struct chart_source *source, const char *template_dir,
+			      struct text *svg, struct error *err)
+{
+	struct text ids = TEXT_EMPTY;
+	const struct tree *chart = chart_file_find(page, id, &ids);
+
+	if (!chart)
+		error_set(err, STATUS_USAGE, "--chart %s: the page has no such chart; it has %s",
+			  id, ids.length ? ids.data : "none");
+	else
+		svg_render(chart, source, template_dir, svg, err);
+	text_release(&ids);
 	return err->status;
 }

@@ -11,11 +11,25 @@
  */
 void chart_csv(const struct chart *chart, struct tree *map);
 
+/* The words that a chart carries wherever it is placed. */
+struct chart_source {
+	const char *shown;  /* below the drawing: machine, run, author, licence */
+	const char *origin; /* in the metadata: the command as well */
+};
+
 /*
- * Writes the two files of every chart below `page` into `directory`, which is made. `origin`: what
- * each SVG says of its source, in its metadata. `template_dir` as for template_render().
+ * Writes the two files of every chart below `page` into `directory`, which is made.
+ * `template_dir` as for template_render().
  */
-enum status chart_files_write(const struct tree *page, const char *directory, const char *origin,
-			      const char *template_dir, struct error *err);
+enum status chart_files_write(const struct tree *page, const char *directory,
+			      const struct chart_source *source, const char *template_dir,
+			      struct error *err);
+/*
+ * Appends the SVG of the chart `id` below `page`: with its title, what it shows, and its source.
+ * STATUS_USAGE, which names the charts that there are, where there is none of this id.
+ */
+enum status chart_file_render(const struct tree *page, const char *id,
+			      const struct chart_source *source, const char *template_dir,
+			      struct text *svg, struct error *err);
 
 #endif

@@ -53,6 +53,7 @@ static void node_add_findings(const struct node_page *p)
 static void node_set_answer(const struct node_page *p)
 {
 	size_t open = 0, decided = 0, compared = 0;
+	const char *symbol;
 	char first[16], last[16];
 
 	for (size_t i = 0; i < p->fleet->finding_count; i++) {
@@ -64,6 +65,7 @@ static void node_set_answer(const struct node_page *p)
 	for (size_t i = 0; i < p->count; i++)
 		compared += p->fleet->cohorts[p->courses[i].cohort].compared &&
 			    p->courses[i].recent > 0;
+	symbol = open ? "✗" : decided ? "!" : compared ? "✓" : "○";
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
 	tree_text(p->tree, "verdict_kind",
@@ -71,7 +73,7 @@ static void node_set_answer(const struct node_page *p)
 		  : decided  ? "error"
 		  : compared ? "ok"
 			     : "skipped");
-	tree_text(p->tree, "verdict_symbol", open ? "✗" : decided ? "!" : compared ? "✓" : "○");
+	tree_text(p->tree, "verdict_symbol", symbol);
 	tree_text(p->tree, "verdict_word",
 		  open       ? "Slower than the others"
 		  : decided  ? "Slower than the others, all decided"

@@ -17,8 +17,10 @@
 #include "report/page/view_sections.h"
 #include "report/reference/architectures.h"
 #include "report/reference/reference.h"
-#include "report/view/memory_limit.h"
+#include "report/run/run_figures.h"
 #include "report/template/template.h"
+#include "report/view/format.h"
+#include "report/view/memory_limit.h"
 #include "report/view/view.h"
 
 /* True if all results are of the same model: then they are compared, else put side by side. */
@@ -66,30 +68,63 @@ static char *html_charts_folder(const struct report_options *options)
 			 name);
 }
 
-/* The source of a chart in a line: version, run, configuration, command. */
-static void html_add_origin(struct text *out, const struct result *r)
+/* The words below a chart that is placed elsewhere: machine, day and run; who published it, how. */
+static void html_add_source(struct text *out, const struct result *r)
 {
-	char *citation = view_citation(r);
+	char *citation = view_citation(r), date[FORMAT_SIZE];
 
-	text_addf(out, "%s: %s\n", citation, view_string(r->command));
+	text_add(out, out->length ? " " : "");
+	run_title_add_machine(out, r);
+	text_addf(out, ", %s: %s.", format_date(view_string(r->started), date, sizeof(date)),
+		  citation);
 	free(citation);
 }
 
-static enum status html_write_charts(const struct tree *page, const struct result *results,
-				     size_t count, const struct report_options *options,
-				     const char *folder, struct error *err)
+static void html_add_rights(struct text *out, const struct result *r)
+{
+	const char *author = report_setting(r, "author"), *licence = report_setting(r, "licence");
+
+	if (*author)
+		text_addf(out, " By %s.", author);
+	if (*licence)
+		text_addf(out, " Licence: %s.", licence);
+}
+
+/* The charts of the page as files, or the one that was asked for into `svg`. */
+static enum status html_write_charts(const struct tree *page, const struct view *view,
+				     const struct report_options *options, const char *folder,
+				     struct text *svg, struct error *err)
 {
 	char *copy = xstrdup(options->output), *path = xasprintf("%s/%s", dirname(copy), folder);
-	struct text origin = TEXT_EMPTY;
-	enum status status;
+	struct text origin = TEXT_EMPTY, shown = TEXT_EMPTY;
+	struct chart_source source;
 
-	for (size_t i = 0; i < count; i++)
-		html_add_origin(&origin, &results[i]);
-	status = chart_files_write(page, path, origin.data, options->template_dir, err);
+	for (size_t i = 0; i < view->count; i++) {
+		char *citation = view_citation(&view->results[i]);
+
+		text_addf(&origin, "%s: %s\n", citation, view_string(view->results[i].command));
+		html_add_source(&shown, &view->results[i]);
+		free(citation);
+	}
+	html_add_rights(&shown, view->results);
+	source = (struct chart_source){ shown.data, origin.data };
+	if (options->chart)
+		chart_file_render(page, options->chart, &source, options->template_dir, svg, err);
+	else
+		chart_files_write(page, path, &source, options->template_dir, err);
 	text_release(&origin);
+	text_release(&shown);
 	free(path);
 	free(copy);
-	return status;
+	return err->status;
+}
+
+/* The publisher's own words, from [report]. */
+static void html_add_own_words(const struct result *r, struct tree *page)
+{
+	view_text(page, "author", report_setting(r, "author"));
+	view_text(page, "own_note", report_setting(r, "note"));
+	view_text(page, "licence", report_setting(r, "licence"));
 }
 
 static void add_script(const struct report_options *options, struct tree *page)
@@ -175,6 +210,7 @@ static enum status html_render_architectures(const struct view *view,
 		view_warnings(view, page);
 		view_launches(view, page);
 		view_environment(view, page);
+		html_add_own_words(view->results, page);
 		tree_flag(page, "has_bad", n.of[CASE_FAILED] || n.of[CASE_ERROR]);
 		tree_text(page, "acceptance_page", "");
 		status = html_render("architectures", options, page, html, err);
@@ -195,10 +231,13 @@ static enum status html_render_results(struct view *view, const struct claim_set
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
 	tree_text(page, "charts_folder", folder);
+	html_add_own_words(view->results, page);
 	view_claims(view, claims, page);
-	status = html_render(view->count > 1 ? "compare" : "run", options, page, html, err);
-	if (status == STATUS_OK && *folder)
-		status = html_write_charts(page, view->results, view->count, options, folder, err);
+	status = options->chart ? STATUS_OK
+				: html_render(view->count > 1 ? "compare" : "run", options, page,
+					      html, err);
+	if (status == STATUS_OK && (*folder || options->chart))
+		status = html_write_charts(page, view, options, folder, html, err);
 	free(folder);
 	tree_free(page);
 	return status;
@@ -228,7 +267,8 @@ enum status report_render(const struct result *results, size_t count,
 	view.names = options->names;
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
-	if (!claims.count && wants_architectures(results, count, options, &gpus, &baseline))
+	if (!claims.count && !options->chart &&
+	    wants_architectures(results, count, options, &gpus, &baseline))
 		status = html_render_architectures(&view, options, gpus, baseline, html, err);
 	else
 		status = html_render_results(&view, &claims, options, html, err);
@@ -326,7 +366,7 @@ enum status report_write(const struct result *results, size_t count,
 {
 	const char *gpus, *baseline;
 
-	if (count == 1 && !report_on_stdout(options) && !options->claims &&
+	if (count == 1 && !report_on_stdout(options) && !options->claims && !options->chart &&
 	    strcmp(report_setting(results, "claims"), "yes") != 0 &&
 	    wants_architectures(results, count, options, &gpus, &baseline))
 		return html_write_with_run(results, options, err);

@@ -46,6 +46,8 @@ struct report_options {
 	 * them: "report-charts" of report.html.
 	 */
 	bool chart_files;
+	/* The id of a chart: its SVG alone is written, not the page. NULL: the page. */
+	const char *chart;
 	/* Leaves out the script that sorts, searches and copies; the page is whole without. */
 	bool no_script;
 	/*

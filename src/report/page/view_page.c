@@ -272,6 +272,5 @@ struct tree *view_page(const struct view *view, const char *title)
 		view_differences(view, page);
 		view_changes(view, page);
 	}
-	view_data(view, page);
 	return page;
 }

@@ -50,7 +50,6 @@ void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 /* The claims of the set and what the results say of them; an empty set: no such section. */
 void view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
-void view_data(const struct view *view, struct tree *page);
 /* Fills everything that architectures.mustache shows of the cards. */
 void view_reference(const struct report_reference *r, struct tree *page);
 

@@ -21,4 +21,7 @@ void run_plain_figures(const struct view *view, struct tree *page);
  */
 char *run_title(const struct view *view, const struct headline_shares *shares);
 
+/* "8 × NVIDIA H200"; the name alone of a CPU, whose shares are no CPUs. */
+void run_title_add_machine(struct text *out, const struct result *result);
+
 #endif

@@ -13,8 +13,7 @@
 #define TITLE_LONGEST 160
 #define TITLE_FIGURES 2
 
-/* "8 × NVIDIA H200"; the name alone of a CPU, whose shares are no CPUs. */
-static void run_title_add_machine(struct text *out, const struct result *r)
+void run_title_add_machine(struct text *out, const struct result *r)
 {
 	const char *name = r->device_count ? r->devices[0].name : "No device";
 	bool same = true;

@@ -86,16 +86,6 @@ static void add_device(struct verdicts *verdicts, const char *with)
 	verdicts->limits_text = xstrdup(with);
 }
 
-/* Visible text; the result's data in the page is for programs, and keeps what it was given. */
-static char *without_data(struct text *html)
-{
-	char *page = text_detach(html), *data = strstr(page, "<script type=\"application/json\"");
-
-	if (data)
-		*data = '\0';
-	return page;
-}
-
 static char *acceptance_page(const char *with)
 {
 	static const struct sample_options options = {
@@ -116,7 +106,7 @@ static char *acceptance_page(const char *with)
 	if (acceptance_render(&acceptance, &report, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(&result);
-	return without_data(&html);
+	return text_detach(&html);
 }
 
 static char *run_page(const char *with)
@@ -134,7 +124,7 @@ static char *run_page(const char *with)
 	if (report_render(&result, 1, &report, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(&result);
-	return without_data(&html);
+	return text_detach(&html);
 }
 
 /* The same length of text with nothing in it that a page would mind. */
