@@ -362,7 +362,7 @@ static void judge_device(struct aspects *a, const struct device_info *info)
 		judge_aspect(a, about, d, (enum aspect)k, aspects >> k & 1);
 }
 
-void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts)
+void judge_aspects(const struct judge_input *input, struct verdicts *verdicts)
 {
 	const struct result *result = input->count ? &input->results[0] : NULL;
 	struct aspects a = { .input = input, .verdicts = verdicts };
@@ -380,7 +380,7 @@ void judge_aspects(const struct judge_input *input, size_t from, struct verdicts
 		if (a.devices[i].case_count)
 			qsort(a.devices[i].cases, a.devices[i].case_count,
 			      sizeof(struct case_result *), aspects_by_case_id);
-	for (size_t i = from; i < verdicts->count; i++)
+	for (size_t i = 0; i < verdicts->count; i++)
 		aspects_note_check(&a, i);
 	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));
 	for (size_t i = 0; i < input->limits->count; i++)

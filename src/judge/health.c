@@ -268,12 +268,12 @@ static bool health_names_device(const struct verdict_check *check, const char *d
 	return false;
 }
 
-void judge_disturbed(struct verdicts *verdicts, size_t from)
+void judge_disturbed(struct verdicts *verdicts)
 {
-	for (size_t i = from; i < verdicts->count; i++) {
+	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct verdict_check *other = &verdicts->checks[i];
 
-		for (size_t k = from; other->cause == CAUSE_FOREIGN_PROCESS && k < verdicts->count;
+		for (size_t k = 0; other->cause == CAUSE_FOREIGN_PROCESS && k < verdicts->count;
 		     k++) {
 			struct verdict_check *check = &verdicts->checks[k];
 			char *reason;

@@ -496,57 +496,73 @@ static void add_unless_there(char **texts, const char *separator, const char *te
 {
 	char *both;
 
-	if (!text || !*text || strstr(*texts, text))
+	if (!text || !*text || (*texts && strstr(*texts, text)))
 		return;
-	both = xasprintf("%s%s%s", *texts, **texts ? separator : "", text);
+	both = xasprintf("%s%s%s", *texts ? *texts : "", *texts && **texts ? separator : "", text);
 	free(*texts);
 	*texts = both;
 }
 
-void judge_results(const struct judge_input *input, struct verdicts *verdicts)
+void judge_add_verdicts(struct verdicts *all, struct verdicts *own)
+{
+	/* As soon as one of several machines is to be judged, all are. */
+	all->trend = (!all->limits || all->trend) && own->trend;
+	if (!all->limits) {
+		all->limits = xstrdup("");
+		all->limits_text = xstrdup("");
+	}
+	add_unless_there(&all->limits, ", ", own->limits);
+	add_unless_there(&all->limits_text, "\n", own->limits_text);
+	if (!all->repeat)
+		all->repeat = xstrdup(own->repeat);
+	verdicts_move(all, own);
+	verdicts_release(own);
+}
+
+/* Checks of this machine alone, among which the others' of the same case have no business. */
+static void judge_machine(const struct judge_input *input, struct verdicts *own)
 {
 	struct text without_population = TEXT_EMPTY;
 	struct subjects all, baseline;
-	size_t from = verdicts->count;
 
-	if (!verdicts->repeat)
-		verdicts->repeat = repeat_command(input);
 	subjects_collect(&all, input->results, input->count);
 	subjects_collect(&baseline, input->baseline, input->baseline_count);
-	/* Several machines: as soon as one of them is to be judged, all are. */
-	verdicts->trend = !verdicts->limits || verdicts->trend;
-	for (size_t i = 0; i < input->count; i++)
-		verdicts->trend = verdicts->trend && judge_by_trend(&input->results[i]);
-	if (!verdicts->limits) {
-		verdicts->limits = xstrdup("");
-		verdicts->limits_text = xstrdup("");
-	}
-	add_unless_there(&verdicts->limits, ", ", input->limits->source);
-	add_unless_there(&verdicts->limits_text, "\n", input->limits->text);
-	judge_run_findings(input, verdicts);
+	judge_run_findings(input, own);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];
 		struct judging j = { .input = input,
 				     .all = &all,
 				     .baseline = &baseline,
 				     .limit = limit,
-				     .verdicts = verdicts,
+				     .verdicts = own,
 				     .without_population = &without_population };
 
 		if (limit->suite)
 			judge_limit(&j);
 		else
-			judge_node(input, limit, verdicts);
+			judge_node(input, limit, own);
 	}
-	judge_population_unknown(without_population.data ? without_population.data : "", verdicts);
+	judge_population_unknown(without_population.data ? without_population.data : "", own);
 	text_release(&without_population);
-	judge_errors(input, verdicts);
-	judge_impossible(input, verdicts);
-	judge_skips(&all, input, verdicts);
-	judge_disturbed(verdicts, from);
-	judge_aspects(input, from, verdicts);
+	judge_errors(input, own);
+	judge_impossible(input, own);
+	judge_skips(&all, input, own);
+	judge_disturbed(own);
+	judge_aspects(input, own);
 	subjects_release(&all);
 	subjects_release(&baseline);
+}
+
+void judge_results(const struct judge_input *input, struct verdicts *verdicts)
+{
+	struct verdicts own = { .trend = true, .repeat = repeat_command(input) };
+
+	for (size_t i = 0; i < input->count; i++)
+		own.trend = own.trend && judge_by_trend(&input->results[i]);
+	own.limits = xstrdup(input->limits->source ? input->limits->source : "");
+	own.limits_text = xstrdup(input->limits->text ? input->limits->text : "");
+	judge_machine(input, &own);
+	judge_add_verdicts(verdicts, &own);
 }
 
 static const char *judge_host_of(const struct result *result)

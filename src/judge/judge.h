@@ -32,6 +32,8 @@ bool judge_by_trend(const struct result *result);
  * verdicts; verdicts_finish() comes after all.
  */
 void judge_results(const struct judge_input *input, struct verdicts *verdicts);
+/* Moves verdicts to those of all machines; `own` is empty afterwards. */
+void judge_add_verdicts(struct verdicts *all, struct verdicts *own);
 /*
  * The devices from `from` on are the `count` of one machine, once for each call of judge_results()
  * with launches of it: makes one of each, with the aspects of all.

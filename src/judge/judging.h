@@ -88,10 +88,10 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
  */
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /*
- * Figures of a device that other processes used say nothing about it: those that failed, from check
- * `from` on, become INCONCLUSIVE.
+ * Figures of a device that other processes used say nothing about it: those that failed become
+ * INCONCLUSIVE.
  */
-void judge_disturbed(struct verdicts *verdicts, size_t from);
+void judge_disturbed(struct verdicts *verdicts);
 /* The best PCIe link that a device had, before, during or after its cases; 0: unknown. */
 struct link {
 	int generation, width;
@@ -114,10 +114,10 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 void judge_skips(const struct subjects *all, const struct judge_input *input,
 		 struct verdicts *verdicts);
 /*
- * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at
- * without a limit, and the aspects of each device.
+ * aspects.c: to be called last for a machine: adds what was looked at without a limit, and the
+ * aspects of each device.
  */
-void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts);
+void judge_aspects(const struct judge_input *input, struct verdicts *verdicts);
 /* health.c: all devices of the node: "n3/cuda:0,n3/cuda:1"; malloc'ed. */
 char *node_devices(const struct result *result, const struct result_node *node);
 /*

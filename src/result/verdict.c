@@ -139,6 +139,20 @@ struct device_judgement *verdicts_add_device(struct verdicts *v)
 	return device;
 }
 
+void verdicts_move(struct verdicts *into, struct verdicts *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		ARRAY_GROW(into->checks, into->count, into->capacity);
+		into->checks[into->count++] = from->checks[i];
+	}
+	for (size_t i = 0; i < from->device_count; i++) {
+		ARRAY_GROW(into->devices, into->device_count, into->device_capacity);
+		into->devices[into->device_count++] = from->devices[i];
+	}
+	from->count = 0;
+	from->device_count = 0;
+}
+
 void verdicts_drop_last_device(struct verdicts *v)
 {
 	verdict_device_release(&v->devices[--v->device_count]);

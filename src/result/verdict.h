@@ -158,6 +158,8 @@ void verdicts_release(struct verdicts *verdicts);
 /* Appends a device without aspects; and an aspect to one. Both valid until the next call. */
 struct device_judgement *verdicts_add_device(struct verdicts *verdicts);
 struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect);
+/* Moves the checks and devices. */
+void verdicts_move(struct verdicts *into, struct verdicts *from);
 void verdicts_drop_last_device(struct verdicts *verdicts);
 /* Frees them; the device is then to be given others, or forgotten. */
 void device_judgement_drop_aspects(struct device_judgement *device);

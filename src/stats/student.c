@@ -1,6 +1,7 @@
 #include "stats/student.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define TERMS 300
 #define PRECISE 1e-15
@@ -51,7 +52,7 @@ double student_probability(double t, double freedom)
 	return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
 }
 
-double student_quantile(double probability, double freedom)
+static double student_search(double probability, double freedom)
 {
 	double tail = 2 * (1 - probability), low = 0, high = 1;
 
@@ -66,4 +67,25 @@ double student_quantile(double probability, double freedom)
 			high = middle;
 	}
 	return (low + high) / 2;
+}
+
+/* Thousands of figures ask for the same two. */
+#define RECENT 4
+
+double student_quantile(double probability, double freedom)
+{
+	static _Thread_local struct {
+		double probability, freedom, quantile;
+	} recent[RECENT];
+	static _Thread_local size_t next;
+
+	for (size_t i = 0; i < RECENT; i++)
+		if (recent[i].probability == probability && recent[i].freedom == freedom &&
+		    freedom > 0)
+			return recent[i].quantile;
+	next = (next + 1) % RECENT;
+	recent[next].probability = probability;
+	recent[next].freedom = freedom;
+	recent[next].quantile = student_search(probability, freedom);
+	return recent[next].quantile;
 }

@@ -79,6 +79,29 @@ assert len(re.findall(cell % "ok", parts["inconclusive"])) == 2
 assert "cases were not run" in parts["inconclusive"] and "gpuproof run --resume" in parts["inconclusive"]
 PYTHON
 
+# What is wrong with a case of one machine does not hide the same of another: each is judged as alone.
+python3 - <<'PYTHON'
+import json
+for i in 0, 3:
+    node = json.load(open("n%03d.json" % i))
+    case = next(c for c in node["cases"] if c["suite"] == "alloc")
+    case.update(status="ERROR", reason="the process was killed", metrics={}, samples={})
+    json.dump(node, open("e%03d.json" % i, "w"))
+PYTHON
+for nodes in "e000.json e003.json" "e003.json e000.json"; do
+	code=0
+	# shellcheck disable=SC2086 # two results
+	"$program" check $nodes --report errors.html --json >errors.json 2>err || code=$?
+	[ "$code" -eq 4 ] || fail "two machines with an error: exit code $code: $(cat err)"
+	python3 - <<-'PYTHON'
+		import json
+		verdict, page = json.load(open("errors.json")), open("errors.html").read()
+		for machine in "e000.json", "e003.json":
+		    assert [c for c in verdict["checks"] if c["machine"] == machine and c["verdict"] == "ERROR"], machine
+		assert '<h2 id="accepted">' not in page, "a machine with an error is accepted"
+	PYTHON
+done
+
 # All accepted: the page says so, and has no list of rejected ones.
 "$program" check n000.json n003.json --report good.html >/dev/null
 grep -q '<h2 id="accepted">' good.html && ! grep -qE '<h2 id="(rejected|inconclusive)"' good.html || fail "the page of a good delivery"

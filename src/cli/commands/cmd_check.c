@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input/limits_pool.h"
@@ -116,9 +117,10 @@ static int check_parse_arguments(struct check_arguments *a, int argc, char **arg
 	struct options o;
 	int code = options_parse(&o, &command_check, argc, argv, a);
 
-	for (int i = 0; i < o.operand_count && code == EXIT_ACCEPTED; i++)
-		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
-			code = command_fail(&err);
+	if (code == EXIT_ACCEPTED &&
+	    result_list_add_launches(&a->results, o.operands, (size_t)o.operand_count, &err) !=
+		    STATUS_OK)
+		code = command_fail(&err);
 	if (code == EXIT_ACCEPTED && a->as && (a->json || a->all))
 		code = command_usage(&command_check, "--as prints one line and cannot be combined "
 						     "with --json or --all");
@@ -131,41 +133,16 @@ static int check_parse_arguments(struct check_arguments *a, int argc, char **arg
 }
 
 /* With several machines, whose devices have the same ids, each check and device has its file. */
-static void check_name_machine(const char *path, struct verdicts *verdicts, size_t from,
-			       size_t from_device)
+static void check_name_machine(const char *path, struct verdicts *verdicts)
 {
-	for (size_t i = from_device; i < verdicts->device_count; i++) {
+	for (size_t i = 0; i < verdicts->device_count; i++) {
 		free(verdicts->devices[i].machine);
 		verdicts->devices[i].machine = xstrdup(path);
 	}
-	for (size_t i = from; i < verdicts->count; i++) {
+	for (size_t i = 0; i < verdicts->count; i++) {
 		free(verdicts->checks[i].machine);
 		verdicts->checks[i].machine = xstrdup(path);
 	}
-}
-
-/*
- * The verdict of one machine on the delivery page: of the checks from `from` on and the devices
- * from `from_device` on, all of which stay those of `verdicts`.
- */
-static void check_add_to_delivery(struct delivery *delivery, const struct result *result,
-				  const char *path, const struct limits *limits,
-				  const struct verdicts *verdicts, size_t from, size_t from_device)
-{
-	struct verdicts own = { .limits = limits->source,
-				.limits_text = limits->text,
-				.checks = verdicts->checks ? verdicts->checks + from : NULL,
-				.count = verdicts->count - from,
-				.devices =
-					verdicts->devices ? verdicts->devices + from_device : NULL,
-				.device_count = verdicts->device_count - from_device,
-				.strict = verdicts->strict,
-				.trend = verdicts->trend };
-
-	verdicts_finish(&own);
-	delivery_add(delivery, result, path, &own);
-	verdicts_drop_reasons(&own);
-	free(own.sentence);
 }
 
 /* A result that is to be judged, and what moves with it. */
@@ -227,18 +204,22 @@ static void check_sort(struct check_arguments *a)
 	}
 }
 
-/*
- * Judges the launches of one machine, results[first] and those that follow: all that have the same
- * limits together. Returns how many they are.
- */
-static size_t check_judge_machine(struct check_arguments *a, size_t first,
-				  struct verdicts *verdicts)
-{
-	size_t before = verdicts->count, devices_before = verdicts->device_count, next = first;
-	const struct result *items = a->results.items;
+/* The launches of one machine: results[first] and those that follow. */
+struct judged_machine {
+	const struct check_arguments *arguments;
+	size_t first, count;
+	struct verdicts verdicts;
+};
 
-	while (next < a->results.count && judge_same_machine(&items[first], &items[next])) {
-		struct judge_input input = { .results = &items[next],
+/* All launches that have the same limits are judged together. */
+static void check_judge_machine(struct judged_machine *machine)
+{
+	const struct check_arguments *a = machine->arguments;
+	size_t next = machine->first, end = machine->first + machine->count;
+
+	machine->verdicts = (struct verdicts){ .strict = a->strict };
+	while (next < end) {
+		struct judge_input input = { .results = &a->results.items[next],
 					     .baseline = a->baseline.items,
 					     .baseline_count = a->baseline.count,
 					     .limits = a->limits_of[next],
@@ -246,19 +227,56 @@ static size_t check_judge_machine(struct check_arguments *a, size_t first,
 
 		do
 			input.count++;
-		while (next + input.count < a->results.count &&
-		       judge_same_machine(&items[first], &items[next + input.count]) &&
+		while (next + input.count < end &&
 		       check_same_limits(input.limits, a->limits_of[next + input.count]));
-		judge_results(&input, verdicts);
+		judge_results(&input, &machine->verdicts);
 		next += input.count;
 	}
-	judge_merge_devices(verdicts, devices_before, items[first].device_count);
+	judge_merge_devices(&machine->verdicts, 0, a->results.items[machine->first].device_count);
 	if (a->delivery)
-		check_add_to_delivery(a->delivery, &items[first], a->results.paths[first],
-				      a->limits_of[first], verdicts, before, devices_before);
-	if (next - first < a->results.count)
-		check_name_machine(a->results.paths[first], verdicts, before, devices_before);
-	return next - first;
+		verdicts_finish(&machine->verdicts);
+}
+
+static void check_judge_range(void *machines, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++)
+		check_judge_machine((struct judged_machine *)machines + i);
+}
+
+/* After sorting; the caller frees them. */
+static struct judged_machine *check_find_machines(const struct check_arguments *a, size_t *count)
+{
+	struct judged_machine *machines = xcalloc(a->results.count, sizeof(*machines));
+	const struct result *items = a->results.items;
+
+	*count = 0;
+	for (size_t i = 0; i < a->results.count; i++) {
+		if (i == 0 || !judge_same_machine(&items[i - 1], &items[i]))
+			machines[(*count)++] =
+				(struct judged_machine){ .arguments = a, .first = i };
+		machines[*count - 1].count++;
+	}
+	return machines;
+}
+
+/* By all cores; the verdicts come in the order of the machines. */
+static void check_judge_machines(struct check_arguments *a, struct verdicts *verdicts)
+{
+	size_t count;
+	struct judged_machine *machines = check_find_machines(a, &count);
+
+	parallel_for(count, 1, check_judge_range, machines);
+	for (size_t i = 0; i < count; i++) {
+		const char *path = a->results.paths[machines[i].first];
+
+		if (a->delivery)
+			delivery_add(a->delivery, &a->results.items[machines[i].first], path,
+				     &machines[i].verdicts);
+		if (count > 1)
+			check_name_machine(path, &machines[i].verdicts);
+		judge_add_verdicts(verdicts, &machines[i].verdicts);
+	}
+	free(machines);
 }
 
 /* Two answers about one result: the reader must know which is which. */
@@ -289,8 +307,7 @@ static enum status check_judge_all(struct check_arguments *a)
 	if (check_find_limits(a) != STATUS_OK)
 		return STATUS_USAGE;
 	check_sort(a);
-	for (size_t i = 0; i < a->results.count;)
-		i += check_judge_machine(a, i, &verdicts);
+	check_judge_machines(a, &verdicts);
 	verdicts_finish(&verdicts);
 	say_anew(a, a->results.items[0].judgement, &verdicts);
 	result_judge(&a->results.items[0], &verdicts);

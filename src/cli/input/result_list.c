@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "cli/input/history_file.h"
 #include "history/baseline.h"
@@ -83,40 +84,83 @@ static enum status result_list_add_baseline(struct result_list *list, const char
 	return err->status;
 }
 
-enum status result_list_add(struct result_list *list, const char *path, struct error *err)
-{
-	char *file, running[512];
+/* A result that is read before it is known whether it is wanted: by several threads. */
+struct result_reading {
+	const char *path; /* as given */
+	char *file;
+	bool there;
+	struct result result;
+	struct error err;
+};
 
-	if (text_starts_with(path, BASELINE_PREFIX))
-		return result_list_add_baseline(list, path + strlen(BASELINE_PREFIX), err);
-	file = result_list_file_of(path);
-	if (access(file, F_OK) != 0 && killed_before_a_result(path)) {
-		free(file);
-		if (is_running(path, running, sizeof(running)))
-			return error_set(err, STATUS_IO, "%s", running);
-		return error_set(err, STATUS_IO,
-				 "%s: the run was killed before it wrote result.json; to write it: "
-				 "gpuproof run --resume %s",
-				 path, path);
+static void result_list_read_range(void *context, size_t begin, size_t end)
+{
+	struct result_reading *readings = context;
+
+	for (size_t i = begin; i < end; i++) {
+		struct result_reading *r = &readings[i];
+
+		r->err = (struct error)ERROR_NONE;
+		if (text_starts_with(r->path, BASELINE_PREFIX))
+			continue;
+		r->file = result_list_file_of(r->path);
+		r->there = access(r->file, F_OK) == 0 || !killed_before_a_result(r->path);
+		if (r->there)
+			result_read(&r->result, r->file, &r->err);
 	}
-	if (result_read(result_list_next_item(list), file, err) != STATUS_OK) {
-		free(file);
+}
+
+/* What was killed before it wrote a result is still running, or to be resumed. */
+static enum status result_list_refuse_killed(const char *path, struct error *err)
+{
+	char running[512];
+
+	if (is_running(path, running, sizeof(running)))
+		return error_set(err, STATUS_IO, "%s", running);
+	return error_set(err, STATUS_IO,
+			 "%s: the run was killed before it wrote result.json; to write it: "
+			 "gpuproof run --resume %s",
+			 path, path);
+}
+
+/* Takes over what was read. */
+static enum status result_list_append(struct result_list *list, struct result_reading *r,
+				      struct error *err)
+{
+	char running[512];
+
+	if (!r->file)
+		return result_list_add_baseline(list, r->path + strlen(BASELINE_PREFIX), err);
+	if (!r->there)
+		return result_list_refuse_killed(r->path, err);
+	if (r->err.status != STATUS_OK) {
+		*err = r->err;
 		return err->status;
 	}
-	list->paths[list->count++] = file;
+	*result_list_next_item(list) = r->result;
+	list->paths[list->count++] = r->file;
+	r->file = NULL;
+	memset(&r->result, 0, sizeof(r->result));
 	/* The result of an earlier launch, or of all so far. */
-	if (is_running(path, running, sizeof(running)))
+	if (is_running(r->path, running, sizeof(running)))
 		fprintf(stderr, "gpuproof: %s\n", running);
 	return STATUS_OK;
 }
 
-enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err)
+enum status result_list_add(struct result_list *list, const char *path, struct error *err)
 {
-	size_t before = list->count;
+	struct result_reading reading = { .path = path };
 
-	if (result_list_add(list, path, err) != STATUS_OK)
-		return err->status;
-	for (size_t i = before; i < list->count; i++)
+	result_list_read_range(&reading, 0, 1);
+	result_list_append(list, &reading, err);
+	free(reading.file);
+	return err->status;
+}
+
+static enum status result_list_refuse_twice(const struct result_list *list, size_t from,
+					    struct error *err)
+{
+	for (size_t i = from; i < list->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (*list->items[i].run_id &&
 			    strcmp(list->items[i].run_id, list->items[j].run_id) == 0)
@@ -124,6 +168,33 @@ enum status result_list_add_launch(struct result_list *list, const char *path, s
 						 "%s is the same run as %s; a launch counts once",
 						 list->paths[i], list->paths[j]);
 	return STATUS_OK;
+}
+
+enum status result_list_add_launches(struct result_list *list, const char **paths, size_t count,
+				     struct error *err)
+{
+	struct result_reading *readings = xcalloc(count + 1, sizeof(*readings));
+
+	for (size_t i = 0; i < count; i++)
+		readings[i].path = paths[i];
+	parallel_for(count, 1, result_list_read_range, readings);
+	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
+		size_t before = list->count;
+
+		if (result_list_append(list, &readings[i], err) == STATUS_OK)
+			result_list_refuse_twice(list, before, err);
+	}
+	for (size_t i = 0; i < count; i++) {
+		free(readings[i].file);
+		result_release(&readings[i].result);
+	}
+	free(readings);
+	return err->status;
+}
+
+enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err)
+{
+	return result_list_add_launches(list, &path, 1, err);
 }
 
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err)

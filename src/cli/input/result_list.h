@@ -19,9 +19,12 @@ struct result_list {
  */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
 /*
- * The same for launches of one measurement, which are pooled: a run that is in the list already is
- * refused, for what counts twice looks like two processes that agree to the last bit.
+ * The same for launches of one measurement, or of several, which are read by all cores: a run that
+ * is in the list already is refused, for what counts twice looks like two processes that agree to
+ * the last bit.
  */
+enum status result_list_add_launches(struct result_list *list, const char **paths, size_t count,
+				     struct error *err);
 enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
 /* The same as an option's `take` (cli/options.h). */
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err);

@@ -196,7 +196,10 @@ enum status json_parse(const char *text, size_t length, json_t **out, struct err
 
 	pthread_once(&once, set_allocator);
 	tree_budget = &budget;
-	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &json_err);
+	*out = json_parse_quick(text, length);
+	budget = (struct tree_budget){ .left = tree_limit(length) };
+	if (!*out)
+		*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &json_err);
 	tree_budget = NULL;
 	if (*out)
 		return STATUS_OK;

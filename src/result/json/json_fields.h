@@ -154,6 +154,9 @@ void *field_append(const struct field *field, void *base);
  */
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err);
 
+/* json_quick.c: as jansson parses it, or NULL: jansson is to parse it, and to say what is wrong. */
+json_t *json_parse_quick(const char *text, size_t length);
+
 /*
  * As json_parse(), for a tree that json_release_brief() releases before the thread makes the next
  * one of these: for very many in turn.
