@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "history/history.h"
 #include "judge/estimate/kind.h"
-#include "base/siphash.h"
+#include "base/hash/siphash.h"
 #include "result/result.h"
 #include "result/verdict.h"
 

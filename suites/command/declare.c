@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/command/sha256.h"
+#include "base/hash/sha256.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/sampling_rules.h"

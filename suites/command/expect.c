@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "suites/command/sha256.h"
+#include "base/hash/sha256.h"
 #include "base/units.h"
 #include "measure/processes/child.h"
 #include "suites/command/patterns.h"

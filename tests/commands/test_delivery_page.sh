@@ -60,7 +60,7 @@ for i in range(4):
     here = [name for name in parts if "node&lt;%03d" % i in parts[name]]
     assert here == alone, (i, here, verdict["sentence"])
     # The serial numbers of the machine are in the sign-off of its verdict, once.
-    listed = parts[here[0]].split('<ul class="serials">')[1]
+    listed = parts[here[0]].split('<table class="serials">')[1]
     for serial in re.findall(r"serial-n%d-[0-9a-f]+" % i, json.dumps(verdict)):
         assert listed.count(serial) == 1, serial
     seen += here
@@ -73,13 +73,17 @@ assert re.search(r"<strong>✗&nbsp;<code>serial-n1-", parts["rejected"]) and "�
 # A device that is not decided is not at fault.
 assert "at fault" not in parts["inconclusive"] and "✗&nbsp;" not in parts["inconclusive"] and "not decided" in parts["inconclusive"]
 # Aspects of each device: memory of n001 failed on cuda:1 alone; n002 has the reason and the remedy.
+# A row for each serial number, to be signed.
+for name, count, words in ("rejected", 2, {"at fault", "node rejected"}), ("inconclusive", 2, {"node not decided"}), ("accepted", 4, {"accepted"}):
+    rows = re.findall(r"<tr><td>.*?</td><td>(cuda:[01])</td><td>.*?</td><td>(.*?)</td><td></td></tr>", parts[name])
+    assert len(rows) == count and {word for _, word in rows} == words, (name, rows)
 cell = r'<td class="%s" data-aspect="memory">'
 assert len(re.findall(cell % "failed", parts["rejected"])) == 1 and len(re.findall(cell % "ok", parts["rejected"])) == 1
 assert len(re.findall(cell % "ok", parts["inconclusive"])) == 2
 assert "cases were not run" in parts["inconclusive"] and "gpuproof run --resume" in parts["inconclusive"]
 PYTHON
 
-# What is wrong with a case of one machine does not hide the same of another: each is judged as alone.
+# An error of a case on one machine does not hide the same on another: each is judged as alone.
 python3 - <<'PYTHON'
 import json
 for i in 0, 3:

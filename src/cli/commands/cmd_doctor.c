@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/commands/doctor.h"
 #include "cli/options.h"
 #include "cli/output/table.h"
 #include "cli/run/nodes/run_look.h"
@@ -84,7 +85,8 @@ static size_t doctor_count_gpus(const struct probe *probe)
 	return count;
 }
 
-static void print_for_people(const struct doctor_answer *answer, const struct probe *probe)
+static void print_for_people(const struct doctor_answer *answer, const struct probe *probe,
+			     FILE *out)
 {
 	size_t gpus = doctor_count_gpus(probe);
 	struct output_table table = TABLE_EMPTY;
@@ -97,15 +99,15 @@ static void print_for_people(const struct doctor_answer *answer, const struct pr
 					    line->finding.subject, line->finding.text },
 			  4);
 	}
-	table_print(&table, stdout);
+	table_print(&table, out);
 	table_release(&table);
 	if (gpus)
-		printf("\n%zu GPU%s found. To measure: gpuproof run quick\n", gpus,
-		       gpus == 1 ? "" : "s");
+		fprintf(out, "\n%zu GPU%s found. To measure: gpuproof run quick\n", gpus,
+			gpus == 1 ? "" : "s");
 	else if (probe->device_count)
-		puts("\nNo GPU found. To measure the CPU: gpuproof run quick");
+		fputs("\nNo GPU found. To measure the CPU: gpuproof run quick\n", out);
 	else
-		puts("\nNo device can be measured on this machine.");
+		fputs("\nNo device can be measured on this machine.\n", out);
 }
 
 static void doctor_print_json(const struct doctor_answer *answer, const struct probe *probe)
@@ -133,7 +135,8 @@ static void doctor_print_json(const struct doctor_answer *answer, const struct p
 	free(text);
 }
 
-static int doctor_examine(bool json)
+/* Returns the exit code. */
+static int doctor_examine(bool json, FILE *out)
 {
 	struct probe probe = { 0 };
 	struct doctor_answer answer = { 0 };
@@ -159,11 +162,24 @@ static int doctor_examine(bool json)
 	if (json)
 		doctor_print_json(&answer, &probe);
 	else
-		print_for_people(&answer, &probe);
+		print_for_people(&answer, &probe, out);
 	code = probe.device_count ? EXIT_ACCEPTED : EXIT_ENVIRONMENT;
 	free(answer.lines);
 	probe_release(&probe);
 	return code;
+}
+
+char *doctor_report(void)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (out) {
+		doctor_examine(false, out);
+		fclose(out);
+	}
+	return text ? text : xstrdup("");
 }
 
 struct doctor_arguments {
@@ -244,7 +260,7 @@ static int doctor_run(int argc, char **argv)
 	if (code == EXIT_ACCEPTED)
 		code = doctor_refuse_arguments(&a, &o);
 	if (code == EXIT_ACCEPTED)
-		code = a.fleet ? doctor_look_at_nodes(&a) : doctor_examine(a.json);
+		code = a.fleet ? doctor_look_at_nodes(&a) : doctor_examine(a.json, stdout);
 	options_end(&o);
 	return code;
 }

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/actions.h"
 #include "cli/command.h"
-#include "cli/commands/list_gpus.h"
+#include "cli/output/list_gpus.h"
 #include "cli/output/table.h"
 #include "plan/limits/limit.h"
 #include "plan/suite.h"

@@ -110,7 +110,7 @@ static void result_list_read_range(void *context, size_t begin, size_t end)
 	}
 }
 
-/* What was killed before it wrote a result is still running, or to be resumed. */
+/* A run without a result is still running, or is to be resumed. */
 static enum status result_list_refuse_killed(const char *path, struct error *err)
 {
 	char running[512];

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "history/sqlite/rows.h"
-#include "base/siphash.h"
+#include "base/hash/siphash.h"
 #include "result/result.h"
 
 int64_t store_find_night(struct store *s, const char *run_id, struct error *err)

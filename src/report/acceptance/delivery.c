@@ -21,13 +21,22 @@
 
 enum delivery_group { GROUP_REJECTED, GROUP_INCONCLUSIVE, GROUP_ACCEPTED, GROUP_COUNT };
 
+struct delivered {
+	struct tree *details; /* sentences and rows; NULL: accepted */
+	struct tree *signs;   /* a row for each serial number */
+	struct tree *leading; /* its sentences on the first screen */
+	bool wrong;
+	size_t faulty;  /* devices */
+	size_t reasons; /* why it is not accepted */
+	double margin;  /* of the worst reason */
+	size_t order;   /* of the command line */
+};
+
 struct delivery {
-	struct tree *machines[GROUP_COUNT]; /* lists of rows */
-	struct tree *compact[GROUP_COUNT];  /* lists of the machines with their serial numbers */
-	struct tree *leading;               /* sentences of the first screen: rejections */
-	size_t counts[GROUP_COUNT], gpus[GROUP_COUNT];
-	size_t reasons; /* of rejected machines */
-	uint64_t hash;  /* of all configurations and limits */
+	struct delivered *nodes[GROUP_COUNT];
+	size_t counts[GROUP_COUNT], capacities[GROUP_COUNT], gpus[GROUP_COUNT];
+	bool all_leading; /* the first screen says all of its group */
+	uint64_t hash;    /* of all configurations and limits */
 	char *limits;
 	bool several_limits;
 };
@@ -36,25 +45,22 @@ struct delivery *delivery_new(void)
 {
 	struct delivery *d = xcalloc(1, sizeof(*d));
 
-	for (int i = 0; i < GROUP_COUNT; i++) {
-		d->machines[i] = tree_new(TREE_LIST);
-		d->compact[i] = tree_new(TREE_LIST);
-	}
-	d->leading = tree_new(TREE_LIST);
 	d->hash = TEXT_HASH_START;
 	return d;
 }
 
 void delivery_free(struct delivery *d)
 {
-	for (int i = 0; d && i < GROUP_COUNT; i++) {
-		tree_free(d->machines[i]);
-		tree_free(d->compact[i]);
+	for (int g = 0; d && g < GROUP_COUNT; g++) {
+		for (size_t i = 0; i < d->counts[g]; i++) {
+			tree_free(d->nodes[g][i].details);
+			tree_free(d->nodes[g][i].signs);
+			tree_free(d->nodes[g][i].leading);
+		}
+		free(d->nodes[g]);
 	}
-	if (d) {
-		tree_free(d->leading);
+	if (d)
 		free(d->limits);
-	}
 	free(d);
 }
 
@@ -81,20 +87,35 @@ static bool delivery_is_blamed(const struct verdicts *v, const char *device)
 	return false;
 }
 
-/* Serial numbers for the sign-off; those of GPUs that fail or are not decided are marked. */
-static void delivery_add_compact(struct delivery *d, enum delivery_group group, const char *host,
-				 const struct verdicts *v)
+/* The verdict on a device in the row to be signed. */
+static const char *delivery_sign_word(enum delivery_group group, bool blamed)
 {
-	struct tree *item = tree_item(d->compact[group]), *serials;
+	static const char *const words[GROUP_COUNT][2] = { { "node rejected", "at fault" },
+							   { "node not decided", "not decided" },
+							   { "accepted", "accepted" } };
 
-	view_text(item, "host", host);
-	serials = tree_list(item, "serials");
+	return words[group][blamed];
+}
+
+/* A row for each serial number, to be signed. */
+static struct tree *delivery_signs(enum delivery_group group, const char *host,
+				   const struct verdicts *v, size_t *faulty)
+{
+	struct tree *list = tree_new(TREE_LIST);
+
+	*faulty = 0;
 	for (size_t i = 0; i < v->device_count; i++) {
-		struct tree *serial = tree_item(serials);
+		bool blamed = delivery_is_blamed(v, v->devices[i].device);
+		struct tree *row = tree_item(list);
 
-		view_text(serial, "serial", delivery_serial(&v->devices[i]));
-		tree_flag(serial, "blamed", delivery_is_blamed(v, v->devices[i].device));
+		*faulty += blamed;
+		view_text(row, "host", host);
+		view_text(row, "device", v->devices[i].device);
+		view_text(row, "serial", delivery_serial(&v->devices[i]));
+		tree_flag(row, "blamed", blamed);
+		tree_text(row, "word", delivery_sign_word(group, blamed));
 	}
+	return list;
 }
 
 static void delivery_add_sentence(struct tree *list, const char *host,
@@ -158,14 +179,13 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 	}
 }
 
-static void delivery_add_leading(struct delivery *d, const char *host, const struct verdicts *v)
+/* The first sentences, which may be those of the first screen, and how many there are. */
+static void delivery_set_reasons(struct delivered *node, const char *host, const struct verdicts *v)
 {
-	for (size_t i = 0; i < v->reason_count; i++) {
-		if (v->reasons[i].accepted)
-			continue;
-		if (d->reasons++ < MOST_LEADING)
-			delivery_add_sentence(d->leading, host, &v->reasons[i], true);
-	}
+	node->leading = tree_new(TREE_LIST);
+	for (size_t i = 0; i < v->reason_count; i++)
+		if (!v->reasons[i].accepted && node->reasons++ < MOST_LEADING)
+			delivery_add_sentence(node->leading, host, &v->reasons[i], true);
 }
 
 static void delivery_note_limits(struct delivery *d, const struct result *r,
@@ -181,22 +201,11 @@ static void delivery_note_limits(struct delivery *d, const struct result *r,
 		d->several_limits = true;
 }
 
-void delivery_add(struct delivery *d, const struct result *result, const char *path,
-		  const struct verdicts *v)
+static struct tree *delivery_details(const struct result *result, const char *host,
+				     const char *path, const struct verdicts *v)
 {
-	const char *name = result_fact(result, "hostname"), *host = *name ? name : path;
-	enum delivery_group group = delivery_group_of(v);
-	struct tree *item;
+	struct tree *item = tree_new(TREE_MAP);
 
-	d->counts[group]++;
-	d->gpus[group] += v->device_count;
-	delivery_note_limits(d, result, v);
-	delivery_add_compact(d, group, host, v);
-	if (group == GROUP_REJECTED)
-		delivery_add_leading(d, host, v);
-	if (group == GROUP_ACCEPTED || d->machines[group]->count >= MOST_DETAILED)
-		return;
-	item = tree_item(d->machines[group]);
 	view_text(item, "host", host);
 	view_text(item, "path", path);
 	view_text(item, "verdict", v->sentence);
@@ -205,16 +214,55 @@ void delivery_add(struct delivery *d, const struct result *result, const char *p
 	tree_text(item, "verdict_symbol", verdicts_symbol(v));
 	tree_text(item, "verdict_word", verdicts_word(v));
 	delivery_add_details(item, host, v);
+	return item;
+}
+
+void delivery_add(struct delivery *d, const struct result *result, const char *path,
+		  const struct verdicts *v)
+{
+	const char *name = result_fact(result, "hostname"), *host = name && *name ? name : path;
+	enum delivery_group group = delivery_group_of(v);
+	struct delivered *node;
+
+	ARRAY_GROW(d->nodes[group], d->counts[group], d->capacities[group]);
+	node = &d->nodes[group][d->counts[group]++];
+	*node = (struct delivered){ .wrong = v->wrong,
+				    .margin = v->reason_count ? v->reasons[0].margin : NAN,
+				    .order = d->counts[group] };
+	d->gpus[group] += v->device_count;
+	delivery_note_limits(d, result, v);
+	node->signs = delivery_signs(group, host, v, &node->faulty);
+	if (group == GROUP_ACCEPTED)
+		return;
+	delivery_set_reasons(node, host, v);
+	node->details = delivery_details(result, host, path, v);
+}
+
+/* Wrong results first, then more faulty devices, then the larger shortfall. */
+static int delivery_by_fault(const void *first, const void *second)
+{
+	const struct delivered *a = first, *b = second;
+	double p = isfinite(a->margin) ? a->margin : 0, q = isfinite(b->margin) ? b->margin : 0;
+
+	if (a->wrong != b->wrong)
+		return a->wrong ? -1 : 1;
+	if (a->faulty != b->faulty)
+		return a->faulty > b->faulty ? -1 : 1;
+	if (p < q || p > q)
+		return p < q ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 static const struct {
 	const char *name, *title, *kind, *symbol, *word, *mark;
 } groups[GROUP_COUNT] = {
 	[GROUP_REJECTED] = { "rejected", "Rejected", "failed", "✗", "REJECTED",
-			     "✗ marks the devices at fault." },
+			     "Sign for each serial number. ✗ marks the devices at fault." },
 	[GROUP_INCONCLUSIVE] = { "inconclusive", "Inconclusive", "error", "?", "INCONCLUSIVE",
-				 "? marks the devices that are not decided." },
-	[GROUP_ACCEPTED] = { "accepted", "Accepted", "ok", "✓", "ACCEPTED", "" },
+				 "Sign for each serial number. ? marks the devices that are not "
+				 "decided." },
+	[GROUP_ACCEPTED] = { "accepted", "Accepted", "ok", "✓", "ACCEPTED",
+			     "Sign for each serial number." },
 };
 
 static void delivery_set_answer(const struct delivery *d, struct tree *page)
@@ -243,29 +291,70 @@ static void delivery_set_answer(const struct delivery *d, struct tree *page)
 	text_release(&counts);
 }
 
-/* Moves the lists of one verdict to the page. */
+/* Moves all children of a list to another. */
+static void delivery_move(struct tree *from, struct tree *to)
+{
+	for (size_t i = 0; i < from->count; i++)
+		tree_append(to, from->children[i]);
+	from->count = 0;
+}
+
+/* Moves the machines of one verdict to the page, the worst first. */
 static void delivery_set_group(struct delivery *d, enum delivery_group group, struct tree *list)
 {
-	struct tree *item = tree_item(list);
-	size_t shown = d->machines[group]->count;
+	struct tree *item = tree_item(list), *machines, *signs;
+	size_t count = d->counts[group], shown = count < MOST_DETAILED ? count : MOST_DETAILED;
 
 	tree_text(item, "name", groups[group].name);
 	tree_text(item, "group_title", groups[group].title);
 	tree_text(item, "group_symbol", groups[group].symbol);
-	tree_textf(item, "group_counts", "%zu node%s, %zu device%s", d->counts[group],
-		   text_plural(d->counts[group]), d->gpus[group], text_plural(d->gpus[group]));
-	if (group != GROUP_ACCEPTED && d->counts[group] > shown)
+	tree_textf(item, "group_counts", "%zu node%s, %zu device%s", count, text_plural(count),
+		   d->gpus[group], text_plural(d->gpus[group]));
+	if (group != GROUP_ACCEPTED && count > shown)
 		tree_textf(item, "unshown",
-			   "%zu more nodes are only in the list of serial numbers.",
-			   d->counts[group] - shown);
+			   "%zu more nodes are only in the list of serial numbers.", count - shown);
 	else
 		tree_text(item, "unshown", "");
 	tree_text(item, "mark", groups[group].mark);
-	tree_flag(item, "said_above", group == GROUP_REJECTED && d->reasons <= MOST_LEADING);
-	tree_set(item, "machines", d->machines[group]);
-	tree_set(item, "compact", d->compact[group]);
-	d->machines[group] = tree_new(TREE_LIST);
-	d->compact[group] = tree_new(TREE_LIST);
+	tree_flag(item, "said_above",
+		  group == (d->counts[GROUP_REJECTED] ? GROUP_REJECTED : GROUP_INCONCLUSIVE) &&
+			  d->all_leading);
+	machines = tree_list(item, "machines");
+	signs = tree_list(item, "signs");
+	for (size_t i = 0; i < count; i++) {
+		struct delivered *node = &d->nodes[group][i];
+
+		if (node->details && i < shown) {
+			tree_append(machines, node->details);
+			node->details = NULL;
+		}
+		delivery_move(node->signs, signs);
+	}
+}
+
+/* The worst sentences of rejected machines; where there are none, of inconclusive ones. */
+static void delivery_set_leading(struct delivery *d, struct tree *page)
+{
+	struct tree *list = tree_list(page, "leading");
+	enum delivery_group group = d->counts[GROUP_REJECTED] ? GROUP_REJECTED : GROUP_INCONCLUSIVE;
+	size_t reasons = 0;
+
+	for (size_t i = 0; i < d->counts[group]; i++) {
+		struct tree *own = d->nodes[group][i].leading;
+
+		reasons += d->nodes[group][i].reasons;
+		for (size_t k = 0; k < own->count && list->count < MOST_LEADING; k++) {
+			tree_append(list, own->children[k]);
+			own->children[k] = tree_new(TREE_MAP);
+		}
+	}
+	tree_flag(page, "has_leading", list->count != 0);
+	d->all_leading = reasons == list->count;
+	if (reasons > list->count)
+		tree_textf(page, "more_reasons", "%zu more reasons are below.",
+			   reasons - list->count);
+	else
+		tree_text(page, "more_reasons", "");
 }
 
 static struct tree *delivery_page(struct delivery *d)
@@ -279,14 +368,10 @@ static struct tree *delivery_page(struct delivery *d)
 	view_text(page, "limits_source",
 		  d->several_limits ? "of each model" : view_string(d->limits));
 	tree_textf(page, "fingerprint", "%016" PRIx64, d->hash);
-	if (d->reasons > MOST_LEADING)
-		tree_textf(page, "more_reasons", "%zu more reasons are below.",
-			   d->reasons - MOST_LEADING);
-	else
-		tree_text(page, "more_reasons", "");
-	tree_flag(page, "has_leading", d->leading->count != 0);
-	tree_set(page, "leading", d->leading);
-	d->leading = tree_new(TREE_LIST);
+	for (int i = 0; i < GROUP_COUNT; i++)
+		if (d->counts[i])
+			qsort(d->nodes[i], d->counts[i], sizeof(*d->nodes[i]), delivery_by_fault);
+	delivery_set_leading(d, page);
 	for (int i = 0; i < GROUP_COUNT; i++)
 		if (d->counts[i])
 			delivery_set_group(d, (enum delivery_group)i, list);

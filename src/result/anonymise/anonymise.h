@@ -11,7 +11,7 @@
 #ifndef GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H
 #define GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H
 
-#include "base/siphash.h"
+#include "base/hash/siphash.h"
 #include "result/result.h"
 
 struct anonymiser {

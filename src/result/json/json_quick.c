@@ -1,5 +1,5 @@
 /*
- * The documents that gpuproof writes, parsed several times as fast as jansson's parser does. What is
+ * A parser for the documents that gpuproof writes, several times as fast as jansson's. What is
  * unusual (pairs of \u, integers beyond 64 bits, deep nesting) and everything malformed is left to
  * that one, which also words the error: this parser accepts nothing that it does not.
  */
@@ -71,7 +71,7 @@ static bool quick_code_point(const char *digits, struct text *out)
 	return true;
 }
 
-/* Goes on after the escape at `at`, a backslash. NULL: not for this parser. */
+/* Returns what follows the escape at `at`, a backslash. NULL: not for this parser. */
 static const char *quick_unescape(struct quick *q, const char *at)
 {
 	static const char escaped[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";

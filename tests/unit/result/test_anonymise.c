@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/siphash.h"
+#include "base/hash/siphash.h"
 #include "base/text.h"
 #include "plan/schema.h"
 #include "result/anonymise/anonymise.h"

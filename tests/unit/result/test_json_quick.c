@@ -1,4 +1,4 @@
-/* Promises of the quick parser: it reads what gpuproof writes, as jansson does, and nothing that jansson refuses. */
+/* Promises of the quick parser: it reads what gpuproof writes as jansson does, and no more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static const char ordinary[] =
 /* Both parsers' trees; NULL: refused. The caller releases them. */
 static void parse_both(const char *text, size_t length, json_t **quick, json_t **jansson)
 {
-	/* Of its own length, so that a tool for memory sees who reads beyond it. */
+	/* A copy of that length, so that a tool for memory sees who reads beyond it. */
 	char *exact = xmalloc(length ? length : 1);
 	json_error_t ignored;
 
@@ -116,7 +116,7 @@ static void what_jansson_refuses_is_refused(void **state)
 	assert_false(agree("[\"a\0b\"]", 7));
 }
 
-/* What it leaves to jansson. */
+/* Texts that it leaves to jansson. */
 static void the_unusual_is_left(void **state)
 {
 	static const char *const texts[] = { "[\"\\ud83d\\ude00\"]", "[9223372036854775807]",

@@ -14,7 +14,7 @@
 #include "result/json/json_find.h"
 #include "suites/command/patterns.h"
 #include "suites/command/placeholders.h"
-#include "suites/command/sha256.h"
+#include "base/hash/sha256.h"
 #include "suites/command/words.h"
 
 /* The words with a bar after each. */

@@ -1,6 +1,6 @@
 /* `gpuproof list gpus`: the models whose data sheets and published figures are shipped. */
-#ifndef GPUPROOF_CLI_COMMANDS_LIST_GPUS_H
-#define GPUPROOF_CLI_COMMANDS_LIST_GPUS_H
+#ifndef GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
+#define GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
 
 #include "cli/actions.h"
 

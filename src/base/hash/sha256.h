@@ -1,6 +1,6 @@
 /* SHA-256 (FIPS 180-4), for bytes that come in pieces. */
-#ifndef GPUPROOF_SUITES_COMMAND_SHA256_H
-#define GPUPROOF_SUITES_COMMAND_SHA256_H
+#ifndef GPUPROOF_BASE_HASH_SHA256_H
+#define GPUPROOF_BASE_HASH_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

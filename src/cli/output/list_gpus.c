@@ -1,4 +1,4 @@
-#include "cli/commands/list_gpus.h"
+#include "cli/output/list_gpus.h"
 
 #include <math.h>
 #include <stdio.h>

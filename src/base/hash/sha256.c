@@ -1,4 +1,4 @@
-#include "suites/command/sha256.h"
+#include "base/hash/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

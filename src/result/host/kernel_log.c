@@ -1,0 +1,104 @@
+#include "result/host/kernel_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* A record of /dev/kmsg is read whole or not at all; it has at most this many bytes. */
+#define RECORD 8192
+#define MOST_BYTES ((size_t)8 << 20)
+
+struct kernel_log {
+	const char *const *pci;
+	size_t count;
+	struct text line; /* that has not ended */
+	struct text *out;
+};
+
+static bool kernel_log_is_about_gpus(const struct kernel_log *log, const char *line)
+{
+	static const char *const words[] = { "NVRM",   "nvidia",   "NVLink",
+					     "nvlink", "NVSwitch", "nvswitch" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	for (size_t i = 0; i < log->count; i++)
+		if (*log->pci[i] && strstr(line, log->pci[i]))
+			return true;
+	return false;
+}
+
+/* "6,1234,98765432,-;NVRM: ..." of /dev/kmsg: microseconds since boot. */
+static void kernel_log_take_line(struct kernel_log *log)
+{
+	const char *line = log->line.data ? log->line.data : "", *message = strchr(line, ';');
+	unsigned long long priority, number, microseconds;
+
+	if (log->out->length < MOST_BYTES && kernel_log_is_about_gpus(log, line)) {
+		if (message &&
+		    sscanf(line, "%llu,%llu,%llu,", &priority, &number, &microseconds) == 3)
+			text_addf(log->out, "[%llu.%06llu] %s\n", microseconds / 1000000,
+				  microseconds % 1000000, message + 1);
+		else
+			text_addf(log->out, "%s\n", line);
+	}
+	log->line.length = 0;
+	if (log->line.data)
+		*log->line.data = '\0';
+}
+
+static void kernel_log_take(struct kernel_log *log, const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] == '\n')
+			kernel_log_take_line(log);
+		else
+			text_add_char(&log->line, bytes[i] ? bytes[i] : '?');
+	}
+}
+
+static bool kernel_log_read_file(struct kernel_log *log, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char block[RECORD];
+	size_t records = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	/* EPIPE: records were overwritten meanwhile, and the next read has the first that is left. */
+	while ((n = read(fd, block, sizeof(block))) > 0 ||
+	       (n < 0 && (errno == EPIPE || errno == EINTR))) {
+		records++;
+		kernel_log_take(log, block, n > 0 ? (size_t)n : 0);
+	}
+	if (log->line.length)
+		kernel_log_take_line(log);
+	close(fd);
+	return records > 0 || n == 0;
+}
+
+const char *kernel_log_read(const char *root, const char *const *pci, size_t count,
+			    struct text *out)
+{
+	static const char *const paths[] = { "/dev/kmsg", "/var/log/kern.log",
+					     "/var/log/messages" };
+	struct kernel_log log = { .pci = pci, .count = count, .line = TEXT_EMPTY, .out = out };
+	const char *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths) && !found; i++) {
+		char *path = xasprintf("%s%s", root, paths[i]);
+
+		if (kernel_log_read_file(&log, path))
+			found = paths[i];
+		free(path);
+	}
+	text_release(&log.line);
+	return found;
+}
