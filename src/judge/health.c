@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "judge/judging.h"
+#include "reference/spec.h"
 
 /* The device of the run that a finding is about; NULL: none. */
 static const char *health_device_of(const struct result *result, const struct finding *f)
@@ -237,6 +238,31 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 	check->accepted = true;
 }
 
+/* From this generation on every board wires all links of its GPUs, to switches or to each other. */
+#define FULLY_WIRED_NVLINK 3
+
+/*
+ * A link that is down slows every transfer between GPUs a little. None at all is what a GPU alone
+ * in a virtual machine has, and one of which the driver tells nothing.
+ */
+static void judge_nvlink(const struct judge_input *input, const struct device_info *d,
+			 struct verdicts *verdicts)
+{
+	struct verdict_check *check;
+	double links, generation;
+	const char *status;
+
+	if (d->nvlink_count <= 0 || !spec_of_name(d->name, "nvlink_links", &links, &status) ||
+	    !spec_of_name(d->name, "nvlink_generation", &generation, &status) ||
+	    generation < FULLY_WIRED_NVLINK || d->nvlink_count >= links)
+		return;
+	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
+				VERDICT_FAIL, false,
+				xasprintf("%d of %.0f NVLink links are active (data sheet)",
+					  d->nvlink_count, links));
+	check->cause = CAUSE_LINK_DEGRADED;
+}
+
 void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 {
 	struct link *links;
@@ -256,6 +282,9 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 	for (size_t i = 0; i < input->results[0].device_count; i++)
 		judge_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
 	free(links);
+	for (size_t r = 0; r < input->count; r++)
+		for (size_t i = 0; i < input->results[r].device_count; i++)
+			judge_nvlink(input, &input->results[r].devices[i], verdicts);
 }
 
 static bool health_names_device(const struct verdict_check *check, const char *device)

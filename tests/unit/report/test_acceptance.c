@@ -171,6 +171,45 @@ static void links_count_under_load(void **state)
 	result_release(&r);
 }
 
+static void a_lost_nvlink_link_rejects(void **state)
+{
+	static const struct {
+		const char *model;
+		int links;
+		const char *found; /* NULL: nothing */
+	} rows[] = {
+		{ "NVIDIA H200", 17, "17 of 18 NVLink links are active (data sheet)" },
+		{ "NVIDIA A100-SXM4-80GB", 11, "11 of 12 NVLink links are active (data sheet)" },
+		{ "NVIDIA A100-SXM4-80GB", 12, NULL },
+		{ "NVIDIA H200", 0, NULL },          /* alone in a virtual machine, or unknown */
+		{ "NVIDIA H100 NVL", 12, NULL },     /* has no data sheet */
+		{ "Tesla V100-SXM2-16GB", 5, NULL }, /* boards that wire fewer exist */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+		struct result r;
+
+		sound_node(&r);
+		for (size_t d = 0; d < 3; d++)
+			strcpy(r.devices[d].name, rows[i].model);
+		r.devices[0].nvlink_count = r.devices[2].nvlink_count = 0;
+		r.devices[1].nvlink_count = rows[i].links;
+		judge_by(LIMIT, &r, &v);
+		if (rows[i].found) {
+			assert_int_equal(v.overall, VERDICT_FAIL);
+			assert_string_equal(only_finding(&v)->devices, "cuda:1");
+			assert_string_equal(only_finding(&v)->reason, rows[i].found);
+			assert_int_equal(only_finding(&v)->cause, CAUSE_LINK_DEGRADED);
+		} else {
+			assert_int_equal(v.count, 3);
+		}
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 /* The check of the limit, not what was found without one. */
 static const struct verdict_check *of_limit(const struct verdicts *v)
 {
@@ -462,6 +501,7 @@ int main(void)
 		cmocka_unit_test(what_is_found_counts),
 		cmocka_unit_test(what_is_no_fault_of_a_gpu_does_not),
 		cmocka_unit_test(links_count_under_load),
+		cmocka_unit_test(a_lost_nvlink_link_rejects),
 		cmocka_unit_test(nodes_have_limits),
 		cmocka_unit_test(the_page_says_who_and_why),
 		cmocka_unit_test(the_worst_of_many_devices_is_named_first),
