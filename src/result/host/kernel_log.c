@@ -72,7 +72,7 @@ static bool kernel_log_read_file(struct kernel_log *log, const char *path)
 
 	if (fd < 0)
 		return false;
-	/* EPIPE: records were overwritten meanwhile, and the next read has the first that is left. */
+	/* EPIPE: records were overwritten; the next read has the first that is left. */
 	while ((n = read(fd, block, sizeof(block))) > 0 ||
 	       (n < 0 && (errno == EPIPE || errno == EINTR))) {
 		records++;
