@@ -235,7 +235,7 @@ static int config_write_file(const char *path, const struct embedded_file *file,
 	if (!force && access(path, F_OK) == 0)
 		error_set(&err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
 	if (err.status != STATUS_OK ||
-	    file_write(path, (const char *)file->data, file->size, &err) != STATUS_OK)
+	    file_publish(path, (const char *)file->data, file->size, &err) != STATUS_OK)
 		return command_fail(&err);
 	printf("%s\n", path);
 	return EXIT_ACCEPTED;
