@@ -1,6 +1,5 @@
 #include "net/greeter.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "net/net.h"
 
 #define PAUSE_SECONDS 0.1 /* without accepting, where descriptors are used up and none is ours */
 
@@ -115,17 +115,15 @@ static void pause_listening(struct greeter *g)
 	g->paused = clock_seconds();
 }
 
-static void add_caller(struct greeter *g, int fd, const struct sockaddr_in *from)
+static void add_caller(struct greeter *g, int fd, const struct net_address *from)
 {
-	char host[INET_ADDRSTRLEN] = "?";
 	struct caller *c;
 	int on = 1;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	inet_ntop(AF_INET, &from->sin_addr, host, sizeof(host));
 	c = &g->callers[g->count++];
 	*c = (struct caller){ .fd = fd, .since = clock_seconds() };
-	snprintf(c->from, sizeof(c->from), "%s:%d", host, ntohs(from->sin_port));
+	net_address_text(from, c->from);
 	if (!greeter_watch_for_input(g, fd))
 		close_caller(g, g->count - 1);
 }
@@ -134,14 +132,13 @@ static void accept_callers(struct greeter *g)
 {
 	/* At most as many at once as there is room for: a flood of calls does not hold it here. */
 	for (size_t i = 0; i < GREETER_MOST && !g->paused; i++) {
-		struct sockaddr_in from = { 0 };
+		struct net_address from = { .any.sa_family = AF_INET };
 		socklen_t length = sizeof(from);
 		int fd;
 
 		if (g->count > GREETER_MOST && !close_oldest_silent(g))
 			return;
-		fd = accept4(g->listener, (struct sockaddr *)&from, &length,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fd = accept4(g->listener, &from.any, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
 			add_caller(g, fd, &from);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||

@@ -13,7 +13,7 @@
 #define GREETER_SECONDS 5.0
 #define GREETER_MOST 128
 #define GREETER_HELLO_MOST 128 /* bytes */
-#define GREETER_FROM 64        /* "10.0.0.1:4242" */
+#define GREETER_FROM 72        /* "10.0.0.1:4242": NET_TEXT_SIZE */
 
 struct greeter;
 

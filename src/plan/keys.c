@@ -165,7 +165,9 @@ const struct key fleet_keys[] = {
 	{ .name = "interface",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "network interface (eth0) through which agents reach the conductor; empty: any" },
+	  .help = "network interface (eth0) or address (10.0.0.1, fd00::1) on which agents reach "
+		  "the "
+		  "conductor; empty: any" },
 	{ .name = "min_nodes",
 	  .type = KEY_TEXT,
 	  .fallback = "1",

@@ -13,7 +13,7 @@
 /* One after another, as they come from callers; this rank is 0, and its token is zero. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sockaddr_in table[RANKS] = { 0 };
+	struct net_address table[RANKS] = { 0 };
 	struct mesh_hello said, mine = { .rank = 0 };
 	int peers[RANKS] = { -1, -1, -1 };
 

@@ -446,7 +446,59 @@ expect "callers with a wrong token, the last at 127.0.0.1" hostile.err "stranger
 [ "$(grep -c 'token' hostile.err)" -le 4 ] || fail "a line for each stranger: $(grep -c token hostile.err)"
 "$gpuproof" run short.ini -o nowhere --launch ./hostile.sh --set fleet.nodes=1 --set fleet.interface=nowhere0 --no-report >nowhere.out 2>nowhere.err
 same $? 2 "exit code of an interface that is not there"
-expect "there is no interface nowhere0 with an IPv4 address; there are: " nowhere.err "interfaces are named"
+expect "there is no interface nowhere0 with an IPv4 or global IPv6 address; there are: " nowhere.err "interfaces are named"
+
+# IPv6: conductor, hub and mesh listen on the address that was asked for alone, and nodes meet there.
+cat >listeners.py <<-'PY'
+	import os, sys, time
+	run, seen = int(sys.argv[1]), set()
+	def family():
+	    parents, found = {}, {run}
+	    for p in filter(str.isdigit, os.listdir("/proc")):
+	        try:
+	            parents[int(p)] = int(open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[1])
+	        except OSError:
+	            pass
+	    while new := {p for p, parent in parents.items() if parent in found} - found:
+	        found |= new
+	    return found
+	while os.path.exists(f"/proc/{run}/fd") and open(f"/proc/{run}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+	    sockets = set()
+	    for p in family():
+	        try:
+	            sockets |= {os.readlink(f"/proc/{p}/fd/{fd}") for fd in os.listdir(f"/proc/{p}/fd")}
+	        except OSError:
+	            pass
+	    rows = [line.split() for name in ("tcp", "tcp6") for line in open("/proc/net/" + name)]
+	    seen |= {row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets}
+	    time.sleep(0.005)
+	print(" ".join(sorted({s.split(":")[0] for s in seen})), len(seen) >= 1)
+PY
+printf '#!/bin/sh\nGPUPROOF_AGENT_NODE=n1 "$@" &\nGPUPROOF_AGENT_NODE=n2 "$@" &\nwait\n' >two.sh && chmod +x two.sh
+cat >six.ini <<-'INI'
+	[run]
+	backend = host
+	[fleet]
+	bisect = 0 %
+	[defaults]
+	max_time = 30ms
+	[suite collective]
+	operations = all_reduce, broadcast
+	sizes = 64KiB
+	nodes = all
+INI
+if grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null; then
+	"$gpuproof" run six.ini -o six --launch ./two.sh --set fleet.nodes=2 --set fleet.interface=::1 --no-report >six.out 2>&1 &
+	conductor=$!
+	python3 listeners.py $conductor >six.listens 2>six.err
+	wait $conductor
+	same $? 0 "exit code over IPv6: $(cat six.out)"
+	same "$(statuses six)" "n1=OK n2=OK" "nodes over IPv6"
+	same "$(json six/result.json 'sum(c["status"] == "OK" for c in r["cases"])')" 2 "cases of both nodes over IPv6"
+	same "$(cat six.listens)" "00000000000000000000000001000000 True" "what listens over IPv6: $(cat six.err)"
+else
+	echo "not tried: IPv6, since ::1 is no address of this machine"
+fi
 
 # A journal without its first line, of a node that was killed or had no disk: the node begins anew, the others keep what they have.
 "$gpuproof" run short.ini -o torn --simulate-nodes 2 --no-report -q >/dev/null 2>&1

@@ -1,6 +1,5 @@
 #include "device/ranks/tcp_mesh.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <netinet/tcp.h>
@@ -27,7 +26,7 @@
 
 /* Content of a communicator's id; both ends run the same build. */
 struct rendezvous {
-	struct sockaddr_in address;
+	struct net_address address;
 	unsigned char token[TOKEN_BYTES];
 };
 
@@ -35,10 +34,10 @@ struct rendezvous {
 struct mesh_hello {
 	unsigned char token[TOKEN_BYTES];
 	int32_t rank;
-	struct sockaddr_in listens; /* where the others reach it; to rank 0 only */
+	struct net_address listens; /* where the others reach it; to rank 0 only */
 };
 
-static struct in_addr own_address;
+static struct net_address own_address; /* without a family: loopback */
 
 static struct mesh_pending {
 	int fd; /* 0: free */
@@ -47,19 +46,19 @@ static struct mesh_pending {
 
 void tcp_mesh_host(const char *address)
 {
-	if (inet_pton(AF_INET, address, &own_address) != 1)
-		own_address.s_addr = 0;
+	if (!net_address_parse(&own_address, address, 0))
+		own_address.any.sa_family = AF_UNSPEC;
 }
 
 enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 {
-	struct in_addr at = own_address;
+	struct net_address at = own_address;
 	struct rendezvous *r = (struct rendezvous *)memset(out, 0, sizeof(*out));
 	size_t place = 0;
 
 	_Static_assert(sizeof(*r) <= sizeof(*out), "it fits into an id");
-	if (!at.s_addr)
-		at.s_addr = htonl(INADDR_LOOPBACK);
+	if (at.any.sa_family == AF_UNSPEC)
+		net_address_parse(&at, "127.0.0.1", 0);
 	while (place < PENDING_MOST && pending[place].fd)
 		place++;
 	if (place == PENDING_MOST)
@@ -67,7 +66,7 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 				 "transport tcp: %d communicators were never opened", PENDING_MOST);
 	if (getrandom(r->token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return error_errno(err, "getrandom");
-	if (net_listen(at, &pending[place].fd, &r->address, err) != STATUS_OK) {
+	if (net_listen(&at, &pending[place].fd, &r->address, err) != STATUS_OK) {
 		pending[place].fd = 0;
 		return error_prefix(err, "transport tcp");
 	}
@@ -133,7 +132,7 @@ enum status tcp_mesh_receive(int fd, void *to, size_t bytes, double seconds, str
 	return mesh_transfer_bytes(fd, to, bytes, false, seconds, err);
 }
 
-static enum status mesh_connect_peer(const struct sockaddr_in *to, const struct mesh_hello *hello,
+static enum status mesh_connect_peer(const struct net_address *to, const struct mesh_hello *hello,
 				     int peer, double limit, int *fd, struct error *err)
 {
 	if (net_connect(to, limit - clock_seconds(), BUFFER_BYTES, fd, err) != STATUS_OK ||
@@ -151,7 +150,7 @@ static int mesh_first_missing(const int *peers, int from, int end)
 
 /* A connection of a rank of this id that is not there yet; others are closed. */
 static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct mesh_hello *mine,
-			    int from, int size, int *peers, struct sockaddr_in *table)
+			    int from, int size, int *peers, struct net_address *table)
 {
 	int on, bytes;
 
@@ -171,7 +170,7 @@ static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct
 
 /* Takes up connections until ranks [from, size) are all there; closes the listener. */
 static enum status accept_peers(int listener, const struct mesh_hello *mine, int from, int size,
-				double limit, int *peers, struct sockaddr_in *table,
+				double limit, int *peers, struct net_address *table,
 				struct error *err)
 {
 	struct greeter *greeter;
@@ -198,7 +197,7 @@ static enum status accept_peers(int listener, const struct mesh_hello *mine, int
 }
 
 static enum status mesh_open_first(const struct rendezvous *r, const struct mesh_hello *hello,
-				   int size, double limit, int *peers, struct sockaddr_in *table,
+				   int size, double limit, int *peers, struct net_address *table,
 				   struct error *err)
 {
 	int listener = take_listener(r);
@@ -213,19 +212,19 @@ static enum status mesh_open_first(const struct rendezvous *r, const struct mesh
 }
 
 static enum status mesh_open_other(const struct rendezvous *r, struct mesh_hello *hello, int size,
-				   double limit, int *peers, struct sockaddr_in *table,
+				   double limit, int *peers, struct net_address *table,
 				   struct error *err)
 {
-	struct sockaddr_in own;
-	socklen_t length = sizeof(own);
+	struct net_address own;
 	int listener = -1;
 
 	/* The address by which rank 0 is reached is the one by which others reach this rank. */
 	if (net_connect(&r->address, limit - clock_seconds(), BUFFER_BYTES, &peers[0], err) !=
 	    STATUS_OK)
 		return error_prefix(err, "rank 0");
-	getsockname(peers[0], (struct sockaddr *)&own, &length);
-	if (net_listen(own.sin_addr, &listener, &hello->listens, err) != STATUS_OK)
+	net_address_own(&own, peers[0]);
+	net_address_set_port(&own, 0);
+	if (net_listen(&own, &listener, &hello->listens, err) != STATUS_OK)
 		return err->status;
 	if (tcp_mesh_send(peers[0], hello, sizeof(*hello), limit - clock_seconds(), err) !=
 		    STATUS_OK ||
@@ -245,7 +244,7 @@ enum status tcp_mesh_open(const struct communicator_id *id, int rank, int size, 
 			  int *peers, struct error *err)
 {
 	const struct rendezvous *r = (const struct rendezvous *)id;
-	struct sockaddr_in *table = xcalloc((size_t)size, sizeof(*table));
+	struct net_address *table = xcalloc((size_t)size, sizeof(*table));
 	struct mesh_hello hello = { .rank = rank };
 	double limit = clock_seconds() + seconds;
 	enum status status;

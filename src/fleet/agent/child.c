@@ -1,5 +1,4 @@
 /* Process that does the work of an agent, and what both know of it. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "measure/processes/child.h"
 #include "measure/processes/process_title.h"
 #include "measure/processes/signals.h"
+#include "net/net.h"
 
 static void wake_agent(const struct agent_report *report)
 {
@@ -66,14 +66,13 @@ static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host
 
 enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error *err)
 {
-	struct sockaddr_in own = { 0 };
-	socklen_t length = sizeof(own);
-	char host[INET_ADDRSTRLEN] = "";
+	struct net_address own;
+	char host[NET_HOST_SIZE];
 	pid_t parent = getpid();
 
 	/* The other nodes reach this one where the conductor does. */
-	getsockname(a->fd, (struct sockaddr *)&own, &length);
-	inet_ntop(AF_INET, &own.sin_addr, host, sizeof(host));
+	net_address_own(&own, a->fd);
+	net_address_host(&own, host);
 	if (a->report)
 		munmap(a->report, sizeof(*a->report));
 	a->report = mmap(NULL, sizeof(*a->report), PROT_READ | PROT_WRITE,

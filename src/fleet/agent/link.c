@@ -1,5 +1,4 @@
 /* Connection of an agent to the conductor. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -25,9 +24,9 @@ static int connect_any(const char *addresses, struct error *err)
 	int fd = -1;
 
 	for (const char *at = addresses; fd < 0 && *at;) {
-		struct sockaddr_in address = { .sin_family = AF_INET };
 		size_t length = strcspn(at, ",");
-		char one[64], *colon;
+		struct net_address address;
+		char one[NET_TEXT_SIZE], *host = one, *colon;
 
 		snprintf(one, sizeof(one), "%.*s", (int)length, at);
 		colon = strrchr(one, ':');
@@ -35,9 +34,12 @@ static int connect_any(const char *addresses, struct error *err)
 		if (!colon)
 			continue;
 		*colon = '\0';
-		address.sin_port = htons((uint16_t)atoi(colon + 1));
-		if (inet_pton(AF_INET, one, &address.sin_addr) != 1)
-			error_set(err, STATUS_USAGE, "'%s' is not an IPv4 address", one);
+		if (*one == '[' && colon[-1] == ']') {
+			colon[-1] = '\0';
+			host++;
+		}
+		if (!net_address_parse(&address, host, atoi(colon + 1)))
+			error_set(err, STATUS_USAGE, "'%s' is not an address", host);
 		else
 			net_connect(&address, PATIENCE_SECONDS, 0, &fd, err);
 	}

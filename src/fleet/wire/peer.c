@@ -1,9 +1,6 @@
 #include "fleet/wire/peer.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +16,6 @@
 
 #define DRAIN_SECONDS 5.0 /* that a closing connection may take to be sent the rest */
 
-/* "10.0.0.1:4242,127.0.0.1:4242": all IPv4 addresses of this machine, loopback last. */
-static enum status list_addresses(int port, struct text *out, struct error *err)
-{
-	struct ifaddrs *all = NULL;
-
-	if (getifaddrs(&all) != 0)
-		return error_errno(err, "getifaddrs");
-	for (struct ifaddrs *i = all; i; i = i->ifa_next) {
-		char host[INET_ADDRSTRLEN];
-
-		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
-		    (i->ifa_flags & IFF_LOOPBACK))
-			continue;
-		inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, host,
-			  sizeof(host));
-		text_addf(out, "%s:%d,", host, port);
-	}
-	freeifaddrs(all);
-	text_addf(out, "127.0.0.1:%d", port);
-	return STATUS_OK;
-}
-
 static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = what };
@@ -48,18 +23,17 @@ static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned e
 	return epoll_ctl(p->poll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static enum status describe_address(const struct sockaddr_in *bound, char **addresses,
+/* "10.0.0.1:4242,127.0.0.1:4242": of all addresses loopback is the last. */
+static enum status describe_address(const struct net_address *bound, bool all, char **addresses,
 				    struct error *err)
 {
-	char host[INET_ADDRSTRLEN];
 	struct text list = TEXT_EMPTY;
-	int port = ntohs(bound->sin_port);
+	char text[NET_TEXT_SIZE];
 
-	if (bound->sin_addr.s_addr == htonl(INADDR_ANY))
-		list_addresses(port, &list, err);
-	else
-		text_addf(&list, "%s:%d", inet_ntop(AF_INET, &bound->sin_addr, host, sizeof(host)),
-			  port);
+	if (!all)
+		text_add(&list, net_address_text(bound, text));
+	else if (net_list_addresses(net_address_port(bound), &list, err) == STATUS_OK)
+		text_addf(&list, "127.0.0.1:%d", net_address_port(bound));
 	*addresses = err->status == STATUS_OK ? text_detach(&list) : NULL;
 	text_release(&list);
 	return err->status;
@@ -68,20 +42,23 @@ static enum status describe_address(const struct sockaddr_in *bound, char **addr
 enum status peers_open(struct peers *p, const char *interface, bool loopback, char **addresses,
 		       struct error *err)
 {
-	struct sockaddr_in bound;
-	struct in_addr address = { htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY) };
+	struct net_address bound, address;
+	bool all = !loopback && !*interface;
 	int listener;
 
+	net_address_parse(&address, "127.0.0.1", 0);
 	if (!loopback && *interface && net_interface_address(interface, &address, err) != STATUS_OK)
 		return error_prefix(err, "[fleet] interface = %s", interface);
-	if (net_listen(address, &listener, &bound, err) != STATUS_OK ||
-	    greeter_open(&p->greeter, listener, sizeof(struct fleet_call), err) != STATUS_OK)
+	if (net_listen(all ? NULL : &address, &listener, &bound, err) != STATUS_OK)
+		return all || loopback ? err->status
+				       : error_prefix(err, "[fleet] interface = %s", interface);
+	if (greeter_open(&p->greeter, listener, sizeof(struct fleet_call), err) != STATUS_OK)
 		return err->status;
 	p->poll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->poll < 0 || !peers_watch_fd(p, greeter_fd(p->greeter), NULL, EPOLLIN) ||
 	    !peers_watch_fd(p, signals_fd(), NULL, EPOLLIN))
 		return error_errno(err, "listening for agents");
-	return describe_address(&bound, addresses, err);
+	return describe_address(&bound, all, addresses, err);
 }
 
 int peers_call(struct peers *p, struct fleet_call *call, char from[GREETER_FROM])

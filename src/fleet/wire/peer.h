@@ -32,7 +32,8 @@ struct peers {
 	}
 
 /*
- * Listens on the address of `interface` alone ("": on all of them; `loopback`: on 127.0.0.1).
+ * Listens on the address of `interface`, which may be a numeric address, alone ("": on all of them;
+ * `loopback`: on 127.0.0.1, whatever the interface).
  * `addresses` (freed by the caller): where agents can call, "10.0.0.1:4242,127.0.0.1:4242".
  * STATUS_USAGE names the interfaces that there are.
  */

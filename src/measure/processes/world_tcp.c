@@ -1,11 +1,7 @@
 /* The ranks' side of a world over TCP; the hub's is world_hub.c. */
 #include "measure/processes/world_tcp.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,17 +46,16 @@ struct tcp {
 static enum status world_tcp_listen_on(const char *interface, const char *host, struct tcp *t,
 				       struct error *err)
 {
-	struct in_addr address = { htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in bound;
+	struct net_address address, bound;
 
-	if (host && inet_pton(AF_INET, host, &address) != 1)
-		return error_set(err, STATUS_USAGE, "'%s' is not a numeric IPv4 address", host);
+	if (!net_address_parse(&address, host ? host : "127.0.0.1", 0))
+		return error_set(err, STATUS_USAGE, "'%s' is not a numeric address", host);
 	if (!host && interface && net_interface_address(interface, &address, err) != STATUS_OK)
 		return err->status;
-	if (net_listen(address, &t->hub.listener, &bound, err) != STATUS_OK)
+	if (net_listen(&address, &t->hub.listener, &bound, err) != STATUS_OK)
 		return error_prefix(err, "%s", interface ? interface : "loopback");
-	inet_ntop(AF_INET, &bound.sin_addr, t->address.host, sizeof(t->address.host));
-	t->address.port = ntohs(bound.sin_port);
+	net_address_host(&bound, t->address.host);
+	t->address.port = net_address_port(&bound);
 	return STATUS_OK;
 }
 
@@ -112,11 +107,11 @@ static enum status end_errno(const struct world *world, const char *what, struct
 static enum status world_tcp_open_connection(struct world *world, struct error *err)
 {
 	struct tcp *t = world->state;
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)t->address.port) };
+	struct net_address address;
 	struct error reason = ERROR_NONE;
 
-	inet_pton(AF_INET, t->address.host, &address.sin_addr);
+	if (!net_address_parse(&address, t->address.host, t->address.port))
+		return end_hub(world, "it has no numeric address", err);
 	if (net_connect(&address, t->hub.join_seconds, 0, &world_tcp_own_rank(world)->fd,
 			&reason) != STATUS_OK)
 		return end_hub(world, reason.message, err);

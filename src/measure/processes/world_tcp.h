@@ -13,6 +13,7 @@
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_TCP_H
 
 #include "measure/processes/world.h"
+#include "net/net.h"
 
 #define WORLD_TOKEN_BYTES 32
 
@@ -25,7 +26,7 @@ struct world_tcp_options {
 
 /* Connection data for the ranks of other nodes; the token is secret. */
 struct world_tcp_address {
-	char host[64]; /* numeric */
+	char host[NET_HOST_SIZE]; /* numeric */
 	int port;
 	uint64_t id;
 	unsigned char token[WORLD_TOKEN_BYTES];

@@ -570,6 +570,30 @@ static void many_silent_strangers_keep_no_rank_out(void **state)
 	world_release(&first);
 }
 
+static bool rank_agrees(struct world *world)
+{
+	struct error err = ERROR_NONE;
+
+	return world_agree(world, STATUS_OK, &err) == STATUS_OK;
+}
+
+static void a_world_over_ipv6(void **state)
+{
+	const struct world_tcp_options options = { .host = "::1" };
+	struct error err = ERROR_NONE;
+	struct world_tcp_address address;
+	struct world world;
+
+	(void)state;
+	if (world_tcp_create(&world, 2, &options, &address, &err) != STATUS_OK) {
+		print_message("skipped: no IPv6 here: %s\n", err.message);
+		skip();
+	}
+	assert_string_equal(address.host, "::1");
+	world_release(&world);
+	assert_true(tcp_processes(3, &options, rank_agrees, NULL));
+}
+
 static void an_unknown_interface_is_refused(void **state)
 {
 	const struct world_tcp_options options = { .interface = "none9" };
@@ -598,6 +622,7 @@ int main(void)
 		BOTH(each_world_has_its_own_id),
 		BOTH(sizes_below_one_are_refused),
 		cmocka_unit_test(a_dead_rank_is_named),
+		cmocka_unit_test(a_world_over_ipv6),
 		cmocka_unit_test(a_silent_rank_is_named),
 		cmocka_unit_test(a_rank_that_never_connects_is_named),
 		cmocka_unit_test(leaving_is_no_failure_unless_a_rank_waits),

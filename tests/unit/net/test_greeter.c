@@ -25,26 +25,36 @@
 
 struct port {
 	struct greeter *greeter;
-	struct sockaddr_in bound;
+	struct net_address bound;
 };
+
+static struct net_address address_of(const char *host)
+{
+	struct net_address address;
+
+	assert_true(net_address_parse(&address, host, 0));
+	return address;
+}
 
 static void open_port(struct port *p)
 {
-	struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
+	struct net_address loopback = address_of("127.0.0.1");
 	struct error err = ERROR_NONE;
 	int listener;
 
-	assert_int_equal(net_listen(loopback, &listener, &p->bound, &err), STATUS_OK);
-	assert_int_equal(p->bound.sin_addr.s_addr, loopback.s_addr);
+	assert_int_equal(net_listen(&loopback, &listener, &p->bound, &err), STATUS_OK);
+	assert_int_equal(p->bound.v4.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	assert_int_equal(greeter_open(&p->greeter, listener, HELLO, &err), STATUS_OK);
 }
 
-static int call(const struct sockaddr_in *to)
+static int call(const struct net_address *to)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (const struct sockaddr *)to, sizeof(*to)), 0);
+	assert_int_equal(connect(fd, &to->any,
+				 to->any.sa_family == AF_INET ? sizeof(to->v4) : sizeof(to->v6)),
+			 0);
 	return fd;
 }
 
@@ -200,7 +210,7 @@ static void a_mesh_opens_among_strangers(void **state)
 {
 	struct communicator_id id;
 	struct error err = ERROR_NONE;
-	struct sockaddr_in address;
+	struct net_address address;
 	int strangers[20], peers[2], status;
 	pid_t child;
 
@@ -225,11 +235,13 @@ static void a_mesh_opens_among_strangers(void **state)
 static void an_interface_is_named(void **state)
 {
 	struct error err = ERROR_NONE;
-	struct in_addr address;
+	struct net_address address;
 
 	(void)state;
 	assert_int_equal(net_interface_address("lo", &address, &err), STATUS_OK);
-	assert_int_equal(ntohl(address.s_addr) >> 24, 127);
+	assert_int_equal(ntohl(address.v4.sin_addr.s_addr) >> 24, 127);
+	assert_int_equal(net_interface_address("fd00::7", &address, &err), STATUS_OK);
+	assert_int_equal(address.any.sa_family, AF_INET6);
 	assert_int_equal(net_interface_address("nowhere0", &address, &err), STATUS_USAGE);
 	assert_non_null(strstr(err.message, "nowhere0"));
 	assert_non_null(strstr(err.message, "lo"));
@@ -239,14 +251,13 @@ static void an_interface_is_named(void **state)
 static void connecting_and_sending_end(void **state)
 {
 	static const char block[1 << 20];
-	struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in bound;
+	struct net_address loopback = address_of("127.0.0.1"), bound;
 	struct error err = ERROR_NONE;
 	int listener, fd;
 	bool whole = true;
 
 	(void)state;
-	assert_int_equal(net_listen(loopback, &listener, &bound, &err), STATUS_OK);
+	assert_int_equal(net_listen(&loopback, &listener, &bound, &err), STATUS_OK);
 	assert_int_equal(net_connect(&bound, 5, 4096, &fd, &err), STATUS_OK);
 	for (int i = 0; i < 64 && whole; i++)
 		whole = net_send(fd, block, sizeof(block), 0.01);
@@ -257,6 +268,121 @@ static void connecting_and_sending_end(void **state)
 	assert_int_equal(net_connect(&bound, 5, 0, &fd, &err), STATUS_IO);
 	assert_int_equal(fd, -1);
 	assert_non_null(strstr(err.message, "Connection refused"));
+}
+
+static void addresses_are_read_and_written(void **state)
+{
+	static const char *const invalid[] = { "",      "10.0.0", "10.0.0.1:1",
+					       "[::1]", "::g",    "fe80::1%lo" };
+	char host[NET_HOST_SIZE], text[NET_TEXT_SIZE];
+	struct net_address a;
+
+	(void)state;
+	assert_true(net_address_parse(&a, "10.0.0.1", 4242));
+	assert_string_equal(net_address_text(&a, text), "10.0.0.1:4242");
+	assert_true(net_address_parse(&a, "fd00::2", 4242));
+	assert_string_equal(net_address_host(&a, host), "fd00::2");
+	assert_string_equal(net_address_text(&a, text), "[fd00::2]:4242");
+	assert_true(net_address_parse(&a, "::ffff:10.0.0.1", 1));
+	assert_string_equal(net_address_text(&a, text), "10.0.0.1:1");
+	net_address_set_port(&a, 65535);
+	assert_int_equal(net_address_port(&a), 65535);
+	for (size_t i = 0; i < sizeof(invalid) / sizeof(*invalid); i++)
+		assert_false(net_address_parse(&a, invalid[i], 1));
+}
+
+/* A machine may have no IPv6: false, with the reason printed. */
+static bool has_ipv6(void)
+{
+	struct net_address loopback = address_of("::1"), bound;
+	struct error err = ERROR_NONE;
+	int fd;
+
+	if (net_listen(&loopback, &fd, &bound, &err) != STATUS_OK) {
+		print_message("skipped: no IPv6 here: %s\n", err.message);
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+/* It listens there alone, and a caller is named with brackets. */
+static void an_ipv6_port_has_callers(void **state)
+{
+	struct net_address loopback = address_of("::1"), bound, other;
+	char from[GREETER_FROM], hello[HELLO];
+	struct error err = ERROR_NONE;
+	struct greeter *greeter;
+	int listener, fd, caller;
+
+	(void)state;
+	if (!has_ipv6())
+		skip();
+	assert_int_equal(net_listen(&loopback, &listener, &bound, &err), STATUS_OK);
+	assert_memory_equal(&bound.v6.sin6_addr, &in6addr_loopback, sizeof(in6addr_loopback));
+	other = address_of("127.0.0.1");
+	net_address_set_port(&other, net_address_port(&bound));
+	assert_int_equal(net_connect(&other, 5, 0, &fd, &err), STATUS_IO);
+	error_clear(&err);
+	assert_int_equal(greeter_open(&greeter, listener, HELLO, &err), STATUS_OK);
+	caller = call(&bound);
+	say(caller, "0123456789abcdef", HELLO);
+	while ((fd = greeter_next(greeter, hello, from)) < 0)
+		;
+	assert_int_equal(strncmp(from, "[::1]:", 6), 0);
+	close(fd);
+	close(caller);
+	greeter_close(greeter);
+}
+
+/* Without an address, callers of both kinds reach it. */
+static void all_addresses_are_of_both_kinds(void **state)
+{
+	static const char *const hosts[] = { "127.0.0.1", "::1" };
+	struct error err = ERROR_NONE;
+	struct net_address bound, to;
+	int listener, fd;
+
+	(void)state;
+	if (!has_ipv6())
+		skip();
+	assert_int_equal(net_listen(NULL, &listener, &bound, &err), STATUS_OK);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(net_address_parse(&to, hosts[i], net_address_port(&bound)));
+		assert_int_equal(net_connect(&to, 5, 0, &fd, &err), STATUS_OK);
+		close(fd);
+	}
+	close(listener);
+}
+
+static void a_mesh_opens_over_ipv6(void **state)
+{
+	struct communicator_id id;
+	struct error err = ERROR_NONE;
+	struct net_address address;
+	int peers[3], status;
+	pid_t children[2];
+
+	(void)state;
+	if (!has_ipv6())
+		skip();
+	tcp_mesh_host("::1");
+	assert_int_equal(tcp_mesh_id(&id, &err), STATUS_OK);
+	memcpy(&address, &id, sizeof(address)); /* its first member */
+	assert_memory_equal(&address.v6.sin6_addr, &in6addr_loopback, sizeof(in6addr_loopback));
+	for (int rank = 1; rank < 3; rank++) {
+		children[rank - 1] = fork();
+		assert_true(children[rank - 1] >= 0);
+		if (children[rank - 1] == 0)
+			_exit(tcp_mesh_open(&id, rank, 3, 30, peers, &err) != STATUS_OK);
+	}
+	assert_int_equal(tcp_mesh_open(&id, 0, 3, 30, peers, &err), STATUS_OK);
+	for (int i = 0; i < 2; i++) {
+		waitpid(children[i], &status, 0);
+		assert_int_equal(status, 0);
+	}
+	tcp_mesh_close(peers, 3);
+	tcp_mesh_host("");
 }
 
 static void secrets_are_compared(void **state)
@@ -279,6 +405,10 @@ int main(void)
 		cmocka_unit_test(a_mesh_opens_among_strangers),
 		cmocka_unit_test(an_interface_is_named),
 		cmocka_unit_test(connecting_and_sending_end),
+		cmocka_unit_test(addresses_are_read_and_written),
+		cmocka_unit_test(an_ipv6_port_has_callers),
+		cmocka_unit_test(all_addresses_are_of_both_kinds),
+		cmocka_unit_test(a_mesh_opens_over_ipv6),
 		cmocka_unit_test(secrets_are_compared),
 	};
 
