@@ -25,6 +25,7 @@ CALLS = {
                ("mine/report.css", "report m.json --template-dir mine --layout dir"), ("claims.ini", "report m.json --claims=claims.ini")],
     "export": [("m.json", "export csv m.json"), ("l.ini good.json", "export junit m.json -l l.ini --baseline good.json"),
                ("key", "export markdown m.json --anonymise-key key")],
+    "evidence": [("m.json", "evidence m.json"), ("ended/run.jsonl ended/result.json", "evidence ended")],
     "import": [("nccl.json", "import nccl-json nccl.json")],
     "config": [("", "config write quick"), ("run.ini", "config show run.ini"), ("run.ini", "config validate run.ini")],
     "watch": [("ended/status.json", "watch ended")],
@@ -113,8 +114,8 @@ for command in re.findall(r"^COMMAND\((\w+)\)", open(sys.argv[2]).read(), re.M):
                     try_input(command, line, option, path, writes)
 written = sorted(f"{command} --{option}" for (command, option), is_one in outputs.items() if is_one)
 print(f"{tried} tries; outputs: {', '.join(written)}")
-for known in ("check --report", "check --output", "run --events", "report --output", "export --output", "import --output", "config --output",
-              "history --output", "population --output"):
+for known in ("check --report", "check --output", "run --events", "report --output", "export --output", "evidence --output", "import --output",
+              "config --output", "history --output", "population --output"):
     if known not in written:
         failures.append(f"{known} has written no file in any call: the calls do not test it")
 print("\n".join(failures))
