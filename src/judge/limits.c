@@ -74,13 +74,18 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 	return status;
 }
 
-/* The limits of a model of configs/gpus, NULL: of any other device. */
-static const struct embedded_file *limits_file_of_model(const struct embedded_file *sheet)
+/*
+ * The limits of a model of configs/gpus, NULL: of any other device. The stricter fractions of its
+ * data sheet are for models whose published figures they were checked against.
+ */
+static const struct embedded_file *limits_file_of_model(const struct gpu *gpu)
 {
 	const struct embedded_file *file =
-		sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
+		gpu ? embedded_find(embedded_limits, gpu->file->name) : NULL;
 
-	return file ? file : embedded_find(embedded_limits, sheet ? DATASHEET : GENERIC);
+	return file ? file
+		    : embedded_find(embedded_limits,
+				    gpu && gpu->published_count ? DATASHEET : GENERIC);
 }
 
 /* Shipped limits by name: of a file, or of a model that shares one. */
@@ -91,7 +96,7 @@ static const struct embedded_file *limits_shipped(const char *source)
 	const struct gpu *gpu = gpus_by_id(source);
 
 	free(name);
-	return file || !gpu ? file : limits_file_of_model(gpu->file);
+	return file || !gpu ? file : limits_file_of_model(gpu);
 }
 
 /* A name that is neither a file's nor one of shipped limits. */
@@ -129,7 +134,7 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
 {
 	memset(limits, 0, sizeof(*limits));
-	return load_shipped(limits, limits_file_of_model(spec_file(device_name)), errors);
+	return load_shipped(limits, limits_file_of_model(gpus_by_device(device_name)), errors);
 }
 
 /* The config was written anew into the result: what its lines were called is in the settings. */

@@ -16,13 +16,21 @@ struct rate {
 };
 
 static const struct rate rates[] = {
-	{ 35, 128, 384, 0, 0, 0, 0 },        { 37, 128, 384, 0, 0, 0, 0 },
-	{ 50, 8, 256, 0, 0, 0, 0 },          { 52, 8, 256, 0, 0, 0, 0 },
-	{ 60, 64, 128, 0, 0, 0, 0 },         { 61, 8, 256, 0, 0, 0, 0 },
-	{ 70, 64, 128, 0, 1024, 0, 0 },      { 75, 4, 128, 0, 1024, 0, 2048 },
-	{ 80, 64, 128, 128, 2048, 0, 4096 }, { 86, 4, 256, 0, 1024, 0, 2048 },
-	{ 89, 4, 256, 0, 1024, 2048, 2048 }, { 90, 128, 256, 256, 4096, 8192, 8192 },
-	{ 100, 0, 256, 0, 8192, 16384, 0 },  { 120, 4, 256, 0, 1024, 2048, 2048 },
+	{ 35, 128, 384, 0, 0, 0, 0 },
+	{ 37, 128, 384, 0, 0, 0, 0 },
+	{ 50, 8, 256, 0, 0, 0, 0 },
+	{ 52, 8, 256, 0, 0, 0, 0 },
+	{ 60, 64, 128, 0, 0, 0, 0 },
+	{ 61, 8, 256, 0, 0, 0, 0 },
+	{ 70, 64, 128, 0, 1024, 0, 0 },
+	{ 75, 4, 128, 0, 1024, 0, 2048 },
+	{ 80, 64, 128, 128, 2048, 0, 4096 },
+	{ 86, 4, 256, 0, 1024, 0, 2048 },
+	{ 89, 4, 256, 0, 1024, 2048, 2048 },
+	{ 90, 128, 256, 256, 4096, 8192, 8192 },
+	{ 100, 128, 256, 128, 8192, 16384, 16384 },
+	{ 103, 4, 256, 0, 8192, 16384, 512 },
+	{ 120, 4, 256, 0, 1024, 2048, 2048 },
 };
 
 static const struct rate *derived_rate_of(const struct device_info *device)
@@ -66,8 +74,8 @@ static double derived_rate_for(const struct device_info *device, const char *key
 }
 
 /*
- * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, later
- * ones 130 per 128.
+ * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, 3 to 5
+ * 130 per 128, 6 units of 256 bytes with 242 of packets.
  */
 static bool derived_pcie(const struct device_info *device, const char *key, double *value,
 			 struct text *words)
@@ -79,7 +87,10 @@ static bool derived_pcie(const struct device_info *device, const char *key, doub
 	if (generation < 1 || generation > 6 || device->pcie_width_max < 1)
 		return false;
 	*value = transfers[generation] * device->pcie_width_max *
-		 (generation < 3 ? 0.8 : 128.0 / 130) / 8;
+		 (generation < 3   ? 0.8
+		  : generation < 6 ? 128.0 / 130
+				   : 242.0 / 256) /
+		 8;
 	if (words)
 		text_addf(words, "PCIe generation %d x %d lanes", generation,
 			  device->pcie_width_max);
@@ -118,8 +129,8 @@ static bool derived_nvlink(const struct device_info *device, const char *key, do
 	static const struct {
 		int capability;
 		double link;
-	} links[] = { { 60, 20e9 },      { 70, 25e9 }, { 75, 25e9 }, { 80, 25e9 },
-		      { 86, 14.0625e9 }, { 90, 25e9 }, { 100, 50e9 } };
+	} links[] = { { 60, 20e9 },      { 70, 25e9 }, { 75, 25e9 },  { 80, 25e9 },
+		      { 86, 14.0625e9 }, { 90, 25e9 }, { 100, 50e9 }, { 103, 50e9 } };
 	int capability = device->capability_major * 10 + device->capability_minor;
 
 	(void)key;

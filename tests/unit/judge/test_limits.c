@@ -259,7 +259,10 @@ static void every_model_is_judged_in_every_kind(void **state)
 		judge_model_in(&gpus[i], MANY);
 		/* Also by its name on the command line. */
 		assert_int_equal(limits_load(&limits, gpus[i].id, &errors), STATUS_OK);
-		assert_string_not_equal(limits.source, "limits/generic.ini");
+		/* Without published figures of good ones there are no stricter fractions. */
+		assert_int_equal(strcmp(limits.source, "limits/generic.ini") == 0,
+				 strcmp(limits.source, "limits/h200.ini") != 0 &&
+					 gpus[i].published_count == 0);
 		limits_release(&limits);
 	}
 }
@@ -395,6 +398,31 @@ static void geforce_has_half_of_the_tensor_rate(void **state)
 	/* An emulated capability is not the chip's. */
 	strcpy(d.emulated_on, "9.0");
 	assert_false(derived_figure(&d, "fp16_tensor", &value, NULL));
+}
+
+/* PCIe 6 (PCI-SIG: 121 GB/s for 16 lanes) and the links of Blackwell: 18 of 50 GB/s. */
+static void links_of_blackwell_are_known(void **state)
+{
+	static const int capabilities[] = { 0, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		struct device_info d = { .name = "NVIDIA B200",
+					 .capability_major = 10,
+					 .capability_minor = capabilities[i],
+					 .nvlink_count = 18,
+					 .pcie_generation_max = 6,
+					 .pcie_width_max = 16 };
+		double value;
+
+		assert_true(derived_figure(&d, "pcie_bandwidth", &value, NULL));
+		assert_float_equal(value, 121e9, 0.1e9);
+		d.pcie_generation_max = 5;
+		assert_true(derived_figure(&d, "pcie_bandwidth", &value, NULL));
+		assert_float_equal(value, 63.02e9, 0.1e9);
+		assert_true(derived_figure(&d, "nvlink_bandwidth", &value, NULL));
+		assert_float_equal(value, 900e9, 1);
+	}
 }
 
 /* Figures that others measured on good cards pass the limits. */
@@ -699,6 +727,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_is_not_judged_by_limits_for_gpus),
 		cmocka_unit_test(derived_figures_agree_with_data_sheets),
 		cmocka_unit_test(geforce_has_half_of_the_tensor_rate),
+		cmocka_unit_test(links_of_blackwell_are_known),
 		cmocka_unit_test(published_figures_hold_the_limits),
 		cmocka_unit_test(a_figure_a_third_too_low_is_found_on_h200s),
 		cmocka_unit_test(a_figure_a_third_too_low_is_found_on_an_h100),

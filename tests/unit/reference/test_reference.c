@@ -35,7 +35,7 @@ static void every_file_is_valid(void **state)
 		gpu_release(&gpu);
 	}
 	gpus_all(&count);
-	assert_true(files >= 12);
+	assert_true(files >= 30);
 	assert_int_equal(count, files);
 }
 
@@ -139,10 +139,23 @@ static void devices_are_found_by_the_drivers_names(void **state)
 		{ "NVIDIA A100-SXM4-40GB", "a100-40gb" },
 		{ "NVIDIA A100-SXM4-80GB", "a100-80gb" },
 		{ "NVIDIA H100 80GB HBM3", "h100" },
+		{ "NVIDIA H100 PCIe", "h100-pcie" },
+		{ "NVIDIA H100 NVL", "h100-nvl" },
 		{ "NVIDIA H200", "h200" },
+		{ "NVIDIA H200 NVL", "h200-nvl" },
+		{ "NVIDIA GH200 480GB", "gh200" },
+		{ "NVIDIA B200", "b200" },
+		{ "NVIDIA B300 SXM6 AC", "b300" },
+		{ "NVIDIA GB300", "gb300" },
+		{ "NVIDIA A10", "a10" },
+		{ "NVIDIA RTX A6000", "rtxa6000" },
+		{ "NVIDIA GeForce RTX 4090", "rtx4090" },
+		{ "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtxpro6000" },
 		/* Another card with other figures. */
 		{ "Tesla P100-PCIE-12GB", NULL },
-		{ "NVIDIA H200 NVL", NULL },
+		{ "NVIDIA GeForce RTX 4090 D", NULL },
+		{ "NVIDIA RTX PRO 6000 Blackwell Server Edition", NULL },
+		{ "NVIDIA A10G", NULL },
 		{ "", NULL },
 	};
 
@@ -176,7 +189,9 @@ static void architectures_are_in_order_of_age(void **state)
 	assert_string_equal(gpus[0].id, "k80");
 	assert_true(first(gpus, count, "Pascal") < first(gpus, count, "Volta"));
 	assert_true(first(gpus, count, "Volta") < first(gpus, count, "Turing"));
-	assert_true(first(gpus, count, "Ampere") < first(gpus, count, "Hopper"));
+	assert_true(first(gpus, count, "Ampere") < first(gpus, count, "Ada"));
+	assert_true(first(gpus, count, "Ada") < first(gpus, count, "Hopper"));
+	assert_true(first(gpus, count, "Hopper") < first(gpus, count, "Blackwell"));
 }
 
 static void set_parameter(struct case_result *c, struct case_parameter *storage, char *name,
