@@ -34,61 +34,78 @@ static enum attention_path choose_path(const struct stream *stream, const struct
 typedef void attention_kernel(const attention_problem p);
 
 /* Blocks of 128 threads. */
-static void launch_mma(attention_kernel *kernel, const attention_problem &p, int bytes,
-		       cudaStream_t stream)
+static enum status launch_mma(struct stream *stream, attention_kernel *kernel,
+			      const attention_problem &p, int bytes, struct error *err)
 {
-	cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-			     bytes);
-	kernel<<<attention_blocks(p), MMA_THREADS, bytes, stream>>>(p);
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (cuda_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
+		return err->status;
+	kernel<<<attention_blocks(p), MMA_THREADS, bytes, handle>>>(p);
+	return STATUS_OK;
 }
 
-template <int HEAD>
-static void forward_by_wmma(const attention_forward_arguments *a, cudaStream_t stream)
+template <typename T, int HEAD>
+static enum status forward_by_wmma(struct stream *stream, const attention_forward_arguments *a,
+				   struct error *err)
 {
-	launch_mma(attention_forward_wmma<HEAD>, attention_problem_of(a, WMMA_TILE),
-		   WMMA_SHARED_BYTES(HEAD, 3), stream);
+	return launch_mma(stream, attention_forward_wmma<HEAD>, attention_problem_of(a, WMMA_TILE),
+			  WMMA_SHARED_BYTES(HEAD, 3), err);
 }
 
-template <int HEAD>
-static void backward_by_wmma(const attention_backward_arguments *a, cudaStream_t stream)
+template <typename T, int HEAD>
+static enum status backward_by_wmma(struct stream *stream, const attention_backward_arguments *a,
+				    struct error *err)
 {
 	attention_problem p = attention_problem_of(a, WMMA_TILE);
+	const int bytes = WMMA_SHARED_BYTES(HEAD, 4);
 
-	launch_mma(attention_keys_wmma<HEAD>, p, WMMA_SHARED_BYTES(HEAD, 4), stream);
-	launch_mma(attention_queries_wmma<HEAD>, p, WMMA_SHARED_BYTES(HEAD, 4), stream);
+	if (launch_mma(stream, attention_dkdv_wmma<HEAD>, p, bytes, err) != STATUS_OK)
+		return err->status;
+	return launch_mma(stream, attention_dq_wmma<HEAD>, p, bytes, err);
 }
 
 template <typename T, int HEAD>
-static void forward_by_mma(const attention_forward_arguments *a, cudaStream_t stream)
+static enum status forward_by_mma(struct stream *stream, const attention_forward_arguments *a,
+				  struct error *err)
 {
-	launch_mma(attention_forward_mma<T, HEAD>, attention_problem_of(a, MMA_TILE),
-		   MMA_SHARED_BYTES(HEAD, 3), stream);
+	return launch_mma(stream, attention_forward_mma<T, HEAD>, attention_problem_of(a, MMA_TILE),
+			  MMA_SHARED_BYTES(HEAD, 3), err);
 }
 
 template <typename T, int HEAD>
-static void backward_by_mma(const attention_backward_arguments *a, cudaStream_t stream)
+static enum status backward_by_mma(struct stream *stream, const attention_backward_arguments *a,
+				   struct error *err)
 {
 	attention_problem p = attention_problem_of(a, MMA_TILE);
+	const int bytes = MMA_SHARED_BYTES(HEAD, 4);
 
-	launch_mma(attention_keys_mma<T, HEAD>, p, MMA_SHARED_BYTES(HEAD, 4), stream);
-	launch_mma(attention_queries_mma<T, HEAD>, p, MMA_SHARED_BYTES(HEAD, 4), stream);
+	if (launch_mma(stream, attention_dkdv_mma<T, HEAD>, p, bytes, err) != STATUS_OK)
+		return err->status;
+	return launch_mma(stream, attention_dq_mma<T, HEAD>, p, bytes, err);
 }
 
 template <typename T, int HEAD>
-static void forward_by_simt(const attention_forward_arguments *a, cudaStream_t stream)
+static enum status forward_by_simt(struct stream *stream, const attention_forward_arguments *a,
+				   struct error *)
 {
+	cudaStream_t handle = cuda_stream_handle(stream);
 	attention_problem p = attention_problem_of(a, SIMT_TILE);
 
-	attention_forward_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, stream>>>(p);
+	attention_forward_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, handle>>>(p);
+	return STATUS_OK;
 }
 
 template <typename T, int HEAD>
-static void backward_by_simt(const attention_backward_arguments *a, cudaStream_t stream)
+static enum status backward_by_simt(struct stream *stream, const attention_backward_arguments *a,
+				    struct error *)
 {
+	cudaStream_t handle = cuda_stream_handle(stream);
 	attention_problem p = attention_problem_of(a, SIMT_TILE);
 
-	attention_keys_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, stream>>>(p);
-	attention_queries_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, stream>>>(p);
+	attention_dkdv_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, handle>>>(p);
+	attention_dq_simt<T, HEAD><<<attention_blocks(p), SIMT_THREADS, 0, handle>>>(p);
+	return STATUS_OK;
 }
 
 template <typename T>
@@ -107,16 +124,32 @@ static bool is_empty(const struct attention_shape *s)
 	return s->batch == 0 || s->heads == 0 || s->sequence == 0;
 }
 
-/* call<T, HEAD>(a, stream) for the head's size. */
-#define FOR_HEAD(call, T) (s->head_size <= 64 ? call<T, 64>(a, handle) : call<T, 128>(a, handle))
+/* call<T, HEAD>() for the head's size. */
+#define FOR_HEAD(call, T) \
+	(s->head_size <= 64 ? call<T, 64>(stream, a, err) : call<T, 128>(stream, a, err))
+/* By the path, which is not PATH_WGMMA; `name`: what was launched. CALL(T): plain arithmetic. */
+#define FOR_PATH(direction)                                                                   \
+	switch (path) {                                                                       \
+	case PATH_MMA:                                                                        \
+		name = "MMA";                                                                 \
+		s->precision == PRECISION_FP16 ? FOR_HEAD(direction##_by_mma, half)           \
+					       : FOR_HEAD(direction##_by_mma, __nv_bfloat16); \
+		break;                                                                        \
+	case PATH_WMMA:                                                                       \
+		name = "WMMA";                                                                \
+		FOR_HEAD(direction##_by_wmma, half);                                          \
+		break;                                                                        \
+	default:                                                                              \
+		FOR_STORED_FLOATS(s->precision, CALL)                                         \
+	}
 
 extern "C" enum status kernel_cuda_attention_forward(struct stream *stream, const void *arguments,
 						     struct error *err)
 {
 	const attention_forward_arguments *a = (const attention_forward_arguments *)arguments;
 	const struct attention_shape *s = &a->shape;
-	cudaStream_t handle = cuda_stream_handle(stream);
 	enum attention_path path;
+	const char *name = "SIMT";
 
 	if (attention_check(s, err) != STATUS_OK)
 		return err->status;
@@ -126,21 +159,12 @@ extern "C" enum status kernel_cuda_attention_forward(struct stream *stream, cons
 	/* Not a case below: modules without WGMMA lack this function. */
 	if (CUDA_HAS_WGMMA && path == PATH_WGMMA)
 		return attention_wgmma_forward(stream, a, err);
-	switch (path) {
-	case PATH_MMA:
-		s->precision == PRECISION_FP16 ? FOR_HEAD(forward_by_mma, half)
-					       : FOR_HEAD(forward_by_mma, __nv_bfloat16);
-		return cuda_check_path("attention_forward", "MMA", err);
-	case PATH_WMMA:
-		s->head_size <= 64 ? forward_by_wmma<64>(a, handle)
-				   : forward_by_wmma<128>(a, handle);
-		return cuda_check_path("attention_forward", "WMMA", err);
-	default:
 #define CALL(T) FOR_HEAD(forward_by_simt, T)
-		FOR_STORED_FLOATS(s->precision, CALL)
+	FOR_PATH(forward)
 #undef CALL
-		return cuda_check_path("attention_forward", "SIMT", err);
-	}
+	if (err->status != STATUS_OK)
+		return err->status;
+	return cuda_check_path("attention_forward", name, err);
 }
 
 extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, const void *arguments,
@@ -152,6 +176,7 @@ extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, con
 	bool aligned = packs_aligned(a->q, a->k, a->v, a->d_o) &&
 		       packs_aligned(a->dq, a->dk, a->dv, a->lse, a->delta);
 	enum attention_path path;
+	const char *name = "SIMT";
 
 	if (attention_check(s, err) != STATUS_OK)
 		return err->status;
@@ -163,19 +188,10 @@ extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, con
 	path = choose_path(stream, s, aligned);
 	if (CUDA_HAS_WGMMA && path == PATH_WGMMA)
 		return attention_wgmma_backward(stream, a, err);
-	switch (path) {
-	case PATH_MMA:
-		s->precision == PRECISION_FP16 ? FOR_HEAD(backward_by_mma, half)
-					       : FOR_HEAD(backward_by_mma, __nv_bfloat16);
-		return cuda_check_path("attention_backward", "MMA", err);
-	case PATH_WMMA:
-		s->head_size <= 64 ? backward_by_wmma<64>(a, handle)
-				   : backward_by_wmma<128>(a, handle);
-		return cuda_check_path("attention_backward", "WMMA", err);
-	default:
 #define CALL(T) FOR_HEAD(backward_by_simt, T)
-		FOR_STORED_FLOATS(s->precision, CALL)
+	FOR_PATH(backward)
 #undef CALL
-		return cuda_check_path("attention_backward", "SIMT", err);
-	}
+	if (err->status != STATUS_OK)
+		return err->status;
+	return cuda_check_path("attention_backward", name, err);
 }

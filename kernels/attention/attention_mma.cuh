@@ -124,12 +124,15 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
 		p.lse[at.row_values + first + MMA_TILE + threadIdx.x] = INFINITY;
 }
 
-/* dK and dV of 64 keys: rows are keys. */
+/*
+ * dK and dV of 64 keys: rows are keys. Four tiles of heads of 128 are the 64 KiB that a block of
+ * Turing has, so that lse and delta are read where they lie.
+ */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void keys_mma(const attention_problem &p)
+static __device__ __forceinline__ void dkdv_mma(const attention_problem &p)
 {
+	static_assert(MMA_SHARED_BYTES(HEAD, 4) <= 64 << 10, "Turing");
 	extern __shared__ __align__(128) char mma_memory[];
-	__shared__ float values[2][MMA_TILE]; /* lse and delta of a tile's queries */
 	T *k = (T *)mma_memory, *v = k + MMA_TILE * HEAD, *q = v + MMA_TILE * HEAD,
 	  *d_o = q + MMA_TILE * HEAD;
 	attention_place at(p, false);
@@ -145,15 +148,12 @@ static __device__ __forceinline__ void keys_mma(const attention_problem &p)
 	fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, at.tile * MMA_TILE);
 	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
 		int column = tile * MMA_TILE + lane % 4 * 2;
-		const float *lse = values[0] + lane % 4 * 2, *delta = values[1] + lane % 4 * 2;
+		int64_t value = at.row_values + column;
 		float s[MMA_TILE / 2], dp[MMA_TILE / 2];
 		unsigned packed[MMA_TILE / 4];
 
 		fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, tile * MMA_TILE);
 		fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, tile * MMA_TILE);
-		values[threadIdx.x / MMA_TILE][threadIdx.x % MMA_TILE] =
-			(threadIdx.x < MMA_TILE ? p.lse : p.delta)[at.row_values + tile * MMA_TILE +
-								   threadIdx.x % MMA_TILE];
 		copies_commit();
 		copies_wait<0>();
 		__syncthreads();
@@ -161,8 +161,9 @@ static __device__ __forceinline__ void keys_mma(const attention_problem &p)
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++) {
 			int query = i / 4 * 8 + i % 2;
+			float lse = __ldg(p.lse + value + query);
 
-			s[i] = power_of_two(fmaf(s[i], base2, -lse[query] * LOG2_E));
+			s[i] = power_of_two(fmaf(s[i], base2, -lse * LOG2_E));
 			if (p.shape.causal && column + query < row + lane / 4 + i % 4 / 2 * 8)
 				s[i] = 0;
 		}
@@ -171,7 +172,7 @@ static __device__ __forceinline__ void keys_mma(const attention_problem &p)
 		multiply_lines<T, HEAD>(dp, v, line, d_o);
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++)
-			s[i] *= dp[i] - delta[i / 4 * 8 + i % 2];
+			s[i] *= dp[i] - __ldg(p.delta + value + i / 4 * 8 + i % 2);
 		pack_rows<T>(packed, s);
 		multiply_rows<T, HEAD>(dk, packed, q);
 		__syncthreads();
@@ -182,7 +183,7 @@ static __device__ __forceinline__ void keys_mma(const attention_problem &p)
 
 /* dQ of 64 queries: rows are queries. */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void queries_mma(const attention_problem &p)
+static __device__ __forceinline__ void dq_mma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char mma_memory[];
 	T *q = (T *)mma_memory, *d_o = q + MMA_TILE * HEAD, *k = d_o + MMA_TILE * HEAD,
@@ -238,16 +239,18 @@ template <> struct mma_since<half> {
 	static const int capability = 75;
 };
 
-/* Empty and never launched without such tensor cores. */
+/* Never launched without such tensor cores. */
 #define MMA_KERNEL(name, body)                                                                   \
 	template <typename T, int HEAD>                                                          \
 	static __global__ void __launch_bounds__(MMA_THREADS, 2) name(const attention_problem p) \
 	{                                                                                        \
 		if constexpr (CODE_CAPABILITY >= mma_since<T>::capability)                       \
 			body<T, HEAD>(p);                                                        \
+		else                                                                             \
+			code_is_absent();                                                        \
 	}
 MMA_KERNEL(attention_forward_mma, forward_mma)
-MMA_KERNEL(attention_keys_mma, keys_mma)
-MMA_KERNEL(attention_queries_mma, queries_mma)
+MMA_KERNEL(attention_dkdv_mma, dkdv_mma)
+MMA_KERNEL(attention_dq_mma, dq_mma)
 
 #endif

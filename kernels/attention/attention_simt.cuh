@@ -155,7 +155,7 @@ struct simt_pair {
 };
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_keys_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_dkdv_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v, d_o;
 	__shared__ float probability[SIMT_TILE][SIMT_TILE + 1], gradient[SIMT_TILE][SIMT_TILE + 1];
@@ -183,8 +183,7 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_keys_simt(at
 }
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS, 2)
-	attention_queries_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_dq_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v, d_o;
 	__shared__ float gradient[SIMT_TILE][SIMT_TILE + 1];

@@ -8,21 +8,21 @@
 extern "C" bool attention_wgmma_takes(const struct attention_shape *s)
 {
 	return (s->precision == PRECISION_FP16 || s->precision == PRECISION_BF16) &&
-	       (s->head_size == 64 || s->head_size == 128);
+	       s->head_size <= ATTENTION_HEAD_MAX;
 }
 
-/* A tensor of this shape, copied in boxes of 64 x `rows`. */
+/* A tensor of this shape, copied in boxes of 64 elements of one head x `rows`. */
 static bool encode(CUtensorMap *map, const struct attention_shape *s, const void *tensor,
 		   uint64_t ld, unsigned rows)
 {
-	cuuint64_t sizes[3] = { (cuuint64_t)s->heads * s->head_size, s->sequence, s->batch };
-	cuuint64_t strides[2] = { ld * 2, ld * s->sequence * 2 };
-	cuuint32_t box[3] = { ATTENTION_LINE, rows, 1 };
+	cuuint64_t sizes[4] = { s->head_size, s->heads, s->sequence, s->batch };
+	cuuint64_t strides[3] = { s->head_size * 2, ld * 2, ld * s->sequence * 2 };
+	cuuint32_t box[4] = { ATTENTION_LINE, 1, rows, 1 };
 
 	return tensor_map(map,
 			  s->precision == PRECISION_FP16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 							 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-			  tensor, 3, sizes, strides, box);
+			  tensor, 4, sizes, strides, box);
 }
 
 /* The boxes have `q_rows` of q and of do, `k_rows` of k and v. `d_o` may be NULL. */
@@ -41,14 +41,16 @@ static enum status encode_all(attention_maps *maps, const attention_problem &p, 
 
 typedef void attention_kernel(const attention_problem p, const attention_maps maps);
 
-static void launch(struct stream *stream, attention_kernel *kernel, const attention_problem &p,
-		   const attention_maps &maps, int bytes)
+static enum status launch(struct stream *stream, attention_kernel *kernel,
+			  const attention_problem &p, const attention_maps &maps, int bytes,
+			  const char *operation, struct error *err)
 {
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-			     bytes);
+	if (cuda_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
+		return err->status;
 	kernel<<<attention_blocks(p), ATTENTION_THREADS, bytes, handle>>>(p, maps);
+	return cuda_check_path(operation, "WGMMA", err);
 }
 
 template <typename T, int HEAD>
@@ -58,8 +60,8 @@ static enum status forward(struct stream *stream, const attention_problem &p, st
 
 	if (encode_all(&maps, p, ATTENTION_ROWS, FORWARD_KEYS, err) != STATUS_OK)
 		return err->status;
-	launch(stream, attention_forward_wgmma<T, HEAD>, p, maps, forward_memory<HEAD>::BYTES);
-	return cuda_check_path("attention_forward", "WGMMA", err);
+	return launch(stream, attention_forward_wgmma<T, HEAD>, p, maps,
+		      forward_memory<HEAD>::BYTES, "attention_forward", err);
 }
 
 template <typename T, int HEAD>
@@ -67,21 +69,22 @@ static enum status backward(struct stream *stream, const attention_problem &p, s
 {
 	attention_maps maps;
 
-	if (encode_all(&maps, p, BACKWARD_TILE, ATTENTION_ROWS, err) != STATUS_OK)
+	if (encode_all(&maps, p, BACKWARD_TILE, ATTENTION_ROWS, err) != STATUS_OK ||
+	    launch(stream, attention_dkdv_wgmma<T, HEAD>, p, maps, dkdv_memory<HEAD>::BYTES,
+		   "attention_backward", err) != STATUS_OK ||
+	    encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE, err) != STATUS_OK)
 		return err->status;
-	launch(stream, attention_keys_wgmma<T, HEAD>, p, maps, keys_memory<HEAD>::BYTES);
-	if (encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE, err) != STATUS_OK)
-		return err->status;
-	launch(stream, attention_queries_wgmma<T, HEAD>, p, maps, queries_memory<HEAD>::BYTES);
-	return cuda_check_path("attention_backward", "WGMMA", err);
+	return launch(stream, attention_dq_wgmma<T, HEAD>, p, maps, dq_memory<HEAD>::BYTES,
+		      "attention_backward", err);
 }
 
-#define FOR_TYPE_AND_HEAD(call)                                                       \
-	(p.shape.precision == PRECISION_FP16                                          \
-		 ? (p.shape.head_size == 64 ? call<half, 64>(stream, p, err)          \
-					    : call<half, 128>(stream, p, err))        \
-		 : (p.shape.head_size == 64 ? call<__nv_bfloat16, 64>(stream, p, err) \
-					    : call<__nv_bfloat16, 128>(stream, p, err)))
+/* By the least of 64, 96 and 128 that the head fits. */
+#define FOR_HEAD(call, T)                                        \
+	(p.shape.head_size <= 64   ? call<T, 64>(stream, p, err) \
+	 : p.shape.head_size <= 96 ? call<T, 96>(stream, p, err) \
+				   : call<T, 128>(stream, p, err))
+#define FOR_TYPE_AND_HEAD(call) \
+	(p.shape.precision == PRECISION_FP16 ? FOR_HEAD(call, half) : FOR_HEAD(call, __nv_bfloat16))
 
 extern "C" enum status attention_wgmma_forward(struct stream *stream,
 					       const struct attention_forward_arguments *a,

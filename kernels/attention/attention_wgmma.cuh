@@ -1,11 +1,12 @@
 /*
  * Attention by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
- * In each kernel one thread copies tiles into shared memory with the copy engine, STAGES ahead, and
+ * In each kernel one thread copies tiles into shared memory with TMA, STAGES ahead, and
  * two groups of four warps compute, each with 64 rows of the block's 128.
  *
- * A tile in shared memory is HEAD / 64 blocks of lines of 64 elements. Read along its lines it is
- * an operand whose k is the head's elements (Q K^T), read across them one whose k is its rows (P
- * V): no tile is ever transposed.
+ * A tile in shared memory is blocks of lines of 64 elements, HEAD in all: 64, 96 or 128, the head's
+ * size or more, filled up with zeros by TMA. Read along its lines it is an operand whose k is the
+ * head's elements (Q K^T), read across them one whose k is its rows (P V): no tile is ever
+ * transposed.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
@@ -13,7 +14,7 @@
 #include "kernels/attention/attention_wgmma.h"
 
 #include "kernels/attention/attention_rows.cuh"
-#include "kernels/gemm/copy_engine.cuh"
+#include "kernels/gemm/tma.cuh"
 #include "kernels/gemm/wgmma.cuh"
 
 #define ATTENTION_THREADS 384
@@ -26,17 +27,19 @@ struct attention_maps {
 	CUtensorMap q, k, v, d_o;
 };
 
-/* Bytes of `rows` lines of 64 elements. */
+/* Bytes of `rows` lines of 64 elements, and of a tile: whole lines, zeros after the head's. */
 #define LINES_BYTES(rows) ((rows)*ATTENTION_LINE * 2)
+#define HEAD_LINES(head) (((head) + ATTENTION_LINE - 1) / ATTENTION_LINE)
+#define TILE_BYTES(head, rows) (HEAD_LINES(head) * LINES_BYTES(rows))
 
 template <int HEAD, int ROWS>
 static __device__ __forceinline__ void
 copy_tile(char *to, const CUtensorMap *map, const attention_place &at, int row, uint64_t *barrier)
 {
 #pragma unroll
-	for (int i = 0; i < HEAD / ATTENTION_LINE; i++)
-		tensor_copy(to + i * LINES_BYTES(ROWS), map, at.head * HEAD + i * ATTENTION_LINE,
-			    row, at.batch, barrier);
+	for (int i = 0; i < HEAD_LINES(HEAD); i++)
+		tma_load(to + i * LINES_BYTES(ROWS), map, i * ATTENTION_LINE, at.head, row,
+			 at.batch, barrier);
 }
 
 /* s = left right^T over the head's elements; the tiles have LEFT and RIGHT rows. */
@@ -52,16 +55,17 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[COUNT], const c
 			    b + (i / 4 * LINES_BYTES(RIGHT) + i % 4 * 32 >> 4), i > 0);
 }
 
-/* d += packed tile: the rows of the tile are k. */
+/* d = d * keep + packed tile: the rows of the tile are k. */
 template <typename T, int ROWS, int COUNT>
-static __device__ __forceinline__ void
-multiply_rows(float (&d)[COUNT], const unsigned (&packed)[ROWS / 4], const char *tile)
+static __device__ __forceinline__ void multiply_rows(float (&d)[COUNT],
+						     const unsigned (&packed)[ROWS / 4],
+						     const char *tile, bool keep = true)
 {
 	uint64_t b = operand_descriptor(tile, LINES_BYTES(ROWS), 1024);
 
 #pragma unroll
 	for (int i = 0; i < ROWS / 16; i++)
-		multiply_held(T(), d, packed + 4 * i, b + (i * 16 * 128 >> 4));
+		multiply_held(T(), d, packed + 4 * i, b + (i * 16 * 128 >> 4), keep || i > 0);
 }
 
 /* The first multiple of 1,024 bytes, from which the swizzle counts lines. */
@@ -79,27 +83,34 @@ template <int STAGES> struct attention_barriers {
 	__device__ __forceinline__ void init(void)
 	{
 		if (threadIdx.x == 0) {
-			barrier_init(&own, 1);
+			mbarrier_init(&own, 1);
 			for (int i = 0; i < 2 * STAGES; i++) {
-				barrier_init(&full[0][i], 1);
-				barrier_init(&empty[0][i], 8); /* each warp that computes */
+				mbarrier_init(&full[0][i], 1);
+				mbarrier_init(&empty[0][i], 8); /* each warp that computes */
 			}
-			barriers_publish();
+			mbarriers_publish();
 		}
 		__syncthreads();
 	}
 };
 
-static __device__ __forceinline__ void release(uint64_t *barrier)
+/*
+ * The two groups issue their products in turns: while the tensor cores multiply for one, the other
+ * computes its softmax (Shah et al., FlashAttention-3, 2024, 3.1).
+ */
+static __device__ __forceinline__ void turn_wait(int group)
 {
-	if (threadIdx.x % 32 == 0)
-		barrier_arrive(barrier);
+	asm volatile("bar.sync %0, 256;" ::"r"(1 + group) : "memory");
+}
+static __device__ __forceinline__ void turn_pass(int group)
+{
+	asm volatile("bar.arrive %0, 256;" ::"r"(2 - group) : "memory");
 }
 
 #define FORWARD_KEYS 128
 #define FORWARD_STAGES 2
 template <int HEAD> struct forward_memory {
-	static const int TILE = ATTENTION_ROWS * HEAD * 2;
+	static const int TILE = TILE_BYTES(HEAD, ATTENTION_ROWS);
 	static const int BYTES = (1 + 2 * FORWARD_STAGES) * TILE + 1024;
 };
 
@@ -109,19 +120,19 @@ forward_produce(const attention_maps &maps, const attention_place &at, char *mem
 		attention_barriers<FORWARD_STAGES> *b, int steps)
 {
 	const int TILE = forward_memory<HEAD>::TILE;
-	ring<FORWARD_STAGES> r;
+	pipeline_state<FORWARD_STAGES> r;
 
-	barrier_expect(&b->own, TILE);
+	mbarrier_expect_tx(&b->own, TILE);
 	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at, at.tile * ATTENTION_ROWS, &b->own);
 	for (int step = steps - 1; step >= 0; step--) {
 		char *k = memory + (1 + 2 * r.stage) * TILE;
 
-		barrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		barrier_expect(&b->full[0][r.stage], TILE);
+		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		mbarrier_expect_tx(&b->full[0][r.stage], TILE);
 		copy_tile<HEAD, FORWARD_KEYS>(k, &maps.k, at, step * FORWARD_KEYS,
 					      &b->full[0][r.stage]);
-		barrier_wait(&b->empty[1][r.stage], r.phase ^ 1);
-		barrier_expect(&b->full[1][r.stage], TILE);
+		mbarrier_wait(&b->empty[1][r.stage], r.phase ^ 1);
+		mbarrier_expect_tx(&b->full[1][r.stage], TILE);
 		copy_tile<HEAD, FORWARD_KEYS>(k + TILE, &maps.v, at, step * FORWARD_KEYS,
 					      &b->full[1][r.stage]);
 		r.advance();
@@ -138,6 +149,7 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 		attention_barriers<FORWARD_STAGES> *b, int steps)
 {
 	const int TILE = forward_memory<HEAD>::TILE;
+	const bool TURNS = HEAD < 128; /* then the softmax takes as long as the products */
 	int group = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS + warp * 16;
 	const char *q = memory + group * LINES_BYTES(ATTENTION_GROUP_ROWS);
@@ -145,55 +157,61 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 	float first[FORWARD_KEYS / 2], o[HEAD / 2];
 	float most[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, rescale[2];
 	unsigned packed[FORWARD_KEYS / 4];
-	ring<FORWARD_STAGES> keys, values;
+	pipeline_state<FORWARD_STAGES> keys, values;
 
 #pragma unroll
 	for (int i = 0; i < HEAD / 2; i++)
 		o[i] = 0;
-	barrier_wait(&b->own, 0);
-	barrier_wait(&b->full[0][0], 0);
+	mbarrier_wait(&b->own, 0);
+	mbarrier_wait(&b->full[0][0], 0);
 	wgmma_begin();
 	multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(first, q, memory + TILE);
 	wgmma_commit();
 	wgmma_wait<0>();
-	sums_ready(first);
-	release(&b->empty[0][0]);
+	accumulators_fence(first);
+	consumer_release(&b->empty[0][0]);
 	keys.advance();
 	hide_keys(first, row, (steps - 1) * FORWARD_KEYS, p.shape.sequence, p.shape.causal,
 		  -INFINITY);
 	softmax_step(first, most, sum, rescale, base2);
 	pack_rows<T>(packed, first);
+	if (TURNS && group == 1 && steps > 1)
+		turn_pass(group);
 	for (int step = 1; step < steps; step++) {
 		float s[FORWARD_KEYS /
 			2]; /* nothing of the old ones: the tensor cores are not to wait for it */
 
-		barrier_wait(&b->full[0][keys.stage], keys.phase);
+		if (TURNS)
+			turn_wait(group);
+		mbarrier_wait(&b->full[0][keys.stage], keys.phase);
 		wgmma_begin();
 		multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(
 			s, q, memory + (1 + 2 * keys.stage) * TILE);
 		wgmma_commit();
-		barrier_wait(&b->full[1][values.stage], values.phase);
+		mbarrier_wait(&b->full[1][values.stage], values.phase);
 		wgmma_begin();
 		multiply_rows<T, FORWARD_KEYS>(o, packed, memory + (2 + 2 * values.stage) * TILE);
 		wgmma_commit();
+		if (TURNS && (group == 0 || step + 1 < steps))
+			turn_pass(group);
 		wgmma_wait<1>();
-		sums_ready(s);
-		release(&b->empty[0][keys.stage]);
+		accumulators_fence(s);
+		consumer_release(&b->empty[0][keys.stage]);
 		keys.advance();
 		softmax_step(s, most, sum, rescale, base2);
 		wgmma_wait<0>();
-		sums_ready(o);
-		release(&b->empty[1][values.stage]);
+		accumulators_fence(o);
+		consumer_release(&b->empty[1][values.stage]);
 		values.advance();
 		pack_rows<T>(packed, s);
 		scale_rows(o, rescale);
 	}
-	barrier_wait(&b->full[1][values.stage], values.phase);
+	mbarrier_wait(&b->full[1][values.stage], values.phase);
 	wgmma_begin();
 	multiply_rows<T, FORWARD_KEYS>(o, packed, memory + (2 + 2 * values.stage) * TILE);
 	wgmma_commit();
 	wgmma_wait<0>();
-	sums_ready(o);
+	accumulators_fence(o);
 	store_output<T>(p, at, row, o, most, sum);
 }
 
@@ -232,23 +250,29 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
  * queries.
  */
 #define BACKWARD_TILE 64
-#define KEYS_STAGES 3
-template <int HEAD> struct keys_memory {
-	static const int OWN = ATTENTION_ROWS * HEAD * 2, TILE = BACKWARD_TILE * HEAD * 2;
-	static const int VALUES = 2 * OWN + 2 * KEYS_STAGES * TILE; /* where lse and delta are */
+/*
+ * The last product of a tile is waited for during the next tile, where the accumulators leave
+ * registers.
+ */
+#define BACKWARD_OVERLAPS(head) ((head) == 64)
+#define DKDV_STAGES 3
+template <int HEAD> struct dkdv_memory {
+	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
+			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE);
+	static const int VALUES = 2 * OWN + 2 * DKDV_STAGES * TILE; /* where lse and delta are */
 	static const int BYTES =
-		VALUES + KEYS_STAGES * 2 * BACKWARD_TILE * (int)sizeof(float) + 1024;
+		VALUES + DKDV_STAGES * 2 * BACKWARD_TILE * (int)sizeof(float) + 1024;
 };
 
 template <int HEAD>
 static __device__ __forceinline__ void
-keys_produce(const attention_problem &p, const attention_maps &maps, const attention_place &at,
-	     char *memory, attention_barriers<KEYS_STAGES> *b, int first, int end)
+dkdv_produce(const attention_problem &p, const attention_maps &maps, const attention_place &at,
+	     char *memory, attention_barriers<DKDV_STAGES> *b, int first, int end)
 {
-	typedef keys_memory<HEAD> M;
-	ring<KEYS_STAGES> r;
+	typedef dkdv_memory<HEAD> M;
+	pipeline_state<DKDV_STAGES> r;
 
-	barrier_expect(&b->own, 2 * M::OWN);
+	mbarrier_expect_tx(&b->own, 2 * M::OWN);
 	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.k, at, at.tile * ATTENTION_ROWS, &b->own);
 	copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.v, at, at.tile * ATTENTION_ROWS,
 					&b->own);
@@ -258,14 +282,14 @@ keys_produce(const attention_problem &p, const attention_maps &maps, const atten
 		int64_t row = at.row_values + tile * BACKWARD_TILE;
 		uint64_t *full = &b->full[0][r.stage];
 
-		barrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		barrier_expect(full, 2 * M::TILE + 2 * BACKWARD_TILE * sizeof(float));
+		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		mbarrier_expect_tx(full, 2 * M::TILE + 2 * BACKWARD_TILE * sizeof(float));
 		copy_tile<HEAD, BACKWARD_TILE>(q, &maps.q, at, tile * BACKWARD_TILE, full);
 		copy_tile<HEAD, BACKWARD_TILE>(q + M::TILE, &maps.d_o, at, tile * BACKWARD_TILE,
 					       full);
-		plain_copy(values, p.lse + row, BACKWARD_TILE * sizeof(float), full);
-		plain_copy(values + BACKWARD_TILE, p.delta + row, BACKWARD_TILE * sizeof(float),
-			   full);
+		bulk_load(values, p.lse + row, BACKWARD_TILE * sizeof(float), full);
+		bulk_load(values + BACKWARD_TILE, p.delta + row, BACKWARD_TILE * sizeof(float),
+			  full);
 		r.advance();
 	}
 }
@@ -287,10 +311,11 @@ static __device__ __forceinline__ void probabilities(float (&s)[BACKWARD_TILE / 
 
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
-keys_consume(const attention_problem &p, const attention_place &at, char *memory,
-	     attention_barriers<KEYS_STAGES> *b, int first, int end)
+dkdv_consume(const attention_problem &p, const attention_place &at, char *memory,
+	     attention_barriers<DKDV_STAGES> *b, int first, int end)
 {
-	typedef keys_memory<HEAD> M;
+	typedef dkdv_memory<HEAD> M;
+	const bool OVERLAP = BACKWARD_OVERLAPS(HEAD);
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS +
 		  threadIdx.x % 128 / 32 * 16;
@@ -298,12 +323,10 @@ keys_consume(const attention_problem &p, const attention_place &at, char *memory
 	float base2 = p.shape.scale * LOG2_E;
 	float dk[HEAD / 2], dv[HEAD / 2];
 	float scale[2] = { p.shape.scale, p.shape.scale }, one[2] = { 1, 1 };
-	ring<KEYS_STAGES> r;
+	pipeline_state<DKDV_STAGES> r;
+	int last = 0; /* stage */
 
-#pragma unroll
-	for (int i = 0; i < HEAD / 2; i++)
-		dk[i] = dv[i] = 0;
-	barrier_wait(&b->own, 0);
+	mbarrier_wait(&b->own, 0);
 	for (int tile = first; tile < end; tile++) {
 		const char *q = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *d_o = q + M::TILE;
 		const float *lse = (const float *)(memory + M::VALUES) +
@@ -312,14 +335,16 @@ keys_consume(const attention_problem &p, const attention_place &at, char *memory
 		float s[BACKWARD_TILE / 2], dp[BACKWARD_TILE / 2];
 		unsigned probability[BACKWARD_TILE / 4], gradient[BACKWARD_TILE / 4];
 
-		barrier_wait(&b->full[0][r.stage], r.phase);
+		mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
 		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(s, k, q);
 		wgmma_commit();
 		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(dp, v, d_o);
 		wgmma_commit();
 		wgmma_wait<1>();
-		sums_ready(s);
+		accumulators_fence(s);
+		if (OVERLAP && tile > first)
+			consumer_release(&b->empty[0][last]);
 		probabilities(s, lse, base2);
 		if (p.shape.causal && tile * BACKWARD_TILE < row + 15) {
 #pragma unroll
@@ -330,10 +355,10 @@ keys_consume(const attention_problem &p, const attention_place &at, char *memory
 		}
 		pack_rows<T>(probability, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dv, probability, d_o);
+		multiply_rows<T, BACKWARD_TILE>(dv, probability, d_o, tile > first);
 		wgmma_commit();
 		wgmma_wait<1>();
-		sums_ready(dp);
+		accumulators_fence(dp);
 #pragma unroll
 		for (int i = 0; i < BACKWARD_TILE / 2; i += 4) {
 			float2 c = *(const float2 *)(delta + i / 4 * 8 + lane % 4 * 2);
@@ -344,24 +369,32 @@ keys_consume(const attention_problem &p, const attention_place &at, char *memory
 		}
 		pack_rows<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dk, gradient, q);
+		multiply_rows<T, BACKWARD_TILE>(dk, gradient, q, tile > first);
 		wgmma_commit();
-		wgmma_wait<0>();
-		sums_ready(dk);
-		sums_ready(dv);
-		release(&b->empty[0][r.stage]);
+		if (OVERLAP) {
+			wgmma_wait<1>();
+			accumulators_fence(dv);
+			last = r.stage;
+		} else {
+			wgmma_wait<0>();
+			accumulators_fence(dk);
+			accumulators_fence(dv);
+			consumer_release(&b->empty[0][r.stage]);
+		}
 		r.advance();
 	}
+	wgmma_wait<0>();
+	accumulators_fence(dk);
 	store_rows<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
 	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
 }
 
 template <typename T, int HEAD>
 static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
-	attention_keys_wgmma(const __grid_constant__ attention_problem p,
+	attention_dkdv_wgmma(const __grid_constant__ attention_problem p,
 			     const __grid_constant__ attention_maps maps)
 {
-	__shared__ attention_barriers<KEYS_STAGES> barriers;
+	__shared__ attention_barriers<DKDV_STAGES> barriers;
 	char *memory = aligned_memory();
 	attention_place at(p, false);
 	int first = p.shape.causal ? at.tile * (ATTENTION_ROWS / BACKWARD_TILE) : 0;
@@ -371,29 +404,30 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
-			keys_produce<HEAD>(p, maps, at, memory, &barriers, first, end);
+			dkdv_produce<HEAD>(p, maps, at, memory, &barriers, first, end);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-		keys_consume<T, HEAD>(p, at, memory, &barriers, first, end);
+		dkdv_consume<T, HEAD>(p, at, memory, &barriers, first, end);
 	}
 }
 
 /* dQ of 128 queries, over tiles of 64 keys: rows are queries. A stage holds K and V. */
-#define QUERIES_STAGES 3
-template <int HEAD> struct queries_memory {
-	static const int OWN = ATTENTION_ROWS * HEAD * 2, TILE = BACKWARD_TILE * HEAD * 2;
-	static const int BYTES = 2 * OWN + 2 * QUERIES_STAGES * TILE + 1024;
+#define DQ_STAGES 3
+template <int HEAD> struct dq_memory {
+	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
+			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE);
+	static const int BYTES = 2 * OWN + 2 * DQ_STAGES * TILE + 1024;
 };
 
 template <int HEAD>
-static __device__ __forceinline__ void
-queries_produce(const attention_maps &maps, const attention_place &at, char *memory,
-		attention_barriers<QUERIES_STAGES> *b, int steps)
+static __device__ __forceinline__ void dq_produce(const attention_maps &maps,
+						  const attention_place &at, char *memory,
+						  attention_barriers<DQ_STAGES> *b, int steps)
 {
-	typedef queries_memory<HEAD> M;
-	ring<QUERIES_STAGES> r;
+	typedef dq_memory<HEAD> M;
+	pipeline_state<DQ_STAGES> r;
 
-	barrier_expect(&b->own, 2 * M::OWN);
+	mbarrier_expect_tx(&b->own, 2 * M::OWN);
 	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at, at.tile * ATTENTION_ROWS, &b->own);
 	copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.d_o, at, at.tile * ATTENTION_ROWS,
 					&b->own);
@@ -401,8 +435,8 @@ queries_produce(const attention_maps &maps, const attention_place &at, char *mem
 		char *k = memory + 2 * M::OWN + 2 * r.stage * M::TILE;
 		uint64_t *full = &b->full[0][r.stage];
 
-		barrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		barrier_expect(full, 2 * M::TILE);
+		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		mbarrier_expect_tx(full, 2 * M::TILE);
 		copy_tile<HEAD, BACKWARD_TILE>(k, &maps.k, at, step * BACKWARD_TILE, full);
 		copy_tile<HEAD, BACKWARD_TILE>(k + M::TILE, &maps.v, at, step * BACKWARD_TILE,
 					       full);
@@ -411,11 +445,12 @@ queries_produce(const attention_maps &maps, const attention_place &at, char *mem
 }
 
 template <typename T, int HEAD>
-static __device__ __forceinline__ void
-queries_consume(const attention_problem &p, const attention_place &at, char *memory,
-		attention_barriers<QUERIES_STAGES> *b, int steps)
+static __device__ __forceinline__ void dq_consume(const attention_problem &p,
+						  const attention_place &at, char *memory,
+						  attention_barriers<DQ_STAGES> *b, int steps)
 {
-	typedef queries_memory<HEAD> M;
+	typedef dq_memory<HEAD> M;
+	const bool OVERLAP = BACKWARD_OVERLAPS(HEAD);
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS +
 		  threadIdx.x % 128 / 32 * 16;
@@ -423,7 +458,8 @@ queries_consume(const attention_problem &p, const attention_place &at, char *mem
 	float base2 = p.shape.scale * LOG2_E;
 	float dq[HEAD / 2];
 	float lse[2], delta[2], scale[2] = { p.shape.scale, p.shape.scale };
-	ring<QUERIES_STAGES> r;
+	pipeline_state<DQ_STAGES> r;
+	int last = 0; /* stage */
 
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
@@ -432,24 +468,23 @@ queries_consume(const attention_problem &p, const attention_place &at, char *mem
 		lse[h] = p.lse[at_row] * LOG2_E;
 		delta[h] = p.delta[at_row];
 	}
-#pragma unroll
-	for (int i = 0; i < HEAD / 2; i++)
-		dq[i] = 0;
-	barrier_wait(&b->own, 0);
+	mbarrier_wait(&b->own, 0);
 	for (int step = steps - 1; step >= 0; step--) {
 		const char *k = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *v = k + M::TILE;
 		int column = step * BACKWARD_TILE;
 		float s[BACKWARD_TILE / 2], dp[BACKWARD_TILE / 2];
 		unsigned gradient[BACKWARD_TILE / 4];
 
-		barrier_wait(&b->full[0][r.stage], r.phase);
+		mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
 		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(s, q, k);
 		wgmma_commit();
 		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(dp, d_o, v);
 		wgmma_commit();
 		wgmma_wait<1>();
-		sums_ready(s);
+		accumulators_fence(s);
+		if (OVERLAP && step < steps - 1)
+			consumer_release(&b->empty[0][last]);
 #pragma unroll
 		for (int i = 0; i < BACKWARD_TILE / 2; i++)
 			s[i] = power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
@@ -457,28 +492,34 @@ queries_consume(const attention_problem &p, const attention_place &at, char *mem
 		    column + BACKWARD_TILE > (int)p.shape.sequence)
 			hide_keys(s, row, column, p.shape.sequence, p.shape.causal, 0);
 		wgmma_wait<0>();
-		sums_ready(dp);
+		accumulators_fence(dp);
 #pragma unroll
 		for (int i = 0; i < BACKWARD_TILE / 2; i++)
 			s[i] *= dp[i] - delta[i % 4 / 2];
 		pack_rows<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dq, gradient, k);
+		multiply_rows<T, BACKWARD_TILE>(dq, gradient, k, step < steps - 1);
 		wgmma_commit();
-		wgmma_wait<0>();
-		sums_ready(dq);
-		release(&b->empty[0][r.stage]);
+		if (OVERLAP) {
+			last = r.stage;
+		} else {
+			wgmma_wait<0>();
+			accumulators_fence(dq);
+			consumer_release(&b->empty[0][r.stage]);
+		}
 		r.advance();
 	}
+	wgmma_wait<0>();
+	accumulators_fence(dq);
 	store_rows<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
 }
 
 template <typename T, int HEAD>
 static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
-	attention_queries_wgmma(const __grid_constant__ attention_problem p,
-				const __grid_constant__ attention_maps maps)
+	attention_dq_wgmma(const __grid_constant__ attention_problem p,
+			   const __grid_constant__ attention_maps maps)
 {
-	__shared__ attention_barriers<QUERIES_STAGES> barriers;
+	__shared__ attention_barriers<DQ_STAGES> barriers;
 	char *memory = aligned_memory();
 	attention_place at(p, true);
 	int steps = key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, BACKWARD_TILE);
@@ -487,10 +528,10 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
-			queries_produce<HEAD>(maps, at, memory, &barriers, steps);
+			dq_produce<HEAD>(maps, at, memory, &barriers, steps);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-		queries_consume<T, HEAD>(p, at, memory, &barriers, steps);
+		dq_consume<T, HEAD>(p, at, memory, &barriers, steps);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <mma.h>
 
 #include "kernels/attention/attention_rows.cuh"
+#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 
 #define WMMA_THREADS 128
@@ -244,7 +245,7 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 }
 
 /* dK and dV of 64 keys: rows are keys. */
-template <int HEAD> static __device__ __forceinline__ void keys_wmma(const attention_problem &p)
+template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
 	__shared__ float values[2][WMMA_TILE]; /* lse and delta of a tile's queries */
@@ -302,7 +303,7 @@ template <int HEAD> static __device__ __forceinline__ void keys_wmma(const atten
 }
 
 /* dQ of 64 queries: rows are queries. */
-template <int HEAD> static __device__ __forceinline__ void queries_wmma(const attention_problem &p)
+template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
 	half *q = (half *)wmma_memory, *d_o = q + WMMA_TILE * WMMA_LINE(HEAD),
@@ -349,31 +350,36 @@ template <int HEAD> static __device__ __forceinline__ void queries_wmma(const at
 
 #endif
 
-/* Empty and never launched without tensor cores. */
+/* Never launched without tensor cores. */
 template <int HEAD>
 static __global__ void __launch_bounds__(WMMA_THREADS)
 	attention_forward_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
 	forward_wmma<HEAD>(p);
+#else
+	code_is_absent();
 #endif
 }
 
 template <int HEAD>
 static __global__ void __launch_bounds__(WMMA_THREADS)
-	attention_keys_wmma(const attention_problem p)
+	attention_dkdv_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
-	keys_wmma<HEAD>(p);
+	dkdv_wmma<HEAD>(p);
+#else
+	code_is_absent();
 #endif
 }
 
 template <int HEAD>
-static __global__ void __launch_bounds__(WMMA_THREADS)
-	attention_queries_wmma(const attention_problem p)
+static __global__ void __launch_bounds__(WMMA_THREADS) attention_dq_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
-	queries_wmma<HEAD>(p);
+	dq_wmma<HEAD>(p);
+#else
+	code_is_absent();
 #endif
 }
 

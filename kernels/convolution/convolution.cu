@@ -81,9 +81,9 @@ struct convolution_way {
 	int columns;
 };
 static const convolution_way ways[CONVOLUTION_ALGORITHMS] = {
-	{ PATHS, 0 },       { PATH_FMA, 64 },    { PATH_FMA, 128 },
-	{ PATH_MMA, 64 },   { PATH_MMA, 128 },   { PATH_ROWS, 64 },
-	{ PATH_WGMMA, 64 }, { PATH_WGMMA, 128 }, { PATH_WGMMA, 256 },
+	{ PATHS, 0 },        { PATH_FMA, 64 },    { PATH_FMA, 128 },   { PATH_MMA, 64 },
+	{ PATH_MMA, 128 },   { PATH_ROWS, 64 },   { PATH_WGMMA, 64 },  { PATH_WGMMA, 96 },
+	{ PATH_WGMMA, 128 }, { PATH_WGMMA, 192 }, { PATH_WGMMA, 256 },
 };
 
 static bool path_takes(enum convolution_path path, const struct stream *stream,
@@ -96,7 +96,7 @@ static bool path_takes(enum convolution_path path, const struct stream *stream,
 		return true;
 	if (p.shape.depthwise || p.shape.precision == PRECISION_FP32)
 		return false;
-	if (path == PATH_MMA || (path == PATH_ROWS && convolution_rows_takes(p, pass)))
+	if (path == PATH_MMA || (path == PATH_ROWS && convolution_rows_takes(stream, p, pass)))
 		return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80);
 	return path == PATH_WGMMA && CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
 	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
@@ -146,14 +146,13 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 #define CALL(T) launch_depthwise<T>(p, pass, handle)
 		FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
-	} else if (way.path == PATH_ROWS) {
-		convolution_by_rows(p, cuda_stream_multiprocessors(stream), handle);
-	} else if (way.path == PATH_MMA) {
-		convolution_by_mma(p, pass, way.columns, handle);
-	} else {
-		convolution_by_fma(p, pass, way.columns, handle);
+		return STATUS_OK;
 	}
-	return STATUS_OK;
+	if (way.path == PATH_ROWS)
+		return convolution_by_rows(stream, p, err);
+	if (way.path == PATH_MMA)
+		return convolution_by_mma(stream, p, pass, way.columns, err);
+	return convolution_by_fma(stream, p, pass, way.columns, err);
 }
 
 /* dw from the parts of its sum. */

@@ -24,17 +24,19 @@ enum convolution_algorithm {
 	CONVOLUTION_MMA_128,
 	CONVOLUTION_MMA_ROWS,
 	CONVOLUTION_WGMMA_64,
+	CONVOLUTION_WGMMA_96,
 	CONVOLUTION_WGMMA_128,
+	CONVOLUTION_WGMMA_192,
 	CONVOLUTION_WGMMA_256,
 	CONVOLUTION_ALGORITHMS
 };
 static inline const char *convolution_algorithm_name(enum convolution_algorithm algorithm)
 {
-	static const char *const names[] = { "chosen",         "SIMT, 64 wide",
-					     "SIMT, 128 wide", "MMA, 64 wide",
-					     "MMA, 128 wide",  "MMA, rows of images",
-					     "WGMMA, 64 wide", "WGMMA, 128 wide",
-					     "WGMMA, 256 wide" };
+	static const char *const names[] = {
+		"chosen",          "SIMT, 64 wide",       "SIMT, 128 wide", "MMA, 64 wide",
+		"MMA, 128 wide",   "MMA, rows of images", "WGMMA, 64 wide", "WGMMA, 96 wide",
+		"WGMMA, 128 wide", "WGMMA, 192 wide",     "WGMMA, 256 wide"
+	};
 
 	return names[algorithm];
 }

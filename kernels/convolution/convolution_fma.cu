@@ -144,26 +144,29 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 }
 
 template <typename T, int PACK>
-static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
-			   cudaStream_t stream)
+static enum status launch_columns(struct stream *stream, const convolution_problem &p,
+				  enum convolution_pass pass, int columns, struct error *err)
 {
 	const int WIDE = sizeof(T) == 4 && PACK > 1 ? 128 : 64; /* as convolution_fma_wide() */
 
-	for_pass(pass, [&](auto constant) {
+	return for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
 
-		launch_gemm<PASS>(columns == WIDE ? convolution_fma<T, PASS, PACK, WIDE>
-						  : convolution_fma<T, PASS, PACK, 64>,
-				  p, columns, GEMM_DEPTH(T), FMA_STAGES, stream);
+		return launch_gemm<PASS>(stream,
+					 columns == WIDE ? convolution_fma<T, PASS, PACK, WIDE>
+							 : convolution_fma<T, PASS, PACK, 64>,
+					 p, columns, GEMM_DEPTH(T), FMA_STAGES, err);
 	});
 }
 
-void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
-			cudaStream_t stream)
+enum status convolution_by_fma(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err)
 {
-#define CALL(T)                                                                          \
-	packs_whole(p, 16) ? launch_columns<T, 16 / sizeof(T)>(p, pass, columns, stream) \
-			   : launch_columns<T, 1>(p, pass, columns, stream)
+#define CALL(T)                                                                           \
+	return packs_whole(p, 16)                                                         \
+		       ? launch_columns<T, 16 / sizeof(T)>(stream, p, pass, columns, err) \
+		       : launch_columns<T, 1>(stream, p, pass, columns, err)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
+	return convolution_refuse(&p.shape, err);
 }

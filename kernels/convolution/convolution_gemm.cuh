@@ -108,7 +108,9 @@ template <typename T, bool ALONG, int WIDTH, typename Index>
 static __device__ __forceinline__ int tile_offset(Index line, Index at)
 {
 	const Index V = 16 / sizeof(T);
-	Index exchange = ALONG ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
+	Index exchange = ALONG || WIDTH * sizeof(T) < 128 ? line / 2 % 4
+			 : sizeof(T) == 2                 ? line % 8
+							  : line % 4 * 2;
 
 	return (int)(line * WIDTH + (at / V ^ exchange) * V + at % V);
 }
@@ -391,7 +393,9 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 
 		if (first >= end)
 			return;
-		if constexpr (PASS == PASS_WEIGHTS)
+		if constexpr (END && !HELD)
+			(void)left;
+		else if constexpr (PASS == PASS_WEIGHTS)
 			gather_taps<T, PACK, OF_LEFT>(left, a, rows + first % (2 * GEMM_ROWS), row,
 						      held_left);
 		else
@@ -435,7 +439,7 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		}
 		if (first >= begin)
 			products.add(left, left + GEMM_ROWS * DEPTH);
-		if constexpr (HELD)
+		if constexpr (HELD || HELD_RIGHT)
 			gather(end_copies, first + (STAGES - 1) * DEPTH);
 		to = from;
 	}
@@ -451,17 +455,19 @@ static inline int gemm_ceiling(int64_t count, int size)
 
 /* Launches a kernel for tiles of `columns`, steps of `depth`: once, or for each class of pixels. */
 template <enum convolution_pass PASS>
-static void launch_gemm(convolution_gemm_kernel *kernel, const convolution_problem &p, int columns,
-			int depth, int stages, cudaStream_t stream)
+static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *kernel,
+			       const convolution_problem &p, int columns, int depth, int stages,
+			       struct error *err)
 {
 	const convolution_shape &s = p.shape;
 	int taps = (int)(s.kernel_height * s.kernel_width), stride = (int)s.stride;
 	int classes = PASS == PASS_DATA ? stride * stride : 1, bytes, parts = 1;
 	convolution_gemm_arguments a = {};
+	cudaStream_t handle = cuda_stream_handle(stream);
 
 	bytes = stages * GEMM_STAGE_BYTES(columns);
-	cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-			     bytes);
+	if (cuda_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
+		return err->status;
 	a.problem = p;
 	for (int kind = 0; kind < classes; kind++) {
 		a.row_width = p.out_width;
@@ -494,19 +500,19 @@ static void launch_gemm(convolution_gemm_kernel *kernel, const convolution_probl
 		a.column_tiles = divider_of((unsigned)gemm_ceiling(a.columns, columns));
 		kernel<<<dim3((unsigned)gemm_ceiling(a.rows, GEMM_ROWS) * a.column_tiles.size, 1,
 			      (unsigned)parts),
-			 GEMM_THREADS, bytes, stream>>>(a);
+			 GEMM_THREADS, bytes, handle>>>(a);
 	}
+	return STATUS_OK;
 }
 
 /* Calls launch() with the pass as a constant. */
-template <typename Launch> static void for_pass(enum convolution_pass pass, Launch launch)
+template <typename Launch> static enum status for_pass(enum convolution_pass pass, Launch launch)
 {
 	if (pass == PASS_FORWARD)
-		launch(std::integral_constant<convolution_pass, PASS_FORWARD>());
-	else if (pass == PASS_DATA)
-		launch(std::integral_constant<convolution_pass, PASS_DATA>());
-	else
-		launch(std::integral_constant<convolution_pass, PASS_WEIGHTS>());
+		return launch(std::integral_constant<convolution_pass, PASS_FORWARD>());
+	if (pass == PASS_DATA)
+		return launch(std::integral_constant<convolution_pass, PASS_DATA>());
+	return launch(std::integral_constant<convolution_pass, PASS_WEIGHTS>());
 }
 
 #endif

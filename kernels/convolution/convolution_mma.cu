@@ -163,7 +163,7 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 	}
 };
 
-/* Empty and never launched without such tensor cores. */
+/* Never launched without such tensor cores. */
 template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS>
 static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	convolution_mma(const convolution_gemm_arguments a)
@@ -171,36 +171,65 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	if constexpr (CODE_CAPABILITY >= mma_of<T>::since)
 		multiply_tile<T, PASS, PACK, RIGHT, COLUMNS, MMA_STAGES,
 			      mma_products<T, PASS, COLUMNS>>(a);
+	else
+		code_is_absent();
 }
 
 template <typename T, int PACK>
-static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
-			   cudaStream_t stream)
+static enum status launch_columns(struct stream *stream, const convolution_problem &p,
+				  enum convolution_pass pass, int columns, struct error *err)
 {
 	const int WIDE = PACK > 1 ? 128 : 64; /* as convolution_mma_wide() */
 
-	for_pass(pass, [&](auto constant) {
+	return for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
 		/* Images of 3 channels, and filters in whole packs: first layers. */
 		const int RIGHT = PASS == PASS_WEIGHTS && PACK == 1 ? 16 / sizeof(T) : PACK;
 		bool whole =
 			RIGHT != PACK && p.shape.filters % RIGHT == 0 && packs_aligned(p.gradient);
 
-		launch_gemm<PASS>(columns == WIDE
-					  ? (whole ? convolution_mma<T, PASS, PACK, RIGHT, WIDE>
-						   : convolution_mma<T, PASS, PACK, PACK, WIDE>)
-					  : convolution_mma<T, PASS, PACK, PACK, 64>,
-				  p, columns, GEMM_DEPTH(T), MMA_STAGES, stream);
+		return launch_gemm<PASS>(
+			stream,
+			columns == WIDE ? (whole ? convolution_mma<T, PASS, PACK, RIGHT, WIDE>
+						 : convolution_mma<T, PASS, PACK, PACK, WIDE>)
+					: convolution_mma<T, PASS, PACK, PACK, 64>,
+			p, columns, GEMM_DEPTH(T), MMA_STAGES, err);
 	});
 }
 
-void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass, int columns,
-			cudaStream_t stream)
+/*
+ * The gradient of images of few channels: dy by whole packs, the weights by elements, and tiles of
+ * 32 columns, of which 3 channels leave less empty.
+ */
+template <typename T>
+static enum status launch_image_gradient(struct stream *stream, const convolution_problem &p,
+					 struct error *err)
 {
-#define CALL(T)                                                                           \
-	packs_whole(p, 16)  ? launch_columns<T, 16 / sizeof(T)>(p, pass, columns, stream) \
-	: packs_whole(p, 4) ? launch_columns<T, 4 / sizeof(T)>(p, pass, columns, stream)  \
-			    : launch_columns<T, 1>(p, pass, columns, stream)
+	return launch_gemm<PASS_DATA>(stream, convolution_mma<T, PASS_DATA, 16 / sizeof(T), 1, 32>,
+				      p, 32, GEMM_DEPTH(T), MMA_STAGES, err);
+}
+
+template <typename T>
+static enum status launch_packs(struct stream *stream, const convolution_problem &p,
+				enum convolution_pass pass, int columns, struct error *err)
+{
+	const unsigned WHOLE = 16 / sizeof(T);
+
+	if (packs_whole(p, 16))
+		return launch_columns<T, WHOLE>(stream, p, pass, columns, err);
+	if (pass == PASS_DATA && p.shape.channels <= 32 && p.shape.filters % WHOLE == 0 &&
+	    packs_aligned(p.gradient))
+		return launch_image_gradient<T>(stream, p, err);
+	if (packs_whole(p, 4))
+		return launch_columns<T, 4 / sizeof(T)>(stream, p, pass, columns, err);
+	return launch_columns<T, 1>(stream, p, pass, columns, err);
+}
+
+enum status convolution_by_mma(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err)
+{
+#define CALL(T) return launch_packs<T>(stream, p, pass, columns, err)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
+	return convolution_refuse(&p.shape, err);
 }

@@ -77,23 +77,26 @@ static inline bool convolution_mma_wide(const convolution_problem &p)
  * the parts of the sum. On any device by multiply-adds, or by tensor cores (mma.sync): FP16 since
  * compute capability 7.5, BF16 and TF32 since 8.0.
  */
-void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
-			cudaStream_t stream);
-void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass, int columns,
-			cudaStream_t stream);
+enum status convolution_by_fma(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err);
+enum status convolution_by_mma(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err);
 
 /*
  * Forward by tensor cores as above, of FP16 and BF16 with up to 8 channels, of which `stride`
- * pixels have an even number, and up to 64 filters, a multiple of 8.
+ * pixels have an even number, and up to 64 filters, a multiple of 8, whose rows fit a block's
+ * shared memory.
  */
-bool convolution_rows_takes(const convolution_problem &p, enum convolution_pass pass);
-void convolution_by_rows(const convolution_problem &p, int multiprocessors, cudaStream_t stream);
+bool convolution_rows_takes(const struct stream *stream, const convolution_problem &p,
+			    enum convolution_pass pass);
+enum status convolution_by_rows(struct stream *stream, const convolution_problem &p,
+				struct error *err);
 
 /*
- * By the tensor cores of compute capability 9.0 (wgmma), for machine code of that alone; 64, 128,
- * 256 columns, 0: what looks fastest. For FP16 and BF16 with channels and filters in multiples of
- * 8, for TF32 in multiples of 4 but not for the gradient of the weights; strides of 1 and 2.
- * Addresses in multiples of 16 bytes are up to the caller.
+ * By the tensor cores of compute capability 9.0 (wgmma), for machine code of that alone; 64, 96,
+ * 128, 192 or 256 columns, 0: what looks fastest. For FP16 and BF16 with channels and filters in
+ * multiples of 8, for TF32 in multiples of 4 but not for the gradient of the weights; strides of 1
+ * and 2. Addresses in multiples of 16 bytes are up to the caller.
  */
 bool convolution_wgmma_takes(const convolution_shape &s, enum convolution_pass pass);
 enum status convolution_by_wgmma(struct stream *stream, const convolution_problem &p,

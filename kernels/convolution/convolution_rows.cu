@@ -17,7 +17,7 @@
 #define ROWS_THREADS 128
 #define ROWS_PIXELS 128 /* 32 of each warp */
 #define ROWS_FILTERS 64
-#define ROWS_SHARED (96 << 10)
+#define ROWS_SHARED (96 << 10) /* two blocks on a multiprocessor of 8.0 or newer */
 
 /* Sizes in words of two elements. */
 struct image_rows {
@@ -58,14 +58,16 @@ static size_t shared_bytes(const image_rows &r)
 	       sizeof(unsigned);
 }
 
-bool convolution_rows_takes(const convolution_problem &p, enum convolution_pass pass)
+bool convolution_rows_takes(const struct stream *stream, const convolution_problem &p,
+			    enum convolution_pass pass)
 {
 	const convolution_shape &s = p.shape;
+	size_t most = (size_t)cuda_block_memory(stream);
 
 	return pass == PASS_FORWARD && precision_bytes(s.precision) == 2 && !s.depthwise &&
 	       s.channels <= 8 && s.stride * s.channels % 2 == 0 && s.filters % 8 == 0 &&
 	       s.filters <= ROWS_FILTERS && (uintptr_t)p.out % 16 == 0 &&
-	       shared_bytes(image_rows_of(p)) <= ROWS_SHARED;
+	       shared_bytes(image_rows_of(p)) <= (most < ROWS_SHARED ? most : ROWS_SHARED);
 }
 
 /* Weights in pairs; for each pair its place in the rows of an image, and the bits that count. */
@@ -233,22 +235,23 @@ static __global__ void __launch_bounds__(ROWS_THREADS) convolution_rows(image_ro
 }
 
 template <typename T>
-static void launch(const image_rows &r, int multiprocessors, cudaStream_t stream)
-{
-	size_t bytes = shared_bytes(r);
-	int blocks = multiprocessors * 4 < r.tiles ? multiprocessors * 4 : r.tiles;
-
-	cudaFuncSetAttribute((const void *)convolution_rows<T>,
-			     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-	convolution_rows<T><<<blocks, ROWS_THREADS, bytes, stream>>>(r);
-}
-
-void convolution_by_rows(const convolution_problem &p, int multiprocessors, cudaStream_t stream)
+static enum status launch(struct stream *stream, const convolution_problem &p, struct error *err)
 {
 	image_rows r = image_rows_of(p);
+	size_t bytes = shared_bytes(r);
+	int most = cuda_stream_multiprocessors(stream) * 4,
+	    blocks = most < r.tiles ? most : r.tiles;
+	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (p.shape.precision == PRECISION_FP16)
-		launch<half>(r, multiprocessors, stream);
-	else
-		launch<bfloat16>(r, multiprocessors, stream);
+	if (cuda_shared_memory(stream, (const void *)convolution_rows<T>, bytes, err) != STATUS_OK)
+		return err->status;
+	convolution_rows<T><<<blocks, ROWS_THREADS, bytes, handle>>>(r);
+	return STATUS_OK;
+}
+
+enum status convolution_by_rows(struct stream *stream, const convolution_problem &p,
+				struct error *err)
+{
+	return p.shape.precision == PRECISION_FP16 ? launch<half>(stream, p, err)
+						   : launch<bfloat16>(stream, p, err);
 }

@@ -151,7 +151,7 @@ static convolution_tiles cut_tiles(const convolution_problem &p, int columns)
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static enum status launch(struct stream *stream, const convolution_problem &p, struct error *err)
 {
-	const int bytes = CONVOLUTION_SHARED_BYTES(COLUMNS);
+	const int bytes = CONVOLUTION_SHARED_BYTES(PASS, COLUMNS);
 	cudaStream_t handle = cuda_stream_handle(stream);
 	convolution_tiles t = cut_tiles<T, PASS>(p, COLUMNS);
 	int most = cuda_stream_multiprocessors(stream), blocks = most < t.tiles ? most : t.tiles;
@@ -160,8 +160,9 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 	if (!encode<T, PASS>(&maps, t, COLUMNS))
 		return error_set(err, STATUS_DEVICE,
 				 "convolution: the driver refuses a tensor map");
-	cudaFuncSetAttribute((const void *)convolution_wgmma<T, PASS, COLUMNS>,
-			     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+	if (cuda_shared_memory(stream, (const void *)convolution_wgmma<T, PASS, COLUMNS>, bytes,
+			       err) != STATUS_OK)
+		return err->status;
 	convolution_wgmma<T, PASS, COLUMNS>
 		<<<blocks, CONVOLUTION_THREADS, bytes, handle>>>(t, maps);
 	return cuda_check_launch("convolution", err);
@@ -180,7 +181,10 @@ static int choose_columns(const convolution_problem &p, int multiprocessors)
 
 	if (CONVOLUTION_TURNED(T, PASS))
 		most = 256;
-	for (int columns = 64; columns <= 256 && columns < 2 * most; columns *= 2) {
+	for (int columns : { 64, 96, 128, 192, 256 }) {
+		/* The boxes of pixels that are columns are powers of two. */
+		if (columns >= 2 * most || (CONVOLUTION_TURNED(T, PASS) && columns % 96 == 0))
+			continue;
 		int tiles = cut_tiles<T, PASS>(p, columns).tiles;
 		int64_t time =
 			(int64_t)ceiling(tiles, multiprocessors) * (CONVOLUTION_ROWS + columns);
@@ -198,9 +202,16 @@ static enum status launch_columns(struct stream *stream, const convolution_probl
 {
 	if (columns == 0)
 		columns = choose_columns<T, PASS>(p, cuda_stream_multiprocessors(stream));
+	if constexpr (!CONVOLUTION_TURNED(T, PASS)) {
+		if (columns == 96)
+			return launch<T, PASS, 96>(stream, p, err);
+		if (columns == 192)
+			return launch<T, PASS, 192>(stream, p, err);
+	}
 	return columns == 64    ? launch<T, PASS, 64>(stream, p, err)
 	       : columns == 128 ? launch<T, PASS, 128>(stream, p, err)
-				: launch<T, PASS, 256>(stream, p, err);
+	       : columns == 256 ? launch<T, PASS, 256>(stream, p, err)
+				: convolution_refuse(&p.shape, err);
 }
 
 template <typename T>

@@ -1,16 +1,16 @@
 /*
  * Convolution by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
  *
- * A tile's pixels are a box of an image: width x height x images. The copy engine brings the box
+ * A tile's pixels are a box of an image: width x height x images. TMA brings the box
  * that a tap reads, 64 channels of it, moved by the tap, with zeros for the padding, so that no
- * patches are ever made; a stride is one of the copy engine as well. A line in shared memory is a
+ * patches are ever made; a stride is one of TMA as well. A line in shared memory is a
  * pixel's 64 channels.
  *
  *	forward:  128 pixels x COLUMNS filters,  k: taps x channels; both operands run along k
  *	data:     128 pixels x COLUMNS channels, k: taps x filters; of dy, the weights across
  *	weights:  128 filters x COLUMNS channels of a tap, k: pixels, 64 at a time; both across
  *
- * TF32 has 32 channels to a line, and the copy engine rounds to it. Its operands in shared memory
+ * TF32 has 32 channels to a line, and TMA rounds to it. Its operands in shared memory
  * must run along k, so that the gradient of the data is made the other way round, with the weights
  * read across from shared memory to registers; that of the weights is not here.
  *
@@ -23,7 +23,7 @@
 #define GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
 
 #include "kernels/convolution/convolution_problem.cuh"
-#include "kernels/gemm/copy_engine.cuh"
+#include "kernels/gemm/tma.cuh"
 #include "kernels/gemm/mma.cuh"
 #include "kernels/gemm/wgmma.cuh"
 
@@ -39,9 +39,14 @@
  */
 #define CONVOLUTION_BLOCK_BYTES (64 * CONVOLUTION_LINE_BYTES)
 #define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE_BYTES)
-#define CONVOLUTION_STAGE_BYTES(columns) (CONVOLUTION_LEFT_BYTES + (columns)*CONVOLUTION_LINE_BYTES)
-#define CONVOLUTION_SHARED_BYTES(columns) \
-	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(columns) + 1024)
+/* A right operand that is read across its lines is copied in whole blocks. */
+#define CONVOLUTION_BLOCKS(columns) (((columns) + CONVOLUTION_LINE - 1) / CONVOLUTION_LINE)
+#define CONVOLUTION_STAGE_BYTES(pass, columns)                      \
+	(CONVOLUTION_LEFT_BYTES +                                   \
+	 ((pass) == PASS_FORWARD ? (columns)*CONVOLUTION_LINE_BYTES \
+				 : CONVOLUTION_BLOCKS(columns) * CONVOLUTION_BLOCK_BYTES))
+#define CONVOLUTION_SHARED_BYTES(pass, columns) \
+	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(pass, columns) + 1024)
 
 /* The gradient of the data in TF32: rows of tiles are channels, columns pixels. */
 #define CONVOLUTION_TURNED(T, PASS) (sizeof(T) == 4 && (PASS) == PASS_DATA)
@@ -139,14 +144,14 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 		box_place box(t.boxes, at.part * t.part_steps + step);
 
 		for (int i = 0; i < CONVOLUTION_ROWS / CONVOLUTION_LINE; i++)
-			tensor_copy(left + i * CONVOLUTION_BLOCK_BYTES, &maps.left,
-				    at.row * CONVOLUTION_ROWS + i * CONVOLUTION_LINE, box.w, box.h,
-				    box.n, full);
-		for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
-			tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
-				    at.column * COLUMNS + i * CONVOLUTION_LINE,
-				    box.w * stride + at.kind % width - padding,
-				    box.h * stride + at.kind / width - padding, box.n, full);
+			tma_load(left + i * CONVOLUTION_BLOCK_BYTES, &maps.left,
+				 at.row * CONVOLUTION_ROWS + i * CONVOLUTION_LINE, box.w, box.h,
+				 box.n, full);
+		for (int i = 0; i < CONVOLUTION_BLOCKS(COLUMNS); i++)
+			tma_load(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
+				 at.column * COLUMNS + i * CONVOLUTION_LINE,
+				 box.w * stride + at.kind % width - padding,
+				 box.h * stride + at.kind / width - padding, box.n, full);
 		return;
 	}
 	const bool TURNED = CONVOLUTION_TURNED(T, PASS);
@@ -154,29 +159,29 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 	int tap = step / t.inner, inner = step % t.inner * CONVOLUTION_LINE_OF(T);
 
 	if (PASS == PASS_FORWARD) {
-		tensor_copy(left, &maps.left, inner, box.w * stride + tap % width - padding,
-			    box.h * stride + tap / width - padding, box.n, full);
-		tensor_copy(right, &maps.right, inner, tap, at.column * COLUMNS, full);
+		tma_load(left, &maps.left, inner, box.w * stride + tap % width - padding,
+			 box.h * stride + tap / width - padding, box.n, full);
+		tma_load(right, &maps.right, inner, tap, at.column * COLUMNS, full);
 		return;
 	}
 	class_taps taps = class_taps_of(s, at.kind);
 	int r = taps.row + tap / taps.columns * stride,
 	    c = taps.column + tap % taps.columns * stride;
 
-	tensor_copy(TURNED ? right : left, TURNED ? &maps.right : &maps.left, inner,
-		    box.w + (taps.x + padding - c) / stride,
-		    box.h + (taps.y + padding - r) / stride, box.n, full);
-	for (int i = 0;
-	     i < (TURNED ? CONVOLUTION_ROWS / CONVOLUTION_TURNED_LINE : COLUMNS / CONVOLUTION_LINE);
+	tma_load(TURNED ? right : left, TURNED ? &maps.right : &maps.left, inner,
+		 box.w + (taps.x + padding - c) / stride, box.h + (taps.y + padding - r) / stride,
+		 box.n, full);
+	for (int i = 0; i < (TURNED ? CONVOLUTION_ROWS / CONVOLUTION_TURNED_LINE
+				    : CONVOLUTION_BLOCKS(COLUMNS));
 	     i++)
 		if (TURNED)
-			tensor_copy(left + i * CONVOLUTION_TURNED_BYTES, &maps.left,
-				    at.row * CONVOLUTION_ROWS + i * CONVOLUTION_TURNED_LINE,
-				    r * width + c, inner, full);
+			tma_load(left + i * CONVOLUTION_TURNED_BYTES, &maps.left,
+				 at.row * CONVOLUTION_ROWS + i * CONVOLUTION_TURNED_LINE,
+				 r * width + c, inner, full);
 		else
-			tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
-				    at.column * COLUMNS + i * CONVOLUTION_LINE, r * width + c,
-				    inner, full);
+			tma_load(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
+				 at.column * COLUMNS + i * CONVOLUTION_LINE, r * width + c, inner,
+				 full);
 }
 
 template <typename T, enum convolution_pass PASS, int COLUMNS>
@@ -184,19 +189,19 @@ static __device__ __forceinline__ void
 convolution_produce(const convolution_tiles &t, const convolution_maps &maps, char *stages,
 		    uint64_t *full, uint64_t *empty)
 {
-	ring<CONVOLUTION_STAGES> r;
+	pipeline_state<CONVOLUTION_STAGES> r;
 
 	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
 		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at);
 
 		for (int step = 0; step < steps; step++) {
-			barrier_wait(&empty[r.stage], r.phase ^ 1);
-			barrier_expect(&full[r.stage], CONVOLUTION_STAGE_BYTES(COLUMNS));
-			copy_step<T, PASS, COLUMNS>(t, maps, at, step,
-						    stages + r.stage * CONVOLUTION_STAGE_BYTES(
-									       COLUMNS),
-						    &full[r.stage]);
+			mbarrier_wait(&empty[r.stage], r.phase ^ 1);
+			mbarrier_expect_tx(&full[r.stage], CONVOLUTION_STAGE_BYTES(PASS, COLUMNS));
+			copy_step<T, PASS, COLUMNS>(
+				t, maps, at, step,
+				stages + r.stage * CONVOLUTION_STAGE_BYTES(PASS, COLUMNS),
+				&full[r.stage]);
 			r.advance();
 		}
 	}
@@ -399,8 +404,8 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 							   int *pixels)
 {
 	const bool TURNED = CONVOLUTION_TURNED(T, PASS);
-	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
-	ring<CONVOLUTION_STAGES> r;
+	int group = threadIdx.x / 128 - 1;
+	pipeline_state<CONVOLUTION_STAGES> r;
 	float d[COLUMNS / 2];
 
 	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
@@ -415,9 +420,10 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 				pixels[row] = pixel_of<PASS>(t, at.kind, at.column, row);
 		}
 		for (int step = 0; step < steps; step++) {
-			const char *left = stages + r.stage * CONVOLUTION_STAGE_BYTES(COLUMNS);
+			const char *left =
+				stages + r.stage * CONVOLUTION_STAGE_BYTES(PASS, COLUMNS);
 
-			barrier_wait(&full[r.stage], r.phase);
+			mbarrier_wait(&full[r.stage], r.phase);
 			if constexpr (TURNED) {
 				unsigned a[16];
 
@@ -427,9 +433,8 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 				multiply_turned(d, a, left + CONVOLUTION_LEFT_BYTES, step > 0);
 				wgmma_commit();
 				wgmma_wait<0>();
-				sums_ready(d);
-				if (lane == 0)
-					barrier_arrive(&empty[r.stage]);
+				accumulators_fence(d);
+				consumer_release(&empty[r.stage]);
 				r.advance();
 				continue;
 			}
@@ -439,15 +444,15 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 						       left + CONVOLUTION_LEFT_BYTES, step > 0);
 			wgmma_commit();
 			wgmma_wait<1>();
-			if (step > 0 && lane == 0)
-				barrier_arrive(&empty[last]);
+			if (step > 0)
+				consumer_release(&empty[last]);
 			last = r.stage;
 			r.advance();
 		}
 		wgmma_wait<0>();
-		sums_ready(d);
-		if (!TURNED && steps > 0 && lane == 0)
-			barrier_arrive(&empty[last]);
+		accumulators_fence(d);
+		if (!TURNED && steps > 0)
+			consumer_release(&empty[last]);
 		if (steps == 0) /* a part without pixels */
 #pragma unroll
 			for (int i = 0; i < COLUMNS / 2; i++)
@@ -477,10 +482,10 @@ static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
 
 	if (threadIdx.x == 0) {
 		for (int i = 0; i < CONVOLUTION_STAGES; i++) {
-			barrier_init(&full[i], 1);
-			barrier_init(&empty[i], 8); /* each warp that multiplies */
+			mbarrier_init(&full[i], 1);
+			mbarrier_init(&empty[i], 8); /* each warp that multiplies */
 		}
-		barriers_publish();
+		mbarriers_publish();
 	}
 	__syncthreads();
 	if (threadIdx.x < 128) {

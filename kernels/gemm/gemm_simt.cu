@@ -11,19 +11,24 @@
  * 48.0, sixteen rows by eight columns a thread 47.7, and these with bounds 43.9; two blocks of half
  * the tile 50.0.
  */
+#define LARGE "large tiles, asynchronous copies"
 typedef simt_shape<256, 128, 16, 8, 16, 8, 3> large_tiles;
 typedef simt_shape<128, 128, 16, 8, 8, 4, 3, 2> small_tiles;
 typedef simt_shape<128, 128, 8, 8, 8, 8, 2> plain_tiles;
 
 template <typename S, bool WIDE, bool WHOLE>
-static void launch_shape(const struct gemm *g, cudaStream_t stream)
+static enum status launch_shape(struct stream *stream, const struct gemm *g, const char *path,
+				struct error *err)
 {
-	if (S::SHARED_BYTES > 48 << 10)
-		cudaFuncSetAttribute(gemm_simt<S, WIDE, WHOLE>,
-				     cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (cuda_shared_memory(stream, (const void *)gemm_simt<S, WIDE, WHOLE>, S::SHARED_BYTES,
+			       err) != STATUS_OK)
+		return err->status;
 	gemm_simt<S, WIDE, WHOLE>
-		<<<gemm_grid(g, S::BM, S::BN), S::THREADS, S::SHARED_BYTES, stream>>>(
+		<<<gemm_grid(g, S::BM, S::BN), S::THREADS, S::SHARED_BYTES, handle>>>(
 			gemm_problem_of<float>(g));
+	return cuda_check_path("gemm_simt", path, err);
 }
 
 /* True if no tile extends beyond the matrices. */
@@ -37,28 +42,21 @@ extern "C" enum status kernel_cuda_gemm_simt(struct stream *stream, const void *
 {
 	const struct gemm *g = (const struct gemm *)arguments;
 	const struct device_info *info = &stream->device->info;
-	cudaStream_t handle = cuda_stream_handle(stream);
 	dim3 tiles = gemm_grid(g, large_tiles::BM, large_tiles::BN);
 
 	if (gemm_kernel_check("gemm_simt", g, 1u << PRECISION_FP32, err) != STATUS_OK)
 		return err->status;
 	if (gemm_is_empty(g))
 		return STATUS_OK;
-	if (!gemm_kernel_aligned(g, 4)) {
-		launch_shape<plain_tiles, false, false>(g, handle);
-		return cuda_check_path("gemm_simt", "plain tiles, narrow loads", err);
-	}
-	if (info->capability_major < 8) {
-		launch_shape<plain_tiles, true, false>(g, handle);
-		return cuda_check_path("gemm_simt", "plain tiles", err);
-	}
-	if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors) {
-		launch_shape<small_tiles, true, false>(g, handle);
-		return cuda_check_path("gemm_simt", "small tiles, asynchronous copies", err);
-	}
-	if (fits<large_tiles>(g))
-		launch_shape<large_tiles, true, true>(g, handle);
-	else
-		launch_shape<large_tiles, true, false>(g, handle);
-	return cuda_check_path("gemm_simt", "large tiles, asynchronous copies", err);
+	if (!gemm_kernel_aligned(g, 4))
+		return launch_shape<plain_tiles, false, false>(stream, g,
+							       "plain tiles, narrow loads", err);
+	if (info->capability_major < 8)
+		return launch_shape<plain_tiles, true, false>(stream, g, "plain tiles", err);
+	if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors)
+		return launch_shape<small_tiles, true, false>(stream, g,
+							      "small tiles, asynchronous copies",
+							      err);
+	return fits<large_tiles>(g) ? launch_shape<large_tiles, true, true>(stream, g, LARGE, err)
+				    : launch_shape<large_tiles, true, false>(stream, g, LARGE, err);
 }

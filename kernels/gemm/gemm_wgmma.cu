@@ -46,8 +46,9 @@ static enum status launch(struct stream *stream, const struct gemm *g, CUtensorM
 		    WGMMA_TILE_N))
 		return error_set(err, STATUS_DEVICE,
 				 "gemm_tensor: the driver refuses a tensor map");
-	cudaFuncSetAttribute(gemm_wgmma<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-			     WGMMA_SHARED_BYTES);
+	if (cuda_shared_memory(stream, (const void *)gemm_wgmma<T>, WGMMA_SHARED_BYTES, err) !=
+	    STATUS_OK)
+		return err->status;
 	gemm_wgmma<T><<<(unsigned)cuda_stream_multiprocessors(stream), WGMMA_THREADS,
 			WGMMA_SHARED_BYTES, handle>>>(p, map_a, map_b);
 	return cuda_check_path("gemm_tensor", "WGMMA", err);

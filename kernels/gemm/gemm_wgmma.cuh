@@ -3,12 +3,12 @@
  * capability 9.0 (wgmma), for machine code sm_90a alone.
  *
  * A block stays on its multiprocessor and makes one tile of C after the other. One thread copies
- * tiles of A and B into shared memory with the copy engine (TMA), STAGES ahead; two groups of four
+ * tiles of A and B into shared memory by TMA, STAGES ahead; two groups of four
  * warps multiply, each half of the tile. The rows of the tensor cores' result are columns of C:
  * their left operand is B, contiguous along k, their right operand A, contiguous along m.
  *
  * In shared memory a line is 128 bytes, eight lines are swapped among each other in pieces of 16
- * bytes (the 128-byte swizzle), as the copy engine writes and the tensor cores read them.
+ * bytes (the 128-byte swizzle), as TMA writes and the tensor cores read them.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_WGMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WGMMA_CUH
@@ -19,7 +19,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "kernels/gemm/copy_engine.cuh"
+#include "kernels/gemm/tma.cuh"
 #include "kernels/gemm/tile_order.cuh"
 #include "kernels/gemm/wgmma.cuh"
 
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void
 wgmma_produce(const wgmma_problem &p, const CUtensorMap *map_a, const CUtensorMap *map_b,
 	      char *stages, uint64_t *full, uint64_t *empty, int rows, int columns, int steps)
 {
-	ring<WGMMA_STAGES> r;
+	pipeline_state<WGMMA_STAGES> r;
 
 	for (int tile = blockIdx.x; tile < rows * columns; tile += gridDim.x) {
 		int row, column;
@@ -102,14 +102,14 @@ wgmma_produce(const wgmma_problem &p, const CUtensorMap *map_a, const CUtensorMa
 		for (int step = 0; step < steps; step++) {
 			char *a = stages + r.stage * WGMMA_STAGE_BYTES, *b = a + WGMMA_A_BYTES;
 
-			barrier_wait(&empty[r.stage], r.phase ^ 1);
-			barrier_expect(&full[r.stage], WGMMA_STAGE_BYTES);
+			mbarrier_wait(&empty[r.stage], r.phase ^ 1);
+			mbarrier_expect_tx(&full[r.stage], WGMMA_STAGE_BYTES);
 			for (int i = 0; i < WGMMA_TILE_M / WGMMA_LINE; i++)
-				tensor_copy(a + i * WGMMA_BLOCK_BYTES, map_a,
-					    row * WGMMA_TILE_M + i * WGMMA_LINE,
-					    step * WGMMA_TILE_K, &full[r.stage]);
-			tensor_copy(b, map_b, step * WGMMA_TILE_K, column * WGMMA_TILE_N,
-				    &full[r.stage]);
+				tma_load(a + i * WGMMA_BLOCK_BYTES, map_a,
+					 row * WGMMA_TILE_M + i * WGMMA_LINE, step * WGMMA_TILE_K,
+					 &full[r.stage]);
+			tma_load(b, map_b, step * WGMMA_TILE_K, column * WGMMA_TILE_N,
+				 &full[r.stage]);
 			r.advance();
 		}
 	}
@@ -121,7 +121,7 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 						     int columns, int steps)
 {
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-	ring<WGMMA_STAGES> r;
+	pipeline_state<WGMMA_STAGES> r;
 	float d[128];
 
 	for (int tile = blockIdx.x; tile < rows * columns; tile += gridDim.x) {
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 						   16, 1024);
 			uint64_t right = operand_descriptor(a, WGMMA_BLOCK_BYTES, 1024);
 
-			barrier_wait(&full[r.stage], r.phase);
+			mbarrier_wait(&full[r.stage], r.phase);
 			wgmma_begin();
 #pragma unroll
 			/* 16 elements of k: 32 bytes along a line of B, 16 lines of A. */
@@ -144,15 +144,14 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 					    right + i * (16 * 128 >> 4), step > 0 || i > 0);
 			wgmma_commit();
 			wgmma_wait<1>();
-			if (step > 0 && lane == 0)
-				barrier_arrive(&empty[last]);
+			if (step > 0)
+				consumer_release(&empty[last]);
 			last = r.stage;
 			r.advance();
 		}
 		wgmma_wait<0>();
-		sums_ready(d);
-		if (lane == 0)
-			barrier_arrive(&empty[last]);
+		accumulators_fence(d);
+		consumer_release(&empty[last]);
 		wgmma_store<T>(p, d, row * WGMMA_TILE_M,
 			       column * WGMMA_TILE_N + group * 64 + warp * 16 + lane / 4);
 	}
@@ -173,10 +172,10 @@ static __global__ void __launch_bounds__(WGMMA_THREADS, 1)
 
 	if (threadIdx.x == 0) {
 		for (int i = 0; i < WGMMA_STAGES; i++) {
-			barrier_init(&full[i], 1);
-			barrier_init(&empty[i], 8); /* each warp that multiplies */
+			mbarrier_init(&full[i], 1);
+			mbarrier_init(&empty[i], 8); /* each warp that multiplies */
 		}
-		barriers_publish();
+		mbarriers_publish();
 	}
 	__syncthreads();
 	if (threadIdx.x < 128) {

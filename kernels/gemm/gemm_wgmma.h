@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /*
- * True if the copy engine can read these matrices: addresses and leading dimensions in multiples of
+ * True if TMA can read these matrices: addresses and leading dimensions in multiples of
  * 16 bytes.
  */
 bool gemm_wgmma_takes(const struct gemm *gemm);

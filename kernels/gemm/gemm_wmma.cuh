@@ -16,6 +16,7 @@
 #include "kernels/gemm/async_copy.cuh"
 #include "kernels/gemm/gemm_problem.cuh"
 #include "kernels/gemm/tile_order.cuh"
+#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 
 #define WMMA_TILE 128
@@ -147,14 +148,16 @@ template <> struct wmma_since<half> {
 	static const int capability = 70;
 };
 
-/* Empty and never launched without such tensor cores. */
+/* Never launched without such tensor cores. */
 template <typename T, bool WIDE>
 static __global__ void __launch_bounds__(WMMA_THREADS) gemm_wmma(wmma_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= wmma_since<T>::capability)
 		wmma_tile<T, WIDE>(p);
+	else
 #endif
+		code_is_absent();
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 
 template <typename T, int WIDTH>
@@ -35,6 +36,8 @@ static __device__ __forceinline__ void multiply_16(half, float *d, const unsigne
 			     "{%4, %5}, {%6}, {%0, %1, %2, %3};"
 			     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 			     : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]));
+#else
+	code_is_absent();
 #endif
 }
 
@@ -46,6 +49,8 @@ static __device__ __forceinline__ void multiply_16(__nv_bfloat16, float *d, cons
 		     "%5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+	code_is_absent();
 #endif
 }
 
@@ -57,6 +62,8 @@ static __device__ __forceinline__ void multiply_8(float *d, const unsigned *a, c
 		     "%5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+	code_is_absent();
 #endif
 }
 

@@ -23,70 +23,44 @@ static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, uns
 	       (uint64_t)(stride >> 4) << 32 | (uint64_t)1 << 62;
 }
 
-/* The 128 sums of a thread: their names in the assembly, and as operands of `type` ("+f", "+r"). */
-#define WGMMA_REGISTERS                                                                          \
-	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                 \
-	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "       \
-	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "       \
-	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "       \
-	"%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "       \
-	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "       \
-	"%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, " \
-	"%111, "                                                                                 \
-	"%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, "   \
-	"%126, %127"
-#define WGMMA_SUMS(type, d)                                                                      \
-	type(d[0]), type(d[1]), type(d[2]), type(d[3]), type(d[4]), type(d[5]), type(d[6]),      \
-		type(d[7]), type(d[8]), type(d[9]), type(d[10]), type(d[11]), type(d[12]),       \
-		type(d[13]), type(d[14]), type(d[15]), type(d[16]), type(d[17]), type(d[18]),    \
-		type(d[19]), type(d[20]), type(d[21]), type(d[22]), type(d[23]), type(d[24]),    \
-		type(d[25]), type(d[26]), type(d[27]), type(d[28]), type(d[29]), type(d[30]),    \
-		type(d[31]), type(d[32]), type(d[33]), type(d[34]), type(d[35]), type(d[36]),    \
-		type(d[37]), type(d[38]), type(d[39]), type(d[40]), type(d[41]), type(d[42]),    \
-		type(d[43]), type(d[44]), type(d[45]), type(d[46]), type(d[47]), type(d[48]),    \
-		type(d[49]), type(d[50]), type(d[51]), type(d[52]), type(d[53]), type(d[54]),    \
-		type(d[55]), type(d[56]), type(d[57]), type(d[58]), type(d[59]), type(d[60]),    \
-		type(d[61]), type(d[62]), type(d[63]), type(d[64]), type(d[65]), type(d[66]),    \
-		type(d[67]), type(d[68]), type(d[69]), type(d[70]), type(d[71]), type(d[72]),    \
-		type(d[73]), type(d[74]), type(d[75]), type(d[76]), type(d[77]), type(d[78]),    \
-		type(d[79]), type(d[80]), type(d[81]), type(d[82]), type(d[83]), type(d[84]),    \
-		type(d[85]), type(d[86]), type(d[87]), type(d[88]), type(d[89]), type(d[90]),    \
-		type(d[91]), type(d[92]), type(d[93]), type(d[94]), type(d[95]), type(d[96]),    \
-		type(d[97]), type(d[98]), type(d[99]), type(d[100]), type(d[101]), type(d[102]), \
-		type(d[103]), type(d[104]), type(d[105]), type(d[106]), type(d[107]),            \
-		type(d[108]), type(d[109]), type(d[110]), type(d[111]), type(d[112]),            \
-		type(d[113]), type(d[114]), type(d[115]), type(d[116]), type(d[117]),            \
-		type(d[118]), type(d[119]), type(d[120]), type(d[121]), type(d[122]),            \
-		type(d[123]), type(d[124]), type(d[125]), type(d[126]), type(d[127])
-
-/* The same for 32 and 64 sums: 64 x 64 and 64 x 128. */
+/*
+ * The sums of a thread for 64 rows x 64, 96, 128, 192 and 256 columns: their names in the assembly,
+ * and as operands of `type` ("+f", "+r").
+ */
 #define WGMMA_REGISTERS_32                                                       \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
 	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WGMMA_REGISTERS_64                                                                 \
-	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
-	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+#define WGMMA_REGISTERS_48 \
+	WGMMA_REGISTERS_32 \
+	", "               \
+	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define WGMMA_REGISTERS_64 \
+	WGMMA_REGISTERS_48 \
+	", "               \
 	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WGMMA_SUMS_32(type, d)                                                                \
-	type(d[0]), type(d[1]), type(d[2]), type(d[3]), type(d[4]), type(d[5]), type(d[6]),   \
-		type(d[7]), type(d[8]), type(d[9]), type(d[10]), type(d[11]), type(d[12]),    \
-		type(d[13]), type(d[14]), type(d[15]), type(d[16]), type(d[17]), type(d[18]), \
-		type(d[19]), type(d[20]), type(d[21]), type(d[22]), type(d[23]), type(d[24]), \
-		type(d[25]), type(d[26]), type(d[27]), type(d[28]), type(d[29]), type(d[30]), \
-		type(d[31])
-#define WGMMA_SUMS_64(type, d)                                                                \
-	type(d[0]), type(d[1]), type(d[2]), type(d[3]), type(d[4]), type(d[5]), type(d[6]),   \
-		type(d[7]), type(d[8]), type(d[9]), type(d[10]), type(d[11]), type(d[12]),    \
-		type(d[13]), type(d[14]), type(d[15]), type(d[16]), type(d[17]), type(d[18]), \
-		type(d[19]), type(d[20]), type(d[21]), type(d[22]), type(d[23]), type(d[24]), \
-		type(d[25]), type(d[26]), type(d[27]), type(d[28]), type(d[29]), type(d[30]), \
-		type(d[31]), type(d[32]), type(d[33]), type(d[34]), type(d[35]), type(d[36]), \
-		type(d[37]), type(d[38]), type(d[39]), type(d[40]), type(d[41]), type(d[42]), \
-		type(d[43]), type(d[44]), type(d[45]), type(d[46]), type(d[47]), type(d[48]), \
-		type(d[49]), type(d[50]), type(d[51]), type(d[52]), type(d[53]), type(d[54]), \
-		type(d[55]), type(d[56]), type(d[57]), type(d[58]), type(d[59]), type(d[60]), \
-		type(d[61]), type(d[62]), type(d[63])
+#define WGMMA_REGISTERS_96                                                                 \
+	WGMMA_REGISTERS_64                                                                 \
+	", "                                                                               \
+	"%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define WGMMA_REGISTERS_128                                                                       \
+	WGMMA_REGISTERS_96 ", "                                                                   \
+			   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, " \
+			   "%108, %109, %110, %111, "                                             \
+			   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "   \
+			   "%123, %124, %125, %126, %127"
+#define WGMMA_SUMS_16(type, d, i)                                                             \
+	type(d[(i)]), type(d[(i) + 1]), type(d[(i) + 2]), type(d[(i) + 3]), type(d[(i) + 4]), \
+		type(d[(i) + 5]), type(d[(i) + 6]), type(d[(i) + 7]), type(d[(i) + 8]),       \
+		type(d[(i) + 9]), type(d[(i) + 10]), type(d[(i) + 11]), type(d[(i) + 12]),    \
+		type(d[(i) + 13]), type(d[(i) + 14]), type(d[(i) + 15])
+#define WGMMA_SUMS_32(type, d) WGMMA_SUMS_16(type, d, 0), WGMMA_SUMS_16(type, d, 16)
+#define WGMMA_SUMS_48(type, d) WGMMA_SUMS_32(type, d), WGMMA_SUMS_16(type, d, 32)
+#define WGMMA_SUMS_64(type, d) WGMMA_SUMS_48(type, d), WGMMA_SUMS_16(type, d, 48)
+#define WGMMA_SUMS_96(type, d) \
+	WGMMA_SUMS_64(type, d), WGMMA_SUMS_16(type, d, 64), WGMMA_SUMS_16(type, d, 80)
+#define WGMMA_SUMS_128(type, d) \
+	WGMMA_SUMS_96(type, d), WGMMA_SUMS_16(type, d, 96), WGMMA_SUMS_16(type, d, 112)
 
 /* Before the first multiplication after registers changed that it reads or adds to. */
 static __device__ __forceinline__ void wgmma_begin(void)
@@ -98,28 +72,26 @@ static __device__ __forceinline__ void wgmma_commit(void)
 {
 	asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/* Waits until at most PENDING groups are not done. Their sums may be read after sums_ready(). */
+/* Until at most PENDING groups are not done; before their sums are read: accumulators_fence(). */
 template <int PENDING> static __device__ __forceinline__ void wgmma_wait(void)
 {
 	asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
 /* Keeps what reads the sums after a wait. */
-static __device__ __forceinline__ void sums_ready(float (&d)[32])
-{
-	asm volatile("" : WGMMA_SUMS_32("+f", d)::"memory");
-}
-static __device__ __forceinline__ void sums_ready(float (&d)[64])
-{
-	asm volatile("" : WGMMA_SUMS_64("+f", d)::"memory");
-}
-static __device__ __forceinline__ void sums_ready(float (&d)[128])
-{
-	asm volatile("" : WGMMA_SUMS("+f", d)::"memory");
-}
+#define WGMMA_FENCE(count)                                                          \
+	static __device__ __forceinline__ void accumulators_fence(float(&d)[count]) \
+	{                                                                           \
+		asm volatile("" : WGMMA_SUMS_##count("+f", d)::"memory");           \
+	}
+WGMMA_FENCE(32)
+WGMMA_FENCE(48)
+WGMMA_FENCE(64)
+WGMMA_FENCE(96)
+WGMMA_FENCE(128)
 
 /*
- * d = d * keep + left right, 16 deep: 64 rows, as many columns as d has room for (64, 128, 256).
+ * d = d * keep + left right, 16 deep: 64 rows, as many columns as d has room for (64 to 256).
  * Both operands lie in shared memory; `along`: a letter for each, "k" where its lines run along k,
  * "m" where along its other dimension. The numbers in the assembly: the two descriptors and `keep`
  * follow the sums.
@@ -137,13 +109,17 @@ static __device__ __forceinline__ void sums_ready(float (&d)[128])
 			     : sums("+f", d)                                                      \
 			     : "l"(left), "l"(right), "r"(keep));                                 \
 	}
-#define WGMMA_SHARED_WIDTHS(along, T, type, left_along, right_along)                               \
-	WGMMA_SHARED(along, T, type, 32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33",      \
-		     "34", left_along, right_along)                                                \
-	WGMMA_SHARED(along, T, type, 64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65",     \
-		     "66", left_along, right_along)                                                \
-	WGMMA_SHARED(along, T, type, 128, "256", WGMMA_REGISTERS, WGMMA_SUMS, "128", "129", "130", \
-		     left_along, right_along)
+#define WGMMA_SHARED_WIDTHS(along, T, type, left_along, right_along)                           \
+	WGMMA_SHARED(along, T, type, 32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33",  \
+		     "34", left_along, right_along)                                            \
+	WGMMA_SHARED(along, T, type, 48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49",  \
+		     "50", left_along, right_along)                                            \
+	WGMMA_SHARED(along, T, type, 64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", \
+		     "66", left_along, right_along)                                            \
+	WGMMA_SHARED(along, T, type, 96, "192", WGMMA_REGISTERS_96, WGMMA_SUMS_96, "96", "97", \
+		     "98", left_along, right_along)                                            \
+	WGMMA_SHARED(along, T, type, 128, "256", WGMMA_REGISTERS_128, WGMMA_SUMS_128, "128",   \
+		     "129", "130", left_along, right_along)
 #define WGMMA_SHARED_TYPES(along, left_along, right_along)               \
 	WGMMA_SHARED_WIDTHS(along, half, "f16", left_along, right_along) \
 	WGMMA_SHARED_WIDTHS(along, __nv_bfloat16, "bf16", left_along, right_along)
@@ -157,7 +133,8 @@ WGMMA_SHARED_TYPES(mm, "1", "1")
  */
 #define WGMMA_HELD(T, type, count, columns, registers, sums, n0, n1, n2, n3, n4, n5)               \
 	static __device__ __forceinline__ void multiply_held(T, float(&d)[count],                  \
-							     const unsigned *left, uint64_t right) \
+							     const unsigned *left, uint64_t right, \
+							     int keep)                             \
 	{                                                                                          \
 		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n5 ", 0;\n"                \
 			     "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type  \
@@ -165,11 +142,13 @@ WGMMA_SHARED_TYPES(mm, "1", "1")
 			     ", keep, 1, 1, 1;\n}"                                                 \
 			     : sums("+f", d)                                                       \
 			     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), \
-			       "r"(1));                                                            \
+			       "r"(keep));                                                         \
 	}
 #define WGMMA_HELD_WIDTHS(T, type)                                                                \
 	WGMMA_HELD(T, type, 32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33", "34", "35",  \
 		   "36", "37")                                                                    \
+	WGMMA_HELD(T, type, 48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49", "50", "51",  \
+		   "52", "53")                                                                    \
 	WGMMA_HELD(T, type, 64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", "66", "67", \
 		   "68", "69")
 WGMMA_HELD_WIDTHS(half, "f16")
@@ -202,7 +181,10 @@ WGMMA_HELD_WIDTHS(__nv_bfloat16, "bf16")
 			       "r"(keep));                                                         \
 	}
 WGMMA_TF32(32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33", "34", "35", "36", "37")
+WGMMA_TF32(48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49", "50", "51", "52", "53")
 WGMMA_TF32(64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", "66", "67", "68", "69")
-WGMMA_TF32(128, "256", WGMMA_REGISTERS, WGMMA_SUMS, "128", "129", "130", "131", "132", "133")
+WGMMA_TF32(96, "192", WGMMA_REGISTERS_96, WGMMA_SUMS_96, "96", "97", "98", "99", "100", "101")
+WGMMA_TF32(128, "256", WGMMA_REGISTERS_128, WGMMA_SUMS_128, "128", "129", "130", "131", "132",
+	   "133")
 
 #endif

@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
+#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/peak/peak_wgmma.h"
@@ -93,14 +94,16 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 }
 #endif
 
-/* Empty and never launched without such tensor cores. */
+/* Never launched without such tensor cores. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, int64_t *out)
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= peak_fragments<T>::since)
 		peak_warp<T>(steps, out);
+	else
 #endif
+		code_is_absent();
 }
 
 extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void *arguments,

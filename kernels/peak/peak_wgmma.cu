@@ -15,18 +15,18 @@
 #define RIGHT_LINES 256
 
 /* d += left right, 32 bytes deep, both along k; keep = 0: d = left right. */
-#define PEAK_WGMMA(name, sum, type, shape, kinds, flags)                                     \
-	struct name {                                                                        \
-		typedef sum sum_type;                                                        \
-		static __device__ __forceinline__ void multiply(sum d[128], uint64_t left,   \
-								uint64_t right, int keep)    \
-		{                                                                            \
-			asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"     \
-				     "wgmma.mma_async.sync.aligned.m64n256" shape "." kinds  \
-				     " {" WGMMA_REGISTERS "}, %128, %129, keep" flags ";\n}" \
-				     : WGMMA_SUMS(type, d)                                   \
-				     : "l"(left), "l"(right), "r"(keep));                    \
-		}                                                                            \
+#define PEAK_WGMMA(name, sum, type, shape, kinds, flags)                                         \
+	struct name {                                                                            \
+		typedef sum sum_type;                                                            \
+		static __device__ __forceinline__ void multiply(sum d[128], uint64_t left,       \
+								uint64_t right, int keep)        \
+		{                                                                                \
+			asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"         \
+				     "wgmma.mma_async.sync.aligned.m64n256" shape "." kinds      \
+				     " {" WGMMA_REGISTERS_128 "}, %128, %129, keep" flags ";\n}" \
+				     : WGMMA_SUMS_128(type, d)                                   \
+				     : "l"(left), "l"(right), "r"(keep));                        \
+		}                                                                                \
 	};
 PEAK_WGMMA(peak_fp16, float, "+f", "k16", "f32.f16.f16", ", 1, 1, 0, 0")
 PEAK_WGMMA(peak_bf16, float, "+f", "k16", "f32.bf16.bf16", ", 1, 1, 0, 0")
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
 		asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 	}
 	asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-	asm volatile("" : WGMMA_SUMS("+r", ((int *)d))::"memory");
+	asm volatile("" : WGMMA_SUMS_128("+r", ((int *)d))::"memory");
 	for (int i = 0; i < 128; i++)
 		total += (double)d[i];
 	for (int lanes = 16; lanes; lanes /= 2)

@@ -25,6 +25,13 @@
 
 struct check_settings settings = { .backend = "cuda", .only = "" };
 
+/* --only: a part of names, or a whole one ("=scale"). */
+static bool is_wanted(const char *check)
+{
+	return settings.only[0] == '=' ? strcmp(check, settings.only + 1) == 0
+				       : strstr(check, settings.only) != NULL;
+}
+
 int check_report(const char *check, const char *device, enum status status, const char *detail)
 {
 	const char *verdict = status == STATUS_OK            ? "PASS"
@@ -95,7 +102,7 @@ static int run_checks(struct check_context *context, const struct check *checks)
 		struct error err = ERROR_NONE;
 		double start = clock_seconds();
 
-		if (!strstr(checks->name, settings.only))
+		if (!is_wanted(checks->name))
 			continue;
 		context->detail[0] = '\0';
 		failures += report_timed(context, checks->name, start, checks->run(context, &err),
@@ -115,7 +122,7 @@ static int run_kernel_checks(struct check_context *context)
 		struct error err = ERROR_NONE;
 		double start = clock_seconds();
 
-		if (!strstr(check->name, settings.only))
+		if (!is_wanted(check->name))
 			continue;
 		failures += report_timed(context, check->name, start,
 					 check->run(context->device, &err), &err);
@@ -284,7 +291,7 @@ static int check_each(int count)
 static int usage(void)
 {
 	fputs("usage: gpuproof-gpu-check [--backend cuda|cuda13|cuda11] [--emulate 3.7] [--only "
-	      "NAME] [--coverage FILE]\n",
+	      "NAME|=NAME] [--small on|off] [--coverage FILE] | --list kernels\n",
 	      stderr);
 	return 2;
 }
@@ -299,6 +306,8 @@ static bool take_option(const char *name, const char *value)
 		settings.only = value;
 	else if (strcmp(name, "--coverage") == 0)
 		settings.coverage = value;
+	else if (strcmp(name, "--small") == 0)
+		kernel_checks_small = strcmp(value, "on") == 0;
 	else if (strcmp(name, "--emulate") == 0 && sscanf(value, "%d.%d", &major, &minor) == 2)
 		settings.options.emulate_capability = major * 10 + minor;
 	else
@@ -306,9 +315,19 @@ static bool take_option(const char *name, const char *value)
 	return true;
 }
 
+static int list_kernel_checks(void)
+{
+	for (const struct kernel_check *check = kernel_checks; check->name; check++)
+		puts(check->name);
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	int ends[2], code, count = 0;
+
+	if (argc == 3 && strcmp(argv[1], "--list") == 0 && strcmp(argv[2], "kernels") == 0)
+		return list_kernel_checks();
 
 	for (int i = 1; i < argc; i += 2)
 		if (i + 1 == argc || !take_option(argv[i], argv[i + 1]))
@@ -324,7 +343,7 @@ int main(int argc, char **argv)
 	code = check_each(count);
 	if (wait_for(start(check_together, count)) != EXIT_SUCCESS)
 		code = EXIT_FAILURE;
-	if (strstr("collectives", settings.only) && collective_check(count) != 0)
+	if (is_wanted("collectives") && collective_check(count) != 0)
 		code = EXIT_FAILURE;
 	printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "no check failed" : "FAILED");
 	return code;

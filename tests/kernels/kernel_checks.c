@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 
+bool kernel_checks_small;
+
 const struct kernel_check kernel_checks[] = {
 #define CHECK(name) { #name, check_##name },
 #include "kernel_checks.def"

@@ -18,6 +18,12 @@ struct kernel_check {
 	enum status (*run)(struct device *device, struct error *err);
 };
 
+/*
+ * Leaves out what takes a tool that follows every access minutes: large shapes, and of many alike
+ * all but some.
+ */
+extern bool kernel_checks_small;
+
 /* Ends with { NULL }. */
 extern const struct kernel_check kernel_checks[];
 

@@ -27,11 +27,11 @@ codes() { awk -v wanted="$1" '/ code:$/ { kind = $2 } /^arch =/ && kind == wante
 [ "$(codes ptx)" = "sm_35 sm_90 " ] || fail "intermediate code for: $(codes ptx)"
 
 # STACK holds spilled registers and arrays that are not in registers. None before 8.0 but output_gradient's packs (up to 48
-# bytes, no spills), two registers of 255 in attention_keys_wmma<128> for 7.0, and attention_forward_wmma for 7.5, which
+# bytes, no spills), two registers of 255 in attention_dkdv_wmma<128> for 7.0, and attention_forward_wmma for 7.5, which
 # takes attention_forward_mma; from 8.0 on, where cuda13 serves as soon as the driver is new enough, no more than 48 bytes.
 spills=$(awk '/^arch =/ { architecture = $3 } /^ *Function / { name = $2 }
 	/REG:/ && ($0 !~ / STACK:0 / || $0 !~ / LOCAL:0 /) { print architecture, name, $1, $2, $4 }' <<<"$usage" |
-	grep -vE '^sm_[89]0 .* STACK:(8|16|24|32|40|48) LOCAL:0|^sm_70 _Z19attention_keys_wmmaILi128E.* STACK:8 LOCAL:0|^sm_75 _Z22attention_forward_wmmaI.* STACK:8 LOCAL:0|^sm_[0-9]+ _Z15output_gradientI.* STACK:(16|32|48) LOCAL:0')
+	grep -vE '^sm_[89]0 .* STACK:(8|16|24|32|40|48) LOCAL:0|^sm_70 _Z19attention_dkdv_wmmaILi128E.* STACK:8 LOCAL:0|^sm_75 _Z22attention_forward_wmmaI.* STACK:8 LOCAL:0|^sm_[0-9]+ _Z15output_gradientI.* STACK:(16|32|48) LOCAL:0')
 [ -z "$spills" ] || fail "kernels with spills or local memory:
 $spills"
 functions=$(grep -c ' Function ' <<<"$usage")

@@ -27,6 +27,19 @@ cudaStream_t cuda_stream_handle(struct stream *stream);
 /* Multiprocessors of the stream's device, for grids that are as large as the device. */
 int cuda_stream_multiprocessors(const struct stream *stream);
 
+/* Most bytes of shared memory of a block of the stream's device (of the emulated one). */
+int cuda_block_memory(const struct stream *stream);
+
+/*
+ * Before a launch with `bytes` of dynamic shared memory, of which the default allows 48 KiB:
+ * STATUS_OK, or a block has no room for them.
+ */
+enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
+			       struct error *err);
+
+/* cuTensorMapEncodeTiled; NULL where the driver has none (before CUDA 12.0). */
+void *cuda_tensor_map_encoder(void);
+
 /* STATUS_OK, or the error of the launch of `kernel`. */
 enum status cuda_check_launch(const char *kernel, struct error *err);
 

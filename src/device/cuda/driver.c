@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "device/cuda/cuda_kernel.h"
 
 struct driver_functions driver;
 
@@ -13,6 +14,7 @@ static const struct library_symbol symbols[] = {
 	  false },
 	{ "cuStreamWriteValue32_v2", offsetof(struct driver_functions, cuStreamWriteValue32_v2),
 	  false },
+	{ "cuTensorMapEncodeTiled", offsetof(struct driver_functions, tensor_map_encode), false },
 };
 
 struct library driver_library = {
@@ -27,6 +29,13 @@ struct library driver_library = {
 enum status driver_open(struct error *err)
 {
 	return library_open(&driver_library, err);
+}
+
+void *cuda_tensor_map_encoder(void)
+{
+	struct error ignored = ERROR_NONE;
+
+	return driver_open(&ignored) == STATUS_OK ? driver.tensor_map_encode : NULL;
 }
 
 static enum status status_of_driver_result(CUresult code)

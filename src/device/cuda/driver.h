@@ -23,6 +23,8 @@ struct driver_functions {
 	 */
 	CUresult (*cuStreamWaitValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 	CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+	/* cuTensorMapEncodeTiled, whose types toolkit 11.8 lacks; since CUDA 12.0, else NULL. */
+	void *tensor_map_encode;
 };
 
 extern struct library driver_library;
@@ -32,5 +34,4 @@ enum status driver_open(struct error *err);
 
 /* STATUS_OK, or the failure of `call` on `bytes` as "call(1GiB): CUDA_ERROR_...". */
 enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err);
-
 #endif

@@ -30,6 +30,51 @@ int cuda_stream_multiprocessors(const struct stream *stream)
 	return stream->device->info.multiprocessors;
 }
 
+/* By compute capability (CUDA programming guide); of others what the device itself says. */
+static int emulated_block_memory(int capability)
+{
+	static const struct {
+		int since, kib;
+	} most[] = { { 90, 227 }, { 86, 99 }, { 80, 163 }, { 75, 64 }, { 70, 96 }, { 0, 48 } };
+	size_t i = 0;
+
+	while (most[i].since > capability)
+		i++;
+	return most[i].kib << 10;
+}
+
+int cuda_block_memory(const struct stream *stream)
+{
+	int emulated = cuda_emulated_capability(), most = 48 << 10;
+
+	if (emulated)
+		return emulated_block_memory(emulated);
+	if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+				   stream->device->info.index) != cudaSuccess)
+		cudaGetLastError();
+	return most < 48 << 10 ? 48 << 10 : most;
+}
+
+enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
+			       struct error *err)
+{
+	struct cudaFuncAttributes attributes = { .sharedSizeBytes = 0 };
+	int most = cuda_block_memory(stream);
+
+	/* The runtime compares with the device; with an emulated one this. */
+	if (cuda_emulated_capability() && cuda_check(cudaFuncGetAttributes(&attributes, kernel),
+						     "cudaFuncGetAttributes", err) != STATUS_OK)
+		return err->status;
+	if (attributes.sharedSizeBytes + bytes > (size_t)most)
+		return error_set(err, STATUS_DEVICE,
+				 "%s: a block of %zu bytes of shared memory; the device has %d",
+				 stream->device->info.id, attributes.sharedSizeBytes + bytes, most);
+	return cuda_check_size(cudaFuncSetAttribute(kernel,
+						    cudaFuncAttributeMaxDynamicSharedMemorySize,
+						    (int)bytes),
+			       "cudaFuncSetAttribute", bytes, err);
+}
+
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
 			       struct error *err)
 {

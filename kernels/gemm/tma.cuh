@@ -1,27 +1,28 @@
-/* The copy engine of compute capability 9.0 (TMA) and its barriers in shared memory. */
-#ifndef GPUPROOF_KERNELS_COPY_ENGINE_CUH
-#define GPUPROOF_KERNELS_COPY_ENGINE_CUH
+/* TMA (copies of boxes by one thread, compute capability 9.0) and its mbarriers. */
+#ifndef GPUPROOF_KERNELS_TMA_CUH
+#define GPUPROOF_KERNELS_TMA_CUH
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/gemm/wgmma.cuh"
 
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned count)
+static __device__ __forceinline__ void mbarrier_init(uint64_t *barrier, unsigned count)
 {
 	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
 		     "r"(count));
 }
 
-/* Makes initialised barriers visible to the copy engine; before a __syncthreads(). */
-static __device__ __forceinline__ void barriers_publish(void)
+/* Makes initialised barriers visible to TMA; before a __syncthreads(). */
+static __device__ __forceinline__ void mbarriers_publish(void)
 {
 	asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
+static __device__ __forceinline__ void mbarrier_expect_tx(uint64_t *barrier, unsigned bytes)
 {
 	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
 			     shared_address(barrier)),
@@ -29,13 +30,24 @@ static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigne
 		     : "memory");
 }
 
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
+static __device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier)
 {
 	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
 		     : "memory");
 }
 
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned phase)
+/*
+ * A warp is done with a stage. All its lanes have read it by ordinary loads: __syncwarp() orders
+ * these before the arrival, which is lane 0's alone (PTX memory model).
+ */
+static __device__ __forceinline__ void consumer_release(uint64_t *empty)
+{
+	__syncwarp();
+	if (threadIdx.x % 32 == 0)
+		mbarrier_arrive(empty);
+}
+
+static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned phase)
 {
 	asm volatile("{\n"
 		     ".reg .pred done;\n"
@@ -53,8 +65,8 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
  * A box of a matrix whose first element is (x, y); what lies outside of the matrix arrives as
  * zeros.
  */
-static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
-						   uint64_t *barrier)
+static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
+						uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
 		     "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
@@ -62,8 +74,8 @@ static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *
 		     : "memory");
 }
 
-static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
-						   int z, uint64_t *barrier)
+static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
+						int z, uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
 		     "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
@@ -71,8 +83,8 @@ static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *
 		     : "memory");
 }
 
-static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
-						   int z, int w, uint64_t *barrier)
+static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
+						int z, int w, uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
 		     "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
@@ -81,8 +93,8 @@ static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *
 }
 
 /* `bytes` as they lie, a multiple of 16 as both addresses are. */
-static __device__ __forceinline__ void plain_copy(void *to, const void *from, unsigned bytes,
-						  uint64_t *barrier)
+static __device__ __forceinline__ void bulk_load(void *to, const void *from, unsigned bytes,
+						 uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
 		     "[%1], %3, [%2];" ::"r"(shared_address(to)),
@@ -91,7 +103,7 @@ static __device__ __forceinline__ void plain_copy(void *to, const void *from, un
 }
 
 /* Position in a ring of STAGES stages; the phase flips with each round. */
-template <int STAGES> struct ring {
+template <int STAGES> struct pipeline_state {
 	int stage = 0;
 	unsigned phase = 0;
 
@@ -113,19 +125,14 @@ static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const 
 			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
 			      const cuuint32_t *box, const cuuint32_t *steps = nullptr)
 {
-	/* The driver's function, through the runtime: nothing here links the driver. */
-	static void *encode;
 	static const cuuint32_t ones[5] = { 1, 1, 1, 1, 1 };
-	cudaDriverEntryPointQueryResult found;
+	decltype(&cuTensorMapEncodeTiled) encode =
+		(decltype(&cuTensorMapEncodeTiled))cuda_tensor_map_encoder();
 
-	if (!encode && cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode, 12000,
-							cudaEnableDefault, &found) != cudaSuccess)
-		cudaGetLastError();
-	return encode && ((decltype(&cuTensorMapEncodeTiled))encode)(
-				 map, type, rank, (void *)memory, sizes, strides, box,
-				 steps ? steps : ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-				 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-				 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+	return encode && encode(map, type, rank, (void *)memory, sizes, strides, box,
+				steps ? steps : ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+				CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+				CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 #endif
