@@ -69,10 +69,10 @@ static enum status backward(struct stream *stream, const attention_problem &p, s
 {
 	attention_maps maps;
 
-	if (encode_all(&maps, p, BACKWARD_TILE, ATTENTION_ROWS, err) != STATUS_OK ||
+	if (encode_all(&maps, p, BACKWARD_TILE(HEAD), ATTENTION_ROWS, err) != STATUS_OK ||
 	    launch(stream, attention_dkdv_wgmma<T, HEAD>, p, maps, dkdv_memory<HEAD>::BYTES,
 		   "attention_backward", err) != STATUS_OK ||
-	    encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE, err) != STATUS_OK)
+	    encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE(HEAD), err) != STATUS_OK)
 		return err->status;
 	return launch(stream, attention_dq_wgmma<T, HEAD>, p, maps, dq_memory<HEAD>::BYTES,
 		      "attention_backward", err);

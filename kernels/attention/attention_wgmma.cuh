@@ -18,6 +18,7 @@
 #include "kernels/gemm/wgmma.cuh"
 
 #define ATTENTION_THREADS 384
+#define CONSUMER_THREADS 256
 #define ATTENTION_LINE 64
 /* Rows of a block, and of a group of four warps. */
 #define ATTENTION_ROWS 128
@@ -80,13 +81,14 @@ static __device__ __forceinline__ char *aligned_memory(void)
 template <int STAGES> struct attention_barriers {
 	uint64_t own, full[2][STAGES], empty[2][STAGES];
 
-	__device__ __forceinline__ void init(void)
+	/* `arrivals` make a stage empty. */
+	__device__ __forceinline__ void init(unsigned arrivals = CONSUMER_THREADS / 32)
 	{
 		if (threadIdx.x == 0) {
 			mbarrier_init(&own, 1);
 			for (int i = 0; i < 2 * STAGES; i++) {
 				mbarrier_init(&full[0][i], 1);
-				mbarrier_init(&empty[0][i], 8); /* each warp that computes */
+				mbarrier_init(&empty[0][i], arrivals);
 			}
 			mbarriers_publish();
 		}
@@ -244,24 +246,21 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	}
 }
 
+/* Queries, or keys, of a step of the gradients: as many as the accumulators leave registers for. */
+#define BACKWARD_TILE(head) ((head) == 64 ? 128 : 64)
+
 /*
- * dK and dV of 128 keys, over tiles of 64 queries. Rows are keys: S^T = K Q^T and dP^T = V dO^T, so
+ * dK and dV of 128 keys, over tiles of queries. Rows are keys: S^T = K Q^T and dP^T = V dO^T, so
  * that P^T and dS^T are left operands as they are. A stage holds Q, dO, lse and delta of its
  * queries.
  */
-#define BACKWARD_TILE 64
-/*
- * The last product of a tile is waited for during the next tile, where the accumulators leave
- * registers.
- */
-#define BACKWARD_OVERLAPS(head) ((head) == 64)
 #define DKDV_STAGES 3
 template <int HEAD> struct dkdv_memory {
 	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
-			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE);
+			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE(HEAD));
 	static const int VALUES = 2 * OWN + 2 * DKDV_STAGES * TILE; /* where lse and delta are */
 	static const int BYTES =
-		VALUES + DKDV_STAGES * 2 * BACKWARD_TILE * (int)sizeof(float) + 1024;
+		VALUES + DKDV_STAGES * 2 * BACKWARD_TILE(HEAD) * (int)sizeof(float) + 1024;
 };
 
 template <int HEAD>
@@ -278,28 +277,30 @@ dkdv_produce(const attention_problem &p, const attention_maps &maps, const atten
 					&b->own);
 	for (int tile = first; tile < end; tile++) {
 		char *q = memory + 2 * M::OWN + 2 * r.stage * M::TILE;
-		float *values = (float *)(memory + M::VALUES) + r.stage * 2 * BACKWARD_TILE;
-		int64_t row = at.row_values + tile * BACKWARD_TILE;
+		float *values = (float *)(memory + M::VALUES) + r.stage * 2 * BACKWARD_TILE(HEAD);
+		int64_t row = at.row_values + tile * BACKWARD_TILE(HEAD);
 		uint64_t *full = &b->full[0][r.stage];
 
 		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		mbarrier_expect_tx(full, 2 * M::TILE + 2 * BACKWARD_TILE * sizeof(float));
-		copy_tile<HEAD, BACKWARD_TILE>(q, &maps.q, at, tile * BACKWARD_TILE, full);
-		copy_tile<HEAD, BACKWARD_TILE>(q + M::TILE, &maps.d_o, at, tile * BACKWARD_TILE,
-					       full);
-		bulk_load(values, p.lse + row, BACKWARD_TILE * sizeof(float), full);
-		bulk_load(values + BACKWARD_TILE, p.delta + row, BACKWARD_TILE * sizeof(float),
-			  full);
+		mbarrier_expect_tx(full, 2 * M::TILE + 2 * BACKWARD_TILE(HEAD) * sizeof(float));
+		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q, &maps.q, at, tile * BACKWARD_TILE(HEAD),
+						     full);
+		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q + M::TILE, &maps.d_o, at,
+						     tile * BACKWARD_TILE(HEAD), full);
+		bulk_load(values, p.lse + row, BACKWARD_TILE(HEAD) * sizeof(float), full);
+		bulk_load(values + BACKWARD_TILE(HEAD), p.delta + row,
+			  BACKWARD_TILE(HEAD) * sizeof(float), full);
 		r.advance();
 	}
 }
 
 /* s = P^T from S^T, by each column's lse. */
-static __device__ __forceinline__ void probabilities(float (&s)[BACKWARD_TILE / 2],
-						     const float *lse, float base2)
+template <int COUNT>
+static __device__ __forceinline__ void probabilities(float (&s)[COUNT], const float *lse,
+						     float base2)
 {
 #pragma unroll
-	for (int i = 0; i < BACKWARD_TILE / 2; i += 4) {
+	for (int i = 0; i < COUNT; i += 4) {
 		float2 c = *(const float2 *)(lse + i / 4 * 8 + threadIdx.x % 4 * 2);
 
 #pragma unroll
@@ -315,7 +316,6 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 	     attention_barriers<DKDV_STAGES> *b, int first, int end)
 {
 	typedef dkdv_memory<HEAD> M;
-	const bool OVERLAP = BACKWARD_OVERLAPS(HEAD);
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS +
 		  threadIdx.x % 128 / 32 * 16;
@@ -324,43 +324,40 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 	float dk[HEAD / 2], dv[HEAD / 2];
 	float scale[2] = { p.shape.scale, p.shape.scale }, one[2] = { 1, 1 };
 	pipeline_state<DKDV_STAGES> r;
-	int last = 0; /* stage */
 
 	mbarrier_wait(&b->own, 0);
 	for (int tile = first; tile < end; tile++) {
 		const char *q = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *d_o = q + M::TILE;
 		const float *lse = (const float *)(memory + M::VALUES) +
-				   r.stage * 2 * BACKWARD_TILE,
-			    *delta = lse + BACKWARD_TILE;
-		float s[BACKWARD_TILE / 2], dp[BACKWARD_TILE / 2];
-		unsigned probability[BACKWARD_TILE / 4], gradient[BACKWARD_TILE / 4];
+				   r.stage * 2 * BACKWARD_TILE(HEAD),
+			    *delta = lse + BACKWARD_TILE(HEAD);
+		float s[BACKWARD_TILE(HEAD) / 2], dp[BACKWARD_TILE(HEAD) / 2];
+		unsigned probability[BACKWARD_TILE(HEAD) / 4], gradient[BACKWARD_TILE(HEAD) / 4];
 
 		mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(s, k, q);
+		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, k, q);
 		wgmma_commit();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(dp, v, d_o);
+		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp, v, d_o);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(s);
-		if (OVERLAP && tile > first)
-			consumer_release(&b->empty[0][last]);
 		probabilities(s, lse, base2);
-		if (p.shape.causal && tile * BACKWARD_TILE < row + 15) {
+		if (p.shape.causal && tile * BACKWARD_TILE(HEAD) < row + 15) {
 #pragma unroll
-			for (int i = 0; i < BACKWARD_TILE / 2; i++)
-				if (tile * BACKWARD_TILE + i / 4 * 8 + lane % 4 * 2 + i % 2 <
+			for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
+				if (tile * BACKWARD_TILE(HEAD) + i / 4 * 8 + lane % 4 * 2 + i % 2 <
 				    row + lane / 4 + i % 4 / 2 * 8)
 					s[i] = 0;
 		}
 		pack_rows<T>(probability, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dv, probability, d_o, tile > first);
+		multiply_rows<T, BACKWARD_TILE(HEAD)>(dv, probability, d_o, tile > first);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(dp);
 #pragma unroll
-		for (int i = 0; i < BACKWARD_TILE / 2; i += 4) {
+		for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i += 4) {
 			float2 c = *(const float2 *)(delta + i / 4 * 8 + lane % 4 * 2);
 
 #pragma unroll
@@ -369,22 +366,15 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 		}
 		pack_rows<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dk, gradient, q, tile > first);
+		multiply_rows<T, BACKWARD_TILE(HEAD)>(dk, gradient, q, tile > first);
 		wgmma_commit();
-		if (OVERLAP) {
-			wgmma_wait<1>();
-			accumulators_fence(dv);
-			last = r.stage;
-		} else {
-			wgmma_wait<0>();
-			accumulators_fence(dk);
-			accumulators_fence(dv);
-			consumer_release(&b->empty[0][r.stage]);
-		}
+		wgmma_wait<0>();
+		accumulators_fence(dk);
+		accumulators_fence(dv);
+		/* Not one for a warp: every lane has read lse and delta by loads of its own. */
+		mbarrier_arrive(&b->empty[0][r.stage]);
 		r.advance();
 	}
-	wgmma_wait<0>();
-	accumulators_fence(dk);
 	store_rows<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
 	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
 }
@@ -397,10 +387,10 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	__shared__ attention_barriers<DKDV_STAGES> barriers;
 	char *memory = aligned_memory();
 	attention_place at(p, false);
-	int first = p.shape.causal ? at.tile * (ATTENTION_ROWS / BACKWARD_TILE) : 0;
-	int end = (p.shape.sequence + BACKWARD_TILE - 1) / BACKWARD_TILE;
+	int first = p.shape.causal ? at.tile * (ATTENTION_ROWS / BACKWARD_TILE(HEAD)) : 0;
+	int end = (p.shape.sequence + BACKWARD_TILE(HEAD) - 1) / BACKWARD_TILE(HEAD);
 
-	barriers.init();
+	barriers.init(CONSUMER_THREADS);
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
@@ -415,7 +405,7 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 #define DQ_STAGES 3
 template <int HEAD> struct dq_memory {
 	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
-			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE);
+			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE(HEAD));
 	static const int BYTES = 2 * OWN + 2 * DQ_STAGES * TILE + 1024;
 };
 
@@ -437,9 +427,10 @@ static __device__ __forceinline__ void dq_produce(const attention_maps &maps,
 
 		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
 		mbarrier_expect_tx(full, 2 * M::TILE);
-		copy_tile<HEAD, BACKWARD_TILE>(k, &maps.k, at, step * BACKWARD_TILE, full);
-		copy_tile<HEAD, BACKWARD_TILE>(k + M::TILE, &maps.v, at, step * BACKWARD_TILE,
-					       full);
+		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k, &maps.k, at, step * BACKWARD_TILE(HEAD),
+						     full);
+		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k + M::TILE, &maps.v, at,
+						     step * BACKWARD_TILE(HEAD), full);
 		r.advance();
 	}
 }
@@ -450,7 +441,8 @@ static __device__ __forceinline__ void dq_consume(const attention_problem &p,
 						  attention_barriers<DQ_STAGES> *b, int steps)
 {
 	typedef dq_memory<HEAD> M;
-	const bool OVERLAP = BACKWARD_OVERLAPS(HEAD);
+	/* The last product of a step is waited for in the next one, if registers are left. */
+	const bool OVERLAP = HEAD == 64;
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS +
 		  threadIdx.x % 128 / 32 * 16;
@@ -471,34 +463,34 @@ static __device__ __forceinline__ void dq_consume(const attention_problem &p,
 	mbarrier_wait(&b->own, 0);
 	for (int step = steps - 1; step >= 0; step--) {
 		const char *k = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *v = k + M::TILE;
-		int column = step * BACKWARD_TILE;
-		float s[BACKWARD_TILE / 2], dp[BACKWARD_TILE / 2];
-		unsigned gradient[BACKWARD_TILE / 4];
+		int column = step * BACKWARD_TILE(HEAD);
+		float s[BACKWARD_TILE(HEAD) / 2], dp[BACKWARD_TILE(HEAD) / 2];
+		unsigned gradient[BACKWARD_TILE(HEAD) / 4];
 
 		mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(s, q, k);
+		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, q, k);
 		wgmma_commit();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE>(dp, d_o, v);
+		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp, d_o, v);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(s);
 		if (OVERLAP && step < steps - 1)
 			consumer_release(&b->empty[0][last]);
 #pragma unroll
-		for (int i = 0; i < BACKWARD_TILE / 2; i++)
+		for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
 			s[i] = power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
-		if ((p.shape.causal && column + BACKWARD_TILE > row) ||
-		    column + BACKWARD_TILE > (int)p.shape.sequence)
+		if ((p.shape.causal && column + BACKWARD_TILE(HEAD) > row) ||
+		    column + BACKWARD_TILE(HEAD) > (int)p.shape.sequence)
 			hide_keys(s, row, column, p.shape.sequence, p.shape.causal, 0);
 		wgmma_wait<0>();
 		accumulators_fence(dp);
 #pragma unroll
-		for (int i = 0; i < BACKWARD_TILE / 2; i++)
+		for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
 			s[i] *= dp[i] - delta[i % 4 / 2];
 		pack_rows<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE>(dq, gradient, k, step < steps - 1);
+		multiply_rows<T, BACKWARD_TILE(HEAD)>(dq, gradient, k, step < steps - 1);
 		wgmma_commit();
 		if (OVERLAP) {
 			last = r.stage;
@@ -522,7 +514,7 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	__shared__ attention_barriers<DQ_STAGES> barriers;
 	char *memory = aligned_memory();
 	attention_place at(p, true);
-	int steps = key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, BACKWARD_TILE);
+	int steps = key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, BACKWARD_TILE(HEAD));
 
 	barriers.init();
 	if (threadIdx.x < 128) {

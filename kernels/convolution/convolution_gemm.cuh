@@ -108,9 +108,11 @@ template <typename T, bool ALONG, int WIDTH, typename Index>
 static __device__ __forceinline__ int tile_offset(Index line, Index at)
 {
 	const Index V = 16 / sizeof(T);
-	Index exchange = ALONG || WIDTH * sizeof(T) < 128 ? line / 2 % 4
-			 : sizeof(T) == 2                 ? line % 8
-							  : line % 4 * 2;
+	Index exchange = ALONG            ? line / 2 % 4
+			 : sizeof(T) == 4 ? line % 4 * 2 % (WIDTH / 4)
+			 : WIDTH == 16    ? line / 4 % 2
+			 : WIDTH == 32    ? line / 2 % 4
+					  : line % 8;
 
 	return (int)(line * WIDTH + (at / V ^ exchange) * V + at % V);
 }

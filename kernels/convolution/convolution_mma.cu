@@ -70,7 +70,7 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 			int k = LEFT ? i / 2 : i % 2, at = line + (LEFT ? i % 2 : i / 2) * 8;
 
 			r[i] = *reinterpret_cast<const unsigned *>(
-				of_lane + (at % 32 ^ lane % 4 * 8) + at / 32 * 32 +
+				of_lane + (at % 32 ^ lane % 4 * 8 % WIDTH) + at / 32 * 32 +
 				(depth + k * 4) * WIDTH);
 		}
 	}
@@ -80,16 +80,17 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 
 template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 	static const bool LEFT_ALONG = PASS != PASS_WEIGHTS, RIGHT_ALONG = PASS == PASS_FORWARD;
-	static const int N = COLUMNS / 2, M = GEMM_ROWS / 2; /* of a warp */
+	static const int ACROSS = COLUMNS < 32 ? 1 : 2;                      /* warps */
+	static const int N = COLUMNS / ACROSS, M = GEMM_ROWS / (4 / ACROSS); /* of a warp */
 	float sums[M / 16][N / 8][4] = {};
 
 	__device__ __forceinline__ static int row(void)
 	{
-		return threadIdx.x / 64 * M;
+		return threadIdx.x / 32 / ACROSS * M;
 	}
 	__device__ __forceinline__ static int column(void)
 	{
-		return threadIdx.x / 32 % 2 * N;
+		return threadIdx.x / 32 % ACROSS * N;
 	}
 
 	__device__ __forceinline__ void add(const T *left, const T *right)
@@ -197,16 +198,14 @@ static enum status launch_columns(struct stream *stream, const convolution_probl
 	});
 }
 
-/*
- * The gradient of images of few channels: dy by whole packs, the weights by elements, and tiles of
- * 32 columns, of which 3 channels leave less empty.
- */
-template <typename T>
+/* The gradient of images of few channels: dy by whole packs, the weights by elements. */
+template <typename T, int COLUMNS>
 static enum status launch_image_gradient(struct stream *stream, const convolution_problem &p,
 					 struct error *err)
 {
-	return launch_gemm<PASS_DATA>(stream, convolution_mma<T, PASS_DATA, 16 / sizeof(T), 1, 32>,
-				      p, 32, GEMM_DEPTH(T), MMA_STAGES, err);
+	return launch_gemm<PASS_DATA>(stream,
+				      convolution_mma<T, PASS_DATA, 16 / sizeof(T), 1, COLUMNS>, p,
+				      COLUMNS, GEMM_DEPTH(T), MMA_STAGES, err);
 }
 
 template <typename T>
@@ -219,7 +218,8 @@ static enum status launch_packs(struct stream *stream, const convolution_problem
 		return launch_columns<T, WHOLE>(stream, p, pass, columns, err);
 	if (pass == PASS_DATA && p.shape.channels <= 32 && p.shape.filters % WHOLE == 0 &&
 	    packs_aligned(p.gradient))
-		return launch_image_gradient<T>(stream, p, err);
+		return p.shape.channels <= 16 ? launch_image_gradient<T, 16>(stream, p, err)
+					      : launch_image_gradient<T, 32>(stream, p, err);
 	if (packs_whole(p, 4))
 		return launch_columns<T, 4 / sizeof(T)>(stream, p, pass, columns, err);
 	return launch_columns<T, 1>(stream, p, pass, columns, err);
