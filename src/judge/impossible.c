@@ -56,9 +56,7 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 /* Value of the metric by the level of its samples; NaN: the file does not say how it is made. */
 static double expected_value(const struct metric_value *m, const struct series *series)
 {
-	double low, high,
-		level = series->load ? load_mean(series->samples, series->count, &low, &high)
-				     : series->statistics.median;
+	double level = series_level(series);
 
 	if (!(level > 0))
 		return NAN;

@@ -153,7 +153,7 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	*out = series;
 	if (workload->stream_count)
 		run->sampler.device = workload->streams[0]->device;
-	if (rules->least_seconds > 0)
+	if (rules->least_seconds > 0 && !workload->unwatched)
 		run_watch_load(&power);
 	if (with_energy) {
 		run->sampler.energy_begins = power_watch_begin;

@@ -211,6 +211,14 @@ double load_mean(const double *samples, size_t n, double *low, double *high)
 	return mean;
 }
 
+double series_level(const struct series *series)
+{
+	double low, high;
+
+	return series->load ? load_mean(series->samples, series->count, &low, &high)
+			    : series->statistics.median;
+}
+
 double half_width(const double *samples, size_t n, bool *drifts)
 {
 	double *sorted, median, low, high;

@@ -50,6 +50,9 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
  */
 double load_mean(const double *samples, size_t n, double *low, double *high);
 
+/* What the series says of one operation: the median of its samples, of a load the mean. */
+double series_level(const struct series *series);
+
 /*
  * How well the median of samples, in the order they were taken, is known so far: the interval's
  * larger half over the median. NaN while there is none. *drifts: it is drifting_interval()'s, and

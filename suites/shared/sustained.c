@@ -20,7 +20,7 @@
 #define LOAD_COMMANDS 512
 #define UNLIMITED_SAMPLES 1000000
 
-static double sustained_load_seconds(const struct run *run)
+double sustained_load_seconds(const struct run *run)
 {
 	return device_is_host(&run->devices[0]->info)
 		       ? 0
@@ -32,7 +32,7 @@ double sustained_seconds(const struct section *section, const struct device_info
 	return device_is_host(info) ? 0 : (1 + LEAD_IN) * section_real(section, "sustained_time");
 }
 
-static struct sampling burst_rules(const struct sampling *rules)
+struct sampling sustained_burst_rules(const struct sampling *rules)
 {
 	struct sampling burst = *rules;
 
@@ -42,7 +42,7 @@ static struct sampling burst_rules(const struct sampling *rules)
 	return burst;
 }
 
-static struct sampling sustained_load_rules(const struct sampling *rules, double seconds)
+struct sampling sustained_load_rules(const struct sampling *rules, double seconds)
 {
 	struct sampling load = *rules;
 
@@ -56,8 +56,7 @@ static struct sampling sustained_load_rules(const struct sampling *rules, double
 	return load;
 }
 
-/* Gapless: no gate holds the device while a sample is enqueued. */
-static struct workload sustained_load_workload(const struct workload *burst, bool gapless)
+struct workload sustained_load_workload(const struct workload *burst, bool gapless)
 {
 	struct workload w = *burst;
 	unsigned most = LOAD_COMMANDS / (w.commands ? w.commands : 1);
@@ -77,11 +76,16 @@ static const struct series *sustained_series_of(const struct sustained_work *wor
 	return found;
 }
 
+bool sustained_is_gapless(const struct series *burst, unsigned commands)
+{
+	return burst->statistics.median >= CALL_SECONDS * (commands ? commands : 1);
+}
+
 static bool is_gapless(const struct sustained_work *work)
 {
 	const struct series *burst = sustained_series_of(work, "time");
 
-	return burst && burst->statistics.median >= CALL_SECONDS;
+	return burst && sustained_is_gapless(burst, 1);
 }
 
 /* One kind of sampling of all of `work`. */
@@ -100,7 +104,8 @@ static void sustained_prepare_pass(const struct sustained_work *work,
 	if (pass->lasts)
 		*rules = sustained_load_rules(run->sampler.rules, seconds);
 	else
-		*rules = seconds > 0 ? burst_rules(run->sampler.rules) : *run->sampler.rules;
+		*rules = seconds > 0 ? sustained_burst_rules(run->sampler.rules)
+				     : *run->sampler.rules;
 	*w = pass->lasts ? sustained_load_workload(&work->workload, is_gapless(work))
 			 : work->workload;
 	w->has_energy = work->workload.has_energy && pass->has_energy;

@@ -4,7 +4,7 @@
  * are measured: the burst, then the same work without a pause.
  *
  * A suite with such work has SUSTAINED_KEY, SUSTAINED_METRICS, the metrics `throughput` and `time`,
- * and SUSTAINED_TABLE.
+ * and SUSTAINED_TABLE. Training steps (suite parallel) have metrics of their own.
  */
 #ifndef GPUPROOF_SUITES_SHARED_SUSTAINED_H
 #define GPUPROOF_SUITES_SHARED_SUSTAINED_H
@@ -53,6 +53,18 @@ struct sustained_work {
 
 /* Seconds that it adds to a case of the section on that device; for the plan. */
 double sustained_seconds(const struct section *section, const struct device_info *info);
+
+/*
+ * The parts of it, for suites that sample several series: seconds of load that the section asks for
+ * on this device, 0: none; the rules of a burst and of a load of that time.
+ */
+double sustained_load_seconds(const struct run *run);
+struct sampling sustained_burst_rules(const struct sampling *rules);
+struct sampling sustained_load_rules(const struct sampling *rules, double seconds);
+/* Calls of `commands` last longer than they take to enqueue. */
+bool sustained_is_gapless(const struct series *burst, unsigned commands);
+/* `burst` under load; gapless: no gate holds the device while a sample is enqueued. */
+struct workload sustained_load_workload(const struct workload *burst, bool gapless);
 
 /*
  * Samples the series SUITE.time, and SUITE.sustained where the section asks for it and the device

@@ -26,6 +26,7 @@
 #include "suites/training/parallel/ranks/grid.h"
 #include "suites/training/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/sustained.h"
 #include "suites/training/pages/pages.h"
 
 enum study { STUDY_STEP, STUDY_BATCH };
@@ -53,6 +54,7 @@ static const struct key keys[] = {
 	  .help = "step; largest_batch: the largest of all devices together whose step fits each "
 		  "of them" },
 	SEARCH_KEYS,
+	SUSTAINED_KEY,
 	{ .name = "width",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -265,9 +267,10 @@ static double parallel_setup_seconds(const struct setup *setup, const struct sec
 	 */
 	double enough = samples * fmax(4 * step, section_real(section, "sample_time"));
 	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
+	double load = sustained_seconds(section, info);
 
 	return 0.2 + 0.1 * setup->ranks + reference + search + 12 * step +
-	       (setup->ranks > 1 ? 3 : 1) * series;
+	       (setup->ranks > 1 ? 3 : 1) * fmax(series, load);
 }
 
 static enum study parallel_study_of(const struct plan_case *c)

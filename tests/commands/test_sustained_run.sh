@@ -67,8 +67,8 @@ grep -q 'Sampled together with 1 other device' out/result.json || fail "products
 grep -qF 'Sustained and burst' out/report.html || fail "the page does not show both"
 grep -qF 'Power over time' out/report.html || fail "the page has no trace of power"
 
-# A figure that the mean of its load does not give is impossible. Ten times as long: a busy host takes its share.
-run --suites matmul --set defaults.sustained_time=2s --no-report
+# A figure that the mean of its load does not give is impossible.
+run --suites matmul --set defaults.min_samples=8 --no-report
 python3 - <<-'PY'
 	import json
 	result = json.load(open("out/result.json"))
@@ -94,6 +94,43 @@ python3 - <<-'PY' || fail "figures of a burst"
 	    assert m[suite + ".burst"]["value"] == m[suite + ".throughput"]["value"], c["id"]
 	    assert "Throughput of a burst" in c["notes"] and not c.get("watches"), c["notes"]
 PY
+# Training steps: the load gives step time and what is derived of it, on one device and on two.
+cat > steps.ini <<-INI
+	[defaults]
+	min_samples = 3
+	sustained_time = 200ms
+	[suite parallel]
+	layers = 16, 32, 10
+	batch = 32
+	modes = single, ddp, tensor
+	devices = 1, 2
+	search_time = 0
+INI
+"$program" run steps.ini --backend fake --launches 1 -o steps > log 2>&1 < /dev/null || { fail "steps: exit code $?"; cat log; }
+"$program" run steps.ini --backend fake --launches 1 -o short --set defaults.sustained_time=0s --no-report > log 2>&1 < /dev/null || { fail "steps without load: exit code $?"; cat log; }
+python3 - <<-'PY' || fail "steps under load"
+	import json
+	cases = json.load(open("steps/result.json"))["cases"]
+	assert len(cases) == 3 and all(c["status"] == "OK" for c in cases), [(c["id"], c["reason"]) for c in cases]
+	for c in cases:
+	    m, series = {n.split(".")[1]: v for n, v in c["metrics"].items()}, c["samples"]
+	    load, burst = series["parallel.step_time"], series["parallel.burst_time"]
+	    assert load["load"] and not burst.get("load"), c["id"]
+	    mean = sum(load["values"]) / len(load["values"])
+	    assert abs(m["step_time"]["value"] / mean - 1) < 1e-6 and m["step_time"]["headline"], c["id"]
+	    assert abs(m["throughput"]["value"] * mean / 32 - 1) < 1e-6, c["id"]
+	    assert abs(m["burst_time"]["value"] / burst["statistics"]["median"] - 1) < 1e-6 and not m["burst_time"]["headline"], c["id"]
+	    assert abs(m["sustained_share"]["value"] * mean / m["burst_time"]["value"] - 1) < 1e-6, c["id"]
+	    assert all("power_watts" in w["quantities"] for w in c["watches"].values()) and len(c["watches"]) == len(c["devices"]), c["id"]
+	    if len(c["devices"]) > 1:
+	        # Each side of a ratio is under load.
+	        assert series["parallel.single_time"]["load"] and series["parallel.compute_time"]["load"], c["id"]
+	        assert abs(m["speedup"]["value"] * mean / m["single_time"]["value"] - 1) < 1e-6, c["id"]
+	for c in json.load(open("short/result.json"))["cases"]:
+	    assert "parallel.burst_time" not in c["metrics"] and not c["samples"]["parallel.step_time"].get("load") and not c.get("watches"), c["id"]
+PY
+grep -qF 'Sustained and burst' steps/report.html || fail "the page does not show burst steps"
+
 # Nor is there one on a CPU, which others share.
 "$program" run load.ini --backend host --suites matmul --launches 1 -o cpu --no-report > log 2>&1 || { fail "on the CPU"; cat log; }
 python3 - <<-'PY' || fail "a load of a CPU"

@@ -65,6 +65,8 @@ struct workload {
 	bool no_gate;
 	/* the energy of its operations is a figure of the case, where the rules ask for it */
 	bool has_energy;
+	/* no trace of power and clock of a load: another series' is the case's */
+	bool unwatched;
 };
 
 /* The energy of a workload's operations, carried out after its samples for as long as asked. */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "suites/shared/sustained.h"
 
 /* A run has a few models, batches and precisions. */
 #define KEPT_MOST 8
@@ -13,6 +14,7 @@ struct baseline {
 	const struct device *device;
 	struct setup setup;
 	struct sampling rules;
+	double load_seconds;  /* sustained_load_seconds() */
 	struct series series; /* of its own */
 	char *id;             /* of the case that measured it */
 	double seconds;       /* when, by the clock */
@@ -81,6 +83,7 @@ static const struct baseline *baseline_cache_lookup(const struct baseline_cache 
 
 		if (b->device == run->devices[0] && baseline_cache_same_step(&b->setup, setup) &&
 		    baseline_cache_same_rules(&b->rules, run->sampler.rules) &&
+		    b->load_seconds == sustained_load_seconds(run) &&
 		    clock_seconds() - b->seconds < BASELINE_CACHE_SECONDS)
 			return b;
 	}
@@ -95,6 +98,7 @@ static void baseline_cache_copy_samples(struct series *to, const struct series *
 	to->count = to->capacity = from->count;
 	to->batch = from->batch;
 	to->first = from->first;
+	to->load = from->load;
 	to->stop = from->stop;
 	to->statistics = from->statistics;
 }
@@ -127,6 +131,7 @@ void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
 	*a = (struct baseline){ .device = run->devices[0],
 				.setup = *setup,
 				.rules = *run->sampler.rules,
+				.load_seconds = sustained_load_seconds(run),
 				.id = xstrdup(run->result->id ? run->result->id
 							      : "an earlier case"),
 				.seconds = clock_seconds() };

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "measure/run.h"
+#include "result/statistics.h"
 #include "suites/shared/ranks/communicators.h"
+#include "suites/shared/sustained.h"
 #include "suites/training/models/gemm/layer_gemm.h"
 #include "suites/training/models/segments.h"
 #include "suites/training/parallel/baseline_cache.h"
@@ -25,6 +27,14 @@
  * The unfinished work after the last step then counts a fourth of what it would for a single step.
  */
 #define STEPS_THAT_RUN_ON 4
+
+/* How long steps of a series are carried out, the same on every rank. */
+enum pass {
+	PASS_PLAIN, /* as the section's rules say */
+	PASS_BURST,
+	PASS_LOAD,   /* without a rest, with a gate that holds the device between samples */
+	PASS_GAPLESS /* a load without that gate */
+};
 
 struct steps {
 	struct trainer *trainer;
@@ -77,14 +87,31 @@ static enum status parallel_record(struct run *run, struct steps *steps, struct 
 	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
 }
 
+/* Rules and workload of the pass in place of those of a plain one. */
+static void parallel_prepare_pass(const struct run *run, enum pass pass, struct sampling *rules,
+				  struct workload *w)
+{
+	if (pass == PASS_BURST)
+		*rules = sustained_burst_rules(rules);
+	if (pass == PASS_LOAD || pass == PASS_GAPLESS) {
+		*rules = sustained_load_rules(rules, sustained_load_seconds(run));
+		*w = sustained_load_workload(w, pass == PASS_GAPLESS);
+	}
+	w->has_energy = w->has_energy && pass != PASS_BURST;
+	w->unwatched = !run->sampler.world;
+}
+
 /*
  * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.
  * *out is a copy. STEP_UPDATE alone: of modes whose ranks update all that they hold in one go
  * (trainer_update()).
  */
 static enum status parallel_timing_sample(struct run *run, struct trainer *t, unsigned parts,
-					  const char *name, struct series *out, struct error *err)
+					  enum pass pass, const char *name, struct series *out,
+					  struct error *err)
 {
+	const struct sampling *asked = run->sampler.rules;
+	struct sampling rules = *asked;
 	struct steps steps = { .trainer = t, .parts = parts };
 	struct workload w = {
 		.state = &steps,
@@ -100,25 +127,28 @@ static enum status parallel_timing_sample(struct run *run, struct trainer *t, un
 	const struct series *series;
 	enum status status = STATUS_OK;
 
+	parallel_prepare_pass(run, pass, &rules, &w);
+	run->sampler.rules = &rules;
 	if (t->setup->graph)
 		status = parallel_record(run, &steps, &w, err);
 	if (status == STATUS_OK) {
 		status = run_sample(run, &w, name, &series, err);
 		*out = *series;
 	}
+	run->sampler.rules = asked;
 	recorded_close(&steps.recorded);
 	return status;
 }
 
 /* The same on this rank alone, whatever the others do. */
-static enum status parallel_timing_sample_alone(struct run *run, struct trainer *t, unsigned parts,
-						const char *name, struct series *out,
-						struct error *err)
+static enum status parallel_timing_sample_alone(const struct run *run, struct trainer *t,
+						unsigned parts, enum pass pass, const char *name,
+						struct series *out, struct error *err)
 {
 	struct run alone = *run;
 
 	alone.sampler.world = NULL;
-	return parallel_timing_sample(&alone, t, parts, name, out, err);
+	return parallel_timing_sample(&alone, t, parts, pass, name, out, err);
 }
 
 /* By graphs and by calls. */
@@ -138,6 +168,8 @@ struct parallel_session {
 	struct setup single_setup;
 	struct trainer single;
 	bool has_single; /* the same on every rank */
+	bool asks_load;  /* for a burst and a load, not for a number of samples */
+	enum pass pass;  /* of the step and of all that is compared with it */
 	struct outcome outcome;
 };
 
@@ -313,6 +345,23 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 	return STATUS_OK;
 }
 
+/* Steps after a rest, where the section asks for a load as well. */
+static enum status parallel_time_burst(struct parallel_session *s, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+	unsigned commands = s->trainer.mode->commands(&s->trainer) + s->trainer.copy_commands;
+
+	if (!s->asks_load)
+		return STATUS_OK;
+	if (parallel_timing_sample(s->run, &s->trainer, STEP_ALL, PASS_BURST, "parallel.burst_time",
+				   &o->burst, err) != STATUS_OK)
+		return err->status;
+	commands = (unsigned)world_max(s->team.world, commands);
+	s->pass = sustained_is_gapless(&o->burst, commands) ? PASS_GAPLESS : PASS_LOAD;
+	o->has_burst = true;
+	return STATUS_OK;
+}
+
 static enum status parallel_time_step(struct parallel_session *s, struct error *err)
 {
 	uint64_t sum, skipped;
@@ -324,7 +373,8 @@ static enum status parallel_time_step(struct parallel_session *s, struct error *
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
 	    team_phase(&s->team, "step", err) != STATUS_OK ||
 	    parallel_settle_scale(s, &skipped, err) != STATUS_OK ||
-	    parallel_timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time",
+	    parallel_time_burst(s, err) != STATUS_OK ||
+	    parallel_timing_sample(s->run, &s->trainer, STEP_ALL, s->pass, "parallel.step_time",
 				   &s->outcome.step, err) != STATUS_OK)
 		return err->status;
 	if (parallel_check_skipped(s, skipped, err) != STATUS_OK ||
@@ -372,24 +422,25 @@ static enum status parallel_time_single(struct parallel_session *s, struct error
 		return STATUS_OK;
 	}
 	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
-	    parallel_timing_sample_alone(s->run, &s->single, STEP_ALL, name, &o->single, err) !=
-		    STATUS_OK)
+	    parallel_timing_sample_alone(s->run, &s->single, STEP_ALL, s->pass, name, &o->single,
+					 err) != STATUS_OK)
 		return err->status;
 	baseline_cache_store(state->baselines, s->run, &s->single_setup, &o->single);
 	return STATUS_OK;
 }
 
-/* Kernels of every rank alone, at the same time; `seconds`: medians, of all ranks. */
+/* Kernels of every rank alone, at the same time; `seconds`: of all ranks. */
 static enum status parallel_time_kernels(struct parallel_session *s, unsigned parts,
 					 const char *name, double *seconds, struct error *err)
 {
 	struct world *world = s->team.world;
-	struct series series;
-	enum status status =
-		parallel_timing_sample_alone(s->run, &s->trainer, parts, name, &series, err);
+	struct series series = { 0 };
+	enum status status = parallel_timing_sample_alone(s->run, &s->trainer, parts, s->pass, name,
+							  &series, err);
+	double level = series_level(&series);
 
 	if (world_agree(world, status, err) == STATUS_OK)
-		world_gather(world, &series.statistics.median, seconds, sizeof(double));
+		world_gather(world, &level, seconds, sizeof(double));
 	return err->status;
 }
 
@@ -408,7 +459,7 @@ static enum status parallel_time_parts(struct parallel_session *s, struct error 
 	    parallel_time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) !=
 		    STATUS_OK)
 		return err->status;
-	if (parallel_timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
+	if (parallel_timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER, PASS_PLAIN,
 				   "parallel.communication_time", &o->communication,
 				   err) != STATUS_OK)
 		return err->status;
@@ -557,6 +608,8 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 
 	if (options->iterations > 0)
 		rules.min_samples = rules.max_samples = options->iterations;
+	else
+		s.asks_load = sustained_load_seconds(run) > 0;
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)

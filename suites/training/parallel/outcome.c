@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "suites/training/parallel/classes.h"
 #include "suites/training/parallel/schedule_measured.h"
+#include "result/statistics.h"
 #include "suites/shared/energy.h"
 
 /* Above the number of devices by more than this a speed-up is doubtful. */
@@ -15,7 +16,11 @@
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
 	  "one training step, from the forward pass to the updated parameters, on the slowest "
-	  "device" },
+	  "device; sustained if measured" },
+	{ "parallel.burst_time", "s", BETTER_LOWER, 0,
+	  "the same step in the first samples after a rest, before the power limit acts" },
+	{ "parallel.sustained_share", "1", BETTER_HIGHER, 0,
+	  "burst time / step time: effect of the power limit", .percent = true },
 	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
 	{ "parallel.resnet50_rate", "images/s", BETTER_HIGHER, 0,
 	  "the same of the ResNet-50 that others publish: images of 224 x 224, 1000 classes",
@@ -77,11 +82,11 @@ const struct metric parallel_metrics[] = {
 	  "width below which a tensor parallel sum takes longer than the GEMMs around it" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
 	  "model FLOP utilisation: operations that the model needs, per device and second / the "
-	  "highest rate of this run's GEMMs",
-	  .percent = true, .title = "MFU" },
+	  "highest rate of this run's GEMMs; of the data sheet's peak: the page",
+	  .percent = true, .title = "MFU of this run's highest GEMM rate" },
 	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
 	  "hardware FLOP utilisation: the same with what recomputation adds", .percent = true,
-	  .title = "HFU" },
+	  .title = "HFU of this run's highest GEMM rate" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the busiest device sends per step, by formula" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
@@ -202,7 +207,7 @@ static double slowest_of(const double *seconds, int ranks)
 
 static void record_idle(struct run *run, const struct outcome *o)
 {
-	double step = o->step.statistics.median, sum = 0;
+	double step = series_level(&o->step), sum = 0;
 	struct text t = TEXT_EMPTY;
 
 	for (int rank = 0; rank < o->setup->ranks; rank++) {
@@ -237,9 +242,9 @@ static void record_communication(struct run *run, const struct outcome *o)
 {
 	const struct measured_times times = { .compute = o->compute,
 					      .update = o->update,
-					      .communication = o->communication.statistics.median };
+					      .communication = series_level(&o->communication) };
 	struct measured_schedule schedule = schedule_measured(o->setup, &times);
-	double exposed = fmax(0, o->step.statistics.median - schedule.seconds);
+	double exposed = fmax(0, series_level(&o->step) - schedule.seconds);
 
 	run_value(run, "parallel.compute_time", slowest_of(o->compute, o->setup->ranks));
 	run_duration(run, "parallel.communication_time", &o->communication);
@@ -257,7 +262,7 @@ static void record_communication(struct run *run, const struct outcome *o)
 
 static void record_speedup(struct run *run, const struct outcome *o)
 {
-	double single = o->single.statistics.median, all = 0;
+	double single = series_level(&o->single), all = 0;
 
 	run_duration(run, "parallel.single_time", &o->single);
 	if (o->setup->weak) {
@@ -266,7 +271,7 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	}
 	run_quotient(run, "parallel.speedup", 1, &o->single, &o->step);
 	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
-	if (single > SPEEDUP_SLACK * o->setup->ranks * o->step.statistics.median)
+	if (single > SPEEDUP_SLACK * o->setup->ranks * series_level(&o->step))
 		run_note(run,
 			 "More than %d times as fast on %d devices: the time of one device is in "
 			 "doubt, or the parts fit caches that the whole does not.",
@@ -279,6 +284,10 @@ static void record_speedup(struct run *run, const struct outcome *o)
 void outcome_record_step(struct run *run, const struct outcome *o)
 {
 	run_duration(run, "parallel.step_time", &o->step);
+	if (o->has_burst) {
+		run_duration(run, "parallel.burst_time", &o->burst);
+		run_quotient(run, "parallel.sustained_share", 1, &o->burst, &o->step);
+	}
 	run_rate(run, "parallel.throughput",
 		 (double)(o->setup->batch / setup_sample_rows(o->setup)), &o->step);
 	if (setup_is_published_resnet50(o->setup))

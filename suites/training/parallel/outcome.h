@@ -19,10 +19,11 @@ extern const struct sheet_row parallel_sheet[];
 
 struct outcome {
 	const struct setup *setup;
-	struct series step, communication, single; /* copies; names belong to the result */
-	bool has_single;
+	/* Copies; names belong to the result. */
+	struct series burst, step, communication, single;
+	bool has_burst, has_single;
 	/* One element a rank: */
-	double *compute; /* seconds of its kernels alone, medians */
+	double *compute; /* seconds of its kernels alone */
 	double *update;  /* of a pipeline: of them the optimizer's */
 	uint64_t (*memory)[MEMORY_CLASS_COUNT];
 	struct block_memory *blocks; /* of a transformer */

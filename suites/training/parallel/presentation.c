@@ -42,6 +42,9 @@ const struct figure_row parallel_figures[] = {
 
 const struct table_row parallel_tables[] = {
 	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
+	{ .title = "Sustained and burst",
+	  .columns = { "parallel.sustained_share", "parallel.step_time", "parallel.burst_time" },
+	  .note = "Step time: mean over seconds of load. Burst: after a rest." },
 	{ .title = "The largest batch that fits, by split and memory of each card",
 	  .columns = { "parallel.largest_batch", "parallel.predicted_largest", "parallel.trials",
 		       "parallel.memory", "parallel.context", "parallel.budget" },
