@@ -50,7 +50,7 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
  */
 double load_mean(const double *samples, size_t n, double *low, double *high);
 
-/* What the series says of one operation: the median of its samples, of a load the mean. */
+/* Level of a series: the median of its samples, of a load their mean. */
 double series_level(const struct series *series);
 
 /*

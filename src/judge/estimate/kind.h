@@ -35,8 +35,8 @@ enum figure_kind figure_kind_named(const char *name);
 bool figure_is_of_host(enum figure_kind kind);
 
 /*
- * Typical spread of launches of one session; measured in 14 sessions of 8 hosts with H100 and H200,
- * and in 4 sessions of a shared CPU. Of FIGURE_EXACT: none.
+ * Typical spread of launches of one session; measured in 18 sessions of 10 hosts with H100 and
+ * H200, and in 4 sessions of a shared CPU. Of FIGURE_EXACT: none.
  */
 struct repeat figure_repeat(enum figure_kind kind);
 

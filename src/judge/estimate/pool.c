@@ -127,12 +127,15 @@ static void take_estimate(struct metric_value *m, const struct estimate *e)
 	m->high = e->high;
 }
 
-/* Shown, an interval of a link reaches its launches, too: judged, that would hide a slow one. */
+/*
+ * Shown, an interval reaches its launches, which may be of several states; judged, that would hide
+ * a slow one.
+ */
 static struct repeat shown_repeat(enum figure_kind kind)
 {
 	struct repeat repeat = figure_repeat(kind);
 
-	repeat.states = repeat.states || kind == FIGURE_LINK;
+	repeat.states = true;
 	return repeat;
 }
 
