@@ -480,8 +480,10 @@ void run_energy_of(struct run *run, const struct work_energy *e, const char *eff
 	run_add_energy_metric(run, "energy", each, w->error);
 	run_add_energy_metric(run, efficiency, amount / each, w->error);
 	run_add_energy_metric(run, "power", w->watts, w->error);
-	run_note(run, "Energy: %s, over %.3g s; uncertainty from its updates ± %.2g %%.", w->source,
-		 w->seconds, 100 * w->error);
+	run_note(run,
+		 "Energy: %s, over %.3g s; uncertainty from its updates "
+		 "± %.2g %%.",
+		 w->source, w->seconds, 100 * w->error);
 }
 
 void run_energy(struct run *run, const char *efficiency, double amount)

@@ -1100,9 +1100,103 @@ static void turns_are_known_by_their_times(void **state)
 	}
 }
 
+/* Zeros among other values are of no side; a side of zeros alone is named. */
+static void a_side_of_zeros_is_named(void **state)
+{
+	static const struct {
+		double a[2], b[2];
+		const char *side;
+	} rows[] = { { { 0.1, 0 }, { 0.1, 0.2 }, "" },
+		     { { 0.1, 0.2 }, { 0, 0 }, "new: " },
+		     { { 0, 0 }, { 0.1, 0.2 }, "old: " } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result a[2], b[2];
+		struct comparison_input input = { .a = a,
+						  .b = b,
+						  .a_count = 2,
+						  .b_count = 2,
+						  .name_a = "old",
+						  .name_b = "new",
+						  .margin = 0.01 };
+		struct comparison c;
+		char *expected = xasprintf("%szero has no ratio", rows[i].side);
+
+		for (size_t l = 0; l < 2; l++) {
+			node_init(&a[l], 1, "NVIDIA H200");
+			node_init(&b[l], 1, "NVIDIA H200");
+			make_share(node_add(&a[l], 0, 0, 0), rows[i].a[l]);
+			make_share(node_add(&b[l], 0, 0, 0), rows[i].b[l]);
+		}
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		assert_int_equal(c.count, 1);
+		assert_string_equal(c.rows[0].reason, expected);
+		comparison_release(&c);
+		free(expected);
+		for (size_t l = 0; l < 2; l++) {
+			result_release(&a[l]);
+			result_release(&b[l]);
+		}
+	}
+}
+
+/* Cases are compared with those of their id, in whatever order either side has them. */
+static void cases_are_found_in_any_order(void **state)
+{
+	struct result sides[2];
+	struct comparison_input input = {
+		.a = &sides[0], .b = &sides[1], .a_count = 1, .b_count = 1, .margin = 0.01
+	};
+	struct comparison c;
+
+	(void)state;
+	for (size_t side = 0; side < 2; side++) {
+		node_init(&sides[side], 1, "NVIDIA H200");
+		for (size_t i = 0; i < 3; i++) {
+			size_t size = side ? 2 - i : i;
+			struct case_result *added =
+				node_add(&sides[side], 0, 10e9 * (double)(size + 1), 0.001);
+
+			free(added->id);
+			added->id = xasprintf("transfer/h2d/pinned/%zuMiB@cuda:0", size + 1);
+			free(added->parameters[2].text);
+			added->parameters[2].text = xasprintf("%zuMiB", size + 1);
+			case_derive_point(added);
+		}
+	}
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+	assert_int_equal(c.count, 3);
+	for (size_t i = 0; i < c.count; i++)
+		assert_float_equal(c.rows[i].ratio, 1, 1e-12);
+	comparison_release(&c);
+	result_release(&sides[0]);
+	result_release(&sides[1]);
+}
+
+/* Fewer than five figures do not show what all have in common. */
+static void five_figures_show_a_common_shift(void **state)
+{
+	(void)state;
+	for (size_t count = 4; count <= 5; count++) {
+		struct comparison c;
+		struct night n;
+
+		night_init(&n, count, 0, 0.98);
+		n.input.margin = n.input.launch_spread = 0;
+		night_compare(&n, &c);
+		assert_int_equal(isfinite(c.session_shift), count == 5);
+		comparison_release(&c);
+		night_release(&n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(five_figures_show_a_common_shift),
+		cmocka_unit_test(cases_are_found_in_any_order),
+		cmocka_unit_test(a_side_of_zeros_is_named),
 		cmocka_unit_test(ranks_have_their_exact_distribution),
 		cmocka_unit_test(shifts_have_intervals_from_four_values_on),
 		cmocka_unit_test(words_follow_from_interval_and_margin),

@@ -1506,9 +1506,39 @@ static void a_load_repeats_better_than_a_burst(void **state)
 	assert_true(figure_repeat(load).spread < figure_repeat(burst).spread);
 }
 
+/* Rates and times of which no suite says how they repeat: by unit, and copies by their time. */
+static void figures_of_no_kind_follow_their_unit(void **state)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+		enum figure_kind kind;
+	} rows[] = { { "FLOP/s", 1e-3, FIGURE_PRODUCT },
+		     { "B/s", 1e-3, FIGURE_BANDWIDTH },
+		     { "B/s", 1e-6, FIGURE_SMALL_COPY },
+		     { "s", 1e-3, FIGURE_STEP },
+		     { "images/s", 1e-3, FIGURE_STEP } };
+	char name[] = "own.time", metric[] = "own.figure";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct series series = { .name = name, .unit = "s" };
+		struct case_result c = { .series = &series, .series_count = 1 };
+		char unit[16];
+		struct metric_value m = {
+			.name = metric, .unit = unit, .series = name, .kind = METRIC_TIMED
+		};
+
+		snprintf(unit, sizeof(unit), "%s", rows[i].unit);
+		series.statistics.median = rows[i].seconds;
+		assert_int_equal(figure_kind_of(&m, &c, NULL), rows[i].kind);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figures_of_no_kind_follow_their_unit),
 		cmocka_unit_test(bounds_decide),
 		cmocka_unit_test(a_load_repeats_better_than_a_burst),
 		cmocka_unit_test(broken_cases_are_never_passed),

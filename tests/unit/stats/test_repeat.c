@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "judge/estimate/kind.h"
+#include "stats/level.h"
 #include "stats/repeat.h"
 #include "stats/student.h"
 
@@ -196,9 +197,21 @@ static void every_kind_has_a_spread(void **state)
 	}
 }
 
+/* Student's t of 5 degrees of freedom is 2.5706 there. */
+static void half_widths_of_levels_are_of_95_percent(void **state)
+{
+	const struct level_shift known = { .error = 0.01, .freedom = 5 },
+				 unknown = { .error = NAN };
+
+	(void)state;
+	assert_float_equal(level_half(&known), 0.0257058, 1e-6);
+	assert_true(isnan(level_half(&unknown)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(half_widths_of_levels_are_of_95_percent),
 		cmocka_unit_test(known_intervals),
 		cmocka_unit_test(orders),
 		cmocka_unit_test(quantiles),
