@@ -92,14 +92,14 @@ static enum status read_tree(struct result *result, const char *text, size_t len
 			     const struct field *fields, struct error *err)
 {
 	json_t *json;
-	enum status status = json_parse(text, length, &json, err);
+	enum status status = json_parse_brief(text, length, &json, err);
 
 	if (status != STATUS_OK)
 		return status;
 	status = result_check_version(json, err);
 	if (status == STATUS_OK)
 		status = fields_read(json, fields, result, NULL, err);
-	json_decref(json);
+	json_release_brief(json);
 	return status;
 }
 

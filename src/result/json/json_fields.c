@@ -143,7 +143,7 @@ struct tree_budget {
 static _Thread_local struct tree_budget *tree_budget; /* NULL: no limit */
 
 /* Memory of a brief tree, which goes at once; what does not fit comes from malloc(). */
-#define BRIEF_BYTES ((size_t)1 << 20)
+#define BRIEF_BYTES ((size_t)16 << 20)
 static _Thread_local struct {
 	char *from;
 	size_t used;
@@ -176,9 +176,13 @@ static void json_tree_free(void *p)
 		free(p);
 }
 
+static pthread_once_t json_once = PTHREAD_ONCE_INIT;
+static pthread_key_t brief_key; /* frees the memory of a thread that ends */
+
 static void set_allocator(void)
 {
 	json_set_alloc_funcs(tree_malloc, json_tree_free);
+	pthread_key_create(&brief_key, free);
 }
 
 static size_t tree_limit(size_t length)
@@ -190,11 +194,10 @@ static size_t tree_limit(size_t length)
 
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct tree_budget budget = { .left = tree_limit(length) };
 	json_error_t json_err;
 
-	pthread_once(&once, set_allocator);
+	pthread_once(&json_once, set_allocator);
 	tree_budget = &budget;
 	*out = json_parse_quick(text, length);
 	budget = (struct tree_budget){ .left = tree_limit(length) };
@@ -215,8 +218,11 @@ enum status json_parse_brief(const char *text, size_t length, json_t **out, stru
 {
 	enum status status;
 
-	if (!brief.from)
+	if (!brief.from) {
 		brief.from = xmalloc(BRIEF_BYTES);
+		pthread_once(&json_once, set_allocator);
+		pthread_setspecific(brief_key, brief.from);
+	}
 	brief.used = 0;
 	brief.spilled = false;
 	brief.active = true;
