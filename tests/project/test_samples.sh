@@ -21,7 +21,8 @@ for name in kept:
 page = lambda name: open(os.path.join(drawn, name + ".html"), encoding="utf-8").read()
 suspects = re.findall(r'<p><strong><bdi>(n\d+)</bdi></strong> (\w+)', page("nodes"))
 assert suspects == [("n041", "FAIL"), ("n023", "FAIL"), ("n052", "LOST")], suspects
-changed = re.findall(r'<article class="trend \w+">\n<h3><bdi>([^<]*)</bdi>', page("trend"))
+assert page("trend").count('<article class="trend') == 1, "one injected change, one incident"
+changed = re.findall(r'<li><b><bdi>([^<]*)</bdi>', page("trend"))
 assert changed and all(c.startswith("transfer/h2d/") for c in changed), changed
 assert "since 2026-10-30" in page("trend"), "the planted night"
 assert "</span> ACCEPTED" in page("acceptance")

@@ -46,11 +46,13 @@ static bool wants_architectures(const struct result *results, size_t count,
 }
 
 /* An empty set where no claims are wanted. */
-static enum status html_load_claims(struct claim_set *set, const struct result *first,
-				    const struct report_options *options, struct error *err)
+static enum status html_load_claims(struct claim_set *set, const struct result *results,
+				    size_t count, const struct report_options *options,
+				    struct error *err)
 {
 	*set = (struct claim_set){ 0 };
-	if (!options->claims && strcmp(report_setting(first, "claims"), "yes") != 0)
+	if (!options->claims &&
+	    (count > 1 || strcmp(report_setting(results, "claims"), "yes") != 0))
 		return STATUS_OK;
 	return claims_load(set, options->claims && *options->claims ? options->claims : NULL, err);
 }
@@ -224,7 +226,7 @@ static enum status html_render_results(struct view *view, const struct claim_set
 				       const struct report_options *options, struct text *html,
 				       struct error *err)
 {
-	struct tree *page = view_page(view, options->title);
+	struct tree *page = view_page(view, claims, options->title);
 	char *folder = html_charts_folder(options);
 	enum status status;
 
@@ -232,7 +234,6 @@ static enum status html_render_results(struct view *view, const struct claim_set
 		  options->acceptance_page ? options->acceptance_page : "");
 	tree_text(page, "charts_folder", folder);
 	html_add_own_words(view->results, page);
-	view_claims(view, claims, page);
 	status = options->chart ? STATUS_OK
 				: html_render(view->count > 1 ? "compare" : "run", options, page,
 					      html, err);
@@ -261,7 +262,7 @@ enum status report_render(const struct result *results, size_t count,
 					: report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
-	if (html_load_claims(&claims, &results[0], options, err) != STATUS_OK)
+	if (html_load_claims(&claims, results, count, options, err) != STATUS_OK)
 		return err->status;
 	view_init(&view, results, count);
 	view.names = options->names;

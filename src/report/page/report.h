@@ -32,7 +32,7 @@ struct report_options {
 	const char *memory_limits;
 	/*
 	 * The section of claims (report/claims/claims.h): "" the shipped ones, else those of
-	 * this file. NULL: what the first result's [report] says.
+	 * this file. NULL: what the [report] of a single result says.
 	 */
 	const char *claims;
 	/*

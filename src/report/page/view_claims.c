@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "report/claims/claims.h"
 #include "report/page/view_sections.h"
 #include "report/view/format.h"
@@ -136,14 +138,14 @@ static void claims_page_show_counts(const size_t counts[CLAIM_VERDICTS], struct 
 	tree_text_owned(map, "counts", text_detach(&t));
 }
 
-void view_claims(const struct view *view, const struct claim_set *set, struct tree *page)
+char *view_claims(const struct view *view, const struct claim_set *set, struct tree *page)
 {
 	struct tree *groups, *tiles, *untested;
 	size_t all[CLAIM_VERDICTS] = { 0 }, count = 0;
 
 	tree_flag(page, "has_claims", set->count > 0);
 	if (!set->count)
-		return;
+		return NULL;
 	groups = tree_list(page, "claim_groups");
 	untested = tree_list(page, "claims_not_tested");
 	for (size_t g = 0; g < set->count; g++) {
@@ -168,4 +170,8 @@ void view_claims(const struct view *view, const struct claim_set *set, struct tr
 	tiles = tree_list(page, "claim_tiles");
 	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
 		view_tile(tiles, looks[v].kind, looks[v].symbol, all[v], looks[v].plural);
+	if (all[CLAIM_UNTESTED] == count)
+		return NULL;
+	return xasprintf("Of %zu claims in %zu guide%s %zu hold, %zu do not", count, set->count,
+			 text_plural(set->count), all[CLAIM_HOLDS], all[CLAIM_FAILS]);
 }

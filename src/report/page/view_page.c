@@ -221,11 +221,13 @@ static struct tree *page_lead_run(const struct view *view, const struct headline
 	return charts;
 }
 
-/* `title`: the caller's; NULL: of the configuration, else what was found. */
+/* `title`: the caller's; NULL: of the configuration, else what was found. Takes over `claims`. */
 static void page_set_title(const struct view *view, const struct headline_shares *shares,
-			   const char *title, struct tree *page)
+			   char *claims, const char *title, struct tree *page)
 {
-	char *found = view->count > 1 ? page_comparison_title(view) : run_title(view, shares);
+	char *found = claims            ? claims
+		      : view->count > 1 ? page_comparison_title(view)
+					: run_title(view, shares);
 
 	if (!title && view->count == 1 && *report_setting(view->results, "title"))
 		title = report_setting(view->results, "title");
@@ -234,7 +236,7 @@ static void page_set_title(const struct view *view, const struct headline_shares
 	free(found);
 }
 
-struct tree *view_page(const struct view *view, const char *title)
+struct tree *view_page(const struct view *view, const struct claim_set *claims, const char *title)
 {
 	struct tree *page = tree_new(TREE_MAP), *lead, *maps, *suites, *answers;
 	struct headline_shares shares = { 0 };
@@ -242,7 +244,7 @@ struct tree *view_page(const struct view *view, const char *title)
 
 	if (view->count == 1)
 		headline_shares_of(view, &shares);
-	page_set_title(view, &shares, title, page);
+	page_set_title(view, &shares, view_claims(view, claims, page), title, page);
 	view_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);

@@ -48,15 +48,18 @@ void view_differences(const struct view *view, struct tree *page);
 /* For several results: the outcome of compare (compare/compare.h) with the first. */
 void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
-/* The claims of the set and what the results say of them; an empty set: no such section. */
-void view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
+/*
+ * The claims of the set, each with its verdict; an empty set: no such section. Returns the page's
+ * title, malloc'ed; NULL: no claim could be tested.
+ */
+char *view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
 /* Fills everything that architectures.mustache shows of the cards. */
 void view_reference(const struct report_reference *r, struct tree *page);
 
 /*
  * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
- * results.
+ * results, or from the claims where there are any.
  */
-struct tree *view_page(const struct view *view, const char *title);
+struct tree *view_page(const struct view *view, const struct claim_set *claims, const char *title);
 
 #endif

@@ -294,9 +294,13 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 {
 	struct text out = TEXT_EMPTY, bad = TEXT_EMPTY;
 	struct view_counts n;
+	double injected;
 
 	view_verdict_count_suite(view, suite, &n);
-	view_verdict_say_bad(&bad, &n);
+	if (view->count == 1 && view_is_selftest(view->results, &injected))
+		text_add(&bad, n.of[CASE_FAILED] ? "all injected errors found" : "");
+	else
+		view_verdict_say_bad(&bad, &n);
 	text_addf(&out, "%zu %s", n.total, verdict_cases_word(n.total));
 	if (bad.length)
 		text_addf(&out, ": %s", bad.data);

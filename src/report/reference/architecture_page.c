@@ -245,6 +245,7 @@ static char *architecture_title_of_growth(const struct architecture_line *first,
 	struct text out = TEXT_EMPTY;
 	size_t most = QUESTIONS, least = QUESTIONS;
 	double ratios[QUESTIONS];
+	bool same;
 
 	for (size_t q = 0; q < QUESTIONS; q++) {
 		const struct answer *new = &subject->answers[q], *old = &first->answers[q];
@@ -256,8 +257,9 @@ static char *architecture_title_of_growth(const struct architecture_line *first,
 		most = most == QUESTIONS || ratios[q] > ratios[most] ? q : most;
 		least = least == QUESTIONS || ratios[q] < ratios[least] ? q : least;
 	}
-	text_addf(&out, "From %s to %s in %.0f years", first->architecture, subject->architecture,
-		  subject->year - first->year);
+	same = !strcmp(first->architecture, subject->architecture);
+	text_addf(&out, "From %s to %s in %.0f years", same ? first->label : first->architecture,
+		  same ? subject->label : subject->architecture, subject->year - first->year);
 	if (most < QUESTIONS)
 		text_addf(&out, ": %s %.2g×", questions[most].title, ratios[most]);
 	if (most != least)

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/claims/claims.h"
 #include "report/page/view_sections.h"
 #include "report/page/report.h"
 #include "report/view/view.h"
@@ -264,13 +265,14 @@ static void data_are_on_their_axis_in_its_unit(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(stored); i++) {
+		const struct claim_set none = { 0 };
 		struct result result;
 		struct tree *page;
 		struct view view;
 
 		read_stored(i, &result);
 		view_init(&view, &result, 1);
-		page = view_page(&view, NULL);
+		page = view_page(&view, &none, NULL);
 		checked += check_axes(page);
 		tree_free(page);
 		view_release(&view);

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The title and the first lines of a page are its finding: GPUs of one architecture by their names, claims by their number,
+# a self-test by what it found.
+set -uo pipefail
+program=$1 data=$(cd "$(dirname "$0")/../data" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+page() { # NAME ARGUMENTS OF report...
+	"$program" report "${@:2}" -o "$1.html" >said 2>&1 || { echo "$1: $(cat said)"; failed=1; }
+}
+has() { grep -qE -- "$2" "$1.html" || { echo "$1: no '$2': $(grep '<h1>' "$1.html")"; failed=1; }; }
+lacks() { grep -qE -- "$2" "$1.html" && { echo "$1: has '$2'"; failed=1; }; }
+page models "$data/quick_h200.json" "$data/nights/h100_1.json"
+has models '<h1>From H100 to H200 in 2 years: '
+lacks models '<h1>.*Hopper|regressed|Nothing got worse'
+page one "$data/claims_h200_x2.json" --claims
+page two "$data/claims_h200_x2.json" "$data/compare_h200_x2.json" --claims
+for name in one two; do
+	python3 - "$name.html" <<'END' || failed=1
+import re, sys
+page = open(sys.argv[1]).read().split("<body>")[1]
+title = re.search("<h1>Of ([0-9]+) claims in 5 guides ([0-9]+) hold, ([0-9]+) do not</h1>", page)
+assert title, re.search("<h1>.*", page).group(0)
+tiles = re.findall(r'</span> ([0-9]+)</span> ([^<]+)</li>', page[page.index('id="claims"'):])
+found = {words.strip(): int(count) for count, words in tiles}
+assert (int(title.group(2)), int(title.group(3))) == (found["hold"], found["do not hold"]), (title.group(0), found)
+assert int(title.group(1)) == sum(found.values()), (title.group(0), found)
+assert "could be compared" not in page and page.index('id="claims"') < page.index("cases ran"), "claims are not first"
+END
+done
+page named "$data/claims_h200_x2.json" --claims --title 'Own title'
+has named '<h1>Own title</h1>'
+page burn "$data/burn_h200_planted.json"
+has burn '<h1>.*self-test found all 60 injected errors'
+has burn '<h2 id="[^"]*">burn</h2> <span class="quiet">5 cases: all injected errors found'
+lacks burn '5 wrong results'
+exit $failed
