@@ -280,6 +280,22 @@ async function pictures(browser, file) {
 	await context.close();
 }
 
+// Paper has the answer and its evidence: the acceptance two sheets, of more than four GPUs three, any other page six.
+async function sheets(browser, file) {
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
+	const page = await context.newPage();
+
+	await page.goto('file://' + path.resolve(file));
+	const pdf = await page.pdf({ format: 'A4' });
+	const count = (pdf.toString('latin1').match(/\/Type\s*\/Page[^s]/g) || []).length;
+	const most = await page.evaluate(() => !document.querySelector('.sign-off') ? 6
+		: document.querySelectorAll('.sign-off .matrix tbody tr').length > 4 ? 3 : 2);
+	if (count > most)
+		fail(file, `${count} sheets of A4, not at most ${most}`);
+	console.log(`${file}: ${count} sheets of A4`);
+	await context.close();
+}
+
 (async () => {
 	const browser = await chromium.launch({
 		executablePath: process.env.CHROMIUM,
@@ -296,6 +312,7 @@ async function pictures(browser, file) {
 		await isolation(browser, file);
 		await reading(browser, file);
 		await onPaper(browser, file);
+		await sheets(browser, file);
 		if (out)
 			await pictures(browser, file);
 	};

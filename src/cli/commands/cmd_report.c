@@ -46,7 +46,8 @@ static const struct option_row rows[] = {
 	  TEXT_AT(report_arguments, options.baseline),
 	  .value = "GPU",
 	  .words = words_gpus,
-	  .help = "GPU that ratios refer to (default: the oldest)" },
+	  .help = "GPU that ratios refer to (default: the one that has most of the measured "
+		  "GPU's figures)" },
 	{ .name = "memory-limits",
 	  TEXT_AT(report_arguments, options.memory_limits),
 	  .value = "LIMIT,...",

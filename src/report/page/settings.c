@@ -67,7 +67,9 @@ const struct key report_keys[] = {
 	{ .name = "baseline",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "reference: the GPU that ratios are to; empty: the oldest",
+	  .help = "reference: the GPU that ratios refer to; empty: the one that has most of the "
+		  "measured "
+		  "GPU's figures",
 	  .check = report_settings_check_baseline },
 	{ 0 },
 };
