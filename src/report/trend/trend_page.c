@@ -21,7 +21,6 @@
 #define MOST_MEMBERS 60 /* series of an incident that are named */
 #define MOST_DRAWN 16   /* lines next to that of the series that changed most */
 #define MOST_ROWS 60    /* of a suite */
-#define MOST_NOISY 10
 
 struct trend_page {
 	struct store *history;
@@ -346,36 +345,6 @@ static void trend_add_tables(const struct trend_page *p)
 	free(taken);
 }
 
-static int by_noise(const void *left, const void *right)
-{
-	const struct trend_row *const *a = left, *const *b = right;
-	double x = isnan((*a)->noise) ? -1 : (*a)->noise, y = isnan((*b)->noise) ? -1 : (*b)->noise;
-
-	if (x != y)
-		return x > y ? -1 : 1;
-	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
-}
-
-static void trend_add_noisiest(const struct trend_page *p)
-{
-	const struct trend_row **rows = xcalloc(p->rows.count + 1, sizeof(*rows));
-	struct tree *list = tree_list(p->tree, "noisy");
-	char text[FORMAT_SIZE];
-
-	for (size_t i = 0; i < p->rows.count; i++)
-		rows[i] = &p->rows.items[i];
-	if (p->rows.count)
-		qsort(rows, p->rows.count, sizeof(*rows), by_noise);
-	for (size_t i = 0; i < p->rows.count && i < MOST_NOISY && !isnan(rows[i]->noise); i++) {
-		struct tree *item = tree_item(list);
-
-		trend_row_names(rows[i], true, item);
-		tree_text(item, "noise", format_percent(rows[i]->noise, text, sizeof(text)));
-	}
-	tree_flag(p->tree, "has_noisy", list->count);
-	free(rows);
-}
-
 static void trend_add_missed_nights(const struct trend_page *p)
 {
 	int64_t *days = xcalloc(p->nights.count + 1, sizeof(*days)), missing[MOST_MISSED];
@@ -440,7 +409,6 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	trend_notes_of(p, 0, p->tree);
 	trend_add_incidents(p);
 	trend_add_tables(p);
-	trend_add_noisiest(p);
 	trend_set_method(p);
 }
 
