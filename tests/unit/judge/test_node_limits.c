@@ -215,6 +215,9 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	for (size_t i = 0; i < v.count; i++)
 		if (v.checks[i].verdict == VERDICT_FAIL)
 			assert_string_equal(cause_name(v.checks[i].cause), "node-network");
+	for (size_t i = 0; i < v.count; i++)
+		assert_true(v.checks[i].accepted == (v.checks[i].verdict == VERDICT_WARN ||
+						     v.checks[i].verdict == VERDICT_PASS));
 	verdicts_release(&v);
 	result_release(&r);
 }

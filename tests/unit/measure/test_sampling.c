@@ -16,6 +16,8 @@
 #include "kernels/generator.h"
 #include "measure/processes/world.h"
 #include "measure/sampling/sampling.h"
+#include "measure/sampling/session.h"
+#include "result/statistics.h"
 
 /* The scripted device: one clock, one gate. */
 static double now;
@@ -667,9 +669,29 @@ static void a_clock_that_stands_still_ends_too(void **state)
 	free(series.samples);
 }
 
+/* A mean that the waves of a limit leave unknown is noise, and by how much is said. */
+static void a_load_says_how_well_its_mean_is_known(void **state)
+{
+	struct series series = { .load = true };
+	double mean, low, high;
+	char expected[64];
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		series_add(&series, i < 20 ? 1e-3 : 2e-3);
+	series_finish(&series, 0);
+	mean = load_mean(series.samples, series.count, &low, &high);
+	assert_true(high > 1.1 * mean);
+	snprintf(expected, sizeof(expected), "mean to %.1f %%", 100 * (high / mean - 1));
+	assert_true(series.statistics.noisy);
+	assert_string_equal(series.statistics.noise, expected);
+	free(series.samples);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_load_says_how_well_its_mean_is_known),
 		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
 		cmocka_unit_test(preheating_is_work_that_does_not_count),
 		cmocka_unit_test(a_workload_is_told_of_another_batch),
