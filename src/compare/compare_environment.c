@@ -34,17 +34,6 @@ static const char *environment_fact_of(const struct result *r, const char *name)
 	return COMPARE_MISSING;
 }
 
-static void compare_facts(const struct result *a, const struct result *b, struct comparison *out)
-{
-	for (size_t i = 0; i < a->environment_count; i++)
-		environment_add_difference(out, a->environment[i].name, a->environment[i].value,
-					   environment_fact_of(b, a->environment[i].name));
-	for (size_t i = 0; i < b->environment_count; i++)
-		if (strcmp(environment_fact_of(a, b->environment[i].name), COMPARE_MISSING) == 0)
-			environment_add_difference(out, b->environment[i].name, COMPARE_MISSING,
-						   b->environment[i].value);
-}
-
 static void compare_device(const struct device_info *a, const struct device_info *b,
 			   struct comparison *out)
 {
@@ -279,7 +268,13 @@ void compare_environments(const struct comparison_input *input, struct compariso
 	environment_add_difference(out, "gpuproof", a->gpuproof_version, b->gpuproof_version);
 	compare_devices(a, b, out);
 	compare_clocks(input, out);
-	compare_facts(a, b, out);
+	for (size_t i = 0; i < a->environment_count; i++)
+		environment_add_difference(out, a->environment[i].name, a->environment[i].value,
+					   environment_fact_of(b, a->environment[i].name));
+	for (size_t i = 0; i < b->environment_count; i++)
+		if (strcmp(environment_fact_of(a, b->environment[i].name), COMPARE_MISSING) == 0)
+			environment_add_difference(out, b->environment[i].name, COMPARE_MISSING,
+						   b->environment[i].value);
 	compare_settings(a, b, out);
 	snprintf(before, sizeof(before), "%zu", input->a_count);
 	snprintf(after, sizeof(after), "%zu", input->b_count);

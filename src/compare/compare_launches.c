@@ -29,12 +29,6 @@ static double correlated(double rho, size_t n)
 	return sum;
 }
 
-/* Expected squared deviation of n values of variance 1 from their own mean, over n - 1. */
-static double expected_variance(double rho, size_t n)
-{
-	return 1 - 2 * correlated(rho, n) / ((double)n - 1);
-}
-
 struct neumann {
 	double ratios, lengths;
 	size_t series;
@@ -100,5 +94,6 @@ double comparison_resemblance_factor(const struct comparison *out, size_t n)
 
 	if (isnan(rho) || rho <= doubt || n < FEWEST_LAUNCHES)
 		return 1;
-	return sqrt((1 + 2 * correlated(rho, n)) / expected_variance(rho, n));
+	/* Expected squared deviation of n values of variance 1 from their own mean, over n - 1. */
+	return sqrt((1 + 2 * correlated(rho, n)) / (1 - 2 * correlated(rho, n) / ((double)n - 1)));
 }

@@ -149,12 +149,6 @@ static bool compare_pair_all_equal(const struct compared_pair *p)
 	return p->before.count >= FEWEST_LAUNCHES && p->after.count >= FEWEST_LAUNCHES;
 }
 
-static void compare_pair_take_equal(struct comparison_row *row)
-{
-	row->change = CHANGE_UNCHANGED;
-	row->ratio = row->low = row->high = 1;
-}
-
 /* Launches in turns share the state of the host, which makes most of a call's spread. */
 #define PAIRED_SPREAD 0.005
 
@@ -254,9 +248,10 @@ enum status compare_pairs(struct comparing *k, struct error *err)
 		p->shift.error = NAN;
 		if (row->kind == FIGURE_EXACT)
 			compare_exact(k, p, row);
-		else if (compare_pair_all_equal(p))
-			compare_pair_take_equal(row);
-		else
+		else if (compare_pair_all_equal(p)) {
+			row->change = CHANGE_UNCHANGED;
+			row->ratio = row->low = row->high = 1;
+		} else
 			compare_pair_measure_timed(k, p, row, err);
 	}
 	common = pair_common_shift(k);

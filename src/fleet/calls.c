@@ -152,19 +152,6 @@ static size_t count_from_message(int64_t number)
 	return number > 0 ? (size_t)number : 0;
 }
 
-static void on_done(struct fleet_run *f, size_t index, const char *state)
-{
-	if (strcmp(state, "complete") == 0 && f->has_groups && !f->stopping)
-		f->nodes[index].phase = NODE_READY;
-	else if (strcmp(state, "complete") == 0)
-		nodes_end(f, index, NODE_OK, "");
-	else if (strcmp(state, "interrupted") == 0)
-		nodes_end(f, index, NODE_INTERRUPTED,
-			  f->too_few ? "stopped, because too few nodes are left" : "interrupted");
-	else
-		nodes_end(f, index, NODE_ERROR, "its run did not finish");
-}
-
 static void on_message(struct fleet_run *f, struct peer *peer, const struct fleet_message *m)
 {
 	struct node *n;
@@ -179,7 +166,16 @@ static void on_message(struct fleet_run *f, struct peer *peer, const struct flee
 		n->finished = count_from_message(m->finished);
 		nodes_text(&n->at, m->text);
 	} else if (strcmp(m->kind, "done") == 0) {
-		on_done(f, peer->node, m->state);
+		if (strcmp(m->state, "complete") == 0 && f->has_groups && !f->stopping)
+			f->nodes[peer->node].phase = NODE_READY;
+		else if (strcmp(m->state, "complete") == 0)
+			nodes_end(f, peer->node, NODE_OK, "");
+		else if (strcmp(m->state, "interrupted") == 0)
+			nodes_end(f, peer->node, NODE_INTERRUPTED,
+				  f->too_few ? "stopped, because too few nodes are left"
+					     : "interrupted");
+		else
+			nodes_end(f, peer->node, NODE_ERROR, "its run did not finish");
 	} else if (f->rounds) {
 		rounds_message(f->rounds, peer->node, m);
 	} else if (strcmp(m->kind, "failed") == 0) {

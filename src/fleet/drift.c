@@ -79,27 +79,6 @@ static void drift_add_of_devices(struct drift *d, size_t node, const struct resu
 	free(value);
 }
 
-/* The facts of each model among the devices. */
-static void drift_take_devices(struct drift *d, size_t node, const struct result *own)
-{
-	for (size_t i = 0; i < own->device_count; i++) {
-		const char *name = own->devices[i].name;
-		size_t count = 0, before = 0;
-
-		for (size_t k = 0; k < own->device_count; k++) {
-			bool same = strcmp(own->devices[k].name, name) == 0;
-
-			count += same;
-			before += same && k < i;
-		}
-		if (before)
-			continue;
-		drift_add_fact(d, node, xasprintf("number of %s", name), xasprintf("%zu", count));
-		for (size_t which = 0; which < ARRAY_SIZE(device_facts); which++)
-			drift_add_of_devices(d, node, own, i, which);
-	}
-}
-
 void drift_take(struct drift *d, size_t index, const struct result *own)
 {
 	ARRAY_GROW(d->nodes, d->node_count, d->node_capacity);
@@ -113,7 +92,23 @@ void drift_take(struct drift *d, size_t index, const struct result *own)
 		if (k == ARRAY_SIZE(own_facts))
 			drift_add_fact(d, index, xstrdup(fact->name), xstrdup(fact->value));
 	}
-	drift_take_devices(d, index, own);
+	/* The facts of each model among the devices. */
+	for (size_t i = 0; i < own->device_count; i++) {
+		const char *name = own->devices[i].name;
+		size_t count = 0, before = 0;
+
+		for (size_t k = 0; k < own->device_count; k++) {
+			bool same = strcmp(own->devices[k].name, name) == 0;
+
+			count += same;
+			before += same && k < i;
+		}
+		if (before)
+			continue;
+		drift_add_fact(d, index, xasprintf("number of %s", name), xasprintf("%zu", count));
+		for (size_t which = 0; which < ARRAY_SIZE(device_facts); which++)
+			drift_add_of_devices(d, index, own, i, which);
+	}
 }
 
 static int by_fact_and_node(const void *a, const void *b)

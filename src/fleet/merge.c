@@ -36,11 +36,6 @@ static enum status read_journal(struct result *node, const struct config *config
 	return status;
 }
 
-static char *node_directory(const char *directory, const char *name)
-{
-	return xasprintf("%s/nodes/%s", directory, name);
-}
-
 /* The summary, or where there is none the result; malloc'ed. */
 static char *merge_result_path(const char *directory, const char *name)
 {
@@ -71,7 +66,7 @@ static enum status merge_read_node(struct result *node, const struct result_node
 				   const struct config *config, const char *directory,
 				   struct error *err)
 {
-	char *folder = node_directory(directory, about->name);
+	char *folder = xasprintf("%s/nodes/%s", directory, about->name);
 	char *path = merge_result_path(directory, about->name);
 	enum status status;
 
@@ -200,7 +195,7 @@ static void fail_node(struct result_node *node, const char *message)
 static void merge_check_whole(struct result_node *node, const struct result *read,
 			      const char *directory)
 {
-	char *folder = node_directory(directory, node->name), *message = NULL;
+	char *folder = xasprintf("%s/nodes/%s", directory, node->name), *message = NULL;
 
 	if (node->status == NODE_OK && !read)
 		message =
@@ -230,7 +225,7 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		struct error err = ERROR_NONE;
 		bool keeps = before && kept[i] && about->status == NODE_OK;
 		size_t count = result->case_count;
-		char *folder = node_directory(directory, about->name);
+		char *folder = xasprintf("%s/nodes/%s", directory, about->name);
 		bool begun = journal_begun(folder);
 		struct result node;
 

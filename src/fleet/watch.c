@@ -124,11 +124,22 @@ static void watch_joining(struct fleet_run *f, bool launching)
 	}
 }
 
-static void watch_silence(struct fleet_run *f)
+static size_t min_nodes(const struct config *config, size_t all)
 {
-	double now = clock_seconds();
+	const char *text = section_text(config_section(config, "fleet", ""), "min_nodes");
+	double number = strtod(text, NULL);
+
+	return strchr(text, '%') ? (size_t)ceil(number / 100 * (double)all) : (size_t)number;
+}
+
+void nodes_watch(struct fleet_run *f, const struct config *config, bool launching)
+{
+	size_t wanted, left;
+	double now;
 	char reason[128];
 
+	handle_stops(f);
+	now = clock_seconds();
 	snprintf(reason, sizeof(reason), "no message for %g s", f->silent_after);
 	for (size_t i = 0; i < f->peers.count; i++) {
 		struct peer *peer = f->peers.items[i];
@@ -140,20 +151,10 @@ static void watch_silence(struct fleet_run *f)
 		else if (peer->node != NO_NODE && now - peer->heard > f->silent_after)
 			nodes_lose(f, peer, reason);
 	}
-}
-
-static size_t min_nodes(const struct config *config, size_t all)
-{
-	const char *text = section_text(config_section(config, "fleet", ""), "min_nodes");
-	double number = strtod(text, NULL);
-
-	return strchr(text, '%') ? (size_t)ceil(number / 100 * (double)all) : (size_t)number;
-}
-
-static void watch_min_nodes(struct fleet_run *f, const struct config *config)
-{
-	size_t wanted = min_nodes(config, nodes_wanted(f)), left = nodes_left(f);
-
+	watch_processes(f);
+	watch_joining(f, launching);
+	wanted = min_nodes(config, nodes_wanted(f));
+	left = nodes_left(f);
 	/* More may call. */
 	if (f->stopping || left >= wanted || (!f->launcher.expected && !f->join_over))
 		return;
@@ -162,15 +163,6 @@ static void watch_min_nodes(struct fleet_run *f, const struct config *config)
 		"gpuproof: %zu of %zu nodes are left, but min_nodes requires %zu: stopping\n", left,
 		nodes_wanted(f), wanted);
 	nodes_stop(f);
-}
-
-void nodes_watch(struct fleet_run *f, const struct config *config, bool launching)
-{
-	handle_stops(f);
-	watch_silence(f);
-	watch_processes(f);
-	watch_joining(f, launching);
-	watch_min_nodes(f, config);
 }
 
 #define JOINING_SECONDS 0.3 /* between two documents while nodes have not called */

@@ -40,29 +40,6 @@ static int change_points_by_value(const void *a, const void *b)
 	return (p->index > q->index) - (p->index < q->index);
 }
 
-static void change_points_ranks_init(struct ranks *r, const double *x, size_t n)
-{
-	struct ranked *sorted = xmalloc(n * sizeof(*sorted));
-
-	*r = (struct ranks){ .n = n };
-	r->rank = xmalloc(n * sizeof(*r->rank));
-	r->count = xmalloc((n + 1) * sizeof(*r->count));
-	r->sum = xmalloc((n + 1) * sizeof(*r->sum));
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = (struct ranked){ x[i], i };
-	qsort(sorted, n, sizeof(*sorted), change_points_by_value);
-	for (size_t i = 0; i < n; i++)
-		r->rank[sorted[i].index] = i + 1;
-	free(sorted);
-}
-
-static void change_points_ranks_release(struct ranks *r)
-{
-	free(r->rank);
-	free(r->count);
-	free(r->sum);
-}
-
 static void change_points_ranks_empty(struct ranks *r)
 {
 	memset(r->count, 0, (r->n + 1) * sizeof(*r->count));
@@ -95,16 +72,6 @@ struct split {
 	double statistic;
 };
 
-/* Szekely & Rizzo's distance between both sides, weighted by their sizes. */
-static double energy_distance(double between, double left, double right, size_t m, size_t n)
-{
-	double dm = (double)m, dn = (double)n;
-	double distance =
-		2 * between / (dm * dn) - 2 * left / (dm * (dm - 1)) - 2 * right / (dn * (dn - 1));
-
-	return dm * dn / (dm + dn) * distance;
-}
-
 /* The best split of x[0..end-1]; `left[k]` are the distances within the first k values. */
 static void scan_splits(struct ranks *r, const double *x, size_t end, const double *left,
 			struct split *best)
@@ -113,13 +80,17 @@ static void scan_splits(struct ranks *r, const double *x, size_t end, const doub
 
 	change_points_ranks_empty(r);
 	for (size_t at = end; at-- > CHANGE_MIN_SEGMENT;) {
-		double statistic;
+		double statistic, dm, dn, distance;
 
 		right += change_points_ranks_add(r, x, at);
 		if (end - at < CHANGE_MIN_SEGMENT)
 			continue;
-		statistic = energy_distance(left[end] - left[at] - right, left[at], right, at,
-					    end - at);
+		/* Szekely & Rizzo's distance between both sides, weighted by their sizes. */
+		dm = (double)at;
+		dn = (double)(end - at);
+		distance = 2 * (left[end] - left[at] - right) / (dm * dn) -
+			   2 * left[at] / (dm * (dm - 1)) - 2 * right / (dn * (dn - 1));
+		statistic = dm * dn / (dm + dn) * distance;
 		if (statistic > best->statistic)
 			*best = (struct split){ at, end, statistic };
 	}
@@ -130,8 +101,18 @@ static struct split change_points_best_split(const double *x, size_t n)
 	struct split best = { 0, n, -INFINITY };
 	double *left = xmalloc((n + 1) * sizeof(*left));
 	struct ranks r;
+	struct ranked *sorted = xmalloc(n * sizeof(*sorted));
 
-	change_points_ranks_init(&r, x, n);
+	r = (struct ranks){ .n = n };
+	r.rank = xmalloc(n * sizeof(*r.rank));
+	r.count = xmalloc((n + 1) * sizeof(*r.count));
+	r.sum = xmalloc((n + 1) * sizeof(*r.sum));
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (struct ranked){ x[i], i };
+	qsort(sorted, n, sizeof(*sorted), change_points_by_value);
+	for (size_t i = 0; i < n; i++)
+		r.rank[sorted[i].index] = i + 1;
+	free(sorted);
 	change_points_ranks_empty(&r);
 	left[0] = 0;
 	for (size_t i = 0; i < n; i++)
@@ -142,7 +123,9 @@ static struct split change_points_best_split(const double *x, size_t n)
 		if (end >= 2 * CHANGE_MIN_SEGMENT)
 			scan_splits(&r, x, end, left, &best);
 	}
-	change_points_ranks_release(&r);
+	free(r.rank);
+	free(r.count);
+	free(r.sum);
 	free(left);
 	return best;
 }

@@ -3,24 +3,6 @@
 
 #include "history/history.h"
 
-static enum status merge_nights(struct store *store, struct store *from, const char *name,
-				struct history_tally *tally, struct error *err)
-{
-	struct history_nights nights;
-
-	store_nights(from, &nights, err);
-	for (size_t i = 0; i < nights.count && err->status == STATUS_OK; i++) {
-		struct store_night night;
-
-		if (store_read_night(from, nights.items[i].id, &night, err) != STATUS_OK)
-			break;
-		history_tally(store, &night, name, tally, err);
-		store_night_release(&night);
-	}
-	history_nights_release(&nights);
-	return err->status;
-}
-
 /* The series of a note: numbers differ from history to history, names do not. */
 struct series_search {
 	struct store *store;
@@ -79,25 +61,32 @@ static enum status merge_note(struct store *store, const struct history_notes *t
 						       : store_add_note(store, &copy, err);
 }
 
-static enum status merge_notes(struct store *store, struct store *from, struct error *err)
-{
-	struct history_notes there = { 0 }, notes = { 0 };
-
-	if (store_notes(store, &there, err) == STATUS_OK)
-		store_notes(from, &notes, err);
-	for (size_t i = 0; i < notes.count && err->status == STATUS_OK; i++)
-		merge_note(store, &there, from, &notes.items[i], err);
-	history_notes_release(&notes);
-	history_notes_release(&there);
-	return err->status;
-}
-
 enum status history_merge(struct store *store, struct store *from, const char *name,
 			  struct history_tally *tally, struct error *err)
 {
+	struct history_nights nights;
+
 	if (store_begin(store, err) != STATUS_OK)
 		return err->status;
-	if (merge_nights(store, from, name, tally, err) == STATUS_OK)
-		merge_notes(store, from, err);
+	store_nights(from, &nights, err);
+	for (size_t i = 0; i < nights.count && err->status == STATUS_OK; i++) {
+		struct store_night night;
+
+		if (store_read_night(from, nights.items[i].id, &night, err) != STATUS_OK)
+			break;
+		history_tally(store, &night, name, tally, err);
+		store_night_release(&night);
+	}
+	history_nights_release(&nights);
+	if (err->status == STATUS_OK) {
+		struct history_notes there = { 0 }, notes = { 0 };
+
+		if (store_notes(store, &there, err) == STATUS_OK)
+			store_notes(from, &notes, err);
+		for (size_t i = 0; i < notes.count && err->status == STATUS_OK; i++)
+			merge_note(store, &there, from, &notes.items[i], err);
+		history_notes_release(&notes);
+		history_notes_release(&there);
+	}
 	return store_end(store, true, err);
 }

@@ -30,23 +30,6 @@ static void night_add_line(struct text *out, const char *name, const char *value
 	text_add_char(out, '\n');
 }
 
-static void epoch_add_device(struct text *out, const struct device_info *d)
-{
-	char number[64];
-
-	night_add_line(out, "model", d->name);
-	night_add_line(out, "module", d->module);
-	snprintf(number, sizeof(number), "%d", d->ecc);
-	night_add_line(out, "ecc", number);
-	snprintf(number, sizeof(number), "%" PRIu64, d->memory_bytes);
-	night_add_line(out, "memory", number);
-	snprintf(number, sizeof(number), "%.0f", d->clock_hz);
-	night_add_line(out, "maximum clock", number);
-	snprintf(number, sizeof(number), "generation %d, x%d", d->pcie_generation_max,
-		 d->pcie_width_max);
-	night_add_line(out, "PCIe", number);
-}
-
 /* Settings that affect the measurement; not page titles, not limits. */
 static bool setting_starts_epoch(const struct result_setting *s)
 {
@@ -76,8 +59,21 @@ static char *night_epoch_facts(const struct result *r, const struct device_info 
 {
 	struct text out = TEXT_EMPTY;
 
-	if (device)
-		epoch_add_device(&out, device);
+	if (device) {
+		char number[64];
+
+		night_add_line(&out, "model", device->name);
+		night_add_line(&out, "module", device->module);
+		snprintf(number, sizeof(number), "%d", device->ecc);
+		night_add_line(&out, "ecc", number);
+		snprintf(number, sizeof(number), "%" PRIu64, device->memory_bytes);
+		night_add_line(&out, "memory", number);
+		snprintf(number, sizeof(number), "%.0f", device->clock_hz);
+		night_add_line(&out, "maximum clock", number);
+		snprintf(number, sizeof(number), "generation %d, x%d", device->pcie_generation_max,
+			 device->pcie_width_max);
+		night_add_line(&out, "PCIe", number);
+	}
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcasestr(r->environment[i].name, "driver"))
 			night_add_line(&out, r->environment[i].name, r->environment[i].value);
@@ -189,21 +185,6 @@ static void night_add_case(struct night_filling *f, const struct device_info **d
 	free(f->point);
 }
 
-static void night_add_devices(struct store_night *out, const struct result *r)
-{
-	out->devices = xcalloc(r->device_count + 1, sizeof(*out->devices));
-	out->device_count = r->device_count;
-	for (size_t i = 0; i < r->device_count; i++) {
-		const struct device_info *d = &r->devices[i];
-
-		out->devices[i] = (struct store_device){ .id = xstrdup(d->id),
-							 .machine = night_machine_of(out, d),
-							 .model = xstrdup(d->name),
-							 .serial = xstrdup(d->serial),
-							 .slot = xstrdup(d->pci) };
-	}
-}
-
 /* "rack:7, site:b" -> "rack:7 site:b" */
 static char *night_tags_of(const char *written)
 {
@@ -240,7 +221,17 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	out->tags = night_tags_of(text_or_empty(r->tags));
 	out->verdict = xstrdup(r->judgement ? verdicts_word(r->judgement) : "");
 	out->facts = night_facts(r);
-	night_add_devices(out, r);
+	out->devices = xcalloc(r->device_count + 1, sizeof(*out->devices));
+	out->device_count = r->device_count;
+	for (size_t i = 0; i < r->device_count; i++) {
+		const struct device_info *d = &r->devices[i];
+
+		out->devices[i] = (struct store_device){ .id = xstrdup(d->id),
+							 .machine = night_machine_of(out, d),
+							 .model = xstrdup(d->name),
+							 .serial = xstrdup(d->serial),
+							 .slot = xstrdup(d->pci) };
+	}
 	for (size_t i = 0; i < r->case_count; i++) {
 		f.c = &r->cases[i];
 		night_add_case(&f, devices);

@@ -7,11 +7,6 @@
 #define FEWEST_OF_A_KIND 3
 #define SMALLEST_DISTANCE 0.01 /* of the means: below, no limit asks */
 
-static double kinds_middle(const double *sorted, size_t n)
-{
-	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 static double kinds_mean_of(const double *values, size_t n)
 {
 	double sum = 0;
@@ -64,7 +59,9 @@ static void kinds_look(struct kinds *kinds, const double *logs, size_t n, size_t
 	size_t low = room > 1 ? kinds_widest_gap(logs, n) : 0;
 
 	if (!low) {
-		kinds->items[kinds->count++] = (struct kind){ kinds_middle(logs, n), n };
+		kinds->items[kinds->count++] =
+			(struct kind){ (n % 2 ? logs[n / 2] : (logs[n / 2 - 1] + logs[n / 2]) / 2),
+				       n };
 		kinds->deviation += kinds_squares_of(logs, n, kinds_mean_of(logs, n));
 		return;
 	}

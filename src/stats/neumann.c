@@ -61,34 +61,6 @@ static void contrast_matrices(double rho, size_t n, double *w, double *a)
 		}
 }
 
-/* Replaces the symmetric, positive definite m x m matrix by its lower factor (Cholesky). */
-static void cholesky_factorise(double *matrix, size_t m)
-{
-	for (size_t i = 0; i < m; i++)
-		for (size_t j = 0; j <= i; j++) {
-			double rest = matrix[i * m + j];
-
-			for (size_t k = 0; k < j; k++)
-				rest -= matrix[i * m + k] * matrix[j * m + k];
-			matrix[i * m + j] = i == j ? sqrt(rest) : rest / matrix[j * m + j];
-		}
-}
-
-/* Solves L L' x = b in place. */
-static void cholesky_solve(const double *factor, size_t m, double *x)
-{
-	for (size_t i = 0; i < m; i++) {
-		for (size_t k = 0; k < i; k++)
-			x[i] -= factor[i * m + k] * x[k];
-		x[i] /= factor[i * m + i];
-	}
-	for (size_t i = m; i-- > 0;) {
-		for (size_t k = i + 1; k < m; k++)
-			x[i] -= factor[k * m + i] * x[k];
-		x[i] /= factor[i * m + i];
-	}
-}
-
 /*
  * E[y'Ay exp(-t y'y)] of y with covariance W: |I + 2tW|^-1/2 trace(A W (I + 2tW)^-1). `room` holds
  * m x m and m values.
@@ -100,11 +72,29 @@ static double damped_expectation(const double *w, const double *a, size_t m, dou
 
 	for (size_t i = 0; i < m * m; i++)
 		factor[i] = 2 * t * w[i] + (i % (m + 1) == 0);
-	cholesky_factorise(factor, m);
+	/* Replace the symmetric, positive definite m x m matrix by its lower factor (Cholesky). */
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j <= i; j++) {
+			double rest = factor[i * m + j];
+
+			for (size_t k = 0; k < j; k++)
+				rest -= factor[i * m + k] * factor[j * m + k];
+			factor[i * m + j] = i == j ? sqrt(rest) : rest / factor[j * m + j];
+		}
 	for (size_t j = 0; j < m; j++) {
 		for (size_t i = 0; i < m; i++)
 			column[i] = w[i * m + j];
-		cholesky_solve(factor, m, column);
+		/* Solves L L' x = b in place. */
+		for (size_t i = 0; i < m; i++) {
+			for (size_t k = 0; k < i; k++)
+				column[i] -= factor[i * m + k] * column[k];
+			column[i] /= factor[i * m + i];
+		}
+		for (size_t i = m; i-- > 0;) {
+			for (size_t k = i + 1; k < m; k++)
+				column[i] -= factor[k * m + i] * column[k];
+			column[i] /= factor[i * m + i];
+		}
 		for (size_t i = 0; i < m; i++)
 			trace += a[j * m + i] * column[i];
 		root *= factor[j * m + j];

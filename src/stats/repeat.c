@@ -58,22 +58,6 @@ static int repeat_compare_reals(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Widens the interval to the k-th launch from either end. */
-static void reach_launches(struct repeat_interval *interval, const double *logs, size_t n)
-{
-	size_t order = repeat_order(n);
-	double *sorted;
-
-	if (!order)
-		return;
-	sorted = xmalloc(n * sizeof(*sorted));
-	memcpy(sorted, logs, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), repeat_compare_reals);
-	interval->low = fmin(interval->low, sorted[order - 1]);
-	interval->high = fmax(interval->high, sorted[n - order]);
-	free(sorted);
-}
-
 struct repeat_interval repeat_interval(const double *logs, size_t n, const struct repeat *repeat,
 				       double probability, double sample_half)
 {
@@ -87,7 +71,19 @@ struct repeat_interval repeat_interval(const double *logs, size_t n, const struc
 		half = root_sum_square(half, sample_half);
 	interval.low = interval.center - half;
 	interval.high = interval.center + half;
-	if (repeat->states)
-		reach_launches(&interval, logs, n);
+	if (repeat->states) {
+		size_t order = repeat_order(n);
+		double *sorted;
+
+		/* Widens the interval to the k-th launch from either end. */
+		if (order) {
+			sorted = xmalloc(n * sizeof(*sorted));
+			memcpy(sorted, logs, n * sizeof(*sorted));
+			qsort(sorted, n, sizeof(*sorted), repeat_compare_reals);
+			interval.low = fmin(interval.low, sorted[order - 1]);
+			interval.high = fmax(interval.high, sorted[n - order]);
+			free(sorted);
+		}
+	}
 	return interval;
 }

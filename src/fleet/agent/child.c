@@ -17,11 +17,6 @@
 #include "measure/processes/signals.h"
 #include "net/net.h"
 
-static void wake_agent(const struct agent_report *report)
-{
-	eventfd_write(report->wake, 1);
-}
-
 void agent_report_plan(struct agent_report *report, size_t planned, size_t finished)
 {
 	report->planned = planned;
@@ -37,14 +32,14 @@ void agent_report_case(void *context, const char *id, bool settled)
 		report->finished++;
 	snprintf(report->current[next % 2], sizeof(report->current[0]), "%s", settled ? "" : id);
 	report->turn = next;
-	wake_agent(report);
+	eventfd_write(report->wake, 1);
 }
 
 void agent_report_listening(struct agent_report *report, const char *address)
 {
 	snprintf(report->address, sizeof(report->address), "%s", address);
 	report->listening = 1;
-	wake_agent(report);
+	eventfd_write(report->wake, 1);
 }
 
 /* In the child; `work` NULL: the group's. */

@@ -79,18 +79,6 @@ static void take_halves(struct bisection *b)
 	}
 }
 
-/* Each of the two with a proven node; with one proven node, one after the other. */
-static void try_pair(struct bisection *b)
-{
-	size_t at_once = b->proven_count > 1 && b->step == 0 ? 2 : 1;
-
-	for (size_t i = 0; i < at_once; i++) {
-		bisection_add_nodes(&b->tries[i], &b->left[(size_t)b->step + i], 1);
-		bisection_add_nodes(&b->tries[i], &b->proven[i], 1);
-	}
-	b->try_count = at_once;
-}
-
 static void bisection_take_pair(struct bisection *b)
 {
 	size_t guilty[2], count = 0;
@@ -123,20 +111,6 @@ static void bisection_sides(struct bisection *b, size_t **part, size_t **count, 
 	*count = left ? &b->left_count : &b->right_count;
 	*stays = left ? b->right : b->left;
 	*stays_count = left ? b->right_count : b->left_count;
-}
-
-static void try_part(struct bisection *b)
-{
-	size_t *part, *count, *stays, stays_count, low;
-
-	bisection_sides(b, &part, &count, &stays, &stays_count);
-	low = low_half(*count);
-	if (b->step == 0)
-		bisection_add_nodes(&b->tries[0], part, low);
-	else
-		bisection_add_nodes(&b->tries[0], part + low, *count - low);
-	bisection_add_nodes(&b->tries[0], stays, stays_count);
-	b->try_count = 1;
 }
 
 static void bisection_take_part(struct bisection *b)
@@ -204,10 +178,27 @@ size_t bisection_next(struct bisection *b)
 	bisection_move_on(b);
 	if (b->stage == BISECTION_HALVES)
 		try_halves(b);
-	else if (b->stage == BISECTION_PAIR)
-		try_pair(b);
-	else if (b->stage != BISECTION_OVER)
-		try_part(b);
+	else if (b->stage == BISECTION_PAIR) {
+		size_t at_once = b->proven_count > 1 && b->step == 0 ? 2 : 1;
+
+		/* Each of the two with a proven node; with one proven node, one after the other. */
+		for (size_t i = 0; i < at_once; i++) {
+			bisection_add_nodes(&b->tries[i], &b->left[(size_t)b->step + i], 1);
+			bisection_add_nodes(&b->tries[i], &b->proven[i], 1);
+		}
+		b->try_count = at_once;
+	} else if (b->stage != BISECTION_OVER) {
+		size_t *part, *count, *stays, stays_count, low;
+
+		bisection_sides(b, &part, &count, &stays, &stays_count);
+		low = low_half(*count);
+		if (b->step == 0)
+			bisection_add_nodes(&b->tries[0], part, low);
+		else
+			bisection_add_nodes(&b->tries[0], part + low, *count - low);
+		bisection_add_nodes(&b->tries[0], stays, stays_count);
+		b->try_count = 1;
+	}
 	b->rounds += b->try_count > 0;
 	return b->try_count;
 }

@@ -20,17 +20,6 @@ static void group_keep_case(struct group *g, struct case_result *c)
 	case_result_release(c);
 }
 
-static void read_cases(struct rounds *r, struct group *g)
-{
-	struct member *leader = &r->members[g->members[0]];
-	struct result read = { 0 };
-
-	group_read(leader->path, &leader->offset, &read);
-	for (size_t i = 0; i < read.case_count; i++)
-		group_keep_case(g, &read.cases[i]);
-	free(read.cases);
-}
-
 static void set_unrun(struct group *g, size_t index, const struct group_fault *why)
 {
 	if (g->done[index])
@@ -96,8 +85,13 @@ void rounds_settle(struct rounds *r, struct group *g)
 			   early = { .message = "groups of these nodes end early" };
 	size_t left, before = g->first;
 	bool told, failed = g->failure.status != STATUS_OK;
+	struct member *leader = &r->members[g->members[0]];
+	struct result read = { 0 };
 
-	read_cases(r, g);
+	group_read(leader->path, &leader->offset, &read);
+	for (size_t i = 0; i < read.case_count; i++)
+		group_keep_case(g, &read.cases[i]);
+	free(read.cases);
 	told = group_explain_error(g);
 	left = rounds_first_left(g);
 	g->begun = false;

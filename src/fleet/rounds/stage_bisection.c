@@ -74,21 +74,6 @@ static void take_fault(struct scale_fault *out, const struct case_result *c, siz
 				 (int)device_node_length(c->devices[i]), c->devices[i]);
 }
 
-static bool find_hung(const struct result *found, struct scale_fault *out)
-{
-	size_t fewest = 0;
-
-	for (size_t i = 0; i < found->case_count; i++) {
-		size_t nodes = is_hung(&found->cases[i]) ? case_node_count(&found->cases[i]) : 0;
-
-		if (nodes < 3 || (fewest && nodes >= fewest))
-			continue;
-		fewest = nodes;
-		take_fault(out, &found->cases[i], nodes);
-	}
-	return fewest > 0;
-}
-
 /* The usual figures of the points of one section over the most nodes; the best of them. */
 static double best_usual(const struct result *found, const struct section *section, size_t most,
 			 double *usual)
@@ -148,9 +133,19 @@ static bool scale_fault_find(const struct result *found, const struct config *co
 			     struct scale_fault *out)
 {
 	double worst = 1 - margin;
+	size_t fewest;
 
 	*out = (struct scale_fault){ .asked = 0 };
-	if (find_hung(found, out))
+	fewest = 0;
+	for (size_t i = 0; i < found->case_count; i++) {
+		size_t nodes = is_hung(&found->cases[i]) ? case_node_count(&found->cases[i]) : 0;
+
+		if (nodes < 3 || (fewest && nodes >= fewest))
+			continue;
+		fewest = nodes;
+		take_fault(out, &found->cases[i], nodes);
+	}
+	if (fewest > 0)
 		return true;
 	for (size_t i = 0; i < config->count; i++)
 		if (config->sections[i].suite && config->sections[i].suite->scale_invariant_metric)

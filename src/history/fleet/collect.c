@@ -132,23 +132,6 @@ static int64_t fleet_collect_first_of_last(const struct history_nights *nights, 
 	return first;
 }
 
-static void count_silence(struct fleet *f)
-{
-	for (size_t h = 0; h < f->host_count; h++) {
-		int64_t day = INT64_MIN;
-
-		for (size_t i = f->nights.count; i-- > 0;) {
-			int64_t d = f->nights.items[i].day;
-
-			if (d <= f->hosts[h].last_day)
-				break;
-			f->hosts[h].silent += d != day;
-			day = d;
-		}
-		f->silent_hosts += f->hosts[h].silent >= FLEET_SILENT;
-	}
-}
-
 static void fleet_collect_index_nights(struct fleet_collecting *c,
 				       const struct history_filter *filter)
 {
@@ -171,7 +154,19 @@ static void fleet_collect_index_nights(struct fleet_collecting *c,
 	f->last_day = n ? f->nights.items[n - 1].day : 0;
 	f->first_day = fleet_collect_first_of_last(&f->nights,
 						   filter->nights ? filter->nights : FLEET_NIGHTS);
-	count_silence(f);
+	for (size_t h = 0; h < f->host_count; h++) {
+		int64_t day = INT64_MIN;
+
+		for (size_t i = f->nights.count; i-- > 0;) {
+			int64_t d = f->nights.items[i].day;
+
+			if (d <= f->hosts[h].last_day)
+				break;
+			f->hosts[h].silent += d != day;
+			day = d;
+		}
+		f->silent_hosts += f->hosts[h].silent >= FLEET_SILENT;
+	}
 }
 
 static bool fleet_collect_names_node(const struct history_series *s)
@@ -422,21 +417,6 @@ static int fleet_collect_by_cohort_and_host(const void *left, const void *right)
 	return order ? order : strcmp(a->devices, b->devices);
 }
 
-static void fleet_collect_find_cohorts(struct fleet *f)
-{
-	f->cohorts = xcalloc(f->member_count + 1, sizeof(*f->cohorts));
-	for (size_t i = 0; i < f->member_count; i++) {
-		const struct fleet_member *m = &f->members[i];
-		struct fleet_cohort *c;
-
-		if (!i || fleet_collect_by_cohort(&m[-1], m) != 0)
-			f->cohorts[f->cohort_count++].first = i;
-		c = &f->cohorts[f->cohort_count - 1];
-		c->hosts += !c->count || m[-1].host != m->host;
-		c->count++;
-	}
-}
-
 static int fleet_collect_by_device(const void *left, const void *right)
 {
 	const struct fleet_member *a = *(struct fleet_member *const *)left;
@@ -477,7 +457,17 @@ void fleet_group(struct fleet *f)
 	if (f->member_count)
 		qsort(f->members, f->member_count, sizeof(*f->members),
 		      fleet_collect_by_cohort_and_host);
-	fleet_collect_find_cohorts(f);
+	f->cohorts = xcalloc(f->member_count + 1, sizeof(*f->cohorts));
+	for (size_t i = 0; i < f->member_count; i++) {
+		const struct fleet_member *m = &f->members[i];
+		struct fleet_cohort *c;
+
+		if (!i || fleet_collect_by_cohort(&m[-1], m) != 0)
+			f->cohorts[f->cohort_count++].first = i;
+		c = &f->cohorts[f->cohort_count - 1];
+		c->hosts += !c->count || m[-1].host != m->host;
+		c->count++;
+	}
 	fleet_collect_find_devices(f);
 }
 

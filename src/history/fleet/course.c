@@ -56,20 +56,6 @@ static size_t course_readings(const struct fleet *f, const struct fleet_cohort *
 	return count;
 }
 
-/* The median of each group's readings; `readings` are of one night. */
-static size_t group_medians(const struct course_reading *readings, size_t n, double *values,
-			    double *out)
-{
-	size_t count = 0, end;
-
-	for (size_t i = 0; i < n; i = end) {
-		for (end = i; end < n && readings[end].group == readings[i].group; end++)
-			values[end - i] = readings[end].level;
-		out[count++] = median_of(values, end - i);
-	}
-	return count;
-}
-
 /* Half of the 95 % interval of the median of `n` values; NaN below three. */
 static double course_half_of_median(const double *values, size_t n, double median, double *away)
 {
@@ -92,12 +78,22 @@ static struct course_night course_night_of(const struct fleet_cohort *c,
 				    .high = NAN,
 				    .half = NAN };
 	double *values = room, *others = room + n;
+	size_t count, end;
 
 	for (size_t i = 0; i < own; i++)
 		values[i] = readings[i].level;
 	if (own)
 		out.own = median_of(values, own);
-	out.count = group_medians(readings + own, n - own, values, others);
+	/* The median of each group's readings; `readings + own` are of one night. */
+	count = 0;
+	for (size_t i = 0; i < (n - own); i = end) {
+		for (end = i;
+		     end < (n - own) && (readings + own)[end].group == (readings + own)[i].group;
+		     end++)
+			values[end - i] = (readings + own)[end].level;
+		others[count++] = median_of(values, end - i);
+	}
+	out.count = count;
 	if (!out.count)
 		return out;
 	qsort(others, out.count, sizeof(*others), compare_doubles);

@@ -274,18 +274,6 @@ static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double
 	}
 }
 
-/* Slots are compared with none: an offset within their nodes, that most nodes have. */
-static void judge_slots(struct grouping *g, size_t first, size_t n)
-{
-	for (size_t i = first; i < first + n; i++) {
-		struct fleet_group *slot = &g->groups[i];
-
-		slot->allowed = fmax(-log1p(-FLEET_MAGNITUDE),
-				     mad_limit(slot->count, g->fleet->tests) * slot->half);
-		slot->is_slow = slot->deficit > slot->allowed;
-	}
-}
-
 /* Offsets of members from their node's median; members and nodes are in the order of hosts. */
 static void fleet_judge_offsets_within(const struct fleet *f, const struct fleet_cohort *c,
 				       const struct fleet_group *nodes, size_t count,
@@ -317,37 +305,18 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 
 		fleet_judge_offsets_within(f, c, g->groups + first, nodes, offsets);
 		slots = grouping_add_cohort(g, cohort, offsets, true, values);
-		judge_slots(g, first + nodes, slots);
+		/*
+		 * Slots are compared with none: an offset within their nodes, that most nodes have.
+		 */
+		for (size_t i = first + nodes; i < (first + nodes) + slots; i++) {
+			struct fleet_group *slot = &g->groups[i];
+
+			slot->allowed = fmax(-log1p(-FLEET_MAGNITUDE),
+					     mad_limit(slot->count, g->fleet->tests) * slot->half);
+			slot->is_slow = slot->deficit > slot->allowed;
+		}
 	}
 	fleet_judge_nodes(g, first, nodes, values);
-}
-
-static size_t fleet_judge_tests_of(const struct fleet *f)
-{
-	size_t tests = 0;
-
-	/* Nodes and at most as many slots as a node has devices. */
-	for (size_t i = 0; i < f->cohort_count; i++) {
-		const struct fleet_cohort *c = &f->cohorts[i];
-
-		if (c->compared)
-			tests += c->count + c->hosts + (c->count + c->hosts - 1) / c->hosts;
-	}
-	return tests ? tests : 1;
-}
-
-static void fleet_judge_count_devices(struct fleet *f)
-{
-	for (size_t i = 0; i < f->cohort_count; i++)
-		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
-			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];
-
-			if (m->device != SIZE_MAX && fleet_judge_has_level(m))
-				f->devices[m->device].compared = true;
-		}
-	for (size_t i = 0; i < f->device_count; i++)
-		f->compared += f->devices[i].compared;
-	f->too_few = f->device_count - f->compared;
 }
 
 /* A subject is slow in one more cohort: its finding, which holds the worst. */
@@ -435,16 +404,34 @@ void fleet_judge(struct fleet *f)
 	double *values = xcalloc(f->member_count + 1, sizeof(*values));
 	double *offsets = xcalloc(f->member_count + 1, sizeof(*offsets));
 	struct grouping g = { .fleet = f, .order = xcalloc(f->member_count + 1, sizeof(*g.order)) };
+	size_t tests;
 
 	for (size_t i = 0; i < f->cohort_count; i++)
 		cohort_describe(f, &f->cohorts[i], values);
-	f->tests = fleet_judge_tests_of(f);
+	tests = 0;
+	/* Nodes and at most as many slots as a node has devices. */
+	for (size_t i = 0; i < f->cohort_count; i++) {
+		const struct fleet_cohort *c = &f->cohorts[i];
+
+		if (c->compared)
+			tests += c->count + c->hosts + (c->count + c->hosts - 1) / c->hosts;
+	}
+	f->tests = tests ? tests : 1;
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
 			judge_cohort(&g, i, values, offsets);
 	fleet_judge_find_slow_groups(f, &g);
 	fleet_judge_find_slow_members(f, &g);
-	fleet_judge_count_devices(f);
+	for (size_t i = 0; i < f->cohort_count; i++)
+		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
+			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];
+
+			if (m->device != SIZE_MAX && fleet_judge_has_level(m))
+				f->devices[m->device].compared = true;
+		}
+	for (size_t i = 0; i < f->device_count; i++)
+		f->compared += f->devices[i].compared;
+	f->too_few = f->device_count - f->compared;
 	free(g.groups);
 	free(g.order);
 	free(values);

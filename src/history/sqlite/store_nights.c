@@ -190,18 +190,6 @@ static void store_add_figure(struct adding *a, const struct store_figure *f)
 		       "iiiddd", store_find_series(a, f), a->id, epoch, f->value, f->low, f->high);
 }
 
-static void store_add_devices(struct adding *a)
-{
-	for (size_t i = 0; a->err->status == STATUS_OK && i < a->night->device_count; i++) {
-		const struct store_device *d = &a->night->devices[i];
-
-		db_run(a->db, a->err,
-		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot) "
-		       "VALUES (?, ?, ?, ?, ?, ?)",
-		       "isssss", a->id, d->id, d->machine, d->model, d->serial, d->slot);
-	}
-}
-
 enum status store_add_night(struct store *s, const struct store_night *n, struct error *err)
 {
 	struct adding a = { .db = s->db, .night = n, .err = err };
@@ -217,7 +205,14 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
 		a.epochs[i] = store_add_epoch(s->db, n->epochs[i], err);
-	store_add_devices(&a);
+	for (size_t i = 0; a.err->status == STATUS_OK && i < a.night->device_count; i++) {
+		const struct store_device *d = &a.night->devices[i];
+
+		db_run(a.db, a.err,
+		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot) "
+		       "VALUES (?, ?, ?, ?, ?, ?)",
+		       "isssss", a.id, d->id, d->machine, d->model, d->serial, d->slot);
+	}
 	for (size_t i = 0; err->status == STATUS_OK && i < n->figure_count; i++)
 		store_add_figure(&a, &n->figures[i]);
 	free(a.epochs);

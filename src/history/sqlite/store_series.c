@@ -18,20 +18,15 @@ static void series_release(struct history_series *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* The line "config=..." ends epoch_facts() (night.c). */
-static uint64_t store_series_config_of(const char *hash)
-{
-	return strtoull(hash, NULL, 16);
-}
-
 static void store_series_take_row(struct db_query *q, struct history_series *s)
 {
 	ARRAY_GROW(s->points, s->count, s->capacity);
+	/* The line "config=.." ends epoch_facts() (night.c). */
 	s->points[s->count++] =
 		(struct history_point){ .night = db_integer(q, 10),
 					.day = store_day(q, 11, "the day"),
 					.epoch = db_integer(q, 12),
-					.config = store_series_config_of(db_string(q, 16)),
+					.config = strtoull(db_string(q, 16), NULL, 16),
 					.value = db_real(q, 13),
 					.low = db_real(q, 14),
 					.high = db_real(q, 15) };

@@ -33,18 +33,6 @@ const char *acceptance_symbol(enum verdict verdict)
 	return looks[verdict].symbol;
 }
 
-/* The word at the top, which is all that some readers read. */
-static void acceptance_set_answer(const struct acceptance *a, struct tree *page)
-{
-	const struct verdicts *v = a->result->judgement;
-
-	tree_text(page, "verdict_kind", verdicts_kind(v));
-	tree_text(page, "verdict_symbol", verdicts_symbol(v));
-	tree_text(page, "verdict_word", verdicts_word(v));
-	view_text(page, "verdict", v->sentence);
-	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
-}
-
 bool acceptance_is_bad(const struct verdict_check *c)
 {
 	return !c->accepted && c->verdict != VERDICT_PASS;
@@ -175,11 +163,18 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 	struct tree *page = tree_new(TREE_MAP);
 	struct acceptance_devices devices;
 	char *title = own_title ? xstrdup(own_title) : acceptance_default_title(a->result);
+	const struct verdicts *v;
 
 	view_text(page, "title", title);
 	free(title);
 	view_runs(view, page);
-	acceptance_set_answer(a, page);
+	/* The word at the top, which is all that some readers read. */
+	v = a->result->judgement;
+	tree_text(page, "verdict_kind", verdicts_kind(v));
+	tree_text(page, "verdict_symbol", verdicts_symbol(v));
+	tree_text(page, "verdict_word", verdicts_word(v));
+	view_text(page, "verdict", v->sentence);
+	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
 	acceptance_devices_find(&devices, a);
 	acceptance_reasons(a, page);
 	acceptance_count_checks(a, page);

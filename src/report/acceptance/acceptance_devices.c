@@ -38,16 +38,6 @@ static void acceptance_devices_add_pair(struct pairs *pairs, const struct name *
 	pairs->items[pairs->count++].item = item;
 }
 
-static void devices_add_check(struct pairs *pairs, const struct name *names, size_t count,
-			      const struct verdict_check *c, size_t item)
-{
-	char *devices = xstrdup(c->devices), *rest = devices, *id;
-
-	while ((id = strsep(&rest, ",")))
-		acceptance_devices_add_pair(pairs, names, count, id, item);
-	free(devices);
-}
-
 /* Takes over the pairs. */
 static struct device_items acceptance_devices_items_of(struct pairs *pairs, size_t devices)
 {
@@ -73,8 +63,13 @@ void acceptance_devices_find(struct acceptance_devices *found, const struct acce
 	for (size_t i = 0; i < r->device_count; i++)
 		names[i] = (struct name){ r->devices[i].id, i };
 	qsort(names, r->device_count, sizeof(*names), acceptance_devices_by_id);
-	for (size_t i = 0; i < r->judgement->count; i++)
-		devices_add_check(&checks, names, r->device_count, &r->judgement->checks[i], i);
+	for (size_t i = 0; i < r->judgement->count; i++) {
+		char *devices = xstrdup(r->judgement->checks[i].devices), *rest = devices, *id;
+
+		while ((id = strsep(&rest, ",")))
+			acceptance_devices_add_pair(&checks, names, r->device_count, id, i);
+		free(devices);
+	}
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t d = 0; d < r->cases[i].device_count; d++)
 			acceptance_devices_add_pair(&cases, names, r->device_count,

@@ -17,48 +17,40 @@ static bool remedy_was_given(const struct verdicts *v, size_t i)
 	return false;
 }
 
-static void add_reason_item(const struct verdicts *v, size_t i, struct tree *items)
-{
-	const struct verdict_reason *r = &v->reasons[i];
-	struct tree *item = tree_item(items);
-
-	tree_text(item, "symbol", acceptance_symbol(r->verdict));
-	tree_text(item, "word", verdict_name(r->verdict));
-	view_text(item, "text", r->text);
-	view_text(item, "remedy", remedy_was_given(v, i) ? "" : r->remedy);
-	tree_text(item, "cause", cause_name(r->cause));
-	if (r->checks > 1)
-		tree_textf(item, "more", "%zu checks", r->checks);
-	else
-		tree_text(item, "more", "");
-}
-
-/* Identifies configuration and limits on paper, where they are not printed. */
-static void set_fingerprint(const struct result *r, struct tree *page)
-{
-	const char *config = view_string(r->config_text);
-	const char *limits = view_string(r->judgement->limits_text);
-	uint64_t hash = text_hash(TEXT_HASH_START, config, strlen(config));
-
-	hash = text_hash(hash, limits, strlen(limits));
-	tree_textf(page, "fingerprint", "%016" PRIx64, hash);
-}
-
 void acceptance_reasons(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct tree *items = tree_list(page, "reasons");
 	size_t shown = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
+	const char *config, *limits;
+	uint64_t hash;
 
 	view_text(page, "headline",
 		  v->reason_count && !v->reasons[0].accepted ? v->reasons[0].headline : "");
-	for (size_t i = 0; i < shown; i++)
-		add_reason_item(v, i, items);
+	for (size_t i = 0; i < shown; i++) {
+		const struct verdict_reason *r = &v->reasons[i];
+		struct tree *item = tree_item(items);
+
+		tree_text(item, "symbol", acceptance_symbol(r->verdict));
+		tree_text(item, "word", verdict_name(r->verdict));
+		view_text(item, "text", r->text);
+		view_text(item, "remedy", remedy_was_given(v, i) ? "" : r->remedy);
+		tree_text(item, "cause", cause_name(r->cause));
+		if (r->checks > 1)
+			tree_textf(item, "more", "%zu checks", r->checks);
+		else
+			tree_text(item, "more", "");
+	}
 	tree_flag(page, "has_reasons", shown != 0);
 	if (v->reason_count > shown)
 		tree_textf(page, "more_reasons", "%zu more reasons: gpuproof check --all",
 			   v->reason_count - shown);
 	else
 		tree_text(page, "more_reasons", "");
-	set_fingerprint(a->result, page);
+	/* Identifies configuration and limits on paper, where they are not printed. */
+	config = view_string(a->result->config_text);
+	limits = view_string(a->result->judgement->limits_text);
+	hash = text_hash(TEXT_HASH_START, config, strlen(config));
+	hash = text_hash(hash, limits, strlen(limits));
+	tree_textf(page, "fingerprint", "%016" PRIx64, hash);
 }

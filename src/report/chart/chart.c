@@ -65,28 +65,6 @@ static void fit_add_row(struct tree *rows, const struct chart_series *series, co
 		   text_at_x(series, fit->worst_size));
 }
 
-/* The list "fit", one table or none. */
-static void chart_fit(const struct chart *chart, struct tree *map)
-{
-	struct tree *table = tree_list(map, "fit"), *rows = NULL;
-
-	if (!chart->fitted)
-		return;
-	for (size_t s = 0; s < chart->count; s++) {
-		struct fit fit;
-
-		if (!chart_fit_series(&chart->series[s], &fit))
-			continue;
-		if (!rows) {
-			struct tree *shown = tree_item(table);
-
-			tree_text(shown, "of", chart->title);
-			rows = tree_list(shown, "fits");
-		}
-		fit_add_row(rows, &chart->series[s], &fit);
-	}
-}
-
 /* A grid of words: rows and columns are numbers, a colour for each word. */
 
 #define LEFT 78.0
@@ -498,6 +476,7 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 {
 	struct tree *map = tree_item(charts);
 	bool empty = chart_point_count(chart) == 0;
+	struct tree *table, *rows;
 
 	tree_text(map, "id", chart->id);
 	tree_text(map, "title", chart->title);
@@ -511,7 +490,24 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 		else
 			tree_flag(map, kinds[k].name, false);
 	}
-	chart_fit(chart, map);
+	/* The list "fit", one table or none. */
+	table = tree_list(map, "fit");
+	rows = NULL;
+	if (chart->fitted) {
+		for (size_t s = 0; s < chart->count; s++) {
+			struct fit fit;
+
+			if (!chart_fit_series(&chart->series[s], &fit))
+				continue;
+			if (!rows) {
+				struct tree *shown = tree_item(table);
+
+				tree_text(shown, "of", chart->title);
+				rows = tree_list(shown, "fits");
+			}
+			fit_add_row(rows, &chart->series[s], &fit);
+		}
+	}
 	chart_table(chart, map);
 	if (!empty)
 		chart_csv(chart, map);

@@ -98,25 +98,13 @@ static void heatmap_draw_rows(const struct chart *chart, const struct heatmap_gr
 	}
 }
 
-static void heatmap_draw_columns(const struct heatmap_grid *grid, struct tree *map,
-				 const char *const *columns, size_t count)
-{
-	struct tree *names = tree_list(map, "column_names");
-
-	for (size_t c = 0; c < count; c += every_column(grid, columns, count)) {
-		struct tree *name = tree_item(names);
-
-		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));
-		chart_coordinate(name, "x", grid->left + grid->cell_width * ((double)c + 0.5));
-	}
-}
-
 void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 {
 	struct heatmap_grid grid = { .left = 100, .extent = EXTENT_EMPTY };
 	char unit[FORMAT_SIZE];
 	size_t count;
 	const char **columns = chart_texts(chart, &count);
+	struct tree *names;
 
 	qsort(columns, count, sizeof(*columns), heatmap_name_order);
 	for (size_t s = 0; s < chart->count; s++)
@@ -138,7 +126,13 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 		  chart->together ? "between the row and the column"
 				  : "from the row to the column");
 	tree_text(map, "y_title", chart->y_name);
-	heatmap_draw_columns(&grid, map, columns, count);
+	names = tree_list(map, "column_names");
+	for (size_t c = 0; c < count; c += every_column(&grid, columns, count)) {
+		struct tree *name = tree_item(names);
+
+		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));
+		chart_coordinate(name, "x", grid.left + grid.cell_width * ((double)c + 0.5));
+	}
 	heatmap_draw_rows(chart, &grid, map, columns, count);
 	free(columns);
 }

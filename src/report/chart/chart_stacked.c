@@ -54,14 +54,6 @@ static const char *colour_of(const struct stack *s, size_t part)
 	return chart_style(style)->colour;
 }
 
-static void stack_draw_key(const struct stack *s, struct tree *map)
-{
-	struct tree *key = tree_list(map, "key");
-
-	for (size_t i = 0; i < s->part_count; i++)
-		chart_key_item(key, s->width, s->key_columns, colour_of(s, i), s->parts[i]);
-}
-
 static void stack_draw_bar(const struct stack *s, struct tree *row,
 			   const struct chart_series *series, double y)
 {
@@ -126,7 +118,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 {
 	struct stack s = { .chart = chart };
 	char unit[FORMAT_SIZE];
-	struct tree *rows;
+	struct tree *rows, *key;
 	double bottom, factor;
 
 	s.parts = chart_texts(chart, &s.part_count);
@@ -136,7 +128,9 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	stack_measure(&s);
 	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
 	bottom = s.top + s.row * (double)chart->count;
-	stack_draw_key(&s, map);
+	key = tree_list(map, "key");
+	for (size_t i = 0; i < s.part_count; i++)
+		chart_key_item(key, s.width, s.key_columns, colour_of(&s, i), s.parts[i]);
 	rows = tree_list(map, "stack_rows");
 	for (size_t i = 0; i < chart->count; i++)
 		stack_draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);

@@ -37,19 +37,6 @@ static struct fit_sums fit_add_up(const struct points *p)
 	return s;
 }
 
-/* alpha and the slope; a line that would start below zero starts at zero. */
-static void fit_solve(const struct fit_sums *s, double *alpha, double *slope)
-{
-	double determinant = s->w * s->xx - s->x * s->x;
-
-	*alpha = (s->xx * s->y - s->x * s->xy) / determinant;
-	*slope = (s->w * s->xy - s->x * s->y) / determinant;
-	if (*alpha < 0) {
-		*alpha = 0;
-		*slope = s->xy / s->xx;
-	}
-}
-
 static double relative_residual(const struct points *p, size_t i, double alpha, double slope)
 {
 	return (p->y[i] - alpha - slope * p->x[i]) / p->y[i];
@@ -64,17 +51,6 @@ static double median_magnitude(const struct points *p, double alpha, double slop
 	middle = median_of(r, p->n);
 	free(r);
 	return middle;
-}
-
-static void fit_weigh_residuals(const struct points *p, double alpha, double slope)
-{
-	double limit = HUBER * 1.4826 * median_magnitude(p, alpha, slope);
-
-	for (size_t i = 0; i < p->n; i++) {
-		double r = fabs(relative_residual(p, i, alpha, slope));
-
-		p->weight[i] = r > limit && limit > 0 ? limit / r : 1;
-	}
 }
 
 /* From the weighted sum of squares, with n - 2 degrees of freedom. */
@@ -122,14 +98,30 @@ static bool fit_points(struct points *p, struct fit *out)
 	for (size_t i = 0; i < p->n; i++)
 		p->weight[i] = 1;
 	for (int round = 0; round < ROUNDS; round++) {
+		double determinant;
+
 		s = fit_add_up(p);
 		if (!(s.w * s.xx - s.x * s.x > 1e-12 * s.w * s.xx))
 			return false; /* all of one size */
-		fit_solve(&s, &out->alpha, &slope);
+		/* alpha and the slope; a line that would start below zero starts at zero. */
+		determinant = s.w * s.xx - s.x * s.x;
+		out->alpha = (s.xx * s.y - s.x * s.xy) / determinant;
+		slope = (s.w * s.xy - s.x * s.y) / determinant;
+		if (out->alpha < 0) {
+			out->alpha = 0;
+			slope = s.xy / s.xx;
+		}
 		if (!(slope > 0) || !isfinite(slope))
 			return false;
-		if (round < ROUNDS - 1)
-			fit_weigh_residuals(p, out->alpha, slope);
+		if (round < ROUNDS - 1) {
+			double limit = HUBER * 1.4826 * median_magnitude(p, out->alpha, slope);
+
+			for (size_t i = 0; i < p->n; i++) {
+				double r = fabs(relative_residual(p, i, out->alpha, slope));
+
+				p->weight[i] = r > limit && limit > 0 ? limit / r : 1;
+			}
+		}
 	}
 	out->beta = 1 / slope;
 	out->n = p->n;

@@ -46,20 +46,6 @@ static double nice_step(double range, double base)
 	return 10 * power * base;
 }
 
-static void scale_init_linear(struct scale *scale, struct extent extent)
-{
-	double low = fmin(extent.min, 0), high = fmax(extent.max, 0);
-	double step;
-
-	if (isnan(extent.min) || low == high) {
-		low = 0;
-		high = 1;
-	}
-	step = nice_step(high - low, scale->base);
-	scale->low = floor(low / step + 1e-9) * step;
-	scale->high = ceil(high / step - 1e-9) * step;
-}
-
 static void init_log10(struct scale *scale, struct extent extent)
 {
 	double low = floor(log10(extent.min) + 1e-9), high = ceil(log10(extent.max) - 1e-9);
@@ -84,16 +70,6 @@ static void init_log10(struct scale *scale, struct extent extent)
 	}
 }
 
-static void init_log2(struct scale *scale, struct extent extent)
-{
-	scale->low = extent.min;
-	scale->high = extent.max;
-	if (scale->low >= scale->high) {
-		scale->low /= 2;
-		scale->high *= 2;
-	}
-}
-
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, const char *unit,
 		double from, double to)
 {
@@ -112,12 +88,27 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 	if (kind != SCALE_LINEAR && (isnan(extent.min) || extent.min <= 0))
 		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1,
 					  extent.max > 0 ? extent.max : 10 };
-	if (kind == SCALE_LINEAR)
-		scale_init_linear(scale, extent);
-	else if (kind == SCALE_LOG10)
+	if (kind == SCALE_LINEAR) {
+		double low = fmin(extent.min, 0), high = fmax(extent.max, 0);
+		double step;
+
+		if (isnan(extent.min) || low == high) {
+			low = 0;
+			high = 1;
+		}
+		step = nice_step(high - low, scale->base);
+		scale->low = floor(low / step + 1e-9) * step;
+		scale->high = ceil(high / step - 1e-9) * step;
+	} else if (kind == SCALE_LOG10)
 		init_log10(scale, extent);
-	else
-		init_log2(scale, extent);
+	else {
+		scale->low = extent.min;
+		scale->high = extent.max;
+		if (scale->low >= scale->high) {
+			scale->low /= 2;
+			scale->high *= 2;
+		}
+	}
 }
 
 void scale_fit(struct scale *scale, struct extent extent)

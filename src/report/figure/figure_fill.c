@@ -51,14 +51,6 @@ static void figure_note_left_out(struct chart *chart, size_t shown, size_t all, 
 				  : xstrdup("");
 }
 
-static void figure_note_add(struct chart *chart, const char *sentence)
-{
-	char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "", sentence);
-
-	free(chart->note);
-	chart->note = all;
-}
-
 const char *figure_value(const struct selected_case *selected, const char *name)
 {
 	const struct case_parameter *p = name ? case_parameter(selected->c, name) : NULL;
@@ -164,19 +156,6 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 	for (size_t i = 0; i < left_out; i++)
 		free(dropped[i]);
 	free(dropped);
-}
-
-/* Names of everything that varies but neither facets nor names a bar: it heads a group. */
-static void figure_group_names(const struct figure *f, const struct case_selection *selection,
-			       const char **names)
-{
-	for (size_t i = 0; f->rule->bars[0] && i < selection->parameter_count; i++) {
-		const struct varying *v = &selection->parameters[i];
-
-		if (v->values > 1 && !view_listed(v->name, f->without) &&
-		    !view_listed(v->name, f->rule->bars))
-			figure_name_list_add(names, v->name);
-	}
 }
 
 /* True if every heading would have a single bar: then its text becomes the bar's name. */
@@ -297,7 +276,14 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	struct bar *bars = ordered_bars(selection, f->rule->bars[0]);
 	size_t shown = 0;
 
-	figure_group_names(f, selection, groups);
+	/* Names of everything that varies but neither facets nor names a bar: it heads a group. */
+	for (size_t i = 0; f->rule->bars[0] && i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
+
+		if (v->values > 1 && !view_listed(v->name, f->without) &&
+		    !view_listed(v->name, f->rule->bars))
+			figure_name_list_add(groups, v->name);
+	}
 	if (f->joined)
 		figure_name_list_add(groups, f->facets[0]);
 	if (figure_one_bar_each(f, selection, groups))
@@ -352,23 +338,6 @@ void figure_fill_heatmap(const struct figure *f, const struct case_selection *se
 	chart->note = xstrdup("");
 }
 
-/*
- * Samples of a time as the metric that was made of them, in its unit: a rate is an amount over the
- * time, so that the 95th percentile of the times stays on the bad side.
- */
-static void figure_add_samples(struct chart_point *point, const struct series *series,
-			       const struct metric_value *m)
-{
-	const struct statistics *s = &series->statistics;
-
-	point->converted = view_samples(series, m);
-	point->samples = point->converted;
-	point->sample_count = series->count;
-	point->p50 = view_sample(series, m, s->median);
-	point->p95 = view_sample(series, m, s->p95);
-	point->p99 = view_sample(series, m, s->p99);
-}
-
 void figure_fill_strip(const struct figure *f, const struct case_selection *selection,
 		       struct chart *chart, double size)
 {
@@ -381,6 +350,7 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 		const struct series *series = view_series(selected->c, selected->m);
 		struct chart_point *point;
 		char *label;
+		const struct statistics *s;
 
 		if (!series || !series->count || (x && x->number != size))
 			continue;
@@ -390,7 +360,18 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 		point = chart_point_new(chart_series_named(chart, ""), label);
 		free(label);
 		fill_point(point, selected);
-		figure_add_samples(point, series, selected->m);
+		/*
+		 * Samples of a time as the metric that was made of them, in its unit: a rate is an
+		 * amount over the time, so that the 95th percentile of the times stays on the bad
+		 * side.
+		 */
+		s = &series->statistics;
+		point->converted = view_samples(series, selected->m);
+		point->samples = point->converted;
+		point->sample_count = series->count;
+		point->p50 = view_sample(series, selected->m, s->median);
+		point->p95 = view_sample(series, selected->m, s->p95);
+		point->p99 = view_sample(series, selected->m, s->p99);
 		shown++;
 	}
 	figure_note_left_out(chart, shown, all, "rows");
@@ -463,6 +444,11 @@ void figure_fill_stacked(const struct figure *f, const struct case_selection *se
 			fill_point(chart_point_new(series, chart->y_name), &selection->items[i]);
 	}
 	figure_note_left_out(chart, shown, selection->count, "bars");
-	if (shared && f->rule->overlap[1] && f->rule->overlap[2])
-		figure_note_add(chart, f->rule->overlap[2]);
+	if (shared && f->rule->overlap[1] && f->rule->overlap[2]) {
+		char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "",
+				      f->rule->overlap[2]);
+
+		free(chart->note);
+		chart->note = all;
+	}
 }

@@ -13,18 +13,6 @@
 
 #define MOST_ON_PAPER 200 /* cases of a suite */
 
-static void cases_set_value(const struct view *view, struct tree *row, const struct metric_value *m)
-{
-	char text[FORMAT_SIZE];
-
-	tree_text(row, "value", m ? view_value(view, m, text, sizeof(text)) : "");
-	tree_text(row, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
-	if (m && m->n)
-		tree_textf(row, "n", "%zu", m->n);
-	else
-		tree_text(row, "n", "");
-}
-
 /* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
 static void cases_set_others(const struct view *view, struct tree *row, const struct case_result *c,
 			     const struct metric_value *shown)
@@ -43,55 +31,6 @@ static void cases_set_others(const struct view *view, struct tree *row, const st
 	}
 	view_text(row, "others", out.data);
 	text_release(&out);
-}
-
-static void set_noise(struct tree *row, const struct case_result *c)
-{
-	const char *noise = "";
-
-	for (size_t i = 0; !*noise && i < c->series_count; i++)
-		if (c->series[i].statistics.noisy)
-			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise
-							       : "noisy";
-	view_text(row, "noise", noise);
-}
-
-static void set_verification(struct tree *row, const struct case_result *c)
-{
-	char error[FORMAT_SIZE];
-
-	if (!c->verification.done)
-		tree_text(row, "checked", "");
-	else if (isfinite(c->verification.error))
-		tree_textf(row, "checked", "error %s",
-			   format_scaled(c->verification.error, 1, error, sizeof(error)));
-	else
-		tree_text(row, "checked", "exact");
-}
-
-/* Time by phase; negligible phases are left out. */
-static void cases_add_phases(const struct case_result *c, struct text *remark)
-{
-	const char *before = remark->length ? " Time: " : "Time: ";
-	char shown[FORMAT_SIZE];
-
-	for (size_t i = 0; i < c->phase_count; i++) {
-		if (!(c->phases[i].seconds >= 0.02 * c->seconds))
-			continue;
-		text_addf(remark, "%s%s %s", before, view_string(c->phases[i].name),
-			  format_quantity(c->phases[i].seconds, "s", shown, sizeof(shown)));
-		before = ", ";
-	}
-}
-
-/* Samples that are not among those of the figure. */
-static void add_warmup(const struct case_result *c, struct text *remark)
-{
-	for (size_t i = 0; i < c->series_count; i++)
-		if (c->series[i].warmup)
-			text_addf(remark, "%sWarm-up: %zu %s dropped until the level settled.",
-				  remark->length ? " " : "", c->series[i].warmup,
-				  c->series[i].warmup == 1 ? "sample was" : "samples were");
 }
 
 /* "02:57:58.123" */
@@ -126,6 +65,8 @@ static void cases_add_energy(const struct case_result *c, struct text *remark)
 static void set_remark(struct tree *row, const struct case_result *c)
 {
 	struct text remark = TEXT_EMPTY;
+	const char *before;
+	char shown[FORMAT_SIZE];
 
 	if (*view_string(c->reason)) {
 		view_text(row, "remark", c->reason);
@@ -138,8 +79,21 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  : remark.length ? " Code: "
 					  : "Code: ",
 			  c->paths[i]);
-	add_warmup(c, &remark);
-	cases_add_phases(c, &remark);
+	/* Samples that are not among those of the figure. */
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].warmup)
+			text_addf(&remark, "%sWarm-up: %zu %s dropped until the level settled.",
+				  remark.length ? " " : "", c->series[i].warmup,
+				  c->series[i].warmup == 1 ? "sample was" : "samples were");
+	/* Time by phase; negligible phases are left out. */
+	before = remark.length ? " Time: " : "Time: ";
+	for (size_t i = 0; i < c->phase_count; i++) {
+		if (!(c->phases[i].seconds >= 0.02 * c->seconds))
+			continue;
+		text_addf(&remark, "%s%s %s", before, view_string(c->phases[i].name),
+			  format_quantity(c->phases[i].seconds, "s", shown, sizeof(shown)));
+		before = ", ";
+	}
 	cases_add_energy(c, &remark);
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
@@ -180,6 +134,8 @@ static void cases_add_row(const struct view *view, size_t run, const struct case
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
 	char *devices = view_devices(view, c);
+	const char *noise;
+	char error[FORMAT_SIZE], text[FORMAT_SIZE];
 
 	view_text(row, "id", c->id);
 	tree_text(row, "link", cases_row_link(c));
@@ -188,10 +144,26 @@ static void cases_add_row(const struct view *view, size_t run, const struct case
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	cases_set_value(view, row, m);
+	tree_text(row, "value", m ? view_value(view, m, text, sizeof(text)) : "");
+	tree_text(row, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
+	if (m && m->n)
+		tree_textf(row, "n", "%zu", m->n);
+	else
+		tree_text(row, "n", "");
 	cases_set_others(view, row, c, m);
-	set_noise(row, c);
-	set_verification(row, c);
+	noise = "";
+	for (size_t i = 0; !*noise && i < c->series_count; i++)
+		if (c->series[i].statistics.noisy)
+			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise
+							       : "noisy";
+	view_text(row, "noise", noise);
+	if (!c->verification.done)
+		tree_text(row, "checked", "");
+	else if (isfinite(c->verification.error))
+		tree_textf(row, "checked", "error %s",
+			   format_scaled(c->verification.error, 1, error, sizeof(error)));
+	else
+		tree_text(row, "checked", "exact");
 	set_remark(row, c);
 	free(devices);
 }
@@ -279,15 +251,6 @@ static struct case_counts cases_count(const struct view *view, const char *suite
 #define MOST_LISTED 10000
 #define WORST_LISTED 1000
 
-static void cases_count_listed(struct tree *map, size_t listed, size_t all)
-{
-	tree_textf(map, "case_count", "%zu", all);
-	tree_textf(map, "case_words",
-		   "%zu of %zu cases, first those without a figure, then noisy ones "
-		   "(gpuproof export csv has all)",
-		   listed, all);
-}
-
 void view_cases(const struct view *view, const char *suite, struct tree *map)
 {
 	struct case_counts counts = cases_count(view, suite);
@@ -300,8 +263,13 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		cases_add_rows(view, suite, rank, WORST_LISTED, rows);
 	if (counts.all == rows->count)
 		view_case_count(map, counts.all);
-	else
-		cases_count_listed(map, rows->count, counts.all);
+	else {
+		tree_textf(map, "case_count", "%zu", counts.all);
+		tree_textf(map, "case_words",
+			   "%zu of %zu cases, first those without a figure, then noisy ones "
+			   "(gpuproof export csv has all)",
+			   rows->count, counts.all);
+	}
 	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);
 	tree_text(map, "metric",
 		  counts.shown ? view_metric_title(view, view_string(counts.shown->name), name,

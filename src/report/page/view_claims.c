@@ -33,26 +33,6 @@ static const char *claims_page_format_reading(const struct claim_measure *m, dou
 	return out;
 }
 
-/* "at least 2", "0.1 to 0.4" */
-static void claims_page_show_range(const struct claim_measure *m, const char *unit,
-				   struct tree *item)
-{
-	char low[FORMAT_SIZE], high[FORMAT_SIZE];
-
-	if (m->yes_no)
-		tree_text(item, "range", m->high < 1 ? "no" : "yes");
-	else if (!isfinite(m->high))
-		tree_textf(item, "range", "at least %s",
-			   claims_page_format_reading(m, m->low, unit, low));
-	else if (m->low <= 0)
-		tree_textf(item, "range", "at most %s",
-			   claims_page_format_reading(m, m->high, unit, high));
-	else
-		tree_textf(item, "range", "%s to %s",
-			   claims_page_format_reading(m, m->low, unit, low),
-			   claims_page_format_reading(m, m->high, unit, high));
-}
-
 /* In a comparison with the run, "A, ", or the two that the value is from, "B / A, ". */
 static void claims_page_show_reading(const struct view *view, const struct claim_measure *m,
 				     const struct claim_reading *r, struct tree *item)
@@ -70,8 +50,23 @@ static void claims_page_show_reading(const struct view *view, const struct claim
 	tree_text(item, "verdict", claim_verdict_name(r->verdict));
 	tree_text(item, "missing", "");
 	view_text(item, "device", r->device);
-	if (claim_is_decisive(m))
-		claims_page_show_range(m, r->unit, item);
+	if (claim_is_decisive(m)) {
+		char low[FORMAT_SIZE], high[FORMAT_SIZE];
+
+		/* "at least 2", "0.1 to 0.4" */
+		if (m->yes_no)
+			tree_text(item, "range", m->high < 1 ? "no" : "yes");
+		else if (!isfinite(m->high))
+			tree_textf(item, "range", "at least %s",
+				   claims_page_format_reading(m, m->low, r->unit, low));
+		else if (m->low <= 0)
+			tree_textf(item, "range", "at most %s",
+				   claims_page_format_reading(m, m->high, r->unit, high));
+		else
+			tree_textf(item, "range", "%s to %s",
+				   claims_page_format_reading(m, m->low, r->unit, low),
+				   claims_page_format_reading(m, m->high, r->unit, high));
+	}
 	tree_textf(item, "runs", "%s%s%s%s", several ? view_letter(r->run, run) : "",
 		   two ? " / " : "", two ? view_letter(r->other, other) : "", several ? ", " : "");
 }

@@ -83,15 +83,6 @@ static void compare_page_match_all(struct matches *matches, const struct view *v
 	}
 }
 
-static void compare_page_matches_release(struct matches *matches)
-{
-	for (size_t i = 0; i < matches->count; i++) {
-		free(matches->items[i].label);
-		free(matches->items[i].cases);
-	}
-	free(matches->items);
-}
-
 static void compare_page_show_cell(const struct view *view, struct tree *cells,
 				   const struct case_result *c)
 {
@@ -135,5 +126,9 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	tree_text(map, "metric",
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
-	compare_page_matches_release(&matches);
+	for (size_t i = 0; i < matches.count; i++) {
+		free(matches.items[i].label);
+		free(matches.items[i].cases);
+	}
+	free(matches.items);
 }

@@ -64,20 +64,6 @@ static void reference_page_show_sheet_cell(const struct report_reference *r, siz
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 
-static void reference_page_show_sheets(const struct report_reference *r, struct tree *page)
-{
-	struct tree *rows = tree_list(page, "sheet_rows");
-
-	for (size_t i = 0; i < ARRAY_SIZE(sheet_rows); i++) {
-		struct tree *row = tree_item(rows), *cells;
-
-		tree_text(row, "label", sheet_rows[i].label);
-		cells = tree_list(row, "cells");
-		for (size_t c = 0; c < r->card_count; c++)
-			reference_page_show_sheet_cell(r, i, c, cells);
-	}
-}
-
 static bool reference_source_is_cited(const struct report_reference *r, const char *source)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
@@ -140,8 +126,9 @@ static void reference_page_show_sources(const struct report_reference *r, struct
 	tree_textf(page, "source_count", "%zu", rows->count);
 }
 
-static void reference_page_show_columns(const struct report_reference *r, struct tree *page)
+void view_reference(const struct report_reference *r, struct tree *page)
 {
+	struct tree *rows;
 	struct tree *columns = tree_list(page, "cards");
 
 	for (size_t i = 0; i < r->card_count; i++) {
@@ -153,12 +140,15 @@ static void reference_page_show_columns(const struct report_reference *r, struct
 		tree_flag(column, "is_baseline", i == r->baseline);
 	}
 	tree_textf(page, "card_count", "%zu", r->card_count);
-}
+	rows = tree_list(page, "sheet_rows");
+	for (size_t i = 0; i < ARRAY_SIZE(sheet_rows); i++) {
+		struct tree *row = tree_item(rows), *cells;
 
-void view_reference(const struct report_reference *r, struct tree *page)
-{
-	reference_page_show_columns(r, page);
-	reference_page_show_sheets(r, page);
+		tree_text(row, "label", sheet_rows[i].label);
+		cells = tree_list(row, "cells");
+		for (size_t c = 0; c < r->card_count; c++)
+			reference_page_show_sheet_cell(r, i, c, cells);
+	}
 	reference_memory(r, page);
 	reference_page_show_published(r, page);
 	reference_page_show_sources(r, page);

@@ -14,19 +14,6 @@
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
-static void tables_add_head(const struct view *view, const char *const *columns, struct tree *table)
-{
-	struct tree *head = tree_list(table, "head");
-
-	for (size_t i = 0; columns[i]; i++) {
-		char name[FORMAT_SIZE];
-
-		view_metric_title(view, columns[i], name, sizeof(name));
-		format_capital(name);
-		tree_item_text(head, name);
-	}
-}
-
 /* "small: FP32, arena, 8 GiB" */
 static char *table_case_name(const struct view *view, const struct case_result *c,
 			     const char *const *without)
@@ -91,7 +78,7 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 	struct tree *tables = tree_list(map, "tables");
 
 	for (const struct table_row *row = p.tables; row && row->title; row++) {
-		struct tree *table;
+		struct tree *table, *head;
 
 		if (!tables_has_rows(view, suite, row))
 			continue;
@@ -99,7 +86,14 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		view_text(table, "title", row->title);
 		tree_text(table, "first", "Case");
 		tree_text(table, "second", "Where");
-		tables_add_head(view, row->columns, table);
+		head = tree_list(table, "head");
+		for (size_t i = 0; row->columns[i]; i++) {
+			char name[FORMAT_SIZE];
+
+			view_metric_title(view, row->columns[i], name, sizeof(name));
+			format_capital(name);
+			tree_item_text(head, name);
+		}
 		tables_add_rows(view, suite, row, tree_list(table, "rows"));
 		view_text(table, "note", row->note ? row->note : "");
 	}

@@ -55,51 +55,6 @@ static bool growth_line_is_drawn(const struct growth *g, size_t line, size_t que
 	       !(gpu_figure(gpu, "power") < LEAST_POWER);
 }
 
-static void growth_set_bounds(struct growth *g)
-{
-	double ratio;
-
-	g->first = INFINITY;
-	g->last = -INFINITY;
-	g->ratios = (struct extent)EXTENT_EMPTY;
-	for (size_t i = 0; i < g->a->count; i++)
-		for (size_t q = 0; q < QUESTIONS; q++)
-			if (growth_line_is_drawn(g, i, q, &ratio)) {
-				g->first = fmin(g->first, g->a->lines[i].year);
-				g->last = fmax(g->last, g->a->lines[i].year);
-				extent_add(&g->ratios, ratio);
-			}
-	g->ratios.min = exp2(floor(log2(g->ratios.min) - 0.01));
-	g->ratios.max = exp2(ceil(log2(g->ratios.max) + 0.01));
-}
-
-static void growth_add_axis(const struct growth *g, struct tree *map)
-{
-	struct tree *ticks = tree_list(map, "ticks");
-
-	for (double r = g->ratios.min; r <= g->ratios.max * 1.001; r *= 2) {
-		struct tree *tick = tree_item(ticks);
-
-		chart_coordinate(tick, "at", growth_y(g, r));
-		chart_coordinate(tick, "text_y", growth_y(g, r) + 4);
-		if (r < 1)
-			tree_textf(tick, "label", "1/%.0f", 1 / r);
-		else
-			tree_textf(tick, "label", "%.0f×", r);
-		tree_text(tick, "ink", r == 1 ? "#777777" : "#dddddd");
-	}
-}
-
-static bool growth_line_is_named(const struct growth *g, size_t line)
-{
-	bool any = false;
-	double ratio;
-
-	for (size_t q = 0; q < QUESTIONS; q++)
-		any = any || growth_line_is_drawn(g, line, q, &ratio);
-	return any;
-}
-
 /* Names of cards that would touch the one before them are left out: the matrix has all. */
 static void growth_add_names(const struct growth *g, struct tree *map)
 {
@@ -109,10 +64,13 @@ static void growth_add_names(const struct growth *g, struct tree *map)
 	for (size_t i = 0; i < g->a->count; i++) {
 		const struct architecture_line *line = &g->a->lines[i];
 		double half = NAME_CHARACTER * (double)chart_characters(line->label) / 2;
-		double x;
+		double x, ratio;
 		struct tree *name;
+		bool any = false;
 
-		if (!growth_line_is_named(g, i))
+		for (size_t q = 0; q < QUESTIONS; q++)
+			any = any || growth_line_is_drawn(g, i, q, &ratio);
+		if (!any)
 			continue;
 		x = fmax(half, growth_x(g, i));
 		if (x - half < from)
@@ -204,6 +162,7 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 static void growth_draw(struct growth *g, const char *class, struct tree *list)
 {
 	struct tree *map = tree_item(list), *lines;
+	struct tree *ticks;
 
 	growth_place_labels(g);
 	tree_text(map, "class", class);
@@ -215,7 +174,18 @@ static void growth_draw(struct growth *g, const char *class, struct tree *list)
 	chart_coordinate(map, "tick_x", g->left - 6);
 	chart_coordinate(map, "name_y", TOP + HEIGHT + 18);
 	chart_coordinate(map, "year_y", TOP + HEIGHT + 32);
-	growth_add_axis(g, map);
+	ticks = tree_list(map, "ticks");
+	for (double r = g->ratios.min; r <= g->ratios.max * 1.001; r *= 2) {
+		struct tree *tick = tree_item(ticks);
+
+		chart_coordinate(tick, "at", growth_y(g, r));
+		chart_coordinate(tick, "text_y", growth_y(g, r) + 4);
+		if (r < 1)
+			tree_textf(tick, "label", "1/%.0f", 1 / r);
+		else
+			tree_textf(tick, "label", "%.0f×", r);
+		tree_text(tick, "ink", r == 1 ? "#777777" : "#dddddd");
+	}
 	growth_add_names(g, map);
 	lines = tree_list(map, "lines");
 	for (size_t q = 0; q < QUESTIONS; q++)
@@ -226,8 +196,20 @@ void architectures_growth(const struct architectures *a, struct tree *page)
 {
 	struct tree *list = tree_list(page, "growth");
 	struct growth g = { .a = a };
+	double ratio;
 
-	growth_set_bounds(&g);
+	g.first = INFINITY;
+	g.last = -INFINITY;
+	g.ratios = (struct extent)EXTENT_EMPTY;
+	for (size_t i = 0; i < g.a->count; i++)
+		for (size_t q = 0; q < QUESTIONS; q++)
+			if (growth_line_is_drawn(&g, i, q, &ratio)) {
+				g.first = fmin(g.first, g.a->lines[i].year);
+				g.last = fmax(g.last, g.a->lines[i].year);
+				extent_add(&g.ratios, ratio);
+			}
+	g.ratios.min = exp2(floor(log2(g.ratios.min) - 0.01));
+	g.ratios.max = exp2(ceil(log2(g.ratios.max) + 0.01));
 	tree_flag(page, "has_growth", g.last > g.first && a->baseline != a->subject);
 	if (!(g.last > g.first) || a->baseline == a->subject)
 		return;

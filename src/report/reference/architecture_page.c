@@ -27,27 +27,21 @@ static double answers_highest(const struct architectures *a, size_t question)
 	return most;
 }
 
-/* "0.809", "112", "4.34": three digits in the unit of the column. */
-static void architecture_set_number(struct tree *cell, double value, double factor)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3g", value / factor);
-	if (value / factor >= 999.5)
-		snprintf(text, sizeof(text), "%.0f", value / factor);
-	tree_text(cell, "value", text);
-}
-
 static void architecture_set_cell(const struct answer *answer, double most, double factor,
 				  struct tree *cell)
 {
 	bool there = answer->row != NULL;
 	double peak = there ? answer->peak : (double)NAN;
+	char text[32];
 
 	tree_flag(cell, "there", there);
 	if (!there)
 		return;
-	architecture_set_number(cell, answer->value->value, factor);
+	/* "0.809", "112", "4.34": three digits in the unit of the column. */
+	snprintf(text, sizeof(text), "%.3g", answer->value->value / factor);
+	if (answer->value->value / factor >= 999.5)
+		snprintf(text, sizeof(text), "%.0f", answer->value->value / factor);
+	tree_text(cell, "value", text);
 	tree_textf(cell, "bar", "%.1f", fmax(1, BAR_WIDTH * answer->value->value / most));
 	tree_textf(cell, "sheet", "%.1f", isfinite(peak) ? BAR_WIDTH * peak / most : 0);
 	tree_flag(cell, "impossible",

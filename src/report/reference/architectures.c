@@ -101,24 +101,6 @@ static int by_year(const void *a, const void *b)
 		      : (p->cards[0] > q->cards[0]) - (p->cards[0] < q->cards[0]);
 }
 
-/* Leaves out lines without an answer, and those for which another one stands. */
-static void keep_some(struct architectures *a)
-{
-	bool kept[LINES_MOST];
-	size_t count = 0;
-
-	for (size_t i = 0; i < a->count; i++) {
-		const struct architecture_line *line = &a->lines[i];
-
-		kept[i] = line->measured || (line->answered && !is_covered(a, line));
-	}
-	for (size_t i = 0; i < a->count; i++)
-		if (kept[i])
-			a->lines[count++] = a->lines[i];
-	a->count = count;
-	qsort(a->lines, a->count, sizeof(*a->lines), by_year);
-}
-
 static bool architectures_has_card(const struct architecture_line *line, size_t card)
 {
 	for (size_t i = 0; i < line->card_count; i++)
@@ -154,6 +136,9 @@ static void architectures_choose_baseline(struct architectures *a)
 
 void architectures_collect(struct architectures *a, const struct report_reference *r)
 {
+	bool kept[LINES_MOST];
+	size_t count;
+
 	*a = (struct architectures){ .r = r };
 	for (size_t i = 0; i < r->card_count; i++) {
 		struct architecture_line *line = architectures_line_of(a, &r->cards[i]);
@@ -165,7 +150,18 @@ void architectures_collect(struct architectures *a, const struct report_referenc
 	}
 	for (size_t i = 0; i < a->count; i++)
 		architectures_fill_line(a, &a->lines[i]);
-	keep_some(a);
+	/* Leaves out lines without an answer, and those for which another one stands. */
+	count = 0;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct architecture_line *line = &a->lines[i];
+
+		kept[i] = line->measured || (line->answered && !is_covered(a, line));
+	}
+	for (size_t i = 0; i < a->count; i++)
+		if (kept[i])
+			a->lines[count++] = a->lines[i];
+	a->count = count;
+	qsort(a->lines, a->count, sizeof(*a->lines), by_year);
 	architectures_choose_baseline(a);
 }
 

@@ -219,15 +219,6 @@ static void headline_count_failed(struct headline *h, const struct case_result *
 	free(label);
 }
 
-static void headline_fill_rows(struct headline *h, const char *suite)
-{
-	for (size_t i = 0; i < h->group_count; i++)
-		headline_fill_row(h, &h->groups[i]);
-	headline_each_failed(h, suite, headline_count_failed);
-	text_index_release(&h->places);
-	headline_name_repeated_rows(h);
-}
-
 /* True if all cases have the parameter, with one value. */
 static bool headline_parameter_is_common(const struct headline *h, const char *name)
 {
@@ -306,7 +297,11 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 	headline_choose_without(h);
 	h->better = h->selection.items[0].m->better;
 	headline_collect_groups(h, suite);
-	headline_fill_rows(h, suite);
+	for (size_t i = 0; i < h->group_count; i++)
+		headline_fill_row(h, &h->groups[i]);
+	headline_each_failed(h, suite, headline_count_failed);
+	text_index_release(&h->places);
+	headline_name_repeated_rows(h);
 }
 
 void headline_release(struct headline *h)

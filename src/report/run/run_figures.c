@@ -132,25 +132,6 @@ static char *run_figures_share_note(const struct headline_shares *shares, const 
 	return text_detach(&note);
 }
 
-static void run_figures_add_row(const struct headline_shares *shares, const struct view *view,
-				const struct headline_quantity *q, double end, struct tree *list)
-{
-	const struct headline_share *shown = middle_share(shares, view, q);
-	struct tree *row = tree_item(list);
-	struct text dots = TEXT_EMPTY, lines = TEXT_EMPTY;
-	char text[FORMAT_SIZE];
-
-	for (size_t s = 0; s < view->source_count; s++)
-		if (q->items[s] && shares->items[q->items[s] - 1].share > 0)
-			run_figures_add_dot(&shares->items[q->items[s] - 1], end, &dots, &lines);
-	view_text(row, "name", q->title);
-	tree_text(row, "value", format_rounded(shown->value, shown->unit, text, sizeof(text)));
-	tree_textf(row, "share", "%.0f %%", 100 * shown->share);
-	tree_text_owned(row, "dots", text_detach(&dots));
-	tree_text_owned(row, "lines", text_detach(&lines));
-	tree_text_owned(row, "note", run_figures_share_note(shares, view, q, shown));
-}
-
 static int run_figures_by_quantity(const void *a, const void *b)
 {
 	const struct headline_quantity *const *p = a, *const *q = b;
@@ -170,8 +151,24 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 		if (shares->quantities[i].worst)
 			order[count++] = &shares->quantities[i];
 	qsort(order, count, sizeof(*order), run_figures_by_quantity);
-	for (size_t i = 0; i < count; i++)
-		run_figures_add_row(shares, view, order[i], end, list);
+	for (size_t i = 0; i < count; i++) {
+		const struct headline_share *shown = middle_share(shares, view, order[i]);
+		struct tree *row = tree_item(list);
+		struct text dots = TEXT_EMPTY, lines = TEXT_EMPTY;
+		char text[FORMAT_SIZE];
+
+		for (size_t s = 0; s < view->source_count; s++)
+			if (order[i]->items[s] && shares->items[order[i]->items[s] - 1].share > 0)
+				run_figures_add_dot(&shares->items[order[i]->items[s] - 1], end,
+						    &dots, &lines);
+		view_text(row, "name", order[i]->title);
+		tree_text(row, "value",
+			  format_rounded(shown->value, shown->unit, text, sizeof(text)));
+		tree_textf(row, "share", "%.0f %%", 100 * shown->share);
+		tree_text_owned(row, "dots", text_detach(&dots));
+		tree_text_owned(row, "lines", text_detach(&lines));
+		tree_text_owned(row, "note", run_figures_share_note(shares, view, order[i], shown));
+	}
 	free(order);
 	run_figures_set_grid(end, page);
 	tree_flag(page, "has_figures", count != 0);

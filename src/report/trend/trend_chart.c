@@ -173,22 +173,6 @@ static void trend_chart_draw_seams(const struct plot *p, struct tree *map)
 	}
 }
 
-static void trend_chart_draw_axes(const struct plot *p, struct tree *map)
-{
-	tree_flag(map, "axes", p->drawing->axes);
-	chart_coordinate(map, "width", p->drawing->axes ? CHART_NARROW : SPARK_WIDTH);
-	chart_coordinate(map, "height", p->drawing->axes ? CHART_LOW : SPARK_HEIGHT);
-	chart_coordinate(map, "left", p->left);
-	chart_coordinate(map, "right", p->right);
-	chart_coordinate(map, "top", p->top);
-	chart_coordinate(map, "bottom", p->bottom);
-	if (p->drawing->axes)
-		chart_ticks(map, "percents", &p->y, "", 1, 0);
-	else
-		tree_list(map, "percents");
-	trend_chart_draw_dates(p, map);
-}
-
 void trend_chart(const struct trend_drawing *drawing, const char *id, const char *title,
 		 const char *finding, struct tree *list)
 {
@@ -200,7 +184,18 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	tree_text(map, "svg_title", title);
 	tree_text(map, "svg_finding", finding);
 	tree_text(map, "zero", drawing->zero_name);
-	trend_chart_draw_axes(&plot, map);
+	tree_flag(map, "axes", plot.drawing->axes);
+	chart_coordinate(map, "width", plot.drawing->axes ? CHART_NARROW : SPARK_WIDTH);
+	chart_coordinate(map, "height", plot.drawing->axes ? CHART_LOW : SPARK_HEIGHT);
+	chart_coordinate(map, "left", plot.left);
+	chart_coordinate(map, "right", plot.right);
+	chart_coordinate(map, "top", plot.top);
+	chart_coordinate(map, "bottom", plot.bottom);
+	if (plot.drawing->axes)
+		chart_ticks(map, "percents", &plot.y, "", 1, 0);
+	else
+		tree_list(map, "percents");
+	trend_chart_draw_dates(&plot, map);
 	trend_draw_band(&plot, map);
 	trend_chart_draw_segments(&plot, map);
 	trend_chart_draw_dots(&plot, map);

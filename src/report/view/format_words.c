@@ -20,18 +20,6 @@ char *format_spaced(const char *text, char *out, size_t size)
 	return out;
 }
 
-/* "device" of "devices", "microbatch" of "microbatches". */
-static void make_singular(char *name)
-{
-	size_t length = strlen(name);
-
-	if (text_ends_with(name, "ches") || text_ends_with(name, "shes") ||
-	    text_ends_with(name, "xes"))
-		name[length - 2] = '\0';
-	else if (text_ends_with(name, "s"))
-		name[length - 1] = '\0';
-}
-
 /*
  * "4 devices", "batch 256", "bucket 25 MiB": numbers other than sizes need their name.
  */
@@ -45,8 +33,16 @@ static char *format_named(const struct case_parameter *parameter, char *out, siz
 		snprintf(out, size, "%.50s %.40s", name, value);
 		return out;
 	}
-	if (strcmp(value, "1") == 0)
-		make_singular(name);
+	if (strcmp(value, "1") == 0) {
+		size_t length = strlen(name);
+
+		/* "device" of "devices", "microbatch" of "microbatches". */
+		if (text_ends_with(name, "ches") || text_ends_with(name, "shes") ||
+		    text_ends_with(name, "xes"))
+			name[length - 2] = '\0';
+		else if (text_ends_with(name, "s"))
+			name[length - 1] = '\0';
+	}
 	snprintf(out, size, "%.40s %.50s", value, name);
 	return out;
 }

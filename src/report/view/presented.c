@@ -157,14 +157,6 @@ char *view_parameter(const struct view *view, const char *suite, const struct ca
 	return format_parameter(p, out, size);
 }
 
-static const struct role_row *view_role_row(const struct view *view, const struct case_result *c,
-					    enum role role)
-{
-	const struct presentation p = view_presentation(view, view_string(c->suite));
-
-	return presentation_role(&p, role, NULL);
-}
-
 /* The parameter with a role that the case has, of several; NULL: none. */
 static const struct role_row *presented_parameter_row(const struct view *view,
 						      const struct case_result *c, enum role role)
@@ -180,7 +172,8 @@ static const struct role_row *presented_parameter_row(const struct view *view,
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
 					    enum role role)
 {
-	const struct role_row *row = view_role_row(view, c, role);
+	const struct presentation p = view_presentation(view, view_string(c->suite));
+	const struct role_row *row = presentation_role(&p, role, NULL);
 
 	return row ? case_metric(c, row->name) : NULL;
 }

@@ -33,29 +33,25 @@ static struct text_index_slot *text_index_slot_of(const struct text_index *index
 	return &index->slots[at];
 }
 
-static void text_index_grow(struct text_index *index)
-{
-	struct text_index larger = { .count = index->count, .mask = 2 * index->mask + 1 };
-
-	larger.mask = larger.mask < 31 ? 31 : larger.mask;
-	larger.slots = xcalloc(larger.mask + 1, sizeof(*larger.slots));
-	for (size_t i = 0; index->slots && i <= index->mask; i++) {
-		const struct text_index_slot *s = &index->slots[i];
-
-		if (s->first)
-			*text_index_slot_of(&larger, s->hash, s->first, s->second) = *s;
-	}
-	free(index->slots);
-	*index = larger;
-}
-
 size_t *text_index_at(struct text_index *index, const char *first, const char *second)
 {
 	uint64_t hash = text_index_hash_of(first, second);
 	struct text_index_slot *slot;
 
-	if (!index->slots || 2 * index->count > index->mask)
-		text_index_grow(index);
+	if (!index->slots || 2 * index->count > index->mask) {
+		struct text_index larger = { .count = index->count, .mask = 2 * index->mask + 1 };
+
+		larger.mask = larger.mask < 31 ? 31 : larger.mask;
+		larger.slots = xcalloc(larger.mask + 1, sizeof(*larger.slots));
+		for (size_t i = 0; index->slots && i <= index->mask; i++) {
+			const struct text_index_slot *s = &index->slots[i];
+
+			if (s->first)
+				*text_index_slot_of(&larger, s->hash, s->first, s->second) = *s;
+		}
+		free(index->slots);
+		*index = larger;
+	}
 	slot = text_index_slot_of(index, hash, first, second);
 	if (!slot->first) {
 		*slot = (struct text_index_slot){ first, second, hash, SIZE_MAX };

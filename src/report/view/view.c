@@ -151,19 +151,6 @@ static void view_add_suite(struct view *view, const char *suite)
 	view->suites[view->suite_count++] = suite;
 }
 
-/* One unit for all sizes of a suite: its rows are compared with each other. */
-static void find_binary(struct view *view)
-{
-	view->binary = xcalloc(view->suite_count + 1, sizeof(*view->binary));
-	for (size_t s = 0; s < view->suite_count; s++)
-		for (size_t r = 0; r < view->count; r++)
-			for (size_t i = 0; !view->binary[s] && i < view->results[r].case_count; i++)
-				view->binary[s] =
-					strcmp(view_string(view->results[r].cases[i].suite),
-					       view->suites[s]) == 0 &&
-					case_asks_binary(&view->results[r].cases[i]);
-}
-
 size_t view_style_at(size_t place)
 {
 	place %= VIEW_STYLES - 1;
@@ -216,7 +203,15 @@ void view_init(struct view *view, const struct result *results, size_t count)
 		}
 	}
 	shorten_labels(view);
-	find_binary(view);
+	/* One unit for all sizes of a suite: its rows are compared with each other. */
+	view->binary = xcalloc(view->suite_count + 1, sizeof(*view->binary));
+	for (size_t s = 0; s < view->suite_count; s++)
+		for (size_t r = 0; r < view->count; r++)
+			for (size_t i = 0; !view->binary[s] && i < view->results[r].case_count; i++)
+				view->binary[s] =
+					strcmp(view_string(view->results[r].cases[i].suite),
+					       view->suites[s]) == 0 &&
+					case_asks_binary(&view->results[r].cases[i]);
 }
 
 void view_release(struct view *view)

@@ -10,26 +10,10 @@
 #include "suites/training/models/blocks/blocks.h"
 #include "suites/training/models/buffer_alias.h"
 
-static enum status network_open_optimizer(struct network *n, struct error *err)
-{
-	size_t moments = optimizer_moments(n->setup->optimizer);
-	size_t bytes = precision_bytes(setup_moment(n->setup));
-
-	n->master = n->weights;
-	if (setup_has_master(n->setup) && n->shard.master > 0 &&
-	    arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err) !=
-		    STATUS_OK)
-		return err->status;
-	for (size_t i = 0; i < moments && n->shard.moments > 0; i++)
-		if (arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes,
-				&n->moments[i], err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
 static enum status network_open_parameters(struct network *n, struct error *err)
 {
 	size_t stored = precision_bytes(n->setup->precision);
+	size_t moments, bytes;
 
 	if ((n->shard.weights > 0 &&
 	     arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
@@ -48,7 +32,18 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 		if (n->shard.gradients == n->local.elements)
 			n->layer_gradients[l] = network_element(n, n->gradients, first);
 	}
-	return network_open_optimizer(n, err);
+	moments = optimizer_moments(n->setup->optimizer);
+	bytes = precision_bytes(setup_moment(n->setup));
+	n->master = n->weights;
+	if (setup_has_master(n->setup) && n->shard.master > 0 &&
+	    arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err) !=
+		    STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < moments && n->shard.moments > 0; i++)
+		if (arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes,
+				&n->moments[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 /* The inside of a segment of layers is in memory that all segments share. */
@@ -198,22 +193,17 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 			   &n->activations[0], err);
 }
 
-/* Number of updates after which Adam's corrections are 1 to the last bit. */
-static uint64_t corrected_updates(const struct setup *setup)
-{
-	double slowest = fmax(setup->beta1, setup->beta2);
-
-	return (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
-}
-
 /* A dynamic loss scale counts for itself, and other optimizers do the same in every update. */
 static enum status network_open_clock(struct network *n, struct error *err)
 {
 	const struct setup *s = n->setup;
+	double slowest;
 
 	if (s->optimizer != OPTIMIZER_ADAM || s->dynamic_scale)
 		return STATUS_OK;
-	n->correction_count = corrected_updates(s);
+	/* Number of updates after which Adam's corrections are 1 to the last bit. */
+	slowest = fmax(s->beta1, s->beta2);
+	n->correction_count = (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
 	if (arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err) != STATUS_OK)
 		return err->status;
 	return arena_alloc(n->arena, MEMORY_OPTIMIZER,

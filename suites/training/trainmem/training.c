@@ -160,11 +160,6 @@ static enum status offload_fetch(struct training *t, size_t l, struct error *err
 	return l > 0 ? bring_back(t, l - 1, err) : STATUS_OK;
 }
 
-static bool training_is_linear(const struct training *t, size_t l)
-{
-	return setup_layer_kind(&t->setup, l) == LAYER_LINEAR;
-}
-
 /* Tensors that layer l keeps inside for backward: one allocation each, as frameworks have. */
 static enum status training_take_inside(struct training *t, size_t l, struct error *err)
 {
@@ -230,7 +225,8 @@ static enum status training_forward_layer(struct training *t, size_t l, uint64_t
 	if (training_take(t, l + 1, err) != STATUS_OK ||
 	    training_take_inside(t, l, err) != STATUS_OK)
 		return err->status;
-	if (t->options.out_of_place && training_is_linear(t, l) && l + 1 < t->setup.layers)
+	if (t->options.out_of_place && setup_layer_kind(&t->setup, l) == LAYER_LINEAR &&
+	    l + 1 < t->setup.layers)
 		return training_forward_out_of_place(t, l, row, err);
 	return carries_out(t)
 		       ? network_forward(&t->network, compute_stream(t), l, row, t->rows, err)
@@ -306,22 +302,16 @@ struct gradient {
 	enum memory_class tag;
 };
 
-static void impose_mask(struct training *t, size_t l, uint64_t row)
-{
-	size_t bytes = t->setup.widths[l] * precision_bytes(t->setup.precision);
-
-	if (t->imposed[l])
-		t->network.masks[l] = (const char *)t->imposed[l] + row * bytes;
-}
-
 /* Gradients of layer l from that of its output; *g becomes that of its input. */
 static enum status training_backward_layer(struct training *t, size_t l, uint64_t row,
 					   struct gradient *g, struct error *err)
 {
 	struct network *n = &t->network;
 	struct gradient of_input = { .l = l, .tag = MEMORY_TRANSIENT };
+	size_t bytes = t->setup.widths[(l + 1)] * precision_bytes(t->setup.precision);
 
-	impose_mask(t, l + 1, row);
+	if (t->imposed[(l + 1)])
+		t->network.masks[(l + 1)] = (const char *)t->imposed[(l + 1)] + row * bytes;
 	if (carries_out(t) && network_output_gradient(n, compute_stream(t), l, row, t->rows,
 						      g->memory, row > 0, err) != STATUS_OK)
 		return err->status;
@@ -450,20 +440,6 @@ enum status training_reset(struct training *t, struct error *err)
 	return network_reset(&t->network, compute_stream(t), err);
 }
 
-static enum status training_set_workspace(struct training *t)
-{
-	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
-	t->heap.live_total += t->options.workspace;
-	return STATUS_OK;
-}
-
-static void training_each_layer(struct segments *s, size_t layers)
-{
-	s->count = layers;
-	for (size_t l = 0; l <= layers; l++)
-		s->bounds[l] = l;
-}
-
 enum status training_open(struct training *t, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err)
@@ -479,8 +455,11 @@ enum status training_open(struct training *t, const struct setup *setup,
 	whole.kept = t->rows;
 	segments_make(&t->segments, setup, &whole, t->rows);
 	/* A layer by itself forgets nothing but what it keeps inside. */
-	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers)
-		training_each_layer(&t->segments, setup->layers);
+	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers) {
+		t->segments.count = setup->layers;
+		for (size_t l = 0; l <= setup->layers; l++)
+			t->segments.bounds[l] = l;
+	}
 	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
 		return err->status;
 	if (heap_open(&t->heap, device, compute_stream(t), options->policy, options->limit,
@@ -489,7 +468,8 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->source = heap_source(&t->heap);
 	arena_init(&t->arena, device);
 	t->arena.source = &t->source;
-	training_set_workspace(t);
+	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
+	t->heap.live_total += t->options.workspace;
 	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
 		return err->status;
 	/* No autotuning: here every step must be computed by the same code. */

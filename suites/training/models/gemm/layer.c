@@ -37,22 +37,11 @@ static enum status layer_run_candidate(void *context, struct stream *stream, siz
 	return network_forward(t->network, stream, t->layer, t->row, t->rows, err);
 }
 
-/* Choice of an earlier layer of the same shape; the last layer has another epilogue. */
-static enum fusion layer_tuned_like(const struct network *n, size_t layer)
-{
-	const struct model_layer *mine = &n->local.layer[layer];
-
-	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
-		    n->local.layer[l].out == mine->out &&
-		    (l + 1 == n->setup->layers) == (layer + 1 == n->setup->layers))
-			return n->fusions[l];
-	return FUSION_AUTO;
-}
-
 /* The choice, if it needs no measurement, else FUSION_AUTO. */
 static enum fusion fixed_fusion(const struct network *n, size_t layer)
 {
+	const struct model_layer *mine;
+
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
@@ -62,7 +51,14 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
 	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return FUSION_ON;
-	return layer_tuned_like(n, layer);
+	/* Choice of an earlier layer of the same shape; the last layer has another epilogue. */
+	mine = &n->local.layer[layer];
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
+		    n->local.layer[l].out == mine->out &&
+		    (l + 1 == n->setup->layers) == (layer + 1 == n->setup->layers))
+			return n->fusions[l];
+	return FUSION_AUTO;
 }
 
 /*

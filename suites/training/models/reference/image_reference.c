@@ -188,29 +188,6 @@ static void reference_batch_norm(const struct mlp_reference *ref, size_t l,
 		}
 }
 
-/* dy becomes dz; adds to the gradients of scale and shift. */
-static void image_reference_channel_backward(const struct channel *ch, const double *z,
-					     double scale, double *dy, double *dscale,
-					     double *dshift)
-{
-	double sum = 0, product = 0;
-
-	for (uint64_t i = 0; i < ch->count; i++) {
-		uint64_t at = ch->first + i * ch->stride;
-
-		sum += dy[at];
-		product += dy[at] * (z[at] - ch->mean) * ch->rstd;
-	}
-	for (uint64_t i = 0; i < ch->count; i++) {
-		uint64_t at = ch->first + i * ch->stride;
-		double n = (z[at] - ch->mean) * ch->rstd;
-
-		dy[at] = scale * ch->rstd * (dy[at] - (sum + n * product) / (double)ch->count);
-	}
-	*dscale += product;
-	*dshift += sum;
-}
-
 static void reference_batch_norm_backward(const struct mlp_reference *ref, size_t l,
 					  const struct image_unit *u, const double *z, double *dy)
 {
@@ -224,30 +201,26 @@ static void reference_batch_norm_backward(const struct mlp_reference *ref, size_
 		dscale[c] = dshift[c] = 0;
 		for (uint64_t g = 0; g < groups; g++) {
 			struct channel ch = image_reference_channel_of(ref, u, z, g, c);
+			double sum = 0, product = 0;
 
-			image_reference_channel_backward(&ch, z, scale[c], dy, &dscale[c],
-							 &dshift[c]);
+			/* dy becomes dz; adds to the gradients of scale and shift. */
+			for (uint64_t i = 0; i < ch.count; i++) {
+				uint64_t at = ch.first + i * ch.stride;
+
+				sum += dy[at];
+				product += dy[at] * (z[at] - ch.mean) * ch.rstd;
+			}
+			for (uint64_t i = 0; i < ch.count; i++) {
+				uint64_t at = ch.first + i * ch.stride;
+				double n = (z[at] - ch.mean) * ch.rstd;
+
+				dy[at] = scale[c] * ch.rstd *
+					 (dy[at] - (sum + n * product) / (double)ch.count);
+			}
+			dscale[c] += product;
+			dshift[c] += sum;
 		}
 	}
-}
-
-static void reference_add_bias(const struct mlp_reference *ref, size_t l,
-			       const struct image_unit *u, const double *z, double *y)
-{
-	const double *bias = image_reference_parameters(ref, l, u->tensor + 1);
-
-	for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
-		y[i] = z[i] + bias[i % u->filters];
-}
-
-static void image_reference_bias_backward(const struct mlp_reference *ref, size_t l,
-					  const struct image_unit *u, const double *dy)
-{
-	double *dbias = image_reference_gradients(ref, l, u->tensor + 1);
-
-	memset(dbias, 0, u->filters * sizeof(*dbias));
-	for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
-		dbias[i % u->filters] += dy[i];
 }
 
 /* In place; what a run computed takes the place of what it is compared with. */
@@ -313,18 +286,6 @@ static uint64_t image_reference_element_of(const struct image_layer *image, cons
 	       w->channel;
 }
 
-static unsigned window_greatest(const struct image_layer *image, const struct window *w,
-				const double *x)
-{
-	unsigned best = 0;
-
-	for (unsigned k = 1; k < w->height * w->width; k++)
-		if (x[image_reference_element_of(image, w, k)] >
-		    x[image_reference_element_of(image, w, best)])
-			best = k;
-	return best;
-}
-
 static uint64_t pooled_elements(const struct mlp_reference *ref, const struct image_layer *image)
 {
 	return ref->setup->batch * image->pool.out_side * image->pool.out_side *
@@ -336,8 +297,13 @@ static uint64_t image_reference_chosen_of(const struct image_layer *image, uint6
 					  const double *x)
 {
 	struct window w = image_reference_window_of(image, i);
+	unsigned best = 0;
 
-	return image_reference_element_of(image, &w, window_greatest(image, &w, x));
+	for (unsigned k = 1; k < w.height * w.width; k++)
+		if (x[image_reference_element_of(image, &w, k)] >
+		    x[image_reference_element_of(image, &w, best)])
+			best = k;
+	return image_reference_element_of(image, &w, best);
 }
 
 static double window_average(const struct image_layer *image, const struct window *w,
@@ -361,21 +327,6 @@ static void reference_pool(const struct mlp_reference *ref, const struct image_l
 	}
 }
 
-static void image_reference_pool_backward(const struct mlp_reference *ref,
-					  const struct image_layer *image, const double *x,
-					  const double *dy, double *dx)
-{
-	for (uint64_t i = 0; i < pooled_elements(ref, image); i++) {
-		struct window w = image_reference_window_of(image, i);
-		unsigned size = w.height * w.width;
-
-		if (!image->pool.average)
-			dx[image_reference_chosen_of(image, i, x)] += dy[i];
-		for (unsigned k = 0; k < size && image->pool.average; k++)
-			dx[image_reference_element_of(image, &w, k)] += dy[i] / size;
-	}
-}
-
 static void reference_forward_unit(struct mlp_reference *ref, size_t l, const struct image_unit *u,
 				   struct image_inner *in, size_t index, const double *x)
 {
@@ -385,8 +336,12 @@ static void reference_forward_unit(struct mlp_reference *ref, size_t l, const st
 	reference_convolve(ref, l, u, x, z);
 	if (u->norm)
 		reference_batch_norm(ref, l, u, z, y);
-	else
-		reference_add_bias(ref, l, u, z, y);
+	else {
+		const double *bias = image_reference_parameters(ref, l, u->tensor + 1);
+
+		for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
+			y[i] = z[i] + bias[i % u->filters];
+	}
 	if (u->relu)
 		reference_relu(ref, u->decision, y, image_reference_elements_of(ref, u));
 }
@@ -445,8 +400,13 @@ static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
 		reference_relu_backward(in->y[index], dy, image_reference_elements_of(ref, u));
 	if (u->norm)
 		reference_batch_norm_backward(ref, l, u, in->z[index], dy);
-	else
-		image_reference_bias_backward(ref, l, u, dy);
+	else {
+		double *dbias = image_reference_gradients(ref, l, u->tensor + 1);
+
+		memset(dbias, 0, u->filters * sizeof(*dbias));
+		for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
+			dbias[i % u->filters] += dy[i];
+	}
 	convolve_backward(ref, l, u, x, dy, dx);
 }
 
@@ -480,9 +440,17 @@ void image_reference_backward(struct mlp_reference *ref, size_t l, const double 
 	out = in.y[in.image.units - 1];
 	count = image_reference_elements_of(ref, image_last(&in.image));
 	d = zero_vector(count);
-	if (in.image.pool.window)
-		image_reference_pool_backward(ref, &in.image, out, dy, d);
-	else
+	if (in.image.pool.window) {
+		for (uint64_t i = 0; i < pooled_elements(ref, &in.image); i++) {
+			struct window w = image_reference_window_of(&in.image, i);
+			unsigned size = w.height * w.width;
+
+			if (!in.image.pool.average)
+				d[image_reference_chosen_of(&in.image, i, out)] += dy[i];
+			for (unsigned k = 0; k < size && in.image.pool.average; k++)
+				d[image_reference_element_of(&in.image, &w, k)] += dy[i] / size;
+		}
+	} else
 		memcpy(d, dy, count * sizeof(*d));
 	if (in.image.residual) {
 		reference_relu_backward(out, d, count);

@@ -109,23 +109,6 @@ static void mlp_reference_forward_row(struct mlp_reference *ref, size_t l, uint6
 				      squares);
 }
 
-static void reference_forward_layer(struct mlp_reference *ref, size_t l, const unsigned char *mask)
-{
-	uint64_t rows = ref->setup->batch;
-	struct squares *squares = xcalloc(rows, sizeof(*squares)), sum = { 0, 0 };
-
-	IN_PARALLEL
-	for (uint64_t r = 0; r < rows; r++)
-		mlp_reference_forward_row(ref, l, r, mask, &squares[r]);
-	for (uint64_t r = 0; r < rows; r++) {
-		sum.all += squares[r].all;
-		sum.flipped += squares[r].flipped;
-	}
-	free(squares);
-	if (sum.flipped > 0)
-		ref->mask_error = fmax(ref->mask_error, sqrt(sum.flipped / sum.all));
-}
-
 /* Replaces the logits of one row by their gradient and returns the row's loss. */
 static double mlp_reference_loss_row(struct mlp_reference *ref, uint64_t row)
 {
@@ -142,24 +125,6 @@ static double mlp_reference_loss_row(struct mlp_reference *ref, uint64_t row)
 		z[c] = (exp(z[c] - largest) / sum - ((uint64_t)ref->labels[row] == c)) /
 		       (double)ref->setup->batch;
 	return loss;
-}
-
-static void mlp_reference_gradient_of_output(struct mlp_reference *ref, size_t l, uint64_t o,
-					     const double *dz)
-{
-	const struct model_layer *layer = &ref->model.layer[l];
-	double *dw = ref->gradients + layer->weight + o * layer->in;
-	double sum = 0;
-
-	memset(dw, 0, layer->in * sizeof(*dw));
-	for (uint64_t r = 0; r < ref->setup->batch; r++) {
-		double d = dz[r * layer->out + o];
-
-		sum += d;
-		if (d != 0)
-			vectors_add_scaled(dw, d, ref->activations[l] + r * layer->in, layer->in);
-	}
-	ref->gradients[layer->bias + o] = sum;
 }
 
 /* dx of one row: the gradient of the input of layer l, cut where the ReLU before it was. */
@@ -183,8 +148,22 @@ static void reference_backward_layer(struct mlp_reference *ref, size_t l, const 
 				     double *dx, const unsigned char *mask)
 {
 	IN_PARALLEL
-	for (uint64_t o = 0; o < ref->setup->widths[l + 1]; o++)
-		mlp_reference_gradient_of_output(ref, l, o, dz);
+	for (uint64_t o = 0; o < ref->setup->widths[l + 1]; o++) {
+		const struct model_layer *layer = &ref->model.layer[l];
+		double *dw = ref->gradients + layer->weight + o * layer->in;
+		double sum = 0;
+
+		memset(dw, 0, layer->in * sizeof(*dw));
+		for (uint64_t r = 0; r < ref->setup->batch; r++) {
+			double d = dz[r * layer->out + o];
+
+			sum += d;
+			if (d != 0)
+				vectors_add_scaled(dw, d, ref->activations[l] + r * layer->in,
+						   layer->in);
+		}
+		ref->gradients[layer->bias + o] = sum;
+	}
 	if (!dx)
 		return;
 	IN_PARALLEL
@@ -222,8 +201,22 @@ void reference_step(struct mlp_reference *ref, const unsigned char *const *masks
 			image_reference_forward(ref, l);
 		else if (s->kind == MODEL_TRANSFORMER)
 			transformer_reference_forward(ref, l);
-		else
-			reference_forward_layer(ref, l, masks ? masks[l + 1] : NULL);
+		else {
+			uint64_t rows = ref->setup->batch;
+			struct squares *squares = xcalloc(rows, sizeof(*squares)), sum = { 0, 0 };
+
+			for (uint64_t r = 0; r < rows; r++)
+				mlp_reference_forward_row(ref, l, r, masks ? masks[l + 1] : NULL,
+							  &squares[r]);
+			for (uint64_t r = 0; r < rows; r++) {
+				sum.all += squares[r].all;
+				sum.flipped += squares[r].flipped;
+			}
+			free(squares);
+			if (sum.flipped > 0)
+				ref->mask_error =
+					fmax(ref->mask_error, sqrt(sum.flipped / sum.all));
+		}
 	for (uint64_t r = 0; r < s->batch; r++)
 		loss += mlp_reference_loss_row(ref, r);
 	ref->loss = loss / (double)s->batch;

@@ -175,23 +175,6 @@ static uint64_t transformer_reference_heads_of(const struct mlp_reference *ref)
 	return ref->setup->batch / ref->setup->transformer.sequence * ref->setup->transformer.heads;
 }
 
-/* Softmax of the scores of position i against the positions up to it. */
-static void reference_softmax(const struct reference_head *a, uint64_t i)
-{
-	double *p = a->p + i * a->sequence, largest = -INFINITY, sum = 0;
-	uint64_t apart = 3 * a->hidden;
-
-	for (uint64_t j = 0; j <= i; j++) {
-		p[j] = vectors_dot(a->q + i * apart, a->k + j * apart, a->size) /
-		       sqrt((double)a->size);
-		largest = fmax(largest, p[j]);
-	}
-	for (uint64_t j = 0; j <= i; j++)
-		sum += p[j] = exp(p[j] - largest);
-	for (uint64_t j = 0; j <= i; j++)
-		p[j] /= sum;
-}
-
 static void reference_attend(const struct mlp_reference *ref, const struct block_inner *in)
 {
 	IN_PARALLEL
@@ -200,8 +183,19 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 
 		for (uint64_t i = 0; i < a.sequence; i++) {
 			double *o = in->o + a.at + i * a.hidden;
+			double *p = a.p + i * a.sequence, largest = -INFINITY, sum = 0;
+			uint64_t apart = 3 * a.hidden;
 
-			reference_softmax(&a, i);
+			/* Softmax of the scores of position i against the positions up to it. */
+			for (uint64_t j = 0; j <= i; j++) {
+				p[j] = vectors_dot(a.q + i * apart, a.k + j * apart, a.size) /
+				       sqrt((double)a.size);
+				largest = fmax(largest, p[j]);
+			}
+			for (uint64_t j = 0; j <= i; j++)
+				sum += p[j] = exp(p[j] - largest);
+			for (uint64_t j = 0; j <= i; j++)
+				p[j] /= sum;
 			memset(o, 0, a.size * sizeof(*o));
 			for (uint64_t j = 0; j <= i; j++)
 				vectors_add_scaled(o, a.p[i * a.sequence + j],

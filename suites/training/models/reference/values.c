@@ -45,31 +45,26 @@ double value_round(double value, enum precision precision)
 	}
 }
 
-static double decode_16(uint16_t word, const struct format *format)
-{
-	int fraction_bits = format->bits - 1;
-	int fraction = word & ((1 << fraction_bits) - 1);
-	int exponent = (word & 0x7fff) >> fraction_bits;
-	double magnitude;
-
-	if (exponent == (1 << format->exponent_bits) - 1)
-		magnitude = fraction ? NAN : INFINITY;
-	else if (exponent == 0)
-		magnitude = ldexp(fraction, format->smallest_exponent - fraction_bits);
-	else
-		magnitude = ldexp(fraction + (1 << fraction_bits),
-				  exponent - 1 + format->smallest_exponent - fraction_bits);
-	return word & 0x8000 ? -magnitude : magnitude;
-}
-
 static void decode_16s(double *to, const void *from, const struct format *format, uint64_t count)
 {
 	IN_PARALLEL
 	for (uint64_t i = 0; i < count; i++) {
 		uint16_t word;
+		int fraction_bits, fraction, exponent;
+		double magnitude;
 
 		memcpy(&word, (const char *)from + i * sizeof(word), sizeof(word));
-		to[i] = decode_16(word, format);
+		fraction_bits = format->bits - 1;
+		fraction = word & ((1 << fraction_bits) - 1);
+		exponent = (word & 0x7fff) >> fraction_bits;
+		if (exponent == (1 << format->exponent_bits) - 1)
+			magnitude = fraction ? NAN : INFINITY;
+		else if (exponent == 0)
+			magnitude = ldexp(fraction, format->smallest_exponent - fraction_bits);
+		else
+			magnitude = ldexp(fraction + (1 << fraction_bits),
+					  exponent - 1 + format->smallest_exponent - fraction_bits);
+		to[i] = word & 0x8000 ? -magnitude : magnitude;
 	}
 }
 

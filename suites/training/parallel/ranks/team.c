@@ -38,16 +38,6 @@ enum status team_open_rest(struct rank_team *team, enum transport transport, str
 	return team_open_world(team, transport, err);
 }
 
-static void rank_team_close_scratch(struct rank_team *team)
-{
-	struct error ignored = ERROR_NONE;
-
-	if (team->scratch)
-		backend_memory_free(team->device, ALLOCATOR_DEVICE, team->scratch, SCRATCH_BYTES,
-				    NULL, &ignored);
-	team->scratch = NULL;
-}
-
 static void rank_team_close_communicators(struct rank_team *team)
 {
 	team_close_edges(team);
@@ -75,7 +65,12 @@ void team_abandon(struct rank_team *team)
 
 void team_close(struct rank_team *team)
 {
-	rank_team_close_scratch(team);
+	struct error ignored = ERROR_NONE;
+
+	if (team->scratch)
+		backend_memory_free(team->device, ALLOCATOR_DEVICE, team->scratch, SCRATCH_BYTES,
+				    NULL, &ignored);
+	team->scratch = NULL;
 	rank_team_close_communicators(team);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);

@@ -8,15 +8,6 @@ struct source {
 	struct model local;
 };
 
-static void collect_source_of(const struct trainer *t, int rank, struct source *out)
-{
-	uint64_t step_rows;
-
-	out->rank = rank;
-	parameter_shard_of(t->setup, rank, &out->partition, &step_rows, &out->shard);
-	model_init_partition(&out->local, t->setup, &out->partition);
-}
-
 static enum status collect_allocate_decisions(struct trainer *t, struct collection *c,
 					      uint64_t rows, void **out, struct error *err)
 {
@@ -48,31 +39,24 @@ static enum status collect_allocate_record(struct trainer *t, struct collection 
 	return collect_allocate_decisions(t, c, n->partition.rows, n->images.record, err);
 }
 
-/* The largest tensor of one rank that is scattered over the whole one. */
-static uint64_t staging_elements(const struct trainer *t)
-{
-	const struct network *n = &t->network;
-	uint64_t most = 0;
-
-	for (size_t l = 0; l < t->setup->layers && n->partition.parts > 1; l++) {
-		uint64_t width = partition_width(t->setup, &n->partition, l);
-
-		most = n->partition.rows * width > most ? n->partition.rows * width : most;
-		for (size_t i = 0; i < n->local.layer[l].tensors; i++) {
-			uint64_t count = n->local.layer[l].tensor[i].count;
-
-			most = count > most ? count : most;
-		}
-	}
-	return most;
-}
-
 static enum status collect_allocate_whole(struct trainer *t, struct collection *c,
 					  struct error *err)
 {
 	size_t bytes = precision_bytes(t->setup->precision);
-	uint64_t staging = staging_elements(t);
+	const struct network *n = &t->network;
+	uint64_t staging = 0;
 
+	/* The largest tensor of one rank that is scattered over the whole one. */
+	for (size_t l = 0; l < t->setup->layers && n->partition.parts > 1; l++) {
+		uint64_t width = partition_width(t->setup, &n->partition, l);
+
+		staging = n->partition.rows * width > staging ? n->partition.rows * width : staging;
+		for (size_t i = 0; i < n->local.layer[l].tensors; i++) {
+			uint64_t count = n->local.layer[l].tensor[i].count;
+
+			staging = count > staging ? count : staging;
+		}
+	}
 	for (size_t l = 1; l < t->setup->layers; l++)
 		if (setup_is_masked(t->setup, l) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
@@ -229,8 +213,11 @@ enum status collection_collect(struct collection *c, struct error *err)
 
 	for (int rank = 0; rank < world->size && status == STATUS_OK; rank++) {
 		struct source s;
+		uint64_t step_rows;
 
-		collect_source_of(c->trainer, rank, &s);
+		s.rank = rank;
+		parameter_shard_of(c->trainer->setup, rank, &s.partition, &step_rows, &s.shard);
+		model_init_partition(&s.local, c->trainer->setup, &s.partition);
 		status = collect_activations(c, &s, err);
 		if (status == STATUS_OK)
 			status = collect_decisions(c, &s, err);

@@ -105,49 +105,38 @@ static bool schedule_advance_stage(struct carrying *k, int index)
 		       : advance_backward(k, index);
 }
 
-static void schedule_begin(struct carrying *k)
-{
-	const struct setup *s = k->schedule->setup;
-	int stages = k->schedule->stages;
-
-	k->progress = xcalloc((size_t)stages, sizeof(*k->progress));
-	for (int i = 0; i < stages; i++) {
-		k->progress[i].warmup = warmup_of(s, stages, i);
-		k->progress[i].outputs = xcalloc(s->microbatches, sizeof(double));
-		k->progress[i].back = xcalloc(s->microbatches, sizeof(double));
-	}
-	k->first_last = k->progress[0].warmup == s->microbatches &&
-			warmup_of(s, stages, stages - 1) == s->microbatches;
-}
-
-static double schedule_end(struct carrying *k)
-{
-	double last = 0;
-
-	for (int i = 0; i < k->schedule->stages; i++) {
-		struct stage_progress *p = &k->progress[i];
-
-		k->schedule->stage[i].last = p->free;
-		/* NaN stays NaN. */
-		last = p->free <= last ? last : p->free;
-		free(p->outputs);
-		free(p->back);
-	}
-	free(k->progress);
-	return last;
-}
-
 double schedule_carry_out(struct schedule *schedule)
 {
 	struct carrying k = { .schedule = schedule };
 	bool moved = true;
+	double last;
+	const struct setup *s = k.schedule->setup;
+	int stages = k.schedule->stages;
 
-	schedule_begin(&k);
+	k.progress = xcalloc((size_t)stages, sizeof(*k.progress));
+	for (int i = 0; i < stages; i++) {
+		k.progress[i].warmup = warmup_of(s, stages, i);
+		k.progress[i].outputs = xcalloc(s->microbatches, sizeof(double));
+		k.progress[i].back = xcalloc(s->microbatches, sizeof(double));
+	}
+	k.first_last = k.progress[0].warmup == s->microbatches &&
+		       warmup_of(s, stages, stages - 1) == s->microbatches;
 	while (moved) {
 		moved = false;
 		for (int i = 0; i < schedule->stages; i++)
 			while (schedule_advance_stage(&k, i))
 				moved = true;
 	}
-	return schedule_end(&k);
+	last = 0;
+	for (int i = 0; i < k.schedule->stages; i++) {
+		struct stage_progress *p = &k.progress[i];
+
+		k.schedule->stage[i].last = p->free;
+		/* NaN stays NaN. */
+		last = p->free <= last ? last : p->free;
+		free(p->outputs);
+		free(p->back);
+	}
+	free(k.progress);
+	return last;
 }
