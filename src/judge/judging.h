@@ -20,6 +20,9 @@ struct judging {
 	struct text *without_population;
 };
 
+/* judge.c: judges the cases that the limit of `j` selects; the rest of `j` is filled here. */
+void judge_limit(struct judging *j);
+
 /* outliers.c: one case on two identical devices. */
 bool subjects_alike(const struct subject *a, const struct subject *b);
 bool subjects_on_one_node(const struct subject *a, const struct subject *b);

@@ -88,7 +88,7 @@ python3 - <<'PYTHON'
 import json
 for i in 0, 3:
     node = json.load(open("n%03d.json" % i))
-    case = next(c for c in node["cases"] if c["suite"] == "alloc")
+    case = next(c for c in node["cases"] if c["suite"] == "transfer")
     case.update(status="ERROR", reason="the process was killed", metrics={}, samples={})
     json.dump(node, open("e%03d.json" % i, "w"))
 PYTHON
@@ -101,10 +101,26 @@ for nodes in "e000.json e003.json" "e003.json e000.json"; do
 		import json
 		verdict, page = json.load(open("errors.json")), open("errors.html").read()
 		for machine in "e000.json", "e003.json":
-		    assert [c for c in verdict["checks"] if c["machine"] == machine and c["verdict"] == "ERROR"], machine
+		    causes = {c["cause"] for c in verdict["checks"] if c["machine"] == machine and c["verdict"] == "ERROR"}
+		    assert causes == {"case-error"}, (machine, causes)
 		assert '<h2 id="accepted">' not in page, "a machine with an error is accepted"
 	PYTHON
 done
+
+# A GPU that skips what the other one does is not slow: it was not measured.
+python3 - <<'PYTHON'
+import json
+node = json.load(open("n000.json"))
+for case in node["cases"]:
+    if case["suite"] == "stream" and case["devices"] == ["cuda:1"]:
+        case.update(status="SKIPPED", reason="not enough memory", metrics={}, samples={})
+json.dump(node, open("skipped.json", "w"))
+PYTHON
+code=0
+"$program" check skipped.json --json >skipped.verdict || code=$?
+[ "$code" -eq 1 ] || fail "a GPU that skips: exit code $code"
+python3 -c 'import json; v = json.load(open("skipped.verdict")); assert {c["cause"] for c in v["checks"] if c["verdict"] == "FAIL"} == {"not-measured"}, v' ||
+	fail "the cause of a skipped case"
 
 # All accepted: the page says so, and has no list of rejected ones.
 "$program" check n000.json n003.json --report good.html >/dev/null
