@@ -96,8 +96,8 @@ const char anonymise_facts[] =
 	"compiler; usable cores; usable memory; openblas; openblas kernels; hwloc; driver; "
 	"cuda_driver; cuda_runtime; cublas; nccl; cuda runtime; provenance";
 
-const char anonymise_named_keys[] = "label, tags, title, origin, command, directory, environment, "
-				    "output, library, regex, json, "
+const char anonymise_named_keys[] = "label, tags, title, author, note, licence, origin, command, "
+				    "directory, environment, output, library, regex, json, "
 				    "expect, sha256, only, nodes, interface";
 
 bool anonymise_listed(const char *list, const char *name)
