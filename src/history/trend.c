@@ -59,12 +59,20 @@ struct analysis {
 	struct level_nights nights;
 };
 
+void trend_set_levels(struct trend_change *c, enum better better, double before, double after)
+{
+	c->before = exp(before);
+	c->after = exp(after);
+	c->ratio = exp(better == BETTER_HIGHER ? before - after : after - before);
+	c->worse = better != BETTER_NONE && c->ratio > 1;
+	c->improved = better != BETTER_NONE && c->ratio < 1;
+}
+
 /* Levels as logarithms. */
 static struct trend_change *trend_add_change(struct analysis *f, enum change_found found, size_t at,
 					     double before, double after)
 {
 	struct trend *t = f->t;
-	enum better better = f->series->better;
 	struct trend_change *c = &t->changes[t->change_count++];
 
 	*c = (struct trend_change){ .found = found,
@@ -72,12 +80,8 @@ static struct trend_change *trend_add_change(struct analysis *f, enum change_fou
 				    .day = t->points[at]->day,
 				    .night = t->points[at]->night,
 				    .night_before = t->points[at - 1]->night,
-				    .before = exp(before),
-				    .after = exp(after),
 				    .odds = NAN };
-	c->ratio = exp(better == BETTER_HIGHER ? before - after : after - before);
-	c->worse = better != BETTER_NONE && c->ratio > 1;
-	c->improved = better != BETTER_NONE && c->ratio < 1;
+	trend_set_levels(c, f->series->better, before, after);
 	return c;
 }
 
@@ -99,8 +103,8 @@ static bool trend_takes_back(const struct trend *t, size_t i)
 	return false;
 }
 
-static void trend_find_states(struct trend *t, const struct history_series *s,
-			      const struct history_notes *notes)
+void trend_find_states(struct trend *t, const struct history_series *s,
+		       const struct history_notes *notes, int64_t today)
 {
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
 	struct triage_subject subject = { .series = s->id,
@@ -109,7 +113,7 @@ static void trend_find_states(struct trend *t, const struct history_series *s,
 					  .metric = s->metric,
 					  .days = days,
 					  .count = t->count,
-					  .today = s->points[s->count - 1].day };
+					  .today = today };
 
 	for (size_t i = 0; i < t->count; i++)
 		days[i] = t->points[i]->day;
@@ -344,7 +348,7 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 		trend_add_epoch(&f, i ? &epochs[chain[i - 1]] : NULL, &epochs[chain[i]]);
 	trend_find_band(t, s, f.logs);
 	add_sudden(&f);
-	trend_find_states(t, s, notes);
+	trend_find_states(t, s, notes, s->points[s->count - 1].day);
 	trend_count_missed(t, s);
 	free(chain);
 	free(f.logs);

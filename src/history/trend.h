@@ -45,7 +45,8 @@ const char *change_state_name(enum change_state state); /* "NEW", ... */
 enum change_found {
 	FOUND_BY_NIGHTS, /* five of each level at least, within an epoch */
 	FOUND_AT_SEAM,   /* the levels on both sides differ */
-	FOUND_SUDDENLY   /* TREND_SUDDEN or more, after a night */
+	FOUND_SUDDENLY,  /* TREND_SUDDEN or more, after a night */
+	FOUND_IN_POOL    /* common to the GPUs of a pool (trend_pool.h) */
 };
 
 /* Index i is the i-th measured night of the trend. */

@@ -6,7 +6,7 @@
 #ifndef GPUPROOF_HISTORY_TREND_INTERNAL_H
 #define GPUPROOF_HISTORY_TREND_INTERNAL_H
 
-#include "history/history.h"
+#include "history/trend.h"
 #include "stats/level.h"
 
 /* One epoch of one series. */
@@ -48,6 +48,12 @@ double *trend_epoch_logs(const struct trend_epoch *epoch);
 #define STATE_NEAR 0.25  /* of a shift: so near to a level is a night in its state */
 #define STATE_VISITS 2   /* short ones, of figures of a kind without states */
 #define STATE_NIGHTS 10  /* of either level, before a figure of a kind with states has a new one */
+
+/* Sets what follows from the levels, which are logarithms. */
+void trend_set_levels(struct trend_change *c, enum better better, double before, double after);
+/* States of the changes, with decisions that hold `today`; of the series its names count. */
+void trend_find_states(struct trend *t, const struct history_series *s,
+		       const struct history_notes *notes, int64_t today);
 
 struct level_segment {
 	size_t from, at, end; /* the level of the nights [at, end) follows that of [from, at) */

@@ -13,6 +13,12 @@ bool trend_count(struct trend_summary *summary, const struct trend *trend)
 	summary->series++;
 	summary->warnings += trend->warning;
 	summary->young += trend_is_young(trend) && !trend->warning && !trend->change_count;
+	trend_count_changes(summary, trend);
+	return trend->warning || trend->change_count;
+}
+
+void trend_count_changes(struct trend_summary *summary, const struct trend *trend)
+{
 	for (size_t i = 0; i < trend->change_count; i++) {
 		const struct trend_change *c = &trend->changes[i];
 
@@ -22,7 +28,6 @@ bool trend_count(struct trend_summary *summary, const struct trend *trend)
 		summary->acknowledged += c->state == TREND_ACKNOWLEDGED;
 		summary->recovered += c->state == TREND_RECOVERED;
 	}
-	return trend->warning || trend->change_count;
 }
 
 /* The line "name=..." of facts; NULL: there is none. */
@@ -141,7 +146,7 @@ size_t history_environment(struct store *history, const struct history_nights *n
 
 const char *trend_found_name(enum change_found found)
 {
-	static const char *const names[] = { "by nights", "at a seam", "suddenly" };
+	static const char *const names[] = { "by nights", "at a seam", "suddenly", "in the pool" };
 
 	return names[found];
 }
@@ -151,8 +156,9 @@ char *trend_found_words(const struct trend_change *c)
 	if (c->found == FOUND_BY_NIGHTS)
 		return xasprintf("odds over 10^%d to 1", trend_odds_power(c));
 	return xasprintf("%s (p = %.0e)",
-			 c->found == FOUND_AT_SEAM ? "with another driver, config or hardware"
-						   : "far beyond what nights differ by",
+			 c->found == FOUND_AT_SEAM   ? "with another driver, config or hardware"
+			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool alike"
+						     : "far beyond what nights differ by",
 			 c->probability);
 }
 

@@ -15,6 +15,8 @@ struct trend_summary {
 
 /* Adds the trend of a series' current epoch. True when there is something to say about it. */
 bool trend_count(struct trend_summary *summary, const struct trend *trend);
+/* The changes alone, as of a pool, which is no series more. */
+void trend_count_changes(struct trend_summary *summary, const struct trend *trend);
 
 struct fact_difference {
 	char *name, *before, *after;
@@ -45,7 +47,7 @@ struct environment_change {
 size_t history_environment(struct store *history, const struct history_nights *nights,
 			   struct environment_change out[MOST_ENVIRONMENT], struct error *err);
 
-/* "by nights", "at a seam", "suddenly" */
+/* "by nights", "at a seam", "suddenly", "in the pool" */
 const char *trend_found_name(enum change_found found);
 /* How it was found: "odds over 10^6 to 1", "far beyond ... (p = 2e-07)"; malloc'ed. */
 char *trend_found_words(const struct trend_change *change);

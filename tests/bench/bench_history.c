@@ -1,8 +1,11 @@
 /*
  * How the trend errs and how fast history is, printed; tests/unit/history/test_change_points.c
  * checks the same in reduced size.
- * usage: bench_history [SERIES [FILE]]      simulated series per row (default 2000); the history of
- *                                           1,000 nights stays in FILE
+ * usage: bench_history [SERIES [SEED [TABLE [FILE]]]]
+ *	SERIES	simulated series per row (default 2000)
+ *	SEED	the first seed (default 0); below 1,000,000 for tuning, above for the rates
+ *	TABLE	seams, falls, states, pools, speed, methods or sizes (default: all)
+ *	FILE	keeps the history of 1,000 nights
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +25,8 @@ static const char *const methods[] = {
 	[NIGHTS_TOGETHER] = "together", [NIGHTS_ALONE] = "alone", [NIGHTS_PROPOSED] = "proposed"
 };
 
+static uint64_t first_seed;
+
 static const double rhos[] = { 0, 0.3, 0.5, 0.8 };
 
 /* One line: how often `rounds` histories of plan->series series err, and find a step. */
@@ -33,7 +38,7 @@ static void errors(struct night_plan plan, size_t rounds)
 		struct quiet_outcome quiet;
 		struct step_outcome step;
 
-		plan.seed = 2 * i + 1;
+		plan.seed = first_seed + 2 * i + 1;
 		quiet = simulate_quiet(&(struct night_plan){ plan.series, plan.past, plan.nights,
 							     plan.noise, plan.rho, 0, plan.method,
 							     plan.seed });
@@ -63,7 +68,7 @@ static void quiet_months(size_t series, double noise, double rho, size_t rounds)
 							       .nights = 60,
 							       .noise = noise,
 							       .rho = rho,
-							       .seed = i + 1 })
+							       .seed = first_seed + i + 1 })
 				  .alarms;
 	printf("%4zu series, noise %.1f %%, rho %.1f: %.2f alarms in 60 nights (%zu histories)\n",
 	       series, 100 * noise, rho, (double)alarms / (double)rounds, rounds);
@@ -126,7 +131,7 @@ static void seams(struct night_plan plan, const char *what, size_t rounds)
 
 			plan.step = steps[k];
 			plan.nights = k ? 10 : 20;
-			plan.seed = 1000 * k + i + 1;
+			plan.seed = first_seed + 1000 * k + i + 1;
 			o = simulate_seam(&plan);
 			alarms += !k && o.alarm;
 			improved += !k && o.improved;
@@ -199,7 +204,7 @@ static void errors_of_falls(size_t rounds)
 							   .apart = 0.29,
 							   .stay = rows[k].stay,
 							   .step = 0.4,
-							   .seed = i + 1 };
+							   .seed = first_seed + i + 1 };
 
 				o = simulate_fall(&plan);
 				sum.told += o.told / (double)rounds;
@@ -235,7 +240,7 @@ static void errors_of_states(size_t rounds)
 			for (size_t i = 0; i < rounds; i++) {
 				struct quiet_outcome q;
 
-				plan.seed = i + 1;
+				plan.seed = first_seed + i + 1;
 				q = simulate_quiet(&plan);
 				changes += q.changes / (double)rounds;
 				warnings += q.warnings / (double)rounds;
@@ -245,6 +250,54 @@ static void errors_of_states(size_t rounds)
 			       100 * rares[r], 100 * stays[s], 100 * changes, 100 * warnings);
 			fflush(stdout);
 		}
+}
+
+/*
+ * A job on one of six runners each night, one replaced a week: false alarms of 60 nights, and a 3 %
+ * step after them.
+ */
+static void errors_of_pools(size_t rounds)
+{
+	static const struct {
+		const char *what;
+		struct pool_plan plan;
+	} rows[] = {
+		{ "noise 0.5 %", { .noise = 0.005, .apart = 0.02, .replaced = 7 } },
+		{ "noise 1 %", { .noise = 0.01, .apart = 0.02, .replaced = 7 } },
+		{ "noise 1 %, rho 0.5",
+		  { .noise = 0.01, .apart = 0.02, .rho = 0.5, .replaced = 7 } },
+		{ "noise 1 %, none replaced", { .noise = 0.01, .apart = 0.02 } },
+		{ "noise 1 %, GPUs alike", { .noise = 0.01, .replaced = 7 } },
+		{ "noise 1 %, GPUs 5 % apart", { .noise = 0.01, .apart = 0.05, .replaced = 7 } },
+		{ "noise 1 %, one GPU 4 % slower",
+		  { .noise = 0.01, .apart = 0.02, .broken = 0.04 } },
+		{ "noise 1 %, one GPU 20 % slower",
+		  { .noise = 0.01, .apart = 0.02, .broken = 0.2 } },
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(rows); k++) {
+		double alarms = 0, common = 0, found = 0;
+
+		for (size_t i = 0; i < rounds; i++) {
+			struct pool_plan plan = rows[k].plan;
+			struct pool_outcome o;
+
+			plan.figures = 1;
+			plan.runners = 6;
+			plan.past = 60;
+			plan.nights = 10;
+			plan.step = 0.03;
+			plan.seed = first_seed + i + 1;
+			o = simulate_pool(&plan);
+			alarms += o.alarms / (double)rounds;
+			common += o.common / (double)rounds;
+			found += o.found / (double)rounds;
+		}
+		printf("pool of 6, %-30s %5.2f %% of figures raise an alarm in 60 nights, %5.2f "
+		       "%% one of the pool; step of 3 %% found in 10 nights %5.1f %%\n",
+		       rows[k].what, 100 * alarms, 100 * common, 100 * found);
+		fflush(stdout);
+	}
 }
 
 static void make_night(struct result *r, size_t night, size_t metrics, uint64_t *seed)
@@ -347,12 +400,22 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 int main(int argc, char **argv)
 {
 	size_t series = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000;
+	const char *table = argc > 3 ? argv[3] : "";
 
-	errors_of_seams(series / 20);
-	errors_of_falls(series / 100);
-	errors_of_states(series / TREND_ODDS_SERIES);
-	speed(1000, 500, argc > 2 ? argv[2] : NULL);
-	errors_of_methods(series);
-	errors_of_sizes(series);
+	first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	if (!*table || strcmp(table, "seams") == 0)
+		errors_of_seams(series / 20);
+	if (!*table || strcmp(table, "falls") == 0)
+		errors_of_falls(series / 100);
+	if (!*table || strcmp(table, "states") == 0)
+		errors_of_states(series / TREND_ODDS_SERIES);
+	if (!*table || strcmp(table, "pools") == 0)
+		errors_of_pools(series / 5);
+	if (!*table || strcmp(table, "speed") == 0)
+		speed(1000, 500, argc > 4 ? argv[4] : NULL);
+	if (!*table || strcmp(table, "methods") == 0)
+		errors_of_methods(series);
+	if (!*table || strcmp(table, "sizes") == 0)
+		errors_of_sizes(series);
 	return 0;
 }

@@ -212,11 +212,70 @@ def state(v):
 	return {"is": nights > expected + 2 * math.sqrt(expected) and visits >= (1 if states else 2)}
 
 
+def solve(matrix, columns):
+	"""Columns of the inverse of a symmetric positive matrix times `columns`, and the logarithm of its determinant (Cholesky)."""
+	n = len(matrix)
+	low = [[0.0] * n for _ in range(n)]
+	for i in range(n):
+		for j in range(i + 1):
+			rest = matrix[i][j] - math.fsum(low[i][k] * low[j][k] for k in range(j))
+			low[i][j] = math.sqrt(rest) if i == j else rest / low[j][j]
+	out = []
+	for column in columns:
+		x = list(column)
+		for i in range(n):
+			x[i] = (x[i] - math.fsum(low[i][k] * x[k] for k in range(i))) / low[i][i]
+		for i in reversed(range(n)):
+			x[i] = (x[i] - math.fsum(low[k][i] * x[k] for k in range(i + 1, n))) / low[i][i]
+		out.append(x)
+	return out, 2 * math.fsum(math.log(low[i][i]) for i in range(n))
+
+
+def dot(x, y):
+	return math.fsum(a * b for a, b in zip(x, y))
+
+
+def pool(v):
+	"""A step common to GPUs that take turns: generalised least squares with the whole covariance matrix."""
+	gpus, days, logs, at = v["gpus"], v["days"], v["logs"], v["at"]
+	n, centre = len(logs), math.fsum(v["logs"]) / len(v["logs"])
+	y, one, step = [x - centre for x in logs], [1.0] * n, [float(i >= at) for i in range(n)]
+	best = None
+	for lam in [0] + [2.0 ** (2 * k - 6) for k in range(1, 11)]:
+		cov = [[(i == j) + lam * (gpus[i] == gpus[j]) for j in range(n)] for i in range(n)]
+		(vy, vone, vstep), logdet = solve(cov, [y, one, step])
+		a, b, c = dot(one, vone), dot(one, vstep), dot(step, vstep)
+		det = a * c - b * b
+		level, size = (c * dot(one, vy) - b * dot(step, vy)) / det, (a * dot(step, vy) - b * dot(one, vy)) / det
+		rest = max(dot(y, vy) - level * dot(one, vy) - size * dot(step, vy), 0) + n * 1e-12
+		shrunk = sum(lam * gpus.count(g) / (1 + lam * gpus.count(g)) for g in set(gpus))
+		likelihood = -((n - 2) * math.log(rest) + math.log(det) + logdet) / 2
+		if n - 2 - shrunk >= 1 and (best is None or likelihood > best[0]):
+			residuals = [y[i] - level - size * step[i] for i in range(n)]
+			solved, _ = solve(cov, [residuals])
+			own = {g: lam * math.fsum(solved[0][i] for i in range(n) if gpus[i] == g) for g in set(gpus)}
+			clean = [residuals[i] - own[gpus[i]] for i in range(n)]
+			best = likelihood, lam, level, size, rest, a / det, n - 2 - shrunk, clean
+	_, lam, level, size, rest, worth, freedom, clean = best
+	variance = rest / (n - 2)
+	nights = [[clean[i] for i in range(n) if days[i] == d] for d in sorted(set(days))]
+	means = [math.fsum(x) / len(x) for x in nights]
+	total = math.fsum(len(x) * m * m for x, m in zip(nights, means))
+	r = math.fsum(len(nights[i]) * means[i] * means[i - 1] for i in range(1, len(nights))) / total
+	count = len(nights)
+	r = max(0, min(0.9, (count * r + 1) / max(count - 4, 1) + 1 / math.sqrt(count)))
+	inflation = max(1, total / (count * variance)) * (1 + r) / (1 - r)
+	freedom = min(freedom, count - 2)
+	apart = math.sqrt(lam * variance)
+	variance = (V * v["typical"] ** 2 + freedom * variance) / (V + freedom)
+	return {"value": size, "level": centre + level, "apart": apart, "freedom": freedom + V, "error": math.sqrt(variance * worth * inflation)}
+
+
 def student(v):
 	return {"probability": student_tail(v["t"], v["freedom"]), "quantile_975": student_quantile(0.975, v["freedom"])}
 
 
-KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state}
+KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "pool": pool}
 
 
 def differ(expected, got):

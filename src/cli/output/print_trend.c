@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/show_history.h"
-#include "history/trend_news.h"
+#include "history/fleet/trend_pool.h"
 #include "result/json/json_writer.h"
 
 #define MOST_DATES 12 /* missed nights that are printed */
@@ -24,6 +24,7 @@ struct printing {
 	struct history_places places;
 	struct trend_prior prior;
 	struct seam_groups seams;
+	struct trend_pools pools;
 	struct json_writer json;
 	struct text rows; /* of text output: printed after the status line */
 	struct error *err;
@@ -222,6 +223,8 @@ static void print_trends_of_series(void *context, const struct history_series *s
 	struct trend *trends;
 	size_t n = trend_of_series(s, &p->notes, &p->prior, &trends);
 
+	trend_pools_add(&p->pools, s);
+
 	for (size_t i = 0; i < n; i++) {
 		/* Changes of an older epoch are not reported. */
 		if (!trends[i].current)
@@ -236,6 +239,58 @@ static void print_trends_of_series(void *context, const struct history_series *s
 			print_trend_series_text(p, s, &trends[i]);
 	}
 	trends_release(trends, n);
+}
+
+static void print_trend_pool_json(struct printing *p, const struct trend_pool *pool)
+{
+	struct json_writer *w = &p->json;
+
+	writer_open(w, '{');
+	writer_text_member(w, "point", pool->series.case_id);
+	writer_text_member(w, "metric", pool->series.metric);
+	writer_text_member(w, "unit", pool->series.unit);
+	writer_text_member(w, "model", pool->series.model);
+	writer_count_member(w, "gpus", pool->gpus);
+	writer_count_member(w, "gpus_of_last_nights", pool->recent);
+	writer_count_member(w, "figures", pool->count);
+	writer_real_member(w, "gpus_apart", pool->apart);
+	writer_key(w, "changes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < pool->trend.change_count; i++)
+		print_trend_change_json(p, &pool->trend.changes[i]);
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static void print_trend_pools_json(struct printing *p)
+{
+	writer_key(&p->json, "pools");
+	writer_open(&p->json, '[');
+	for (size_t i = 0; i < p->pools.count; i++)
+		print_trend_pool_json(p, &p->pools.items[i]);
+	writer_close(&p->json, ']');
+}
+
+/* The changes of each pool, before those of single GPUs. */
+static void print_trend_pools_text(struct printing *p)
+{
+	struct text single = p->rows;
+
+	p->rows = (struct text)TEXT_EMPTY;
+	for (size_t i = 0; i < p->pools.count; i++) {
+		const struct trend_pool *pool = &p->pools.items[i];
+
+		if (!pool->trend.change_count)
+			continue;
+		text_addf(&p->rows, "pool  %s %s, %s (%zu GPUs)\n", pool->series.case_id,
+			  pool->series.metric, pool->series.model, pool->recent);
+		for (size_t k = 0; k < pool->trend.change_count; k++)
+			print_trend_change_text(p, &pool->series, &pool->trend.changes[k]);
+	}
+	/* Rows without text stay without: they say that nothing changed. */
+	if (single.data)
+		text_add(&p->rows, single.data);
+	text_release(&single);
 }
 
 /* `looked_at`: the last nights; 0: all. */
@@ -304,8 +359,10 @@ static void quiet_text(const struct printing *p, bool environment)
 	const struct trend_summary *s = p->summary;
 
 	if (s->young == s->series)
-		printf("Cannot tell yet: a change can be found after %d nights with the same "
+		printf("%s: a change can be found after %d nights with the same "
 		       "hardware, driver and config; one of %.0f %% and more at once.\n",
+		       trend_pools_tell(&p->pools) ? "Cannot tell yet of single GPUs"
+						   : "Cannot tell yet",
 		       TREND_LEAST_NIGHTS, 100 * TREND_SUDDEN);
 	else if (s->young)
 		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver "
@@ -336,6 +393,12 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		char *words = seam_group_words(&p->seams.items[i]);
 
 		printf("%c%s\n", toupper((unsigned char)words[0]), words + 1);
+		free(words);
+	}
+	for (size_t i = 0; i < p->pools.count;) {
+		char *words = trend_pool_words(&p->pools, &i);
+
+		printf("%s\n", words);
 		free(words);
 	}
 	environment = print_trend_environment_text(p, nights);
@@ -377,6 +440,7 @@ static void print_trend_finish_json(struct printing *p, const int64_t *missed, s
 	char date[16], *json;
 
 	writer_close(w, ']');
+	print_trend_pools_json(p);
 	writer_key(w, "missed");
 	writer_open(w, '[');
 	for (size_t i = 0; i < missed_count; i++) {
@@ -432,6 +496,10 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 		writer_key(&p.json, "series");
 		writer_open(&p.json, '[');
 		store_each_series(history, &options->filter, print_trends_of_series, &p, err);
+		trend_pools_find(&p.pools, &p.notes);
+		for (size_t i = 0; i < p.pools.count; i++)
+			trend_count_changes(summary, &p.pools.items[i].trend);
+		print_trend_pools_text(&p);
 	}
 	if (err->status == STATUS_OK && options->json)
 		print_trend_finish_json(&p, missed, missed_count);
@@ -440,6 +508,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	free(options->json ? NULL : writer_finish(&p.json));
 	text_release(&p.rows);
 	seam_groups_release(&p.seams);
+	trend_pools_release(&p.pools);
 	trend_prior_release(&p.prior);
 	history_notes_release(&p.notes);
 	history_places_release(&p.places);

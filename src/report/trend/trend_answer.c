@@ -24,7 +24,8 @@ static void trend_add_count(struct text *out, size_t count, const char *one, con
 /* If no series has enough nights there is no answer, and no tick. */
 static bool trend_nothing_known(const struct answering *p)
 {
-	return p->rows->summary.young == p->rows->summary.series;
+	return p->rows->summary.young == p->rows->summary.series &&
+	       !trend_pools_tell(&p->rows->pools);
 }
 
 static void answer_word(const struct answering *p)
@@ -92,7 +93,7 @@ static void trend_set_answer(const struct answering *p)
 	text_release(&text);
 }
 
-/* Changes that came with another driver, config or hardware. */
+/* Changes that came with another driver, config or hardware, and those of pools. */
 static void trend_add_seams(const struct answering *p)
 {
 	struct tree *list = tree_list(p->tree, "since");
@@ -101,6 +102,12 @@ static void trend_add_seams(const struct answering *p)
 		char *words = seam_group_words(&p->rows->seams.items[i]);
 
 		words[0] = (char)toupper((unsigned char)words[0]);
+		tree_item_text(list, view_string(words));
+		free(words);
+	}
+	for (size_t i = 0; i < p->rows->pools.count;) {
+		char *words = trend_pool_words(&p->rows->pools, &i);
+
 		tree_item_text(list, view_string(words));
 		free(words);
 	}

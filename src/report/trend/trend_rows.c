@@ -141,6 +141,7 @@ static void trend_rows_visit(void *context, const struct history_series *s)
 	size_t n = trend_of_series(s, c->notes, &c->prior, &trends);
 	unsigned turn = 0;
 
+	trend_pools_add(&c->rows->pools, s);
 	/* Changes of older epochs are not shown. */
 	for (size_t i = 0; i < n; i++)
 		if (trends[i].current)
@@ -234,6 +235,9 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 		placed.places = &c.places;
 		c.notes = &placed;
 		store_each_series(history, filter, trend_rows_visit, &c, err);
+		trend_pools_find(&out->pools, &placed);
+		for (size_t i = 0; i < out->pools.count; i++)
+			trend_count_changes(&out->summary, &out->pools.items[i].trend);
 	}
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
@@ -263,6 +267,7 @@ void trend_rows_release(struct trend_rows *rows)
 		free(row->seams);
 	}
 	seam_groups_release(&rows->seams);
+	trend_pools_release(&rows->pools);
 	free(rows->items);
 	memset(rows, 0, sizeof(*rows));
 }

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_REPORT_TREND_TREND_ROWS_H
 #define GPUPROOF_REPORT_TREND_TREND_ROWS_H
 
-#include "history/trend_news.h"
+#include "history/fleet/trend_pool.h"
 #include "report/trend/trend_chart.h"
 
 #define TREND_NIGHTS 90 /* days that charts and sparklines show */
@@ -50,6 +50,7 @@ struct trend_rows {
 	int64_t first, last; /* days that are shown */
 	struct trend_summary summary;
 	struct seam_groups seams;
+	struct trend_pools pools;
 	size_t looked_at;  /* series, by which the limit of the odds grows */
 	double odds_limit; /* log odds */
 };

@@ -600,6 +600,49 @@ static void nights_of_two_states_are_quiet(void **state)
 	assert_true(changes <= 0.03);
 }
 
+/* One of six runners each night, GPUs 2 % apart, one replaced a week. */
+static void pools_survive_runners_that_change(void **state)
+{
+	struct pool_plan plan = { .figures = 1,
+				  .runners = 6,
+				  .past = 60,
+				  .nights = 10,
+				  .replaced = 7,
+				  .noise = 0.005,
+				  .apart = 0.02,
+				  .step = 0.03 };
+	double alarms = 0, found = 0;
+
+	(void)state;
+	for (plan.seed = 1; plan.seed <= 60; plan.seed++) {
+		struct pool_outcome o = simulate_pool(&plan);
+
+		alarms += o.alarms / 60;
+		found += o.found / 60;
+	}
+	print_message("pools: %.1f %% alarms, steps of 3 %% found in ten nights %.1f %%\n",
+		      100 * alarms, 100 * found);
+	assert_true(alarms <= 0.03 && found >= 0.9);
+}
+
+/* A change of one GPU is no change of the pool. */
+static void a_slow_gpu_is_no_change_of_the_pool(void **state)
+{
+	struct pool_plan plan = {
+		.figures = 1, .runners = 6, .past = 60, .noise = 0.005, .apart = 0.02, .broken = 0.2
+	};
+	double alarms = 0, common = 0;
+
+	(void)state;
+	for (plan.seed = 1; plan.seed <= 40; plan.seed++) {
+		struct pool_outcome o = simulate_pool(&plan);
+
+		alarms += o.alarms / 40;
+		common += o.common / 40;
+	}
+	assert_true(alarms >= 0.8 && common <= 0.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,6 +668,8 @@ int main(void)
 		cmocka_unit_test(missed_nights_are_seen),
 		cmocka_unit_test(levels_that_come_again_are_states),
 		cmocka_unit_test(nights_of_two_states_are_quiet),
+		cmocka_unit_test(pools_survive_runners_that_change),
+		cmocka_unit_test(a_slow_gpu_is_no_change_of_the_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

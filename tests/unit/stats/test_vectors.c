@@ -16,6 +16,7 @@
 #include "compare/comparing.h"
 #include "history/trend_internal.h"
 #include "stats/level.h"
+#include "stats/pool.h"
 #include "stats/rank.h"
 #include "stats/repeat.h"
 #include "stats/student.h"
@@ -160,6 +161,33 @@ static void check_state(const json_t *in, const json_t *expected)
 	assert_int_equal(trend_is_state(logs, n, &s, flag(in, "states")), flag(expected, "is"));
 }
 
+static void check_pool(const json_t *in, const json_t *expected)
+{
+	double logs[MOST], gpus[MOST], days[MOST];
+	struct pool_night nights[MOST];
+	size_t n = numbers(in, "logs", logs);
+	struct pool_input input = { .nights = nights,
+				    .count = n,
+				    .at = count(in, "at"),
+				    .typical = number(in, "typical"),
+				    .without = SIZE_MAX };
+	struct pool_step out;
+
+	assert_int_equal(numbers(in, "gpus", gpus), n);
+	assert_int_equal(numbers(in, "days", days), n);
+	for (size_t i = 0; i < n; i++) {
+		nights[i] = (struct pool_night){ (size_t)gpus[i], (int64_t)days[i], logs[i] };
+		if (nights[i].gpu >= input.gpus)
+			input.gpus = nights[i].gpu + 1;
+	}
+	out = pool_step_at(&input);
+	expect(expected, "value", out.shift.value);
+	expect(expected, "error", out.shift.error);
+	expect(expected, "freedom", out.shift.freedom);
+	expect(expected, "level", out.level);
+	expect(expected, "apart", out.apart);
+}
+
 static void another_program_gets_the_same(void **state)
 {
 	(void)state;
@@ -169,6 +197,7 @@ static void another_program_gets_the_same(void **state)
 	each_vector("compare", 17, check_compare);
 	each_vector("level", 7, check_level);
 	each_vector("state", 10, check_state);
+	each_vector("pool", 5, check_pool);
 }
 
 int main(void)
