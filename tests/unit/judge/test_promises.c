@@ -288,9 +288,39 @@ static void judging_nothing_fails(void **state)
 	result_release(&r);
 }
 
+static void skip_case(struct case_result *c)
+{
+	c->status = CASE_SKIPPED;
+	free(c->reason);
+	c->reason = xstrdup("not here");
+}
+
+/* A device that skips what an identical one does fails once, with a limit on it or without. */
+static void a_device_that_skips_alone_fails_once(void **state)
+{
+	static const char *const limits[] = { ANY, "metric = stream.bandwidth\nmin = 1 GB/s\n"
+						   "allow_skipped = yes\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 2, "NVIDIA H200");
+		node_add(&r, 0, 55e9, 0.001);
+		skip_case(node_add(&r, 1, 55e9, 0.001));
+		judge_as(limits[i], false, &r, &v);
+		assert_int_equal(v.counts[VERDICT_FAIL], 1);
+		assert_int_equal(v.overall, VERDICT_FAIL);
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_device_that_skips_alone_fails_once),
 		cmocka_unit_test(a_promised_aspect_without_a_judged_check_leaves_it_open),
 		cmocka_unit_test(what_failed_is_rejected_though_more_is_missing),
 		cmocka_unit_test(limits_of_ones_own_promise_what_they_judge),

@@ -74,9 +74,28 @@ static void kinds_are_found_and_not_made_up(void **state)
 	assert_true(seven >= 0.8 && eight >= 0.97);
 }
 
+/* Each kind has its own values alone. */
+static void kinds_share_their_values_out(void **state)
+{
+	double logs[20];
+	struct kinds kinds;
+
+	(void)state;
+	for (size_t i = 0; i < 20; i++)
+		logs[i] = (i < 8 ? 0 : 1) + 1e-4 * (double)i;
+	kinds = kinds_of(logs, 20);
+	assert_int_equal(kinds.count, 2);
+	assert_int_equal(kinds.items[0].count, 8);
+	assert_int_equal(kinds.items[1].count, 12);
+	assert_true(kinds.deviation < 1e-3);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(kinds_are_found_and_not_made_up) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds_are_found_and_not_made_up),
+		cmocka_unit_test(kinds_share_their_values_out),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
