@@ -177,13 +177,24 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 			 path);
 }
 
-/* The run's own files may be given by a link to them. */
-static int note_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
+/* The file that --events names; nftw() hands nothing on. */
+static struct stat events_file;
+
+static int is_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
 {
-	(void)about;
-	if (type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)))
-		input_note(path);
-	return 0;
+	return type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)) &&
+	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
+}
+
+/* A link to one of the run's own files. */
+static enum status refuse_own_file(const char *path, const char *directory, struct error *err)
+{
+	if (stat(path, &events_file) != 0 || nftw(directory, is_own_file, 16, FTW_PHYS) != 1)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "the output '%.300s' is the same file as one of the run in '%.300s'; name "
+			 "another file",
+			 path, directory);
 }
 
 enum status run_events_open(struct run_events *e, const char *path, const char *directory,
@@ -194,10 +205,8 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 		return STATUS_OK;
 	input_note(population_file(NULL));
 	if (input_refuse_output(path, err) != STATUS_OK ||
-	    refuse_inside(path, directory, err) != STATUS_OK)
-		return err->status;
-	nftw(directory, note_own_file, 16, FTW_PHYS);
-	if (input_refuse_output(path, err) != STATUS_OK)
+	    refuse_inside(path, directory, err) != STATUS_OK ||
+	    refuse_own_file(path, directory, err) != STATUS_OK)
 		return err->status;
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */
