@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "compare/comparing.h"
@@ -119,6 +120,15 @@ static bool setting_changes_comparison(const struct result_setting *s)
 	       strcmp(s->key, "label") != 0 && strcmp(s->key, "verdict") != 0;
 }
 
+/* A key at its default that only the older version has is no difference. */
+static bool setting_is_retired(const struct result_setting *s)
+{
+	char suite[32];
+
+	return s->origin && strcmp(s->origin, "default") == 0 &&
+	       sscanf(s->section, "suite %31s", suite) == 1 && former_key_is_retired(suite, s->key);
+}
+
 static void compare_setting(const struct result_setting *s, const char *a, const char *b,
 			    struct comparison *out)
 {
@@ -162,13 +172,14 @@ static void compare_settings(const struct result *a, const struct result *b, str
 		const struct result_setting *s = &a->settings[i];
 		const struct result_setting *other = environment_setting_of(b, s->section, s->key);
 
-		if (setting_changes_comparison(s) && environment_has_section(b, s->section))
+		if (setting_changes_comparison(s) && (other || !setting_is_retired(s)) &&
+		    environment_has_section(b, s->section))
 			compare_setting(s, s->value, other ? other->value : COMPARE_MISSING, out);
 	}
 	for (size_t i = 0; i < b->setting_count; i++) {
 		const struct result_setting *s = &b->settings[i];
 
-		if (setting_changes_comparison(s) &&
+		if (setting_changes_comparison(s) && !setting_is_retired(s) &&
 		    !environment_setting_of(a, s->section, s->key) &&
 		    environment_has_section(a, s->section))
 			compare_setting(s, COMPARE_MISSING, s->value, out);

@@ -54,6 +54,8 @@ static enum status config_finish(struct config *config, struct document *d,
 		config_release(config);
 		status = STATUS_USAGE;
 	}
+	if (d->notes.data)
+		text_add(messages, d->notes.data);
 	document_release(d);
 	return status;
 }

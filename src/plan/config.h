@@ -56,7 +56,8 @@ struct override {
 
 /*
  * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with
- * one line per error ("file:line: message\n") in `errors`, and `config` is empty.
+ * one line per error ("file:line: message\n") in `errors`, and `config` is empty. On success
+ * `errors` has only notes, one line per key that was given by a former name.
  */
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
 			size_t override_count, struct text *errors);

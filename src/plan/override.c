@@ -100,7 +100,8 @@ static void override_section(struct document *d, struct ini_place place, char *l
 	}
 	header = header_of(d, override_trim(left));
 	if (header_parse(d, place, header, &kind, &name, &label)) {
-		override_apply(d, place, kind, name, label, override_trim(key), value);
+		override_apply(d, place, kind, name, label,
+			       document_key(d, kind, override_trim(key), place), value);
 		free(kind);
 		free(name);
 		free(label);

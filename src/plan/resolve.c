@@ -181,7 +181,9 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 		for (size_t i = 0; i < own->count; i++) {
 			const struct entry *entry = &own->entries[i];
 
-			if (*entry->key && !schema_key(r->schema, own->kind, suite, entry->key))
+			if (*entry->key && !schema_key(r->schema, own->kind, suite, entry->key) &&
+			    !(suite && document_retired_key(r->document, suite->name, entry->key,
+							    entry->place)))
 				resolve_unknown_key(r, own, suite, entry);
 		}
 	}
@@ -242,7 +244,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 
 		for (const struct suite *const *s = r.schema->suites; *s && !known; s++)
 			known = schema_key(r.schema, "suite", *s, entry->key) != NULL;
-		if (!known)
+		if (!known && !document_retired_key(r.document, NULL, entry->key, entry->place))
 			unknown_default(&r, entry);
 	}
 	resolve_section(&r, &config->sections[config->count++], "run",

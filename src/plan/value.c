@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -169,6 +170,7 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 {
 	struct text list = TEXT_EMPTY;
 	int choice = find_choice(key, text);
+	const char *current;
 
 	if (choice >= 0) {
 		value->integer = choice;
@@ -177,8 +179,13 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 		return STATUS_OK;
 	}
 	value_words_join(key->choices, &list);
-	error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text,
-		  list.data ? list.data : "nothing", hint_for(text, key->choices).text);
+	/* Results of earlier versions are read; a config has to be corrected. */
+	current = former_name_current(NAME_ASPECT, "", text);
+	if (current != text && find_choice(key, current) >= 0)
+		error_set(err, STATUS_USAGE, "'%.60s' is now called '%s'", text, current);
+	else
+		error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text,
+			  list.data ? list.data : "nothing", hint_for(text, key->choices).text);
 	text_release(&list);
 	return STATUS_USAGE;
 }

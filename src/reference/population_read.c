@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/ini/ini.h"
@@ -289,7 +290,10 @@ static void population_file_on_figure(struct population_reading *r, size_t line,
 		if (r->figure)
 			population_report_problem(r, line, "%s must be before the values", key);
 		else
-			population_set_text(members[i].member, value);
+			population_set_text(members[i].member,
+					    members[i].member == &h->metric
+						    ? former_name_current(NAME_METRIC, "", value)
+						    : value);
 		return;
 	}
 	population_file_add_value(r, line, key, value);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/result.h"
@@ -18,8 +19,10 @@ const char *aspect_name(enum aspect aspect)
 
 bool aspect_named(const char *name, enum aspect *aspect)
 {
+	const char *current = former_name_current(NAME_ASPECT, "", name);
+
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-		if (strcmp(names[k], name) != 0)
+		if (strcmp(names[k], current) != 0)
 			continue;
 		*aspect = (enum aspect)k;
 		return true;

@@ -43,7 +43,7 @@ struct aspect_row {
 };
 
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
-/* False: no aspect of this name. */
+/* Also for a former name ("products"); false: no aspect of this name. */
 bool aspect_named(const char *name, enum aspect *aspect);
 
 /* `rows` NULL: ASPECT_NONE. */

@@ -53,6 +53,11 @@ static const struct codec codec_role = { role_write, role_read, NULL, NULL };
 	{                                                                     \
 		.name = #member, .codec = &codec_word, FIELD_AT(type, member) \
 	}
+/* A name that may be a metric's: former ones are replaced. */
+#define NAMED(type, member)                                                    \
+	{                                                                      \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member), \
+	}
 #define WORD(type, member)                                                                      \
 	{                                                                                       \
 		.name = #member, .codec = &codec_word, FIELD_AT(type, member), .optional = true \
@@ -72,7 +77,7 @@ static const struct codec codec_role = { role_write, role_read, NULL, NULL };
 	}
 
 static const struct field metric_rows[] = {
-	NEEDED(metric, name),
+	NAMED(metric, name),
 	NEEDED(metric, unit),
 	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric, better), .words = better_words },
 	WORD(metric, title),
@@ -82,7 +87,7 @@ static const struct field metric_rows[] = {
 };
 
 static const struct field figure_rows[] = {
-	NEEDED(figure_row, metric),
+	NAMED(figure_row, metric),
 	NEEDED(figure_row, kind),
 	MARK(figure_row, logarithmic),
 	{ .name = "reference",
@@ -118,14 +123,14 @@ static const struct field word_rows[] = {
 };
 
 static const struct field role_rows[] = {
-	NEEDED(role_row, name),
+	NAMED(role_row, name),
 	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
 	WORD(role_row, value),
 	{ 0 },
 };
 
 static const struct field sheet_rows[] = {
-	NEEDED(sheet_row, metric),
+	NAMED(sheet_row, metric),
 	NAMES(sheet_row, only),
 	{ .name = "capability_from",
 	  .codec = &codec_int,

@@ -459,6 +459,16 @@ bool case_names_parameter(const struct case_result *c, const char *name);
 /* Appends an axis to the point. */
 void case_add_axis(struct case_result *c, const char *name, const char *value, bool labelled);
 void case_release_point(struct case_result *c);
+/*
+ * Replaces the point by that of the id: for documents without points. The case has suite, label and
+ * parameters.
+ */
+void case_derive_point(struct case_result *c);
+/*
+ * The same for a series of a history, which has the id alone: "transfer:label" and case_point();
+ * malloc'ed.
+ */
+void series_point_of_id(const char *id, char **section, char **point);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 /* Faults that a suite made itself, to show that it finds them; 0 of them: it made none. */
 struct injected_faults {

@@ -327,6 +327,7 @@ const struct field case_fields[] = {
 	/* After "parameters", which makes the entries that these two complete. */
 	PARAMETERS("parameter_text", codec_parameter_text),
 	PARAMETERS("parameter_units", codec_parameter_units),
+	/* After all that it is derived from where it is absent. */
 	{ .name = "point",
 	  .codec = &codec_point,
 	  FIELD_COUNTED(case_result, point, point_count),

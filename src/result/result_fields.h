@@ -28,6 +28,7 @@ extern const struct codec codec_parameter_text;
 extern const struct codec codec_parameter_units;
 /* The point of a case, and of a check; derived of the id where it is absent (case_point.c). */
 extern const struct codec codec_point;
+extern const struct codec codec_check_point;
 /* As result_from_json(), case by case: faster for what the program wrote itself. */
 enum status result_from_summary(struct result *result, const char *text, size_t length,
 				struct error *err);

@@ -164,7 +164,32 @@ static enum status member_point_read(const json_t *json, const struct field *f, 
 	return codec_array.read(json, f, base, path, err);
 }
 
-const struct codec codec_point = { member_point_write, member_point_read, NULL };
+static void point_absent(const struct field *f, void *base)
+{
+	(void)f;
+	case_derive_point(base);
+}
+
+static void member_check_point_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	codec_string.write(w, f, base);
+}
+
+static enum status member_check_point_read(const json_t *json, const struct field *f, void *base,
+					   const struct json_path *path, struct error *err)
+{
+	return codec_string.read(json, f, base, path, err);
+}
+
+static void check_point_absent(const struct field *f, void *base)
+{
+	(void)f;
+	check_derive_point(base);
+}
+
+const struct codec codec_point = { member_point_write, member_point_read, point_absent };
+const struct codec codec_check_point = { member_check_point_write, member_check_point_read,
+					 check_point_absent };
 const struct codec codec_parameters = { member_parameters_write, member_parameters_read, NULL };
 const struct codec codec_parameter_text = { member_parameter_text_write, member_parameter_text_read,
 					    NULL };

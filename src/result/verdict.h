@@ -179,6 +179,8 @@ bool device_id_is_cpu(const char *id);
 const char *check_faulty_devices(const struct verdict_check *check);
 /* Sets case_id, suite, point and failed_device. */
 void check_set_case(struct verdict_check *check, const struct case_result *c);
+/* The suite and point of a check of a document that has none, of its case_id (case_point.c). */
+void check_derive_point(struct verdict_check *check);
 /* True if a check is about all devices of the node that have a point, by one figure. */
 bool check_is_of_node(const struct verdict_check *check);
 

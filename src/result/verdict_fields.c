@@ -98,8 +98,9 @@ static const struct field check_fields[] = {
 	  .codec = &codec_string,
 	  FIELD_AT(verdict_check, suite),
 	  .optional = true },
+	/* After "case" and "suite": where it is absent, both are derived of "case". */
 	{ .name = "point",
-	  .codec = &codec_string,
+	  .codec = &codec_check_point,
 	  FIELD_AT(verdict_check, point),
 	  .optional = true },
 	{ .name = "machine",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "history/sqlite/rows.h"
@@ -39,6 +40,7 @@ static const char baselines_and_notes[] =
  */
 static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
 
+/* Series of earlier versions have no section and point: both are derived of their case. */
 static const char places[] =
 	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';ALTER TABLE series ADD "
 	"COLUMN point TEXT NOT NULL DEFAULT '';CREATE TABLE device (night INTEGER NOT NULL "
@@ -74,6 +76,23 @@ const char *store_text_or_empty(const char *s)
 	return s ? s : "";
 }
 
+/*
+ * Series of earlier versions get their metrics' current names, unless they have a series already.
+ */
+static enum status rename_metrics(struct db *db, struct error *err)
+{
+	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK;
+	     f++) {
+		if (f->kind != NAME_METRIC ||
+		    !db_id(db_select(db, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
+				     f->former)))
+			continue;
+		db_run(db, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
+		       f->current, f->former);
+	}
+	return err->status;
+}
+
 enum status store_open(struct store **out, const char *path, enum store_mode mode,
 		       struct error *err)
 {
@@ -85,6 +104,15 @@ enum status store_open(struct store **out, const char *path, enum store_mode mod
 	*out = NULL;
 	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
 		return err->status;
+	/*
+	 * In a read-only file series are read under the current names, but filters know the stored
+	 * ones.
+	 */
+	if ((mode != STORE_READ || access(path, W_OK) == 0) &&
+	    rename_metrics(db, err) != STATUS_OK) {
+		db_close(db);
+		return err->status;
+	}
 	*out = xcalloc(1, sizeof(**out));
 	(*out)->db = db;
 	return STATUS_OK;
@@ -120,4 +148,20 @@ int64_t store_day(struct db_query *q, int column, const char *what)
 char *store_text(const struct db_query *q, int column)
 {
 	return text_harmless(db_string(q, column));
+}
+
+char *store_metric(const struct db_query *q, int column)
+{
+	return text_harmless(former_name_current(NAME_METRIC, "", db_string(q, column)));
+}
+
+void store_section_and_point(const struct db_query *q, int section, int case_id, char **out_section,
+			     char **out_point)
+{
+	if (*db_string(q, section)) {
+		*out_section = store_text(q, section);
+		*out_point = store_text(q, section + 1);
+		return;
+	}
+	series_point_of_id(db_string(q, case_id), out_section, out_point);
 }

@@ -67,10 +67,8 @@ static void store_read_figures(struct store *s, int64_t id, struct store_night *
 
 		ARRAY_GROW(out->figures, out->figure_count, out->figure_capacity);
 		f = &out->figures[out->figure_count++];
-		*f = (struct store_figure){ .metric = store_text(q, 0),
+		*f = (struct store_figure){ .metric = store_metric(q, 0),
 					    .case_id = store_text(q, 1),
-					    .section = store_text(q, 2),
-					    .point = store_text(q, 3),
 					    .model = store_text(q, 4),
 					    .machine = store_text(q, 5),
 					    .unit = store_text(q, 6),
@@ -82,6 +80,7 @@ static void store_read_figures(struct store *s, int64_t id, struct store_night *
 					    .high = db_real(q, 11),
 					    .epoch = store_epoch_index(out, &ids, db_integer(q, 12),
 								       db_string(q, 13)) };
+		store_section_and_point(q, 2, 1, &f->section, &f->point);
 	}
 	free(ids);
 	db_end(q);

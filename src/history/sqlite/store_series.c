@@ -36,15 +36,14 @@ static void begin_series(struct db_query *q, struct history_series *s)
 {
 	series_release(s);
 	*s = (struct history_series){ .id = db_integer(q, 0),
-				      .metric = store_text(q, 1),
+				      .metric = store_metric(q, 1),
 				      .case_id = store_text(q, 2),
-				      .section = store_text(q, 3),
-				      .point = store_text(q, 4),
 				      .model = store_text(q, 5),
 				      .machine = store_text(q, 6),
 				      .unit = store_text(q, 7),
 				      .better = (enum better)db_integer(q, 8),
 				      .kind = store_text(q, 9) };
+	store_section_and_point(q, 3, 2, &s->section, &s->point);
 }
 
 /* The day of the night that is `nights` from the last. */

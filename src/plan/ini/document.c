@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 
 /* More are counted, not shown. */
@@ -39,6 +40,7 @@ void document_release(struct document *d)
 	free(d->files);
 	free(d->sections);
 	free(d->problems);
+	text_release(&d->notes);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -120,6 +122,45 @@ void section_add_entry(struct document_section *section, const char *key, char *
 	entry->value = value;
 	entry->broken = broken;
 	entry->place = place;
+}
+
+/* Once per document; none for what a program wrote. */
+static void document_add_note(struct document *d, struct ini_place place, const char *note)
+{
+	if (d->written || (d->notes.data && strstr(d->notes.data, note)))
+		return;
+	text_add(&d->notes, d->files[place.file].name);
+	if (place.line)
+		text_addf(&d->notes, ":%zu", place.line);
+	text_add(&d->notes, note);
+}
+
+const char *document_key(struct document *d, const char *kind, const char *key,
+			 struct ini_place place)
+{
+	const char *current =
+		former_name_current(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
+	char *note;
+
+	if (current == key)
+		return current;
+	note = xasprintf(": note: the key %s is now called %s; both are read\n", key, current);
+	document_add_note(d, place, note);
+	free(note);
+	return current;
+}
+
+bool document_retired_key(struct document *d, const char *suite, const char *key,
+			  struct ini_place place)
+{
+	char *note;
+
+	if (!former_key_is_retired(suite, key))
+		return false;
+	note = xasprintf(": note: the key %s no longer has an effect\n", key);
+	document_add_note(d, place, note);
+	free(note);
+	return true;
 }
 
 bool document_is_full(const struct document *d)

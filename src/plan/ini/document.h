@@ -74,6 +74,7 @@ struct document {
 	bool full; /* further sections are dropped; reported */
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
+	struct text notes;         /* former names of keys, each once: "nightly.ini:3: ...\n" */
 	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
 	/* by config_write(), into a result: reads neither environment nor files */
 	bool written;
@@ -109,6 +110,18 @@ struct entry *section_entry(const struct document_section *section, const char *
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
 					      struct ini_place place);
+/*
+ * The current name of a key, which a file of an earlier version may give by a former one: then with
+ * a note. `kind` is that of the section.
+ */
+const char *document_key(struct document *d, const char *kind, const char *key,
+			 struct ini_place place);
+/*
+ * True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect
+ * any more: then with a note.
+ */
+bool document_retired_key(struct document *d, const char *suite, const char *key,
+			  struct ini_place place);
 /* Takes `value` over. An entry of another file is replaced. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
 		       struct ini_place place);

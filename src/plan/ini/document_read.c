@@ -232,6 +232,9 @@ static void document_on_entry(void *context, size_t line, const char *key, const
 	struct document_reading *r = context;
 	char *replaced;
 
+	if (r->section != SIZE_MAX && !r->skip)
+		key = document_key(r->document, r->document->sections[r->section].kind, key,
+				   document_place_here(r, line));
 	if (r->skip || (r->section != SIZE_MAX && !document_key_fits(r, line, key)))
 		return;
 	replaced = replace_variables(r, line, key, value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/ini/hint.h"
@@ -103,6 +104,7 @@ static enum status limit_unknown_metric(const struct schema *schema, const char 
 enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
 			      struct error *err)
 {
+	name = former_name_current(NAME_METRIC, "", name);
 	limit->metric = NULL;
 	for (const struct suite *const *s = schema->suites; *s && !limit->metric; s++) {
 		limit->metric = limit_metric_in((*s)->metrics, name);

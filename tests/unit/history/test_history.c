@@ -18,7 +18,6 @@
 #include "history/sqlite/sqlite.h"
 #include "history/history_spread.h"
 #include "history/trend_prior.h"
-#include "case_axes.h"
 #include "judge_fixture.h"
 
 static char folder[64], path[96];
@@ -348,8 +347,7 @@ static void older_versions_are_migrated(void **state)
 	       "");
 	db_run(db, &err, "INSERT INTO epoch VALUES (1, 'e', '')", "");
 	db_run(db, &err,
-	       "INSERT INTO series VALUES (1, 'trainmem.allocations', 'trainmem:a/step@cuda:0', "
-	       "'H200', "
+	       "INSERT INTO series VALUES (1, 'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', "
 	       "'GPU-1', '1', 1, 1)",
 	       "");
 	db_run(db, &err, "INSERT INTO point VALUES (1, 1, 1, 5, NULL, NULL)", "");
@@ -358,7 +356,8 @@ static void older_versions_are_migrated(void **state)
 	assert_int_equal(store_read_night(h, 1, &night, &err), STATUS_OK);
 	assert_int_equal(night.figure_count, 1);
 	assert_string_equal(night.figures[0].metric, "trainmem.allocations");
-	assert_string_equal(night.figures[0].section, "");
+	assert_string_equal(night.figures[0].section, "trainmem:a");
+	assert_string_equal(night.figures[0].point, "trainmem:a/step");
 	store_night_release(&night);
 	assert_int_equal(history_annotate(h, 20454, 0, false, "a note", &err), STATUS_OK);
 	assert_int_equal(store_notes(h, &notes, &err), STATUS_OK);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "case_axes.h"
 #include "judge_fixture.h"
 
 /* Judges by limits that are a user's own, or as if they were shipped. */

@@ -12,7 +12,6 @@
 #include "golden.h"
 #include "judge_fixture.h"
 #include "report/acceptance/acceptance.h"
-#include "case_axes.h"
 #include "finding_of_subject.h"
 
 static void judge_by(const char *body, const struct result *r, struct verdicts *v)

@@ -75,6 +75,20 @@ static void a_file_becomes_claims(void **state)
 	claim_group_release(&g);
 }
 
+static void former_names_of_metrics_are_read(void **state)
+{
+	static const char text[] =
+		GUIDE CLAIM MEASURE "value = trainmem.refused_reserved\nmax = 1 B\n";
+	struct error err = ERROR_NONE;
+	struct claim_group g;
+
+	(void)state;
+	assert_int_equal(claims_read(&g, &schema_program, "f.ini", text, sizeof(text) - 1, &err),
+			 STATUS_OK);
+	assert_string_equal(g.claims[0].measures[0].terms[0].metric, "trainmem.refused_reserved");
+	claim_group_release(&g);
+}
+
 /* Mistakes that a user may make. */
 static void wrong_files_are_refused(void **state)
 {
@@ -126,8 +140,8 @@ static void wrong_files_are_refused(void **state)
 		{ GUIDE CLAIM MEASURE "value = copy.tiem\n",
 		  "f.ini:10: [measure A1.1] value = copy.tiem: unknown metric 'copy.tiem' (did you "
 		  "mean 'copy.time'?); gpuproof list metrics shows all" },
-		{ GUIDE CLAIM MEASURE "value = node.suspect\n",
-		  "f.ini:10: [measure A1.1] value = node.suspect: a metric of nodes, but no "
+		{ GUIDE CLAIM MEASURE "value = node.accused\n",
+		  "f.ini:10: [measure A1.1] value = node.accused: a metric of nodes, but no "
 		  "case has one" },
 		{ GUIDE CLAIM MEASURE "value = copy.time / \n",
 		  "f.ini:10: [measure A1.1] value = copy.time /: unknown metric 'copy.time /' (did "
@@ -204,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_becomes_claims),
+		cmocka_unit_test(former_names_of_metrics_are_read),
 		cmocka_unit_test(wrong_files_are_refused),
 		cmocka_unit_test(a_claim_has_room_for_its_measures_only),
 	};

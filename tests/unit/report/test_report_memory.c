@@ -17,7 +17,6 @@
 #include "report/view/suite_page.h"
 #include "suites/training/pages/pages.h"
 #include "suites/training/pages/strategies.h"
-#include "case_axes.h"
 #include "report/view/view.h"
 
 static void set_metric(struct metric_value *m, const char *name, double value)

@@ -70,6 +70,18 @@ static void look_ups_find_devices_and_launches(void **state)
 	result_release(&result);
 }
 
+/* A copy of `json` without what begins with `begin`, up to and with the next `end`. malloc'ed. */
+static char *without(const char *json, const char *begin, const char *end)
+{
+	const char *from = strstr(json, begin), *to = from ? strstr(from, end) : NULL;
+	struct text out = TEXT_EMPTY;
+
+	if (!to)
+		fail_msg("no %s", begin);
+	text_addf(&out, "%.*s%s", (int)(from - json), json, to + strlen(end));
+	return text_detach(&out);
+}
+
 /* A host in an id, or in the names of devices, changes neither. */
 static void points_and_devices_are_fields(void **state)
 {
@@ -97,6 +109,72 @@ static void points_and_devices_are_fields(void **state)
 	free(json);
 	free(point);
 	free(devices);
+}
+
+static void points_of_older_documents_are_those_of_their_ids(void **state)
+{
+	static const struct {
+		const char *id, *suite, *label, *size, *point, *axes; /* axes: name=value, ... */
+	} rows[] = {
+		{ "transfer/h2d/64MiB@cuda:0,cuda:1", "transfer", "", "64MiB", "transfer/h2d/64MiB",
+		  "direction=h2d size=64MiB" },
+		{ "transfer:all/h2d/size=64MiB@host:0", "transfer", "all", "64MiB",
+		  "transfer:all/h2d/size=64MiB", "direction=h2d size=64MiB" },
+		/* A usual size is not in the id. */
+		{ "transfer/h2d@cuda:0", "transfer", "", "64MiB", "transfer/h2d", "direction=h2d" },
+		{ "transfer@cuda:0", "transfer", "", "64MiB", "transfer", "" },
+		/* Other programs' ids. */
+		{ "transfer/what/ever@cuda:0", "transfer", "", "64MiB", "transfer/what/ever",
+		  "=what/ever" },
+		{ "copy 64 MiB", "transfer", "", "64MiB", "transfer/copy 64 MiB", "=copy 64 MiB" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct case_parameter parameters[] = {
+			{ (char *)"direction", (char *)"h2d", NAN, (char *)"" },
+			{ (char *)"size", (char *)rows[i].size, 1, (char *)"B" }
+		};
+		struct case_result c = { .id = (char *)rows[i].id,
+					 .suite = (char *)rows[i].suite,
+					 .label = (char *)rows[i].label,
+					 .parameters = parameters,
+					 .parameter_count = 2 };
+		struct text axes = TEXT_EMPTY;
+		char *point;
+
+		case_derive_point(&c);
+		point = case_point(&c);
+		for (size_t k = 0; k < c.point_count; k++)
+			text_addf(&axes, "%s%s=%s", k ? " " : "", c.point[k].name,
+				  c.point[k].value);
+		assert_string_equal(point, rows[i].point);
+		assert_string_equal(axes.data ? axes.data : "", rows[i].axes);
+		free(point);
+		text_release(&axes);
+		case_release_point(&c);
+	}
+}
+
+static void documents_without_points_get_them(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct result a;
+	struct case_result c;
+	char *json, *older, *point;
+
+	(void)state;
+	sample_result(&a);
+	json = case_result_to_json(&a.cases[1]);
+	older = without(json, "\"point\":[", "],");
+	assert_int_equal(case_result_from_json(&c, older, strlen(older), &err), STATUS_OK);
+	point = case_point(&c);
+	assert_string_equal(point, "transfer/d2h/pinned/64MiB");
+	free(json);
+	free(older);
+	free(point);
+	case_result_release(&c);
+	result_release(&a);
 }
 
 static void numbers_survive_to_the_last_bit(void **state)
@@ -640,6 +718,8 @@ int main(void)
 		cmocka_unit_test(capabilities_that_older_results_lack),
 		cmocka_unit_test(look_ups_find_devices_and_launches),
 		cmocka_unit_test(points_and_devices_are_fields),
+		cmocka_unit_test(points_of_older_documents_are_those_of_their_ids),
+		cmocka_unit_test(documents_without_points_get_them),
 		cmocka_unit_test(numbers_survive_to_the_last_bit),
 		cmocka_unit_test(parameters_are_plain_for_scripts),
 		cmocka_unit_test(odd_text_is_made_sound),
