@@ -39,9 +39,9 @@ static const struct key keys[] = {
 	  .fallback = "alloc, free, fail",
 	  .choices = operations,
 	  .parameter = "operation",
-	  .help = "fail: request more than all memory; exhaust: allocate until none is left, which "
-		  "affects other users; create: write a tensor of constants; start: context, first "
-		  "kernel and libraries in a fresh process" },
+	  .help = "fail: request more than all memory; exhaust: allocate until none is left, "
+		  "which affects other users; create: write a tensor of constants; start: "
+		  "context, first kernel and libraries in a fresh process" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -152,7 +152,7 @@ static const char *const axes[] = { "allocators", "operations",      "states",  
 		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory }, \
 	{                                                                          \
 		"alloc.start_resident_" what, "B", BETTER_LOWER, 0,                \
-			"the same for host memory of the process"                  \
+			"host memory per block, average over many"                 \
 	}
 
 static const struct metric metrics[] = {

@@ -217,7 +217,7 @@ static enum status burn_plan_slice(struct plan *plan, struct plan_case *point, s
 		snprintf(reason, sizeof(reason), "%.31s has no %s", info->id,
 			 precision_name(burn_precision_of(load)));
 	else if (load == BURN_LINKS && count > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
-		snprintf(reason, sizeof(reason), "%.31s has no collectives", info->id);
+		snprintf(reason, sizeof(reason), "%.31s does not support collectives", info->id);
 	point->device_bytes = burn_load_bytes(point, load, info, (int)count);
 	point->host_bytes = load == BURN_LINKS
 				    ? count * (uint64_t)section_integer(point->section, "link_size")

@@ -146,7 +146,7 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 	if (plan_backend_devices(plan, first) < (size_t)ranks)
 		; /* the plan says so */
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
-		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
+		snprintf(reason, sizeof(reason), "%s does not support collectives", info->id);
 	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));

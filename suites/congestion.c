@@ -149,7 +149,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 			 "needs %d nodes, %d victims and %d that load the network; the run has %d",
 			 least, CONGESTION_NODES_LEAST, CONGESTION_NODES_LEAST, plan->group.nodes);
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
-		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
+		snprintf(reason, sizeof(reason), "%s does not support collectives", info->id);
 	point->device_bytes = collective_footprint(victims, false, size, ranks) + 2 * load;
 	/* Three series, and two communicators. */
 	point->setup_seconds = 2 + 2 * section_real(section, "max_time") +

@@ -156,7 +156,7 @@ static enum status start_first_collective(void *state, struct error *err)
 	void *from, *to;
 
 	if (!s->opened->communicator_id)
-		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no collectives",
+		return error_set(err, STATUS_UNSUPPORTED, "backend %s does not support collectives",
 				 s->backend);
 	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
 	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) !=

@@ -29,7 +29,7 @@ enum status command_check_command(const char *text, struct error *err)
 	struct words words;
 
 	if (words_split(text, &words, err) == STATUS_OK && (!words.count || !*words.items[0]))
-		error_set(err, STATUS_USAGE, "it names no program");
+		error_set(err, STATUS_USAGE, "no program given");
 	words_release(&words);
 	return err->status;
 }
@@ -51,7 +51,8 @@ enum status command_check_environment(const char *text, struct error *err)
 	words_split(text, &words, err);
 	for (size_t i = 0; i < words.count && err->status == STATUS_OK; i++)
 		if (!is_assignment(words.items[i]))
-			error_set(err, STATUS_USAGE, "'%.60s' is not NAME=value", words.items[i]);
+			error_set(err, STATUS_USAGE, "'%.60s' is not of the form NAME=value",
+				  words.items[i]);
 	words_release(&words);
 	return err->status;
 }
@@ -62,7 +63,8 @@ enum status command_check_regex(const char *text, struct error *err)
 
 	if (pattern_check(text, &groups, err) == STATUS_OK && groups != 1)
 		error_set(err, STATUS_USAGE,
-			  "it has %zu groups; the figure is what one group in parentheses matches",
+			  "%zu groups; it needs exactly one group in parentheses, which "
+			  "matches the value",
 			  groups);
 	return err->status;
 }
@@ -95,15 +97,17 @@ enum status command_check_metric(const char *text, struct error *err)
 		fits = islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '_';
 	return fits ? STATUS_OK
 		    : error_set(err, STATUS_USAGE,
-				"a name has small letters, digits and '_', a letter first, at most "
-				"40");
+				"invalid name; use at most 40 lower-case letters, digits and "
+				"'_', beginning with a letter");
 }
 
 enum status command_check_sha256(const char *text, struct error *err)
 {
 	if (strlen(text) == SHA256_DIGITS && strspn(text, "0123456789abcdef") == SHA256_DIGITS)
 		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "a SHA-256 is 64 hexadecimal digits in small letters");
+	return error_set(err, STATUS_USAGE,
+			 "not a SHA-256; write 64 lower-case hexadecimal "
+			 "digits");
 }
 
 static bool is_given(const struct adaption *a, const char *key)
@@ -130,11 +134,13 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 
 	if (command_is_own_key(name))
 		adapt_problem(a, key,
-			      "{%s}: a placeholder cannot be called like a key of the suite", name);
+			      "{%s}: this name is a key of the suite; choose another "
+			      "placeholder",
+			      name);
 	else if (!adapt_has(a, name))
 		adapt_problem(a, key,
-			      "{%s} has no values: give the list %s = ... ({device}, {index} and "
-			      "{uuid} are the device's; {{%s}} is no placeholder)",
+			      "{%s} has no values; add the list %s = ..., or write {{%s}} for "
+			      "the literal text",
 			      name, name, name);
 	else if (adapt_axis(a, name, "values of the placeholder of this name") != KEY_SIZE &&
 		 p->bytes)
@@ -190,7 +196,7 @@ static enum better command_better_of(struct adaption *a, const char *unit)
 		return chosen[at];
 	if (command_usual_better(unit) == BETTER_NONE)
 		adapt_problem(a, "unit",
-			      "it does not say what is better: give better = higher or lower");
+			      "direction of the metric unknown; set better = higher or lower");
 	return command_usual_better(unit);
 }
 
@@ -214,7 +220,7 @@ static const char *command_metric_unit(struct adaption *a, bool timed)
 	if (!is_given(a, "unit")) {
 		if (!timed)
 			adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
-				      "the figure needs a unit: give unit = ...");
+				      "the value needs a unit; set unit = ...");
 		return timed ? "s" : NULL;
 	}
 	if (units_parse_unit(adapt_text(a, "unit"), &unit, &factor, &err) != STATUS_OK)
@@ -222,7 +228,7 @@ static const char *command_metric_unit(struct adaption *a, bool timed)
 	if (!timed || strcmp(unit, "s") == 0)
 		return unit;
 	adapt_problem(a, "unit",
-		      "without regex or json the figure is the wall time, which is in s");
+		      "without regex or json the value is the wall time, whose unit is s");
 	return NULL;
 }
 
@@ -239,7 +245,7 @@ static void declare_metric(struct adaption *a)
 	unit = command_metric_unit(a, timed);
 	if (!name)
 		adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
-			      "the figure needs a name: give metric = ...");
+			      "the value needs a name; set metric = ...");
 	if (!name || !unit || command_check_metric(name, &err) != STATUS_OK)
 		return;
 	metric = (struct metric){ .unit = unit,
@@ -248,7 +254,7 @@ static void declare_metric(struct adaption *a)
 				  .kind = command_metric_kind(a, timed),
 				  .help = timed ? "wall time of the program, from its start to its "
 						  "end"
-						: "as the program reports it",
+						: "value reported by the program",
 				  .title = is_given(a, "title") ? adapt_text(a, "title") : NULL };
 	metric.name = xasprintf("%s.%s", suite_command.name, name);
 	adapt_metric(a, "metric", &metric);
@@ -269,13 +275,16 @@ void command_adapt(struct adaption *a)
 	}
 	command_settle_directory(a);
 	if (is_given(a, "regex") && is_given(a, "json"))
-		adapt_problem(a, "json",
-			      "regex is given as well: the figure comes from one of them");
+		adapt_problem(a, "json", "regex and json exclude each other");
 	if (is_given(a, "output") && !is_given(a, "sha256"))
-		adapt_problem(a, "output", "it is read for its SHA-256 alone: give sha256 = ...");
+		adapt_problem(a, "output",
+			      "output is read only for its SHA-256; set sha256 = "
+			      "...");
 	if (!is_given(a, "regex") && !is_given(a, "json") &&
 	    strcmp(adapt_text(a, "matches"), "all") == 0)
-		adapt_problem(a, "matches", "the wall time is one figure of a start");
+		adapt_problem(a, "matches",
+			      "matches = all needs regex or json; the wall time "
+			      "is one value per start");
 	declare_metric(a);
 }
 

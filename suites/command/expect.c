@@ -36,14 +36,13 @@ static enum status expect_exit(const struct starts *s, const struct program_end 
 	char how[96], limit[32];
 
 	if (end->timed_out)
-		return error_set(err, STATUS_IO,
-				 "ended after timeout = %s, with all that it has started",
+		return error_set(err, STATUS_IO, "killed with its children after timeout = %s",
 				 units_duration(s->program.timeout_seconds, limit, sizeof(limit)));
 	if (WIFSIGNALED(end->wait_status))
 		return error_set(err, STATUS_IO, "%s",
 				 child_ending(end->wait_status, how, sizeof(how)));
 	if (WEXITSTATUS(end->wait_status) != wanted)
-		return error_set(err, STATUS_MISMATCH, "%s, not %lld",
+		return error_set(err, STATUS_MISMATCH, "%s; expected %lld",
 				 child_ending(end->wait_status, how, sizeof(how)),
 				 (long long)wanted);
 	return STATUS_OK;
@@ -76,8 +75,7 @@ static enum status expect_hash_output(const struct starts *s, struct timespec be
 	else if (!S_ISREG(about.st_mode))
 		error_set(err, STATUS_MISMATCH, "output %.200s is not a file", path);
 	else if (seconds_between(about.st_mtim, began) > FILE_TICK_SECONDS)
-		error_set(err, STATUS_MISMATCH, "output %.200s was not written by this start",
-			  path);
+		error_set(err, STATUS_MISMATCH, "this start did not write output %.200s", path);
 	else
 		expect_hash_file(fd, digest, err);
 	if (fd >= 0)
@@ -99,15 +97,19 @@ static enum status expect_sha256(const struct starts *s, const struct program_en
 		if (expect_hash_output(s, began, digest, err) != STATUS_OK)
 			return err->status;
 	} else if (end->output.bytes > end->output.kept.length) {
-		return error_set(err, STATUS_MISMATCH, "its output is too long for its SHA-256");
+		return error_set(err, STATUS_MISMATCH,
+				 "standard output is too long for a "
+				 "SHA-256");
 	} else {
 		sha256_begin(&hash);
 		sha256_add(&hash, end->output.kept.data, end->output.kept.length);
 		sha256_end(&hash, digest);
 	}
 	if (strcmp(digest, wanted) != 0)
-		return error_set(err, STATUS_MISMATCH, "the SHA-256 of %.200s is %s, not %s",
-				 *s->output ? s->output : "its output", digest, wanted);
+		return error_set(err, STATUS_MISMATCH,
+				 "the SHA-256 of %.200s is %s; expected "
+				 "%s",
+				 *s->output ? s->output : "standard output", digest, wanted);
 	return STATUS_OK;
 }
 
@@ -119,7 +121,9 @@ enum status expect_end(const struct starts *s, const struct program_end *end, st
 	if (expect_exit(s, end, err) != STATUS_OK)
 		return err->status;
 	if (*s->expect && !pattern_matches(s->expect, text))
-		return error_set(err, STATUS_MISMATCH, "its output does not match expect = %.200s",
+		return error_set(err, STATUS_MISMATCH,
+				 "standard output does not match expect "
+				 "= %.200s",
 				 s->expect);
 	return expect_sha256(s, end, began, err);
 }

@@ -137,25 +137,28 @@ static enum status command_find_figures(const struct starts *s, const struct pro
 	*count = 0;
 	if (end->output.bytes > MOST_OUTPUT)
 		return error_set(err, STATUS_USAGE,
-				 "its output has %zu bytes, more than the %zu that are searched",
+				 "standard output has %zu bytes; at most %zu are searched",
 				 end->output.bytes, MOST_OUTPUT);
 	if (s->source == SOURCE_JSON)
 		json_find_numbers(text, end->output.kept.length, s->pattern, figures, count, err);
 	else
 		pattern_numbers(s->pattern, text, figures, count, err);
 	if (err->status != STATUS_OK)
-		return error_prefix(err, "its output, by %s", key);
+		return error_prefix(err, "standard output, %s", key);
 	if (*count == 0)
-		return error_set(err, STATUS_USAGE, "%s = %.200s finds no figure in its output",
+		return error_set(err, STATUS_USAGE,
+				 "%s = %.200s finds no value in standard "
+				 "output",
 				 key, s->pattern);
 	if (*count > 1 && !s->all)
 		return error_set(err, STATUS_USAGE,
-				 "%s = %.200s finds %zu figures in its output: with matches = all "
-				 "each is a sample",
+				 "%s = %.200s finds %zu values in standard output; set matches "
+				 "= all to take each as a sample",
 				 key, s->pattern, *count);
 	return *count <= MOST_FIGURES ? STATUS_OK
 				      : error_set(err, STATUS_USAGE,
-						  "its output has %zu figures; at most %d are read",
+						  "standard output has %zu values; at most %d "
+						  "are read",
 						  *count, MOST_FIGURES);
 }
 
@@ -172,7 +175,8 @@ static enum status command_report_figures(const struct starts *s, const struct p
 	command_find_figures(s, end, &figures, &count, err);
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		if (figures[i] < 0)
-			error_set(err, STATUS_USAGE, "it reports %g, which is below 0", figures[i]);
+			error_set(err, STATUS_USAGE, "the program reports %g, which is negative",
+				  figures[i]);
 		reported_add(out, figures[i] * s->factor);
 	}
 	free(figures);
@@ -214,7 +218,7 @@ char *starts_verified(const struct starts *s)
 		text_add(&text, ", output as expected");
 	if (*section_text(section, "sha256"))
 		text_addf(&text, ", SHA-256 of %s",
-			  *s->output ? "the file that it writes" : "its output");
+			  *s->output ? "the output file" : "standard output");
 	text_addf(&text, ", of %zu start%s", s->count, text_plural(s->count));
 	return text_detach(&text);
 }

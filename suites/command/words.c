@@ -56,9 +56,8 @@ static const char *command_take_word(const char *at, struct words *words, struct
 
 	if (is_operator(at, length)) {
 		error_set(err, STATUS_USAGE,
-			  "no shell reads it, to which '%.*s' is for: quote it if it is an "
-			  "argument, or "
-			  "write sh -c '...'",
+			  "'%.*s' needs a shell, and none is used; quote it if it is an "
+			  "argument, or write sh -c '...'",
 			  (int)length, at);
 		return NULL;
 	}

@@ -33,27 +33,28 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = training_names,
-	  .help = "precision of weights, outputs and GEMMs" },
+	  .help = "precision of weights, activations and GEMMs" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1024",
 	  .min = 1,
 	  .max = 1e9,
-	  .help = "samples of all devices together, or of each device (batch_mode)" },
+	  .help = "samples per pass: of all devices together (batch_mode = strong) or of each "
+		  "device (weak)" },
 	{ .name = "batch_mode",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "strong",
 	  .choices = batch_modes,
-	  .help = "strong: the devices share the batch; weak: each device has its own" },
+	  .help = "strong: the devices split the batch; weak: each device has its own batch" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1, 2, 4, 8",
 	  .min = 1,
 	  .max = 64,
-	  .help = "number of devices that work at the same time" },
+	  .help = "number of devices that run the forward pass at the same time" },
 	{ 0 },
 };
 
@@ -61,12 +62,12 @@ static const char *const axes[] = { "precision", "batch", "batch_mode", "devices
 
 static const struct metric metrics[] = {
 	{ "inference.throughput", "samples/s", BETTER_HIGHER, 1,
-	  "samples per second, all devices" },
+	  "samples per second, sum of all devices" },
 	{ "inference.time", "s", BETTER_LOWER, 0,
-	  "time of the forward pass of the batch, until all devices are done" },
+	  "time of a forward pass, until the slowest device is done" },
 	{ "inference.time_alone", "s", BETTER_NONE, 0,
 	  "time of the forward pass on the first device alone, measured in this case; strong: "
-	  "whole batch, weak: batch of one device" },
+	  "whole batch; weak: batch of one device" },
 	{ "inference.speedup", "1", BETTER_HIGHER, 0,
 	  "samples per second / samples per second of one device" },
 	{ "inference.efficiency", "1", BETTER_HIGHER, 0, "speedup / devices", .percent = true },
@@ -87,7 +88,7 @@ static const struct figure_row figures[] = {
 
 static const struct word_row words[] = {
 	PRECISION_WORDS,
-	{ "batch_mode", "weak", "a batch for each device" },
+	{ "batch_mode", "weak", "one batch per device" },
 	{ 0 },
 };
 
@@ -319,7 +320,7 @@ static enum status inference_verify(struct run *run, struct forward *f, struct e
 		return err->status;
 	worst = world_max(run->world, error);
 	run_value(run, "inference.error", worst);
-	run_verified(run, "outputs of 8 rows of each device against double precision", worst,
+	run_verified(run, "outputs of 8 rows per device against double precision", worst,
 		     tolerance);
 	return STATUS_OK;
 }
@@ -360,12 +361,14 @@ static enum status inference_time_alone(struct run *run, const struct setup *set
 	*known = status == STATUS_OK;
 	world_broadcast(run->world, 0, known, sizeof(*known));
 	if (status == STATUS_NO_MEMORY) {
-		run_note(run, "Not compared with one device, which has too little memory: %s.",
+		run_note(run,
+			 "Not compared with a single device, which has too little memory: "
+			 "%s.",
 			 mine.message);
 		status = STATUS_OK;
 	}
 	if (status != STATUS_OK)
-		error_set(err, status, "one device alone: %s", mine.message);
+		error_set(err, status, "single device: %s", mine.message);
 	return world_agree(run->world, status, err);
 }
 
@@ -452,7 +455,7 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_inference = {
 	.name = "inference",
-	.summary = "forward pass on one device and on several at the same time",
+	.summary = "forward pass on one device, and on several at the same time",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

@@ -41,9 +41,8 @@ static const char *const launches[] = { "stream", "graph", NULL };
 static const char *const batch_modes[] = { "strong", "weak", NULL };
 
 static const struct key keys[] = {
-	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive; in "
-		   "single, "
-		   "ddp and zero convnet: convolutions and pooling; resnet",
+	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: a decoder, not with dp_naive; "
+		   "convnet (convolutions and pooling) and resnet: with single, ddp and zero",
 		   true),
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
@@ -51,8 +50,8 @@ static const struct key keys[] = {
 	  .fallback = "step",
 	  .choices = studies,
 	  .parameter = "study",
-	  .help = "step; largest_batch: the largest of all devices together whose step fits each "
-		  "of them" },
+	  .help = "step: time one step; largest_batch: search for the largest global batch "
+		  "whose step fits every device" },
 	SEARCH_KEYS,
 	SUSTAINED_KEY,
 	{ .name = "width",
@@ -61,36 +60,38 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "another model: `depth` layers of this width; 0: as `layers` says" },
+	  .help = "width of an MLP of `depth` equal layers; 0: use `layers` instead" },
 	{ .name = "depth",
 	  .type = KEY_INTEGER,
 	  .fallback = "4",
 	  .min = 1,
 	  .max = SETUP_MAX_LAYERS,
-	  .help = "layers of the models of `width`" },
+	  .help = "number of layers of the models that `width` defines" },
 	PRECISION_KEY,
-	BATCH_KEY("samples per step: of all devices together, or of each (batch_mode)"),
+	BATCH_KEY("samples per step: of all devices together (batch_mode = strong) or of each "
+		  "device (weak)"),
 	{ .name = "batch_mode",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "strong",
 	  .choices = batch_modes,
-	  .help = "strong: all devices share the batch; weak: each device has one of this size" },
+	  .help = "strong: the devices split the batch; weak: each device has a batch of this "
+		  "size" },
 	{ .name = "modes",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "single, ddp, layer_split",
 	  .choices = mode_names,
 	  .parameter = "mode",
-	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, tensor_sequence also a "
-		  "transformer's rows, pipelines the depth, hybrid all" },
+	  .help = "how a step is split: ddp, zero and dp_naive split the batch; tensor the "
+		  "width; tensor_sequence also the rows; pipelines the depth; hybrid all three" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1,2,4",
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
-	  .help = "how many devices; single uses one, the other modes at least two" },
+	  .help = "number of devices; single uses one, other modes at least two" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -98,126 +99,127 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .word = "all",
-	  .help = "how many nodes of a run on several, with all devices of each: a mode is then "
-		  "one over all of these, and of a grid of hybrid tensor varies fastest, data "
-		  "slowest; 1: each node by itself, with as many as `devices` says" },
+	  .help = "number of nodes that run one step together, with all their devices; tensor "
+		  "ranks of a hybrid grid are neighbours, data ranks lie farthest apart; 1: "
+		  "each node alone, with `devices` devices" },
 	{ .name = "microbatches",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1,4",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
+	  .help = "micro-batches per step in layer_split (1: naive), gpipe, 1f1b and hybrid" },
 	{ .name = "wgrad_microbatches",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches that compute the "
-		  "gradients of weights in one product, and are kept until the last of them; 0: "
-		  "1, 2 or 4, as many as have 2048 rows together, at most a quarter of "
-		  "microbatches; with recompute 1" },
+	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches per weight-gradient "
+		  "GEMM, kept until the last has arrived; 0: 1, 2 or 4, enough for 2048 rows, "
+		  "at most a quarter of microbatches; with recompute: 1" },
 	{ .name = "bucket",
 	  .type = KEY_SIZE,
 	  .list = true,
 	  .fallback = "25MiB",
 	  .min = 1,
 	  .max = 0x1p40,
-	  .help = "gradients per reduction in ddp, zero1 and zero2; ddp cuts larger first and last "
-		  "ones" },
+	  .help = "gradient bytes per reduction in ddp, zero1 and zero2; ddp uses smaller "
+		  "first and last buckets" },
 	{ .name = "overlap",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "on",
 	  .choices = overlaps,
-	  .help = "ddp, tensor: off: no product runs while gradients or outputs are added up over "
-		  "the devices" },
+	  .help = "ddp, tensor: off: no GEMM runs while devices reduce gradients or outputs" },
 	{ .name = "hybrid",
 	  .type = KEY_TEXT,
 	  .list = true,
 	  .fallback = "2x2x2",
-	  .help = "grids of hybrid: data x tensor x pipeline; the product is in devices" },
+	  .help = "hybrid: grids, data x tensor x pipeline; `devices` must list the number of "
+		  "ranks of each" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "single, ddp, zero1, tensor of a transformer: parts of a device's rows, "
-		  "computed in turn before one update" },
+	  .help = "gradient accumulation: parts of a device's batch, computed one after "
+		  "another before one update; single, ddp, zero1, and tensor with a transformer" },
 	{ .name = "recompute",
 	  .type = KEY_TEXT,
 	  .fallback = "none",
-	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
-		  "by itself, which saves nothing in an MLP and what blocks keep in a "
-		  "transformer; pointwise: of a transformer outputs of norms and GELU" },
+	  .help = "activations that backward recomputes: none; sqrt or segments:4: all inside "
+		  "segments; layer: all inside a block (saves nothing in an MLP); pointwise: "
+		  "outputs of norms and GELU (transformer)" },
 	{ .name = "loss_chunks",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "transformer, not in tensor_sequence: parts of the rows of a forward whose "
-		  "logits, losses and gradients of the head are computed in turn; 1: at once; 0: "
-		  "as "
-		  "many as lower the step's memory, of 4096 rows at least" },
+	  .help = "transformer, not with tensor_sequence: number of chunks for logits, losses "
+		  "and gradients of the head; 1: all rows at once; 0: chosen to save memory, "
+		  "with chunks of at least 4096 rows" },
 	ALIASING_KEY,
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "per product: looking for the fastest algorithm, from 500ms on under load "
-		  "without rest, as in steps; 0: the library's choice" },
+	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on the "
+		  "GPU is under continuous load, as in steps; 0: the library's choice" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",
 	  .min = -1,
 	  .max = 1024,
-	  .help = "held by collectives at most, left free by concurrent products; 0: no limit; -1: "
-		  "by mode" },
+	  .help = "most multiprocessors that collectives use; concurrent GEMMs leave them "
+		  "free; 0: no limit; -1: chosen by mode" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "nccl, peer_copy, host_copy; host: shared_memory; auto: the first, between "
-		  "stages peer_copy" },
+	  .help = "how ranks exchange data: nccl, peer_copy or host_copy; on the CPU "
+		  "shared_memory; auto: the first available, but peer_copy between pipeline "
+		  "stages" },
 	{ .name = "launch",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "stream",
 	  .choices = launches,
-	  .help = "stream: call by call; graph: single, ddp: recorded once, launched as one (CUDA "
-		  "graph)" },
+	  .help = "stream: submit each operation; graph: capture the step once and launch it "
+		  "as one CUDA graph (single, ddp)" },
 	{ .name = "loss_on",
 	  .type = KEY_CHOICE,
 	  .fallback = "server",
 	  .choices = loss_places,
-	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
+	  .help = "dp_naive: server: the first device computes the loss of all rows; replica: "
+		  "each device computes its own" },
 	{ .name = "optimizer",
 	  .type = KEY_CHOICE,
 	  .fallback = "adam",
 	  .choices = optimizer_names,
-	  .help = "sgd, momentum or adam" },
+	  .help = "optimizer: sgd, momentum or adam" },
 	{ .name = "learning_rate",
 	  .type = KEY_REAL,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e3,
-	  .help = "0: small enough for the widths, and then the loss must fall" },
+	  .help = "learning rate; 0: derived from the widths, and the loss must then fall" },
 	{ .name = "momentum",
 	  .type = KEY_REAL,
 	  .fallback = "0.9",
 	  .min = 0,
 	  .max = 1,
-	  .help = "of the optimizer momentum" },
+	  .help = "momentum coefficient of optimizer = momentum" },
 	{ .name = "loss_scale",
 	  .type = KEY_TEXT,
 	  .fallback = "dynamic",
-	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
+	  .help = "loss scale for fp16: dynamic (adjusted on the device), none, or a number" },
 	{ .name = "timeline",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "record when each operation of one more step ran: the report draws it" },
+	  .help = "record one extra step with the time of each operation, for the timeline in "
+		  "the report" },
 	VERIFY_KEY("1e9"),
 	/*
 	 * A sample's first step begins on devices that were idle, and its end waits for all
@@ -229,15 +231,14 @@ static const struct key keys[] = {
 	  .fallback = "5 ms",
 	  .min = 1e-6,
 	  .max = 10,
-	  .help = "least duration of one sample; short steps are batched to reach it, and those of "
-		  "zero1 and zero2, whose end overlaps the next step, by four, or as many as a "
-		  "queue holds" },
+	  .help = "minimum duration of a sample; short steps are batched to reach it. zero1 "
+		  "and zero2 batch at least four steps, since the end of one overlaps the next" },
 	{ .name = "iterations",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "samples of each series; 0: the stop rule decides" },
+	  .help = "samples per series; 0: the stop rule decides" },
 	{ 0 },
 };
 
@@ -293,22 +294,23 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 		return setup_images_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
 		return setup->mode->microbatched
-			       ? "its micro-batches accumulate: set microbatches instead"
-			       : "accumulation is for single, ddp and zero1; hybrid = 1xNx1 "
-				 "accumulates with tensor parallelism";
+			       ? "pipelines accumulate over micro-batches: set microbatches "
+				 "instead of accumulate"
+			       : "accumulate works with single, ddp and zero1; for tensor "
+				 "parallelism use hybrid = 1xNx1";
 	/* A block is recomputed with its own weights alone, which backward has. */
 	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
-		return "recomputation is not for zero3, whose weights are gone by then, nor for "
-		       "tensor: hybrid = 1xNx1 does that";
+		return "recompute does not work with zero3, which frees the weights before "
+		       "backward, or with tensor: use hybrid = 1xNx1";
 	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
-		return "recompute = pointwise is for model = transformer";
+		return "recompute = pointwise works only with model = transformer";
 	if (setup->loss_chunks > 1 && setup->mode->sequence)
-		return "loss_chunks is not for tensor_sequence, which scatters shares of all rows "
-		       "at once";
+		return "loss_chunks does not work with tensor_sequence, which splits all "
+		       "rows at once";
 	if (setup->no_overlap && !setup->mode->overlaps)
-		return "overlap = off is for ddp and tensor";
+		return "overlap = off works only with ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)
-		return "launch = graph is for single and ddp";
+		return "launch = graph works only with single and ddp";
 	return setup->mode->refusal(setup);
 }
 
@@ -322,10 +324,10 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 
 	if (!reason && plan_backend_devices(plan, first) >= (size_t)setup->ranks) {
 		if (!(info->capabilities & precision_capability(setup->precision)))
-			snprintf(text, sizeof(text), "%s has no %s", info->id,
+			snprintf(text, sizeof(text), "%s does not support %s", info->id,
 				 setup_training_name(setup));
 		else if (setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
-			snprintf(text, sizeof(text), "%s has no collectives", info->id);
+			snprintf(text, sizeof(text), "%s does not support collectives", info->id);
 		reason = *text ? text : NULL;
 	}
 	if (!reason) {
@@ -390,7 +392,7 @@ static enum status parallel_skip_grids(struct plan *plan, const struct plan_case
 		    g.data * g.tensor * g.pipeline == setup->ranks)
 			return STATUS_OK;
 	}
-	snprintf(reason, sizeof(reason), "no grid of hybrid has %d devices, the size of this group",
+	snprintf(reason, sizeof(reason), "no hybrid grid has %d devices, the size of this group",
 		 setup->ranks);
 	return plan_add_group(plan, point, reason, err);
 }
@@ -547,7 +549,7 @@ static void parallel_close_state(void *memory)
 
 const struct suite suite_parallel = {
 	.name = "parallel",
-	.summary = "one training step of a model, from an MLP to a ResNet, split over devices: "
+	.summary = "one training step (MLP, transformer, convnet, ResNet) split over devices: "
 		   "time, memory, idle time",
 	.keys = keys,
 	.axes = axes,

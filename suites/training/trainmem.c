@@ -57,9 +57,8 @@ static const char *const limiters[] = { "allocator", "filler", NULL };
 #define SEARCH_TOLERANCE 0.01
 
 static const struct key keys[] = {
-	MODEL_KEYS("mlp; in the studies step, largest_batch and alternating also transformer, "
-		   "convnet and "
-		   "resnet",
+	MODEL_KEYS("mlp; transformer, convnet and resnet in the studies step, largest_batch "
+		   "and alternating",
 		   false),
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
@@ -67,92 +66,95 @@ static const struct key keys[] = {
 	  .fallback = "step",
 	  .choices = studies,
 	  .parameter = "study",
-	  .help = "step; the largest batch or width that fits; fragmentation by alternating "
-		  "batches and by a checkerboard; two logical devices on one; gradients added up "
-		  "without division; a training's loss; clearing the cache; what helps when memory "
-		  "runs out" },
+	  .help = "step: memory of one step; largest_batch, largest_width: search by trial; "
+		  "alternating, checkerboard: fragmentation; logical_devices: two allocators "
+		  "on one GPU; accumulation: summed, undivided gradients; loss_curve; "
+		  "clearing: emptying the cache; remedies: after running out of memory" },
 	PRECISION_KEY,
-	BATCH_KEY("samples per step; of largest_batch: none"),
+	BATCH_KEY("samples per step; largest_batch ignores it"),
 	{ .name = "optimizer",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "adam",
 	  .choices = optimizer_names,
-	  .help = "sgd, momentum or adam" },
+	  .help = "optimizer: sgd, momentum or adam" },
 	{ .name = "allocator",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "arena",
 	  .choices = policy_names,
-	  .help = "arena: one allocation; malloc, async: one per tensor and step; caching: blocks "
-		  "kept; bfc, bfc_growth: best fit as TensorFlow, one region or growing ones" },
+	  .help = "allocator: arena: one allocation; malloc, async: one per tensor and step; "
+		  "caching: keep freed blocks (PyTorch); bfc, bfc_growth: best fit in one "
+		  "region or growing regions (TensorFlow)" },
 	{ .name = "segments",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = SETUP_MAX_LAYERS,
-	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept; of "
-		  "other models than mlp as many as layers: all but what is between them" },
+	  .help = "activation checkpointing: number of segments; outputs inside a segment are "
+		  "recomputed; 0: keep all. Other models than mlp take 0 or one segment per "
+		  "layer" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "parts of the batch, computed in turn before one update" },
+	  .help = "gradient accumulation: parts of the batch, computed one after another "
+		  "before one update" },
 	{ .name = "activation",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "in_place",
 	  .choices = activations,
-	  .help = "whether the ReLU writes to memory of its own" },
+	  .help = "whether ReLU writes to a separate buffer instead of in place" },
 	{ .name = "offload",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "none",
 	  .choices = offloads,
-	  .help = "host: outputs wait for backward in pinned host memory; as_needed: only those "
-		  "that `pool` has no room for" },
+	  .help = "host: keep outputs for backward in pinned host memory; as_needed: only "
+		  "those that do not fit `pool`" },
 	{ .name = "pool",
 	  .type = KEY_PERCENT,
 	  .list = true,
 	  .fallback = "75 %",
 	  .min = 0.01,
 	  .max = 1,
-	  .help = "offload = as_needed: memory for tensors, as a share of what a step that swaps "
-		  "nothing needs" },
+	  .help = "offload = as_needed: memory for tensors, relative to a step without swapping" },
 	{ .name = "losses",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "device",
 	  .choices = losses,
-	  .help = "host: the losses of every step are copied to the host, which waits for them" },
+	  .help = "host: copy the losses of every step to the host and wait for them" },
 	SEARCH_KEYS,
 	{ .name = "limit_by",
 	  .type = KEY_CHOICE,
 	  .fallback = "allocator",
 	  .choices = limiters,
-	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills (not "
-		  "the host's) instead of memory_reserve" },
+	  .help = "source of out-of-memory errors: allocator: gpuproof's own limit; device: "
+		  "the GPU itself, whose free memory is filled up first (not on the CPU)" },
 	{ .name = "max_width",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
 	  .min = 64,
 	  .max = 1e6,
-	  .help = "where the search for the largest width ends" },
+	  .help = "upper end of the search for the largest width" },
 	{ .name = "loss_scale",
 	  .type = KEY_REAL,
 	  .fallback = "1024",
 	  .min = 1,
 	  .max = 65536,
-	  .help = "fp16_mixed, fp16_storage: factor that keeps small gradients representable" },
+	  .help = "loss scale for fp16_mixed and fp16_storage: factor that keeps small "
+		  "gradients representable" },
 	{ .name = "curve_samples",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
 	  .min = 100,
 	  .max = 1e9,
-	  .help = "loss_curve: samples of the training, each seen once" },
+	  .help = "loss_curve: training samples, each used once" },
 	{ .name = "curve_rate",
 	  .type = KEY_REAL,
 	  .fallback = "0.001",
@@ -345,37 +347,37 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 	bool inside = setup->kind != MODEL_MLP;
 
 	if (inside && study != STUDY_STEP && study != STUDY_BATCH && study != STUDY_ALTERNATING)
-		return "other models than mlp have the studies step, largest_batch and alternating";
+		return "this study needs model = mlp; other models support step, largest_batch "
+		       "and alternating";
 	if (inside && (swaps || o->training.offload))
-		return "offloading is for model = mlp: layers of others keep more inside than "
-		       "their output";
+		return "offload works only with model = mlp: layers of other models keep more "
+		       "than their output";
 	if (setup->kind == MODEL_TRANSFORMER && trainmem_transformer_refusal(setup))
 		return trainmem_transformer_refusal(setup);
 	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
-		return "convolution is not written for fp64";
+		return "convolution is not implemented in fp64";
 	if (swaps && study != STUDY_STEP)
-		return "outputs are swapped as needed in the study step only";
+		return "offload = as_needed works only in the study step";
 	if (swaps && setup->segments > 0)
-		return "outputs are either swapped or computed again";
+		return "offload = as_needed and recompute exclude each other";
 	if (!trainmem_fit_pool(point, setup, &pool))
-		return "the pool is too small even with all outputs swapped that can be";
+		return "the pool is too small even with every possible output swapped";
 	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
-		return "there is no stream-ordered memory pool";
+		return "the device has no stream-ordered memory pool";
 	if (!(info->capabilities & precision_capability(setup->precision)))
-		return "the device has not this precision";
+		return "the device does not support this precision";
 	if (o->training.offload && setup->segments > 0)
-		return "outputs are either offloaded or computed again";
+		return "offload = host and recompute exclude each other";
 	if (setup->batch / setup_sample_rows(setup) % setup_accumulate(setup))
-		return "the batch does not divide by the parts that accumulate";
+		return "the batch is not divisible by accumulate";
 	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
-		return "nothing accumulates: accumulate is 1";
+		return "the study accumulation needs accumulate of at least 2";
 	if (study == STUDY_REMEDIES && o->training.policy == POLICY_ARENA)
-		return "an arena is refused as a whole, before forward: another allocator shows "
-		       "when memory runs out";
+		return "an arena fails as a whole, before forward; choose another allocator to "
+		       "see where memory runs out";
 	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
 	    setup->batch / setup_sample_rows(setup) % (ALTERNATION_PARTS * setup_accumulate(setup)))
-		return "eighths of the batch, which alternate, do not divide by the parts that "
-		       "accumulate";
+		return "an eighth of the batch is not divisible by accumulate";
 	return NULL;
 }
 
@@ -390,8 +392,8 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
 	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
-	return "the host's memory cannot be filled up: limit_by = allocator emulates a smaller "
-	       "card";
+	return "the memory of the host cannot be filled up; to emulate a smaller GPU use "
+	       "limit_by = allocator";
 }
 
 /* On each device, with what a step there takes. */
@@ -479,13 +481,13 @@ static enum status trainmem_run_search(struct run *run, const struct setup *setu
 		return err->status;
 	if (options.capacity > total)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "the device is smaller than the card to emulate");
+				 "the device has less memory than memory_limit");
 	if (search_largest(run, setup, &options, &search, err) != STATUS_OK)
 		return err->status;
 	outcome_record_search(run, &search);
 	run_verified(run,
-		     "every trial's loss fell in two steps; after a failure memory was allocated, "
-		     "filled by a kernel and every byte checked",
+		     "the loss of every trial fell in two steps; after a failure memory was "
+		     "allocated, filled by a kernel, and every byte checked",
 		     NAN, NAN);
 	return STATUS_OK;
 }
@@ -500,7 +502,8 @@ static enum status trainmem_run_checkerboard(struct run *run, const struct train
 		return err->status;
 	outcome_record_fragments(run, &f);
 	run_verified(run,
-		     "both ends of the pieces that stay keep their data while more is asked for",
+		     "the remaining blocks keep their data, checked at both ends, while more "
+		     "memory is requested",
 		     (double)NAN, (double)NAN);
 	return STATUS_OK;
 }
@@ -571,7 +574,7 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_trainmem = {
 	.name = "trainmem",
-	.summary = "where the memory of a training step goes, what saving costs, what fits",
+	.summary = "memory of a training step: where it goes, what saving it costs, what fits",
 	.keys = keys,
 	.axes = axes,
 	.metrics = trainmem_metrics,

@@ -108,7 +108,7 @@ grep -q './bench' anonymous.json && fail "an anonymous result tells the program"
 "$gpuproof" check anonymous.json >out 2>&1 || fail "the anonymous result is not accepted" out
 # A program of the CPU sees the GPUs as the run does, and the whole of one argument.
 printf "4KiB slow {mode} \" '\n7\nslow\n" | cmp -s - tools/seen || fail "what the program has seen" tools/seen
-grep -q 'exit code 3, SHA-256 of the file that it writes, of [0-9]* starts' good/result.json || fail "how it was verified is missing"
+grep -q 'exit code 3, SHA-256 of the output file, of [0-9]* starts' good/result.json || fail "how it was verified is missing"
 grep -qF 'speed of <b>' good/report.html && fail "a title is on the page as it is"
 grep -qF 'speed of &lt;b&gt;' good/report.html || fail "the title is missing on the page"
 [ ! -e good/outputs ] || fail "output of what went well is kept"
@@ -175,17 +175,17 @@ END
 touch -d '1 hour ago' bad.ini
 "$gpuproof" run bad.ini --quiet -o bad >out 2>&1 || true
 python3 cases.py bad/result.json >cases
-has '^command:code@host:0\|FAILED\|.*exited with code 3, not 0; last output: <img src=x> last; outputs/command_code_host_0.stdout; outputs/'
+has '^command:code@host:0\|FAILED\|.*exited with code 3; expected 0; last output: <img src=x> last; outputs/command_code_host_0.stdout; outputs/'
 has '^command:signal@host:0\|ERROR\|.*killed by signal 11'
 has "^command:gone@host:0\|ERROR\|.*cannot start './nothing' in '.': No such file"
-has '^command:slow@host:0\|ERROR\|.*ended after timeout = 100ms'
-has '^command:two@host:0\|ERROR\|.*finds 2 figures in its output: with matches = all'
-has '^command:none@host:0\|ERROR\|.*finds no figure in its output'
+has '^command:slow@host:0\|ERROR\|.*killed with its children after timeout = 100ms'
+has '^command:two@host:0\|ERROR\|.*finds 2 values in standard output; set matches = all'
+has '^command:none@host:0\|ERROR\|.*finds no value in standard output'
 has "^command:text@host:0\|ERROR\|.*'1,5' is not a number"
 has '^command:expect@host:0\|FAILED\|.*does not match expect = \^right\$'
 has '^command:json@host:0\|ERROR\|.*not valid JSON'
-has '^command:hash@host:0\|FAILED\|.*SHA-256 of its output is a52d159f'
-has '^command:stale@host:0\|FAILED\|.*was not written by this start'
+has '^command:hash@host:0\|FAILED\|.*SHA-256 of standard output is a52d159f'
+has '^command:stale@host:0\|FAILED\|.*this start did not write output'
 has '^command:long@host:0\|FAILED\|'
 has '^command:leaves@host:0\|OK\|'
 grep -q '^<script>alert(1)</script>$' bad/outputs/command_code_host_0.stdout || fail "the output is not kept"

@@ -29,7 +29,7 @@ blocks = 18
 INI
 # The number of convolutions and the name of a ResNet are the same key.
 "$gpuproof" run "$dir/images.ini" -o "$dir/out" > "$dir/said" 2>&1 && fail "18 convolutions halve 32 pixels"
-grep -qF 'images.ini:17: blocks: 18, allowed of model = convnet are 1 to 12' "$dir/said" || fail "$(cat "$dir/said")"
+grep -qF 'images.ini:17: blocks: 18; allowed for model = convnet: 1 to 12' "$dir/said" || fail "$(cat "$dir/said")"
 sed -i '$d' "$dir/images.ini"
 "$gpuproof" run "$dir/images.ini" -o "$dir/out" --quiet || fail "images ended with $?"
 python3 - "$dir/out/result.json" "$dir/out/report.html" <<'PY'
@@ -41,7 +41,7 @@ assert len({c["id"] for c in cases}) == 12
 for c in cases:
     model, mode = c["parameters"]["model"], c["parameters"]["mode"]
     if mode == "tensor":
-        assert c["status"] == "SKIPPED" and f"model = {model} is for single" in c["reason"], (c["id"], c["reason"])
+        assert c["status"] == "SKIPPED" and f"model = {model} works only with single" in c["reason"], (c["id"], c["reason"])
         continue
     assert c["status"] == "OK", (c["id"], c["reason"])
     assert ("depthwise" in c["id"]) == (c["parameters"]["convolution"] == "depthwise"), c["id"]
@@ -63,13 +63,13 @@ refused() { # message, INI text
 	"$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "accepted: $2"
 	grep -qF "$1" "$dir/said" || fail "instead of '$1': $(cat "$dir/said")"
 }
-refused 'bad.ini:5: blocks: 20, allowed of model = resnet are 18, 34, 50, 101 and 152' 'model = resnet\nblocks = 20\n'
-refused 'bad.ini:5: image: 4, allowed of model = convnet with blocks = 3' 'model = convnet\nimage = 4\n'
-refused 'bad.ini:5: classes: 1, allowed are at least 2' 'model = resnet\nclasses = 1\n'
-refused 'bad.ini:5: hidden is a key of model = transformer, and model is resnet' 'model = resnet\nhidden = 32\n'
-refused 'bad.ini:4: image is a key of model = convnet and resnet, and model is mlp' 'image = 32\n'
-refused 'bad.ini:4: blocks is a key of model = transformer, convnet and resnet, and model is mlp' 'blocks = 2\n'
-refused 'bad.ini:5: blocks: 70, allowed of model = transformer are 1 to 62' 'model = transformer\nblocks = 70\n'
+refused 'bad.ini:5: blocks: 20; allowed for model = resnet: 18, 34, 50, 101, 152' 'model = resnet\nblocks = 20\n'
+refused 'bad.ini:5: image: 4; with model = convnet and blocks = 3' 'model = convnet\nimage = 4\n'
+refused 'bad.ini:5: classes: 1; allowed: at least 2' 'model = resnet\nclasses = 1\n'
+refused 'bad.ini:5: hidden applies only to model = transformer, and model is resnet' 'model = resnet\nhidden = 32\n'
+refused 'bad.ini:4: image applies only to model = convnet and resnet, and model is mlp' 'image = 32\n'
+refused 'bad.ini:4: blocks applies only to model = transformer, convnet and resnet, and model is mlp' 'blocks = 2\n'
+refused 'bad.ini:5: blocks: 70; allowed for model = transformer: 1 to 62' 'model = transformer\nblocks = 70\n'
 
 # Memory of a step: grows with the batch, is less with parts, recomputed layers and depthwise convolutions; a search ends.
 cat > "$dir/memory.ini" <<'INI'
@@ -127,9 +127,9 @@ assert metric("trainmem:resnet/step/fp32/16/arena/resnet/depthwise", "memory_par
     metric("trainmem:resnet/step/fp32/16/arena/resnet", "memory_parameters")
 assert metric("trainmem:resnet/alternating/fp32/16/arena/resnet", "gradient_error") < 1e-5
 skipped = [c["reason"] for id, c in cases.items() if "logical" in id]
-assert skipped and all("studies step, largest_batch and alternating" in r for r in skipped), skipped
+assert skipped and all("other models support step, largest_batch and alternating" in r for r in skipped), skipped
 assert metric("trainmem:search/largest_batch/fp32/arena/160MiB/convnet", "largest_batch") >= 8
 PY
 printf '[run]\nbackend = host\n[suite trainmem]\nimage = 16\n' > "$dir/bad.ini"
 "$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "image without a model of images"
-grep -qF 'bad.ini:4: image is a key of model = convnet and resnet, and model is mlp' "$dir/said" || fail "$(cat "$dir/said")"
+grep -qF 'bad.ini:4: image applies only to model = convnet and resnet, and model is mlp' "$dir/said" || fail "$(cat "$dir/said")"

@@ -38,7 +38,7 @@ lacks() { ! grep -qF -- "$1" out/result.json || fail "'$1' in the result"; }
 for precision in fp32 fp64 fp16_mixed bf16_mixed; do
 	expect 0 --set "inference.precision=$precision"
 	says '"inference.speedup":'
-	says 'outputs of 8 rows of each device against double precision'
+	says 'outputs of 8 rows per device against double precision'
 done
 expect 0 --set inference.batch_mode=weak
 says '"inference.efficiency":'

@@ -30,12 +30,12 @@ refused() { # value of layers, words
 	grep -q "$2" "$dir/said" || fail "layers = $1: $(cat "$dir/said")"
 }
 "$gpuproof" run "$dir/splits.ini" --set parallel.width=1 --dry-run > "$dir/said" 2>&1 && fail "width = 1"
-grep -q 'width: 1, at least 2 are classes' "$dir/said" || fail "width = 1: $(cat "$dir/said")"
+grep -q 'width: 1; the last width is the number of classes and must be at least 2' "$dir/said" || fail "width = 1: $(cat "$dir/said")"
 "$gpuproof" run "$dir/splits.ini" --set parallel.width=16,32 --set parallel.batch=24,48 --set parallel.modes=ddp \
 	--set parallel.devices=2 --set parallel.bucket=1MiB --set parallel.precision=fp32 --dry-run > "$dir/plan"
 [ "$(grep -c '^parallel/fp32/.*width=' "$dir/plan")" = 4 ] || fail "two widths and two batches: $(cat "$dir/plan")"
-refused 10 'layers: 1 widths, allowed are 2 to 65'
-refused 10,1 'number of classes, at least 2'
+refused 10 'layers: 1 widths; allowed: 2 to 65'
+refused 10,1 'number of classes and must be at least 2'
 # Logits in chunks are a transformer's, and shares of all rows are scattered at once.
 # aliasing: off is a case of its own where it makes a difference, and on is named nowhere.
 cat > "$dir/aliasing.ini" <<'INI'
@@ -86,15 +86,15 @@ for (suite, mode, model), m in of.items():
     assert shared not in m["off"] and (suite == "trainmem" or m["on"][shared]["value"] > 0), (suite, mode, model)
 PY
 "$gpuproof" run "$dir/splits.ini" --set parallel.loss_chunks=2 --dry-run > "$dir/said" 2>&1 && fail "loss_chunks of an mlp"
-grep -q 'loss_chunks is a key of model = transformer, and model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
+grep -q 'loss_chunks applies only to model = transformer, and model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
 grep -v layers "$dir/splits.ini" > "$dir/chunks.ini"
 "$gpuproof" run "$dir/chunks.ini" --set parallel.model=transformer --set parallel.hidden=64 --set parallel.heads=2 \
 	--set parallel.sequence=16 --set parallel.vocabulary=256 --set parallel.loss_chunks=2 --set parallel.precision=fp32 \
 	--set parallel.modes=tensor,tensor_sequence --set parallel.devices=2 --dry-run > "$dir/plan"
-[ "$(grep -c 'skipped: .*loss_chunks is not for tensor_sequence' "$dir/plan")" = 1 ] || fail "loss_chunks: $(cat "$dir/plan")"
+[ "$(grep -c 'skipped: .*loss_chunks does not work with tensor_sequence' "$dir/plan")" = 1 ] || fail "loss_chunks: $(cat "$dir/plan")"
 for scale in 0.5 huge 1e9; do
 	"$gpuproof" run "$dir/splits.ini" --set "parallel.loss_scale=$scale" --dry-run > "$dir/said" 2>&1 && fail "loss_scale = $scale"
-	grep -q 'allowed are dynamic, none, and 1 to' "$dir/said" || fail "loss_scale = $scale: $(cat "$dir/said")"
+	grep -q 'allowed: dynamic, none, or 1 to' "$dir/said" || fail "loss_scale = $scale: $(cat "$dir/said")"
 done
 
 "$gpuproof" run "$dir/splits.ini" --dry-run > "$dir/plan"
@@ -105,7 +105,7 @@ grep -q 'ddp/4/.*needs 4 devices, host has 3' "$dir/plan" || fail "four of three
 grep -q 'layer_split/8/.*more devices than layers' "$dir/plan" || fail "8 stages of 4 layers"
 
 # One layer cannot be cut by tensor parallelism: three equal copies are no split.
-for bad in tensor:'needs a pair of layers' hybrid:'the model has one layer'; do
+for bad in tensor:'needs at least two layers' hybrid:'the model has only one layer'; do
 	"$gpuproof" run "$dir/splits.ini" --set parallel.layers=48,12 --set parallel.modes=${bad%%:*} --set parallel.devices=3 \
 		--set parallel.hybrid=1x3x1 --set parallel.precision=fp32 --dry-run > "$dir/plan"
 	grep -q "skipped: .*${bad#*:}" "$dir/plan" || fail "one layer by $bad: $(cat "$dir/plan")"
@@ -135,7 +135,7 @@ for c in done:
             "step_time", "schedule_time", "compute_time", "exposed_communication"))
         assert abs(exposed - max(0, step - scheduled)) < 1e-12 and scheduled > 0.999 * compute, (c["id"], m)
     if mode == "layer_split":
-        assert 0 <= m["parallel.bubble_schedule"]["value"] < 1 and "by the formula" in c["notes"], (c["id"], c["notes"])
+        assert 0 <= m["parallel.bubble_schedule"]["value"] < 1 and "in theory, for equal stages" in c["notes"], (c["id"], c["notes"])
     assert ("microbatches" in c["parameters"]) == (mode == "layer_split"), c["id"]
     assert ("bucket" in c["parameters"]) == (mode == "ddp"), c["id"]
     parts = {k: v["value"] for k, v in m.items() if k.startswith("parallel.memory_")}
@@ -185,11 +185,11 @@ INI
 	--set parallel.accumulate=3 --set parallel.recompute=segments:2 -o "$dir/again" --quiet ||
 	fail "accumulation and recomputation: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.accumulate=3 --dry-run > "$dir/plan"
-[ "$(grep -c 'accumulation is for single, ddp and zero1' "$dir/plan")" = 4 ] &&
-	[ "$(grep -c 'its micro-batches accumulate' "$dir/plan")" = 6 ] ||
+[ "$(grep -c 'accumulate works with single, ddp and zero1' "$dir/plan")" = 4 ] &&
+	[ "$(grep -c 'pipelines accumulate over micro-batches' "$dir/plan")" = 6 ] ||
 	fail "four modes do not accumulate, six have micro-batches"
 "$gpuproof" run "$dir/all.ini" --set parallel.recompute=sqrt --dry-run > "$dir/plan"
-[ "$(grep -c 'recomputation is not for zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
+[ "$(grep -c 'recompute does not work with zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
 # Transports between partitions of the CPU: the usual one first, by name where it was asked for; a missing one says so.
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
 	--set parallel.transport=auto,nccl,peer_copy,host_copy,shared_memory -o "$dir/ways" --quiet ||
@@ -205,7 +205,7 @@ grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "t
 	-o "$dir/on" --quiet || fail "steps that run on: run ended with $?"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
-	grep -q 'allowed are none, pointwise, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
+	grep -q 'allowed: none, pointwise, layer, sqrt\|allowed: data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
 		fail "$bad: $(cat "$dir/said")"
 done
 python3 - "$dir/all/result.json" "$dir/again/result.json" <<'PY'
@@ -299,7 +299,7 @@ assert "ransport" not in cases["single/1"]["notes"]
 for name, said in (("ddp/2/25MiB", "shared_memory"), ("ddp/2/25MiB/host_copy", "host_copy"),
                    ("1f1b/2/4", "shared_memory"), ("1f1b/2/4/shared_memory", "shared_memory")):
     assert cases[name]["status"] == "OK", cases[name]["reason"]
-    assert f"Transport between the devices: {said}." in cases[name]["notes"], cases[name]["notes"]
+    assert f"Transport between devices: {said}." in cases[name]["notes"], cases[name]["notes"]
 for name in ("ddp/2/25MiB/nccl", "1f1b/2/4/peer_copy"):
     assert cases[name]["status"] == "SKIPPED" and "host:0 is not a GPU" in cases[name]["reason"], cases[name]
 PY
@@ -314,12 +314,12 @@ python3 - "$dir/graph/result.json" <<'PY'
 import json, sys
 cases = {c["id"].split("@")[0].split("/", 3)[3]: c for c in json.load(open(sys.argv[1]))["cases"]}
 assert sorted(cases) == ["1f1b/2/4", "1f1b/2/4/graph", "ddp/2/25MiB", "ddp/2/25MiB/graph", "single/1", "single/1/graph"], sorted(cases)
-assert cases["single/1/graph"]["status"] == "OK" and "to the last bit" in cases["single/1/graph"]["notes"], cases["single/1/graph"]
+assert cases["single/1/graph"]["status"] == "OK" and "were bitwise equal" in cases["single/1/graph"]["notes"], cases["single/1/graph"]
 batches = [cases[name]["samples"]["parallel.step_time"]["batch"] for name in ("single/1", "single/1/graph")]
 assert 1 < batches[1] == batches[0] < 512, batches
-assert cases["single/1"]["status"] == "OK" and "to the last bit" not in cases["single/1"]["notes"]
+assert cases["single/1"]["status"] == "OK" and "were bitwise equal" not in cases["single/1"]["notes"]
 assert "cannot hold events" in cases["ddp/2/25MiB/graph"]["reason"], cases["ddp/2/25MiB/graph"]
-assert "launch = graph is for single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
+assert "launch = graph works only with single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
 PY
 echo "18 splits and every mode measured"
 
@@ -360,7 +360,7 @@ assert len(seen) == len(cases) == 7 and ("single", "off") not in seen, [c["id"] 
 for (mode, overlap), c in seen.items():
     skipped = (mode, overlap) == ("zero1", "off")
     assert c["status"] == ("SKIPPED" if skipped else "OK"), (c["id"], c["status"], c["reason"])
-    assert not skipped or c["reason"] == "overlap = off is for ddp and tensor", c["reason"]
+    assert not skipped or c["reason"] == "overlap = off works only with ddp and tensor", c["reason"]
     assert c["id"].split("@")[0].endswith("/overlap=off") == (overlap == "off"), c["id"]
 assert "DDP, 2 devices, without overlap" in open(sys.argv[2]).read().replace("bucket 25\u00a0MiB, ", ""), "not named"
 PY

@@ -37,15 +37,15 @@ INI
 for limit in 0 12 zero 8GiBs; do
 	"$gpuproof" run "$dir/t.ini" --set "trainmem.memory_limit=$limit" --dry-run > "$dir/said" 2>&1 &&
 		fail "memory_limit = $limit was accepted"
-	grep -q "memory_limit: \"$limit\".*none and sizes" "$dir/said" || { cat "$dir/said"; fail "limit $limit"; }
+	grep -q "memory_limit: \"$limit\".*allowed: none, or a size" "$dir/said" || { cat "$dir/said"; fail "limit $limit"; }
 done
 "$gpuproof" run "$dir/t.ini" -o "$dir/out" --quiet || fail "run ended with $?"
 python3 - "$dir/out/result.json" <<'PY'
 import json, sys
 cases = json.load(open(sys.argv[1]))["cases"]
 skipped = [c for c in cases if c["status"] == "SKIPPED"]
-assert [c["reason"] for c in skipped] == (["there is no stream-ordered memory pool"] +
-    ["outputs are either offloaded or computed again"] * 2), [(c["id"], c["reason"]) for c in skipped]
+assert [c["reason"] for c in skipped] == (["the device has no stream-ordered memory pool"] +
+    ["offload = host and recompute exclude each other"] * 2), [(c["id"], c["reason"]) for c in skipped]
 done = [c for c in cases if c not in skipped]
 assert len(done) == 3 + 6 + 4 + 4, [c["id"] for c in done]
 for c in done:
@@ -84,7 +84,7 @@ for by in allocator filler; do
 	"$gpuproof" run "$dir/none.ini" -o "$dir/none" --set "suite trainmem.limit_by=$by" --quiet --no-report >"$dir/said" 2>&1
 	python3 - "$dir/none/result.json" $by <<'PY' || { cat "$dir/said"; fail "a card of 1 MiB"; }
 import json, sys
-why = {"allocator": "leave no memory for tensors", "filler": "the host's memory cannot be filled up"}[sys.argv[2]]
+why = {"allocator": "no memory is left for tensors", "filler": "the memory of the host cannot be filled up"}[sys.argv[2]]
 cases = json.load(open(sys.argv[1]))["cases"]
 assert len(cases) == 2
 for c in cases:
@@ -154,7 +154,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
         assert 0.99 <= m["explained"] <= 1.1, (c["id"], m)
         # The budget is the refused trial's own: two processes need different amounts before their first tensor.
         assert 8 << 20 < (m["refused"] + m["refused_reserved"]) / m["explained"] <= 64 << 20, m
-        assert "were refused, in use were" in c["notes"], c["notes"]
+        assert "could not be allocated:" in c["notes"], c["notes"]
         # One allocation is refused before the first phase, tensors of their own are in one.
         assert (m["refused_phase"] == 0) == ("arena" in c["id"]), (c["id"], m)
         assert (m["refused_reserved"] == 0) == ("arena" in c["id"]), (c["id"], m)

@@ -40,7 +40,7 @@ for c in cases:
     mode, precision = c["parameters"]["mode"], c["parameters"]["precision"]
     if precision == "fp64" or mode == "dp_naive":
         assert c["status"] == "SKIPPED", (c["id"], c["status"])
-        reason = "dp_naive does not know model" if mode == "dp_naive" else "attention is not written for fp64"
+        reason = "dp_naive does not support model" if mode == "dp_naive" else "attention is not written for fp64"
         assert reason in c["reason"], (c["id"], c["reason"])
         continue
     assert c["status"] == "OK", (c["id"], c["reason"])
@@ -62,10 +62,10 @@ refused() { # message, INI text
 	"$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "accepted: $2"
 	grep -qF "$1" "$dir/said" || fail "instead of '$1': $(cat "$dir/said")"
 }
-refused 'bad.ini:4: heads is a key of model = transformer, and model is mlp' 'heads = 2\n'
-refused 'bad.ini:5: depth is a key of model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
-refused "recompute: 'heads', allowed are none, pointwise, layer" 'recompute = heads\n'
-refused 'bad.ini:5: hidden: 100 does not divide by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
+refused 'bad.ini:4: heads applies only to model = transformer, and model is mlp' 'heads = 2\n'
+refused 'bad.ini:5: depth applies only to model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
+refused "recompute: 'heads'; allowed: none, pointwise, layer" 'recompute = heads\n'
+refused 'bad.ini:5: hidden: 100 is not divisible by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
 
 # An effective config writes out the keys of both models; it is what --resume and the nodes of a run read.
 printf '[run]\nbackend = host\n[suite parallel]\nmodel = mlp\nmodes = single\nlayers = 8, 8\nbatch = 8\n' > "$dir/mlp.ini"
@@ -121,7 +121,7 @@ python3 - "$dir/memory/result.json" <<'PY'
 import json, sys
 cases = {c["id"].split("@")[0]: c for c in json.load(open(sys.argv[1]))["cases"]}
 refused = [c["reason"] for c in cases.values() if c["status"] == "SKIPPED"]
-assert refused == ["other models than mlp have the studies step, largest_batch and alternating"], refused
+assert refused == ["this study needs model = mlp; other models support step, largest_batch and alternating"], refused
 assert all(c["status"] == "OK" for c in cases.values() if c["label"] != "refused"), [(i, c["reason"]) for i, c in cases.items()]
 def value(id, name):
     return cases[id]["metrics"]["trainmem." + name]["value"]
@@ -171,6 +171,6 @@ assert len(cases) == 24, [c["id"] for c in cases]
 assert all((c["status"] == "SKIPPED") == (c["parameters"]["mode"] == "tensor" and c["parameters"]["hidden"] == 32)
            for c in cases), [(c["id"], c["status"], c.get("reason")) for c in cases]
 for sequence in "8", "16":
-    found = re.search(r"Which split wins on 2 devices: [^.]*?\b%s\b[^.]*?, over batch and width: [^.]*? of 4" % sequence, page)
+    found = re.search(r"Fastest strategy on 2 devices: [^.]*?\b%s\b[^.]*?, over batch and width: [^.]*? of 4" % sequence, page)
     assert found, (sequence, re.findall(r"Which split wins.{0,200}", page))
 PY

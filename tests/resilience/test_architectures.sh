@@ -91,7 +91,7 @@ replay() { # file, words of the fake device, config, more options
 		seen = set()
 		for c in result["cases"]:
 		    line = "%s: %s%s" % (c["id"].split("@")[0], c["status"], "".join("; " + p for p in c.get("paths", [])))
-		    over = re.search(r"Transport between the devices: (\w+(, between stages \w+)?)", c["notes"])
+		    over = re.search(r"Transport between devices: (\w+(, between stages \w+)?)", c["notes"])
 		    if over:
 		        line += "; over " + over.group(1)
 		    if c["reason"]:

@@ -75,7 +75,7 @@ same "$(json parallel '[c["notes"].split("Over the network: ")[1].split(";")[0] 
 	"['data parallelism', 'stages']" "what of a grid is over the network"
 same "$(json parallel 'sum("nodes" not in c["parameters"] for c in C)')" 8 "cases of each node by itself keep their ids"
 same "$(json parallel '[c["status"] for c in C if "parallel:" in c["id"]]')" "['OK', 'SKIPPED']" "a grid that the group does not fill is told"
-same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no grid of hybrid has 4 devices, the size of this group']" "why"
+same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no hybrid grid has 4 devices, the size of this group']" "why"
 
 # A rank of a training step that is killed, or stopped.
 cat >steps.ini <<-'INI'

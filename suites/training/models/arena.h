@@ -9,18 +9,17 @@
 
 #include "device/backend.h"
 
-#define MEMORY_CLASSES(X)                                                                        \
-	X(PARAMETERS, parameters, "weights and biases that GEMMs read")                          \
-	X(GRADIENTS, gradients, "gradients of the parameters")                                   \
-	X(MASTER, master, "FP32 weights in addition to those in 16 bits")                        \
-	X(OPTIMIZER, optimizer, "moments of the optimizer")                                      \
-	X(ACTIVATIONS, activations,                                                              \
-	  "outputs of layers kept for backward, with logits, inputs that a stage received, and " \
-	  "losses")                                                                              \
-	X(TRANSIENT, transient, "gradients of activations while backward runs")                  \
-	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")                 \
-	X(COMMUNICATION, communication, "buffers that only exist to send or receive")            \
-	X(INPUT, input, "the batch and its labels")
+#define MEMORY_CLASSES(X)                                                               \
+	X(PARAMETERS, parameters, "weights and biases that GEMMs read")                 \
+	X(GRADIENTS, gradients, "gradients of the parameters")                          \
+	X(MASTER, master, "FP32 master copies of 16-bit weights")                       \
+	X(OPTIMIZER, optimizer, "optimizer state (moments)")                            \
+	X(ACTIVATIONS, activations,                                                     \
+	  "layer outputs kept for backward, logits, received stage inputs, and losses") \
+	X(TRANSIENT, transient, "gradients of activations during backward")             \
+	X(WORKSPACE, workspace, "workspace of reductions and of the GEMM library")      \
+	X(COMMUNICATION, communication, "buffers used only to send or receive")         \
+	X(INPUT, input, "input batch and its labels")
 
 enum memory_class {
 #define X(symbol, name, help) MEMORY_##symbol,

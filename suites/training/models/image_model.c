@@ -306,12 +306,11 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 	unsigned long long least, most = SETUP_MAX_LAYERS - 2 < 12 ? SETUP_MAX_LAYERS - 2 : 12;
 
 	if (shape->classes < 2)
-		return strncpy(text, "classes: 1, allowed are at least 2", size);
+		return strncpy(text, "classes: 1; allowed: at least 2", size);
 	if (kind == MODEL_RESNET) {
 		if (depth_of(shape->blocks))
 			return NULL;
-		snprintf(text, size,
-			 "blocks: %llu, allowed of model = %s are 18, 34, 50, 101 and 152",
+		snprintf(text, size, "blocks: %llu; allowed for model = %s: 18, 34, 50, 101, 152",
 			 (unsigned long long)shape->blocks, name);
 		return text;
 	}
@@ -322,12 +321,12 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 	if (shape->blocks <= most && shape->image >= least)
 		return NULL;
 	if (shape->blocks > most)
-		snprintf(text, size, "blocks: %llu, allowed of model = %s are 1 to %llu",
+		snprintf(text, size, "blocks: %llu; allowed for model = %s: 1 to %llu",
 			 (unsigned long long)shape->blocks, name, most);
 	else
 		snprintf(text, size,
-			 "image: %llu, allowed of model = %s with blocks = %llu, each of which "
-			 "halves it, is at least %llu",
+			 "image: %llu; with model = %s and blocks = %llu, which halve the "
+			 "image, at least %llu",
 			 (unsigned long long)shape->image, name, (unsigned long long)shape->blocks,
 			 least);
 	return text;
@@ -394,17 +393,17 @@ const char *setup_images_refusal(const struct setup *s, char *text, size_t size)
 	struct error err = ERROR_NONE;
 
 	if (!s->mode->images) {
-		snprintf(text, size, "model = %s is for single, ddp and zero1 to zero3",
+		snprintf(text, size, "model = %s works only with single, ddp and zero1 to zero3",
 			 model_kind_names[s->kind]);
 		return text;
 	}
 	if (s->batch % parts) {
-		snprintf(text, size, "%llu images do not divide by %llu parts",
+		snprintf(text, size, "%llu images are not divisible into %llu parts",
 			 (unsigned long long)s->batch, (unsigned long long)parts);
 		return text;
 	}
 	if (s->segments > 0 && s->segments < s->layers)
-		return "recompute: of a convolutional model none or layer";
+		return "recompute of a convolutional model must be none or layer";
 	for (size_t l = 0; l < image_layers(s) && err.status == STATUS_OK; l++) {
 		struct image_layer layer;
 

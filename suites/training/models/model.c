@@ -246,8 +246,8 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 		layer->bias = layer->tensor[LINEAR_BIAS].first;
 		break;
 	case LAYER_EMBEDDING:
-		add_vocabulary(layer, "token table", 1, setup, partition);
-		model_add_tensor(layer, "position table", t->sequence * t->hidden, 0.5);
+		add_vocabulary(layer, "token embedding", 1, setup, partition);
+		model_add_tensor(layer, "position embedding", t->sequence * t->hidden, 0.5);
 		break;
 	case LAYER_BLOCK:
 		model_add_block(layer, t->hidden, setup->layers - 2, partition);

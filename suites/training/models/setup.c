@@ -101,31 +101,33 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 	struct error err = ERROR_NONE;
 
 	if (!setup->mode->transformers) {
-		snprintf(text, size, "%s does not know model = transformer", setup->mode->name);
+		snprintf(text, size, "%s does not support model = transformer", setup->mode->name);
 		return text;
 	}
 	if (samples % parts) {
-		snprintf(text, size, "%llu sequences do not divide by %llu parts",
+		snprintf(text, size, "%llu sequences are not divisible into %llu parts",
 			 (unsigned long long)samples, (unsigned long long)parts);
 		return text;
 	}
 	if (t->heads % shares) {
-		snprintf(text, size, "%llu heads do not divide by %llu parts",
+		snprintf(text, size, "%llu heads are not divisible into %llu parts",
 			 (unsigned long long)t->heads, (unsigned long long)shares);
 		return text;
 	}
 	if (t->vocabulary < shares) {
-		snprintf(text, size, "a vocabulary of %llu tokens has no %llu parts",
+		snprintf(text, size,
+			 "a vocabulary of %llu tokens is not divisible into %llu "
+			 "parts",
 			 (unsigned long long)t->vocabulary, (unsigned long long)shares);
 		return text;
 	}
 	if (setup->mode->sequence && setup->batch / parts % shares) {
-		snprintf(text, size, "%llu tokens do not divide by %llu parts",
+		snprintf(text, size, "%llu tokens are not divisible into %llu parts",
 			 (unsigned long long)(setup->batch / parts), (unsigned long long)shares);
 		return text;
 	}
 	if (setup->segments > 0 && setup->segments < setup->layers)
-		return "recompute: of a transformer none or layer";
+		return "recompute of a transformer must be none or layer";
 	if (attention_check(&attention, &err) == STATUS_OK)
 		return NULL;
 	snprintf(text, size, "%s", err.message);
@@ -396,11 +398,12 @@ enum status setup_widths(struct setup *setup, const struct section *section, str
 	const struct setting *layers = section_setting(section, "layers");
 
 	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
-		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
+		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths; allowed: 2 to %d",
 				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
 	if (layers->values[layers->count - 1].integer < 2)
 		return error_set(err, STATUS_USAGE,
-				 "%s: layers: the last width is the number of classes, at least 2",
+				 "%s: layers: the last width is the number of classes and must "
+				 "be at least 2",
 				 layers->origin);
 	setup->layers = layers->count - 1;
 	for (size_t i = 0; i < layers->count; i++)

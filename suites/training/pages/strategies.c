@@ -289,14 +289,14 @@ static void strategies_show_figures(const struct view *view, const char *suite, 
 	strategies_release(&strategies);
 }
 
-#define SEVERAL_TERMS "Measured on several sets of devices, a strategy is shown by the middle one. "
+#define SEVERAL_TERMS "A strategy measured on several sets of devices shows the median set. "
 #define TERMS                                                                                  \
-	"Speed-up: time of the same step on one device (measured in the same case, with this " \
-	"strategy) / step time. Memory: tensors and workspaces of the device that needs "      \
-	"most, without its context and the collectives' library. Computing: the slowest "      \
-	"device's kernels with all communication left out. Idle by schedule: what a "          \
-	"pipeline's schedule leaves idle with these stages, if messages took no time. "        \
-	"Exposed communication: the part of the step that no computation hides."
+	"Speed-up: time of the same step on one device, measured in the same case / step "     \
+	"time. Memory: tensors and workspaces on the device that needs most, without context " \
+	"and collectives' library. Compute: kernels of the slowest device without "            \
+	"communication. Pipeline bubble: idle time of the schedule with these stages, if "     \
+	"messages took no time. Exposed communication: the part of the step that no "          \
+	"computation hides."
 
 static void strategies_show_answer(const struct view *view, const char *suite, struct tree *answers,
 				   struct tree *tables, struct text *terms)

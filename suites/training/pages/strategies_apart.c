@@ -85,18 +85,17 @@ static void strategies_apart_add_doubt(const struct strategy *s, struct text *ou
 	const struct metric_value *single = strategies_metric(s, "parallel.single_time");
 	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
 
-	text_addf(out,
-		  "; %.0f devices divide a step by %.0f at most: ", strategies_apart_devices_of(s),
-		  strategies_apart_devices_of(s));
+	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
+		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
 	if (least_speedup(s) > SLACK * strategies_apart_devices_of(s))
-		text_add(out, "the parts fit caches that the whole does not, or the one device was "
-			      "disturbed");
+		text_add(out, "the parts fit into caches and the whole does not, or the single "
+			      "device was disturbed");
 	else if (single)
-		text_addf(out, "the time of one device, %s %s, is in doubt",
+		text_addf(out, "the single-device time, %s %s, is doubtful",
 			  format_quantity(single->value, "s", time, sizeof(time)),
 			  format_interval(single, "s", interval, sizeof(interval)));
 	else
-		text_add(out, "the time of one device is in doubt");
+		text_add(out, "the single-device time is doubtful");
 }
 
 void strategies_speedup_words(const struct strategy *s, struct text *out)
@@ -107,11 +106,12 @@ void strategies_speedup_words(const struct strategy *s, struct text *out)
 	if (!isfinite(speedup))
 		return;
 	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
-		text_addf(out, ", not distinguishable from one device (%s)",
+		text_addf(out, ", not distinguishable from a single device (%s)",
 			  format_ratio(speedup, text, sizeof(text)));
 		return;
 	}
-	text_addf(out, ", %s the speed of one device", format_ratio(speedup, text, sizeof(text)));
+	text_addf(out, ", %s the speed of a single device",
+		  format_ratio(speedup, text, sizeof(text)));
 	if (strategies_apart_above_devices(s))
 		strategies_apart_add_doubt(s, out);
 }

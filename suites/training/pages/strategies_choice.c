@@ -83,10 +83,10 @@ void strategies_by_memory(const struct strategies *strategies, struct tree *char
 	struct chart chart;
 
 	strategies_chart(strategies, &chart, CHART_BARS, charts,
-			 xstrdup("Best split for the memory of a device"));
+			 xstrdup("Fastest strategy by memory per device"));
 	chart.shows = xstrdup(
-		"Step time of each split that no other beats in both time and memory; the fastest "
-		"that a device can hold is the last whose memory it has. Lower is better.");
+		"Strategies that no other beats in both step time and memory. For a given "
+		"memory, the fastest strategy is the last point that fits. Lower is better.");
 	/* In the order of the models, of each by memory. */
 	for (size_t m = 0; m < strategies->count; m++) {
 		size_t first = 0;

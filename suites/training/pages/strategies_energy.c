@@ -20,7 +20,7 @@ static void add_joules(const struct strategy *s, struct text *out)
 
 	format_interval(m, "J", interval, sizeof(interval));
 	text_addf(out, "%s%s%s", format_quantity(m->value, "J", value, sizeof(value)),
-		  *interval ? " " : ", without an interval", interval);
+		  *interval ? " " : ", no interval", interval);
 }
 
 /* False where one has no interval. */
@@ -48,15 +48,15 @@ static void energy_add_winner(const struct strategy *const *items, char *const *
 {
 	char time[2][FORMAT_SIZE];
 
-	text_addf(out, " Most frugal: %s, ", names[frugal]);
+	text_addf(out, " Least energy: %s, ", names[frugal]);
 	add_joules(items[frugal], out);
-	text_add(out, " a step of all its devices");
+	text_add(out, " per step, all devices");
 	if (frugal && isfinite(strategy_step_joules(items[0]))) {
 		text_addf(out, "; %s%s takes ", names[0], strchr(names[0], ',') ? "," : "");
 		add_joules(items[0], out);
 	}
 	if (frugal)
-		text_addf(out, ", in a step of %s instead of %s",
+		text_addf(out, ", with a step time of %s instead of %s",
 			  format_quantity(items[frugal]->seconds, "s", time[0], sizeof(time[0])),
 			  format_quantity(items[0]->seconds, "s", time[1], sizeof(time[1])));
 	text_add(out, ".");
@@ -78,15 +78,14 @@ void strategies_energy_words(const struct strategy *const *items, char *const *n
 	if (!alike) {
 		energy_add_winner(items, names, frugal, out);
 	} else {
-		text_addf(out, " Most frugal: undecided between %s, ", names[frugal]);
+		text_addf(out, " Least energy: undecided between %s, ", names[frugal]);
 		add_joules(items[frugal], out);
-		text_addf(out, " a step, and %s, ", names[next]);
+		text_addf(out, " per step, and %s, ", names[next]);
 		add_joules(items[next], out);
 		if (alike > 1)
 			text_addf(out, ", and %zu more", alike - 1);
 		text_add(out, ": their intervals overlap.");
 	}
 	if (measured < count)
-		text_addf(out, " The energy of %zu of %zu was not measured.", count - measured,
-			  count);
+		text_addf(out, " Energy was not measured for %zu of %zu.", count - measured, count);
 }

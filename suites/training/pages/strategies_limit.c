@@ -33,7 +33,7 @@ static void memory_limit_add_row(const struct strategies *strategies, const char
 	tree_text(row, "name", model);
 	tree_text(row, "where", limit->name);
 	tree_text(row, "interval", "");
-	tree_item_text(cells, best ? best->name : "none of the measured ones");
+	tree_item_text(cells, best ? best->name : "none of those measured");
 	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s", text, sizeof(text)));
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B", text, sizeof(text)));
 }
@@ -41,15 +41,15 @@ static void memory_limit_add_row(const struct strategies *strategies, const char
 void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
 			     size_t count, struct tree *tables)
 {
-	static const char *const head[] = { "Fastest split", "Step time", "Memory of a device" };
+	static const char *const head[] = { "Fastest strategy", "Step time", "Memory per device" };
 	struct tree *table, *columns, *rows;
 
 	if (!count || !strategies->count)
 		return;
 	table = tree_item(tables);
 	tree_text(table, "title",
-		  "Best split under a memory limit of each device: tensors and workspaces of the "
-		  "device that needs most; its context and the collectives' library come on top");
+		  "Fastest strategy under a memory limit per device. The limit covers tensors "
+		  "and workspaces, not context and collectives' library");
 	tree_text(table, "note", "");
 	tree_text(table, "first", "Model");
 	tree_text(table, "second", "Limit");

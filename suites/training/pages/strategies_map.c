@@ -225,13 +225,13 @@ static void add_critical(const struct map *m, const char *of, struct text *out)
 
 	if (isfinite(batch))
 		text_addf(out,
-			  " From %s rows per device on, DDP can hide its all-reduce (b*, by this "
-			  "run's highest rates).",
+			  " From %s rows per device (b*) on, DDP can hide its all-reduce, at "
+			  "the highest rates of this run.",
 			  three_digits(batch, text, sizeof(text)));
 	if (isfinite(width))
 		text_addf(out,
-			  " From width %s on, a sum of tensor parallelism is shorter than the "
-			  "products around it (d*).",
+			  " From width %s (d*) on, an all-reduce of tensor parallelism is "
+			  "shorter than the GEMMs around it.",
 			  three_digits(width, text, sizeof(text)));
 }
 
@@ -258,11 +258,11 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 
 	winners_open(&winners);
 	strategies_chart(m->strategies, &chart, CHART_MAP, charts,
-			 xasprintf("Which split wins on %.0f devices%s%s", m->devices,
+			 xasprintf("Fastest strategy on %.0f devices%s%s", m->devices,
 				   *of ? ": " : "", of));
-	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
-			      "(columns), one device among them. A cell says by how much it beats "
-			      "the next one, or names both if their intervals overlap.");
+	chart.shows = xstrdup("Fastest strategy for each batch (rows) and layer width "
+			      "(columns), including a single device. A cell shows the lead "
+			      "over the second, or names both if their intervals overlap.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
 	for (size_t b = 0; b < m->batch_count; b++) {

@@ -118,8 +118,8 @@ static void strategy_add_row(const struct strategy *s, const char *name, bool en
 static struct tree *strategy_add_table(struct tree *tables, char *title, const char *first,
 				       bool energy)
 {
-	static const char *const head[] = { "Speed-up", "Memory of a device", "Computing",
-					    "Idle by schedule", "Communication exposed" };
+	static const char *const head[] = { "Speed-up", "Memory per device", "Computing",
+					    "Pipeline bubble", "Exposed communication" };
 	struct tree *table = tree_item(tables), *columns;
 
 	tree_text_owned(table, "title", title);
@@ -130,7 +130,7 @@ static struct tree *strategy_add_table(struct tree *tables, char *title, const c
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
 	if (energy)
-		tree_item_text(columns, "Energy of a step");
+		tree_item_text(columns, "Energy per step");
 	return tree_list(table, "rows");
 }
 
@@ -229,12 +229,12 @@ static void strategy_add_memory(const struct strategy_group *g, struct text *out
 	if (!isfinite(g->items[0]->memory))
 		return;
 	if (!least)
-		text_addf(out, " None needs less memory than its %s a device.", own);
+		text_addf(out, " No strategy needs less memory than its %s per device.", own);
 	else if (least == 1)
-		text_addf(out, " That needs least memory: %s a device instead of %s.", text, own);
+		text_addf(out, " It also needs least memory: %s per device instead of %s.", text,
+			  own);
 	else
-		text_addf(out,
-			  " Least memory: %s, %s a device instead of %s, in a step that is %s.",
+		text_addf(out, " Least memory: %s, %s per device instead of %s; its step is %s.",
 			  g->names[least], text, own,
 			  strategy_longer_words(g, least, than, sizeof(than)));
 }
@@ -253,7 +253,7 @@ static void add_winner_words(const struct strategy_group *g, struct text *out)
 {
 	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
-	text_addf(out, "%s%s is fastest, %s a step", g->names[0],
+	text_addf(out, "%s%s is fastest, %s per step", g->names[0],
 		  strchr(g->names[0], ',') ? "," : "",
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
 	strategies_speedup_words(g->items[0], out);
@@ -269,14 +269,14 @@ static void strategy_table_add_alike_words(const struct strategy_group *g, size_
 		strategies_has_interval(g->items[0]) && strategies_has_interval(g->items[1]);
 	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
-	text_addf(out, "%s, %s a step", g->names[0],
+	text_addf(out, "%s, %s per step", g->names[0],
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
 	strategies_speedup_words(g->items[0], out);
 	text_addf(out, "; and %s, %s", g->names[1],
 		  strategy_longer_words(g, 1, than, sizeof(than)));
 	if (alike > 1)
 		text_addf(out, "; and %zu more", alike - 1);
-	text_addf(out, ": not distinguishable, since their %s overlap.",
+	text_addf(out, ": not distinguishable, because their %s overlap.",
 		  intervals ? "intervals" : "samples");
 }
 
@@ -319,9 +319,9 @@ static void strategy_add_group(const struct strategy_group *g, struct tree *answ
 {
 	char *words = strategy_sentence(g),
 	     *title = g->count > ROWS_MOST
-			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST,
-					  g->count)
-			      : xasprintf("%s: every split, the fastest first", g->title);
+			      ? xasprintf("%s: the %d fastest of %zu strategies", g->title,
+					  ROWS_MOST, g->count)
+			      : xasprintf("%s: all strategies, fastest first", g->title);
 	bool energy = strategy_table_have_energy(g->items, g->count);
 	struct tree *rows = strategy_add_table(tables, title, "Split", energy);
 
@@ -345,7 +345,7 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 	size_t models = strategy_table_count_models(strategies);
 	struct tree *winners =
 		models > MODELS_MOST
-			? strategy_add_table(tables, xstrdup("The fastest split of each model"),
+			? strategy_add_table(tables, xstrdup("Fastest strategy of each model"),
 					     "Model", false)
 			: NULL;
 

@@ -80,7 +80,7 @@ static void step_time_add_row(const struct strategies *strategies, struct chart 
 	free(own);
 	free(model);
 	step_time_add_part(row, "computing", fmin(compute, strategy->seconds));
-	step_time_add_part(row, "idle by schedule", fmin(scheduled, strategy->seconds) - compute);
+	step_time_add_part(row, "pipeline bubble", fmin(scheduled, strategy->seconds) - compute);
 	step_time_add_part(row, "exposed communication", strategy->seconds - scheduled);
 }
 
@@ -89,11 +89,10 @@ void strategies_time(const struct strategies *strategies, struct tree *charts)
 	struct chart chart;
 	size_t all = 0;
 
-	strategies_chart(strategies, &chart, CHART_STACKED, charts,
-			 xstrdup("Where the time of a step goes"));
+	strategies_chart(strategies, &chart, CHART_STACKED, charts, xstrdup("Step time breakdown"));
 	chart.shows = xstrdup(
-		"Step time of each split: the slowest device's computing, what the schedule leaves "
-		"idle with these stages, and communication that nothing hides. Lower is better.");
+		"Compute on the slowest device, pipeline bubble and exposed communication, per "
+		"strategy. Lower is better.");
 	for (size_t i = 0; i < strategies->count; i++) {
 		const struct strategy *strategy = &strategies->items[i];
 

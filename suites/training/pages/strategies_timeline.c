@@ -131,9 +131,10 @@ static char *timeline_finding(const struct chart *chart)
 	format_quantity(end, "s", length, sizeof(length));
 	format_percent(sum / (double)rows, mean, sizeof(mean));
 	if (rows == 1)
-		return xasprintf("A step of %s; the device computes in %s of it.", length, mean);
-	return xasprintf("A step of %s; devices compute in %s of it, the idlest in %s.", length,
-			 mean, format_percent(least, low, sizeof(low)));
+		return xasprintf("Step of %s; the device computes for %s of it.", length, mean);
+	return xasprintf("Step of %s; the devices compute for %s of it, the most idle one for "
+			 "%s.",
+			 length, mean, format_percent(least, low, sizeof(low)));
 }
 
 static void timeline_draw_step(const struct strategies *strategies, const struct strategy *strategy,
@@ -146,13 +147,13 @@ static void timeline_draw_step(const struct strategies *strategies, const struct
 			 xasprintf("Timeline of %s%s%s", strategy->name,
 				   *strategy->model ? ": " : "", strategy->model));
 	chart.shows = xstrdup(
-		"One step: when each operation ran, by rank and stream; the number is that of the "
-		"micro-batch, bucket or layer. Recorded apart from the timed steps.");
+		"Operations of one step by rank and stream. Numbers are micro-batches, buckets "
+		"or layers. This step was recorded in addition to the timed ones.");
 	chart.key = key;
 	timeline_add_rows(&chart, strategy->c, &left);
 	if (!left) {
 		free(chart.note);
-		chart.note = xasprintf("Shows the first %d spans.", SPANS_MOST);
+		chart.note = xasprintf("Shows the first %d operations.", SPANS_MOST);
 	}
 	chart.finding = timeline_finding(&chart);
 	if (chart.count)

@@ -86,15 +86,15 @@ void strategies_utilisation(const struct strategies *strategies, struct tree *ch
 	struct chart chart;
 
 	strategies_chart(strategies, &chart, CHART_BARS, charts,
-			 xstrdup("Utilisation of the devices' arithmetic"));
+			 xstrdup("FLOP utilisation of the devices"));
 	free(chart.y_name);
 	free(chart.y_unit);
 	chart.y_name = xstrdup("utilisation");
 	chart.y_unit = xstrdup("1");
 	chart.better = BETTER_HIGHER;
-	chart.shows = xasprintf("MFU: operations that the model needs / step time / the data "
-				"sheet's peak of all devices, %s each. HFU: the same with what is "
-				"computed again. Higher is better.",
+	chart.shows = xasprintf("MFU: operations that the model needs / step time / data-sheet "
+				"peak of all devices (%s each). HFU: the same, including "
+				"recomputation. Higher is better.",
 				peaks);
 	for (size_t i = 0; i < strategies->count && chart.count < BARS_MOST; i++) {
 		const struct strategy *s = &strategies->items[i];

@@ -114,8 +114,7 @@ const struct series *baseline_cache_find(const struct baseline_cache *cache, str
 	series = case_result_add_times(run->result, name);
 	baseline_cache_copy_samples(series, &a->series);
 	run_note(run,
-		 "The time on one device is that of %s, which took it on the same device %.0f s "
-		 "before.",
+		 "The single-device time was measured by %s, on the same device %.0f s earlier.",
 		 a->id, clock_seconds() - a->seconds);
 	return series;
 }

@@ -86,7 +86,7 @@ static void classes_describe_shared(struct text *out, const uint64_t (*bytes)[ME
 
 	if (same && !bytes[0][MEMORY_SHARED])
 		return;
-	text_add(out, "; of this two classes use in turn ");
+	text_add(out, "; of this, two classes share ");
 	classes_describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, same ? 1 : ranks);
 }
 
@@ -115,6 +115,6 @@ void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLA
 	same = classes_shown_alike(connections, 1, ranks);
 	if (same && !connections[0])
 		return;
-	text_add(out, "; connections between ranks took another ");
+	text_add(out, "; connections between ranks need another ");
 	classes_describe_each(out, connections, 1, same ? 1 : ranks);
 }

@@ -142,7 +142,7 @@ static enum status largest_batch_check_device(const struct largest_search *s, st
 	return s->options->capacity <= total
 		       ? STATUS_OK
 		       : error_set(err, STATUS_UNSUPPORTED,
-				   "the device is smaller than the card to emulate");
+				   "the device has less memory than memory_limit");
 }
 
 /* Memory that context, libraries and connections leave once a step has run. */
@@ -191,8 +191,8 @@ static enum status largest_refuse(const struct largest_search *s, uint64_t least
 	char context[32];
 
 	return error_set(err, s->options->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY,
-			 "a batch of %llu does not fit: context, libraries and connections take "
-			 "%s%s%s",
+			 "a batch of %llu does not fit: context, libraries and connections "
+			 "need %s%s%s",
 			 (unsigned long long)least,
 			 units_format((double)s->context, "B", context, sizeof(context)),
 			 s->refused ? "; " : "", s->reason);
@@ -233,13 +233,13 @@ static void largest_record(struct largest_search *s)
 	run_demote_metric(run, "parallel.memory");
 	free(all);
 	if (s->fails)
-		run_note(run, "%llu do not fit: %s. Afterwards %llu did again.",
+		run_note(run, "A batch of %llu does not fit: %s. Afterwards %llu fitted again.",
 			 (unsigned long long)s->fails, s->reason, (unsigned long long)s->fits);
 	else
-		run_note(run, "The search reached its upper limit without running out of memory.");
+		run_note(run, "The search reached max_batch without running out of memory.");
 	run_verified(run,
-		     "every trial's loss fell in two steps, after which replicas were equal bit "
-		     "for bit; the largest step that fits was computed again after a refusal",
+		     "the loss of every trial fell in two steps, and replicas stayed bitwise "
+		     "equal; the largest step that fits ran again after an out-of-memory error",
 		     NAN, NAN);
 }
 

@@ -214,7 +214,7 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	s->single_setup.segments = 0;
 	s->single_setup.pointwise = false;
 	s->single_setup.weak = false;
-	if (team_phase(&s->team, "one device alone", err) != STATUS_OK)
+	if (team_phase(&s->team, "single device", err) != STATUS_OK)
 		return err->status;
 	if (session_leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
@@ -224,12 +224,14 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
 	if (status == STATUS_NO_MEMORY) {
 		trainer_close(&s->single);
-		run_note(s->run, "Not compared with one device, which has not enough memory: %s.",
+		run_note(s->run,
+			 "Not compared with a single device, which has too little "
+			 "memory: %s.",
 			 mine.message);
 		status = STATUS_OK;
 	}
 	if (status != STATUS_OK)
-		error_set(err, status, "one device alone: %s", mine.message);
+		error_set(err, status, "single device: %s", mine.message);
 	return world_agree(s->team.world, status, err);
 }
 
@@ -240,13 +242,13 @@ static enum status parallel_verify_full(struct parallel_session *s, struct error
 
 	if (!s->has_single)
 		return STATUS_OK;
-	if (team_phase(&s->team, "comparison with one device", err) != STATUS_OK)
+	if (team_phase(&s->team, "comparison with a single device", err) != STATUS_OK)
 		return err->status;
 	status = verify_against_single(&s->trainer, session_leads(s) ? &s->single : NULL,
 				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
 	if (status == STATUS_NO_MEMORY) {
-		run_note(s->run, "Gradients at full size not compared: %s.", mine.message);
+		run_note(s->run, "Gradients at full size were not compared: %s.", mine.message);
 		return STATUS_OK;
 	}
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
@@ -306,8 +308,8 @@ static enum status parallel_check_skipped(struct parallel_session *s, uint64_t b
 	if (scaler_counts(&s->trainer, &o->applied, &o->skipped, err) == STATUS_OK &&
 	    scaler_scale(&s->trainer, &o->loss_scale, err) == STATUS_OK && o->skipped > before)
 		error_set(err, STATUS_MISMATCH,
-			  "%llu of the timed steps were skipped by the loss scale, so their time "
-			  "counts for nothing",
+			  "the loss scale skipped %llu of the timed steps, so that their time "
+			  "is invalid",
 			  (unsigned long long)(o->skipped - before));
 	return world_agree(s->team.world, err->status, err);
 }
@@ -339,8 +341,8 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
 		return err->status;
 	run_note(s->run,
-		 "Steps were launched as one graph each; %d of them gave, to the last bit, what as "
-		 "many steps by calls give.",
+		 "Each step was launched as one graph. %d of them were bitwise equal to as "
+		 "many steps without a graph.",
 		 GRAPH_STEPS);
 	return STATUS_OK;
 }
@@ -401,7 +403,7 @@ static enum status shrink_single(struct parallel_session *s, struct error *err)
 	trainer_close(&s->single);
 	return trainer_open(&s->single, &s->single_setup, &s->solo, err) == STATUS_OK
 		       ? STATUS_OK
-		       : error_prefix(err, "one device alone");
+		       : error_prefix(err, "single device");
 }
 
 /* On the rank that trains alone. */
@@ -481,18 +483,18 @@ static void parallel_note_choices(struct parallel_session *s)
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,
-		 "Of the layers of rank 0 (%zu), %zu fuse the bias into the GEMM, "
-		 "and %zu compute their weights' gradient from a transposed copy.",
+		 "On rank 0, %zu layers: %zu fuse the bias into the GEMM; %zu compute the "
+		 "weight gradient from a transposed copy.",
 		 n->partition.last - n->partition.first, fused, transposed);
 	if (setup_wgrad_microbatches(n->setup) > 1)
 		run_note(s->run, "Each weight gradient is one GEMM over %llu micro-batches.",
 			 (unsigned long long)setup_wgrad_microbatches(n->setup));
 	if (n->narrow_updates)
-		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: "
-				 "whole steps were faster with them.");
+		run_note(s->run, "Updates that overlap reductions use fewer multiprocessors, "
+				 "because whole steps were faster this way.");
 	layer_gemms_describe(n, &products);
 	if (products.length)
-		run_note(s->run, "Products: %s than the library's own choice.", products.data);
+		run_note(s->run, "GEMMs: %s than the library's choice.", products.data);
 	text_release(&products);
 }
 
@@ -509,9 +511,7 @@ static void parallel_note_segments(struct parallel_session *s)
 	if (segments_recompute_flops(setup) == 0)
 		run_note(s->run, "Nothing is recomputed: these segments have no inner layers.");
 	else
-		run_note(s->run,
-			 "Computing again, a device needs at most %s by plan; keeping everything, "
-			 "%s.",
+		run_note(s->run, "Planned memory per device: %s with recomputation, %s without.",
 			 units_format((double)footprint(setup), "B", recomputing,
 				      sizeof(recomputing)),
 			 units_format((double)footprint(&plain), "B", kept, sizeof(kept)));
@@ -524,7 +524,7 @@ static void parallel_note_transport(struct parallel_session *s)
 
 	if (!team->all || team->transport == TRANSPORT_AUTO)
 		return;
-	run_note(s->run, "Transport between the devices: %s%s%s.", transport_names[team->transport],
+	run_note(s->run, "Transport between devices: %s%s%s.", transport_names[team->transport],
 		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
 }
 
@@ -551,7 +551,7 @@ static void parallel_note_nodes(struct parallel_session *s)
 	free(all);
 	if (!data && !tensor && !stages)
 		return;
-	run_note(s->run, "Over the network:%s%s%s; all else within nodes.",
+	run_note(s->run, "Over the network:%s%s%s; everything else within nodes.",
 		 data ? " data parallelism" : "", stages ? (data ? " and stages" : " stages") : "",
 		 tensor ? (data || stages ? " and tensor parallelism" : " tensor parallelism")
 			: "");

@@ -23,119 +23,120 @@ const struct metric parallel_metrics[] = {
 	  "burst time / step time: effect of the power limit", .percent = true },
 	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
 	{ "parallel.resnet50_rate", "images/s", BETTER_HIGHER, 0,
-	  "the same of the ResNet-50 that others publish: images of 224 x 224, 1000 classes",
+	  "throughput of the published ResNet-50 setup: 224 x 224 images, 1000 classes",
 	  .title = "ResNet-50 training" },
 	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
-	  "operations of the model's GEMMs (forward and backward) / step time, all "
-	  "devices together" },
+	  "GEMM operations of the model (forward and backward) / step time, sum of all devices" },
 	{ "parallel.single_time", "s", BETTER_LOWER, 0,
-	  "the same step of the same global batch on the first device alone, measured in this "
-	  "case" },
+	  "step with the same global batch on the first device alone, measured in this case" },
 	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
-	  "time on one device / step time, same global batch", .title = "speed-up" },
+	  "strong scaling: time on one device / step time, same global batch",
+	  .title = "speed-up" },
 	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices",
 	  .percent = true },
 	{ "parallel.weak_efficiency", "1", BETTER_HIGHER, 0,
 	  "weak scaling: time on one device with its part of the batch / step time",
 	  .percent = true },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
-	  "the same kernels with all communication left out, slowest device" },
+	  "compute time of a step: its kernels without communication, slowest device" },
 	{ "parallel.update_time", "s", BETTER_NONE, 0,
-	  "of a pipeline: the optimizer's kernels alone, slowest device" },
+	  "pipelines: optimizer kernels only, slowest device" },
 	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
-	  "the same communication with all kernels left out" },
+	  "communication time of a step: its transfers and collectives without kernels" },
 	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
-	  "step time less schedule time, at least 0" },
+	  "exposed communication: step time - schedule time, at least 0" },
 	{ "parallel.schedule_time", "s", BETTER_NONE, 0,
-	  "the step by its compute times if no message took time: the slowest device's, of a "
-	  "pipeline the schedule carried out with those of each stage" },
+	  "computed step time if messages took no time: compute time of the slowest device; "
+	  "pipelines: the schedule with the measured time of each stage" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
-	  "part of the communication that overlaps computing: 1 - exposed / communication time",
+	  "share of the communication hidden by computation: 1 - exposed / communication time",
 	  .percent = true },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
-	  "part of the step in which a device does not compute, mean over the devices",
-	  .percent = true },
+	  "share of the step without computation, mean over the devices", .percent = true },
 	{ "parallel.added_work", "1", BETTER_LOWER, 0,
-	  "compute time of all devices together / time on one device - 1: smaller products, and "
-	  "work that every device does",
+	  "extra compute: compute time of all devices / time on one device - 1, due to smaller "
+	  "GEMMs and replicated work",
 	  .percent = true },
 	{ "parallel.bubble", "1", BETTER_LOWER, 0,
-	  "part of a recorded step in which a device does not compute, mean over the devices",
+	  "share of the recorded step without computation, mean over the devices",
 	  .percent = true },
 	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
-	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
-	  "the same time costs it",
+	  "slowdown of computation by concurrent communication: compute time in the recorded "
+	  "step / alone - 1, worst device",
 	  .percent = true },
 	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
-	  "idle part of a pipeline's schedule, carried out with the times measured of each stage "
-	  "and of messages, mean over the stages",
+	  "bubble of the pipeline schedule simulated with measured stage and message times, "
+	  "mean over the stages",
 	  .percent = true },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
-	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) "
-	  "for whole backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent "
-	  "before those of its weights are computed",
+	  "theoretical bubble for equal stages and free messages: (p-1)/(m+p-1); "
+	  "2(p-1)/(3m+2(p-1)) if the input gradient is sent before the weight gradients are "
+	  "computed",
 	  .percent = true },
 	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
-	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest "
-	  "rates" },
+	  "b*: rows per device below which DDP cannot hide its all-reduce, from the highest "
+	  "rates of this run" },
 	{ "parallel.critical_width", "1", BETTER_NONE, 0,
-	  "width below which a tensor parallel sum takes longer than the GEMMs around it" },
+	  "d*: width below which an all-reduce of tensor parallelism takes longer than the "
+	  "GEMMs around it" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
 	  "model FLOP utilisation: operations that the model needs, per device and second / the "
 	  "highest rate of this run's GEMMs; of the data sheet's peak: the page",
 	  .percent = true, .title = "MFU of this run's highest GEMM rate" },
 	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
-	  "hardware FLOP utilisation: the same with what recomputation adds", .percent = true,
+	  "hardware FLOP utilisation: as mfu, including recomputed operations", .percent = true,
 	  .title = "HFU of this run's highest GEMM rate" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
-	  "bytes that the busiest device sends per step, by formula" },
-	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
+	  "bytes that the busiest device sends per step (computed)" },
+	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0,
+	  "bandwidth of the busiest device: "
+	  "bytes sent / communication time" },
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
-	  "memory of the first device / mean of the others", METRIC_EXACT },
+	  "memory imbalance: first device / mean of the others", METRIC_EXACT },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
-	  "tensors and workspaces of a step on the device that needs most; its context and the "
-	  "collectives' library are not in it, as they are not in what other frameworks' "
-	  "allocators count" },
+	  "peak memory: tensors and workspaces of a step on the device that needs most, "
+	  "without context and collectives' library, as framework allocators count" },
 #define X(symbol, name, help) \
 	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
 #undef X
 		{ "parallel.memory_shared", "B", BETTER_NONE, 0,
-		  "memory that two classes use in turn: outputs where gradients are written later, "
-		  "logits and gradients of activations. It counts in both classes and once in "
-		  "parallel.memory, same device" },
+		  "memory shared by two classes, such as outputs later overwritten by "
+		  "gradients; counted in both classes, but once in parallel.memory; same device" },
 	{ "parallel.block_activations", "B", BETTER_LOWER, 0,
-	  "transformer: inputs of blocks, and their tensors kept for backward, on the "
-	  "device that keeps most of it" },
+	  "transformer: block inputs and tensors kept for backward, on the device that keeps "
+	  "most" },
 	{ "parallel.block_activations_formula", "B", BETTER_NONE, 0,
-	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
-	  "block, s b h (10 + 24 / t) in tensor parallelism, 34 s b h / t with sequence "
-	  "parallelism; two of the 34 are masks of dropout, which is not computed here" },
+	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 "
+	  "s b h per block; s b h (10 + 24 / t) with tensor, 34 s b h / t with sequence "
+	  "parallelism; includes dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
-	  "the same with 5 a s^2 b / t a block, which attention keeps where it is not fused" },
+	  "published activation memory with unfused attention, which keeps 5 a s^2 b / t more "
+	  "per block" },
 	{ "parallel.largest_batch", "samples", BETTER_HIGHER, 1,
-	  "the largest global batch whose step fits every device", METRIC_EXACT },
-	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0, "the same before any trial" },
+	  "largest global batch whose step fits every device", METRIC_EXACT },
+	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0,
+	  "largest batch as predicted "
+	  "before any trial" },
 	{ "parallel.trials", "1", BETTER_NONE, 0,
-	  "steps tried to find it, the one that finds the budget and the one after a refusal "
-	  "included" },
+	  "trial steps of the search, including one to find the budget and one after an "
+	  "out-of-memory error" },
 	{ "parallel.context", "B", BETTER_NONE, 0,
-	  "memory of context, libraries and connections on the device that has most of it, after a "
-	  "step of the least batch" },
+	  "memory of context, libraries and connections after a step with the smallest batch, "
+	  "on the device with the most" },
 	{ "parallel.budget", "B", BETTER_NONE, 0,
-	  "what that and memory_reserve leave for tensors" },
+	  "memory budget for tensors: memory of the device without overhead and memory_reserve" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from the double-precision reference",
 	  METRIC_EXACT },
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
-	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed",
-	  METRIC_EXACT },
-	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
+	  "steps that the dynamic loss scale skipped before the timed steps", METRIC_EXACT },
+	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0,
-	  "mean loss over the batch at the first step: every split and precision of a model and "
-	  "batch begins with the same weights and rows" },
+	  "mean loss of the batch at the first step; all strategies and precisions start from "
+	  "the same weights and samples" },
 	ENERGY_METRICS("parallel", "one training step", "samples_per_joule", "samples/J",
-		       "samples of a step over the energy of all its devices"),
+		       "samples per step / energy of all devices per step"),
 	{ 0 },
 };
 
@@ -233,8 +234,8 @@ static void record_bubble(struct run *run, const struct outcome *o,
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
 	run_value(run, "parallel.update_time", slowest_of(o->update, o->setup->ranks));
 	run_note(run,
-		 "The schedule idles %.1f %% of the step with these stages and messages; by the "
-		 "formula of equal stages and messages that take no time it is %.1f %%.",
+		 "Pipeline bubble: %.1f %% of the step with these stages and messages; %.1f %% "
+		 "in theory, for equal stages and free messages.",
 		 100 * schedule->idle, 100 * formula);
 }
 
@@ -273,8 +274,8 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
 	if (single > SPEEDUP_SLACK * o->setup->ranks * series_level(&o->step))
 		run_note(run,
-			 "More than %d times as fast on %d devices: the time of one device is in "
-			 "doubt, or the parts fit caches that the whole does not.",
+			 "More than %d times as fast on %d devices: the single-device time is "
+			 "doubtful, or the parts fit into caches and the whole does not.",
 			 o->setup->ranks, o->setup->ranks);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		all += o->compute[rank];
@@ -300,7 +301,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);
 		run_value(run, "parallel.loss_scale", o->loss_scale);
 	}
-	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss,
+	run_note(run, "Loss: %.6g at the first step, %.6g after %llu updates.", o->first_loss,
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
@@ -370,13 +371,14 @@ void outcome_verified(struct run *run, const struct outcome *o)
 	parallel_outcome_describe_widths(&o->small, &t);
 	text_addf(&t, ", batch %llu%s)",
 		  (unsigned long long)(o->small.batch / setup_sample_rows(&o->small)),
-		  o->reference_is_full ? "" : ": smaller than the model timed");
+		  o->reference_is_full ? "" : "; smaller than the timed model");
 	if (o->compared_with_single) {
 		double full = verify_tolerance(o->setup).gradient;
 
-		text_addf(&t, "; loss and gradients of the model timed against one device");
+		text_addf(&t, "; loss and gradients of the timed model against a single device");
 		run_note(run,
-			 "Gradients at full size differ from one device's by %.2e (allowed %.2e).",
+			 "Gradients at full size differ from those of a single device by %.2e "
+			 "(allowed %.2e).",
 			 o->against_single.gradient_error, full);
 		if (o->against_single.gradient_error / full > error / tolerance) {
 			error = o->against_single.gradient_error;
@@ -384,11 +386,11 @@ void outcome_verified(struct run *run, const struct outcome *o)
 		}
 	}
 	if (o->setup->mode->replicated && o->setup->ranks > 1)
-		text_addf(&t, "; replicas equal bit for bit");
+		text_addf(&t, "; replicas bitwise equal");
 	if (o->reference.mask_error > 0)
 		run_note(run,
-			 "ReLUs decided otherwise than in double precision: %.1e of a layer's sums "
-			 "(relative L2), allowed %.1e.",
+			 "ReLU signs differ from double precision for %.1e of the sums of a "
+			 "layer (relative L2; allowed %.1e).",
 			 o->reference.mask_error, verify_tolerance(&o->small).masks);
 	run_verified(run, t.data, error, tolerance);
 	run_value(run, "parallel.gradient_error", o->reference.gradient_error);

@@ -31,7 +31,8 @@ static enum status setup_case_read_layers(struct setup *setup, const struct plan
 			setup->widths[l] = (uint64_t)width;
 		return width > 1 ? STATUS_OK
 				 : error_set(err, STATUS_USAGE,
-					     "%s: width: 1, at least 2 are classes",
+					     "%s: width: 1; the last width is the number of "
+					     "classes and must be at least 2",
 					     section_setting(section, "width")->origin);
 	}
 
@@ -102,7 +103,7 @@ enum status setup_check_keys(const struct section *section, unsigned kinds, cons
 
 		if (key && !(key->kinds & kinds) && !setup_case_is_default(setting))
 			return error_set(err, STATUS_USAGE,
-					 "%s: %s is a key of model = %s, and model is %s",
+					 "%s: %s applies only to model = %s, and model is %s",
 					 setting->origin, key->name, key->models, model);
 	}
 	return STATUS_OK;
@@ -140,12 +141,12 @@ enum status setup_transformer_read(struct setup *setup, const struct plan_case *
 		shape.heads = shape.hidden > usual ? shape.hidden / usual : 1;
 	if (shape.hidden % shape.heads)
 		return error_set(err, STATUS_USAGE,
-				 "%s: hidden: %llu does not divide by heads = %llu",
+				 "%s: hidden: %llu is not divisible by heads = %llu",
 				 section_setting(section, "hidden")->origin,
 				 (unsigned long long)shape.hidden, (unsigned long long)shape.heads);
 	if (blocks > SETUP_MAX_LAYERS - 2)
 		return error_set(err, STATUS_USAGE,
-				 "%s: blocks: %llu, allowed of model = transformer are 1 to %d",
+				 "%s: blocks: %llu; allowed for model = transformer: 1 to %d",
 				 section_setting(section, "blocks")->origin,
 				 (unsigned long long)blocks, SETUP_MAX_LAYERS - 2);
 	setup_transformer(setup, blocks, &shape);
@@ -204,7 +205,7 @@ static enum status setup_case_read_loss_scale(struct setup *setup, const struct 
 		return STATUS_OK;
 	if (end == text || *end || !(number >= LOSS_SCALE_LEAST && number <= LOSS_SCALE_MOST))
 		return error_set(err, STATUS_USAGE,
-				 "%s: loss_scale: '%s', allowed are dynamic, none, and %g to %.0f",
+				 "%s: loss_scale: '%s'; allowed: dynamic, none, or %g to %.0f",
 				 section_setting(section, "loss_scale")->origin, text,
 				 LOSS_SCALE_LEAST, LOSS_SCALE_MOST);
 	if (setup->precision == PRECISION_FP16)
@@ -233,9 +234,8 @@ static enum status setup_case_read_recompute(struct setup *setup, const struct s
 		setup->segments = segments;
 	else
 		return error_set(err, STATUS_USAGE,
-				 "%s: recompute: '%s', allowed are none, pointwise, layer, sqrt "
-				 "and "
-				 "segments:1 to segments:%d",
+				 "%s: recompute: '%s'; allowed: none, pointwise, layer, sqrt, "
+				 "or segments:1 to segments:%d",
 				 section_setting(section, "recompute")->origin, text,
 				 SETUP_MAX_LAYERS);
 	return STATUS_OK;
@@ -263,8 +263,8 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 
 	if (!grid_parse(text, g))
 		return error_set(err, STATUS_USAGE,
-				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, "
-				 "each at most %d",
+				 "%s: hybrid: '%s'; allowed: data x tensor x pipeline such as "
+				 "2x2x2, each at most %d",
 				 grids->origin, text, NODE_DEVICES_MOST);
 	for (size_t i = 0; i < devices->count; i++)
 		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
@@ -272,7 +272,8 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 	if (setup_case_asks_for_nodes(c->section))
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: hybrid: %s needs %d devices, which devices does not list",
+			 "%s: hybrid: %s needs %d devices, but `devices` does not list this "
+			 "number",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 
@@ -287,7 +288,7 @@ enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct 
 	if (units_parse_size(text, bytes, &wrong) == STATUS_OK && *bytes > 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: memory_limit: \"%s\": allowed are none and sizes such as 11264MiB",
+			 "%s: memory_limit: \"%s\"; allowed: none, or a size such as 11264MiB",
 			 section_setting(c->section, "memory_limit")->origin, text);
 }
 

@@ -48,7 +48,7 @@ static enum status training_compare_gradients(struct trainer *trainer, struct tr
 			      err) != STATUS_OK)
 		return err->status;
 	return compare_judge(&difference, loss, expected_loss, &tolerance,
-			     "a step that keeps everything", check, err);
+			     "a step that keeps all outputs", check, err);
 }
 
 /* Outputs that alias gradients are overwritten by a step (buffer_alias.h), so they are recorded. */

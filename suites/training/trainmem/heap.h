@@ -15,13 +15,13 @@
 #include "suites/allocators/reservation.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */
-#define POLICIES(X)                                                                          \
-	X(ARENA, arena, "one allocation for everything, places in it chosen from lifetimes") \
-	X(MALLOC, malloc, "an allocation of the device for each tensor in each step")        \
-	X(ASYNC, async, "the stream-ordered pool, for each tensor in each step")             \
-	X(CACHING, caching, "blocks kept and cut up as PyTorch's allocator does")            \
-	X(BFC, bfc, "best fit with coalescing in one region, as TensorFlow's allocator")     \
-	X(BFC_GROWTH, bfc_growth, "the same in regions that double, up to the limit")
+#define POLICIES(X)                                                             \
+	X(ARENA, arena, "one allocation, with offsets planned from lifetimes")  \
+	X(MALLOC, malloc, "one device allocation per tensor and step")          \
+	X(ASYNC, async, "one stream-ordered allocation per tensor and step")    \
+	X(CACHING, caching, "freed blocks are kept and split, as in PyTorch")   \
+	X(BFC, bfc, "best fit with coalescing in one region, as in TensorFlow") \
+	X(BFC_GROWTH, bfc_growth, "best fit in regions that double in size, up to the limit")
 
 enum policy {
 #define X(symbol, name, help) POLICY_##symbol,

@@ -80,7 +80,8 @@ static enum status check_trained(struct training *t, double first, struct error 
 		return err->status;
 	if (!isfinite(last) || (t->setup.rate_chosen && !(last < first)))
 		return error_set(err, STATUS_MISMATCH,
-				 "the loss went from %.6g to %.6g in the steps timed", first, last);
+				 "the loss changed from %.6g to %.6g in the timed steps", first,
+				 last);
 	return STATUS_OK;
 }
 
@@ -172,13 +173,13 @@ static enum status trainmem_time_kept_after(struct run *run, const struct setup 
 	    trainmem_time_alone(run, &kept, "trainmem.plain_time", &series, &small) == STATUS_OK) {
 		run_duration(run, "trainmem.plain_time", &series);
 		run_quotient(run, "trainmem.slowdown", 1, step, &series);
-		run_note(run, "The step that keeps everything was timed after this one, not in "
-			      "turns with it: the device does not hold both.");
+		run_note(run, "The step that keeps all outputs was timed after this one, not "
+			      "interleaved with it, because both do not fit into memory.");
 	}
 	training_close(&kept.t);
 	/* A device that holds only the step that needs less is what such steps are for. */
 	if (small.status == STATUS_NO_MEMORY)
-		run_note(run, "Not compared with the step that keeps everything: %s.",
+		run_note(run, "Not compared with a step that keeps all outputs: %s.",
 			 small.message);
 	else if (small.status != STATUS_OK)
 		return error_set(err, small.status, "%s", small.message);
@@ -261,7 +262,8 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 			       setup_saves_memory(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH,
-				 "%lld bytes more are in use after step %d than after step 2",
+				 "memory leak: %lld bytes more in use after step %d than after "
+				 "step 2",
 				 (long long)account.leaked, ACCOUNT_STEPS);
 	return STATUS_OK;
 }
@@ -282,7 +284,7 @@ enum status measure_verify(struct run *run, const struct setup *setup,
 		return err->status;
 	snprintf(method, sizeof(method),
 		 "gradients against double precision on the CPU and against a step that keeps "
-		 "everything (batch %llu)",
+		 "all outputs (batch %llu)",
 		 (unsigned long long)(small.batch / setup_sample_rows(&small)));
 	run_verified(run, method, check.gradient_error, verify_tolerance(&small).gradient);
 	return STATUS_OK;

@@ -11,13 +11,13 @@ static size_t memory_account_workspace_of(struct device *device)
 const char *memory_source_name(enum memory_source source, const struct device_info *device)
 {
 	static const char *const names[MEMORY_SOURCE_COUNT] = {
-		[MEMORY_SOURCE_PROCESS] = "the process' memory by NVML",
-		[MEMORY_SOURCE_DEVICE] = "the device's memory by NVML since before the process",
-		[MEMORY_SOURCE_RUNTIME] = "the device's free memory since before the process",
+		[MEMORY_SOURCE_PROCESS] = "memory of the process from NVML",
+		[MEMORY_SOURCE_DEVICE] = "increase of the memory in use on the device from NVML",
+		[MEMORY_SOURCE_RUNTIME] = "decrease of the free memory of the device",
 	};
 
 	if (device_is_host(device) && source == MEMORY_SOURCE_PROCESS)
-		return "the process' resident memory";
+		return "resident memory of the process";
 	return names[source];
 }
 

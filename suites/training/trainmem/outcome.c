@@ -9,166 +9,199 @@
 
 const struct metric trainmem_metrics[] = {
 	{ "trainmem.memory", "B", BETTER_LOWER, 1,
-	  "all tensors and workspaces of a step at the moment when most are in use together" },
+	  "peak memory of a step: tensors and workspaces in use at the same time" },
 #define X(symbol, name, help) { "trainmem.memory_" #name, "B", BETTER_LOWER, 0, help ", then" },
 	MEMORY_CLASSES(X)
 #undef X
-		{ "trainmem.step_time", "s", BETTER_LOWER, 0, "one training step" },
+		{ "trainmem.step_time", "s", BETTER_LOWER, 0, "time of one training step" },
 	{ "trainmem.throughput", "samples/s", BETTER_HIGHER, 0, "batch / step time" },
 	{ "trainmem.plain_time", "s", BETTER_NONE, 0,
-	  "the same step keeping everything in one allocation, measured in this case" },
+	  "time of the plain step (all outputs kept, one allocation), measured in this case" },
 	{ "trainmem.slowdown", "1", BETTER_LOWER, 0,
-	  "step time / plain time, the median of pairs that were timed in turns" },
+	  "step time / time of the plain step, median over interleaved pairs" },
 	{ "trainmem.saved", "1", BETTER_HIGHER, 0,
-	  "part of the plain step's memory that this one does without", METRIC_EXACT,
-	  .percent = true },
+	  "memory saved against the plain step, as a share", METRIC_EXACT, .percent = true },
 	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
-	  "part of the plain step's activations that this one does without, at the peaks",
-	  METRIC_EXACT, .percent = true },
+	  "activation memory saved against the plain step at its peak, as a share", METRIC_EXACT,
+	  .percent = true },
 	{ "trainmem.predicted", "B", BETTER_NONE, 0,
-	  "memory by a plan of the step, before anything was allocated" },
+	  "peak memory predicted by a dry run of the step" },
 	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0,
-	  "sum of what each class needs at its own worst moment" },
-	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "the most in use during forward" },
-	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "the most in use during backward" },
-	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0, "the most in use during the update" },
+	  "sum over memory classes of the peak of each" },
+	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "peak memory during forward" },
+	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "peak memory during backward" },
+	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0,
+	  "peak memory during the optimizer "
+	  "update" },
 	{ "trainmem.peak_inference", "B", BETTER_LOWER, 0,
-	  "the most in use when forward keeps nothing for backward" },
+	  "peak memory of inference: forward without keeping outputs for backward" },
 	{ "trainmem.gradients_after", "B", BETTER_NONE, 0,
-	  "gradients of the parameters that are still there after the step" },
-	{ "trainmem.reserved", "B", BETTER_LOWER, 0, "the most that was taken from the device" },
+	  "parameter gradients still allocated after the step" },
+	{ "trainmem.reserved", "B", BETTER_LOWER, 0, "peak memory reserved from the device" },
 	{ "trainmem.reserved_ratio", "1", BETTER_LOWER, 0,
-	  "the most taken from the device / the most in use", METRIC_EXACT },
+	  "peak reserved memory / peak memory in use", METRIC_EXACT },
 	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
-	  "still taken from the device after the step, when all that is cached was given back" },
-	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "requests for memory in one step",
+	  "memory still reserved after the step and after emptying the cache" },
+	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "allocator requests per step",
 	  METRIC_EXACT },
 	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
-	  "calls of the device's allocator in one step, to allocate and to free", METRIC_EXACT },
-	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0,
-	  "time of the host in the allocator in one step", METRIC_HOST },
+	  "calls of the device allocator per step, allocations and frees", METRIC_EXACT },
+	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0, "host time in the allocator per step",
+	  METRIC_HOST },
 	{ "trainmem.pool", "B", BETTER_NONE, 0,
-	  "memory that the step was given for its tensors; what does not fit is swapped" },
-	{ "trainmem.swapped", "1", BETTER_LOWER, 0, "layers whose outputs are swapped to the host",
+	  "memory pool of the step for its tensors; outputs that do not fit are swapped" },
+	{ "trainmem.swapped", "1", BETTER_LOWER, 0,
+	  "number of layers whose outputs are "
+	  "swapped to the host",
 	  METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
-	  "taken by the process before its first tensor: context, kernels, libraries" },
+	  "memory of the process before its first tensor: context, kernels, libraries" },
 	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
-	  "part of it taken by opening the device; the rest: kernels, libraries and their "
-	  "workspaces "
-	  "beyond the one counted" },
+	  "part of the overhead due to opening the device; the rest is kernels, libraries and "
+	  "uncounted workspaces" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
-	  "the process' memory after forward, as reported by the system; the notes name the "
+	  "memory of the process after forward, as reported by the system; the notes name the "
 	  "source" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
-	  "of the process' memory what neither context nor what was taken from the device "
-	  "explains" },
+	  "memory of the process explained neither by context nor by reserved memory" },
 	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
-	  "largest effect of rounding: the driver's unit for each allocation, and one that "
-	  "small ones share" },
+	  "upper bound of rounding: one driver unit per allocation, and one shared by small "
+	  "allocations" },
 	{ "trainmem.accounted", "1", BETTER_HIGHER, 0, "1 - |unaccounted| / memory of the process",
 	  METRIC_EXACT, .percent = true },
 	{ "trainmem.leak", "B", BETTER_LOWER, 0,
-	  "in use after the last step less in use after the second" },
+	  "leak: tensor memory in use after the last step - after the second step" },
 	{ "trainmem.process_growth", "B", BETTER_LOWER, 0,
-	  "the process' memory after the last step less that after the second" },
+	  "growth: memory of the process after the last step - after the second step" },
 	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
-	  "memory that one more sample in the batch takes" },
+	  "memory per additional sample of the batch" },
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
-	  "B*: the batch whose input and activations need as much memory as parameters, gradients, "
-	  "masters and optimizer state together" },
+	  "B*: batch at which input and activations need as much memory as parameters, "
+	  "gradients, master weights and optimizer state" },
 	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
-	  "transformer: inputs of blocks, and their tensors kept for backward, if nothing "
-	  "is computed again" },
+	  "transformer: block inputs and tensors kept for backward without recomputation" },
 	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
-	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
-	  "block; two of the 34 are masks of dropout, which is not computed here" },
+	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 "
+	  "s b h per block, including dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
-	  "the same with 5 a s^2 b a block, which attention keeps where it is not fused" },
+	  "published activation memory with unfused attention, which keeps 5 a s^2 b more per "
+	  "block" },
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of the gradients from double precision, or from those of a step "
-	  "that keeps everything: the larger",
+	  "relative L2 error of the gradients: the larger of the differences from double "
+	  "precision and from a step that keeps all outputs",
 	  METRIC_EXACT },
 	{ "trainmem.loss", "1", BETTER_NONE, 0,
-	  "mean loss over the batch at the first step; parallel.loss of the same model and batch" },
+	  "mean loss of the batch at the first step; equals parallel.loss for the same model "
+	  "and batch" },
 	{ "trainmem.losses", "B", BETTER_NONE, 0,
-	  "losses of all rows of a step, part of the activations" },
-	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
-	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
-	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1, "the largest batch that fits",
+	  "memory for the losses of all rows, part of the activations" },
+	{ "trainmem.offloaded", "B", BETTER_NONE, 0,
+	  "bytes swapped to and from the host per "
+	  "step" },
+	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for swapping" },
+	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1,
+	  "largest batch that fits, "
+	  "found by trial",
 	  METRIC_EXACT },
-	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1, "the widest hidden layers that fit",
+	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1,
+	  "largest hidden width that fits, "
+	  "found by trial",
 	  METRIC_EXACT },
-	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0, "parameters of that model",
+	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0,
+	  "parameters of the model with "
+	  "the largest width that fits",
 	  METRIC_EXACT },
 	{ "trainmem.budget", "B", BETTER_NONE, 0,
-	  "what context, libraries and the reserve leave for tensors" },
-	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0, "batch or width before any trial" },
+	  "memory budget for tensors: memory of the device without context, libraries and "
+	  "memory_reserve" },
+	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0,
+	  "batch or width predicted before "
+	  "any trial" },
 	{ "trainmem.trials", "1", BETTER_LOWER, 0,
-	  "processes started to find it, the one that finds the budget included", METRIC_EXACT },
+	  "trials of the search: processes started, including one to find the budget",
+	  METRIC_EXACT },
 	{ "trainmem.refused", "B", BETTER_NONE, 0,
-	  "in the smallest step that does not fit: the request that was refused" },
+	  "smallest step that does not fit: size of the failed request" },
 	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0,
-	  "taken from the device by then, by the memory account" },
+	  "smallest step that does not fit: memory reserved at the failure, by the memory "
+	  "account" },
 	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
-	  "when it was: 0 at the start, 1 in forward, 2 in backward, 3 in the update" },
+	  "smallest step that does not fit: phase of the failure: 0 start, 1 forward, 2 "
+	  "backward, 3 update" },
 	{ "trainmem.explained", "1", BETTER_NONE, 0,
-	  "both together / the budget: from 1 on the memory account explains why it was refused" },
-	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "all of the search", METRIC_HOST },
+	  "(reserved memory + failed request) / budget; 1 or more: the memory account explains "
+	  "the failure" },
+	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "time of the whole search", METRIC_HOST },
 	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
-	  "what halving a power of two until it fits would have found" },
-	{ "trainmem.halving_trials", "1", BETTER_NONE, 0, "in this many trials", METRIC_EXACT },
+	  "batch that halving a power of two until it fits would find" },
+	{ "trainmem.halving_trials", "1", BETTER_NONE, 0,
+	  "trials that halving a power of two "
+	  "until it fits would need",
+	  METRIC_EXACT },
 	{ "trainmem.limit", "B", BETTER_NONE, 0,
-	  "memory that may be taken from the device; of each logical device, where there are two" },
+	  "memory limit of the allocator; with two logical devices, of each" },
 	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
-	  "1: a logical device is refused what is beyond its limit, and the other still gets its "
-	  "own; 0: not",
+	  "1: a logical device cannot exceed its limit, and the other still gets its share; 0: "
+	  "otherwise",
 	  METRIC_EXACT },
 	{ "trainmem.undivided_ratio", "1", BETTER_NONE, 0,
-	  "gradients of parts that are added up and not divided by their number / those of the "
-	  "mean",
-	  METRIC_EXACT },
-	{ "trainmem.undivided_error", "1", BETTER_NONE, 0, "relative L2 difference of the two",
+	  "gradients summed over parts without division / gradients of the mean", METRIC_EXACT },
+	{ "trainmem.undivided_error", "1", BETTER_NONE, 0,
+	  "relative L2 difference between "
+	  "summed gradients and scaled "
+	  "gradients of the mean",
 	  METRIC_EXACT },
 	{ "trainmem.loss_first", "1", BETTER_NONE, 0,
-	  "mean loss of the first tenth of a training, each sample seen for the first time",
+	  "mean loss in the first tenth of a training that uses each sample once", METRIC_EXACT },
+	{ "trainmem.loss_half", "1", BETTER_LOWER, 0,
+	  "mean loss in the fifth tenth of the "
+	  "training",
 	  METRIC_EXACT },
-	{ "trainmem.loss_half", "1", BETTER_LOWER, 0, "of the tenth before its middle",
+	{ "trainmem.loss_final", "1", BETTER_LOWER, 1,
+	  "mean loss in the last tenth of the "
+	  "training",
 	  METRIC_EXACT },
-	{ "trainmem.loss_final", "1", BETTER_LOWER, 1, "of its last tenth", METRIC_EXACT },
-	{ "trainmem.loss_final_fp32", "1", BETTER_NONE, 0, "the same of this training in FP32",
+	{ "trainmem.loss_final_fp32", "1", BETTER_NONE, 0,
+	  "mean loss in the last tenth of the "
+	  "same training in FP32",
 	  METRIC_EXACT },
 	{ "trainmem.loss_difference", "1", BETTER_LOWER, 0,
-	  "relative difference of the loss from that in FP32, in the tenth where it is largest",
-	  METRIC_EXACT, .percent = true },
+	  "largest relative difference from the loss in FP32, over all tenths", METRIC_EXACT,
+	  .percent = true },
 	{ "trainmem.updates", "1", BETTER_NONE, 0, "steps of the training", METRIC_EXACT },
 	{ "trainmem.fits_kept", "1", BETTER_HIGHER, 0,
-	  "1: the largest batch fits after many of changing size; 0: not", METRIC_EXACT },
-	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0, "the same after clearing the cache",
+	  "1: the largest batch still fits after batches of changing size; 0: it does not",
+	  METRIC_EXACT },
+	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0,
+	  "1: the largest batch fits after "
+	  "batches of changing size and "
+	  "emptying the cache; 0: it does not",
 	  METRIC_EXACT },
 	{ "trainmem.refused_batch", "samples", BETTER_NONE, 0,
-	  "a batch that is refused in backward", METRIC_EXACT },
-	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0, "one refused in forward",
+	  "batch that runs out of memory in backward", METRIC_EXACT },
+	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0,
+	  "batch that runs out of memory "
+	  "in forward",
 	  METRIC_EXACT },
-#define X(name, help)                                                \
-	{ "trainmem.backward_" #name,                                \
-	  "1",                                                       \
-	  BETTER_HIGHER,                                             \
-	  0,                                                         \
-	  "refused in backward: 1: it fits " help "; 0: not",        \
-	  METRIC_EXACT },                                            \
-		{ "trainmem.forward_" #name,                         \
-		  "1",                                               \
-		  BETTER_HIGHER,                                     \
-		  0,                                                 \
-		  "refused in forward: 1: it fits " help "; 0: not", \
+#define X(name, help)                                                            \
+	{ "trainmem.backward_" #name,                                            \
+	  "1",                                                                   \
+	  BETTER_HIGHER,                                                         \
+	  0,                                                                     \
+	  "out of memory in backward: 1: the step fits " help "; 0: not",        \
+	  METRIC_EXACT },                                                        \
+		{ "trainmem.forward_" #name,                                     \
+		  "1",                                                           \
+		  BETTER_HIGHER,                                                 \
+		  0,                                                             \
+		  "out of memory in forward: 1: the step fits " help "; 0: not", \
 		  METRIC_EXACT },
 	REMEDIES(X)
 #undef X
 		{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
-		  "1 - the largest request that can be granted / free memory", METRIC_EXACT,
+		  "fragmentation: 1 - largest request that succeeds / free memory", METRIC_EXACT,
 		  .percent = true },
-	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "the largest request granted" },
+	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "largest request that succeeds" },
 	{ 0 },
 };
 
@@ -241,14 +274,14 @@ static void trainmem_outcome_note_sources(struct run *run, const struct memory_a
 	const struct memory_view *v = &a->views[PHASE_FORWARD];
 	struct text t = TEXT_EMPTY;
 
-	trainmem_outcome_add_reading(&t, "own classes", a->live[PHASE_FORWARD]);
-	trainmem_outcome_add_reading(&t, "taken from the device", a->reserved[PHASE_FORWARD]);
+	trainmem_outcome_add_reading(&t, "classes", a->live[PHASE_FORWARD]);
+	trainmem_outcome_add_reading(&t, "reserved from the device", a->reserved[PHASE_FORWARD]);
 	trainmem_outcome_add_reading(&t, "this process", v->process_used);
 	trainmem_outcome_add_reading(&t, "the whole device (monitor)", v->device_used);
 	trainmem_outcome_add_reading(&t, "the whole device (runtime)", v->runtime_used);
 	trainmem_outcome_add_reading(&t, "pool reserved", v->pool_reserved);
 	trainmem_outcome_add_reading(&t, "pool used", v->pool_used);
-	run_note(run, "After forward: %s. The process is measured by %s.", t.data,
+	run_note(run, "After forward: %s. Source of the process memory: %s.", t.data,
 		 memory_source_name(a->source, &run->devices[0]->info));
 	text_release(&t);
 }
@@ -264,7 +297,7 @@ static void trainmem_outcome_record_bound(struct run *run, const struct memory_a
 		return;
 	run_value(run, "trainmem.unaccounted_bound", bound);
 	if (fabs(unaccounted) > bound)
-		run_note(run, "More is unaccounted for than the driver's units explain (%s).",
+		run_note(run, "Unaccounted memory exceeds the rounding of the driver (%s).",
 			 units_format(bound, "B", limit, sizeof(limit)));
 }
 
@@ -347,7 +380,7 @@ static void trainmem_outcome_record_refusal(struct run *run, const struct search
 		run_value(run, "trainmem.explained",
 			  (double)(t->taken + t->refused) / (double)t->budget);
 	classes_describe(&classes, t->in_use);
-	run_note(run, "When %s were refused, in use were: %s.",
+	run_note(run, "In use when %s could not be allocated: %s.",
 		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
 	text_release(&classes);
 }
@@ -356,8 +389,8 @@ static void trainmem_outcome_note_failure(struct run *run, const struct search *
 {
 	if (s->fails)
 		run_note(run,
-			 "%llu fails in %s: %s. The device works afterwards: memory allocated, "
-			 "filled by a kernel and checked.",
+			 "%llu fails in %s: %s. The device works afterwards: memory was "
+			 "allocated, filled by a kernel and checked.",
 			 (unsigned long long)s->fails, phase_names[s->failed.phase],
 			 s->failed.reason);
 	else
@@ -393,7 +426,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 	run_value(run, "trainmem.trials", s->trials);
 	run_value(run, "trainmem.search_time", s->seconds);
 	if (s->largest.filled)
-		run_note(run, "The rest of the device was filled: %s.",
+		run_note(run, "The remaining memory of the device was filled: %s.",
 			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
 	trainmem_outcome_note_failure(run, s);
 	trainmem_outcome_record_refusal(run, s);

@@ -11,17 +11,18 @@ const struct figure_row trainmem_figures[] = {
 	  .overlap = { "shared", "activations", MEMORY_SHARED_NOTE } },
 	{ .metric = "trainmem.activations_saved",
 	  .kind = "bars",
-	  .means = "Part of the plain step's activations that this one does without" },
+	  .means = "Activation memory saved against the plain step" },
 	{ .metric = "trainmem.slowdown",
 	  .kind = "bars",
 	  .reference = 1,
-	  .means = "Step time / that of the plain step: everything kept, in one allocation" },
+	  .means = "Step time / time of the plain step, which keeps all outputs in one "
+		   "allocation" },
 	{ .metric = "trainmem.reserved_ratio",
 	  .kind = "bars",
 	  .means = "Peak reserved memory / peak memory in use" },
 	{ .metric = "trainmem.fragmentation",
 	  .kind = "bars",
-	  .means = "Part of the free memory that the largest request that is granted leaves" },
+	  .means = "1 - largest request that succeeds / free memory" },
 	{ .metric = "trainmem.largest_batch",
 	  .kind = "bars",
 	  .means = "Largest batch whose step fits, found by trial" },
@@ -31,69 +32,68 @@ const struct figure_row trainmem_figures[] = {
 	{ 0 },
 };
 
-#define SEARCHED                                                                                   \
-	"Memory: tensors and workspaces of that step when most are in use. Context: what the "     \
-	"process takes before its first tensor. Budget: the card's memory without it and without " \
-	"the reserve. Trials: processes that tried a step, and the one that looked for the "       \
-	"budget."
+#define SEARCHED                                                                               \
+	"Memory: peak of tensors and workspaces of that step. Context: memory of the process " \
+	"before its first tensor. Budget: memory of the GPU without context and reserve. "     \
+	"Trials: processes that tried a step, and one to find the budget."
 
 const struct table_row trainmem_tables[] = {
-	{ .title = "A training's loss, on samples that were never seen before",
+	{ .title = "Training loss on samples not seen before",
 	  .columns = { "trainmem.updates", "trainmem.loss_first", "trainmem.loss_half",
 		       "trainmem.loss_final", "trainmem.loss_final_fp32",
 		       "trainmem.loss_difference" },
 	  .without = { "study" },
-	  .note = "Means over tenths of the training: the first, the fifth, the last. Difference: "
-		  "from the same training in FP32, where it is largest." },
-	{ .title = "Steps that run out of memory in backward, and what makes them fit (1: it does, "
-		   "0: not)",
+	  .note = "Mean loss in the first, fifth and last tenth of the training. Difference: "
+		  "largest difference from the same training in FP32." },
+	{ .title = "Remedies for steps that run out of memory in backward (1: the step fits; "
+		   "0: it does not)",
 	  .columns = { "trainmem.refused_batch", "trainmem.backward_halved",
 		       "trainmem.backward_checkpointed", "trainmem.backward_accumulated",
 		       "trainmem.backward_offloaded" },
 	  .without = { "study" } },
-	{ .title = "The same in forward",
+	{ .title = "Remedies for steps that run out of memory in forward (1: the step fits; 0: "
+		   "it does not)",
 	  .columns = { "trainmem.refused_batch_forward", "trainmem.forward_halved",
 		       "trainmem.forward_checkpointed", "trainmem.forward_accumulated",
 		       "trainmem.forward_offloaded" },
 	  .without = { "study" } },
-	{ .title = "The largest batch after many of changing size",
+	{ .title = "Largest batch after batches of changing size",
 	  .columns = { "trainmem.fits_kept", "trainmem.fits_cleared", "trainmem.reserved",
 		       "trainmem.reserved_after", "trainmem.limit" },
 	  .without = { "study" },
-	  .note = "1: it fits, 0: not; without clearing the cache and after clearing it." },
-	{ .title = "Outputs swapped to the host as the pool becomes small",
+	  .note = "1: it fits; 0: it does not. Before and after emptying the cache." },
+	{ .title = "Outputs swapped to the host, by pool size",
 	  .columns = { "trainmem.pool", "trainmem.swapped", "trainmem.offloaded", "trainmem.memory",
 		       "trainmem.slowdown" },
 	  .without = { "study" } },
-	{ .title = "The largest batch that fits, by memory of the card",
+	{ .title = "Largest batch that fits, by memory of the GPU",
 	  .columns = { "trainmem.largest_batch", "trainmem.halving_batch", "trainmem.trials",
 		       "trainmem.memory", "trainmem.context", "trainmem.budget",
 		       "trainmem.search_time" },
 	  .without = { "study" },
-	  .note = SEARCHED " Halving batch: what halving a power of two would have found." },
-	{ .title = "The widest model that fits, by memory of the card",
+	  .note = SEARCHED " Halving batch: the batch that halving a power of two would find." },
+	{ .title = "Widest model that fits, by memory of the GPU",
 	  .columns = { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
 		       "trainmem.memory", "trainmem.context", "trainmem.budget",
 		       "trainmem.search_time" },
 	  .without = { "study" },
 	  .note = SEARCHED },
-	{ .title = "What a step needs by phase, and how much of the process' memory is accounted "
-		   "for",
+	{ .title = "Memory of a step by phase, and share of the process memory accounted for",
 	  .columns = { "trainmem.peak_forward", "trainmem.peak_backward", "trainmem.peak_optimizer",
 		       "trainmem.bytes_per_sample", "trainmem.balance_batch", "trainmem.context",
 		       "trainmem.process", "trainmem.accounted" },
 	  .without = { "study" },
-	  .note = "Peaks: the most in use in that phase. Balance batch (B*): from there on input "
-		  "and activations take more than parameters, gradients and optimizer state. "
-		  "Process: its memory after forward, as the system sees it. Accounted: the part "
-		  "of it that tensors, workspaces and context explain." },
+	  .note = "Peaks: most memory in use in that phase. Balance batch (B*): from here on, "
+		  "input and activations need more than parameters, gradients and optimizer "
+		  "state. Process: memory after forward, as reported by the system. Accounted: "
+		  "share explained by tensors, workspaces and context." },
 	{ .title = "Memory saved by each method, and its cost",
 	  .columns = { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown",
 		       "trainmem.memory", "trainmem.step_time" },
 	  .without = { "study" },
-	  .note = "Against the plain step, measured in the same case: all outputs kept, in one "
-		  "allocation. Saved: part of its memory, and of its activations. Slowdown: step "
-		  "time / its time." },
+	  .note = "Compared with the plain step (all outputs kept, one allocation), measured "
+		  "in the same case. Saved: share of its memory and of its activations. "
+		  "Slowdown: step time / time of the plain step." },
 	{ 0 },
 };
 
@@ -101,13 +101,13 @@ const struct word_row trainmem_words[] = {
 	PRECISION_WORDS,
 	{ "aliasing", "off", "no aliasing" },
 	ALLOCATOR_WORDS,
-	{ "memory_limit", "none", "whole card" },
+	{ "memory_limit", "none", "whole GPU" },
 	{ "offload", "none", "nothing offloaded" },
 	{ "offload", "host", "outputs offloaded to the host" },
 	{ "offload", "as_needed", "outputs swapped as needed" },
 	{ "pool", "*", "pool of *" },
-	{ "losses", "host", "losses fetched by the host" },
-	{ "segments", "0", "nothing computed again" },
+	{ "losses", "host", "losses copied to the host" },
+	{ "segments", "0", "no recomputation" },
 	{ "accumulate", "1", "no accumulation" },
 	{ "activation", "in_place", "ReLU in place" },
 	{ "activation", "out_of_place", "ReLU out of place" },

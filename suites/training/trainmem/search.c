@@ -151,8 +151,9 @@ static enum status trainmem_search_nothing_left(const struct search_options *o, 
 	units_format((double)context, "B", taken, sizeof(taken));
 	units_size(o->reserve, reserve, sizeof(reserve));
 	return error_set(err, trainmem_search_too_small(o),
-			 "%s leave no memory for tensors: context and libraries take %s%s%s",
-			 o->capacity ? capacity : "all that is free", taken,
+			 "no memory is left for tensors in %s: context and libraries need "
+			 "%s%s%s",
+			 o->capacity ? capacity : "all free memory", taken,
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
 }

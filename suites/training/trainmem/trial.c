@@ -99,7 +99,7 @@ static enum status trial_check_losses(const struct setup *setup, const struct tr
 	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
 	    (!setup->rate_chosen || t->last_loss < t->first_loss))
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss went from %.6g to %.6g",
+	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss changed from %.6g to %.6g",
 			 (unsigned long long)(setup->batch / setup_sample_rows(setup)),
 			 t->first_loss, t->last_loss);
 }
@@ -110,8 +110,8 @@ static enum status trial_not_full(const struct trial *t, uint64_t taken, struct 
 	char given[32], budget[32];
 
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "the device was filled up but for %s and granted %s: limit_by = allocator "
-			 "emulates a smaller card",
+			 "the device was filled up to the last %s but still granted %s; to "
+			 "emulate a smaller GPU use limit_by = allocator",
 			 units_format((double)t->budget, "B", budget, sizeof(budget)),
 			 units_format((double)taken, "B", given, sizeof(given)));
 }

@@ -34,8 +34,8 @@ static enum status measure(void *state, struct device *device, struct world *wor
 	if (measure_setup(&run, setup, &options, err) != STATUS_OK)
 		return err->status;
 	out->single = case_series(&out->result, "parallel.single_time");
-	out->told =
-		out->result.notes && strstr(out->result.notes, "The time on one device is that of");
+	out->told = out->result.notes && strstr(out->result.notes, "The single-device time was "
+								   "measured by");
 	return STATUS_OK;
 }
 

@@ -33,7 +33,7 @@ static void ranks_that_are_alike_are_said_once(void **state)
 	assert_described(bytes, none, 3, "parameters 16.00 MB, activations 8.000 MB");
 	assert_described(bytes, same, 3,
 			 "parameters 16.00 MB, activations 8.000 MB; connections between ranks "
-			 "took another 200.0 MB");
+			 "need another 200.0 MB");
 }
 
 static void what_differs_is_said_of_every_rank(void **state)
@@ -47,9 +47,9 @@ static void what_differs_is_said_of_every_rank(void **state)
 
 	(void)state;
 	assert_described(bytes, connections, 3,
-			 "parameters 16.00 MB; activations of ranks 0 to 2: 8.000 MB, 12.00 MB, "
-			 "nothing; connections between ranks took another 100.0 MB, 200.0 MB, "
-			 "100.0 MB");
+			 "parameters 16.00 MB; activations of ranks 0 to 2: 8.000 MB, 12.00 "
+			 "MB, nothing; connections between ranks need another 100.0 MB, 200.0 "
+			 "MB, 100.0 MB");
 }
 
 /*
@@ -72,11 +72,11 @@ static void what_two_classes_share_counts_once(void **state)
 	assert_int_equal(classes_total(bytes[0]), 16 * MB);
 	assert_int_equal(classes_total(bytes[1]), 18 * MB);
 	assert_described(bytes, none, 1,
-			 "gradients 16.00 MB, activations 8.000 MB; of this two classes use in "
-			 "turn 8.000 MB");
+			 "gradients 16.00 MB, activations 8.000 MB; of this, two classes share "
+			 "8.000 MB");
 	assert_described(bytes, none, 2,
-			 "gradients 16.00 MB, activations 8.000 MB; of this two classes use in "
-			 "turn 8.000 MB, 6.000 MB");
+			 "gradients 16.00 MB, activations 8.000 MB; of this, two classes share "
+			 "8.000 MB, 6.000 MB");
 }
 
 /* Also where no class is alike, and where nothing is. */

@@ -323,7 +323,7 @@ static void planted_errors_are_found(void **state)
 	expect_found((struct planted){ tensor, { .all_reduce = forget_the_third } },
 		     "forgotten sum", "gradient");
 	expect_found((struct planted){ tensor, { .all_reduce = disagree_slightly } },
-		     "replicated biases", "bit for bit");
+		     "replicated biases", "bitwise equal");
 	expect_found((struct planted){ pipeline, { .receive = receive_late } },
 		     "shifted activations", "loss");
 	expect_found((struct planted){ pipeline, { .receive = receive_the_one_before } },
@@ -335,7 +335,7 @@ static void planted_errors_are_found(void **state)
 	expect_found((struct planted){ ddp, { .all_reduce = forget_the_last_bucket } },
 		     "forgotten bucket", "gradient");
 	expect_found((struct planted){ ddp, { .all_reduce = disagree_slightly } }, "replicas",
-		     "bit for bit");
+		     "bitwise equal");
 	expect_found((struct planted){ split, { .receive = receive_late } }, "shifted activations",
 		     "loss");
 	expect_found((struct planted){ single, { .gemm = gemm_slightly_off } }, "product", "loss");
@@ -346,7 +346,8 @@ static void planted_errors_are_found(void **state)
 	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
 		     "updates");
 	single.fusion = FUSION_ON;
-	expect_found((struct planted){ single, { .gemm = gemm_cuts_all } }, "dead units", "ReLUs");
+	expect_found((struct planted){ single, { .gemm = gemm_cuts_all } }, "dead units",
+		     "ReLU signs");
 	single.fusion = FUSION_AUTO;
 	single.weight_gradient = WGRAD_TRANSPOSED;
 	expect_found((struct planted){ single, { .kernel = half_transposed } },
@@ -368,7 +369,7 @@ static void planted_errors_in_zero_are_found(void **state)
 		expect_found((struct planted){ zero, { .all_gather = gather_in_disorder } }, mode,
 			     stage < 3 ? "parameter" : "loss");
 		expect_found((struct planted){ zero, { .all_gather = gather_nothing } }, mode,
-			     stage < 3 ? "bit for bit" : "loss");
+			     stage < 3 ? "bitwise equal" : "loss");
 	}
 }
 

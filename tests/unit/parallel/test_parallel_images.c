@@ -269,10 +269,10 @@ static void what_is_not_computed_is_refused(void **state)
 	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "fp64"));
 	s = tiny_convnet("tensor", 2, PRECISION_FP32, false);
 	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
-			    "model = convnet is for single, ddp and zero1 to zero3");
+			    "model = convnet works only with single, ddp and zero1 to zero3");
 	s = tiny_resnet("ddp", 3, PRECISION_FP32, 18, false);
 	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
-			    "16 images do not divide by 3 parts");
+			    "16 images are not divisible into 3 parts");
 	s = tiny_resnet("single", 1, PRECISION_FP32, 18, false);
 	s.segments = 2;
 	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "recompute"));

@@ -246,7 +246,7 @@ static void ranks_divide_the_vocabulary(void **state)
 	s.ranks = 4;
 	s.transformer.vocabulary = 2;
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
-			    "a vocabulary of 2 tokens has no 4 parts");
+			    "a vocabulary of 2 tokens is not divisible into 4 parts");
 }
 
 static void recomputation_keeps_one_block(void **state)
@@ -331,13 +331,13 @@ static void what_is_not_computed_is_refused(void **state)
 	assert_non_null(strstr(setup_transformer_refusal(&s, text, sizeof(text)), "fp64"));
 	s = tiny_transformer("dp_naive", 2, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
-			    "dp_naive does not know model = transformer");
+			    "dp_naive does not support model = transformer");
 	s = tiny_transformer("tensor", 2, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
-			    "3 heads do not divide by 2 parts");
+			    "3 heads are not divisible into 2 parts");
 	s = tiny_transformer("ddp", 3, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
-			    "8 sequences do not divide by 3 parts");
+			    "8 sequences are not divisible into 3 parts");
 	s = tiny_transformer("single", 1, PRECISION_FP32);
 	s.segments = 2;
 	assert_non_null(strstr(setup_transformer_refusal(&s, text, sizeof(text)), "recompute"));

@@ -190,13 +190,13 @@ static struct case_result *add_plain(struct result *r, const char *precision, in
 static void the_answer_says_what_a_precision_saves(void **state)
 {
 	static const char *const expected[] = {
-		"FP32: a step needs 100 MB at batch 64 and 6.00 GB at 4096. From batch 4013 on "
-		"(B*) input and activations take more than parameters, gradients and optimizer "
-		"state together.",
-		"FP16 mixed: a step needs 110 MB at batch 64 and 3.00 GB at 4096. From batch 4013 "
-		"on (B*) input and activations take more than parameters, gradients and optimizer "
-		"state together. It needs 10\u00a0% more than FP32 at batch 64, 50\u00a0% less at "
-		"4096.",
+		"FP32: a step needs 100 MB at batch 64 and 6.00 GB at 4096. From batch 4013 "
+		"(B*) on, input and activations need more memory than parameters, gradients "
+		"and optimizer state.",
+		"FP16 mixed: a step needs 110 MB at batch 64 and 3.00 GB at 4096. From batch "
+		"4013 (B*) on, input and activations need more memory than parameters, "
+		"gradients and optimizer state. It needs 10\u00a0% more than FP32 at batch 64, "
+		"50\u00a0% less at 4096.",
 	};
 	struct result r = { 0 };
 	struct tree *answers = tree_new(TREE_LIST);

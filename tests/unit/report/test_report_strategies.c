@@ -130,14 +130,14 @@ static void the_most_frugal_strategy_is_named(void **state)
 	expect_answer(&r, "frugal", false);
 	add_energy(&r.cases[1], 50, 4);
 	expect_answer(&r,
-		      "Most frugal: tensor, 50.00 J [46.00, 54.00] a step of all its devices; "
-		      "DDP takes 60.00 J [56.00, 64.00], in a step of 2.000 ms instead of "
-		      "1.000 ms. The energy of 1 of 3 was not measured.",
+		      "Least energy: tensor, 50.00 J [46.00, 54.00] per step, all devices; DDP "
+		      "takes 60.00 J [56.00, 64.00], with a step time of 2.000 ms instead of 1.000 "
+		      "ms. Energy was not measured for 1 of 3.",
 		      true);
 	add_energy(&r.cases[2], 52, 4);
 	expect_answer(&r,
-		      "Most frugal: undecided between tensor, 50.00 J [46.00, 54.00] a step, "
-		      "and GPipe, 52.00 J [48.00, 56.00]: their intervals overlap.",
+		      "Least energy: undecided between tensor, 50.00 J [46.00, 54.00] per "
+		      "step, and GPipe, 52.00 J [48.00, 56.00]: their intervals overlap.",
 		      true);
 	result_release(&r);
 }
@@ -206,9 +206,10 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	open_drawn(&d, &r);
 	map = answer_of(&d);
 	assert_string_equal(tree_member(map, "answers")->children[0]->text,
-			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, "
-			    "1.80× the speed of one device. Next: ZeRO-3, 50\u00a0% longer. That "
-			    "needs least memory: 2.00 GB a device instead of 8.00 GB.");
+			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms per "
+			    "step, 1.80× the speed of a single device. Next: ZeRO-3, 50\u00a0% "
+			    "longer. It also needs least memory: 2.00 GB per device instead of "
+			    "8.00 GB.");
 	table = tree_member(map, "answer_tables")->children[0];
 	assert_int_equal(tree_member(table, "rows")->count, 3);
 	assert_string_equal(member(tree_member(table, "rows")->children[2], "name"), "GPipe");
@@ -250,14 +251,15 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 		open_drawn(&d, &r);
 		map = answer_of(&d);
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       "DDP, 1.000 ms a step; and tensor, 5.0\u00a0% longer: not "
-				       "distinguishable, since their"));
+				       "DDP, 1.000 ms per step; and tensor, 5.0\u00a0% longer: not "
+				       "distinguishable, because their"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       without ? "since their samples overlap."
-					       : "since their intervals overlap."));
+				       without ? "because their samples overlap."
+					       : "because their intervals overlap."));
 		assert_null(strstr(tree_member(map, "answers")->children[0]->text, "fastest"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       "None needs less memory than its 1.00 GB a device."));
+				       "No strategy needs less memory than its 1.00 GB per "
+				       "device."));
 		assert_string_equal(
 			member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
 				       ->children[0],
@@ -288,15 +290,15 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		const char *cell, *words;
 	} rows[] = {
 		{ 1.79e-3, 1.8e-3, 1.81e-3, "1.80×",
-		  "a step, 1.80× the speed of one device. Next" },
+		  "per step, 1.80× the speed of a single device. Next" },
 		{ 1.6e-3, 3.99e-3, 6e-3, "3.99×, above 2×",
-		  "3.99× the speed of one device; 2 devices divide a step by 2 at most: the time "
-		  "of one device, 3.990 ms [1.600, 6.000], is in doubt. Next" },
+		  "3.99× the speed of a single device; 2 devices can speed up a step at most "
+		  "2-fold: the single-device time, 3.990 ms [1.600, 6.000], is doubtful. Next" },
 		{ 3.9e-3, 3.99e-3, 4e-3, "3.99×, above 2×",
-		  "at most: the parts fit caches that the whole does not, or the one device was "
-		  "disturbed. Next" },
+		  "2-fold: the parts fit into caches and the whole does not, or the single "
+		  "device was disturbed. Next" },
 		{ 0.8e-3, 1.1e-3, 1.4e-3, "1.10×",
-		  "a step, not distinguishable from one device (1.10×). Next" },
+		  "per step, not distinguishable from a single device (1.10×). Next" },
 	};
 
 	(void)state;
@@ -557,14 +559,14 @@ static void the_map_names_winners(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "DDP is fastest in 2 of 4; tensor is fastest in 2 of 4. From 1130 rows "
-			    "per device on, DDP can hide its all-reduce (b*, by this run's highest "
-			    "rates). From width 263 on, a sum of tensor parallelism is shorter "
-			    "than the products around it (d*).");
+			    "DDP is fastest in 2 of 4; tensor is fastest in 2 of 4. From 1130 "
+			    "rows per device (b*) on, DDP can hide its all-reduce, at the "
+			    "highest rates of this run. From width 263 (d*) on, an all-reduce "
+			    "of tensor parallelism is shorter than the GEMMs around it.");
 	/* The page says it before its figures. */
 	assert_int_equal(d.answers->count, 1);
 	assert_non_null(strstr(d.answers->children[0]->text,
-			       "Which split wins on 2 devices, over batch "
+			       "Fastest strategy on 2 devices, over batch "
 			       "and width: DDP is fastest in 2 of 4;"));
 	close_drawn(&d);
 	result_release(&r);
@@ -625,7 +627,7 @@ static void one_device_competes(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "title"),
-			    "Which split wins on 2 devices");
+			    "Fastest strategy on 2 devices");
 	assert_non_null(strstr(member(d.charts->children[0], "finding"),
 			       "DDP is fastest in 2 of 4; single is fastest in 2 of 4."));
 	close_drawn(&d);
@@ -638,7 +640,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 	static const char *const expected[][3] = {
 		{ "8GiB", "DDP", "1.000 ms" },
 		{ "4GiB", "ZeRO-3", "2.000 ms" },
-		{ "1GiB", "none of the measured ones", "\u2013" },
+		{ "1GiB", "none of those measured", "\u2013" },
 	};
 	struct memory_limit limits[LIMITS_MOST];
 	struct result r = { 0 };
@@ -774,8 +776,8 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 	strategies_timelines(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "A step of 10.00 ms; devices compute in 40\u00a0% of it, the idlest in "
-			    "20\u00a0%.");
+			    "Step of 10.00 ms; the devices compute for 40\u00a0% of it, the "
+			    "most idle one for 20\u00a0%.");
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 4);
 	/* Computing streams come first, whatever the order in the result. */

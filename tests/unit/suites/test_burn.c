@@ -114,7 +114,7 @@ static void says_what_cannot_be_planned(void **state)
 				  DEVICE_HAS_FP64 | DEVICE_HAS_COLLECTIVES, &err),
 			 STATUS_OK);
 	assert_string_equal(s.plan.cases[0].skip_reason, "host:0 has no fp64");
-	assert_string_equal(s.plan.cases[1].skip_reason, "host:0 has no collectives");
+	assert_string_equal(s.plan.cases[1].skip_reason, "host:0 does not support collectives");
 	plan_done(&s);
 }
 

@@ -50,11 +50,10 @@ static void words_are_those_of_the_rules(void **state)
 		{ "a|b", "a|b|" },
 		{ "a 'b", "! a quotation mark is missing after ''b'" },
 		{ "a \"b\\\"", "! a quotation mark is missing after '\"b\\\"'" },
-		{ "a | b", "! no shell reads it, to which '|' is for: quote it if it is an "
-			   "argument, or write "
-			   "sh -c '...'" },
+		{ "a | b", "! '|' needs a shell, and none is used; quote it if it is an "
+			   "argument, or write sh -c '...'" },
 		{ "a 2>&1",
-		  "! no shell reads it, to which '2>&1' is for: quote it if it is an argument, or "
+		  "! '2>&1' needs a shell, and none is used; quote it if it is an argument, or "
 		  "write sh -c '...'" },
 	};
 
@@ -256,21 +255,19 @@ static void wrong_sections_are_told(void **state)
 {
 	(void)state;
 	assert_said("command = a {size}\nsize = 1KiB..4KiB *2\n", "");
-	assert_said(
-		"",
-		"x.ini:1: [suite command] needs the key command: the program and its arguments; "
-		"no shell reads it. {name} is the value of the list `name` of this section, "
-		"{name:bytes} a size as a number; {device}, {index} and {uuid} are the device's "
-		"(gpuproof help command)\n");
+	assert_said("",
+		    "x.ini:1: [suite command] needs the key command: program and arguments, run "
+		    "without a shell. {name}: value of the list `name` of this section; "
+		    "{name:bytes}: a size as a number; {device}, {index}, {uuid}: of the device "
+		    "(see gpuproof help command)\n");
 	assert_said("command = a 'b\n",
 		    PLACE("2", "command = a 'b: a quotation mark is missing after ''b'\n"));
 	assert_said("command = a {size}\n",
-		    PLACE("2", "command = a {size}: {size} has no values: give the list size = ... "
-			       "({device}, {index} and {uuid} are the device's; {{size}} is no "
-			       "placeholder)\n"));
-	assert_said("command = a {timeout}\n", PLACE("2", "command = a {timeout}: {timeout}: a "
-							  "placeholder cannot be called like a "
-							  "key of the suite\n"));
+		    PLACE("2", "command = a {size}: {size} has no values; add the list size = "
+			       "..., or write {{size}} for the literal text\n"));
+	assert_said("command = a {timeout}\n", PLACE("2", "command = a {timeout}: {timeout}: "
+							  "this name is a key of the suite; "
+							  "choose another placeholder\n"));
 	assert_said("command = a {n:bytes}\nn = 1, 2\n",
 		    PLACE("2",
 			  "command = a {n:bytes}: {n:bytes}: the values of n are not sizes\n"));
@@ -279,39 +276,39 @@ static void wrong_sections_are_told(void **state)
 			  "n = a b, c: 'a b' contains a blank, '@' or a quotation mark, which case "
 			  "names must not contain\n"));
 	assert_said("command = a\nregex = ([0-9]+) s\n",
-		    PLACE("3", "regex = ([0-9]+) s: the figure needs a unit: give unit = ...\n")
-			    PLACE("3", "regex = ([0-9]+) s: the figure needs a name: give metric = "
-				       "...\n"));
+		    PLACE("3", "regex = ([0-9]+) s: the value needs a unit; set unit = ...\n")
+			    PLACE("3", "regex = ([0-9]+) s: the value needs a name; set metric "
+				       "= ...\n"));
 	assert_said("command = a\nregex = [0-9]+\nmetric = x\nunit = s\n",
-		    PLACE("3", "regex = [0-9]+: it has 0 groups; the figure is what one group in "
-			       "parentheses matches\n"));
+		    PLACE("3", "regex = [0-9]+: 0 groups; it needs exactly one group in "
+			       "parentheses, which matches the value\n"));
 	assert_said("command = a\nregex = (a\nmetric = x\nunit = s\n",
 		    PLACE("3", "regex = (a: not an extended regular expression: Unmatched ( or "
 			       "\\(\n"));
 	assert_said("command = a\nregex = (a)\njson = a\nmetric = x\nunit = s\n",
-		    PLACE("4",
-			  "json = a: regex is given as well: the figure comes from one of them\n"));
+		    PLACE("4", "json = a: regex and json exclude each other\n"));
 	assert_said("command = a\njson = a[x]\nmetric = x\nunit = s\n",
 		    PLACE("3", "json = a[x]: '[x]' is not [0], [*] or [name=value]\n"));
-	assert_said("command = a\nunit = B/s\n", PLACE("3", "unit = B/s: without regex or json the "
-							    "figure is the wall time, which is "
-							    "in s\n"));
+	assert_said("command = a\nunit = B/s\n", PLACE("3", "unit = B/s: without regex or json "
+							    "the value is the wall time, whose "
+							    "unit is s\n"));
 	assert_said("command = a\njson = a\nmetric = x\nunit = Hz\n",
-		    PLACE("5", "unit = Hz: it does not say what is better: give better = higher or "
-			       "lower\n"));
+		    PLACE("5", "unit = Hz: direction of the metric unknown; set better = "
+			       "higher or lower\n"));
 	assert_said("command = a\nmatches = all\n",
-		    PLACE("3", "matches = all: the wall time is one figure of a start\n"));
-	assert_said("command = a\noutput = b\n", PLACE("3", "output = b: it is read for its "
-							    "SHA-256 alone: give sha256 = ...\n"));
+		    PLACE("3", "matches = all: matches = all needs regex or json; the wall "
+			       "time is one value per start\n"));
+	assert_said("command = a\noutput = b\n", PLACE("3", "output = b: output is read only "
+							    "for its SHA-256; set sha256 = "
+							    "...\n"));
 	assert_said("command = a\noutput = b\nsha256 = " SHA "\n", "");
-	assert_said("command = a\nsha256 = 12\n",
-		    PLACE("3",
-			  "sha256 = 12: a SHA-256 is 64 hexadecimal digits in small letters\n"));
+	assert_said("command = a\nsha256 = 12\n", PLACE("3", "sha256 = 12: not a SHA-256; write 64 "
+							     "lower-case hexadecimal digits\n"));
 	assert_said("command = a\nenvironment = A=1 B\n",
-		    PLACE("3", "environment = A=1 B: 'B' is not NAME=value\n"));
+		    PLACE("3", "environment = A=1 B: 'B' is not of the form NAME=value\n"));
 	assert_said("command = a\nmetric = Speed\n",
-		    PLACE("3", "metric = Speed: a name has small letters, digits and '_', a letter "
-			       "first, at most 40\n"));
+		    PLACE("3", "metric = Speed: invalid name; use at most 40 lower-case "
+			       "letters, digits and '_', beginning with a letter\n"));
 	assert_said("command = a\n[suite command b]\ncommand = b\nkind = device\n",
 		    "x.ini:3: [suite command b]: another section of the suite has a metric "
 		    "command.time "

@@ -222,7 +222,7 @@ void layer_gemms_describe(const struct network *n, struct text *out)
 			  p->gemm.transpose_b ? 't' : 'n', (long long)p->gemm.m,
 			  (long long)p->gemm.n, (long long)p->gemm.k,
 			  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with its bias",
-			  p->gemm.beta != 0 ? " added up" : "", p->choice.text,
+			  p->gemm.beta != 0 ? " accumulated" : "", p->choice.text,
 			  100 * (p->choice.first_seconds / p->choice.seconds - 1));
 	}
 }

@@ -8,9 +8,9 @@
 const char *data_parallel_refusal(const struct setup *setup)
 {
 	if (setup->ranks < 2)
-		return "data parallel needs at least two devices";
+		return "data parallelism needs at least two devices";
 	if (setup->batch % (uint64_t)setup->ranks)
-		return "the batch does not divide by the number of devices";
+		return "the batch is not divisible by the number of devices";
 	return data_parallel_accumulation_refusal(setup, setup->batch / (uint64_t)setup->ranks);
 }
 
@@ -28,7 +28,7 @@ void data_parallel_partition(const struct setup *setup, int rank, struct rank_pa
 const char *data_parallel_accumulation_refusal(const struct setup *setup, uint64_t rows)
 {
 	return rows % setup_accumulate(setup)
-		       ? "the rows of a device do not divide by the parts that accumulate"
+		       ? "the samples per device are not divisible by accumulate"
 		       : NULL;
 }
 

@@ -220,7 +220,7 @@ static double ddp_wire_bytes(const struct setup *setup)
 
 const struct mode mode_ddp = {
 	.name = "ddp",
-	.summary = "data parallel: gradients averaged in buckets while backward runs",
+	.summary = "data parallel: gradients are averaged in buckets during backward",
 	.bucketed = true,
 	.overlap = OVERLAP_BACKWARD,
 	.accumulates = true,

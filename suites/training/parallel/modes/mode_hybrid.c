@@ -91,7 +91,8 @@ static double hybrid_wire_bytes(const struct setup *setup)
 
 const struct mode mode_hybrid = {
 	.name = "hybrid",
-	.summary = "data x tensor x pipeline: replicas of 1F1B pipelines of parts of layers",
+	.summary = "data x tensor x pipeline: replicas of 1F1B pipelines with tensor-parallel "
+		   "stages",
 	.microbatched = true,
 	.gridded = true,
 	.recomputes = true,

@@ -41,23 +41,28 @@
  * order.
  */
 PIPELINE_MODE(layer_split,
-	      "a stage of layers per device, whole backwards; one micro-batch: naive, more: GPipe",
+	      "pipeline, one stage per device; whole backward passes; one micro-batch: naive, "
+	      "more: GPipe",
 	      pipeline_warmup_all, false);
 
 /* All forwards, then all backwards, then one optimizer step (GPipe). */
-PIPELINE_MODE(gpipe, "a stage of layers per device: all forwards, then all backwards",
+PIPELINE_MODE(gpipe,
+	      "pipeline, one stage per device: all forward passes, then all backward "
+	      "passes",
 	      pipeline_warmup_all, true);
 
 /*
  * One forward, one backward: a stage keeps only as many micro-batches as there are stages after
  * it. The idle share is GPipe's; the memory is not.
  */
-PIPELINE_MODE(1f1b, "a stage of layers per device: one forward and one backward in turn",
+PIPELINE_MODE(1f1b,
+	      "pipeline, one stage per device: alternates one forward and one backward "
+	      "pass",
 	      pipeline_warmup_plain, true);
 
 /*
  * One forward, one backward, after twice the warm-up: the round trip of a micro-batch is
  * hidden by the others, at the cost of their memory.
  */
-PIPELINE_MODE(1f1b_eager, "1f1b with twice the warm-up, which hides the transfers",
-	      pipeline_warmup_eager, true);
+PIPELINE_MODE(1f1b_eager, "1f1b with twice the warm-up, to hide transfers", pipeline_warmup_eager,
+	      true);

@@ -43,8 +43,8 @@ struct tensor {
 static const char *tensor_blocks_refusal(const struct setup *setup)
 {
 	if (setup->kind != MODEL_TRANSFORMER)
-		return "sequence parallelism is for model = transformer";
-	return setup->ranks < 2 ? "tensor parallel needs at least two devices"
+		return "sequence parallelism works only with model = transformer";
+	return setup->ranks < 2 ? "tensor parallelism needs at least two devices"
 				: data_parallel_accumulation_refusal(setup, setup->batch);
 }
 
@@ -99,7 +99,8 @@ static double tensor_blocks_wire_bytes(const struct setup *setup)
 const struct mode mode_tensor_sequence = {
 	.name = "tensor_sequence",
 	.aliases_buffers = true,
-	.summary = "tensor parallel transformer whose norms and residuals are shared by rows",
+	.summary = "tensor and sequence parallel transformer: norms and residuals are split by "
+		   "rows",
 	.overlap = OVERLAP_BACKWARD,
 	.overlaps = true,
 	.accumulates = true,
@@ -150,15 +151,15 @@ static const char *tensor_refusal(const struct setup *setup)
 	if (tensor_has_blocks(setup))
 		return tensor_blocks_refusal(setup);
 	if (setup_accumulate(setup) > 1)
-		return "accumulation is for single, ddp and zero1; hybrid = 1xNx1 accumulates with "
-		       "tensor parallelism";
+		return "accumulate works with single, ddp and zero1; for tensor parallelism "
+		       "use hybrid = 1xNx1";
 	if (setup->ranks < 2)
-		return "tensor parallel needs at least two devices";
+		return "tensor parallelism needs at least two devices";
 	if (setup->layers < 2)
-		return "tensor parallel needs a pair of layers";
+		return "tensor parallelism needs at least two layers";
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] % (uint64_t)setup->ranks)
-			return "the width between the layers of a pair does not divide by the "
+			return "the inner width of a pair of layers is not divisible by the "
 			       "number of devices";
 	return NULL;
 }
@@ -450,8 +451,8 @@ static double tensor_wire_bytes(const struct setup *setup)
 
 const struct mode mode_tensor = {
 	.name = "tensor",
-	.summary =
-		"tensor parallel: pairs of layers cut by outputs, then by inputs; heads of blocks",
+	.summary = "tensor parallel: pairs of layers split by columns, then by rows; attention "
+		   "split by heads",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.overlaps = true,
 	.accumulates = true,

@@ -320,5 +320,5 @@ static double zero_wire_bytes(const struct setup *setup)
 		.bubble = mode_nothing,                                                   \
 	}
 
-ZERO_MODE(1, "data parallel, the optimizer's state divided among the ranks");
-ZERO_MODE(2, "data parallel, the optimizer's state and the gradients divided among the ranks");
+ZERO_MODE(1, "data parallel, optimizer state sharded over the ranks");
+ZERO_MODE(2, "data parallel, optimizer state and gradients sharded over the ranks");

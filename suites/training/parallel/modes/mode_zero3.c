@@ -373,7 +373,8 @@ const struct mode mode_zero3 = {
 	.name = "zero3",
 	.transformers = true,
 	.images = true,
-	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
+	.summary = "data parallel, parameters, gradients and optimizer state sharded over the "
+		   "ranks",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.aliases_buffers = true,
 	.in_logits = zero3_in_logits,

@@ -81,7 +81,7 @@ enum status scaler_settle(struct trainer *t, struct error *err)
 	}
 	return t->network.loss_scale
 		       ? error_set(err, STATUS_MISMATCH,
-				   "gradients are not finite at any loss scale down to %g",
+				   "gradients are not finite even at a loss scale of %g",
 				   (double)state.scale)
 		       : STATUS_OK;
 }

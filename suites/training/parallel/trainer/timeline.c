@@ -50,11 +50,11 @@ static const char *timeline_stream_name(const struct trainer *t, unsigned stream
 {
 	static const char *const names[STREAM_COUNT] = {
 		[STREAM_COMPUTE] = "compute",
-		[STREAM_PREVIOUS] = "stage before",
+		[STREAM_PREVIOUS] = "previous stage",
 		[STREAM_NEXT] = "next stage",
-		[STREAM_PREVIOUS_GRADIENTS] = "gradients to stage before",
+		[STREAM_PREVIOUS_GRADIENTS] = "gradients to previous stage",
 		[STREAM_DATA] = "other replicas",
-		[STREAM_NEXT_GRADIENTS] = "gradients of next stage",
+		[STREAM_NEXT_GRADIENTS] = "gradients from next stage",
 	};
 
 	return stream == STREAM_PREVIOUS && !t->mode->microbatched ? "communication"

@@ -59,7 +59,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	    world_agree(world,
 			network_open(&t->network, setup, team->device, &t->arena, world->rank, err),
 			err) != STATUS_OK ||
-	    team_phase(team, "more communicators", err) != STATUS_OK ||
+	    team_phase(team, "additional communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
 	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
 	    trainer_tune(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)

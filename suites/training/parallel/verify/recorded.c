@@ -95,8 +95,8 @@ enum status recorded_verify(struct trainer *t, unsigned steps, struct error *err
 		return err->status;
 	if (calls.parameters != graph.parameters || calls.loss != graph.loss)
 		status = error_set(err, STATUS_MISMATCH,
-				   "%u steps as graphs and by calls: parameters %s, loss %.17g and "
-				   "%.17g",
+				   "%u steps with and without a graph: parameters %s, loss "
+				   "%.17g and %.17g",
 				   steps,
 				   calls.parameters == graph.parameters ? "are equal" : "differ",
 				   graph.loss, calls.loss);

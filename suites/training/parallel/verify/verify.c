@@ -172,14 +172,15 @@ static enum status judge_masks(const struct mlp_reference *reference,
 	check->mask_error = reference->mask_error;
 	if (!(reference->forward_error <= tolerance->forward))
 		return error_set(err, STATUS_MISMATCH,
-				 "outputs of a convolutional layer's ReLU differ from the "
-				 "double-precision reference's by %.2e (relative L2), allowed %.2e",
+				 "ReLU outputs of a convolutional layer differ from the "
+				 "double-precision reference by %.2e (relative L2), allowed "
+				 "%.2e",
 				 reference->forward_error, tolerance->forward);
 	if (reference->mask_error <= tolerance->masks)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "ReLUs cut and pass others than the double-precision reference's: %.2e of "
-			 "a layer's sums (relative L2), allowed %.2e",
+			 "ReLU signs differ from the double-precision reference for %.2e of "
+			 "the sums of a layer (relative L2), allowed %.2e",
 			 reference->mask_error, tolerance->masks);
 }
 
@@ -444,9 +445,10 @@ static enum status verify_compare_sums(const struct trainer *t, const struct ver
 	if (parameters && gradients)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "rank %d's %s differ from rank %d's after a step: replicas must stay "
-			 "equal bit for bit",
-			 rank, parameters ? "gradients" : "parameters", replica);
+			 "the %s of ranks %d and %d differ after a step; replicas must stay "
+			 "bitwise "
+			 "equal",
+			 parameters ? "gradients" : "parameters", rank, replica);
 }
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)

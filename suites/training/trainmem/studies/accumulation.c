@@ -87,9 +87,8 @@ static enum status accumulation_judge(const struct setup *setup,
 	if (fabs(c->ratio / parts - 1) <= tolerance && c->residual <= tolerance)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "gradients that are added up are %.6g times those of the mean of %g "
-			 "parts, "
-			 "and %.3g differ otherwise",
+			 "summed gradients are %.6g times the gradients of the mean of %g "
+			 "parts; remaining difference %.3g",
 			 c->ratio, parts, c->residual);
 }
 
@@ -115,8 +114,8 @@ enum status study_accumulation(struct run *run, const struct setup *setup,
 		run_value(run, "trainmem.undivided_error", c.error);
 		if (accumulation_judge(setup, &c, err) == STATUS_OK)
 			run_verified(run,
-				     "the mean's gradients against double precision; those of the "
-				     "sum are a multiple of them",
+				     "gradients of the mean against double precision; summed "
+				     "gradients are a multiple of them",
 				     check.gradient_error, verify_tolerance(&small).gradient);
 	}
 	free(added);

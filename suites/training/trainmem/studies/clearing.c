@@ -81,7 +81,7 @@ enum status study_clearing(struct run *run, const struct setup *setup,
 	if (kept.steps == CLEARING_STEPS)
 		run_value(run, "trainmem.reserved_after", (double)cleared.reserved_cleared);
 	else
-		run_note(run, "Step %d of %d with batches of changing size was refused.",
+		run_note(run, "Step %d of %d with batches of changing size ran out of memory.",
 			 kept.steps + 1, CLEARING_STEPS);
 	run_value(run, "trainmem.fits_kept", kept.fits);
 	run_value(run, "trainmem.fits_cleared", cleared.fits);

@@ -91,8 +91,8 @@ static enum status logical_check_losses(struct logical *l, struct error *err)
 	for (int d = 0; d < DEVICES; d++)
 		if (!isfinite(alone[0]) || fabs(both[d] - alone[0]) > 1e-6 * fabs(alone[0]))
 			return error_set(err, STATUS_MISMATCH,
-					 "logical device %d ends at a loss of %.9g next to the "
-					 "other, the same steps alone at %.9g",
+					 "logical device %d reaches a loss of %.9g with the "
+					 "other one active, and %.9g alone",
 					 d, both[d], alone[0]);
 	return STATUS_OK;
 }
@@ -152,8 +152,8 @@ enum status study_logical(struct run *run, const struct setup *setup,
 		;
 	if (err->status == STATUS_OK && logical_measure(run, &l, err) == STATUS_OK)
 		run_verified(run,
-			     "both logical devices end at the loss of the same steps alone; what "
-			     "one gets while the other is refused keeps its data",
+			     "both logical devices reach the same loss as alone; memory that "
+			     "one gets while the other fails keeps its data",
 			     NAN, NAN);
 	while (opened > 0)
 		training_close(&l.devices[--opened]);

@@ -106,9 +106,8 @@ static enum status check_learnt(const struct setup *setup, const double *tenths,
 	if (isfinite(last) && last < tenths[0] && last < guess)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "training did not converge: the loss went from %.6g to %.6g, and a guess "
-			 "has "
-			 "%.6g",
+			 "training did not converge: the loss changed from %.6g to %.6g; a "
+			 "random guess has %.6g",
 			 tenths[0], last, guess);
 }
 
@@ -123,7 +122,7 @@ enum status study_loss_curve(struct run *run, const struct setup *setup,
 	trained.rate = o->rate;
 	if (updates < 2 * TENTHS)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "curve_samples are %llu batches, and at least %d are needed",
+				 "curve_samples = %llu batches; at least %d are needed",
 				 (unsigned long long)updates, 2 * TENTHS);
 	if (curve(run->devices[0], &trained, &options->training, updates, found, err) != STATUS_OK)
 		return err->status;
@@ -143,6 +142,6 @@ enum status study_loss_curve(struct run *run, const struct setup *setup,
 			  loss_curve_largest_difference(found, fp32));
 	}
 	if (check_learnt(setup, found, err) == STATUS_OK)
-		run_verified(run, "the loss of samples that were never seen before fell", NAN, NAN);
+		run_verified(run, "the loss on samples not seen before fell", NAN, NAN);
 	return err->status;
 }

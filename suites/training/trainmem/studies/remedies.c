@@ -95,9 +95,11 @@ static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum p
 	if (remedies_try_step(a, &s, false, &trial, err) != STATUS_OK)
 		return err->status;
 	if (trial.fits || trial.phase != phase) {
-		run_note(a->run, "A batch of %llu was expected to be refused in %s and %s%s.",
+		run_note(a->run,
+			 "A batch of %llu was expected to run out of memory in %s, but "
+			 "%s%s.",
 			 (unsigned long long)batch, phase_names[phase],
-			 trial.fits ? "fits" : "was refused in ",
+			 trial.fits ? "fits" : "ran out of it in ",
 			 trial.fits ? "" : phase_names[trial.phase]);
 		return STATUS_OK;
 	}
@@ -147,7 +149,7 @@ enum status study_remedies(struct run *run, const struct setup *setup,
 	backward = smallest_refused(&a, PHASE_BACKWARD);
 	forward = smallest_refused(&a, PHASE_FORWARD);
 	if (!backward)
-		return error_set(err, STATUS_UNSUPPORTED, "not even a batch of %llu is refused",
+		return error_set(err, STATUS_UNSUPPORTED, "even a batch of %llu fits",
 				 (unsigned long long)o->most);
 	if ((remedies_larger_batch(&a, backward) < forward || !forward) &&
 	    try_remedies(&a, remedies_larger_batch(&a, backward), PHASE_BACKWARD, err) != STATUS_OK)
@@ -156,8 +158,8 @@ enum status study_remedies(struct run *run, const struct setup *setup,
 	    try_remedies(&a, remedies_larger_batch(&a, forward), PHASE_FORWARD, err) != STATUS_OK)
 		return err->status;
 	run_verified(run,
-		     "every step that fits lets the loss fall; after each refusal memory was "
-		     "allocated, filled by a kernel and every byte checked",
+		     "the loss falls in every step that fits; after each failure memory was "
+		     "allocated, filled by a kernel, and every byte checked",
 		     NAN, NAN);
 	return STATUS_OK;
 }

@@ -50,11 +50,11 @@ enum status study_clearing(struct run *run, const struct setup *setup,
  * remedies.c: a batch that is refused in backward and one that is refused in forward, and which
  * remedies make each fit: half the batch, checkpointing, accumulation, offloading.
  */
-#define REMEDIES(X)                                                                      \
-	X(halved, "with half the batch")                                                 \
-	X(checkpointed, "with the outputs of all but about sqrt(layers) computed again") \
-	X(accumulated, "in two parts whose gradients are added up")                      \
-	X(offloaded, "with outputs in the host's memory")
+#define REMEDIES(X)                                                                 \
+	X(halved, "with half the batch")                                            \
+	X(checkpointed, "with recomputation of all but about sqrt(layers) outputs") \
+	X(accumulated, "with gradient accumulation over two parts")                 \
+	X(offloaded, "with outputs offloaded to host memory")
 struct remedies_options {
 	uint64_t capacity, reserve, most;
 };

@@ -49,19 +49,19 @@ static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 	struct grid grid = grid_of(setup);
 
 	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
-		return "the product of data x tensor x pipeline is not the number of devices";
+		return "data x tensor x pipeline does not equal the number of devices";
 	/*
 	 * Only pairs of layers are divided: without one, every rank would compute the whole model.
 	 */
 	if (grid.tensor > 1 && setup->layers < 2)
-		return "the tensor part of the grid cuts pairs of layers, and the model has one "
+		return "tensor parallelism splits pairs of layers, and the model has only one "
 		       "layer";
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] % (uint64_t)grid.tensor)
-			return "the width between the layers of a pair does not divide by the "
-			       "tensor part of the grid";
+			return "the inner width of a pair of layers is not divisible by the "
+			       "tensor size of the grid";
 	return setup->batch % (uint64_t)grid.data
-		       ? "the batch does not divide by the data part of the grid"
+		       ? "the batch is not divisible by the data size of the grid"
 		       : NULL;
 }
 
@@ -72,11 +72,10 @@ static const char *pipeline_plan_products_refusal(const struct setup *setup)
 	if (shared == 1)
 		return NULL;
 	if (setup->segments > 0)
-		return "wgrad_microbatches is above 1, but recompute does not keep what gradients "
-		       "of weights would wait with";
-	return setup->microbatches % shared
-		       ? "the number of micro-batches does not divide by wgrad_microbatches"
-		       : NULL;
+		return "wgrad_microbatches above 1 does not work with recompute, which does "
+		       "not keep the activations";
+	return setup->microbatches % shared ? "microbatches is not divisible by wgrad_microbatches"
+					    : NULL;
 }
 
 const char *pipeline_refusal(const struct setup *setup)
@@ -85,13 +84,13 @@ const char *pipeline_refusal(const struct setup *setup)
 	const char *reason = pipeline_plan_parts_refusal(setup);
 
 	if (setup->ranks < 2)
-		return "a layer split needs at least two devices";
+		return "a pipeline needs at least two devices";
 	if (reason)
 		return reason;
 	if ((size_t)grid.pipeline > setup->layers)
 		return "more devices than layers";
 	if (setup->batch / (uint64_t)grid.data % setup->microbatches)
-		return "the batch does not divide by the number of micro-batches";
+		return "the batch is not divisible by microbatches";
 	return pipeline_plan_products_refusal(setup);
 }
 
