@@ -36,13 +36,18 @@ double fake_power_watts(const struct device *device);
  * Time passes on the stream: the latency of an operation and `seconds` of work, longer on a slow
  * device.
  */
-static inline void pass(struct stream *stream, double seconds)
+static inline void time_passes(struct stream *stream, double seconds)
 {
 	const struct script *script = script_now();
 	bool slow = stream->device && stream->device->info.index == script->slow;
 
-	fake_power_work(stream->device);
 	fake(stream)->now += (FAKE_LATENCY + seconds) * (slow ? 1 + script->slowness : 1);
+}
+
+static inline void pass(struct stream *stream, double seconds)
+{
+	fake_power_work(stream->device);
+	time_passes(stream, seconds);
 }
 
 /* Every operation begins so. */
