@@ -43,6 +43,7 @@ precisions = fp64, fp32, fp16, tf32, bf16, fp8, int8
 size = 64KiB
 steps = 1
 [suite parallel]
+sustained_time = 0s
 layers = 8, 16, 4
 batch = 16
 devices = 1
@@ -65,6 +66,7 @@ operations = all_reduce
 precisions = fp32, fp16, bf16
 sizes = 4KiB
 [suite parallel]
+sustained_time = 0s
 layers = 8, 16, 4
 batch = 16
 devices = 2
@@ -91,7 +93,7 @@ replay() { # file, words of the fake device, config, more options
 		seen = set()
 		for c in result["cases"]:
 		    line = "%s: %s%s" % (c["id"].split("@")[0], c["status"], "".join("; " + p for p in c.get("paths", [])))
-		    over = re.search(r"Transport between devices: (\w+(, between stages \w+)?)", c["notes"])
+		    over = re.search(r"Transport between (?:the )?devices: (\w+(, between stages \w+)?)", c["notes"])
 		    if over:
 		        line += "; over " + over.group(1)
 		    if c["reason"]:

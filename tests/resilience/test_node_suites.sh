@@ -42,6 +42,7 @@ cat >parallel.ini <<-'INI'
 	[defaults]
 	max_time = 20ms
 	[suite parallel]
+	sustained_time = 0s
 	layers = 64, 96, 32, 48, 10
 	batch = 32
 	modes = ddp, zero3, tensor, 1f1b, hybrid
@@ -51,6 +52,7 @@ cat >parallel.ini <<-'INI'
 	nodes = 1, 2
 	search_time = 0
 	[suite parallel transformer]
+	sustained_time = 0s
 	model = transformer
 	hidden = 32
 	heads = 4
@@ -84,6 +86,7 @@ cat >steps.ini <<-'INI'
 	[defaults]
 	max_time = 60s
 	[suite parallel]
+	sustained_time = 0s
 	layers = 64, 96, 48, 10
 	batch = 48, 96, 144
 	iterations = 10
