@@ -140,6 +140,9 @@ static void none_survives(void **state)
 /* A result with the text in every place where text of any kind may stand. */
 static char *anonymised(const char *text)
 {
+	/* A random key can spell a short secret. */
+	static const struct anonymiser known;
+	struct error err = ERROR_NONE;
 	struct result r;
 	char *out;
 
@@ -158,7 +161,7 @@ static char *anonymised(const char *text)
 	add_fact(&r, "env OMP_PLACES", text);
 	add_setting(&r, "run", "devices", text, text);
 	add_setting(&r, "fleet", "nodes", text, "own.ini:5");
-	anonymise(NULL, &r);
+	assert_int_equal(anonymise_result(&known, &r, &err), STATUS_OK);
 	out = result_to_json(&r);
 	result_release(&r);
 	return out;
