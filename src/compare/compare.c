@@ -287,8 +287,8 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 }
 
 /*
- * Wrong results, memory errors and lost devices of the new side, as `check` finds them without any
- * limit.
+ * Wrong results, uncorrected memory errors and Xid errors of the new side, as `check` finds them
+ * without any limit.
  */
 static void compare_find_faults(const struct comparison_input *input, struct comparison *out)
 {
@@ -299,8 +299,9 @@ static void compare_find_faults(const struct comparison_input *input, struct com
 	for (size_t i = 0; i < verdicts.count; i++) {
 		const struct verdict_check *check = &verdicts.checks[i];
 
-		if (!check->wrong)
+		if (!check_is_data_fault(check) && check->cause != CAUSE_GPU_CRITICAL_ERROR)
 			continue;
+		out->data_fault = out->data_fault || check_is_data_fault(check);
 		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
 		out->faults[out->fault_count++] =
 			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",

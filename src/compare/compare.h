@@ -93,8 +93,10 @@ struct comparison {
 	size_t count, capacity;
 	struct difference *differences; /* between the environments */
 	size_t difference_count, difference_capacity;
-	char **faults; /* wrong results and memory errors of the new side, in words */
+	/* wrong results, memory errors and Xid errors of the new side, in words */
+	char **faults;
 	size_t fault_count, fault_capacity;
+	bool data_fault; /* one of them is a wrong result or an uncorrected memory error */
 	struct yardstick_row *yardstick; /* none: a side has none */
 	size_t yardstick_count;
 	/* of all of them: geometric mean; above 1: B's host was slower; NaN: unknown */
@@ -145,8 +147,9 @@ void comparison_release(struct comparison *comparison);
 bool compare_taken_in_turns(const struct result *a, const struct result *b);
 
 /*
- * For --fail-on regression: 5 a wrong result on the new side, 1 a certain regression, 4 when one
- * cannot be ruled out, a case is missing or nothing can be compared, else 0. Grouped figures are
+ * For --fail-on regression: 5 a wrong result or an uncorrected memory error on the new side, 1 a
+ * certain regression or an Xid error, 4 when a regression cannot be ruled out, a case is missing or
+ * nothing can be compared, else 0. Grouped figures are
  * left out.
  */
 int comparison_gate(const struct comparison *comparison);

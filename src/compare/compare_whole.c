@@ -236,7 +236,7 @@ int comparison_gate(const struct comparison *c)
 {
 	bool regressed = false, open = c->count == c->grouped;
 
-	if (c->fault_count)
+	if (c->data_fault)
 		return 5;
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
@@ -246,7 +246,7 @@ int comparison_gate(const struct comparison *c)
 		regressed = regressed || (row->change == CHANGE_REGRESSED && !row->possible);
 		open = open || comparison_is_open(row, c->margin);
 	}
-	return regressed ? 1 : open ? 4 : 0;
+	return regressed || c->fault_count ? 1 : open ? 4 : 0;
 }
 
 bool comparison_is_empty(const struct comparison *c)

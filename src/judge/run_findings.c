@@ -23,7 +23,7 @@ static const struct {
 	enum cause cause;
 	const char *what;
 } counters[] = {
-	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_MEMORY_ERROR,
+	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_UNCORRECTED_ERROR,
 	  "uncorrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL, CAUSE_GPU_CRITICAL_ERROR,
 	  "critical errors of the GPU (Xid; the kernel's log says which)" },
@@ -39,7 +39,7 @@ static void tell_counter(const struct result *result, const struct case_result *
 {
 	bool fails = counters[n].verdict == VERDICT_FAIL;
 	struct verdict_check *check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
-						      counters[n].verdict, fails, reason);
+						      counters[n].verdict, false, reason);
 
 	check->cause = counters[n].cause;
 	check->accepted = !fails;

@@ -229,10 +229,18 @@ const char *verdicts_word(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? "REJECTED" : "INCONCLUSIVE";
 }
 
+bool check_is_data_fault(const struct verdict_check *c)
+{
+	return c->wrong || (c->verdict == VERDICT_FAIL && c->cause == CAUSE_GPU_UNCORRECTED_ERROR);
+}
+
 int verdicts_exit_code(const struct verdicts *v)
 {
 	if (v->wrong)
 		return 5;
+	for (size_t i = 0; i < v->count; i++)
+		if (check_is_data_fault(&v->checks[i]))
+			return 5;
 	if (v->overall == VERDICT_FAIL)
 		return 1;
 	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
@@ -255,6 +263,8 @@ bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b
 
 	if (a->wrong != b->wrong)
 		return a->wrong;
+	if (check_is_data_fault(a) != check_is_data_fault(b))
+		return check_is_data_fault(a);
 	if (a->accepted != b->accepted)
 		return b->accepted;
 	if (rank[a->verdict] != rank[b->verdict])

@@ -47,8 +47,7 @@ struct verdict_check {
 	 * at stake.
 	 */
 	bool accepted;
-	/* a wrong numerical result or an uncorrected memory error: outranks everything */
-	bool wrong;
+	bool wrong; /* a wrong numerical result: outranks everything */
 	/*
 	 * further launches decide nothing: none changes it, or no more than a warning is at stake
 	 */
@@ -186,9 +185,12 @@ bool check_is_of_node(const struct verdict_check *check);
 
 /*
  * The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5
- * wrong.
+ * wrong, or an uncorrected memory error.
  */
 int verdicts_exit_code(const struct verdicts *verdicts);
+
+/* True for a wrong numerical result or an uncorrected memory error: exit code 5. */
+bool check_is_data_fault(const struct verdict_check *check);
 
 /* True if value and bound are whole numbers without a unit: "7" devices, not "7.000". */
 bool check_counts(const struct verdict_check *check);
@@ -200,8 +202,8 @@ bool check_counts(const struct verdict_check *check);
 char *check_numbers(const struct verdict_check *check);
 
 /*
- * True if `a` says more against a device than `b`: wrong results first, then what failed, then what
- * could not be judged, then by margin.
+ * True if `a` says more against a device than `b`: wrong results first, then uncorrected memory
+ * errors, then what failed, then what could not be judged, then by margin.
  */
 bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b);
 void verdicts_drop_reasons(struct verdicts *verdicts);

@@ -135,11 +135,27 @@ def others():
 	last["after"]["ecc_uncorrected"] = (last["before"]["ecc_uncorrected"] or 0) + 2
 	judged("2 uncorrected memory errors on cuda:1", result, "REJECTED", "uncorrected memory errors")
 	json.dump(result, open("ecc.json", "w"))
-	if run("check", "ecc.json")[0] != 5:
-		failures.append("memory errors do not end in exit code 5")
+	counted("memory errors", "ecc.json", 5)
 	if 'failures="1"' not in run("export", "junit", "ecc.json")[1].split("\n")[1] or \
 	   "uncorrected memory errors" not in run("export", "markdown", "ecc.json")[1]:
 		failures.append("an export of an unjudged result is green, though memory errors were counted")
+
+	last["after"].update(ecc_uncorrected=last["before"]["ecc_uncorrected"], xid_errors=(last["before"]["xid_errors"] or 0) + 1)
+	judged("an Xid on cuda:1", result, "REJECTED", "gpu-critical-error")
+	json.dump(result, open("xid.json", "w"))
+	counted("an Xid", "xid.json", 1)
+
+def counted(name, path, code):
+	"""A fault that was counted rejects, and no output says that a result was wrong."""
+	got, said = run("check", path, "--report", "page.html")
+	if got != code:
+		failures.append(f"{name}: exit code {got}, not {code}")
+	run("check", path, "-o", "kept.json")
+	said += open("page.html").read() + "".join(run("export", f, "kept.json")[1] for f in ("junit", "markdown", "prometheus", "ocp"))
+	said += run("check", path, "--json")[1].replace('"wrong_result": true', "wrong data") + run("check", path, "--as", "nagios")[1]
+	for words in "WRONG RESULT", "gpu-wrong-result", "wrong data":
+		if words in said:
+			failures.append(f"{name}: an output says '{words}': {said[said.find(words) - 200:][:300]}")
 
 def write(path):
 	names = list(table[0][1])

@@ -273,6 +273,9 @@ char *reason_headline(const struct verdict_check *c)
 	case SHAPE_WORDS:
 		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT)
 			text_add(&out, " computed or copied wrong data");
+		else if (*c->reason && (c->cause == CAUSE_GPU_UNCORRECTED_ERROR ||
+					c->cause == CAUSE_GPU_CRITICAL_ERROR))
+			text_addf(&out, ": %s", c->reason);
 		else
 			text_addf(&out, ": %s", cause_meaning(c->cause));
 		break;

@@ -171,7 +171,10 @@ static int reason_rank(const struct verdict_reason *r)
 	/* A warning that --strict does not accept rejects. */
 	if (r->verdict == VERDICT_WARN && !r->accepted)
 		return 10 + rank[VERDICT_FAIL];
-	return (r->wrong ? 100 : 0) + (r->accepted ? 0 : 10) + rank[r->verdict];
+	return (r->wrong                                  ? 100
+		: r->cause == CAUSE_GPU_UNCORRECTED_ERROR ? 50
+							  : 0) +
+	       (r->accepted ? 0 : 10) + rank[r->verdict];
 }
 
 static int reasons_worst_first(const void *a, const void *b)

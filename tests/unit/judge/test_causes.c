@@ -98,6 +98,8 @@ static void findings_without_a_limit_have_one(void **state)
 	c->after.xid_errors = 1;
 	judge_by(BANDWIDTH "min = 40 GB/s\n", &r, &v);
 	assert_string_equal(cause_of_only(&v, VERDICT_FAIL), "gpu-critical-error");
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	assert_false(v.wrong);
 	verdicts_release(&v);
 	c->after.xid_errors = 0;
 	c->after.ecc_corrected = 3;

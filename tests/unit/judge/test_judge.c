@@ -588,9 +588,15 @@ static void memory_errors_outrank_everything(void **state)
 	c->after.ecc_uncorrected = 3;
 	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 5);
-	assert_true(v.wrong);
 	assert_string_equal(v.checks[0].reason,
 			    "uncorrected memory errors (ECC) during the case: 1");
+	/* No result was wrong, and no output may say so. */
+	assert_false(v.wrong);
+	assert_string_equal(v.reasons[0].headline,
+			    "GPU cuda:0: uncorrected memory errors (ECC) during the case: 1");
+	assert_null(strstr(v.sentence, "WRONG"));
+	assert_non_null(strstr(v.sentence, "REJECTED: "));
+	assert_non_null(strstr(v.reasons[0].remedy, "reset the GPU"));
 	verdicts_release(&v);
 	/* An error that the hardware corrected is a warning. */
 	c->after.ecc_uncorrected = 2;
