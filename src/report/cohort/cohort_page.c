@@ -9,40 +9,43 @@
 #include "report/cohort/cohort_matrix.h"
 #include "report/page/html.h"
 #include "report/template/template.h"
+#include "report/view/page_answer.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_FINDINGS 200
 
-static const char *cohort_verdict_kind(const struct fleet *f)
-{
-	return f->open ? "failed" : !f->compared ? "skipped" : f->finding_count ? "error" : "ok";
-}
-
 /* Nothing compared is no good news; only decided findings are no clean fleet. */
 static void cohort_set_answer(const struct fleet *f, struct tree *page)
 {
+	/* A node or device without a word was not compared, whatever it was like before. */
+	size_t silent = f->silent_hosts + f->gone_count;
+	const struct page_answer answer = {
+		.found = f->open,
+		.found_word = "Slower than the others",
+		.warned = f->compared ? f->finding_count + silent : 0,
+		.warned_word = f->finding_count ? "Slower than the others, all decided"
+						: "A node or device is missing",
+		.compared = f->compared,
+		.total = f->device_count,
+		.good = "No slow device",
+		.things = "GPUs",
+		.nothing = "Nothing was compared",
+	};
 	char first[16], last[16];
 
 	history_date(f->first_day, first);
 	history_date(f->last_day, last);
-	tree_text(page, "verdict_kind", cohort_verdict_kind(f));
-	tree_text(page, "verdict_symbol",
-		  f->open            ? "✗"
-		  : !f->compared     ? "○"
-		  : f->finding_count ? "!"
-				     : "✓");
-	tree_text(page, "verdict_word",
-		  f->open            ? "Slower than the others"
-		  : !f->compared     ? "Nothing was compared"
-		  : f->finding_count ? "Slower than the others, all decided"
-				     : "All like the others");
+	page_answer_show(&answer, page);
 	if (f->compared)
 		tree_textf(page, "verdict",
 			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
-			   "compared, by their nights from %s to %s.",
+			   "compared, by their nights from %s to %s.%s",
 			   f->open, text_plural(f->open), f->finding_count - f->open, f->compared,
-			   f->device_count, f->host_count, first, last);
+			   f->device_count, f->host_count, first, last,
+			   f->too_few ? " The others have too few devices of their model, driver "
+					"and config to be compared with."
+				      : "");
 	else
 		tree_textf(page, "verdict",
 			   "%zu device%s of %zu node%s: a comparison needs %d devices of one "

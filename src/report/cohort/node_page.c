@@ -7,6 +7,7 @@
 #include "report/chart/chart.h"
 #include "report/cohort/cohort_page.h"
 #include "report/page/html.h"
+#include "report/view/page_answer.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
@@ -49,11 +50,11 @@ static void node_add_findings(const struct node_page *p)
 	tree_flag(p->tree, "has_findings", list->count);
 }
 
-/* Not accused is good news only where there was something to compare it with. */
+/* Nothing found is good news only where there was something to compare it with. */
 static void node_set_answer(const struct node_page *p)
 {
 	size_t open = 0, decided = 0, compared = 0;
-	const char *symbol;
+	struct page_answer answer;
 	char first[16], last[16];
 
 	for (size_t i = 0; i < p->fleet->finding_count; i++) {
@@ -65,20 +66,18 @@ static void node_set_answer(const struct node_page *p)
 	for (size_t i = 0; i < p->count; i++)
 		compared += p->fleet->cohorts[p->courses[i].cohort].compared &&
 			    p->courses[i].recent > 0;
-	symbol = open ? "✗" : decided ? "!" : compared ? "✓" : "○";
+	answer = (struct page_answer){ .found = open,
+				       .found_word = "Slower than the others",
+				       .warned = decided,
+				       .warned_word = "Slower than the others, all decided",
+				       .compared = compared,
+				       .total = p->count,
+				       .good = "Like the others",
+				       .things = "cases",
+				       .nothing = "Not compared" };
+	page_answer_show(&answer, p->tree);
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
-	tree_text(p->tree, "verdict_kind",
-		  open       ? "failed"
-		  : decided  ? "error"
-		  : compared ? "ok"
-			     : "skipped");
-	tree_text(p->tree, "verdict_symbol", symbol);
-	tree_text(p->tree, "verdict_word",
-		  open       ? "Slower than the others"
-		  : decided  ? "Slower than the others, all decided"
-		  : compared ? "Like the others"
-			     : "Not compared");
 	tree_textf(p->tree, "verdict",
 		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, by the nights "
 		   "from %s to %s.",

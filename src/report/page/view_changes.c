@@ -14,6 +14,7 @@
 #include "report/chart/chart.h"
 #include "report/chart/scale.h"
 #include "report/page/view_sections.h"
+#include "report/view/page_answer.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
@@ -39,49 +40,81 @@ struct changes {
 	size_t case_count;
 };
 
-static size_t changes_outcome_of(const struct comparison *c)
+static bool is_certain_regression(const struct comparison_row *row)
 {
-	int gate = comparison_gate(c);
-
-	if (gate == 4)
-		return comparison_gate_certain(c) == 4 ? 3 : 2;
-	return gate == 5 ? 4 : gate == 1 ? 1 : 0;
+	return row->change == CHANGE_REGRESSED && !row->possible;
 }
 
-static size_t certain_regressions(const struct comparison *c)
+/*
+ * True if the row does not say whether the figure got worse: only one run has it, sessions do not
+ * compare it, or its change is not certain.
+ */
+static bool change_is_open(const struct comparison *c, const struct comparison_row *row)
 {
-	size_t n = 0;
+	double limit = 1 + (row->margin > c->margin ? row->margin : c->margin);
 
-	for (size_t i = 0; i < c->count; i++)
-		n += c->rows[i].change == CHANGE_REGRESSED && !c->rows[i].possible;
-	return n;
+	return row->change == CHANGE_NONE || row->grouped || row->possible ||
+	       (row->change == CHANGE_INCONCLUSIVE && !(row->high <= limit));
+}
+
+/* "23 vary too much between sessions", after what is there already. */
+static void change_add_reason(struct text *out, size_t count, const char *reason)
+{
+	if (count)
+		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, reason);
+}
+
+/* Why rows are open: "18 vary too much between sessions, 5 are inconclusive" */
+static void changes_show_open(const struct comparison *c, struct tree *map)
+{
+	size_t possible = 0, inconclusive = 0, grouped = 0, missing = 0;
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (!change_is_open(c, row))
+			continue;
+		*(row->change == CHANGE_NONE ? &missing
+		  : row->grouped             ? &grouped
+		  : row->possible            ? &possible
+					     : &inconclusive) += 1;
+	}
+	change_add_reason(&out, grouped, "vary too much between sessions");
+	change_add_reason(&out, inconclusive, "may have got worse by more than the margin");
+	change_add_reason(&out, possible, "changed, but not for certain");
+	change_add_reason(&out, missing, "have no value to compare with");
+	tree_textf(map, "open_count", "%zu", possible + inconclusive + grouped + missing);
+	tree_flag(map, "open_sessions", grouped);
+	tree_text_owned(map, "open_reasons", text_detach(&out));
 }
 
 static void changes_show_outcome(const struct comparison *c, struct tree *map)
 {
-	static const struct {
-		const char *kind, *symbol, *word; /* class of report.css */
-	} outcomes[] = {
-		{ "ok", "✓", "Nothing got worse" },
-		{ "failed", "✗", "" },
-		{ "skipped", "○", "Nothing certainly got worse" },
-		{ "skipped", "○", "Not all was compared" },
-		{ "failed", "✗", "Wrong results" },
-		{ "skipped", "○", "Nothing could be compared" },
-		{ "skipped", "○", "The same run twice" },
-	};
-	size_t outcome = c->same_run ? 6
-			 : changes_outcome_of(c) == 3 && comparison_is_empty(c)
-				 ? 5
-				 : changes_outcome_of(c);
+	struct page_answer answer = { .good = "No regression",
+				      .things = "figures",
+				      .nothing = c->same_run ? "The same run twice"
+							     : "Nothing could be compared",
+				      .total = c->count };
+	size_t wrong = c->fault_count, possible = 0, certain = 0;
+	char *word;
 
-	tree_text(map, "outcome_kind", outcomes[outcome].kind);
-	tree_text(map, "outcome_symbol", outcomes[outcome].symbol);
-	if (outcome == 1)
-		tree_textf(map, "outcome_word", "%zu of %zu figures regressed",
-			   certain_regressions(c), c->count);
-	else
-		tree_text(map, "outcome_word", outcomes[outcome].word);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		wrong += row->wrong;
+		certain += is_certain_regression(row);
+		possible += row->change == CHANGE_REGRESSED && row->possible;
+		answer.compared += !c->same_run && !change_is_open(c, row);
+	}
+	word = xasprintf("%zu of %zu figures %sregressed", certain ? certain : possible, c->count,
+			 certain ? "" : "possibly ");
+	answer.found = wrong + certain;
+	answer.found_word = wrong ? "Wrong results" : word;
+	answer.warned = possible;
+	answer.warned_word = word;
+	page_answer_show(&answer, map);
+	free(word);
 }
 
 static bool is_change(const struct comparison_row *row)
@@ -91,7 +124,7 @@ static bool is_change(const struct comparison_row *row)
 
 static const char *change_row_kind(const struct comparison_row *row)
 {
-	if (row->wrong || (row->change == CHANGE_REGRESSED && !row->possible))
+	if (row->wrong || is_certain_regression(row))
 		return "failed";
 	return row->change == CHANGE_UNCHANGED || row->change == CHANGE_IMPROVED ? "ok" : "skipped";
 }
@@ -361,8 +394,7 @@ static void changes_name_folds(const struct folds *folds)
 		struct tree *fold = folds->list->children[i];
 		char *words =
 			strcmp(folds->names[i], GROUPED) == 0
-				? xasprintf("%zu not comparable between sessions: gpuproof run "
-					    "--against measures both in one",
+				? xasprintf("%zu not comparable between sessions",
 					    folds->rows[i]->count)
 			: *folds->names[i]
 				? xasprintf("%s: %zu %s", folds->names[i], folds->rows[i]->count,
@@ -506,6 +538,7 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	view_text(map, "side_b", c->name_b);
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
 	changes_show_outcome(c, map);
+	changes_show_open(c, map);
 	view_text(map, "sentence", c->sentence);
 	show_advice(c->advice, map);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/page/view_sections.h"
+#include "report/view/page_answer.h"
 #include "report/view/view.h"
 
 struct answering {
@@ -31,48 +32,45 @@ static bool trend_nothing_known(const struct answering *p)
 static void answer_word(const struct answering *p)
 {
 	const struct trend_summary *s = &p->rows->summary;
-	bool unknown = trend_nothing_known(p);
+	size_t unknown = s->young + p->rows->silent;
+	const struct page_answer answer = {
+		.found = s->worse,
+		.found_word = "Changed for the worse",
+		.warned = s->warnings,
+		.warned_word = "Warning",
+		.compared = trend_nothing_known(p) ? 0 : s->series - unknown,
+		.total = s->series,
+		.good = "Nothing new for the worse",
+		.things = "series",
+		.nothing = p->nights->count ? "Cannot tell yet" : "No nights",
+	};
 
-	tree_text(p->tree, "verdict_kind",
-		  s->worse      ? "failed"
-		  : s->warnings ? "error"
-		  : unknown     ? "skipped"
-				: "ok");
-	tree_text(p->tree, "verdict_symbol",
-		  s->worse      ? "✗"
-		  : s->warnings ? "!"
-		  : unknown     ? "○"
-				: "✓");
-	tree_text(p->tree, "verdict_word",
-		  !p->nights->count ? "No nights"
-		  : s->worse        ? "Changed for the worse"
-		  : s->warnings     ? "Warning"
-		  : unknown         ? "Cannot tell yet"
-				    : "Nothing new for the worse");
+	page_answer_show(&answer, p->tree);
 }
 
 static void trend_set_sentence(const struct answering *p, const char *news, const char *last)
 {
 	const struct trend_summary *s = &p->rows->summary;
 	const char *nights = p->nights->count == 1 ? "night" : "nights";
+	struct text out = TEXT_EMPTY;
 
 	if (trend_nothing_known(p))
-		tree_textf(p->tree, "verdict",
-			   "%zu series over %zu %s up to %s: cannot tell yet. A change can be "
-			   "found "
-			   "after %d nights with the same hardware, driver and config; one of "
-			   "%.0f\u00a0%% and more at once.",
-			   s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS,
-			   100 * TREND_SUDDEN);
-	else if (s->young)
-		tree_textf(p->tree, "verdict",
-			   "%s, in %zu series over %zu %s up to %s. %zu of %zu series: fewer than "
-			   "%d nights: cannot tell yet.",
-			   news, s->series, p->nights->count, nights, last, s->young, s->series,
-			   TREND_LEAST_NIGHTS);
+		text_addf(&out,
+			  "%zu series over %zu %s up to %s: cannot tell yet. A change can be found "
+			  "after %d nights with the same hardware, driver and config; one of "
+			  "%.0f\u00a0%% and more at once.",
+			  s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS,
+			  100 * TREND_SUDDEN);
 	else
-		tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.", news,
-			   s->series, p->nights->count, nights, last);
+		text_addf(&out, "%s, in %zu series over %zu %s up to %s.", news, s->series,
+			  p->nights->count, nights, last);
+	if (s->young && !trend_nothing_known(p))
+		text_addf(&out, " %zu of %zu series: fewer than %d nights: cannot tell yet.",
+			  s->young, s->series, TREND_LEAST_NIGHTS);
+	if (p->rows->silent)
+		text_addf(&out, " %zu of %zu series have no figure in the last night.",
+			  p->rows->silent, s->series);
+	tree_text_owned(p->tree, "verdict", text_detach(&out));
 }
 
 static void trend_set_answer(const struct answering *p)

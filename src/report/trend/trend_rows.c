@@ -98,6 +98,20 @@ static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend
 	return anew;
 }
 
+/* True if the series has no figure for the last night, or by its own pace one is overdue. */
+static bool trend_rows_is_silent(const struct trend *t, int64_t last)
+{
+	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
+	bool overdue;
+
+	for (size_t i = 0; i < t->count; i++)
+		days[i] = t->points[i]->day;
+	days[t->count] = last;
+	overdue = trend_missed_nights(days, t->count + 1, NULL, 0) > t->missed;
+	free(days);
+	return t->gaps || overdue;
+}
+
 static void trend_rows_add(struct trend_collecting *c, const struct history_series *s,
 			   const struct trend *t, unsigned turn)
 {
@@ -131,6 +145,8 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
 	row->change_count = t->change_count;
 	trend_rows_take_nights(row, t, c->rows->first);
+	c->rows->silent +=
+		!row->young && row->news == TREND_QUIET && trend_rows_is_silent(t, c->rows->last);
 	trend_count(&c->rows->summary, t);
 }
 

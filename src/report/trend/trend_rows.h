@@ -49,6 +49,7 @@ struct trend_rows {
 	size_t count, capacity;
 	int64_t first, last; /* days that are shown */
 	struct trend_summary summary;
+	size_t silent; /* neither young nor with news, and without a figure in the last night */
 	struct seam_groups seams;
 	struct trend_pools pools;
 	size_t looked_at;  /* series, by which the limit of the odds grows */

@@ -409,7 +409,7 @@ static void what_no_device_can_do_is_said_once(void **state)
 static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against NVIDIA H200",
-					     "Not all was compared",
+					     "possibly regressed",
 					     "to decide more, repeat both with <code "
 					     "class=\"option\">--launches 5</code>: fewer",
 					     "Differs:",
