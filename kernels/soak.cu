@@ -80,6 +80,15 @@ static __global__ void soak_memory(ulonglong2 *memory, uint64_t pairs, uint64_t 
 		report(&found, out);
 }
 
+template <typename T> static __device__ void store_operand(T *to, int32_t value)
+{
+	from_math(to, (typename math_of<T>::type)value);
+}
+static __device__ void store_operand(fixed8 *to, int32_t value)
+{
+	to->units = (int8_t)value;
+}
+
 template <typename T>
 static __global__ void soak_operand(T *memory, uint64_t rows, uint64_t count, uint32_t row_period,
 				    uint32_t column_period, uint32_t range, uint64_t seed)
@@ -89,10 +98,9 @@ static __global__ void soak_operand(T *memory, uint64_t rows, uint64_t count, ui
 	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
 		uint32_t row = (uint32_t)(i % rows), column = (uint32_t)(i / rows);
 
-		from_math(memory + i,
-			  (typename math_of<T>::type)soak_value(
-				  seed, row_period ? row % row_period : row,
-				  column_period ? column % column_period : column, range));
+		store_operand(memory + i,
+			      soak_value(seed, row_period ? row % row_period : row,
+					 column_period ? column % column_period : column, range));
 	}
 }
 
@@ -188,6 +196,12 @@ extern "C" enum status kernel_cuda_soak_operand(struct stream *stream, const voi
 		break;
 	case PRECISION_BF16:
 		fill_operand<bfloat16>(stream, a);
+		break;
+	case PRECISION_FP8:
+		fill_operand<fp8_e4m3>(stream, a);
+		break;
+	case PRECISION_INT8:
+		fill_operand<fixed8>(stream, a);
 		break;
 	default:
 		return error_set(err, STATUS_INTERNAL, "soak_operand: no operands of %s",

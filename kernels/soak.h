@@ -84,8 +84,8 @@ GENERATOR_FN int32_t soak_value(uint64_t seed, uint32_t row, uint32_t column, ui
 
 /*
  * "soak_operand": fills a dense column-major matrix with soak_value(), rounded to nothing: `range`
- * is exact in `precision` (FP64, FP32, TF32, FP16 or BF16). Rows repeat after `row_period`, columns
- * after `column_period`; 0: they do not repeat.
+ * is exact in `precision`: any but FP16_ACC16; INT8 stores the integers themselves. Rows repeat
+ * after `row_period`, columns after `column_period`; 0: they do not repeat.
  */
 struct soak_operand_arguments {
 	void *memory;

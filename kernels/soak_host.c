@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/fp8.h"
 #include "kernels/launch/elements.h"
 #include "device/host/host_kernel.h"
 
@@ -91,6 +92,10 @@ static void fill_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 			((double *)a->memory)[i] = value;
 		else if (precision_bytes(a->precision) == 4)
 			((float *)a->memory)[i] = single;
+		else if (a->precision == PRECISION_INT8)
+			((int8_t *)a->memory)[i] = (int8_t)value;
+		else if (a->precision == PRECISION_FP8)
+			((uint8_t *)a->memory)[i] = fp8_from_float(single);
 		else
 			elements_to_16((uint16_t *)a->memory + i, &single, 1, a->precision);
 	}

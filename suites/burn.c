@@ -27,20 +27,18 @@
 #define INTERVALS_OF_A_RUN 600
 #define INTERVAL_LEAST 1.0
 
-static const char *const loads[] = {
-	"bf16", "fp16", "tf32", "fp32", "fp64", "memory", "links", NULL
-};
+static const char *const loads[] = { "bf16", "fp8",  "fp16",   "tf32",  "fp32",
+				     "fp64", "int8", "memory", "links", NULL };
 
 static const struct key keys[] = {
 	{ .name = "loads",
 	  .type = KEY_CHOICE,
 	  .list = true,
-	  .fallback = "bf16, fp16, tf32, fp32, fp64, memory, links",
+	  .fallback = "bf16, fp8, fp16, tf32, fp32, fp64, int8, memory, links",
 	  .choices = loads,
 	  .parameter = "load",
-	  .help = "bf16, fp16, tf32, fp32, fp64: GEMMs; memory: patterns over the free memory; "
-		  "links: "
-		  "transfers and collectives during GEMMs" },
+	  .help = "bf16, fp8, fp16, tf32, fp32, fp64, int8: GEMMs; memory: patterns over the free "
+		  "memory; links: transfers and collectives during GEMMs" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
@@ -147,9 +145,10 @@ static const struct table_row tables[] = {
 static enum precision burn_precision_of(enum burn_load load)
 {
 	static const enum precision precisions[BURN_LOADS] = {
-		[BURN_BF16] = PRECISION_BF16,  [BURN_FP16] = PRECISION_FP16,
-		[BURN_TF32] = PRECISION_TF32,  [BURN_FP32] = PRECISION_FP32,
-		[BURN_FP64] = PRECISION_FP64,  [BURN_MEMORY] = PRECISION_FP32,
+		[BURN_BF16] = PRECISION_BF16,  [BURN_FP8] = PRECISION_FP8,
+		[BURN_FP16] = PRECISION_FP16,  [BURN_TF32] = PRECISION_TF32,
+		[BURN_FP32] = PRECISION_FP32,  [BURN_FP64] = PRECISION_FP64,
+		[BURN_INT8] = PRECISION_INT8,  [BURN_MEMORY] = PRECISION_FP32,
 		[BURN_LINKS] = PRECISION_FP32,
 	};
 

@@ -139,9 +139,8 @@ enum epilogue {
 /*
  * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x
  * n. A and B are stored in `precision`, C in that of its result or, `wide`, in FP32; alpha and beta
- * are FP32 except for
- * FP64 (double), FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of each
- * `stride` elements after those of the one before; 0: one product.
+ * are FP32 except for FP64 (double), FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products,
+ * the matrices of each `stride` elements after those of the one before; 0: one product.
  */
 struct gemm {
 	enum precision precision;
@@ -160,7 +159,7 @@ struct gemm {
 	 * twice as long.
 	 */
 	int multiprocessors;
-	bool wide;     /* FP16 and BF16: C in FP32, so that no bit of the sums is lost */
+	bool wide;     /* FP16, BF16, FP8: C in FP32, so that no bit of the sums is lost */
 	bool searched; /* by what gemm_search() chose for this shape on this stream */
 };
 

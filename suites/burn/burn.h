@@ -6,7 +6,7 @@
  *
  *	while (burn_go_on(b)) {
  *		burn_look_begin(&b->record, err)             zeroes the record
- *		... enqueue work and the kernels that compare; their `out`: b->record.buffer.memory
+ *		... enqueue work, and kernels that compare into b->record.buffer.memory
  *		burn_look_end(b, &b->record, &place, err)    waits; keeps what they found
  *	}
  *
@@ -23,12 +23,15 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/ranks/collective_session.h"
 
+/* In the order of `loads` (suites/burn.c); those before BURN_MEMORY are GEMMs. */
 enum burn_load {
 	BURN_BF16,
+	BURN_FP8,
 	BURN_FP16,
 	BURN_TF32,
 	BURN_FP32,
 	BURN_FP64,
+	BURN_INT8,
 	BURN_MEMORY,
 	BURN_LINKS,
 	BURN_LOADS

@@ -20,11 +20,12 @@
 
 /*
  * c: smallest share of single-bit errors of an operand, a product or a sum, at a random step of
- * 8192, that reach a result stored in FP32 (FP64: in FP64). By simulation of each format.
+ * 8192, that reach a result stored in FP32 (FP64: FP64, INT8: INT32). By simulation of each format.
  */
-static const double visible[PRECISION_COUNT] = {
+static const double visible[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP64] = 0.86, [PRECISION_FP32] = 0.70, [PRECISION_TF32] = 0.76,
-	[PRECISION_FP16] = 0.75, [PRECISION_BF16] = 0.94,
+	[PRECISION_FP16] = 0.75, [PRECISION_BF16] = 0.94, [PRECISION_FP8] = 0.50,
+	[PRECISION_INT8] = 1,
 };
 
 static const char *parameter_text_or_empty(const struct case_result *c, const char *parameter)

@@ -1,10 +1,12 @@
 #include "suites/burn/exact_table.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "kernels/soak.h"
 
 /* Depth of a block: its rows of op(B) stay in a core's cache. */
@@ -15,57 +17,106 @@
 _Static_assert(SOAK_ROW_PERIOD <= SOAK_ROW_PERIOD_MOST && SOAK_COLUMN_PERIOD <= PADDED,
 	       "the check's table and the padding hold the periods");
 
-uint32_t exact_range(enum precision precision, int64_t k)
+/* Deviations from 0 that no sum of a table reaches: there are 60,491 of them. */
+#define DEVIATIONS 6.5
+#define FP8_MOST 0x1p12
+
+/* Largest magnitude for FP8: two values below it, and DEPTH products more, stay below 2^13. */
+static uint32_t fp8_range(int64_t k)
+{
+	uint32_t range = 8;
+
+	while (range > 1 && DEVIATIONS * (range * (range + 1.0) / 3) * sqrt((double)k) > FP8_MOST)
+		range--;
+	return range;
+}
+
+struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint64_t seed)
 {
 	/* Largest magnitude up to which the format stores every whole number. */
-	static const double stored[PRECISION_COUNT] = {
+	static const double stored[PRECISION_GEMM_COUNT] = {
 		[PRECISION_FP64] = 0x1p26, [PRECISION_FP32] = 0x1p12, [PRECISION_TF32] = 0x1p11,
-		[PRECISION_FP16] = 0x1p11, [PRECISION_BF16] = 0x1p8,
+		[PRECISION_FP16] = 0x1p11, [PRECISION_BF16] = 0x1p8,  [PRECISION_INT8] = 127,
 	};
-	double sum = precision == PRECISION_FP64 ? 0x1p53 : 0x1p24;
-	double range = floor(sqrt(sum / (double)k));
+	struct exact_problem x = { .seed = seed, .exact_most = 0x1p24, .k = k };
 
-	return (uint32_t)fmax(1, fmin(range, stored[precision]));
+	if (precision == PRECISION_FP64)
+		x.exact_most = 0x1p53;
+	else if (precision == PRECISION_INT8)
+		x.exact_most = 0x1p31 - 1;
+	x.range = (uint32_t)fmax(1, fmin(floor(sqrt(x.exact_most / (double)k)), stored[precision]));
+	if (precision == PRECISION_FP8) {
+		x.exact_most = FP8_MOST;
+		x.range = fp8_range(k);
+	}
+	/* The layout that the tensor cores have for elements of one byte. */
+	x.transposed = precision_bytes(precision) == 1;
+	return x;
 }
+
+struct exact_sums {
+	const struct exact_problem *problem;
+	double (*rows)[PADDED];
+	atomic_bool too_large;
+};
 
 /* table[row][...] += a * b[...] for the padded columns: a loop that vectorises. */
-static void exact_table_add_row(double *restrict table, double a, const double *restrict b)
+VECTORISED
+static void exact_table_add_rows(double (*restrict table)[PADDED], const double *restrict a,
+				 const double (*restrict b)[PADDED], int64_t depth)
 {
-	for (int column = 0; column < PADDED; column++)
-		table[column] += a * b[column];
+	for (int64_t d = 0; d < depth; d++)
+		for (int column = 0; column < PADDED; column++)
+			(*table)[column] += a[d] * b[d][column];
 }
 
-static void exact_table_add_block(double (*table)[PADDED], const struct exact_problem *p,
-				  int64_t first, int64_t depth)
+/* DEPTH products for the sums of these rows. */
+static void exact_table_add_block(struct exact_sums *sums, size_t begin, size_t end, int64_t first,
+				  int64_t depth)
 {
-	static const double zero[PADDED];
-	double b[DEPTH][PADDED];
+	const struct exact_problem *p = sums->problem;
+	double b[DEPTH][PADDED] = { { 0 } }, a[DEPTH], most = 0;
 
-	for (int64_t d = 0; d < depth; d++) {
-		memcpy(b[d], zero, sizeof(zero));
+	for (int64_t d = 0; d < depth; d++)
 		for (uint32_t column = 0; column < SOAK_COLUMN_PERIOD; column++)
 			b[d][column] =
 				soak_value(p->seed + 1, (uint32_t)(first + d), column, p->range);
-	}
-	for (uint32_t row = 0; row < SOAK_ROW_PERIOD; row++)
+	for (size_t row = begin; row < end; row++) {
 		for (int64_t d = 0; d < depth; d++)
-			exact_table_add_row(table[row],
-					    soak_value(p->seed, row, (uint32_t)(first + d),
-						       p->range),
-					    b[d]);
+			a[d] = p->transposed ? soak_value(p->seed, (uint32_t)(first + d),
+							  (uint32_t)row, p->range)
+					     : soak_value(p->seed, (uint32_t)row,
+							  (uint32_t)(first + d), p->range);
+		exact_table_add_rows(&sums->rows[row], a, b, depth);
+		for (int column = 0; column < PADDED; column++)
+			most = fmax(most, fabs(sums->rows[row][column]));
+	}
+	if (most > p->exact_most)
+		atomic_store(&sums->too_large, true);
 }
 
-void exact_table_fill(double *table, const struct exact_problem *problem)
+static void exact_table_add_part(void *context, size_t begin, size_t end)
 {
-	double(*sums)[PADDED] = xcalloc(SOAK_ROW_PERIOD, sizeof(*sums));
+	struct exact_sums *sums = context;
+	int64_t k = sums->problem->k;
 
-	for (int64_t first = 0; first < problem->k; first += DEPTH)
-		exact_table_add_block(sums, problem, first,
-				      problem->k - first < DEPTH ? problem->k - first : DEPTH);
+	for (int64_t first = 0; first < k; first += DEPTH)
+		exact_table_add_block(sums, begin, end, first,
+				      k - first < DEPTH ? k - first : DEPTH);
+}
+
+bool exact_table_fill(double *table, const struct exact_problem *problem)
+{
+	struct exact_sums sums = { .problem = problem,
+				   .rows = xcalloc(SOAK_ROW_PERIOD, sizeof(*sums.rows)) };
+
+	parallel_for(SOAK_ROW_PERIOD, parallel_grain((uint64_t)problem->k * PADDED),
+		     exact_table_add_part, &sums);
 	for (int column = 0; column < SOAK_COLUMN_PERIOD; column++)
 		for (int row = 0; row < SOAK_ROW_PERIOD; row++)
-			table[column * SOAK_ROW_PERIOD + row] = sums[row][column];
-	free(sums);
+			table[column * SOAK_ROW_PERIOD + row] = sums.rows[row][column];
+	free(sums.rows);
+	return !atomic_load(&sums.too_large);
 }
 
 /* Counts those of `count` places from `offset` on that are `at` modulo `period`. */

@@ -63,10 +63,10 @@ static struct series *burn_share_series(struct run *run, struct world *world, st
 static void record_speed(struct run *run, const struct burn_tally *all, int ranks, int slowest,
 			 const struct series *time)
 {
-	static const char *const names[BURN_LOADS] = {
-		"burn.throughput", "burn.throughput", "burn.throughput", "burn.throughput",
-		"burn.throughput", "burn.bandwidth",  "burn.traffic",
-	};
+	enum burn_load load = burn_load_of(run->c);
+	const char *name = load < BURN_MEMORY    ? "burn.throughput"
+			   : load == BURN_MEMORY ? "burn.bandwidth"
+						 : "burn.traffic";
 	const struct burn_tally *t = &all[slowest];
 	double fastest = 0;
 
@@ -75,8 +75,7 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 	for (int r = 0; r < ranks; r++)
 		fastest = fmax(fastest, tally_speed(&all[r]));
 	/* Work of one unit: what was timed over all units. */
-	run_rate(run, names[burn_load_of(run->c)],
-		 t->work / ((double)time->count * (double)time->batch), time);
+	run_rate(run, name, t->work / ((double)time->count * (double)time->batch), time);
 	run_duration(run, "burn.time", time);
 	if (ranks > 1)
 		run_value(run, "burn.slowest", tally_speed(t) / fastest);
@@ -179,10 +178,6 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 /* Energy of all devices; the least busy one says how busy they were. */
 static void burn_record_energy(struct burn *b)
 {
-	static const char *const names[BURN_LOADS] = {
-		"flops_per_joule", "flops_per_joule", "flops_per_joule", "flops_per_joule",
-		"flops_per_joule", "bytes_per_joule", "bytes_per_joule",
-	};
 	struct world *world = b->world;
 	struct work_energy e = { .operations = world_sum(world, b->energy.count) };
 	double work = world_sum(world, b->energy.work);
@@ -193,7 +188,9 @@ static void burn_record_energy(struct burn *b)
 	energy_meter_end(b->energy.meter, world, &e.window);
 	b->energy.meter = NULL;
 	e.busy_seconds = busy;
-	run_energy_of(b->run, &e, names[burn_load_of(b->run->c)], work / e.operations);
+	run_energy_of(b->run, &e,
+		      burn_load_of(b->run->c) < BURN_MEMORY ? "flops_per_joule" : "bytes_per_joule",
+		      work / e.operations);
 }
 
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "device/autotune.h"
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "suites/burn/exact_table.h"
@@ -15,13 +17,15 @@
 #define CHUNK_MOST 400
 #define CHUNKS_LEAST 20 /* samples of a short slice */
 #define SEED UINT64_C(0x6275726e)
+/* A seed in some ten thousand has a sum that is too large. */
+#define SEEDS_MOST 8
 /* Offsets are multiples of this, so that operands stay aligned to 16 bytes. */
 #define ROW_STEP 8
 /* Slices from which on the rate without the check is measured too, for a share of this. */
 #define LONG_SLICE_SECONDS 5.0
 #define ALONE_SHARE 0.02
 
-/* Rows in which op(A) is stored: any offset leaves the size. */
+/* Rows of op(A) that are stored: any offset leaves the size. */
 static int64_t soak_stored_rows(int64_t n)
 {
 	return n + ROW_STEP * SOAK_ROW_PERIOD;
@@ -56,16 +60,18 @@ uint64_t products_elements(const struct products *p)
 static enum status soak_fill_operands(const struct products *p, const struct exact_problem *x,
 				      struct error *err)
 {
+	uint64_t k = (uint64_t)x->k, rows = (uint64_t)soak_stored_rows(p->gemm.m);
 	struct soak_operand_arguments a = { .memory = p->a.memory,
 					    .precision = p->gemm.precision,
-					    .rows = (uint64_t)p->gemm.lda,
-					    .columns = (uint64_t)p->gemm.k,
-					    .row_period = SOAK_ROW_PERIOD,
+					    .rows = x->transposed ? k : rows,
+					    .columns = x->transposed ? rows : k,
+					    .row_period = x->transposed ? 0 : SOAK_ROW_PERIOD,
+					    .column_period = x->transposed ? SOAK_ROW_PERIOD : 0,
 					    .range = x->range,
 					    .seed = x->seed };
 	struct soak_operand_arguments b = { .memory = p->b.memory,
 					    .precision = p->gemm.precision,
-					    .rows = (uint64_t)p->gemm.k,
+					    .rows = k,
 					    .columns = (uint64_t)soak_stored_columns(p->gemm.n),
 					    .column_period = SOAK_COLUMN_PERIOD,
 					    .range = x->range,
@@ -83,7 +89,7 @@ static enum status soak_allocate(struct products *p, struct device *device, stru
 		struct buffer *buffer;
 		uint64_t bytes;
 	} buffers[] = {
-		{ &p->a, (uint64_t)p->gemm.lda * k * bytes },
+		{ &p->a, (uint64_t)soak_stored_rows(p->gemm.m) * k * bytes },
 		{ &p->b, (uint64_t)soak_stored_columns(p->gemm.n) * k * bytes },
 		{ &p->c, products_elements(p) * p->element_bytes },
 		{ &p->table, (uint64_t)SOAK_TABLE_ENTRIES * p->element_bytes },
@@ -100,42 +106,75 @@ static enum status soak_allocate(struct products *p, struct device *device, stru
 	return STATUS_OK;
 }
 
+/* The CPU's exact values; `x`: with the seed of operands whose sums are exact. */
+static enum status soak_fill_table(const struct products *p, struct exact_problem *x,
+				   struct error *err)
+{
+	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
+	int seeds = 1;
+
+	while (!exact_table_fill(table, x) && seeds < SEEDS_MOST) {
+		x->seed = generator_bits(SEED, x->seed);
+		seeds++;
+	}
+	/* Rounds nothing: the values are exact in the result's format. In place, as it shrinks. */
+	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++) {
+		float single = (float)table[i];
+		int32_t whole = (int32_t)table[i];
+
+		memcpy((char *)table + 4 * i,
+		       p->gemm.precision == PRECISION_INT8 ? (void *)&whole : (void *)&single, 4);
+	}
+	if (seeds == SEEDS_MOST)
+		error_set(err, STATUS_INTERNAL, "no operands of %s have exact sums",
+			  precision_name(p->gemm.precision));
+	else if (backend_copy(p->stream, p->table.memory, table,
+			      (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
+		backend_stream_synchronize(p->stream, err);
+	free(table);
+	return err->status;
+}
+
+/* FP8 is multiplied by cuBLASLt alone, whose first algorithm is asked for. */
+static enum status soak_choose_algorithm(struct products *p, struct error *err)
+{
+	static const struct autotune_rules first = { 0 };
+	struct gemm_choice choice;
+
+	if (p->gemm.precision != PRECISION_FP8)
+		return STATUS_OK;
+	if (backend_gemm_search(p->stream, &p->gemm, &first, &choice, err) == STATUS_OK)
+		p->gemm.searched = true;
+	return err->status;
+}
+
 enum status products_open(struct products *p, struct burn *b, struct stream *stream,
 			  enum precision precision, struct error *err)
 {
 	int64_t n = section_integer(b->run->c->section, "size");
 	/* Other data in each slice and load; all ranks have the same. */
-	struct exact_problem x = { generator_bits(SEED + (uint64_t)precision,
-						  (uint64_t)case_integer(b->run->c, "slice")),
-				   exact_range(precision, n), n };
-	double *table;
-	float *single;
+	struct exact_problem x =
+		exact_problem_of(precision, n,
+				 generator_bits(SEED + (uint64_t)precision,
+						(uint64_t)case_integer(b->run->c, "slice")));
 
 	*p = (struct products){ .stream = stream, .element_bytes = soak_result_bytes(precision) };
 	p->gemm = (struct gemm){ .precision = precision,
+				 .transpose_a = x.transposed,
 				 .m = n,
 				 .n = n,
 				 .k = n,
-				 .lda = soak_stored_rows(n),
+				 .lda = x.transposed ? n : soak_stored_rows(n),
 				 .ldb = n,
 				 .ldc = n,
 				 .alpha = 1,
-				 .wide = precision_bytes(precision) == 2 };
+				 .wide = precision_result_bytes(precision) == 2 };
 	if (soak_allocate(p, b->device, err) != STATUS_OK ||
-	    buffer_poison(&p->c, stream, err) != STATUS_OK ||
-	    soak_fill_operands(p, &x, err) != STATUS_OK)
+	    soak_fill_table(p, &x, err) != STATUS_OK ||
+	    soak_fill_operands(p, &x, err) != STATUS_OK ||
+	    soak_choose_algorithm(p, err) != STATUS_OK)
 		return err->status;
-	/* Rounds nothing: the values are exact in the result's format. */
-	table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
-	single = (float *)table;
-	exact_table_fill(table, &x);
-	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++)
-		single[i] = (float)table[i];
-	if (backend_copy(p->stream, p->table.memory, table,
-			 (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
-		backend_stream_synchronize(p->stream, err);
-	free(table);
-	return err->status;
+	return buffer_poison(&p->c, stream, err);
 }
 
 void products_close(struct products *p)
@@ -159,7 +198,8 @@ static enum status soak_multiply(struct products *p, struct error *err)
 	p->row_offset = (uint32_t)(ROW_STEP * step);
 	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
 	p->made++;
-	gemm.a = (const char *)gemm.a + p->row_offset * bytes;
+	gemm.a = (const char *)gemm.a +
+		 p->row_offset * (gemm.transpose_a ? (uint64_t)gemm.lda : 1) * bytes;
 	gemm.b = (const char *)gemm.b + (uint64_t)p->column_offset * (uint64_t)gemm.ldb * bytes;
 	return backend_gemm(p->stream, &gemm, err);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
+#include "kernels/fp8.h"
 #include "kernels/half.h"
 #include "kernels/soak.h"
 
@@ -152,6 +153,10 @@ static double stored(const void *memory, size_t i, enum precision precision)
 {
 	if (precision == PRECISION_FP64)
 		return ((const double *)memory)[i];
+	if (precision == PRECISION_INT8)
+		return ((const int8_t *)memory)[i];
+	if (precision == PRECISION_FP8)
+		return (double)fp8_to_float(((const uint8_t *)memory)[i]);
 	if (precision_bytes(precision) == 4)
 		return (double)((const float *)memory)[i];
 	return precision == PRECISION_FP16 ? (double)half_to_float(((const uint16_t *)memory)[i])
@@ -161,7 +166,10 @@ static double stored(const void *memory, size_t i, enum precision precision)
 static void check_operand(struct bench *b, enum precision precision, uint32_t row_period,
 			  uint32_t column_period)
 {
-	uint32_t range = precision == PRECISION_BF16 ? 256 : 2000;
+	uint32_t range = precision == PRECISION_BF16   ? 256
+			 : precision == PRECISION_INT8 ? 127
+			 : precision == PRECISION_FP8  ? 16
+						       : 2000;
 	size_t count = OPERAND_ROWS * OPERAND_COLUMNS, bytes = count * precision_bytes(precision);
 	void *got = xcalloc(1, bytes), *memory = bench_upload(b, NULL, bytes);
 	struct soak_operand_arguments a = { .memory = memory,
@@ -195,7 +203,9 @@ enum status check_soak_operand(struct device *device, struct error *err)
 	struct bench b;
 
 	bench_open(&b, device, err);
-	for (int p = 0; p < PRECISION_COUNT && bench_ok(&b); p++) {
+	for (int p = 0; p < PRECISION_GEMM_COUNT && bench_ok(&b); p++) {
+		if (p == PRECISION_FP16_ACC16)
+			continue;
 		check_operand(&b, (enum precision)p, 251, 0);
 		check_operand(&b, (enum precision)p, 0, 7);
 	}

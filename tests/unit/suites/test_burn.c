@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "kernels/fp8.h"
 #include "kernels/soak.h"
 #include "measure/run.h"
 #include "plan/config.h"
@@ -42,10 +43,10 @@ static enum status try_plan(struct setting_up *s, const char *ini, int devices, 
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
 		infos[i].memory_bytes = UINT64_C(1) << 30;
-		infos[i].capabilities =
-			(DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
-			 DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES) &
-			~lacks;
+		infos[i].capabilities = (DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 |
+					 DEVICE_HAS_FP16 | DEVICE_HAS_BF16 | DEVICE_HAS_FP8 |
+					 DEVICE_HAS_INT8 | DEVICE_HAS_COLLECTIVES) &
+					~lacks;
 	}
 	if (config_parse(&s->config, "test.ini", ini, strlen(ini), &none, 0, &errors) != STATUS_OK)
 		fail_msg("%s", errors.data);
@@ -110,11 +111,15 @@ static void says_what_cannot_be_planned(void **state)
 	assert_non_null(strstr(err.message, "increase slice"));
 	config_release(&s.config);
 	error_clear(&err);
-	assert_int_equal(try_plan(&s, "[suite burn]\nloads = fp64, links\n", 2,
-				  DEVICE_HAS_FP64 | DEVICE_HAS_COLLECTIVES, &err),
+	assert_int_equal(try_plan(&s, "[suite burn]\nloads = fp64, fp8, int8, links\n", 2,
+				  DEVICE_HAS_FP64 | DEVICE_HAS_FP8 | DEVICE_HAS_INT8 |
+					  DEVICE_HAS_COLLECTIVES,
+				  &err),
 			 STATUS_OK);
 	assert_string_equal(s.plan.cases[0].skip_reason, "host:0 has no fp64");
-	assert_string_equal(s.plan.cases[1].skip_reason, "host:0 does not support collectives");
+	assert_string_equal(s.plan.cases[1].skip_reason, "host:0 has no fp8");
+	assert_string_equal(s.plan.cases[2].skip_reason, "host:0 has no int8");
+	assert_string_equal(s.plan.cases[3].skip_reason, "host:0 does not support collectives");
 	plan_done(&s);
 }
 
@@ -220,6 +225,52 @@ static enum status multiply_with_wrong_operand(struct stream *stream, const stru
 	return status;
 }
 
+/* Element `i` of an operand of one byte. */
+static double byte_value(const void *memory, int64_t i, enum precision precision)
+{
+	return precision == PRECISION_INT8 ? ((const int8_t *)memory)[i]
+					   : (double)fp8_to_float(((const uint8_t *)memory)[i]);
+}
+
+/* In the layout of tensor cores: what no CPU's library has. */
+static void multiply_bytes(const struct gemm *g)
+{
+	for (int64_t column = 0; column < g->n; column++)
+		for (int64_t row = 0; row < g->m; row++) {
+			double sum = 0;
+
+			for (int64_t d = 0; d < g->k; d++)
+				sum += byte_value(g->a, row * g->lda + d, g->precision) *
+				       byte_value(g->b, column * g->ldb + d, g->precision);
+			if (g->precision == PRECISION_INT8)
+				((int32_t *)g->c)[column * g->ldc + row] = (int32_t)sum;
+			else
+				((float *)g->c)[column * g->ldc + row] = (float)sum;
+		}
+}
+
+static enum status sound_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	if (precision_bytes(gemm->precision) > 1)
+		return spy.sound->gemm(stream, gemm, err);
+	if (!gemm->transpose_a || gemm->transpose_b ||
+	    gemm->wide != (gemm->precision == PRECISION_FP8) || gemm->wide != gemm->searched)
+		return error_set(err, STATUS_INTERNAL, "not as cuBLAS has it");
+	if (spy.sound->stream_synchronize(stream, err) == STATUS_OK)
+		multiply_bytes(gemm);
+	return err->status;
+}
+
+static enum status spied_search(struct stream *stream, const struct gemm *gemm,
+				const struct autotune_rules *rules, struct gemm_choice *out,
+				struct error *err)
+{
+	(void)rules;
+	*out = (struct gemm_choice){ .tried = 1 };
+	return gemm->wide ? spy.sound->stream_synchronize(stream, err)
+			  : error_set(err, STATUS_INTERNAL, "a search for nothing");
+}
+
 /* Every tenth GEMM has a wrong bit, or is not computed at all. */
 static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
@@ -233,7 +284,7 @@ static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, st
 		spy.turned++;
 		return STATUS_OK;
 	}
-	status = spy.sound->gemm(stream, gemm, err);
+	status = sound_gemm(stream, gemm, err);
 	if (status == STATUS_OK && faulty(MULTIPROCESSOR)) {
 		status = spy.sound->stream_synchronize(stream, err);
 		spoil_tile(gemm);
@@ -281,6 +332,7 @@ static void spy_on(struct device *device, struct world *world)
 	spy.table = *spy.sound;
 	spy.table.kernel = spied_kernel;
 	spy.table.gemm = spied_gemm;
+	spy.table.gemm_search = spied_search;
 	spy.table.copy = spied_copy;
 	spy.table.all_reduce = spied_all_reduce;
 	device->backend = &spy.table;
@@ -340,6 +392,7 @@ static enum status run_sound(struct device *device, struct world *world, void *c
 
 		if (s->plan.cases[i].skip_reason) /* TF32 */
 			continue;
+		spy_on(device, world);
 		if (run_case(&s->plan.cases[i], device, world, &result, err) == STATUS_OK)
 			check_watches(&result, world, err);
 		if (err->status == STATUS_OK &&
@@ -348,6 +401,7 @@ static enum status run_sound(struct device *device, struct world *world, void *c
 		     !(result.metrics[0].value > 0) || !result.verification.done))
 			error_set(err, STATUS_INTERNAL, "%g wrong in %g rounds",
 				  metric(&result, "burn.wrong"), metric(&result, "burn.rounds"));
+		device->backend = spy.sound;
 		error_prefix(err, "%s", s->plan.cases[i].id);
 		case_result_release(&result);
 	}
@@ -361,7 +415,7 @@ static void nothing_is_wrong_where_nothing_is(void **state)
 	(void)state;
 	for (int ranks = 1; ranks <= 3; ranks += 2) {
 		plan_from(&s, SMALL, ranks);
-		assert_int_equal(s.plan.case_count, 7);
+		assert_int_equal(s.plan.case_count, 9);
 		assert_ranks(run_ranks(ranks, run_sound, &s), ranks, STATUS_OK, "all loads");
 		plan_done(&s);
 	}
@@ -461,7 +515,8 @@ static void every_fault_is_found_and_located(void **state)
 		int fault;
 	} rows[] = { { "memory", MEMORY },        { "fp32", PRODUCT },
 		     { "fp64", PRODUCT_MISSING }, { "fp32", MULTIPROCESSOR },
-		     { "bf16", MULTIPROCESSOR },  { "fp32", OPERAND },
+		     { "bf16", MULTIPROCESSOR },  { "fp8", MULTIPROCESSOR },
+		     { "int8", PRODUCT },         { "fp32", OPERAND },
 		     { "links", TRANSFER },       { "links", SUM } };
 	struct setting_up s;
 
@@ -512,30 +567,51 @@ static void a_broken_check_finds_nothing_sound(void **state)
 	}
 }
 
+/* The largest sum of the first products, of all values; every 997th value by plain sums. */
+static void compare_exact_table(const struct exact_problem *x, const double *table)
+{
+	for (uint32_t i = 0; i < SOAK_TABLE_ENTRIES; i += 997) {
+		uint32_t row = i % SOAK_ROW_PERIOD, column = i / SOAK_ROW_PERIOD;
+		int64_t sum = 0;
+
+		for (uint32_t d = 0; d < x->k; d++) {
+			sum += (int64_t)soak_value(x->seed, x->transposed ? d : row,
+						   x->transposed ? row : d, x->range) *
+			       soak_value(x->seed + 1, d, column, x->range);
+			assert_true(llabs(sum) <= 2 * x->exact_most);
+		}
+		assert_true(table[i] == (double)sum);
+	}
+}
+
 /* By plain sums in whole numbers, for every precision and an odd depth. */
 static void exact_values_are_exact(void **state)
 {
 	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
 
 	(void)state;
-	for (int p = 0; p < PRECISION_COUNT; p++) {
-		struct exact_problem x = { 99, exact_range((enum precision)p, 1001), 1001 };
-		double most = p == PRECISION_FP64 ? 0x1p53 : 0x1p24;
+	for (int p = 0; p < PRECISION_GEMM_COUNT; p++) {
+		struct exact_problem x = exact_problem_of((enum precision)p, 1001, 99);
+		double most = p == PRECISION_FP64   ? 0x1p53
+			      : p == PRECISION_INT8 ? 0x1p31
+			      : p == PRECISION_FP8  ? 0x1p12
+						    : 0x1p24;
 
-		assert_true((double)x.range * x.range * 1001 <= most);
-		assert_true(x.range >= 100);
-		exact_table_fill(table, &x);
-		for (uint32_t i = 0; i < SOAK_TABLE_ENTRIES; i += 997) {
-			int64_t sum = 0;
-
-			for (uint32_t d = 0; d < 1001; d++)
-				sum += (int64_t)soak_value(99, i % SOAK_ROW_PERIOD, d, x.range) *
-				       soak_value(100, d, i / SOAK_ROW_PERIOD, x.range);
-			assert_true(table[i] == (double)sum);
-		}
+		if (p == PRECISION_FP16_ACC16)
+			continue;
+		assert_true(x.exact_most <= most);
+		assert_true(p == PRECISION_FP8 || (double)x.range * x.range * 1001 <= most);
+		assert_true(x.range >= (p == PRECISION_FP8 ? 7 : 100));
+		assert_true(exact_table_fill(table, &x));
+		compare_exact_table(&x, table);
+		/* A sum beyond the limit is noticed, wherever it is. */
+		x.exact_most = 20.0 * x.range * x.range;
+		assert_false(exact_table_fill(table, &x));
 	}
-	assert_int_equal(exact_range(PRECISION_BF16, 64), 256);
-	assert_int_equal(exact_range(PRECISION_FP32, 8192), 45);
+	assert_int_equal(exact_problem_of(PRECISION_BF16, 64, 0).range, 256);
+	assert_int_equal(exact_problem_of(PRECISION_FP32, 8192, 0).range, 45);
+	assert_int_equal(exact_problem_of(PRECISION_FP8, 8192, 0).range, 4);
+	assert_int_equal(exact_problem_of(PRECISION_INT8, 65536, 0).range, 127);
 	free(table);
 }
 

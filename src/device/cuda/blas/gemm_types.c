@@ -47,8 +47,10 @@ void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
 			      struct error *err)
 {
-	if (gemm->wide && gemm->precision != PRECISION_FP16 && gemm->precision != PRECISION_BF16)
-		return error_set(err, STATUS_INTERNAL, "wide results are of FP16 and BF16 alone");
+	if (gemm->wide && gemm->precision != PRECISION_FP16 && gemm->precision != PRECISION_BF16 &&
+	    gemm->precision != PRECISION_FP8)
+		return error_set(err, STATUS_INTERNAL,
+				 "wide results are of FP16, BF16 and FP8 alone");
 	if (device->info.capabilities & precision_capability(gemm->precision))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
