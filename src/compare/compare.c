@@ -53,7 +53,7 @@ void comparison_give_reason(struct comparison_row *row, const char *side, const 
 	row->reason = xasprintf("%s%s%s", side, *side ? ": " : "", reason);
 }
 
-/* Mean SM clock while a case ran, over its launches; NaN: unknown. */
+/* Mean SM clock during a case, over its launches; NaN: unknown. */
 static double subject_mean_clock(const struct subject *s)
 {
 	double sum = 0;
@@ -61,7 +61,7 @@ static double subject_mean_clock(const struct subject *s)
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct telemetry_during *during = &s->cases[i]->during;
-		/* One reading after the case says little of what it ran at. */
+		/* A single reading after the case does not represent the clock during it. */
 		double clock = during->readings ? during->sm_clock_hz.median
 						: s->cases[i]->after.sm_clock_hz;
 
@@ -73,7 +73,7 @@ static double subject_mean_clock(const struct subject *s)
 	return n ? sum / (double)n : NAN;
 }
 
-/* A pair that has a ratio; the rest follows when all pairs are known. */
+/* Adds a pair with a ratio. Intervals and verdicts follow when all pairs are known. */
 static void comparing_add_pair(struct comparing *k, const struct comparison_row *row,
 			       struct observation before, struct observation after,
 			       bool lower_is_better, const struct device_info *device)
@@ -95,7 +95,9 @@ static double compare_most_of(const struct observation *o)
 	return most;
 }
 
-/* No error, no fragmentation, on either side; false: there is something. */
+/*
+ * If both sides are zero (no errors, no fragmentation), marks the row UNCHANGED and returns true.
+ */
 static bool compare_both_zero(const struct observation *a, const struct observation *b,
 			      struct comparison_row *row)
 {
@@ -107,7 +109,7 @@ static bool compare_both_zero(const struct observation *a, const struct observat
 }
 
 /*
- * A count that rises from zero is a change although it has no ratio; false if this is no such case.
+ * A count that rises from zero is a change although it has no ratio. Returns false for other rows.
  */
 static bool compare_out_of_nothing(const struct comparison *out, const struct observation *a,
 				   const struct observation *b, enum better better,
@@ -116,11 +118,11 @@ static bool compare_out_of_nothing(const struct comparison *out, const struct ob
 	if (!a->exact || !b->exact || better != BETTER_LOWER || compare_most_of(a) > 0)
 		return false;
 	row->change = CHANGE_REGRESSED;
-	comparison_give_reason(row, out->name_a, "none at all");
+	comparison_give_reason(row, out->name_a, "has none");
 	return true;
 }
 
-/* False: there is nothing to compare, and the row says why. */
+/* False if there is nothing to compare; the row then holds the reason. */
 static bool compare_have_ratio(const struct comparison *out, const struct observation *a,
 			       const struct observation *b, enum better better,
 			       struct comparison_row *row)
@@ -139,7 +141,7 @@ static bool compare_have_ratio(const struct comparison *out, const struct observ
 				       compare_most_of(a) > 0 && compare_most_of(b) > 0 ? ""
 				       : compare_most_of(a) > 0 ? out->name_b
 								: out->name_a,
-				       "zero has no ratio");
+				       "is zero, so there is no ratio");
 	return false;
 }
 
@@ -157,7 +159,7 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 	row->launches_a = before.count;
 	row->launches_b = after.count;
 	row->wrong = after.verdict == VERDICT_FAIL;
-	/* Work done per clock: a clock that is lower by x makes everything slower by at most x. */
+	/* Corrects for the clock: a clock lower by x slows work down by at most x. */
 	row->at_same_clock = subject_mean_clock(b) / subject_mean_clock(a);
 	if (compare_have_ratio(k->out, &before, &after, m->better, row)) {
 		comparing_add_pair(k, row, before, after, m->better == BETTER_LOWER, a->device);
@@ -167,7 +169,10 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 	observation_release(&after);
 }
 
-/* A main figure, or what would be one had it settled: that it did not is said, not left out. */
+/*
+ * True for a headline metric, and for one that would be a headline had it settled: the row then
+ * says so.
+ */
 static bool compare_is_main(const struct case_result *c, const char *name)
 {
 	const struct metric_value *m = case_metric(c, name);
@@ -184,7 +189,7 @@ static bool compare_is_wanted(const struct comparison_input *input, const struct
 		compare_is_main(b->first, m->name));
 }
 
-/* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
+/* The most informative launch of a case: a wrong result, an error, a skip, else the first. */
 static const struct case_result *compare_worst_case_of(const struct subject *s)
 {
 	static const int rank[] = {
@@ -211,9 +216,9 @@ static void compare_add_broken(struct comparison *out, const struct case_result 
 }
 
 /*
- * A case without metrics leaves a row when it is broken on either side. One that went well and has
- * no figure of that kind (it finds out whether something works, or how much fits) has nothing to
- * compare, which is not a comparison that is missing.
+ * Adds a row for a case without metrics only if it is broken on either side. A case that succeeded
+ * without a metric of that kind (it tests whether something works, or how much fits) has nothing to
+ * compare and is not a missing comparison.
  */
 static void compare_case(struct comparing *k, const struct subject *a, const struct subject *b)
 {
@@ -312,7 +317,7 @@ static void compare_find_faults(const struct comparison_input *input, struct com
 
 bool compare_taken_in_turns(const struct result *a, const struct result *b)
 {
-	/* A run compared with itself took no turns. */
+	/* A run compared with itself was not interleaved. */
 	if (!a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) == 0)
 		return false;
 	return a->started && b->started && a->finished && b->finished &&
@@ -331,7 +336,7 @@ static bool compare_same_figures(const struct case_result *a, const struct case_
 	return true;
 }
 
-/* One run, whatever the files are called; a copy with other figures is another one. */
+/* True for the same run, whatever the files are called. A copy with other values is another run. */
 static bool compare_is_same_run(const struct result *a, const struct result *b)
 {
 	if (!a->run_id || !*a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) != 0 ||
@@ -343,7 +348,7 @@ static bool compare_is_same_run(const struct result *a, const struct result *b)
 	return true;
 }
 
-/* True if a launch is on both sides. */
+/* True if both sides contain the same launch. */
 static bool compare_share_a_run(const struct comparison_input *input)
 {
 	for (size_t i = 0; i < input->a_count; i++)

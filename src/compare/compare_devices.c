@@ -1,6 +1,6 @@
 /*
- * Which device of B is compared with a device of A: the same card, by UUID; else the one of the
- * same id, unless it is another card of A.
+ * Maps devices of A to devices of B: the same GPU by UUID, else the device with the same id unless
+ * it is another GPU of A.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ const struct subject *compared_subject(const struct comparison_input *input,
 {
 	const struct case_result *c = a->first;
 
-	/* Mostly cases have the same order on both sides. */
+	/* Usually both sides have the same order of cases. */
 	if (expected < b->count && strcmp(b->items[expected].first->id, c->id) == 0 &&
 	    same_devices(input, c, b->items[expected].first))
 		return &b->items[expected];

@@ -16,7 +16,7 @@
 static void environment_add_difference(struct comparison *out, const char *name, const char *a,
 				       const char *b)
 {
-	/* Strings of a result that was not read from a file may be NULL. */
+	/* Strings of a result in memory may be NULL. */
 	a = a ? a : "";
 	b = b ? b : "";
 	if (strcmp(a, b) == 0)
@@ -106,8 +106,9 @@ static const struct result_setting *environment_setting_of(const struct result *
 }
 
 /*
- * Settings that affect the measurement: not page titles, not limits. The number of launches is
- * shown with every ratio, and an interleaved comparison takes one launch per side at a time.
+ * True for settings that affect the measurement: not page titles, not limits. The number of
+ * launches is shown with every ratio, and an interleaved comparison takes one launch per side at a
+ * time.
  */
 static bool setting_changes_comparison(const struct result_setting *s)
 {
@@ -120,7 +121,7 @@ static bool setting_changes_comparison(const struct result_setting *s)
 	       strcmp(s->key, "label") != 0 && strcmp(s->key, "verdict") != 0;
 }
 
-/* A key at its default that only the older version has is no difference. */
+/* True for a key at its default that only the older version has: not a difference. */
 static bool setting_is_retired(const struct result_setting *s)
 {
 	char suite[32];
@@ -146,7 +147,7 @@ static bool environment_has_section(const struct result *r, const char *section)
 	return false;
 }
 
-/* Whole sections that only one side has: a line each. */
+/* Reports a section that only one side has in one line. */
 static void compare_sections(const struct result *a, const struct result *b, bool first,
 			     struct comparison *out)
 {
@@ -199,8 +200,8 @@ static int environment_by_device(const void *a, const void *b)
 }
 
 /*
- * SM clock after the cases of each device of the first result, sorted by device: one pass, as a
- * result of many nodes has thousands of devices. To be freed.
+ * SM clock after the cases of each device of the first result, sorted by device. One pass, because
+ * a multi-node result has thousands of devices. The caller frees the array.
  */
 static struct device_clock *environment_clocks_of(const struct result *results, size_t count)
 {

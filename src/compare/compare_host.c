@@ -1,6 +1,6 @@
 /*
- * The host's part in a comparison: its yardstick on both sides, and a shift that is common to the
- * figures it decides, which is one finding and not one per figure.
+ * The host's part in a comparison: the host reference on both sides, and a common shift of the
+ * host-bound metrics, reported once instead of per metric.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 
 #define FEWEST_FIGURES 5
 #define COMMON_SHARE \
-	0.75 /* of the figures that moved in the same direction, by more than the margin */
-#define COMMON_SHIFT 0.05 /* smaller ones are no state of a host */
+	0.75 /* share of the metrics that must shift in one direction, beyond the margin */
+#define COMMON_SHIFT 0.05 /* smaller shifts do not indicate another state of the host */
 
 /*
- * The values of one quantity in all launches of a side, as logs; appended to `out`, which has room.
- * Returns how many.
+ * Logs of one metric of the host reference in all launches of a side. Appends to `out`, which has
+ * room, and returns their number.
  */
 static size_t compare_host_yardstick_logs(const struct result *results, size_t count,
 					  const char *name, double *out)
@@ -49,8 +49,8 @@ static size_t compare_host_most_launches(const struct result *results, size_t co
 }
 
 /*
- * Medians over launches: one launch that a neighbour disturbed is no state of the host. False: a
- * side lacks it.
+ * Compares medians over launches: one launch disturbed by another tenant must not count. False if a
+ * side lacks the metric.
  */
 static bool compare_quantity(const struct comparison_input *in, const struct metric_value *m,
 			     struct yardstick_row *row)
@@ -90,7 +90,7 @@ static void compare_yardsticks(struct comparing *k)
 }
 
 struct common {
-	size_t count, worse, better; /* figures that the host decides; beyond the margin */
+	size_t count, worse, better; /* host-bound metrics; of these, changed beyond the margin */
 	double shift;                /* median of their ratios */
 };
 
@@ -128,8 +128,8 @@ static bool compare_host_is_common(const struct common *common)
 }
 
 /*
- * True if the yardstick moved in the same direction by a good part of the shift: the host's state
- * differed.
+ * True if the host reference moved in the same direction by a large part of the shift: the state of
+ * the host differed.
  */
 static bool host_explains(const struct comparison *c, double shift)
 {
@@ -143,28 +143,27 @@ static void compare_host_tell_common(struct comparison *c, const struct common *
 	bool slower = common->shift > 1;
 	struct text text = TEXT_EMPTY;
 
-	text_addf(&text,
-		  "%zu of %zu figures that the host decides are %s in %s, median %.3g times: ",
+	text_addf(&text, "%zu of %zu host-bound figures are %s in %s, median %.3g times: ",
 		  slower ? common->worse : common->better, common->count,
 		  slower ? "slower" : "faster", c->name_b,
 		  slower ? common->shift : 1 / common->shift);
 	if (isnan(c->host_ratio))
-		text_add(&text, "the host was in another state, or what all of them go through has "
-				"changed (driver, kernel); no yardstick of the host shows which");
+		text_add(&text, "the host was in another state, or driver or kernel changed; "
+				"the host reference does not show which");
 	else if (host_explains(c, common->shift))
 		text_addf(&text,
-			  "the host was in another state, its yardstick is %.3g times as slow",
+			  "the host was in another state; its reference is %.3g times as slow",
 			  c->host_ratio);
 	else
 		text_addf(&text,
-			  "not the host, whose yardstick is %.3g times as slow; the driver, the "
-			  "kernel or a library may be the cause, or what sessions differ by",
+			  "not the host, whose reference is %.3g times as slow; possible "
+			  "causes are driver, kernel, a library, or variation between sessions",
 			  c->host_ratio);
 	free(c->host_finding);
 	c->host_finding = text_detach(&text);
 }
 
-/* A change that the state of the host may be is none of what was measured. */
+/* Marks a change as possible if the host slowed down by as much. */
 static void host_doubt_change(struct comparison *c, struct comparison_row *row, bool common)
 {
 	bool worse = row->change == CHANGE_REGRESSED, better = row->change == CHANGE_IMPROVED;
@@ -178,7 +177,7 @@ static void host_doubt_change(struct comparison *c, struct comparison_row *row, 
 	row->possible = true;
 	free(row->reason);
 	row->reason = isnan(c->host_ratio)
-			      ? xstrdup("as most figures that the host decides")
+			      ? xstrdup("as most host-bound figures")
 			      : xasprintf("the host was %.3g times as slow", c->host_ratio);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Tests consecutive launches for correlation. A series of four or five has almost no power; all
- * figures of a comparison together do. The mean of their von Neumann ratios is compared with its
- * expectation for series of that length, so that short series are not misleading.
+ * Tests consecutive launches for autocorrelation. A single series of four or five launches has
+ * almost no power; all metrics of a comparison together do. The mean of their von Neumann ratios is
+ * compared with its expectation for this length, so that short series are not biased.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "compare/shift.h"
 #include "stats/neumann.h"
 
-#define FEWEST_SERIES 10 /* below, nothing is said of it */
+#define FEWEST_SERIES 10 /* fewer series: no statement */
 #define Z_95 1.6448536269514722
 
 /*
- * Sum of (1 - i/n) rho^i for i = 1..n-1: what correlation adds to the variance of a mean of n,
- * halved.
+ * Half of what correlation adds to the variance of a mean of n: sum of (1 - i/n) rho^i for i =
+ * 1..n-1.
  */
 static double correlated(double rho, size_t n)
 {
@@ -46,8 +46,8 @@ static void neumann_add_series(struct neumann *sum, const double *logs, size_t c
 }
 
 /*
- * The launches of either side; of turns the differences of their pairs, which is what is averaged
- * then.
+ * Adds the launches of either side, or, interleaved, the differences of their pairs, because these
+ * are averaged.
  */
 static void neumann_add_pair(struct neumann *sum, const struct compared_pair *p, bool turns)
 {
@@ -87,9 +87,12 @@ void compare_resemblance(struct comparing *k)
 double comparison_resemblance_factor(const struct comparison *out, size_t n)
 {
 	double rho = out->resemblance;
-	/* Figures of one launch have its host in common, so that two of them count as one. */
+	/* Metrics of one launch share its host, so two of them count as one. */
 	double error = 1 / sqrt((double)out->resemblance_series / 2 * fmax(1, (double)n - 1));
-	/* Turns leave little of it, which is taken as it is: it would never be significant. */
+	/*
+	 * Interleaving leaves little correlation. The estimate is used as it is, since it would
+	 * never be significant.
+	 */
 	double doubt = out->turns ? 0 : Z_95 * error;
 
 	if (isnan(rho) || rho <= doubt || n < FEWEST_LAUNCHES)

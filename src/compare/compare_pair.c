@@ -1,4 +1,4 @@
-/* One figure of both sides: its interval, its word, and how clear a change it is. */
+/* Compares one metric of both sides: interval, verdict and p-value. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "compare/comparing.h"
 #include "compare/shift.h"
 
-/* Nights that say more of the spread between sessions than the kind of figure does. */
+/* from this many nights on, they replace the variation assumed by kind */
 #define FEWEST_NIGHTS 8
 #define Z_975 1.959963984540054
 
@@ -30,7 +30,8 @@ static const char *compare_pair_machine_of(const struct comparing *k, const stru
 }
 
 /*
- * Between sessions: assumed by the kind of figure, or what nights differ by beyond their launches.
+ * Variation between sessions: assumed by the metric's kind, or that between nights beyond their
+ * launches.
  */
 static enum status compare_pair_find_visit_spread(const struct comparing *k,
 						  const struct compared_pair *p, double launches,
@@ -115,7 +116,9 @@ static void compare_pair_take_shift(const struct comparing *k, const struct comp
 	struct band band = k->input->margin > 0 ? band_of_margin(k->input->margin)
 						: band_of_shift(s, visits, common);
 
-	/* Ratio of the values shown; the interval comes from the shift and usually contains it. */
+	/*
+	 * Ratio of the displayed values. The interval comes from the shift and usually contains it.
+	 */
 	row->ratio = p->lower_is_better ? row->b / row->a : row->a / row->b;
 	row->low = fmin(exp(s->low), row->ratio);
 	row->high = fmax(exp(s->high), row->ratio);
@@ -135,7 +138,7 @@ static void compare_pair_take_shift(const struct comparing *k, const struct comp
 		       shift_margin(s) > log1p(COMPARE_MARGIN_MOST);
 }
 
-/* To the last digit, in all launches of both sides. */
+/* True if all launches of both sides have exactly the same value. */
 static bool compare_pair_all_equal(const struct compared_pair *p)
 {
 	double first = p->before.values[0];
@@ -149,7 +152,7 @@ static bool compare_pair_all_equal(const struct compared_pair *p)
 	return p->before.count >= FEWEST_LAUNCHES && p->after.count >= FEWEST_LAUNCHES;
 }
 
-/* Launches in turns share the state of the host, which makes most of a call's spread. */
+/* Interleaved launches share the state of the host, which causes most of a call's variation. */
 #define PAIRED_SPREAD 0.005
 
 static double typical_spread(const struct comparing *k, const struct compared_pair *p)
@@ -191,8 +194,8 @@ static enum status compare_pair_measure_timed(const struct comparing *k, struct 
 }
 
 /*
- * From the best of one side against the worst of the other to the reverse: without any spread that
- * is one number.
+ * From the best of one side against the worst of the other to the reverse. Without variation both
+ * ends coincide.
  */
 static void compare_exact(const struct comparing *k, const struct compared_pair *p,
 			  struct comparison_row *row)
@@ -218,11 +221,11 @@ static void compare_exact(const struct comparing *k, const struct compared_pair 
 	row->change = change_of_shift(&s, &band);
 }
 
-/* Figures with a spread of more are not believed to show a shift of a per cent. */
+/* Metrics with a larger standard error cannot show a shift of one percent. */
 #define QUIET_ERROR 0.02
 #define FEWEST_FIGURES 5
 
-/* How far the figures that the GPU decides are from each other's side, all together. */
+/* Common shift of the GPU-bound metrics between the sides. */
 static double pair_common_shift(const struct comparing *k)
 {
 	double *shifts = xmalloc((k->pair_count + 1) * sizeof(*shifts)), common = NAN;

@@ -1,6 +1,6 @@
 /*
- * A comparison as a whole: which of its changes hold among all rows, what it comes to, its exit
- * code.
+ * Evaluates a comparison as a whole: which changes are significant among all rows, the sentence,
+ * the exit code.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "compare/comparing.h"
 
-/* A tested row and its share of the error. */
+/* A tested row and its share of the error budget. */
 struct tested_change {
 	struct comparison_row *row;
 	double weight;
@@ -30,8 +30,8 @@ static bool row_is_changed(const struct comparison_row *row)
 }
 
 /*
- * True if the row belongs to the family whose error rate is controlled; a row without such a change
- * has no probability.
+ * True if the row belongs to the family whose error rate is controlled. A row without such a change
+ * has no p-value.
  */
 static bool is_tested(const struct comparison_row *row)
 {
@@ -39,9 +39,9 @@ static bool is_tested(const struct comparison_row *row)
 }
 
 /*
- * Holm's step-down with weights: the clearest first, each against the error left to those that are
- * not yet certain. Sets `probability` to what it is among all rows, and takes back what is too
- * likely.
+ * Weighted Holm step-down: the clearest change first, each against the error left to those not yet
+ * certain. Sets `probability` to the adjusted p-value and withdraws changes that are too likely by
+ * chance.
  */
 static void comparison_share_error(struct comparison *c, enum change change)
 {
@@ -70,14 +70,14 @@ static void comparison_share_error(struct comparison *c, enum change change)
 		row->possible = true;
 		free(row->reason);
 		row->reason =
-			xasprintf("not certain among %zu figures: chance shows one in %.0f %% "
-				  "of comparisons",
+			xasprintf("not certain among %zu figures: %.0f %% of comparisons show "
+				  "one by chance",
 				  c->count, 100 * highest);
 	}
 	free(tested);
 }
 
-/* Smallest change, as a ratio, that is worth a look however much sessions differ. */
+/* A change of this ratio is always shown, however much sessions vary. */
 #define FACTOR_SHOWN 2
 
 static bool is_worth_telling(const struct comparison_row *row)
@@ -88,7 +88,7 @@ static bool is_worth_telling(const struct comparison_row *row)
 		 fabs(log(row->ratio)) > log(FACTOR_SHOWN)));
 }
 
-/* A figure that sessions differ too much in to be compared, and that changed by no more. */
+/* Groups the rows whose metric varies too much between sessions and changed by no more. */
 static void comparison_group_rows(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -102,14 +102,14 @@ static void comparison_group_rows(struct comparison *c)
 		row->possible = false;
 		row->probability = NAN;
 		row->launches_needed = 0;
-		comparison_give_reason(row, "", "sessions differ too much to compare it");
+		comparison_give_reason(row, "", "varies too much between sessions");
 		c->grouped++;
 	}
 }
 
 /*
- * The worst change first; within a word by the end of the interval that is nearest to no change, so
- * that the widest interval is last.
+ * Sorts the worst change first; within a verdict by the end of the interval nearest to 1, so that
+ * the widest interval comes last.
  */
 static int comparison_by_change_and_ratio(const void *a, const void *b)
 {
@@ -120,7 +120,7 @@ static int comparison_by_change_and_ratio(const void *a, const void *b)
 		return p->wrong ? -1 : 1;
 	if (p->change != q->change)
 		return p->change < q->change ? -1 : 1;
-	/* Certain before possible, both before what no launch decides. */
+	/* Certain before possible, both before rows that no launch decides. */
 	if (p->possible != q->possible)
 		return q->possible ? -1 : 1;
 	if (p->grouped != q->grouped)
@@ -134,7 +134,7 @@ static int comparison_by_change_and_ratio(const void *a, const void *b)
 	return strcmp(p->case_id, q->case_id);
 }
 
-/* "2 REGRESSED", after what is there already. */
+/* Appends "2 REGRESSED" to the text. */
 static void comparison_add_count(struct text *out, size_t count, const char *word)
 {
 	if (count)
@@ -175,7 +175,7 @@ static int comparison_by_size(const void *a, const void *b)
 	return (*p > *q) - (*p < *q);
 }
 
-/* Launches that decide half of the figures that any number of launches decides. */
+/* Number of launches that would decide half of the rows that launches can decide. */
 static char *comparison_advice(const struct comparison *c)
 {
 	size_t *needed = xcalloc(c->count + 1, sizeof(*needed));
@@ -197,8 +197,8 @@ static char *comparison_advice(const struct comparison *c)
 		decided++;
 	free(needed);
 	if (few)
-		return xasprintf("to decide more, repeat both with --launches %d: fewer than %d "
-				 "show nothing of their own spread",
+		return xasprintf("to decide more, repeat both with --launches %d; fewer than "
+				 "%d do not show how launches vary",
 				 FEWEST_LAUNCHES + 1, FEWEST_LAUNCHES);
 	if (!decided)
 		return xstrdup("");
@@ -223,7 +223,7 @@ void compare_whole(struct comparison *out)
 	out->advice = comparison_advice(out);
 }
 
-/* True if the row leaves open whether it got worse. */
+/* True if the row may still be a regression. */
 static bool comparison_is_open(const struct comparison_row *row, double margin)
 {
 	double limit = 1 + (row->margin > margin ? row->margin : margin);

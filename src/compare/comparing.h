@@ -1,4 +1,4 @@
-/* Declarations shared by compare.c and its parts. Private to this room. */
+/* Private declarations of this room, shared by compare.c and its parts. */
 #ifndef GPUPROOF_COMPARE_COMPARING_H
 #define GPUPROOF_COMPARE_COMPARING_H
 
@@ -7,16 +7,16 @@
 #include "judge/estimate/observation.h"
 
 #define HOST_WEIGHT 0.1
-/* That the assumed spread of sessions is known with: it was measured in 12 pairs of sessions. */
+/* degrees of freedom of the assumed variation between sessions, from 12 pairs of sessions */
 #define ASSUMED_FREEDOM 12
 
-/* A figure that both sides have. */
+/* A metric that both sides have. */
 struct compared_pair {
-	size_t row; /* in the comparison */
+	size_t row; /* index in the comparison */
 	struct observation before, after;
 	bool lower_is_better;
 	const struct device_info *device; /* NULL: not in the result */
-	struct shift shift;               /* of timed figures; error NaN: of another one */
+	struct shift shift;               /* for timed metrics; error is NaN for others */
 };
 
 struct comparing {
@@ -27,56 +27,47 @@ struct comparing {
 };
 
 void comparison_give_reason(struct comparison_row *row, const char *side, const char *reason);
-/* Logs of the launches, turned so that more is worse. The caller frees them. */
+/* Logs of the launches, oriented so that more is worse. The caller frees them. */
 double *compared_logs(const struct observation *o, bool lower_is_better);
 
 /*
- * compare_devices.c: the id in `b` of the device `id` of `a`; NULL: it is not there, another card
- * of `a` has its place.
+ * compare_devices.c: id in `b` of the device `id` of `a`; NULL: absent, or another GPU of `a` has
+ * its id.
  */
 const char *compared_device(const struct result *a, const struct result *b, const char *id);
-/*
- * The subject of B that is compared with `a`, first looked for at `expected`; NULL: there is none.
- */
+/* The subject of B to compare with `a`, searched first at index `expected`; NULL: none. */
 const struct subject *compared_subject(const struct comparison_input *input,
 				       const struct subject *a, const struct subjects *b,
 				       size_t expected);
 
 /* compare_launches.c: fills out->resemblance. */
 void compare_resemblance(struct comparing *k);
-/*
- * By how much the error of n launches is larger than it looks because of out->resemblance; 1 where
- * that is unknown.
- */
+/* Factor by which out->resemblance enlarges the error of n launches; 1 if unknown. */
 double comparison_resemblance_factor(const struct comparison *out, size_t n);
 
 /* Limits of a shift, as logarithms. */
 struct band {
-	double worse, better; /* REGRESSED above, IMPROVED below */
-	double same;          /* UNCHANGED within, on either side */
+	double worse, better; /* REGRESSED above worse, IMPROVED below better */
+	double same;          /* UNCHANGED within +-same */
 };
-/* The same margin for all three: 0.01. */
+/* Uses the same margin, such as 0.01, for all three limits. */
 struct band band_of_margin(double margin);
 /*
- * Each figure's own (compare.h), where sessions vary by `visits` and all figures of the GPU differ
+ * Limits of one metric (compare.h): sessions vary by `visits`, and all GPU metrics shift together
  * by `common`.
  */
 struct band band_of_shift(const struct shift *shift, double visits, double common);
 enum change change_of_shift(const struct shift *shift, const struct band *band);
-/*
- * P(a change as clear as this) where the truth is at the limit; NaN for a word that is no change.
- */
+/* p-value of the change if the truth is at the limit; NaN for verdicts that are not a change. */
 double change_probability(const struct shift *shift, const struct band *band, enum change change);
 
-/* compare_pair.c: intervals, words and probabilities of all pairs. */
+/* compare_pair.c: intervals, verdicts and p-values of all pairs. */
 enum status compare_pairs(struct comparing *k, struct error *err);
 
-/* compare_host.c: the yardstick, and what is common to all figures that the host decides. */
+/* compare_host.c: the host reference, and the common shift of host-bound metrics. */
 void compare_hosts(struct comparing *k);
 
-/*
- * compare_whole.c: which changes are certain among all; counts and the sentence; the order of rows.
- */
+/* compare_whole.c: certain changes, counts, the sentence, the order of rows. */
 void compare_whole(struct comparison *out);
 
 #endif

@@ -26,14 +26,17 @@ static double shift_squares_of(const double *values, size_t n)
 	return squares;
 }
 
-/* Few launches may agree by luck: the typical variance moderates theirs (stats/repeat.h). */
+/* Few launches may agree by chance: the typical variance moderates theirs (stats/repeat.h). */
 static double moderated_variance(double squares, double *freedom, double typical)
 {
 	*freedom += REPEAT_WEIGHT;
 	return (squares + REPEAT_WEIGHT * typical * typical) / *freedom;
 }
 
-/* Variance of a Hodges-Lehmann estimate of n launches over that of one; of two it is the mean. */
+/*
+ * Variance of a Hodges-Lehmann estimate of n launches, relative to one launch. For two it is the
+ * mean.
+ */
 static double estimate_variance(size_t n)
 {
 	return (n < 3 ? 1 : HODGES_LEHMANN_VARIANCE) / (double)n;
@@ -48,7 +51,7 @@ static void of_pairs(const struct shift_input *in, struct shift *out)
 		differences[i] = in->b[i] - in->a[i];
 	squares = shift_squares_of(differences, n);
 	if (!shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
-		/* Too few for signed ranks. */
+		/* Too few launches for signed ranks. */
 		half = student_quantile(0.975, (double)n - 1) *
 		       sqrt(squares / (double)(n - 1) / (double)n);
 		out->low = out->value - half;
@@ -58,7 +61,7 @@ static void of_pairs(const struct shift_input *in, struct shift *out)
 	out->freedom = (double)n - 1;
 	variance = squares / out->freedom;
 	out->spread = sqrt(variance / 2);
-	/* Pairs that differ by far more than assumed speak for themselves. */
+	/* Pairs that differ by far more than assumed keep their own variance. */
 	if (out->spread <= REFUTED * in->launch_spread)
 		variance = moderated_variance(squares, &out->freedom, M_SQRT2 * in->launch_spread);
 	out->error = sqrt(variance * estimate_variance(n));
@@ -95,7 +98,7 @@ static double shift_quantile_of(double probability, double freedom)
 	return probability > 0.96 ? Z_975 : Z_95;
 }
 
-/* Welch 1947, Satterthwaite 1946: degrees of freedom of a sum of two variances. */
+/* Degrees of freedom of a sum of two variances (Welch 1947, Satterthwaite 1946). */
 static double joint_freedom(double a, double freedom_a, double b, double freedom_b)
 {
 	double terms = (isfinite(freedom_a) ? a * a / freedom_a : 0) +
@@ -160,8 +163,8 @@ size_t shift_launches_needed(double spread, double resemblance, double visit_spr
 					      Z_95 * visits);
 
 		/*
-		 * Both ends are within the margin in 80 %: the estimate leaves it at either of them
-		 * in 10 %.
+		 * Both ends are within the margin in 80 % of comparisons: the estimate leaves it at
+		 * each end in 10 %.
 		 */
 		if (half + Z_90 * root_sum_square(launches, visits) <= margin)
 			return n;

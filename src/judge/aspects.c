@@ -1,9 +1,9 @@
 /*
- * Which aspects a run promises for each device, and what became of them.
+ * Aspects: which aspects a run promises for each device, and the verdict on each of them.
  *
- * Promised is what [run] promises says; without it, by limits of the user's own, the aspects that
- * they judge on devices that they are about (one with allow_skipped, or that only warns, promises
- * nothing); by shipped limits every aspect whose cases were measured.
+ * [run] promises names the promised aspects. Without it, the user's own limits promise the aspects
+ * of the devices and cases that they select, except limits with allow_skipped or severity = warn.
+ * Shipped limits promise every aspect whose cases were measured.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@ static const struct aspect_row *aspects_of_suite(const char *name)
 	return suite ? suite->aspects : NULL;
 }
 
-/* Cases and checks about one device; a fleet has 80,000 of them. */
+/* Cases and checks of one device. A fleet has up to 80,000 devices. */
 struct about {
 	const struct device_info *device;
-	const struct case_result **cases; /* by id, once all are there */
+	const struct case_result **cases; /* sorted by id after all were added */
 	size_t case_count, case_capacity;
 	size_t *checks; /* indices */
 	size_t check_count, check_capacity;
@@ -50,7 +50,9 @@ static int aspects_by_case_id(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-/* The device of `id`, which need not end there; NULL: it is not the run's. */
+/*
+ * Finds the device with this id, which need not be NUL-terminated. NULL: not a device of the run.
+ */
 static struct about *find_about(const struct aspects *a, const char *id, size_t length)
 {
 	size_t low = 0, high = a->count;
@@ -98,7 +100,7 @@ static void aspects_note_case(const struct aspects *a, const struct case_result 
 	}
 }
 
-/* As bits, 1 << aspect. */
+/* Bit mask, 1 << aspect. */
 static unsigned aspects_of_case(const struct case_result *c)
 {
 	const struct aspect_row *rows = aspects_of_suite(c->suite);
@@ -119,7 +121,7 @@ static unsigned measured_aspects(const struct about *d)
 	return aspects;
 }
 
-/* Aspects of the cases that the limit selects, on any device. */
+/* Bit mask of the aspects of all cases that the limit selects, on any device. */
 static unsigned aspects_of_limit(const struct aspects *a, const struct limit *limit)
 {
 	unsigned aspects = 0;
@@ -137,7 +139,7 @@ static unsigned aspects_of_limit(const struct aspects *a, const struct limit *li
 	return aspects & ~1u;
 }
 
-/* No verdict is expected from limits that may be skipped or only warn. */
+/* Limits that allow skips or only warn promise no verdict. */
 static bool rejects_without(const struct limit *limit)
 {
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
@@ -156,7 +158,7 @@ static unsigned aspects_of_limits(const struct aspects *a, const struct device_i
 	return aspects;
 }
 
-/* The aspects in [run] promises of the run's config; 0: none. */
+/* Bit mask of the aspects in [run] promises of the run's config; 0: none. */
 static unsigned aspects_of_config(const struct result *result)
 {
 	unsigned aspects = 0;
@@ -189,8 +191,8 @@ static unsigned aspects_promised(const struct aspects *a, const struct about *d)
 }
 
 /*
- * A look belongs to no limit: it is reported once per device, if promised and nothing worse was
- * found.
+ * Adds a check that belongs to no limit: once per device, if the aspect is promised and nothing
+ * worse was found.
  */
 static void aspects_add_look(struct aspects *a, const struct about *d, enum aspect aspect,
 			     char *reason)
@@ -236,17 +238,14 @@ static struct looks aspects_look_at(const struct about *d)
 			continue;
 		looks.measured++;
 		looks.verified += case_is_verified(c);
-		/* Telemetry is of the case's first device. */
+		/* Telemetry covers only the case's first device. */
 		looks.sensed += strcmp(c->device, d->device->id) == 0 &&
 				(was_sensed(&c->before) || was_sensed(&c->after));
 	}
 	return looks;
 }
 
-/*
- * Adds looks for verification and sensors where nothing bad was found; otherwise the findings are
- * the looks.
- */
+/* Adds checks for verification and sensors if they found no fault; a fault has a check already. */
 static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned aspects)
 {
 	struct looks looks = aspects_look_at(d);
@@ -259,8 +258,7 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
 	    !was_looked_at(a, d, ASPECT_CONDITION))
 		aspects_add_look(a, d, ASPECT_CONDITION,
-				 xasprintf("no fault in the readings of sensors and counters with "
-					   "%zu "
+				 xasprintf("sensors and counters showed no fault during %zu "
 					   "cases",
 					   looks.sensed));
 }
@@ -276,7 +274,7 @@ static bool verdict_is_graver(enum verdict a, enum verdict b)
 	return rank[a] > rank[b];
 }
 
-/* A check on a figure that alone says too little of its aspect. */
+/* True if the check's metric alone does not cover its aspect. */
 static bool is_partial(const struct about *about, const struct verdict_check *check)
 {
 	const struct case_result key = { .id = check->case_id }, *wanted = &key;
@@ -411,7 +409,7 @@ static void aspects_merge(struct aspect_judgement *into, const struct aspect_jud
 	}
 }
 
-/* The aspects of both, in the order of enum aspect. */
+/* Merges the aspects of both, in the order of enum aspect. */
 static void judge_merge_device(struct device_judgement *into, struct device_judgement *from)
 {
 	struct device_judgement own = *into;

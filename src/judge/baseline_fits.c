@@ -6,7 +6,7 @@
 #include "judge/judging.h"
 
 /*
- * How long to sample changes how sure a figure is, not what it is; lists are in the cases'
+ * Sampling keys change how certain a value is, not the value. Lists are compared as case
  * parameters.
  */
 static bool key_changes_certainty_only(const char *key)
@@ -30,8 +30,8 @@ static const char *baseline_fits_setting_of(const struct result *r, const char *
 }
 
 /*
- * A setting of the case's suite that is another one there; one that only one of the two knows is no
- * difference.
+ * Describes the first setting of the case's suite that differs between both results. A setting that
+ * only one of them has does not count.
  */
 static char *baseline_fits_other_setting(const struct result *now, const struct result *before,
 					 const struct case_result *c)
@@ -47,8 +47,8 @@ static char *baseline_fits_other_setting(const struct result *now, const struct 
 			continue;
 		there = baseline_fits_setting_of(before, section, s->key);
 		if (there && s->value && strcmp(there, s->value) != 0)
-			found = xasprintf("the baseline was measured differently: [%s] %s = %s, "
-					  "here %s",
+			found = xasprintf("the baseline was measured with [%s] %s = %s, this "
+					  "run with %s",
 					  section, s->key, there, s->value);
 	}
 	free(section);
@@ -63,7 +63,8 @@ static char *baseline_fits_other_parameter(const struct case_result *now,
 		const struct case_parameter *there = case_parameter(before, p->name);
 
 		if (there && strcmp(there->text, p->text) != 0)
-			return xasprintf("the baseline was measured differently: %s = %s, here %s",
+			return xasprintf("the baseline was measured with %s = %s, this run "
+					 "with %s",
 					 p->name, there->text, p->text);
 	}
 	return NULL;
@@ -76,8 +77,8 @@ static char *baseline_fits_same_run(const struct judge_input *input)
 			const char *a = input->results[i].run_id, *b = input->baseline[k].run_id;
 
 			if (a && b && *a && strcmp(a, b) == 0)
-				return xasprintf("the baseline is the run that is judged (%s): it "
-						 "could never fail",
+				return xasprintf("the baseline is the run itself (%s), so the "
+						 "check could never fail",
 						 a);
 		}
 	return NULL;
@@ -90,7 +91,7 @@ char *baseline_misfit(const struct judge_input *input, const struct subject *now
 
 	if (!reason && now->device && before->device &&
 	    strcmp(now->device->name, before->device->name) != 0)
-		reason = xasprintf("the baseline is of another model: '%.60s', here '%.60s'",
+		reason = xasprintf("the baseline was measured on '%.60s', this run on '%.60s'",
 				   before->device->name, now->device->name);
 	if (!reason)
 		reason = baseline_fits_other_parameter(now->first, before->first);

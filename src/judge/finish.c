@@ -1,4 +1,4 @@
-/* From checks to the one verdict and its sentence. */
+/* Derives the verdict of a run and its sentence from the checks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +18,9 @@ static void add_complaints(const struct verdicts *v, struct text *out)
 {
 	finish_add_count(out, v->counts[VERDICT_FAIL], "failed");
 	finish_add_count(out, v->counts[VERDICT_ERROR], "could not be judged");
-	/* "Accepted" needs a decision on every check that can reject. */
+	/* ACCEPTED needs a decision on every check that can reject. */
 	finish_add_count(out, v->counts[VERDICT_INCONCLUSIVE],
-			 v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
+			 v->overall == VERDICT_WARN ? "inconclusive with severity = warn"
 						    : "inconclusive");
 	finish_add_count(out, v->counts[VERDICT_SKIP], "skipped");
 	finish_add_count(out, v->counts[VERDICT_WARN],
@@ -37,7 +37,7 @@ static unsigned finish_missing_of(const struct device_judgement *d)
 	return missing;
 }
 
-/* True if a device before devices[i] lacks the same aspects: they are named together. */
+/* True if a device before devices[i] lacks the same aspects; both are named together. */
 static bool finish_is_named(const struct verdicts *v, size_t i)
 {
 	for (size_t d = 0; d < i; d++)
@@ -91,8 +91,7 @@ static bool finish_is_missing(const struct verdicts *v)
 }
 
 /*
- * True if limits ask for a comparison with good cards, and nothing could be compared: a whole node
- * may then be slow.
+ * True if limits require reference GPUs but none were available. A slow node may then pass unseen.
  */
 static bool finish_is_without_population(const struct verdicts *v)
 {
@@ -126,7 +125,7 @@ static char *judgement_sentence(const struct verdicts *v, size_t judged)
 			       ? "ACCEPTED with warnings: "
 			       : openings[v->overall]);
 	if (!judged && v->trend && v->overall != VERDICT_FAIL)
-		text_add(&out, "no limits, the trend decides about speed (verdict = trend)");
+		text_add(&out, "no limits; the trend judges speed (verdict = trend)");
 	else if (!judged && passed)
 		text_addf(&out, "no limit covered any value; %zu of %zu %s passed", passed,
 			  v->count, checks);
@@ -142,8 +141,8 @@ static char *judgement_sentence(const struct verdicts *v, size_t judged)
 	finish_verdict_add_missing(v, &out);
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && finish_is_without_population(v))
-		text_add(&out, " No reference GPUs are known: the node as a whole was compared "
-			       "with the data sheet only.");
+		text_add(&out, " No reference GPUs are known, so the node as a whole was "
+			       "compared only with the data sheet.");
 	if (v->reason_count && !v->reasons[0].accepted)
 		text_addf(&out, " Worst: %s.", v->reasons[0].headline);
 	return text_detach(&out);

@@ -1,14 +1,14 @@
 /*
- * Compares every device with all of its model on all nodes of the run: `fleet = 3 %`.
+ * Compares each device with all others of its model on all nodes of the run: `fleet = 3 %`.
  *
- * A device is compared with the median of the others. It fails when it is worse by more than the
- * margin, beyond the uncertainty of both sides, and by more than healthy devices scatter: the
- * number of standard deviations is such that all comparisons of the limit together fail a healthy
- * one in fewer than FALSE_SUSPECTS of all runs. The deviation is that between devices (of the
- * median absolute deviation, less the part of the launches) with that of the device's own launches,
- * so that few launches fail a device less readily than many. It passes only within the margin.
- * Suspects of one launch are measured again (judge_wants_more); slow nodes do not move a median
- * that most do not share.
+ * A device is compared with the median of the others. It fails if it is worse by more than the
+ * margin, beyond the uncertainty of both sides, and by more than healthy devices vary. The
+ * threshold in standard deviations is chosen so that a healthy device fails in fewer than
+ * FALSE_SUSPECTS of all runs, over all comparisons of the limit. The deviation combines the
+ * variation between devices (from the median absolute deviation, less the part of the launches)
+ * with that of the device's own launches, so that few launches fail a device less readily than
+ * many. A device passes only within the margin. Suspects with a single launch are measured again
+ * (judge_wants_more). Slow nodes do not move the median while they are the minority.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,21 +18,21 @@
 #include "base/stats.h"
 #include "judge/judging.h"
 
-#define FALSE_SUSPECTS 0.01 /* chance per limit and run that a healthy device fails */
+#define FALSE_SUSPECTS 0.01 /* probability per limit and run that a healthy device fails */
 #define FEWEST_DEVICES 3
 #define MAD_TO_SIGMA 1.4826
-#define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
+#define MEDIAN_TO_MEAN 1.2533 /* ratio of the standard errors of median and mean, normal data */
 #define Z_95 1.6448536269514722
 
 struct fleet_comparison {
 	const struct judging *j;
-	size_t *members; /* indices into j->subjects that have a value */
-	double *logs;    /* of members, negated where lower is better */
+	size_t *members; /* indices into j->subjects of devices with a value */
+	double *logs;    /* of the members, negated if lower is better */
 	double *sorted;  /* logs in ascending order */
 	size_t count, nodes;
 	double between;     /* standard deviation between devices */
-	double center_half; /* one-sided 95 %, of the median */
-	double z;           /* standard deviations by which a device must be worse */
+	double center_half; /* one-sided 95 % half-width of the median */
+	double z;           /* threshold in standard deviations */
 };
 
 static const char *fleet_limit_node_of(const struct subject *s)
@@ -52,7 +52,10 @@ static double normal_quantile(double tail)
 			   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
-/* The devices like subjects[first] on all nodes; `seen` marks also those without a value. */
+/*
+ * Collects the devices like subjects[first] on all nodes; `seen` also marks devices without a
+ * value.
+ */
 static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool *seen)
 {
 	const struct judging *j = f->j;
@@ -68,7 +71,7 @@ static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool
 		seen[i] = true;
 		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0))
 			continue;
-		/* Cases come node by node. */
+		/* Cases are sorted by node. */
 		f->nodes += !node || strcmp(node, fleet_limit_node_of(j->subjects[i])) != 0;
 		node = fleet_limit_node_of(j->subjects[i]);
 		value = log(o->estimate.value);
@@ -96,17 +99,17 @@ static void learn_scatter(struct fleet_comparison *f)
 		room[i] = fleet_limit_half_of(f, i);
 	half = median_of(room, f->count);
 	f->between = sqrt(fmax(0, pow(deviation, 2) - pow(half / Z_95, 2)));
-	/* The devices' own scatter is part of how well their median is known. */
+	/* The variation between devices also limits how precisely their median is known. */
 	f->center_half = Z_95 * MEDIAN_TO_MEAN * deviation / sqrt((double)f->count - 1);
 	f->z = fmax(f->j->limit->sigmas, normal_quantile(FALSE_SUSPECTS / (double)f->j->count));
 	free(room);
 }
 
-/* The median of all but the value `own`, which is one of them. */
+/* Median of all values except `own`, which is one of them. */
 static double fleet_median_of_others(const struct fleet_comparison *f, double own)
 {
 	size_t n = f->count - 1, low = (n - 1) / 2, high = n / 2;
-	/* Every position of equal values is as good. */
+	/* Any position among equal values will do. */
 	const double *at = bsearch(&own, f->sorted, f->count, sizeof(*f->sorted), compare_doubles);
 	size_t skipped = (size_t)(at - f->sorted);
 
@@ -114,10 +117,10 @@ static double fleet_median_of_others(const struct fleet_comparison *f, double ow
 }
 
 struct fleet_standing {
-	double others;  /* their median, logarithm */
-	double deficit; /* how much worse than that, logarithm */
-	double half;    /* of the interval of `deficit`, one-sided 95 % */
-	double scatter; /* more than any healthy device is worse, by the budget */
+	double others;  /* median of the others, logarithm */
+	double deficit; /* how much worse than the median, logarithm */
+	double half;    /* one-sided 95 % half-width of `deficit` */
+	double scatter; /* threshold beyond which no healthy device lies, logarithm */
 };
 
 static struct fleet_standing fleet_standing_of(const struct fleet_comparison *f, size_t member)
@@ -163,7 +166,8 @@ static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 	double allowed = fmax(-log(1 - j->limit->fleet), s.scatter);
 	struct verdict_check *check = fleet_add_check(j, f->members[member]);
 	char *reason =
-		xasprintf("%.2f %% %s than the median of %zu like it on %zu nodes%s",
+		xasprintf("%.2f %% %s than the median of %zu devices of its model on %zu "
+			  "nodes%s",
 			  fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
 			  f->count - 1, f->nodes, verdict != found ? DOUBT_WORDS : "");
 
@@ -174,7 +178,10 @@ static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 	free(reason);
 }
 
-/* Too few say nothing about a fleet; where the limit has other bounds, those have judged. */
+/*
+ * True if there are too few devices for a fleet. Other bounds of the limit, if any, have judged
+ * them.
+ */
 static bool is_too_small(const struct fleet_comparison *f)
 {
 	const struct limit *limit = f->j->limit;
@@ -184,7 +191,8 @@ static bool is_too_small(const struct fleet_comparison *f)
 		return false;
 	if (limit->min.kind || limit->max.kind || !isnan(limit->outlier_margin))
 		return true;
-	reason = xasprintf("%zu identical device%s on %zu node%s: a fleet is at least %d on two",
+	reason = xasprintf("%zu identical device%s on %zu node%s; a fleet limit needs at least "
+			   "%d on two nodes",
 			   f->count, f->count == 1 ? "" : "s", f->nodes, f->nodes == 1 ? "" : "s",
 			   FEWEST_DEVICES);
 	for (size_t i = 0; i < f->count; i++)
@@ -193,7 +201,7 @@ static bool is_too_small(const struct fleet_comparison *f)
 	return true;
 }
 
-/* Cases without a value were told by the other bounds of the limit. */
+/* The other bounds of the limit have reported cases without a value. */
 static void fleet_limit_tell_missing(const struct judging *j)
 {
 	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++) {

@@ -1,9 +1,9 @@
 /*
- * Before and after: what doctor said about the machine, and what changed meanwhile. What it says
- * about the host is shown with the verdict, and not part of it: a busy CPU is no fault of a GPU.
+ * Checks from the findings of doctor before and after the run, and changes between them. Findings
+ * about the host appear with the verdict but do not affect it: a busy CPU is not a fault of a GPU.
  *
- * Adding a finding about a machine that counts in acceptance: in the findings of its backend; what
- * must not change during a run, in health_changed().
+ * To add a finding about a machine that counts in acceptance, add it to the findings of its
+ * backend. If a property must not change during a run, add it to health_changed().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "judge/judging.h"
 #include "reference/spec.h"
 
-/* The device of the run that a finding is about; NULL: none. */
+/* Finds the device of the run that the finding names; NULL: none. */
 static const char *health_device_of(const struct result *result, const struct finding *f)
 {
 	const struct device_info *device = *f->device ? result_device(result, f->device) : NULL;
@@ -20,7 +20,7 @@ static const char *health_device_of(const struct result *result, const struct fi
 	return device ? device->id : NULL;
 }
 
-/* The node whose settings differ from those of most others (fleet/drift.h); NULL: none. */
+/* The node whose settings differ from the majority (fleet/drift.h); NULL: none. */
 static const struct result_node *drifted_node(const struct result *result, const struct finding *f)
 {
 	for (size_t i = 0; strcmp(f->topic, FINDING_DRIFT) == 0 && i < result->node_count; i++)
@@ -42,14 +42,14 @@ char *node_devices(const struct result *result, const struct result_node *node)
 	return text_detach(&devices);
 }
 
-/* Devices that the run did not use are ignored. */
+/* Ignores devices that the run did not use. */
 static bool finding_concerns_run(const struct result *result, const struct finding *f)
 {
 	return health_device_of(result, f) || drifted_node(result, f) ||
 	       (f->severity == SEVERITY_ERROR && !*f->device);
 }
 
-/* Each launch may report the same finding; it is listed once. */
+/* Several launches may report the same finding; it is listed once. */
 static bool health_check_exists(const struct verdicts *verdicts, const char *device,
 				const char *reason)
 {
@@ -61,7 +61,7 @@ static bool health_check_exists(const struct verdicts *verdicts, const char *dev
 	return false;
 }
 
-/* Cause that a finding's topic names; CAUSE_NONE: the check's members tell it. */
+/* Cause by the finding's topic; CAUSE_NONE: it follows from the members of the check. */
 static enum cause cause_of_topic(const char *topic)
 {
 	static const struct {
@@ -108,7 +108,7 @@ static void health_add_check(const struct result *result, const struct finding *
 	}
 }
 
-/* A limit judges the nodes that findings name as suspects. */
+/* True if a limit judges the nodes that findings name as suspects. */
 static bool health_is_left_to_limit(const struct judge_input *input, const struct result *result,
 				    const struct finding *f)
 {
@@ -132,7 +132,7 @@ static void judge_finding(const struct judge_input *input, const struct result *
 			 xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
-/* Mostly after the one that was found before: both lists have one order. */
+/* Searches from the entry after the last match: both lists usually have the same order. */
 static const struct finding *finding_by_subject(const struct finding *findings, size_t count,
 						const char *subject, size_t *near)
 {
@@ -149,7 +149,9 @@ static const struct finding *finding_by_subject(const struct finding *findings, 
 
 bool health_changed(const struct finding *before, const struct finding *after)
 {
-	/* Use changes what is free and how fast links are trained; only these must stay. */
+	/*
+	 * Properties that must not change during a run. Free memory and the current PCIe link may.
+	 */
 	static const char *const stay[] = { FINDING_ECC,
 					    FINDING_ECC_ERRORS,
 					    FINDING_RETIRED,
@@ -168,7 +170,7 @@ bool health_changed(const struct finding *before, const struct finding *after)
 	return after->severity > before->severity && after->severity >= SEVERITY_WARNING;
 }
 
-/* A post-flight finding that was as bad before the run is not repeated. */
+/* A finding after the run is not repeated if it was as bad before. */
 static void judge_change(const struct judge_input *input, const struct result *result,
 			 const struct finding *after, size_t *near, struct verdicts *verdicts)
 {
@@ -230,20 +232,23 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 		return;
 	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
 				VERDICT_WARN, false,
-				xasprintf("the PCIe link was never better than generation %d x%d, "
-					  "though device and slot can do generation %d x%d",
+				xasprintf("the PCIe link reached only generation %d x%d; "
+					  "device and slot support generation %d x%d",
 					  link->generation, link->width, d->pcie_generation_max,
 					  d->pcie_width_max));
 	check->cause = CAUSE_LINK_DEGRADED;
 	check->accepted = true;
 }
 
-/* From this generation on every board wires all links of its GPUs, to switches or to each other. */
+/*
+ * From this generation on, every board connects all NVLinks of its GPUs, to switches or to each
+ * other.
+ */
 #define FULLY_WIRED_NVLINK 3
 
 /*
- * A link that is down slows every transfer between GPUs a little. None at all is what a GPU alone
- * in a virtual machine has, and one of which the driver tells nothing.
+ * A link that is down slows every transfer between GPUs a little. No active link at all is normal
+ * for a GPU alone in a virtual machine, and for a driver that does not report links.
  */
 static void judge_nvlink(const struct judge_input *input, const struct device_info *d,
 			 struct verdicts *verdicts)
@@ -311,10 +316,10 @@ void judge_disturbed(struct verdicts *verdicts)
 			    (check->verdict != VERDICT_FAIL && check->verdict != VERDICT_WARN) ||
 			    !health_names_device(check, other->devices))
 				continue;
-			reason =
-				xasprintf("%s%sanother process used %s: end it, and repeat the run",
-					  check->reason, *check->reason ? "; " : "",
-					  other->devices);
+			reason = xasprintf("%s%sanother process used %s; stop it and repeat the "
+					   "run",
+					   check->reason, *check->reason ? "; " : "",
+					   other->devices);
 			check->verdict = VERDICT_INCONCLUSIVE;
 			check->cause = CAUSE_FOREIGN_PROCESS;
 			check->accepted = false;

@@ -1,7 +1,7 @@
 /*
- * Figures that cannot be: a rate above what the memory, link or unit can do, a metric that its own
- * samples do not give, a value outside its repetitions. A timer or a file is broken then, and
- * nothing that rests on the figure is accepted.
+ * Detects impossible values: a rate above the peak of memory, link or arithmetic unit, a metric
+ * that does not match its own samples, a value outside its repetitions. A timer or a file is then
+ * broken, and every check that uses the value is an ERROR.
  */
 #include "judge/impossible.h"
 
@@ -17,12 +17,12 @@
 #include "reference/spec.h"
 #include "result/statistics.h"
 
-#define PEAK_TOLERANCE 1.02  /* clocks and counters of driver and data sheet */
-#define VALUE_TOLERANCE 1e-6 /* samples are stored to ten digits */
-#define CACHE_SHARE 4.0      /* arrays of at least this many second-level caches are in memory */
+#define PEAK_TOLERANCE 1.02  /* tolerance of clocks and counters in driver and data sheet */
+#define VALUE_TOLERANCE 1e-6 /* samples are stored with ten digits */
+#define CACHE_SHARE 4.0      /* arrays of at least this many L2 cache sizes are in memory */
 #define CACHE_UNKNOWN ((double)(256 << 20))
 
-/* Arrays that a cache holds are faster than the memory, and rightly so. */
+/* Arrays that fit into a cache are legitimately faster than memory. */
 static bool fits_cache(const struct case_result *c, const struct device_info *device)
 {
 	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
@@ -43,17 +43,17 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 	    (strcmp(peak.key, "memory_bandwidth") == 0 && fits_cache(c, device)))
 		return NULL;
 	limit = peak.most;
-	/* Data sheets state rates at a clock that cards exceed. */
+	/* Data sheets state rates at a clock that GPUs may exceed. */
 	if (derived_figure(device, peak.key, &derived, NULL) && derived > peak.figure)
 		limit *= derived / peak.figure;
 	if (!isfinite(m->value) || !(m->value > PEAK_TOLERANCE * limit))
 		return NULL;
-	return xasprintf("%s = %s is above what a %s can do: %s %s", m->name,
+	return xasprintf("%s = %s exceeds the maximum of a %s: %s %s", m->name,
 			 units_format(m->value, m->unit, value, sizeof(value)), device->name,
 			 peak.key, units_format(limit, m->unit, most, sizeof(most)));
 }
 
-/* Value of the metric by the level of its samples; NaN: the file does not say how it is made. */
+/* Value of the metric computed from its samples; NaN: the file does not define how. */
 static double expected_value(const struct metric_value *m, const struct series *series)
 {
 	double level = series_level(series);
@@ -68,7 +68,7 @@ static double expected_value(const struct metric_value *m, const struct series *
 		       : NAN;
 }
 
-/* Samples of pooled results are those of the first repetition. */
+/* Samples of pooled results belong to the first launch. */
 static char *unlike_samples(const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
@@ -79,7 +79,7 @@ static char *unlike_samples(const struct case_result *c, const struct metric_val
 	if (!isfinite(first) || !isfinite(expected) ||
 	    fabs(first / expected - 1) <= VALUE_TOLERANCE)
 		return NULL;
-	return xasprintf("%s = %s is not what its samples give: %s", m->name,
+	return xasprintf("%s = %s does not match its samples, which give %s", m->name,
 			 units_format(first, m->unit, value, sizeof(value)),
 			 units_format(expected, m->unit, other, sizeof(other)));
 }
@@ -97,7 +97,7 @@ static char *outside_launches(const struct metric_value *m)
 	    (m->value >= low - VALUE_TOLERANCE * fabs(low) &&
 	     m->value <= high + VALUE_TOLERANCE * fabs(high)))
 		return NULL;
-	return xasprintf("%s = %s is outside its repetitions: %s to %s", m->name,
+	return xasprintf("%s = %s is outside the range of its repetitions: %s to %s", m->name,
 			 units_format(m->value, m->unit, value, sizeof(value)),
 			 units_format(low, m->unit, from, sizeof(from)),
 			 units_format(high, m->unit, to, sizeof(to)));
@@ -119,7 +119,7 @@ char *impossible_figure(const struct device_info *device, const struct case_resu
 	return words;
 }
 
-/* A check of a limit on the case has said so. */
+/* True if a check of a limit on the case has reported it. */
 static bool verdicts_call_impossible(const struct verdicts *verdicts, const char *case_id)
 {
 	for (size_t i = 0; i < verdicts->count; i++)

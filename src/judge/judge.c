@@ -22,7 +22,7 @@ static void refuse_unverified(const struct subject *s, struct observation *o)
 			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
 }
 
-/* Nothing of a case is used, not even to compare others with, that has a figure which cannot be. */
+/* A case with an impossible metric is not used at all, not even to compare others with. */
 static void refuse_impossible(const struct subject *s, struct observation *o)
 {
 	for (size_t i = 0; i < s->count && !o->impossible; i++) {
@@ -36,8 +36,8 @@ static void refuse_impossible(const struct subject *s, struct observation *o)
 }
 
 /*
- * Fills subjects and observations of `limit`; those of identical devices share their launches'
- * spread.
+ * Fills subjects and observations of `limit`; identical devices share the variation of their
+ * launches.
  */
 static void judging_select(struct judging *j)
 {
@@ -142,7 +142,7 @@ enum verdict judge_bound(const struct verdict_check *check, const struct observa
 	return VERDICT_INCONCLUSIVE;
 }
 
-/* Puts what is known about a figure before what the limit itself says of its origin. */
+/* Puts facts about a value before the limit's own text on its origin. */
 static void add_origin(struct verdict_check *check, char *origin)
 {
 	char *both =
@@ -154,8 +154,8 @@ static void add_origin(struct verdict_check *check, char *origin)
 }
 
 /*
- * The figure that `spec` names for the case: NULL where nothing bounds it; `most`: what the metric
- * may reach by it.
+ * The value that `spec` names for the case; NULL: unknown. `most`: the highest value that the
+ * metric may reach by it.
  */
 static const char *spec_figure(const char *spec, const struct subject *s, const char *metric,
 			       double *figure, double *most)
@@ -178,7 +178,7 @@ static const char *spec_figure(const char *spec, const struct subject *s, const 
 	return spec;
 }
 
-/* False: there is no figure; `reason` says why (owned by the caller). */
+/* False: the value is unknown, and `reason`, which the caller frees, says why. */
 static bool resolve_spec(const struct bound *bound, const struct subject *s,
 			 struct verdict_check *check, char **reason)
 {
@@ -187,10 +187,9 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s,
 	const char *key = spec_figure(bound->spec, s, check->metric, &figure, &most);
 
 	if (!key) {
-		*reason =
-			xasprintf("neither a data sheet nor the driver says %s of a '%.60s'",
-				  bound->spec,
-				  s->device ? s->device->name : "device that is not in the result");
+		*reason = xasprintf("no value for %s of a '%.60s' in data sheet or driver",
+				    bound->spec,
+				    s->device ? s->device->name : "device missing from the result");
 		return false;
 	}
 	check->bound = bound->factor * most;
@@ -212,7 +211,8 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 
 	if (!before) {
 		*reason = xstrdup(j->baseline->count ? "the baseline does not have this case"
-						     : "there is no baseline");
+						     : "the limit needs a baseline; add "
+						       "--baseline RESULT");
 		return false;
 	}
 	*reason = baseline_misfit(j->input, s, before);
@@ -244,7 +244,7 @@ static bool bound_resolve(const struct judging *j, const struct bound *bound,
 	return true;
 }
 
-/* Facts that qualify a violation: the case was noisy, the device was throttled. */
+/* Facts that qualify a violation: noise, throttling. */
 static char *verdict_circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
@@ -260,7 +260,7 @@ static char *verdict_circumstances(const struct subject *s, const char *metric)
 	return text_detach(&out);
 }
 
-/* An exact metric is decided by its worst launch. */
+/* The worst launch decides an exact metric. */
 static void judge_take_worst_launch(struct verdict_check *check, const struct observation *o,
 				    enum check_kind comparison)
 {
@@ -269,7 +269,7 @@ static void judge_take_worst_launch(struct verdict_check *check, const struct ob
 	check->low = check->high = check->value;
 }
 
-/* An identical device on which the same case was measured; NULL: there is none. */
+/* An identical device on which the same case was measured; NULL: none. */
 static const struct subject *measured_elsewhere(const struct judging *j, size_t i)
 {
 	for (size_t k = 0; k < j->count; k++)
@@ -280,8 +280,8 @@ static const struct subject *measured_elsewhere(const struct judging *j, size_t 
 }
 
 /*
- * A device that skips what an identical one does is at fault. What no device of the run does may be
- * skipped only where the model is not known to be able to do it.
+ * A device that skips a case that an identical one measures is at fault. If every device of the run
+ * skips it, the skip may be allowed only if the model is not known to support the case.
  */
 static void judge_skipped(const struct judging *j, size_t i, struct verdict_check *check)
 {
@@ -291,14 +291,14 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	char *reason;
 
 	if (other) {
-		reason = xasprintf("skipped here, and measured on %s: %s", other->first->device,
-				   why);
+		reason =
+			xasprintf("skipped here but measured on %s: %s", other->first->device, why);
 		check_decide(check, j->limit, VERDICT_FAIL, reason);
 		check->cause = CAUSE_NOT_MEASURED;
 	} else if (j->limit->allow_skipped && s->device &&
 		   spec_peak(metric_sheet(check->metric), s->first, check->metric, s->device,
 			     &peak)) {
-		reason = xasprintf("not measured, though a %s has %s: %s", s->device->name,
+		reason = xasprintf("not measured, although a %s has %s: %s", s->device->name,
 				   peak.key, why);
 		check_decide(check, j->limit, VERDICT_SKIP, reason);
 		check->accepted = false;
@@ -309,7 +309,7 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	free(reason);
 }
 
-/* A bound on a GPU of which no data sheet is known holds only as far as the driver's report. */
+/* Without a data sheet, a bound on a GPU rests on what the driver reports. */
 static bool is_bounded_by_driver(const struct judging *j, const struct bound *bound,
 				 const struct subject *s)
 {
@@ -319,12 +319,12 @@ static bool is_bounded_by_driver(const struct judging *j, const struct bound *bo
 
 static void refuse_derived(const struct judging *j, size_t i, struct verdict_check *check)
 {
-	char *reason = xasprintf("no data sheet for '%s'; derived limits hold",
+	char *reason = xasprintf("no data sheet for '%s'; limits derived from the driver apply",
 				 j->subjects[i]->device->name);
 
 	check_decide(check, j->limit, VERDICT_INCONCLUSIVE, reason);
 	check->cause = CAUSE_NO_DATA_SHEET;
-	check->final = true; /* more samples do not change it */
+	check->final = true; /* more samples do not help */
 	free(reason);
 }
 
@@ -384,7 +384,7 @@ static char *judge_limit_bounds_text(const struct limit *limit)
 	return text_detach(&out);
 }
 
-/* A finding about the limit as a whole. */
+/* Adds a check of the limit as a whole. */
 static struct verdict_check *judge_add_plain(const struct limit *limit, struct verdicts *verdicts)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
@@ -455,7 +455,10 @@ void judge_limit(struct judging *j)
 		if (j->limit->max.kind)
 			judge_value_by_bound(j, i, &j->limit->max, AT_MOST);
 	}
-	/* Before identical devices are compared: it may decide which one of two is slow. */
+	/*
+	 * Runs before the comparison of identical devices, because it may decide which one of two
+	 * is slow.
+	 */
 	if (!isnan(j->limit->population))
 		judge_population(j);
 	if (!isnan(j->limit->outlier_margin))
@@ -468,7 +471,7 @@ void judge_limit(struct judging *j)
 	free(j->subjects);
 }
 
-/* One launch of one device at another level of clocks looks like a slow device. */
+/* A launch at another clock level makes a device look slow. */
 static bool warns_of_outlier(const struct verdict_check *check)
 {
 	return check->verdict == VERDICT_WARN && check->comparison == LIKE_IDENTICAL;

@@ -14,8 +14,9 @@
 #include "reference/gpu.h"
 #include "reference/spec.h"
 
-#define GENERIC "generic.ini"     /* any GPU */
-#define DATASHEET "datasheet.ini" /* a model of configs/gpus that needs no shares of its own */
+#define GENERIC "generic.ini" /* any GPU */
+#define DATASHEET \
+	"datasheet.ini" /* limits of models in configs/gpus that have no file of their own */
 
 static void ignore_message(void *context, const char *key, const char *message)
 {
@@ -42,7 +43,7 @@ void limits_of_config(struct limits *limits, const struct config *config)
 	limits->items = xcalloc(config->count + 1, sizeof(*limits->items));
 	limits->source = xstrdup(config->name);
 	for (size_t i = 0; i < config->count; i++)
-		/* A loaded config was checked: there is nothing to complain about. */
+		/* A loaded config was checked, so it has no errors. */
 		if (strcmp(config->sections[i].kind, "limit") == 0 &&
 		    limit_read(&limits->items[limits->count], &config->sections[i], &schema,
 			       ignore_message, NULL))
@@ -75,8 +76,8 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 }
 
 /*
- * The limits of a model of configs/gpus, NULL: of any other device. The stricter fractions of its
- * data sheet are for models whose published figures they were checked against.
+ * Shipped limits for a model of configs/gpus; NULL: any other device. The stricter fractions of the
+ * data sheet apply only to models whose published values were checked.
  */
 static const struct embedded_file *limits_file_of_model(const struct gpu *gpu)
 {
@@ -88,7 +89,7 @@ static const struct embedded_file *limits_file_of_model(const struct gpu *gpu)
 				    gpu && gpu->published_count ? DATASHEET : GENERIC);
 }
 
-/* Shipped limits by name: of a file, or of a model that shares one. */
+/* Finds shipped limits by name: of a file, or of a model that uses a shared one. */
 static const struct embedded_file *limits_shipped(const char *source)
 {
 	char *name = xasprintf("%s.ini", source);
@@ -99,7 +100,7 @@ static const struct embedded_file *limits_shipped(const char *source)
 	return file || !gpu ? file : limits_file_of_model(gpu);
 }
 
-/* A name that is neither a file's nor one of shipped limits. */
+/* The name is neither a file nor one of the shipped limits. */
 static enum status not_there(const char *source, struct text *errors)
 {
 	text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
@@ -123,8 +124,8 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 				    config_load_with(&config, &schema_limits, source, NULL, 0,
 						     errors));
 	if (status == STATUS_OK && !limits->count) {
-		/* Suites alone: a config is what was given. */
-		text_addf(errors, "%s: no [limit NAME] section: nothing to judge by\n", source);
+		/* The file has suites but no limits: it is a config. */
+		text_addf(errors, "%s: no [limit NAME] section, so nothing to check\n", source);
 		limits_release(limits);
 		status = STATUS_USAGE;
 	}
@@ -137,7 +138,7 @@ enum status limits_of_model(struct limits *limits, const char *device_name, stru
 	return load_shipped(limits, limits_file_of_model(gpus_by_device(device_name)), errors);
 }
 
-/* The config was written anew into the result: what its lines were called is in the settings. */
+/* The config was rewritten into the result; the settings hold the original file and line. */
 static void restore_place(char **place, const struct result *result, const char *limit,
 			  const char *key)
 {
@@ -227,13 +228,13 @@ bool condition_is_about(const struct condition *condition, const char *device_na
 	return false;
 }
 
-/* "cuda:0" is that device of every node, "n1/cuda:0" the one of n1. */
+/* "cuda:0" matches that device on every node, "n1/cuda:0" only the one of n1. */
 static bool id_matches(const struct condition *condition, const char *id)
 {
 	return word_matches(condition, id) || word_matches(condition, device_id_on_node(id));
 }
 
-/* "n01*"; none matches a case of one machine alone. */
+/* "n01*"; no pattern matches a case of a single-node run. */
 static bool node_matches(const struct condition *condition, const char *node)
 {
 	for (size_t i = 0; *node && i < condition->word_count; i++)
@@ -250,7 +251,7 @@ static bool device_matches(const struct condition *condition, const struct case_
 	return false;
 }
 
-/* On that node alone, or with others. */
+/* True if the case ran on that node, alone or with others. */
 static bool limits_is_on_node(const struct condition *condition, const struct case_result *c)
 {
 	bool matches = c->node && *c->node && node_matches(condition, c->node);
@@ -317,7 +318,10 @@ bool limit_admits(const struct limit *limit, const struct device_info *device)
 static bool condition_holds(const struct condition *condition, const struct case_result *c,
 			    const char *model)
 {
-	/* A suite's own parameter of that name goes first (plan/limits/condition.c). */
+	/*
+	 * A parameter of the suite takes precedence over a condition of the same name
+	 * (plan/limits/condition.c).
+	 */
 	if (case_parameter(c, condition->name))
 		return parameter_matches(condition, c);
 	if (strcmp(condition->name, "model") == 0)

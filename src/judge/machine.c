@@ -1,4 +1,4 @@
-/* The results of one machine, and the verdicts of several. */
+/* Judges the results of one machine and merges the verdicts of several. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "judge/impossible.h"
 #include "judge/judging.h"
 
-/* The command that measures and judges again; "" for a result that no config made. */
+/* Command that repeats run and judgement; "" for a result without a config. */
 static char *repeat_command(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
@@ -32,7 +32,7 @@ bool judge_by_trend(const struct result *result)
 	return false;
 }
 
-/* Several machines, or launches, may have different limits. */
+/* Machines and launches may have different limits; each text is added once. */
 static void add_unless_there(char **texts, const char *separator, const char *text)
 {
 	char *both;
@@ -46,7 +46,7 @@ static void add_unless_there(char **texts, const char *separator, const char *te
 
 void judge_add_verdicts(struct verdicts *all, struct verdicts *own)
 {
-	/* As soon as one of several machines is to be judged, all are. */
+	/* If one of several machines is judged by limits, all are. */
 	all->trend = (!all->limits || all->trend) && own->trend;
 	if (!all->limits) {
 		all->limits = xstrdup("");
@@ -60,7 +60,7 @@ void judge_add_verdicts(struct verdicts *all, struct verdicts *own)
 	verdicts_release(own);
 }
 
-/* Checks of this machine alone, among which the others' of the same case have no business. */
+/* Judges one machine alone, so that comparisons do not see cases of other machines. */
 static void judge_machine(const struct judge_input *input, struct verdicts *own)
 {
 	struct text without_population = TEXT_EMPTY;

@@ -1,6 +1,6 @@
 /*
- * Limits on a node as a whole: how many devices, their links, ECC, the driver, the network port;
- * and on the nodes of a run on several: those that are lost, and drift.
+ * Limits on whole nodes: number of devices, links, ECC, driver, network port. For multi-node runs
+ * also lost nodes and configuration drift.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "judge/judging.h"
 
-/* One device's part of a metric; NaN: unknown. */
+/* Value of one device for a metric; NaN: unknown. */
 typedef double device_value_fn(const struct link *link, const struct device_info *device);
 
 static double pcie_generation(const struct link *link, const struct device_info *device)
@@ -31,7 +31,7 @@ static double nvlink_links(const struct link *link, const struct device_info *de
 	return device->nvlink_count;
 }
 
-/* The lowest value over the devices; `worst` names the last device that has it. */
+/* Lowest value over the devices; `worst` names the last device that has it. */
 static double lowest_device_value(const struct judge_input *input, const struct limit *limit,
 				  device_value_fn *value_of, const char **worst)
 {
@@ -62,7 +62,7 @@ static double nic_rate(const struct link *link, const struct device_info *device
 	return device->nic_bandwidth > 0 ? device->nic_bandwidth : (double)NAN;
 }
 
-/* The devices of `node`; NULL: of the result. */
+/* Devices of `node`; NULL: of the whole result. */
 static double node_limit_devices_on(const struct result *result, const struct limit *limit,
 				    const struct result_node *node)
 {
@@ -74,7 +74,7 @@ static double node_limit_devices_on(const struct result *result, const struct li
 	return n;
 }
 
-/* On several nodes: that of the whole node with the fewest, or with the most. */
+/* Multi-node run: device count of the complete node with the fewest devices, or with the most. */
 static double node_count_devices(const struct result *result, const struct limit *limit, bool most,
 				 char **reason)
 {
@@ -97,7 +97,7 @@ static double node_count_devices(const struct result *result, const struct limit
 	return value;
 }
 
-/* Nodes without a whole result; NaN: the run is of one node. */
+/* Number of nodes without a complete result; NaN: single-node run. */
 static double node_limit_count_lost(const struct result *result, char **reason)
 {
 	size_t lost = 0;
@@ -114,7 +114,7 @@ static double node_limit_count_lost(const struct result *result, char **reason)
 	return result->node_count ? (double)lost : (double)NAN;
 }
 
-/* Takes the node with most differences; NaN: fewer than three nodes have no majority. */
+/* Selects the node with the most differences; NaN: fewer than three nodes have no majority. */
 static double count_drift(const struct result *result, char **reason)
 {
 	size_t whole = 0, most = 0;
@@ -163,7 +163,7 @@ static double driver_version(const struct result *result)
 	return branch > 0 ? (double)branch : (double)NAN;
 }
 
-/* `most`: of the node or device with the highest value, where the lowest is not what counts. */
+/* `most`: use the highest value over nodes and devices instead of the lowest. */
 static double node_value(const struct judge_input *input, const struct limit *limit, bool most,
 			 const char **worst, char **reason)
 {
@@ -227,7 +227,7 @@ static void judge_node_bound(const struct judge_input *input, const struct limit
 	double value =
 		input->count ? node_value(input, limit, comparison == AT_MOST, &worst, &reason) : 0;
 	struct verdict_check *check = judging_node_check(verdicts, limit, bound, comparison, value,
-							 "it is not known here");
+							 "unknown on this node");
 
 	if (check->verdict != VERDICT_PASS && !isnan(value)) {
 		if (*worst)

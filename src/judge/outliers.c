@@ -1,11 +1,11 @@
 /*
- * Compares the identical devices of one node with each other; needs no golden number.
+ * Compares the identical devices of one node with each other, without reference values.
  *
- * A device is compared with the median of the others. It fails when it is worse by more than the
- * limit's margin and, of three or more, by more than `sigmas` robust standard deviations of all of
- * them, beyond the uncertainty of both sides. It passes only within the margin: devices that
- * scatter by more than that are left undecided, however alike. Of two the slower one fails; only a
- * limit or a population can decide if it is too slow or the other one too fast.
+ * A device is compared with the median of the others. It fails if it is worse by more than the
+ * limit's margin, beyond the uncertainty of both sides and, among three or more, by more than
+ * `sigmas` robust standard deviations of all of them. It passes only within the margin; devices
+ * that vary by more are INCONCLUSIVE. Of two devices the slower one fails, because only a limit or
+ * a population can decide whether it is too slow or the other one too fast.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define MOST_IDENTICAL 1024
 #define MAD_TO_SIGMA 1.4826
-#define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
+#define MEDIAN_TO_MEAN 1.2533 /* ratio of the standard errors of median and mean, normal data */
 
 bool subjects_alike(const struct subject *a, const struct subject *b)
 {
@@ -36,11 +36,11 @@ bool subjects_on_one_node(const struct subject *a, const struct subject *b)
 
 struct outlier_group {
 	const struct judging *j;
-	size_t members[MOST_IDENTICAL]; /* indices into j->subjects that have a value */
-	double logs[MOST_IDENTICAL];    /* negated where lower is better */
-	double halves[MOST_IDENTICAL];  /* of their intervals */
+	size_t members[MOST_IDENTICAL]; /* indices into j->subjects of devices with a value */
+	double logs[MOST_IDENTICAL];    /* negated if lower is better */
+	double halves[MOST_IDENTICAL];  /* half-widths of their intervals */
 	size_t count;
-	double deviation; /* robust, of all members */
+	double deviation; /* robust standard deviation of all members */
 };
 
 static double turned_log(const struct judging *j, size_t i)
@@ -51,8 +51,8 @@ static double turned_log(const struct judging *j, size_t i)
 }
 
 /*
- * The devices identical to that of subjects[first], itself included; `seen` marks all of them, also
- * those without a value.
+ * Collects the devices identical to that of subjects[first], including itself; `seen` also marks
+ * devices without a value.
  */
 static void outliers_collect_group(struct outlier_group *g, size_t first, bool *seen)
 {
@@ -60,7 +60,7 @@ static void outliers_collect_group(struct outlier_group *g, size_t first, bool *
 
 	g->count = 0;
 	for (size_t i = first; i < j->count; i++) {
-		/* Cases come node by node. */
+		/* Cases are sorted by node. */
 		if (!subjects_on_one_node(j->subjects[first], j->subjects[i]))
 			break;
 		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
@@ -113,15 +113,15 @@ static struct verdict_check *outlier_add_check(const struct judging *j, size_t i
 }
 
 struct outlier_standing {
-	double others;  /* their median, logarithm */
-	double deficit; /* how much worse than that, logarithm */
-	double half;    /* of the interval of `deficit` */
+	double others;  /* median of the others, logarithm */
+	double deficit; /* how much worse than the median, logarithm */
+	double half;    /* half-width of the interval of `deficit` */
 };
 
 static struct outlier_standing outlier_standing(const struct outlier_group *g, size_t member)
 {
 	double others = outlier_median_of_others(g, g->logs, member);
-	/* A device that scatters widely is no reason to trust the others less. */
+	/* Median of the others' half-widths: one noisy device must not widen it. */
 	double half = outlier_median_of_others(g, g->halves, member);
 
 	if (g->count > 2)
@@ -130,7 +130,7 @@ static struct outlier_standing outlier_standing(const struct outlier_group *g, s
 					  root_sum_square(g->halves[member], half) };
 }
 
-/* 0 for two devices: their deviation would be half their distance. */
+/* 0 for two devices, whose deviation would be half their distance. */
 static double outlier_scatter(const struct outlier_group *g)
 {
 	return g->count > 2 ? g->j->limit->sigmas * g->deviation : 0;
@@ -145,7 +145,7 @@ static enum verdict outlier_verdict(const struct outlier_group *g, const struct 
 		return VERDICT_FAIL;
 	if (s->deficit + s->half > margin)
 		return VERDICT_INCONCLUSIVE;
-	/* Not a number where the limit has no such margin. */
+	/* NaN if outlier_margin_warn is not set. */
 	return s->deficit - s->half > fmax(warn, outlier_scatter(g)) && !isnan(warn) ? VERDICT_WARN
 										     : VERDICT_PASS;
 }
@@ -160,7 +160,7 @@ static char *outliers_words_of(const struct outlier_group *g, const struct outli
 	if (g->count > 2)
 		text_addf(&out, "the median of %zu identical devices", g->count - 1);
 	else
-		text_add(&out, "the other one of two");
+		text_add(&out, "the other device");
 	if (doubted)
 		text_add(&out, DOUBT_WORDS);
 	return text_detach(&out);
@@ -199,7 +199,7 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 static void judge_group(struct outlier_group *g)
 {
 	if (g->count == 1) {
-		/* If the limit also bounds the value, the case was judged. */
+		/* If the limit also bounds the value, that check has judged the case. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
 			check_decide(outlier_add_check(g->j, g->members[0]), g->j->limit,
 				     VERDICT_SKIP, "no identical device to compare with");

@@ -1,9 +1,10 @@
 /*
- * Devices against good cards of their model: finds what all devices of a node have in common.
+ * Compares devices with reference GPUs of their model: finds faults that all devices of a node
+ * share.
  *
- * Each is judged by itself, and the identical devices of a node together by their
- * median, which finds less. The cards of the node do not count. Limits for which no card is known
- * are named once.
+ * Each device is judged by itself, and the identical devices of a node together by their median,
+ * which detects smaller differences. GPUs of this node do not count as references. Limits without a
+ * reference GPU are named once.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -19,33 +20,34 @@
 #include "reference/population.h"
 #include "result/verdict.h"
 
-#define FEWEST_TO_FAIL 8 /* cards; of fewer it is not known what good ones are like */
+#define FEWEST_TO_FAIL 8 /* fewer reference GPUs do not show how healthy ones vary */
 
 /*
- * Position of a value in the distribution of good cards (reference/population.h).
+ * Position of a value in the distribution of reference GPUs (reference/population.h).
  *
- * A value is compared with the median of the cards. Allowed is to be worse by the limit's margin,
- * or by as much as a further good card would be: `sigmas` of Student's t for the known cards (the
- * interval of a prediction: of 8 cards 4.8 standard deviations where a normal's 3 are asked for),
- * whichever is more.
+ * A value is compared with the median of the references. It may be worse by the limit's margin or,
+ * if larger, by as much as one more healthy GPU would be: `sigmas` standard deviations, converted
+ * to Student's t for a prediction interval (with 8 references, 4.8 deviations where a normal
+ * distribution needs 3).
  */
 struct standing {
-	struct population_sample sample; /* count 0: nothing is known, and nothing else is set */
-	double center;                   /* median of the cards, logarithm */
-	double deviation; /* standard deviation of the cards, logarithm; 0: of one card */
-	double deficit;   /* to the center, logarithm */
-	double half;      /* of the value's one-sided 95 % interval, logarithm */
+	struct population_sample
+		sample;   /* count 0: no reference is known, and the other members are unset */
+	double center;    /* median of the references, logarithm */
+	double deviation; /* standard deviation of the references, logarithm; 0: a single one */
+	double deficit;   /* distance to the center, logarithm */
+	double half;      /* half-width of the value's one-sided 95 % interval, logarithm */
 	double allowed;
 };
 
-/* Fewer cards do not tell how cards differ: the margin alone counts. */
+/* With fewer references their variation is unknown, and only the margin counts. */
 #define FEWEST_TO_SPREAD 4
-#define MEDIAN_VARIANCE 1.5708 /* of a median over that of a mean, normal data: pi / 2 */
+#define MEDIAN_VARIANCE 1.5708 /* variance of a median over that of a mean, normal data: pi / 2 */
 
 /*
- * Student's t that is exceeded as often as a normal deviate of `x`. Abramowitz & Stegun 26.7.5,
- * four terms: within 1 % from 6 degrees of freedom on for x up to 3. Where there are fewer nothing
- * is rejected.
+ * Student's t with the same tail probability as the normal deviate `x`. Abramowitz & Stegun 26.7.5,
+ * four terms: within 1 % from 6 degrees of freedom on for x up to 3. With fewer, nothing is
+ * rejected.
  */
 static double student_deviate(double x, double dof)
 {
@@ -58,7 +60,7 @@ static double student_deviate(double x, double dof)
 	return x + (g1 + (g2 + (g3 + g4 / dof) / dof) / dof) / dof;
 }
 
-/* `variance`: of what is predicted, in those of a card. */
+/* `variance`: of the predicted value, in units of the variance of one GPU. */
 static double allowed_deficit(const struct standing *s, double variance, const struct limit *limit)
 {
 	double margin = -log(1 - limit->population), n = (double)s->sample.count;
@@ -69,7 +71,7 @@ static double allowed_deficit(const struct standing *s, double variance, const s
 		    student_deviate(limit->sigmas, n - 1) * s->deviation * sqrt(variance + 1 / n));
 }
 
-/* Fills all but `sample`, which is there. `value` is a logarithm. */
+/* Fills all members except `sample`, which is set. `value` is a logarithm. */
 static void standing_find(struct standing *s, double value, double half, const struct limit *limit)
 {
 	size_t n = s->sample.count;
@@ -87,8 +89,8 @@ static void standing_find(struct standing *s, double value, double half, const s
 }
 
 /*
- * For the median of `devices` identical devices: deficit and half are those of the median, of the
- * same sample. The allowed deficit is smaller than for one device, but at least the margin.
+ * Standing of the median of `devices` identical devices; `deficit` and the half-width belong to
+ * that median. The allowed deficit is smaller than for one device, but at least the margin.
  */
 static struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
 					double half, const struct limit *limit)
@@ -101,7 +103,7 @@ static struct standing standing_of_node(const struct standing *one, size_t devic
 	return node;
 }
 
-/* FAIL: worse than the cards allow; WARN: the same by too few cards. */
+/* FAIL: worse than allowed. WARN: the same, with too few references. */
 static enum verdict standing_verdict(const struct standing *s)
 {
 	if (s->deficit - s->half > s->allowed)
@@ -147,18 +149,18 @@ static char *standing_origin(const struct standing *s, const char *more)
 	return text_detach(&out);
 }
 
-/* Standing of each case, by the index of its subject. */
+/* Standing of each case, indexed by its subject. */
 struct comparison_case {
 	bool known;
-	bool counted; /* in its node's median */
+	bool counted; /* is part of its node's median */
 	struct standing standing;
 };
 
 struct population_comparing {
 	const struct judging *j;
-	const char **node; /* its cards' ids, which must not be their own yardstick */
+	const char **node; /* ids of the node's GPUs, which must not be their own references */
 	struct comparison_case *cases;
-	double *values; /* room for one per case */
+	double *values; /* scratch, one element per case */
 };
 
 static const char **cards_of_node(const struct result *result)
@@ -170,7 +172,7 @@ static const char **cards_of_node(const struct result *result)
 	return ids;
 }
 
-/* Fills a check but for the case that it is about; `subject`: of a device, else NULL. */
+/* Fills a check except for its case; `subject`: the device's, or NULL for a node. */
 static void decide(const struct judging *j, struct verdict_check *check, const struct standing *s,
 		   const struct subject *subject)
 {
@@ -192,7 +194,7 @@ static void decide(const struct judging *j, struct verdict_check *check, const s
 	reason = xasprintf("%s%s%s", subject ? "" : "the median of the node's devices is ", words,
 			   verdict != found ? DOUBT_WORDS : "");
 	check_decide(check, j->limit, verdict, reason);
-	/* No more than a warning is at stake: that is worth no further launches. */
+	/* Fewer than 8 reference GPUs can only warn: no further launches. */
 	if (s->sample.cards < FEWEST_TO_FAIL) {
 		check->accepted = check->accepted || verdict == VERDICT_INCONCLUSIVE;
 		check->final = true;
@@ -212,7 +214,7 @@ static void judge_case(struct population_comparing *c, size_t i)
 		j->input->population ? j->input->population : population_shipped();
 	struct population_key key;
 
-	/* Missing values were reported by the bounds or by the findings about the run. */
+	/* Missing values have a check of the bounds or of the run already. */
 	if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
 	    !population_key_of(&j->input->results[0], j->subjects[i]->first, &key))
 		return;
@@ -226,14 +228,17 @@ static void judge_case(struct population_comparing *c, size_t i)
 	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
-/* The lower median: one slow device of two does not make a slow node. */
+/* Lower median: one slow device of two does not make a slow node. */
 static double node_lower_median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_doubles);
 	return values[(n - 1) / 2];
 }
 
-/* The same case on another device of that model; a case of two devices is about a link. */
+/*
+ * The same case on another device of that model. A case with two devices measures a link and is
+ * left out.
+ */
 static bool comparing_same_case(const struct population_comparing *c, size_t first, size_t i)
 {
 	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
@@ -243,7 +248,7 @@ static bool comparing_same_case(const struct population_comparing *c, size_t fir
 	       strcmp(a->device->name, b->device->name) == 0;
 }
 
-/* The members' devices: "cuda:0,cuda:1"; fills `values` with the deficit of each. */
+/* Names of the members' devices, "cuda:0,cuda:1"; fills `values` with the deficit of each. */
 static char *population_members_of(const struct population_comparing *c, size_t first,
 				   size_t *count, double *half)
 {
@@ -265,7 +270,7 @@ static char *population_members_of(const struct population_comparing *c, size_t 
 	return text_detach(&devices);
 }
 
-/* The identical devices of the node together: they scatter less than single cards do. */
+/* Judges the identical devices of a node together: their median varies less than single GPUs do. */
 static void judge_node_of(struct population_comparing *c, size_t first)
 {
 	const struct judging *j = c->j;
@@ -330,7 +335,7 @@ void judge_population_unknown(const char *limits, struct verdicts *verdicts)
 	check->verdict = VERDICT_SKIP;
 	check->accepted = true;
 	free(check->reason);
-	check->reason = xasprintf("no reference GPU has measured what these limits cover: %s "
-				  "(gpuproof help good-cards)",
+	check->reason = xasprintf("no reference GPU has values for these limits: %s (gpuproof "
+				  "help good-cards)",
 				  limits);
 }

@@ -1,8 +1,8 @@
 /*
- * Long products soon meet the power limit, and when they do is a matter of chance: of two healthy
- * H200s that multiplied 8192 x 8192 matrices in TF32 one met it in the middle of its samples, the
- * other one not at all, 13 % apart. Heated before the first sample ([suite ...] preheat = 1s) both
- * are in the state that lasts.
+ * Detects a power limit that set in during sampling. Long GEMMs soon meet the power limit, at a
+ * random moment: of two healthy H200s that multiplied 8192 x 8192 matrices in TF32, one met it
+ * halfway through its samples and the other not at all, 13 % apart. With [suite ...] preheat = 1s
+ * both reach their steady state before the first sample.
  */
 #include "judge/judging.h"
 #include "judge/population/population_key.h"

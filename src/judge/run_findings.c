@@ -1,7 +1,7 @@
 /*
- * Checks without a limit: wrong results, memory errors, cases that are missing.
+ * Checks that need no limit: wrong results, memory errors, missing cases.
  *
- * Adding a finding about a run: a function called by judge_run_findings(), with its aspect.
+ * To add a finding about a run, add a function called by judge_run_findings(), with its aspect.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "judge/judging.h"
 
 /*
- * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it
- * counts corrected replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance
- * run. They are in the telemetry.
+ * Fault counters, and the verdict if one of them moved during a case. NVLink's is not among them:
+ * it counts corrected replays, of which two healthy H200s had 1 to 19 in most cases of an
+ * acceptance run. Replays are in the telemetry.
  */
 static const struct {
 	size_t offset;
@@ -26,14 +26,16 @@ static const struct {
 	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_UNCORRECTED_ERROR,
 	  "uncorrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL, CAUSE_GPU_CRITICAL_ERROR,
-	  "critical errors of the GPU (Xid; the kernel's log says which)" },
+	  "critical GPU errors (Xid; see the kernel log)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
 	  "corrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
 	  "PCIe replays" },
 };
 
-/* Takes over `reason`. `n` is of the counter; `device` NULL: the case's first. */
+/*
+ * Takes ownership of `reason`. `n`: increase of the counter; `device` NULL: the first of the case.
+ */
 static void tell_counter(const struct result *result, const struct case_result *c,
 			 const char *device, size_t n, char *reason, struct verdicts *verdicts)
 {
@@ -51,7 +53,8 @@ static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
 }
 
 /*
- * Counters of a case's first device that moved between two readings; `when` is "during the case".
+ * Reports counters of a case's first device that moved between two readings; `when` is "during the
+ * case".
  */
 static void judge_readings(const struct result *result, const struct case_result *c,
 			   const struct telemetry *first, const struct telemetry *last,
@@ -69,7 +72,7 @@ static void judge_readings(const struct result *result, const struct case_result
 	}
 }
 
-/* The lowest and the highest of a counter that only grows. */
+/* Increase from the lowest to the highest reading of a monotonic counter. */
 static bool counter_grew(const struct time_quantity *q, double *by)
 {
 	double low = (double)NAN, high = (double)NAN;
@@ -82,7 +85,7 @@ static bool counter_grew(const struct time_quantity *q, double *by)
 	return *by > 0;
 }
 
-/* Fault counters of a soak on all devices but the first, which judge_readings() compares. */
+/* Fault counters of a soak, on all devices except the first, which judge_readings() compares. */
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {
@@ -108,9 +111,9 @@ static void judge_watches(const struct result *result, const struct case_result 
 	}
 }
 
-/* A case and the latest before it with the same first device. */
+/* A case and the previous one with the same first device. */
 struct gap {
-	const struct case_result *c, *before; /* before: NULL: there is none */
+	const struct case_result *c, *before; /* before is NULL if there is none */
 };
 
 static int fault_counters_by_start(const void *a, const void *b)
@@ -130,9 +133,10 @@ static int fault_counters_by_device(const void *a, const void *b)
 }
 
 /*
- * Faults counted between two cases of a device: opening a context, filling memory and verifying are
- * work too. Of pooled launches a case's last reading is of the last one, and the next case's first
- * of the first: such readings decrease, and every launch is covered by a case's own two readings.
+ * Faults counted between two cases of a device: creating a context, filling memory and verifying
+ * are work too. In pooled launches, the last reading of a case belongs to the last launch and the
+ * first reading of the next case to the first one. Such readings decrease, and the two readings of
+ * each case cover every launch.
  */
 static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 {
@@ -150,15 +154,12 @@ static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 	for (size_t i = 0; i < count; i++)
 		if (gaps[i].before)
 			judge_readings(result, gaps[i].c, &gaps[i].before->after,
-				       &gaps[i].c->before,
-				       "before the case, since the one before it", verdicts);
+				       &gaps[i].c->before, "between the previous case and this one",
+				       verdicts);
 	free(gaps);
 }
 
-/*
- * Memory errors and the like that were counted during cases of `result`, and
- * between them.
- */
+/* Counted faults, such as memory errors, during and between the cases of `result`. */
 static void judge_fault_counters(const struct result *result, struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -224,13 +225,15 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	free(words);
 }
 
-/* The device where the case failed; NULL: unknown. */
+/* Device on which the case failed; NULL: unknown. */
 static const char *known_device(const struct case_result *c)
 {
 	return c->failed_device && *c->failed_device ? c->failed_device : NULL;
 }
 
-/* A soak knows which of its devices were wrong; for other cases the first device represents all. */
+/*
+ * A soak reports which of its devices were wrong. For other cases the first device represents all.
+ */
 static void judge_wrong(const struct result *result, const struct case_result *c,
 			struct verdicts *verdicts)
 {
@@ -258,15 +261,15 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
 				VERDICT_FAIL, true,
 				c->status == CASE_FAILED ? xstrdup(c->reason)
-							 : xasprintf("its error of %.3g is beyond "
-								     "the tolerance of %.3g",
+							 : xasprintf("error %.3g exceeds the "
+								     "tolerance %.3g",
 								     c->verification.error,
 								     c->verification.tolerance));
 }
 
 /*
- * A process that died between cases, though everything was measured in the end: whether a device
- * did it is not known.
+ * A worker that died between cases without loss of a measurement. It is not known whether a device
+ * caused it.
  */
 static void judge_lost(const struct result *result, const struct case_result *c,
 		       struct verdicts *verdicts)
@@ -277,7 +280,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 		struct verdict_check *check = judging_finding(
 			verdicts, result, NULL, lost->device_count ? lost->devices[0] : NULL,
 			ASPECT_NONE, VERDICT_ERROR, false,
-			xasprintf("a worker process was lost, which cost no case: %s",
+			xasprintf("a worker process was lost, without loss of a case: %s",
 				  lost->reason));
 
 		check->cause = CAUSE_WORKER_LOST;
@@ -288,7 +291,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 	}
 }
 
-/* A run that did not reach its end is never accepted, also when what is missing has no limit. */
+/* A run that did not finish is never accepted, even if no limit covers the missing cases. */
 static void judge_end(const struct result *result, struct verdicts *verdicts)
 {
 	bool short_of = result->planned > result->case_count;
@@ -300,11 +303,10 @@ static void judge_end(const struct result *result, struct verdicts *verdicts)
 					  result->planned));
 	else if (result->state && strcmp(result->state, "complete") != 0)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("the run is %s: it did not reach its end",
-					  result->state));
+				xasprintf("the run is %s: it did not finish", result->state));
 }
 
-/* Judging nothing fails, also by a limit on the node that holds. */
+/* A run without any measured case fails, even if a limit on the node is met. */
 static void judge_nothing(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++)
@@ -316,7 +318,7 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 				false, xstrdup("nothing was measured"));
 }
 
-/* A node that gave no whole result is never accepted, whatever the others measured. */
+/* A node without a complete result is never accepted, whatever the others measured. */
 static void judge_lost_nodes(const struct result *result, struct verdicts *verdicts)
 {
 	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
@@ -366,7 +368,7 @@ static bool run_findings_case_has_error_check(const struct verdicts *verdicts, c
 	return false;
 }
 
-/* Cases without an error whose results were never verified, and that no limit reported. */
+/* Reports cases without an error that were never verified and that no limit reported. */
 static void judge_unverified(const struct result *result, struct verdicts *verdicts)
 {
 	const struct case_result *first = NULL;
@@ -388,10 +390,10 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 					  count > 1 ? " and of others" : ""));
 }
 
-/* One case may be at fault itself, several different ones are not. */
+/* One failing case may be at fault itself; several different ones point to the device. */
 #define UNUSABLE_CASES 2
 
-/* A device on which nothing worked, though it was tried. Cases of several devices do not count. */
+/* Reports a device on which every case failed. Cases with several devices do not count. */
 static void judge_unusable(const struct result *result, struct verdicts *verdicts)
 {
 	for (size_t d = 0; d < result->device_count; d++) {

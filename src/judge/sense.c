@@ -1,6 +1,6 @@
 /*
- * Limits against data sheets. A limits table that is widely used asks 2333 MB/s of a card of 4.8
- * TB/s: that gate never fires.
+ * Checks limits against data sheets. A widely used table of limits requires 2333 MB/s from a GPU
+ * with 4.8 TB/s: that limit can never fail.
  */
 #include <math.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 #define LEAST_SHARE 0.01
 #define MOST_SHARE 2.0
-#define LARGE_BYTES (16 << 20) /* from here on a copy is limited by bandwidth, not by its start */
+#define LARGE_BYTES (16 << 20) /* larger copies are limited by bandwidth, not by latency */
 #define LARGE_SHAPE 2048
 
-/* Small cases stay far below every ceiling, and rightly so. */
+/* Small cases legitimately stay far below every peak. */
 static bool is_large(const struct case_result *c)
 {
 	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
@@ -42,13 +42,14 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 	units_format(peak.figure, limit->metric->unit, figure_text, sizeof(figure_text));
 	if (share < LEAST_SHARE && is_large(c))
 		text_addf(errors,
-			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so "
-			  "it would never fire\n",
+			  "%s: [limit %s] %s = %s: only %.2g %% of the peak of a %s (%s %s), "
+			  "so it could never fail. Check the unit\n",
 			  bound->place, limit->name, key, bound->text, 100 * share, device->name,
 			  peak.key, figure_text);
 	else if (share > MOST_SHARE && strcmp(key, "min") == 0)
 		text_addf(errors,
-			  "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n",
+			  "%s: [limit %s] %s = %s: %.3g times the peak of a %s (%s %s), so it "
+			  "would always fail. Check the unit\n",
 			  bound->place, limit->name, key, bound->text, share, device->name,
 			  peak.key, figure_text);
 	else
@@ -56,7 +57,7 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 	return false;
 }
 
-/* Each bound complains once, about the first case it does not suit. */
+/* Reports each bound once, for the first case that contradicts it. */
 static bool limit_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
 			      const struct result *result, struct text *errors)
 {

@@ -1,7 +1,7 @@
 /*
- * Skipped cases that no limit covers; judge.c has those that one does. A device that skips what an
- * identical one does is at fault, and a suite of which no device measured anything leaves the
- * verdict open.
+ * Skipped cases that no limit covers; judge.c handles the others. A device that skips a case that
+ * an identical one measures is at fault. A suite that no device measured makes the verdict
+ * INCONCLUSIVE.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static size_t devices_of_backend(const struct result *result, const char *backen
 	return count;
 }
 
-/* The device could not or would not, though there are as many as the case needs. */
+/* True if the device caused the skip, not a missing second device. */
 static bool is_skipped_by_device(const struct result *result, const struct subject *s)
 {
 	const struct suite *suite = schema_suite(&schema_program, s->first->suite);
@@ -37,7 +37,9 @@ static bool is_skipped_by_device(const struct result *result, const struct subje
 	       !(needed && needed->number > (double)devices_of_backend(result, s->device->backend));
 }
 
-/* The same case on an identical device of the node, done; NULL: none. Nodes follow each other. */
+/*
+ * The same case, measured on an identical device of the node; NULL: none. Cases are sorted by node.
+ */
 static const struct subject *done_elsewhere(const struct subjects *all, size_t i)
 {
 	const struct subject *s = &all->items[i];
@@ -62,7 +64,7 @@ static bool is_measured(const struct subjects *all, const struct case_result *li
 	return false;
 }
 
-/* One finding for the suite of subject `i`, at its first skipped case. */
+/* Reports the suite of subject `i` once, at its first skipped case. */
 static void judge_skipped_suite(const struct subjects *all, const struct result *result, size_t i,
 				struct verdicts *verdicts)
 {
@@ -94,7 +96,7 @@ void judge_skips(const struct subjects *all, const struct judge_input *input,
 		if (other)
 			judging_finding(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
 					VERDICT_FAIL, false,
-					xasprintf("skipped here, and measured on %s: %s",
+					xasprintf("skipped here but measured on %s: %s",
 						  other->first->device, s->first->reason));
 		else
 			judge_skipped_suite(all, &input->results[0], i, verdicts);

@@ -1,8 +1,8 @@
 /*
- * Judges the nodes of a run on several by the limit on node.suspect. Suspects are those that
- * findings of rounds of pairs or of bisection name ("node n3", "link of n3 and n7"); a node that
- * pairs have measured and no finding names passes. A fault that takes more nodes together is no
- * node's.
+ * Judges the nodes of a multi-node run by the limit on node.suspect. Suspects are the nodes that
+ * findings of pairs or bisection name ("node n3", "link of n3 and n7"). A node that pairs have
+ * measured and no finding names passes. A fault that needs several nodes to appear is not
+ * attributed to one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,11 +15,12 @@
 
 struct node_look {
 	const struct result_node *node;
-	size_t pairs;    /* cases of it and another node that were measured in a round */
-	size_t named;    /* findings that name it */
-	const char *why; /* subject of the first of these */
+	size_t pairs;    /* measured cases of this node with another one in a round */
+	size_t named;    /* findings that name this node */
+	const char *why; /* subject of the first such finding */
 	const char *text;
-	const char *doubt; /* of a warning about it: it is neither a suspect nor cleared; NULL */
+	const char *
+		doubt; /* warning about the node, which is neither a suspect nor cleared; or NULL */
 };
 
 /* One slow pair cannot identify the slow node. */
@@ -72,7 +73,7 @@ static void note_suspect(struct node_look *looks, size_t count, const struct fin
 	}
 }
 
-/* Belongs to a suite whose cases are one point over the rounds of pairs. */
+/* True for suites that measure one point over rounds of pairs. */
 static bool suspects_is_of_round(const struct result *result, const struct case_result *c)
 {
 	const struct presentation *p = result_presentation(result, c->suite);
@@ -127,7 +128,7 @@ static void say_fault(struct verdict_check *check, const char *why, const char *
 	free(reason);
 }
 
-/* `compared`: how many nodes were in a pair. */
+/* `compared`: number of nodes that were part of a pair. */
 static void judge_look(const struct result *result, const struct limit *limit,
 		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
 {
@@ -135,9 +136,9 @@ static void judge_look(const struct result *result, const struct limit *limit,
 	struct verdict_check *check = judging_node_check(
 		verdicts, limit, &limit->max, AT_MOST, known ? (double)look->named : (double)NAN,
 		look->doubt   ? look->doubt
-		: look->pairs ? "two nodes are measured with each other, which compares neither: "
-				"three nodes are needed"
-			      : "no pair with it was measured");
+		: look->pairs ? "one slow pair cannot identify the slow node; three nodes are "
+				"needed"
+			      : "no pair with this node was measured");
 	char *devices = node_devices(result, look->node), *reason;
 
 	judging_set(&check->devices, devices);
@@ -152,7 +153,7 @@ static void judge_look(const struct result *result, const struct limit *limit,
 	}
 }
 
-/* Adds a check of both nodes of a link, as neither is slow with others. */
+/* Adds a check to both nodes of a slow link if neither is slow with other nodes. */
 static void judge_link(const struct result *result, const struct limit *limit,
 		       const struct finding *f, struct node_look *looks, struct verdicts *verdicts)
 {
@@ -186,13 +187,13 @@ void judge_suspects(const struct judge_input *input, const struct limit *limit,
 
 	if (!result->node_count) {
 		judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
-				   "it is known of runs on several nodes alone");
+				   "known only in multi-node runs");
 		return;
 	}
 	looks = suspects_node_looks_make(result);
 	for (size_t i = 0; i < result->node_count; i++)
 		compared += looks[i].pairs > 0;
-	/* A node without a whole result has a check of its own. */
+	/* A node without a complete result has its own check. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if ((looks[i].node->status == NODE_OK || looks[i].named) &&
 		    is_selected(result, limit, looks[i].node))

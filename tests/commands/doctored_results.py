@@ -13,7 +13,7 @@ from verdict_outputs import answers, disagreements, run
 HEALTHY = json.load(open(sys.argv[2]))
 HEALTHY.pop("judgement", None)
 failures, table = [], []
-CANNOT = "is above what a NVIDIA H200 can do"
+CANNOT = "exceeds the maximum of a NVIDIA H200"
 
 def judged(name, result, verdict, cause=""):
 	"""All outputs tell `verdict`, and the terminal the cause."""
@@ -89,11 +89,11 @@ def inconsistent():
 	for name in "stream.bandwidth", "transfer.bandwidth", "matmul.throughput", "parallel.step_time", "alloc.latency":
 		result, metric = one_figure(name)
 		scale([metric], 1.5, *FIGURE)
-		judged(f"{name} 1.5 x its samples", result, "INCONCLUSIVE", "is not what its samples give")
+		judged(f"{name} 1.5 x its samples", result, "INCONCLUSIVE", "does not match its samples")
 		result, metric = one_figure(name)
 		metric["launches"] = [metric["value"] * f for f in (1, 0.99, 0.98)]
 		scale([metric], 1.02, *FIGURE)
-		judged(f"{name} above all its launches", result, "INCONCLUSIVE", "is outside its repetitions")
+		judged(f"{name} above all its launches", result, "INCONCLUSIVE", "is outside the range of its repetitions")
 
 def skipped():
 	suites = sorted({c["suite"] for c in HEALTHY["cases"]})
@@ -102,17 +102,17 @@ def skipped():
 			alone = lambda c, d=device: c["suite"] == suite and c["devices"] == [d]
 			if any(alone(c) for c in HEALTHY["cases"]) and any(c["suite"] == suite and c["devices"] != [device] and
 			                                                   len(c["devices"]) == 1 for c in HEALTHY["cases"]):
-				judged(f"{suite} skipped on {device}", skip(alone), "REJECTED", "skipped here, and measured on cuda:")
+				judged(f"{suite} skipped on {device}", skip(alone), "REJECTED", "skipped here but measured on cuda:")
 		judged(f"{suite} skipped on all", skip(lambda c: c["suite"] == suite), "INCONCLUSIVE",
-		       f"no case of suite {suite} was measured" if suite in ("alloc", "parallel") else "not measured, though")
+		       f"no case of suite {suite} was measured" if suite in ("alloc", "parallel") else "not measured, although")
 	for part in "h2d/pinned", "d2h/pinned", "p2p/":
-		judged(f"{part} skipped on all", skip(lambda c: part in c["id"]), "INCONCLUSIVE", "not measured, though")
+		judged(f"{part} skipped on all", skip(lambda c: part in c["id"]), "INCONCLUSIVE", "not measured, although")
 	for precision in "fp32", "tf32", "fp16", "bf16":
 		for device, other in ("cuda:0", "cuda:1"), ("cuda:1", "cuda:0"):
 			judged(f"matmul {precision} missing on {device}", skip(lambda c: c["id"].startswith(f"matmul/{precision}/") and
-			       c["device"] == device), "REJECTED", f"skipped here, and measured on {other}")
+			       c["device"] == device), "REJECTED", f"skipped here but measured on {other}")
 		judged(f"matmul {precision} skipped on all", skip(lambda c: c["id"].startswith(f"matmul/{precision}/")), "INCONCLUSIVE",
-		       "not measured, though")
+		       "not measured, although")
 	result = copy.deepcopy(HEALTHY)
 	result["cases"] = [c for c in result["cases"] if not (c["id"].startswith("matmul/fp16/") and c["device"] == "cuda:1")]
 	judged("matmul fp16 of cuda:1 not in the file", result, "INCONCLUSIVE")
@@ -125,11 +125,11 @@ def foreign():
 	judged("pid 4711 on cuda:1", result, "INCONCLUSIVE", "pid 4711")
 	slow = metrics_of(result, lambda c, _n, m: c["device"] == "cuda:1" and "h2d/pinned" in c["id"] and m["unit"] == "B/s")
 	scale(slow, 0.4, *FIGURE, "amount")
-	judged("pid 4711 on cuda:1, and its link slow", result, "INCONCLUSIVE", "another process used cuda:1: end it, and repeat the run")
+	judged("pid 4711 on cuda:1, and its link slow", result, "INCONCLUSIVE", "another process used cuda:1; stop it and repeat the run")
 
 def others():
 	result = json.loads(json.dumps(HEALTHY).replace("NVIDIA H200", "NVIDIA Foo 9000"))
-	judged("a model without data sheet", result, "INCONCLUSIVE", "no data sheet for 'NVIDIA Foo 9000'; derived limits hold")
+	judged("a model without data sheet", result, "INCONCLUSIVE", "no data sheet for 'NVIDIA Foo 9000'; limits derived from the driver apply")
 	result = copy.deepcopy(HEALTHY)
 	last = [c for c in result["cases"] if c["device"] == "cuda:1" and "telemetry" in c][-1]["telemetry"]
 	last["after"]["ecc_uncorrected"] = (last["before"]["ecc_uncorrected"] or 0) + 2

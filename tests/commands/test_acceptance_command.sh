@@ -88,7 +88,7 @@ GPUPROOF_FAKE="devices=8 noise=0.5%" "$program" run node.ini --check -q -o sound
 [ $? -eq 0 ] && grep -q '^ACCEPTED: all 17 checks passed' out || complain "eight sound devices: $(cat out)"
 sed '/^.limit/,$d' node.ini >none.ini
 "$program" check sound --limits none.ini >out 2>&1
-[ $? -eq 2 ] && grep -q 'none.ini: no \[limit NAME\] section: nothing to judge by' out || complain "a file without limits: $(cat out)"
+[ $? -eq 2 ] && grep -q 'none.ini: no \[limit NAME\] section, so nothing to check' out || complain "a file without limits: $(cat out)"
 rm sound/result.json
 "$program" check sound >out 2>&1
 [ $? -eq 3 ] && grep -q 'gpuproof run --resume sound' out || complain "a run without a result: $(cat out)"

@@ -86,13 +86,13 @@ expect 4 'no check could be evaluated' run -l generic
 [ "$(grep -c 'no case in this run matches this limit' out)" = 1 ] && grep -q '^SKIP .*pcie, pcie-both, ' out ||
 	{ echo 'limits without a case are not one line:'; cat out; failed=1; }
 grep -q 'Add a limit for it (gpuproof help limits)' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
-expect 4 'there is no baseline' run -l base.ini
-expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run
+expect 4 'the limit needs a baseline; add --baseline RESULT' run -l base.ini
+expect 4 'the baseline is the run itself' run -l base.ini --baseline run
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json
 expect 0 'baseline =' run -l base.ini --baseline before.json --all
 # A baseline of another device, or measured another way, bounds nothing.
 sed 's/"name": "[^"]*"/"name": "Tesla K80"/' before.json >k80.json
-expect 4 "the baseline is of another model: 'Tesla K80'" run -l base.ini --baseline k80.json
+expect 4 "the baseline was measured on 'Tesla K80'" run -l base.ini --baseline k80.json
 # Names of shipped limits, and what is near.
 expect 2 "h20: no such file, and no shipped limits of that name (did you mean 'h200'?); shipped: " run --limits h20
 expect 2 'nowhere.ini: no such file' run --limits nowhere.ini

@@ -73,7 +73,7 @@ expect 0 'Not settled: the level still changed at the end' markdown drifts.json
 expect 0 '-31.0 %' markdown drifts.json
 expect 0 'settled="false"' prometheus drifts.json
 expect 0 '"label": "not settled"' gbench drifts.json
-expect 0 'not settled: its level still changed' junit drifts.json -l loose.ini
+expect 0 'not settled: the level still changed' junit drifts.json -l loose.ini
 "$program" export csv drifts.json | python3 -c '
 import csv, sys
 rows = [r for r in csv.DictReader(sys.stdin) if r["metric"] == "alloc.latency"]

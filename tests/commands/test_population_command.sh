@@ -57,9 +57,9 @@ grep -q '"uuid": "GPU-good-3"' good.json || { echo "the results look otherwise";
 printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\noutlier_margin = 2 %%\npopulation = 3 %%\n' >m.ini
 
 # The model is unknown: the sentence says so.
-expect 0 'compared with the data sheet only' check slow.json -l m.ini
+expect 0 'compared only with the data sheet' check slow.json -l m.ini
 # The run lacks nothing by that, also for who takes warnings and skips for failures.
-expect 0 'what these limits cover: m' check slow.json -l m.ini --strict
+expect 0 'values for these limits: m' check slow.json -l m.ini --strict
 # 8 cards held for good: a node that is slow as a whole is rejected, one like them is not.
 expect 0 '8 GPUs added' population add good.json
 grep -q 'gpuproof-population.ini has 8 GPUs' out || { echo "where it is, is not said:"; cat out; failed=1; }
@@ -69,10 +69,10 @@ grep -q '9 FAIL' out || { echo "not all 8 GPUs and their median fail:"; cat out;
 expect 0 '17 PASS' check like.json -l m.ini
 # The same cards again are no new ones; a node is not its own yardstick.
 expect 0 '0 GPUs added, 8 updated' population add good.json
-expect 0 'compared with the data sheet only' check good.json -l m.ini
+expect 0 'compared only with the data sheet' check good.json -l m.ini
 # Elsewhere, by name; a name that is wrong is no file that is missing.
 mv gpuproof-population.ini mine.ini
-expect 0 'compared with the data sheet only' check slow.json -l m.ini
+expect 0 'compared only with the data sheet' check slow.json -l m.ini
 GPUPROOF_POPULATION=mine.ini expect 1 '9 FAIL' check slow.json -l m.ini
 GPUPROOF_POPULATION=gone.ini expect 2 'gone.ini: no such file' check slow.json -l m.ini
 printf '\n[card GPU-x]\nmodle = A\n' >>mine.ini
@@ -82,14 +82,14 @@ GPUPROOF_POPULATION=mine.ini expect 2 "[card] has no key 'modle'; keys: model" c
 node bad 0.3 >bad.json
 expect 2 'bad.json: not accepted as reference GPUs: [limit memory] fails' population add bad.json -o p.ini
 sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
-expect 2 'part.json: the run is not complete but interrupted' population add part.json -o p.ini
+expect 2 'part.json: the run is interrupted, not complete' population add part.json -o p.ini
 sed 's/"uuid": "[^"]*"/"uuid": ""/g; s/"serial": "[^"]*"/"serial": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
 # The text of a result cannot write lines of its own into the file.
 sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json
 expect 2 "is not a UUID" population add lines.json -o p.ini
 sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json
-expect 2 "no name" population add lines.json -o p.ini
+expect 2 "is not a name" population add lines.json -o p.ini
 [ ! -e p.ini ] || { echo "a refused result was added"; failed=1; }
 expect 2 'good.json is the same run as good.json' population add good.json good.json -o p.ini
 expect 2 'good.json' population add good.json -o good.json

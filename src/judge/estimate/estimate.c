@@ -47,7 +47,7 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 	return e;
 }
 
-/* Half widths of a linear interval as those of a ratio: what the upper end is to the value. */
+/* Half-width on the log scale: log((value + half) / value). */
 static double estimate_as_ratio(double value, double half)
 {
 	return half > 0 ? log1p(half / value) : 0;

@@ -17,9 +17,9 @@ bool metric_is_exact(const struct metric_value *m)
 	return strcmp(m->unit, "B") == 0 || (row ? row->kind : m->kind) == METRIC_EXACT;
 }
 
-#define SHORT_SECONDS 20e-6 /* a copy that lasts little longer than what starts it */
+#define SHORT_SECONDS 20e-6 /* copies shorter than this are dominated by their start */
 
-/* The time of one operation that the metric is made of; NaN: it was not timed itself. */
+/* Time of the single operation that the metric measures; NaN: not timed by itself. */
 static double operation_seconds(const struct metric_value *m, const struct case_result *c)
 {
 	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
@@ -27,10 +27,10 @@ static double operation_seconds(const struct metric_value *m, const struct case_
 	return series && strcmp(series->unit, "s") == 0 ? series->statistics.median : (double)NAN;
 }
 
-/* Products of tensor cores for longer than this meet the power limit. */
+/* Tensor-core GEMMs longer than this meet the power limit. */
 #define HOT_SECONDS 0.1
 
-/* The readings show it; without any, the time that the samples lasted. */
+/* Decides by the telemetry; without readings, by the duration of the samples. */
 static bool meets_power_limit(const struct metric_value *m, const struct case_result *c)
 {
 	if (c->during.readings)
@@ -38,7 +38,9 @@ static bool meets_power_limit(const struct metric_value *m, const struct case_re
 	return operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
 }
 
-/* Its value is the mean over a load of seconds, which levels the waves of the power limit. */
+/*
+ * True if the value is a mean over seconds of load, which averages the power limit's oscillation.
+ */
 static bool figure_kind_is_of_load(const struct metric_value *m, const struct case_result *c)
 {
 	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
@@ -46,7 +48,7 @@ static bool figure_kind_is_of_load(const struct metric_value *m, const struct ca
 	return series && series->load;
 }
 
-/* A rate or time that no other kind names. */
+/* The kind of a rate or time that no other rule covers. */
 static enum figure_kind kind_of_timed(const struct metric_value *m, const struct case_result *c)
 {
 	if (strcmp(m->unit, "FLOP/s") == 0)
@@ -106,8 +108,8 @@ static const struct {
 	[FIGURE_STEP] = { "step", 0.0056, 0.004, false },
 	[FIGURE_SMALL_COPY] = { "small copy", 0.0079, 0.005, false },
 	[FIGURE_POWER_LIMIT] = { "matrix product at the power limit", 0.0091, 0.0015, false },
-	[FIGURE_LAUNCH] = { "launch on the device", 0.024, 0.03, false },
-	[FIGURE_SMALL_LOCAL] = { "small copy within the device", 0.031, 0.01, false },
+	[FIGURE_LAUNCH] = { "launch on the GPU", 0.024, 0.03, false },
+	[FIGURE_SMALL_LOCAL] = { "small copy within the GPU", 0.031, 0.01, false },
 	[FIGURE_PAGEABLE] = { "copy of pageable memory", 0.09, 0.15, true },
 	[FIGURE_HOST] = { "host call", 0.125, 0.15, true },
 	[FIGURE_CPU_WORK] = { "work on a CPU", 0.11, 0.20, true },

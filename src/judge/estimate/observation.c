@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "judge/estimate/kind.h"
 
-/* Subjects by id, so that 2,000 cases in 10 results take no quadratic time. */
+/* Index of subjects by id: 2,000 cases in 10 results must not take quadratic time. */
 struct observation_by_id {
 	const char *id;
 	size_t index;
@@ -38,7 +38,7 @@ static void add_subject(struct subjects *subjects, const struct result *result,
 	observation_add_case(s, c);
 }
 
-/* The cases of a further launch. */
+/* Adds the cases of one more launch. */
 static void subjects_merge_launch(struct subjects *subjects, const struct result *result)
 {
 	size_t known = subjects->count;
@@ -86,18 +86,15 @@ const struct subject *subjects_find(const struct subjects *subjects, const char 
 struct observation_gathering {
 	double *values;
 	size_t count, capacity;
-	double half; /* sum of the longer sides of the samples' intervals */
+	double half; /* sum of the longer half-widths of the samples' intervals */
 	size_t halves;
-	/* launches with a figure; those whose level drifted to the end */
+	/* launches with a value; launches still drifting at the end */
 	size_t launches, unsettled;
 };
 
 void observation_refuse(struct observation *o, enum verdict verdict, const char *reason)
 {
-	/*
-	 * A wrong result outranks an error, that a case that was merely skipped, and that a
-	 * doubtful one.
-	 */
+	/* Rank of verdicts: wrong result, error, skip, inconclusive. */
 	static const int rank[VERDICT_COUNT] = { [VERDICT_INCONCLUSIVE] = 1,
 						 [VERDICT_SKIP] = 2,
 						 [VERDICT_ERROR] = 3,
@@ -106,11 +103,14 @@ void observation_refuse(struct observation *o, enum verdict verdict, const char 
 	if (rank[verdict] <= rank[o->verdict])
 		return;
 	free(o->reason);
-	o->reason = xstrdup(reason && *reason ? reason : "without a reason");
+	o->reason = xstrdup(reason && *reason ? reason : "reason unknown");
 	o->verdict = verdict;
 }
 
-/* Zero is a value only where nothing was timed and less is better: an error, an idle share. */
+/*
+ * Zero is valid only for metrics that are not timed and where lower is better: an error, an idle
+ * share.
+ */
 static bool value_is_plausible(const struct metric_value *m, double value)
 {
 	if (!isfinite(value) || value < 0)
@@ -129,11 +129,11 @@ static void observation_gather_value(struct observation_gathering *g, struct obs
 		return;
 	}
 	if (isnan(value) && m->launch_count)
-		snprintf(reason, sizeof(reason), "not all of its %zu launches have it",
+		snprintf(reason, sizeof(reason), "missing in some of its %zu launches",
 			 m->launch_count);
 	else
 		snprintf(reason, sizeof(reason), "its value is %g%s", value,
-			 value < 0 ? ": limits cover only values that are never below zero" : "");
+			 value < 0 ? "; limits cover only values that cannot be negative" : "");
 	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
@@ -144,7 +144,7 @@ double metric_sample_half(const struct metric_value *m)
 
 	if (!(low > 0 && isfinite(high) && high > 0 && m->value > 0) || m->launch_count > 1)
 		return NAN;
-	/* The longer side: a tail must not pass for half of what it is. */
+	/* The longer half-width: a skewed distribution must not look half as wide. */
 	return fmax(fabs(log(m->value / low)), fabs(log(high / m->value)));
 }
 
@@ -174,7 +174,7 @@ static void observation_gather_metric(struct observation_gathering *g, struct ob
 	o->exact = metric_is_exact(m);
 }
 
-/* A suite notes why it has no figure. */
+/* Uses the suite's note as the reason why the metric is missing. */
 static void observation_refuse_missing(struct observation *o, const struct case_result *c)
 {
 	bool noted = c->notes && *c->notes;
@@ -197,7 +197,7 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 				   case_is_wrong(c)            ? VERDICT_FAIL
 				   : c->status == CASE_SKIPPED ? VERDICT_SKIP
 							       : VERDICT_ERROR,
-				   c->status == CASE_OK ? "its error is beyond the tolerance"
+				   c->status == CASE_OK ? "its error exceeds the tolerance"
 							: c->reason);
 		return;
 	}
@@ -212,15 +212,14 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 }
 
 /*
- * A level that drifts may end on either side of a bound. Of several launches the settled ones
- * outvote the others.
+ * A drifting level may end on either side of a bound. If most launches settled, their values count.
  */
 static void refuse_unsettled(const struct observation_gathering *g, struct observation *o)
 {
 	if (2 * g->unsettled > g->launches)
 		observation_refuse(o, VERDICT_INCONCLUSIVE,
-				   "not settled: its level still changed when its time was over; "
-				   "settle_time or preheat gives it more");
+				   "not settled: the level still changed at the end; increase "
+				   "settle_time or preheat");
 }
 
 static bool has_zero(const struct observation *o)

@@ -1,6 +1,6 @@
 /*
- * One metric of one case, estimated from its launches. Launches are results of the same machine and
- * config; a result that holds n launches itself (run --launches) counts as n.
+ * Observation: one metric of one case, estimated from its launches. Launches are results of the
+ * same machine and config. A result that holds n launches itself (run --launches) counts as n.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
 #define GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
@@ -12,12 +12,12 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-/* One case in all results of a group that have it. */
+/* One case in all results of a group that contain it. */
 struct subject {
-	const struct case_result *first;  /* of the first result that has it */
+	const struct case_result *first;  /* case in the first result that contains it */
 	const struct case_result **cases; /* one per result */
 	size_t count;
-	const struct device_info *device; /* the case's first; NULL: not in the result */
+	const struct device_info *device; /* first device of the case; NULL: not in the result */
 };
 
 struct subjects {
@@ -25,45 +25,42 @@ struct subjects {
 	size_t count, capacity;
 };
 
-/* The cases of `results`, by id, in the order of the first that has them. */
+/* Collects the cases of `results` by id, in the order of the first result that contains each. */
 void subjects_collect(struct subjects *subjects, const struct result *results, size_t count);
 void subjects_release(struct subjects *subjects);
 
-/* The subject of case `id`, NULL: there is none. */
+/* Finds the subject of case `id`; NULL: none. */
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
 
 struct observation {
 	/*
-	 * VERDICT_PASS: there is a value; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE (not
-	 * settled)
+	 * VERDICT_PASS: the value is usable; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE
+	 * (not settled)
 	 */
 	enum verdict verdict;
-	char *reason;    /* why not; owned, "" */
-	bool impossible; /* a figure of its case cannot be (judge/impossible.h) */
+	char *reason;    /* why there is no usable value; owned, or "" */
+	bool impossible; /* a metric of its case is impossible (judge/impossible.h) */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
 	size_t samples;
-	bool no_interval; /* too few samples for one, in a single launch */
-	/* metric_is_exact(): the estimate is the worst launch, without an interval */
+	bool no_interval; /* a single launch with too few samples for an interval */
+	/* metric_is_exact(): the value is the worst launch, without an interval */
 	bool exact;
-	struct repeat repeat; /* typical spread of the figure's kind, or as the caller has it */
+	struct repeat repeat; /* typical variation of the metric's kind, or the caller's */
 	enum better better;
 };
 
 /*
- * `unit`: what the metric must be in. `launch_spread`: standard deviation between launches; 0: that
- * of the figure's kind. The caller releases it.
+ * `unit`: required unit of the metric. `launch_spread`: standard deviation between launches; 0:
+ * that of the metric's kind. The caller releases the result.
  */
 struct observation observation_make(const struct subject *subject, const char *metric,
 				    const char *unit, double launch_spread);
 void observation_release(struct observation *observation);
-/* Half width of the interval of one launch's samples, on the log scale; NaN: there is none. */
+/* Half-width of the interval of one launch's samples, on the log scale; NaN: none. */
 double metric_sample_half(const struct metric_value *metric);
-/*
- * Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in
- * this order.
- */
+/* Replaces the verdict, unless it is worse already: wrong result, error, skip, in this order. */
 void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);
 
 #endif

@@ -10,7 +10,7 @@
 #include "judge/estimate/observation.h"
 #include "stats/student.h"
 
-#define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
+#define NOISY_SPREAD 0.03 /* standard deviation between launches that deserves a note */
 
 static struct case_result *pool_find_case(const struct result *result, const char *id, size_t hint)
 {
@@ -28,7 +28,7 @@ static void metric_push_launch(struct metric_value *m, double value)
 	m->launches[m->launch_count++] = value;
 }
 
-/* `same`: of one more launch; NULL: it lacks it. */
+/* `same`: the metric in one more launch; NULL: missing there. */
 static void pool_value(struct metric_value *m, const struct metric_value *same)
 {
 	if (!m->launch_count)
@@ -41,13 +41,13 @@ static void pool_set_reason(struct case_result *c, const struct case_result *oth
 	free(c->reason);
 	c->reason = xasprintf("launch %zu: %s%s", launch,
 			      other->status == CASE_SKIPPED ? "skipped: " : "", other->reason);
-	/* Done before, skipped now: something changed that should not have. */
+	/* Measured before but skipped now: an unexpected change. */
 	c->status = other->status == CASE_SKIPPED ? CASE_ERROR : other->status;
 	c->end = other->end;
 	case_result_copy_fault(c, other);
 }
 
-/* A launch that was wrong, or not looked at, is not covered up by one that was right. */
+/* A correct launch must not hide a wrong or unverified one. */
 static void pool_verification(struct verification *v, const struct case_result *other)
 {
 	const struct verification *o = &other->verification;
@@ -98,7 +98,7 @@ static void note_spread(struct case_result *c, const struct metric_value *m)
 	free(note);
 }
 
-/* The worst launch, for a quantity that no launch may exceed; NaN if a launch lacks it. */
+/* Worst launch, for a metric that no launch may exceed; NaN if it is missing in a launch. */
 static double pool_worst_of(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
@@ -110,7 +110,7 @@ static double pool_worst_of(const struct metric_value *m)
 static enum figure_kind pool_kind_of(const struct result *result, const struct case_result *c,
 				     const struct metric_value *m)
 {
-	if (!c) /* of the host */
+	if (!c) /* metric of the host */
 		return FIGURE_CPU_WORK;
 	return figure_kind_of(m, c, result_device(result, c->device));
 }
@@ -128,8 +128,8 @@ static void take_estimate(struct metric_value *m, const struct estimate *e)
 }
 
 /*
- * Shown, an interval reaches its launches, which may be of several states; judged, that would hide
- * a slow one.
+ * Variation for displayed intervals, which cover all launches even if these have several modes. In
+ * a check, such a wide interval would hide a slow launch.
  */
 static struct repeat shown_repeat(enum figure_kind kind)
 {
@@ -139,7 +139,7 @@ static struct repeat shown_repeat(enum figure_kind kind)
 	return repeat;
 }
 
-/* One launch whose samples have an interval gets the one between runs. */
+/* Gives a single launch with a sample interval the interval that repeated runs would have. */
 static void settle_single(struct metric_value *m, enum figure_kind kind)
 {
 	struct repeat repeat = shown_repeat(kind);
@@ -152,7 +152,7 @@ static void settle_single(struct metric_value *m, enum figure_kind kind)
 	take_estimate(m, &e);
 }
 
-/* `c` NULL: of the host. */
+/* `c` is NULL for metrics of the host. */
 static void pool_settle_metric(const struct result *result, struct case_result *c,
 			       struct metric_value *m)
 {
@@ -189,8 +189,8 @@ static void pool_yardstick(struct result *result, const struct result *more)
 }
 
 /*
- * A series is unsettled when it was so in more than half of the launches, `mine` of which are
- * pooled already.
+ * Marks a series as unsettled if more than half of the launches were; `mine` launches are pooled
+ * already.
  */
 static void vote_on_series(struct series *series, size_t mine,
 			   const struct case_result *const *others, size_t count)
@@ -206,7 +206,7 @@ static void vote_on_series(struct series *series, size_t mine,
 	series->unsettled = 2 * unsettled > launches;
 }
 
-/* A headline is what one launch has as such, and what has settled. */
+/* A metric is a headline if it is one in a single launch and most launches settled. */
 static void vote_on_headline(struct case_result *c, struct metric_value *m,
 			     const struct case_result *const *others, size_t count)
 {
@@ -267,7 +267,7 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 	pool_settle(result);
 }
 
-/* Half width by Stein's rule, of an estimate from `n` launches whose first ones decided n. */
+/* Half-width by Stein's rule, for `n` launches whose number was chosen from the first ones. */
 static double pool_half_by_first(const double *values, size_t first, double n)
 {
 	return student_quantile(0.975, (double)first - 1) * estimate_log_deviation(values, first) *
@@ -292,7 +292,7 @@ void pool_widen_by_first(struct result *result, size_t first)
 			widen_by_first(&result->cases[i].metrics[m], first);
 }
 
-/* Launches of one figure; 0: they cannot be told, or nothing is uncertain. */
+/* Launches needed for one metric; 0: unknown, or the metric is exact. */
 static size_t metric_launches_needed(const struct result *launches, size_t count, const char *id,
 				     const struct metric_value *metric, double target)
 {

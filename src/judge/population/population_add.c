@@ -10,10 +10,10 @@
 #include "judge/judge.h"
 #include "judge/population/population_key.h"
 
-#define STEADY_HALF 0.02 /* of an interval: what is less sure is no yardstick */
+#define STEADY_HALF 0.02 /* wider intervals are too uncertain for a reference */
 #define STEADY_LAUNCHES 3
 
-/* The first check that rejects. */
+/* First check that rejects. */
 static const struct verdict_check *first_rejecting_check(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
@@ -22,7 +22,10 @@ static const struct verdict_check *first_rejecting_check(const struct verdicts *
 	return NULL;
 }
 
-/* By the limits of the model; other cards do not count, or a population could never grow. */
+/*
+ * Judges by the limits of the model only. Comparison with reference GPUs would keep a population
+ * from growing.
+ */
 static enum status refuse_bad_cards(const struct result *results, size_t count, struct error *err)
 {
 	static const struct population empty;
@@ -63,7 +66,7 @@ static enum status population_refuse_results(const struct result *results, size_
 		return error_set(err, STATUS_USAGE, "driver '%.60s' is not a version", driver);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(results[i].state, "complete") != 0)
-			return error_set(err, STATUS_USAGE, "the run is not complete but %s",
+			return error_set(err, STATUS_USAGE, "the run is %s, not complete",
 					 results[i].state);
 	for (size_t i = 0; i < results[0].device_count; i++) {
 		const struct device_info *d = &results[0].devices[i];
@@ -72,13 +75,13 @@ static enum status population_refuse_results(const struct result *results, size_
 		if (*population_id(d) &&
 		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
 			return error_set(err, STATUS_USAGE,
-					 "%s: '%.60s' is not a UUID, or '%.60s' no name", d->id,
-					 population_id(d), d->name);
+					 "%s: '%.60s' is not a UUID, or '%.60s' is not a name",
+					 d->id, population_id(d), d->name);
 	}
 	if (!known)
 		return error_set(err, STATUS_USAGE,
-				 "no device has a UUID or a serial number: a card counts once, and "
-				 "is known by it");
+				 "no device has a UUID or serial number, which is needed to "
+				 "count each GPU once");
 	return refuse_bad_cards(results, count, err);
 }
 
@@ -104,7 +107,8 @@ static bool is_steady(const struct observation *o, const struct metric_value *m)
 {
 	double half = fmax(m->value - m->low, m->high - m->value) / m->value;
 
-	return o->count >= STEADY_LAUNCHES || half <= STEADY_HALF; /* no interval: NaN is not */
+	return o->count >= STEADY_LAUNCHES ||
+	       half <= STEADY_HALF; /* A NaN half-width (no interval) fails the comparison. */
 }
 
 static bool is_verified(const struct subject *s)

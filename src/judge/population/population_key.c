@@ -14,8 +14,8 @@ static bool population_key_has_load(const struct case_result *c)
 }
 
 /*
- * The preheating time before the case; results of earlier versions have no such setting. Without it
- * figures may be of a load.
+ * The preheat time before the case. Results of earlier versions lack this setting; "" means that
+ * values may depend on load.
  */
 static char *preheat_of(const struct result *result, const struct case_result *c)
 {

@@ -1,4 +1,4 @@
-/* The key of a case's value in a population. */
+/* Key of a case's value in a population: model, devices, direction, preheat. */
 #ifndef GPUPROOF_JUDGE_POPULATION_POPULATION_KEY_H
 #define GPUPROOF_JUDGE_POPULATION_POPULATION_KEY_H
 
@@ -8,24 +8,24 @@
 #include "result/result.h"
 
 struct population_key {
-	const char *model; /* of its devices; borrowed from the result */
-	/* of its cards, in alphabetical order; NULL at the end; borrowed */
+	const char *model; /* of the case's devices; borrowed from the result */
+	/* ids of the devices in alphabetical order, NULL-terminated; borrowed */
 	const char *ids[POPULATION_MOST_DEVICES + 1];
-	char *cards;   /* them, joined by '+' */
-	bool turned;   /* the case has its two devices in reverse order */
+	char *cards;   /* the ids joined by '+' */
+	bool turned;   /* the case lists its two devices in reverse order */
 	char *point;   /* case_point_without_label() */
 	char *preheat; /* "1s"; "": none */
 };
 
-/* Identifies a card: its UUID, or its serial number if the driver reports no UUID; "": neither. */
+/* Identifies a GPU: its UUID, or its serial number if the driver reports no UUID; "": neither. */
 const char *population_id(const struct device_info *device);
 /*
- * False: the case is of more devices, of different models, or of cards without a name; nothing is
- * to be released.
+ * False if the case has more than two devices, different models, or GPUs without an id. Then there
+ * is nothing to release.
  */
 bool population_key_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key);
-/* True if the device was heated before the case's first sample. */
+/* True if a preheat ran before the first sample of the case. */
 bool case_is_preheated(const struct result *result, const struct case_result *c);
 void population_key_release(struct population_key *key);
 

@@ -617,13 +617,13 @@ static void a_shift_of_the_host_is_one_finding(void **state)
 		size_t certain;
 		const char *finding;
 	} rows[] = {
-		{ 0.7, 0, 0, false, 0, "no yardstick of the host shows which" },
-		{ 0.7, 2e-7, 2.9e-7, false, 0, "its yardstick is 1.45 times as slow" },
-		{ 0.7, 2e-7, 2e-7, false, 0, "not the host, whose yardstick is 1 times as slow" },
+		{ 0.7, 0, 0, false, 0, "the host reference does not show which" },
+		{ 0.7, 2e-7, 2.9e-7, false, 0, "its reference is 1.45 times as slow" },
+		{ 0.7, 2e-7, 2e-7, false, 0, "not the host, whose reference is 1 times as slow" },
 		/* Four times as slow, and the host is not: that is no state of it. */
 		{ 0.25, 2e-7, 2e-7, false, 8, "not the host" },
-		{ 0.25, 2e-7, 8e-7, false, 0, "its yardstick is 4 times as slow" },
-		{ 0.25, 0, 0, false, 0, "no yardstick" },
+		{ 0.25, 2e-7, 8e-7, false, 0, "its reference is 4 times as slow" },
+		{ 0.25, 0, 0, false, 0, "reference does not show" },
 		{ 0.7, 2e-7, 2e-7, true, 8, "" },
 		{ 1, 2e-7, 2.9e-7, false, 0, "" },
 	};
@@ -1121,7 +1121,7 @@ static void a_side_of_zeros_is_named(void **state)
 						  .name_b = "new",
 						  .margin = 0.01 };
 		struct comparison c;
-		char *expected = xasprintf("%szero has no ratio", rows[i].side);
+		char *expected = xasprintf("%sis zero, so there is no ratio", rows[i].side);
 
 		for (size_t l = 0; l < 2; l++) {
 			node_init(&a[l], 1, "NVIDIA H200");

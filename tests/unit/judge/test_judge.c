@@ -220,7 +220,8 @@ static void a_lost_worker_is_not_accepted(void **state)
 	assert_int_equal(v.counts[VERDICT_ERROR], 1);
 	assert_string_equal(v.checks[0].devices, "cuda:1");
 	assert_string_equal(v.checks[0].uuid, "GPU-1");
-	assert_string_equal(v.checks[0].reason, "a worker process was lost, which cost no case: "
+	assert_string_equal(v.checks[0].reason, "a worker process was lost, without loss "
+						"of a case: "
 						"rank 1 (cuda:1) killed by signal 11");
 	verdicts_release(&v);
 	result_release(&r);
@@ -542,11 +543,12 @@ static void a_baseline_that_does_not_fit_is_an_error(void **state)
 		/* More samples of the same are the same. */
 		{ "NVIDIA H200", "2", "1s", "200", "" },
 		{ "Tesla K80", "2", "1s", "20",
-		  "the baseline is of another model: 'Tesla K80', here 'NVIDIA H200'" },
+		  "the baseline was measured on 'Tesla K80', this run on 'NVIDIA H200'" },
 		{ "NVIDIA H200", "1", "1s", "20",
-		  "the baseline is the run that is judged (1): it could never fail" },
+		  "the baseline is the run itself (1), so the check could never fail" },
 		{ "NVIDIA H200", "2", "0s", "20",
-		  "the baseline was measured differently: [suite transfer] preheat = 0s, here 1s" },
+		  "the baseline was measured with [suite transfer] preheat = 0s, "
+		  "this run with 1s" },
 	};
 
 	(void)state;
@@ -659,7 +661,7 @@ static void of_two_the_slower_one_fails(void **state)
 	assert_int_equal(v.counts[VERDICT_PASS], 1);
 	assert_string_equal(v.checks[1].devices, "cuda:1");
 	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
-	assert_string_equal(v.checks[1].reason, "5.99 % worse than the other one of two");
+	assert_string_equal(v.checks[1].reason, "5.99 % worse than the other device");
 	assert_string_equal(v.checks[1].reference_device, "cuda:0");
 	assert_non_null(strstr(v.reasons[0].text, "cannot tell which one is at fault"));
 	verdicts_release(&v);
@@ -746,10 +748,11 @@ static void limits_without_sense_are_refused(void **state)
 	} rows[] = {
 		{ "min = 47 GB/s", "" },
 		{ "min = 500 MB/s",
-		  "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what a NVIDIA H200 can "
-		  "do (pcie_bandwidth 63.02 GB/s), so it would never fire\n" },
-		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: that is 7.93 times what "
-				    "a NVIDIA H200 can do (pcie_bandwidth 63.02 GB/s)\n" },
+		  "test.ini:3: [limit a] min = 500 MB/s: only 0.79 % of the peak of a NVIDIA "
+		  "H200 (pcie_bandwidth 63.02 GB/s), so it could never fail. Check the unit\n" },
+		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: 7.93 times the peak "
+				    "of a NVIDIA H200 (pcie_bandwidth 63.02 GB/s), so it would "
+				    "always fail. Check the unit\n" },
 		{ "max = 500 GB/s", "" },
 		{ "min = 0.001 * spec.pcie_bandwidth", "" },
 	};
@@ -1003,7 +1006,7 @@ static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
 	pool_launches(&r[0], 1, &r[1], 1);
 	judge_by(BANDWIDTH "min = 1 GB/s\n", r, 1, NULL, &v);
 	assert_int_equal(v.checks[0].verdict, VERDICT_ERROR);
-	assert_string_equal(v.checks[0].reason, "not all of its 2 launches have it");
+	assert_string_equal(v.checks[0].reason, "missing in some of its 2 launches");
 	verdicts_release(&v);
 	result_release(&r[0]);
 	result_release(&r[1]);
@@ -1295,7 +1298,7 @@ static void what_was_not_verified_is_not_accepted(void **state)
 	} rows[] = {
 		{ true, NAN, NAN, 0, "" },
 		{ true, 1e-4, 1e-3, 0, "" },
-		{ true, 1, 1e-3, 5, "its error of 1 is beyond the tolerance of 0.001" },
+		{ true, 1, 1e-3, 5, "error 1 exceeds the tolerance 0.001" },
 		/*
 		 * All results beyond a format's range, as they are to be: looked at, without an
 		 * error.
@@ -1363,8 +1366,8 @@ static void errors_between_two_cases_count(void **state)
 	c->before.ecc_uncorrected = c->after.ecc_uncorrected = 3;
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 5);
-	assert_string_equal(v.checks[0].reason, "uncorrected memory errors (ECC) before the case, "
-						"since the one before it: 7");
+	assert_string_equal(v.checks[0].reason, "uncorrected memory errors (ECC) between the "
+						"previous case and this one: 7");
 	assert_string_equal(v.checks[0].devices, "cuda:0");
 	verdicts_release(&v);
 	r.cases[0].before.ecc_uncorrected = r.cases[0].after.ecc_uncorrected = 0;

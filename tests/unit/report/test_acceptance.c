@@ -166,7 +166,7 @@ static void links_count_under_load(void **state)
 	judge_by(LIMIT, &r, &v);
 	assert_int_equal(only_finding(&v)->verdict, VERDICT_WARN);
 	assert_string_equal(only_finding(&v)->devices, "cuda:2");
-	assert_non_null(strstr(only_finding(&v)->reason, "never better than generation 4 x16"));
+	assert_non_null(strstr(only_finding(&v)->reason, "reached only generation 4 x16"));
 	verdicts_release(&v);
 	result_release(&r);
 }
