@@ -295,7 +295,7 @@ static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
 	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, f->directory, n->name);
 	struct result read = { 0 };
 
-	group_read(path, &n->streamed, &read);
+	group_read(path, &n->streamed, false, &read);
 	for (size_t i = 0; i < read.case_count; i++) {
 		case_put_on_node(&read.cases[i], n->name);
 		f->options->events->settled(f->options->events->context, &read.cases[i]);

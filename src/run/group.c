@@ -67,11 +67,11 @@ static enum status group_settled(void *context, size_t index, bool partial, stru
 	struct text line = TEXT_EMPTY;
 
 	(void)index;
-	if (sent) {
+	if (sent && c->status != CASE_ERROR) {
 		text_add_bytes(&line, sent->line, sent->line_length);
 		text_add_char(&line, '\n');
 	} else {
-		message_add_case(&line, partial, c);
+		message_add_case(&line, partial || c->status == CASE_ERROR, c);
 	}
 	if (!file_write_all(g->journal, line.data, line.length) || fsync(g->journal) != 0)
 		error_errno(err, GROUP_JOURNAL_NAME);
@@ -112,14 +112,14 @@ static struct team_part group_run_own_ranks(const struct group_part *part,
 }
 
 /*
- * Cases to carry out, from the first on, as far as they take the same processes: the group begins
- * again with those that are left. Skipped ones are the conductor's.
+ * Cases to carry out, from the first on, while they take the same processes: the group begins again
+ * with those that are left. Skipped ones are the conductor's.
  */
 static size_t pick_cases(const struct group_part *part, size_t *cases)
 {
 	size_t count = 0;
 
-	for (size_t i = part->first; i < part->plan->case_count; i++) {
+	for (size_t i = part->first; i <= part->last && i < part->plan->case_count; i++) {
 		const struct plan_case *c = &part->plan->cases[i];
 
 		if (c->skip_reason)
@@ -131,6 +131,39 @@ static size_t pick_cases(const struct group_part *part, size_t *cases)
 	return count;
 }
 
+/* The end of the last whole line: a leader may have been killed in the middle of one. */
+static off_t end_of_lines(int fd)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	char block[4096];
+
+	while (end > 0) {
+		size_t length = end < (off_t)sizeof(block) ? (size_t)end : sizeof(block);
+		const char *stop;
+
+		if (pread(fd, block, length, end - (off_t)length) != (ssize_t)length)
+			return -1;
+		stop = memrchr(block, '\n', length);
+		end -= (off_t)length;
+		if (stop)
+			return end + (stop - block) + 1;
+	}
+	return end;
+}
+
+/* -1: err says why. */
+static int open_group_journal(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+	if (fd >= 0 && ftruncate(fd, end_of_lines(fd)) == 0)
+		return fd;
+	error_errno(err, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 enum status group_run(const struct group_part *part, struct error *err)
 {
 	struct group_run g = { .part = part, .journal = -1 };
@@ -140,9 +173,7 @@ enum status group_run(const struct group_part *part, struct error *err)
 	struct world world = { 0 };
 
 	if (part->node == 0) {
-		g.journal = open(part->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-		if (g.journal < 0)
-			error_errno(err, "%s", part->path);
+		g.journal = open_group_journal(part->path, err);
 	}
 	if (count)
 		gpudirect_ask(part->plan->cases[cases[0]].gpudirect);
@@ -191,7 +222,16 @@ void group_unrun(const struct plan *plan, size_t index, const struct group_fault
 		out->failed_node = xstrdup(why->node);
 }
 
-void group_read(const char *path, size_t *offset, struct result *result)
+/* Skips a partial case that is no error. */
+static void group_add_read(struct result *result, enum message_kind kind, struct case_result *c)
+{
+	if (kind == MESSAGE_CASE || c->status == CASE_ERROR)
+		*result_add_case(result) = *c;
+	else
+		case_result_release(c);
+}
+
+void group_read(const char *path, size_t *offset, bool errors, struct result *result)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -207,10 +247,11 @@ void group_read(const char *path, size_t *offset, struct result *result)
 			struct case_result c;
 
 			if (message_parse(line, (size_t)length - 1, &message) &&
-			    message.kind == MESSAGE_CASE &&
+			    (message.kind == MESSAGE_CASE ||
+			     (errors && message.kind == MESSAGE_PARTIAL)) &&
 			    case_result_from_json(&c, message.json, message.json_length, &err) ==
 				    STATUS_OK)
-				*result_add_case(result) = c;
+				group_add_read(result, message.kind, &c);
 			*offset += (size_t)length;
 		}
 	free(line);

@@ -1,8 +1,9 @@
 /*
  * Cases of several nodes together, as one node carries out its part: it starts the ranks of its own
  * devices in a world over TCP (measure/processes/world_tcp.h). The node that leads, which has rank
- * 0, appends each finished case to DIR/nodes/NAME/groups.jsonl, a line as in a journal, and keeps
- * the time limits of cases.
+ * 0, appends each case to DIR/nodes/NAME/groups.jsonl, a line as in a journal, and keeps the time
+ * limits of cases. An error is a partial case there, which --resume repeats: the leader cannot know
+ * whether it is one of the case, or of a run that is being ended elsewhere.
  */
 #ifndef GPUPROOF_RUN_GROUP_H
 #define GPUPROOF_RUN_GROUP_H
@@ -26,8 +27,8 @@ enum status group_devices(const char *directory, const char *const *names, size_
 
 struct group_part {
 	const struct plan *plan;
-	size_t first;     /* case to begin with */
-	const char *path; /* of groups.jsonl of this node */
+	size_t first, last; /* cases of the plan */
+	const char *path;   /* of groups.jsonl of this node */
 	int log;
 	int networks;     /* file for the ranks' choices of network; -1: none */
 	const char *host; /* numeric address of this node */
@@ -63,9 +64,10 @@ struct group_fault {
 void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
 		 struct case_result *out);
 /*
- * Appends to `result` the cases in a groups.jsonl from byte *offset on, and moves it on. Lines that
- * are damaged, and cases that were interrupted, are left out. No file: no cases.
+ * Appends to `result` the cases in a groups.jsonl from byte *offset on, and moves it on; `errors`:
+ * also those that ended in an error. Lines that are damaged, and cases that were interrupted, are
+ * left out. No file: no cases.
  */
-void group_read(const char *path, size_t *offset, struct result *result);
+void group_read(const char *path, size_t *offset, bool errors, struct result *result);
 
 #endif

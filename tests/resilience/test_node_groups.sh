@@ -18,10 +18,10 @@ fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || ex
 expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
-# Starts long.ini on three nodes, and waits until a case of all of them is done; in the second one every rank holds.
+# begin NAME [OPTION...]: starts long.ini on three nodes, and waits until a case of all of them is done; in the second one every rank holds.
 begin() {
 	rm -f go
-	GPUPROOF_FAKE="hold@event_record:70 until=$dir/go" "$gpuproof" run long.ini -o "$1" --simulate-nodes 3 --no-report >"$1.out" 2>"$1.err" &
+	GPUPROOF_FAKE="hold@event_record:70 until=$dir/go" "$gpuproof" run long.ini -o "$1" --simulate-nodes 3 --no-report "${@:2}" >"$1.out" 2>"$1.err" &
 	conductor=$!
 	for _ in $(seq 600); do
 		[ -s "$1/nodes/n1/groups.jsonl" ] && return
@@ -31,6 +31,14 @@ begin() {
 	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
 }
 finish() { touch go; wait "$conductor"; code=$?; }
+# Continues a run: the case that was not measured is, and each case is in the leader's journal once, as a whole line.
+resume() {
+	"$gpuproof" run --resume "$1" --no-report >"$1.out" 2>"$1.err"
+	same $? 0 "$1: exit code of the continuation"
+	same "$(json "$1" '[c["status"] for c in C]')" "['OK', 'OK', 'OK']" "$1: cases"
+	same "$(python3 -c 'import json,sys; L=[json.loads(l) for l in open(sys.argv[1])]; C=[l["case"]["id"] for l in L if "case" in l]; print(len(C), len(set(C)))' \
+		"$1/nodes/n1/groups.jsonl")" "3 3" "$1: cases in the journal"
+}
 
 cat >groups.ini <<-'INI'
 	[run]
@@ -147,6 +155,22 @@ same "$(json killed 'sum(c["status"] == "ERROR" for c in C), sum(c["status"] == 
 expect "rank 1 (n2/fake:0) killed by signal 9" killed.out "who died"
 failed='[(c["end"], c["failed_rank"], c["failed_device"], c["failed_node"]) for c in C if c["status"] == "ERROR"]'
 same "$(json killed "$failed")" "[('crashed', 1, 'n2/fake:0', 'n2')]" "where it failed, as members"
+printf '{"case":{"suite":"coll' >>killed/nodes/n1/groups.jsonl # as a leader leaves it that is killed while it writes
+resume killed
+
+# SIGTERM, of which the leader's agent hears last: its ranks see that others have gone, which is no error of the case.
+begin ended --set fleet.silent_after=60s
+leader=$(agent "$conductor" n1)
+kill -STOP "$leader"
+kill -TERM "$conductor"
+for _ in $(seq 600); do
+	[ "$(wc -l <ended/nodes/n1/groups.jsonl)" = 1 ] || break
+	sleep 0.05
+done
+kill -CONT "$leader"
+finish
+same $code 143 "exit code after SIGTERM"
+resume ended
 
 # SIGSTOP of a rank: found by its own node, within seconds.
 begin halted

@@ -24,6 +24,7 @@ static void group_send_order(struct rounds *r, struct group *g, int place, const
 					 .scope = g->what.kind,
 					 .round = g->what.round,
 					 .first = (int64_t)g->first,
+					 .last = (int64_t)g->last,
 					 .asked = g->what.asked,
 					 .point = g->what.point,
 					 .address = address };
@@ -36,6 +37,12 @@ static void group_send_order(struct rounds *r, struct group *g, int place, const
 	text_release(&names);
 }
 
+/* Nodes pass over what is skipped, but would repeat a case that is done. */
+static bool group_is_open(const struct group *g, size_t index)
+{
+	return index < g->plan.case_count && (!g->done[index] || g->plan.cases[index].skip_reason);
+}
+
 static void group_begin(struct rounds *r, struct group *g)
 {
 	g->number = ++r->number;
@@ -45,9 +52,9 @@ static void group_begin(struct rounds *r, struct group *g)
 	g->lost = NULL;
 	for (int i = 0; i < g->what.nodes; i++)
 		g->ended[i] = i > 0; /* the others are asked once the leader listens */
-	g->limit = clock_seconds() + START_SECONDS;
-	for (size_t i = g->first; i < g->plan.case_count; i++)
-		g->limit += g->plan.cases[i].limit_seconds;
+	g->limit = clock_seconds() + START_SECONDS + g->plan.cases[g->first].limit_seconds;
+	for (g->last = g->first; group_is_open(g, g->last + 1); g->last++)
+		g->limit += g->plan.cases[g->last + 1].limit_seconds;
 	group_send_order(r, g, 0, "lead", NULL);
 }
 

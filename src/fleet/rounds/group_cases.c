@@ -88,7 +88,7 @@ void rounds_settle(struct rounds *r, struct group *g)
 	struct member *leader = &r->members[g->members[0]];
 	struct result read = { 0 };
 
-	group_read(leader->path, &leader->offset, &read);
+	group_read(leader->path, &leader->offset, true, &read);
 	for (size_t i = 0; i < read.case_count; i++)
 		group_keep_case(g, &read.cases[i]);
 	free(read.cases);
@@ -97,7 +97,7 @@ void rounds_settle(struct rounds *r, struct group *g)
 	g->begun = false;
 	g->idle = left > before ? 0 : g->idle + 1;
 	/* The case in flight is lost with the group. */
-	if (left < g->plan.case_count && !r->stopped && !told && (failed || left == before)) {
+	if (left <= g->last && !r->stopped && !told && (failed || left == before)) {
 		error_copy(&g->failure, &silent);
 		set_failed(g, left);
 	}

@@ -113,7 +113,7 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 		m->name = xstrdup(names[i]);
 		m->node = nodes[i];
 		m->path = xasprintf("%s/nodes/%s/" GROUP_JOURNAL_NAME, directory, names[i]);
-		group_read(m->path, &m->offset, &r->earlier);
+		group_read(m->path, &m->offset, false, &r->earlier);
 		if (group_devices(directory, &names[i], 1, &m->devices, &m->device_count, err) !=
 		    STATUS_OK)
 			return err->status;

@@ -41,6 +41,7 @@ static const struct field message_fields[] = {
 	NUMBER(scope),
 	NUMBER(round),
 	NUMBER(first),
+	NUMBER(last),
 	NUMBER(asked),
 	TEXT(point),
 	TEXT(address),

@@ -8,8 +8,8 @@
  *	alive   planned, finished,     refuse  text: why
  *	        text: case in flight   alive
  *	done    state                  stop
- *	failed  text: why              lead    group, text: its nodes, scope, round, first, asked,
- *	                                       point
+ *	failed  text: why              lead    group, text: its nodes, scope, round, first, last,
+ *	                                       asked, point
  *	listens group, address         join    the same, and address
  *	ended   group, status, rank,   end     group, text: why
  *	        text: why
@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define FLEET_PROTOCOL 4
+#define FLEET_PROTOCOL 5
 #define FLEET_TOKEN_BYTES 32
 #define FLEET_TOKEN_LENGTH (2 * FLEET_TOKEN_BYTES)
 /* No message is longer; of a caller whose hello is not accepted yet, FLEET_HELLO_MOST. */
@@ -62,7 +62,8 @@ struct fleet_message {
 	int64_t groups; /* start: 1 if there will be some */
 	int64_t group;  /* number, never the same twice */
 	int64_t scope;  /* enum suite_groups */
-	int64_t round, first;
+	int64_t round;
+	int64_t first, last;  /* cases of its plan */
 	int64_t asked;        /* value of `nodes` that it is for; 0: all */
 	const char *point;    /* of a bisection: the one that is measured */
 	const char *address;  /* of the leader's world: host, port, id and token */

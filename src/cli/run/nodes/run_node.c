@@ -209,6 +209,7 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 	struct run_setup setup = { 0 };
 	struct group_part part = { .plan = &setup.plan,
 				   .first = (size_t)order->first,
+				   .last = (size_t)order->last,
 				   .path = path,
 				   .host = host,
 				   .listening = tell_address,
