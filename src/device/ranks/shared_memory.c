@@ -2,24 +2,91 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/units.h"
 
-enum status shared_memory_name(char *out, size_t size, struct error *err)
+/* Linux 6.3: not executable, which a system may demand (vm.memfd_noexec). */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+/* Objects of this process that ranks have not attached to yet: of some ids none is ever made. */
+#define PENDING_MOST 16
+#define LINK_SIZE 96
+
+/* Descriptors, the latest made at `turn` - 1; 0: none. */
+static struct {
+	pthread_mutex_t lock;
+	int fds[PENDING_MOST];
+	size_t turn;
+} pending = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void keep_pending(int fd)
+{
+	int *place;
+
+	pthread_mutex_lock(&pending.lock);
+	place = &pending.fds[pending.turn++ % PENDING_MOST];
+	if (*place)
+		close(*place);
+	*place = fd;
+	pthread_mutex_unlock(&pending.lock);
+}
+
+enum status shared_memory_create(char *out, size_t size, struct error *err)
 {
 	unsigned long long random[2];
+	char object[64];
+	int fd;
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return error_errno(err, "getrandom");
+	snprintf(object, sizeof(object), "gpuproof-%016llx%016llx", random[0], random[1]);
+	fd = memfd_create(object, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(object, MFD_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, "memfd_create");
+	keep_pending(fd);
 	memset(out, 0, size);
-	snprintf(out, size, "/gpuproof-%016llx%016llx", random[0], random[1]);
+	snprintf(out, size, "/proc/%ld/fd/%d:%s", (long)getpid(), fd, object);
 	return STATUS_OK;
+}
+
+/* True if the descriptor at `path` is of that object, not of what took its number since. */
+static bool is_object(const char *path, const char *object)
+{
+	char link[LINK_SIZE] = "", wanted[LINK_SIZE];
+
+	snprintf(wanted, sizeof(wanted), "/memfd:%.60s (deleted)", object);
+	if (readlink(path, link, sizeof(link) - 1) < 0)
+		return false;
+	errno = ENOENT;
+	return strcmp(link, wanted) == 0;
+}
+
+static int object_open(const char *name, struct error *err)
+{
+	const char *object = strchr(name, ':');
+	char *path = xstrndup(name, object ? (size_t)(object - name) : 0), own[64];
+	int fd = object && is_object(path, object + 1) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && !is_object(own, object + 1)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		error_errno(err, "shared memory of another rank (%.60s)", path);
+	free(path);
+	return fd;
 }
 
 enum status shared_memory_map(const char *name, size_t bytes, const char *use, void **out,
@@ -27,22 +94,23 @@ enum status shared_memory_map(const char *name, size_t bytes, const char *use, v
 {
 	char size[32];
 	void *memory;
-	int failure, fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	int failure, fd = object_open(name, err);
 
 	*out = NULL;
 	if (fd < 0)
-		return error_errno(err, "shm_open of %s", name);
+		return err->status;
 	failure = posix_fallocate(fd, 0, (off_t)bytes);
 	if (failure) {
 		close(fd);
-		return error_set(err, STATUS_NO_MEMORY, "/dev/shm: %s for %s: %s",
+		return error_set(err, STATUS_NO_MEMORY, "shared memory: %s for %s: %s",
 				 units_size(bytes, size, sizeof(size)), use, strerror(failure));
 	}
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	failure = errno;
 	close(fd);
 	if (memory == MAP_FAILED)
-		return error_set(err, STATUS_NO_MEMORY, "mmap of %s: %s", name, strerror(failure));
+		return error_set(err, STATUS_NO_MEMORY, "mmap of shared memory: %s",
+				 strerror(failure));
 	*out = memory;
 	return STATUS_OK;
 }
@@ -53,7 +121,18 @@ void shared_memory_unmap(void *memory, size_t bytes)
 		munmap(memory, bytes);
 }
 
-void shared_memory_unlink(const char *name)
+void shared_memory_attached(const char *name)
 {
-	shm_unlink(name);
+	const char *object = strchr(name, ':');
+	char own[64];
+
+	pthread_mutex_lock(&pending.lock);
+	for (size_t i = 0; i < PENDING_MOST && object; i++) {
+		snprintf(own, sizeof(own), "/proc/self/fd/%d", pending.fds[i]);
+		if (!pending.fds[i] || !is_object(own, object + 1))
+			continue;
+		close(pending.fds[i]);
+		pending.fds[i] = 0;
+	}
+	pthread_mutex_unlock(&pending.lock);
 }

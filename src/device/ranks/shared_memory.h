@@ -1,7 +1,8 @@
 /*
- * Memory that the ranks of a communicator share, whatever their devices: POSIX shared memory under
- * a random name, made by the first rank that arrives. Unlinked as soon as all have attached, so
- * that nothing remains when ranks die.
+ * Memory that the ranks of a communicator share, whatever their devices: an object without a name
+ * in the file system (memfd), so that nothing remains when ranks are killed at any moment. Another
+ * rank opens it through /proc/<process>/fd of the process that made it, with the rights of the same
+ * user.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_SHARED_MEMORY_H
 #define GPUPROOF_DEVICE_RANKS_SHARED_MEMORY_H
@@ -10,11 +11,14 @@
 
 #include "base/error.h"
 
-/* "/gpuproof-<32 hexadecimal digits>" */
-enum status shared_memory_name(char *out, size_t size, struct error *err);
+/*
+ * Makes an empty object. `out`: how ranks find it, "/proc/<process>/fd/<number>:<random name>". The
+ * process keeps it until shared_memory_attached(), and not more than 16.
+ */
+enum status shared_memory_create(char *out, size_t size, struct error *err);
 
 /*
- * Maps the segment, all zeros when it is new. Its space is claimed now: a full /dev/shm would
+ * Maps the object, all zeros when it is new. Its space is claimed now: too little memory would
  * otherwise kill a rank with SIGBUS in the middle of a copy. `use` says what for, in the message of
  * STATUS_NO_MEMORY.
  */
@@ -22,7 +26,7 @@ enum status shared_memory_map(const char *name, size_t bytes, const char *use, v
 			      struct error *err);
 /* NULL is allowed. */
 void shared_memory_unmap(void *memory, size_t bytes);
-/* Any rank may call this; the first call unlinks. */
-void shared_memory_unlink(const char *name);
+/* No further rank will map it: the process that made it closes it, in others this does nothing. */
+void shared_memory_attached(const char *name);
 
 #endif

@@ -32,7 +32,7 @@ enum status transport_id(struct device *device, enum transport transport,
 			 struct communicator_id *out, struct error *err)
 {
 	if (transport == TRANSPORT_PEER_COPY || transport == TRANSPORT_HOST_COPY)
-		return shared_memory_name(out->bytes, sizeof(out->bytes), err);
+		return shared_memory_create(out->bytes, sizeof(out->bytes), err);
 	if (transport == TRANSPORT_TCP)
 		return tcp_mesh_id(out, err);
 	if (!device->backend->communicator_id)

@@ -181,7 +181,7 @@ static enum status channels_join(struct channels *c, struct error *err)
 	if (status == STATUS_OK)
 		status = channels_allocate(c, err);
 	status = channels_agree_on_stage(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
-	shared_memory_unlink(c->name);
+	shared_memory_attached(c->name);
 	if (status == STATUS_OK) {
 		status = open_peers(c, err);
 		if (status == STATUS_OK)

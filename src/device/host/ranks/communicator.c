@@ -78,7 +78,7 @@ unsigned char *communicator_p2p_slot(struct host_communicator *c, int from, int 
 
 enum status host_communicator_id(struct communicator_id *out, struct error *err)
 {
-	return shared_memory_name(out->bytes, sizeof(out->bytes), err);
+	return shared_memory_create(out->bytes, sizeof(out->bytes), err);
 }
 
 /* A new segment is all zeros, which is a valid beginning, so every rank opens it alike. */
@@ -124,10 +124,7 @@ static enum status communicator_attach(struct host_communicator *c, const char *
 		counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
 	for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
 		status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1, peer, err);
-	/*
-	 * Every rank tries and the first succeeds, so it is unlinked even if some ranks never came.
-	 */
-	shared_memory_unlink(name);
+	shared_memory_attached(name);
 	return status;
 }
 
