@@ -99,7 +99,7 @@ static void compare_page_show_cell(const struct view *view, struct tree *cells,
 		  : c ? format_status_symbol(c->status)
 		      : format_status_symbol(CASE_SKIPPED));
 	tree_text(cell, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
-	tree_flag(cell, "noisy", c && m && view_noisy(c));
+	tree_flag(cell, "noisy", c && m && view_metric_noisy(c, m));
 }
 
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map)

@@ -193,7 +193,7 @@ static void add_padded(struct text *out, const char *s, size_t width)
 		text_add_char(out, ' ');
 }
 
-/* "4.366 TB/s ±0.2 %", "~" where it is noisy */
+/* "4.366 TB/s ±0.2 %", "~" where its samples are noisy */
 static void headline_add_figure(struct text *out, const struct headline_lines *l,
 				const struct selected_case *selected)
 {
@@ -203,7 +203,7 @@ static void headline_add_figure(struct text *out, const struct headline_lines *l
 		add_padded(out, "", FIGURE_WIDTH);
 		return;
 	}
-	words = xasprintf("%s%s %s", view_noisy(selected->c) ? "~" : "",
+	words = xasprintf("%s%s %s", view_metric_noisy(selected->c, selected->m) ? "~" : "",
 			  view_value(&l->view, selected->m, value, sizeof(value)),
 			  format_spread(selected->m->value, selected->m->low, selected->m->high,
 					spread, sizeof(spread)));

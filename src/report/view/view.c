@@ -312,6 +312,13 @@ const struct series *view_series(const struct case_result *c, const struct metri
 	return m && m->series && *m->series ? case_series(c, m->series) : NULL;
 }
 
+bool view_metric_noisy(const struct case_result *c, const struct metric_value *m)
+{
+	const struct series *series = view_series(c, m);
+
+	return series && series->statistics.noisy;
+}
+
 double view_sample(const struct series *series, const struct metric_value *m, double sample)
 {
 	const char *unit = view_string(m->unit);

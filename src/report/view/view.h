@@ -98,6 +98,8 @@ const struct series *view_series(const struct case_result *c, const struct metri
 bool view_unsettled(const struct case_result *c);
 /* True if any of the case's series is noisy. */
 bool view_noisy(const struct case_result *c);
+/* True if the samples that the metric rests on are noisy; false for a metric without samples. */
+bool view_metric_noisy(const struct case_result *c, const struct metric_value *m);
 
 /* Cases of all results by what became of them. */
 struct view_counts {

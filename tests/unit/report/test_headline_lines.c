@@ -117,6 +117,44 @@ static void two_devices_have_a_column_each(void **state)
 	result_release(&r);
 }
 
+static void expect_mark(struct result *r, const char *before_value)
+{
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
+	const char *line;
+
+	headline_lines(r, &out, &answers);
+	line = line_of(out.data, "stream: triad, FP64");
+	assert_memory_equal(line + 30, before_value, strlen(before_value));
+	text_release(&out);
+	text_release(&answers);
+}
+
+/* Bytes of memory are exact although the times of the same case scatter. */
+static void a_figure_is_noisy_by_its_own_samples(void **state)
+{
+	struct case_result *triad = NULL;
+	struct result r;
+
+	(void)state;
+	read_data(&r, "quick_h200_x2.json");
+	for (size_t i = 0; i < r.case_count; i++)
+		if (strstr(r.cases[i].id, "stream/triad/") && strstr(r.cases[i].id, "@cuda:0"))
+			triad = &r.cases[i];
+	assert_non_null(triad);
+	for (size_t i = 0; i < triad->series_count; i++)
+		triad->series[i].statistics.noisy = false;
+	expect_mark(&r, "4.366 TB/s");
+	for (size_t i = 0; i < triad->series_count; i++)
+		triad->series[i].statistics.noisy = true;
+	expect_mark(&r, "~4.366 TB/s");
+	for (size_t i = 0; i < triad->metric_count; i++) {
+		free(triad->metrics[i].series);
+		triad->metrics[i].series = strdup("");
+	}
+	expect_mark(&r, "4.366 TB/s");
+	result_release(&r);
+}
+
 /* The middle one of eight and the worst, which is 40 % down. */
 static void many_devices_are_summed_up(void **state)
 {
@@ -191,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_devices_have_a_column_each),
+		cmocka_unit_test(a_figure_is_noisy_by_its_own_samples),
 		cmocka_unit_test(many_devices_are_summed_up),
 		cmocka_unit_test(what_failed_has_no_figure),
 		cmocka_unit_test(nothing_measured_says_nothing),
