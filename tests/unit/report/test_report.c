@@ -411,7 +411,7 @@ static void comparison_says_what_it_compares(void **state)
 	static const char *const order[] = { "2 × NVIDIA H200 against NVIDIA H200",
 					     "possibly regressed",
 					     "to decide more, repeat both with <code "
-					     "class=\"option\">--launches 5</code>: fewer",
+					     "class=\"option\">--launches 5</code>; fewer",
 					     "Differs:",
 					     "possibly REGRESSED",
 					     "NOT COMPARED",
