@@ -495,6 +495,8 @@ void import_finish(struct import *import)
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t m = 0; m < r->cases[i].metric_count; m++)
 			import_metric_from_samples(&r->cases[i], &r->cases[i].metrics[m]);
+	if (import->failure && !import->format->reads_failures)
+		import_incomplete(import, "a program failed (%s)", import->failure);
 	json_object_foreach(import->left_out, name, value) if (named++ < MOST_NAMED)
 		text_addf(&names, "%s%s", names.length ? ", " : "", name);
 	if (named > MOST_NAMED)
@@ -520,4 +522,5 @@ void import_end(struct import *import)
 		if (i < import->result->device_count)
 			free(import->hosts[i]);
 	free(import->hosts);
+	free(import->failure);
 }

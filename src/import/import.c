@@ -60,6 +60,9 @@ static const struct known_tool {
 	  "run gpuproof's suites matmul and convolution instead" },
 	{ "| NVIDIA-SMI", "nvidia-smi",
 	  "run it with --query-gpu=index,name,uuid,temperature.gpu --format=csv" },
+	{ "# gpu ", "nvidia-smi dmon",
+	  "run nvidia-smi with --query-gpu=timestamp,index,power.draw --format=csv -l 1" },
+	{ "\"type\":\"detected_gpus\"", "gpu-fryer in JSON", "run it without --json" },
 	{ "CPU Affinity", "nvidia-smi topo", "gpuproof doctor shows the topology" },
 	{ "<nvidia_smi_log>", "nvidia-smi",
 	  "run it with --query-gpu=index,name,uuid,temperature.gpu --format=csv" },
@@ -405,8 +408,9 @@ static enum status import_refuse_empty(struct import *import)
 		return STATUS_OK;
 	json_object_foreach(import->left_out, name, value)
 		text_addf(&names, "%s%s", names.length ? ", " : "; not imported: ", name);
-	import_error(import, 1, "holds no value that %s knows%.400s", import->format->name,
-		     names.data ? names.data : "");
+	import_error(import, 1, "holds no value that %s knows%.300s%s%.200s", import->format->name,
+		     names.data ? names.data : "", import->failure ? "; a program failed: " : "",
+		     import->failure ? import->failure : "");
 	text_release(&names);
 	return STATUS_USAGE;
 }

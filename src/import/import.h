@@ -35,8 +35,9 @@ struct import_format {
 	 * Texts that only this tool's output has, NULL-terminated. Lines begin with them, after a
 	 * launcher's prefix; in JSON they are anywhere.
 	 */
-	const char *marks[10];
-	const char *silent; /* quantities that the tool does not report, for the page */
+	const char *marks[16];
+	const char *silent;  /* quantities that the tool does not report, for the page */
+	bool reads_failures; /* a failure of a program is a case, and no more is said of it */
 	enum status (*read)(struct import *import);
 };
 

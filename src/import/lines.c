@@ -223,6 +223,42 @@ static bool line_fits(const char *line, const char *pattern, char *room, char **
 	return true;
 }
 
+bool import_is_failure(const char *line)
+{
+	static const char *const marks[] = {
+		"mpirun noticed that process",
+		"BAD TERMINATION OF ONE OF YOUR",
+		"exited on signal",
+		"Segmentation fault",
+		"slurmstepd: error: ***",
+		"DUE TO TIME LIMIT",
+		"Primary job  terminated normally, but",
+		"MPI_ABORT was invoked",
+		"*** An error occurred in",
+		"terminate called after throwing",
+		"(core dumped)",
+		"RuntimeError: ",
+		"OutOfMemoryError: ",
+		"Cuda failure ",
+		"CUDA error",
+		"GPU is lost",
+		"Unable to determine the device handle",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (strstr(line, marks[i]))
+			return true;
+	return false;
+}
+
+/* Remembers the first failure with its line. Rows begin with digits, headings with '#'. */
+static void lines_note_failure(struct import *import, size_t number, const char *line)
+{
+	if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
+	    import_is_failure(line))
+		import->failure = xasprintf("line %zu: %.200s", number, line);
+}
+
 enum status import_lines(struct import *import, const struct import_rule *rules, void *state)
 {
 	struct line_reader r = { .at = import->text, .end = import->text + import->length };
@@ -233,6 +269,7 @@ enum status import_lines(struct import *import, const struct import_rule *rules,
 		const char *line = strip_prefix(&r, import->format);
 
 		line += strspn(line, " \t");
+		lines_note_failure(import, r.number, line);
 		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
 			if (line_fits(line, rule->pattern, r.captured, captured)) {
 				status = rule->take ? rule->take(import, state, r.number, captured)

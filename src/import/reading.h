@@ -33,6 +33,7 @@ struct import {
 	char **hosts;        /* of each device; "": unknown */
 	size_t device_capacity;
 	size_t unfinished; /* tests without all their figures */
+	char *failure;     /* the first words of a launcher or the driver about a failure; NULL */
 };
 
 /* "file:line: message"; returns STATUS_USAGE. */
@@ -114,6 +115,8 @@ struct import_rule {
  * NULL pattern; lines that fit none are noise.
  */
 enum status import_lines(struct import *import, const struct import_rule *rules, void *state);
+/* True if launchers, the shell or the driver report with this line that a program failed. */
+bool import_is_failure(const char *line);
 /* A copy of the text without the prefix that its JSON has in each line. */
 void import_unprefixed(const struct import *import, struct text *out);
 

@@ -1,4 +1,5 @@
 /* gpu-fryer: rate, temperature and throttling of every GPU, and what it found unhealthy. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +32,23 @@ static enum status take_fryer_name(struct import *import, void *state, size_t li
 	return STATUS_OK;
 }
 
+/*
+ * "Using precision(s): BF16 FP8": several run at the same time, and no line of a rate says which is
+ * its own.
+ */
 static enum status take_fryer_precision(struct import *import, void *state, size_t line, char **v)
 {
 	struct fryer *f = state;
-	size_t length = strcspn(v[0], " ");
 
-	(void)import;
-	(void)line;
-	snprintf(f->precision, sizeof(f->precision), "%.*s", (int)(length < 16 ? length : 16),
-		 v[0]);
+	snprintf(f->precision, sizeof(f->precision), "%s", v[0]);
+	if (strpbrk(f->precision, " ,"))
+		return import_error(import, line,
+				    "%.40s ran at the same time, and no rate says which is its "
+				    "own; "
+				    "run gpu-fryer with one precision",
+				    v[0]);
 	for (char *p = f->precision; *p; p++)
-		*p |= *p >= 'A' && *p <= 'Z' ? 0x20 : 0;
+		*p = (char)tolower((unsigned char)*p);
 	return STATUS_OK;
 }
 
@@ -88,13 +95,18 @@ static enum status take_fryer_rate(struct import *import, void *state, size_t li
 	return STATUS_OK;
 }
 
+/* "Throttling HW: false, Thermal SW: true, Thermal HW: false" */
 static enum status take_fryer_detail(struct import *import, void *state, size_t line, char **v)
 {
 	struct fryer *f = state;
 
 	(void)line;
-	if (f->has_last)
-		case_result_note(&import->result->cases[f->last], v[0]);
+	if (f->has_last && strstr(v[0], "true")) {
+		char *note = xasprintf("Throttling HW: %s.", v[0]);
+
+		case_result_note(&import->result->cases[f->last], note);
+		free(note);
+	}
 	return STATUS_OK;
 }
 

@@ -1,17 +1,21 @@
 /*
  * mamf-finder (maximum achievable matmul FLOPS): the mean, median and highest rate of each shape,
- * in lines that overwrite each other, and the best in the end. The median counts.
+ * in lines that overwrite each other, and the best in the end. The median counts. Since 2026 it
+ * confirms two winners: MAMF is a burst at boost clocks, MSMF what a GPU at its power limit
+ * sustains.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "import/reading.h"
 
 struct mamf {
 	char precision[24], name[128];
 	bool rows, concluded;
+	bool confirmed[2]; /* the row of MAMF, of MSMF was read */
 };
 
 static enum status take_mamf_start(struct import *import, void *state, size_t line, char **v)
@@ -49,35 +53,54 @@ static enum status take_mamf_device(struct import *import, void *state, size_t l
 	return STATUS_OK;
 }
 
-static enum status mamf_add_shape(struct import *import, const struct mamf *m, size_t line,
-				  const char *shape, const char *rate)
+/* `load`: "boost" or "sustained", NULL: the versions that know neither. */
+static struct case_result *mamf_case(struct import *import, const struct mamf *m, size_t line,
+				     const char *shape, const char *load)
 {
 	const struct import_device d = { .backend = import_backend(m->name), .name = m->name };
 	size_t device = import_device(import, &d);
 	unsigned x, y, z;
 	struct case_result *c;
-	double tflops;
 	char size[40];
 
-	if (!import_real(rate, &tflops) || sscanf(shape, "%9ux%9ux%9u", &x, &y, &z) != 3)
-		return import_error(import, line,
-				    "expected a rate and a shape, not '%.20s' '%.40s'", rate,
-				    shape);
+	if (sscanf(shape, "%9ux%9ux%9u", &x, &y, &z) != 3) {
+		import_error(import, line, "expected a shape, not '%.40s'", shape);
+		return NULL;
+	}
 	if (x == y && y == z)
 		snprintf(size, sizeof(size), "%u", x);
 	else
 		snprintf(size, sizeof(size), "%ux%ux%u", x, y, z);
 	c = import_case(import, line, "matmul", &device, 1);
 	if (!c)
-		return STATUS_USAGE;
+		return NULL;
 	import_word(c, "precision", *m->precision ? m->precision : "unknown");
 	import_word(c, "size", size);
 	import_word(c, "implementation", "pytorch");
-	c = import_named(import, c);
+	if (load)
+		import_word(c, "load", load);
+	return import_named(import, c);
+}
+
+static enum status mamf_add_rate(struct import *import, struct case_result *c, size_t line,
+				 const char *rate)
+{
+	double tflops;
+
+	if (!c)
+		return STATUS_USAGE;
+	if (!import_real(rate, &tflops))
+		return import_error(import, line, "expected a rate, not '%.20s'", rate);
 	import_metric(c, "matmul.throughput", "FLOP/s", BETTER_HIGHER, tflops * 1e12);
 	if (tflops <= 0)
 		import_failed(c, "mamf-finder measured 0 TFLOPS");
 	return STATUS_OK;
+}
+
+static enum status mamf_add_shape(struct import *import, const struct mamf *m, size_t line,
+				  const char *shape, const char *rate)
+{
+	return mamf_add_rate(import, mamf_case(import, m, line, shape, NULL), line, rate);
 }
 
 /* "     1 |  720.1(mean)  722.3(median)  731.0(max) @ 4096x4096x4096 | best: ..." */
@@ -103,20 +126,63 @@ static enum status mamf_take_best(struct import *import, void *state, size_t lin
 	return m->rows ? STATUS_OK : mamf_add_shape(import, m, line, v[1], v[0]);
 }
 
+/*
+ * "4096x4096x4096  743.0  679  1792  1.6%  749.6 743.2 743.0  <- MSMF": the runs are samples. Of
+ * MAMF only the highest bursts are there, so that its mean stands alone.
+ */
+static enum status mamf_take_confirmed(struct import *import, void *state, size_t line, char **v)
+{
+	struct mamf *m = state;
+	bool sustained = text_ends_with(v[1], "<- MSMF");
+	char *fields[IMPORT_COLUMNS], *runs = sustained ? strchr(v[1], '%') : NULL;
+	struct case_result *c;
+	size_t count;
+	enum status status = STATUS_OK;
+
+	if (!sustained && !text_ends_with(v[1], "<- MAMF"))
+		return STATUS_OK;
+	c = mamf_case(import, m, line, v[0], sustained ? "sustained" : "boost");
+	count = import_fields(runs ? runs + 1 : v[1], ' ', fields, IMPORT_COLUMNS);
+	if (!c || count < 3)
+		return c ? import_error(import, line, "expected a rate") : STATUS_USAGE;
+	m->confirmed[sustained] = true;
+	count = runs ? count - 2 : 1;
+	for (size_t i = 0; status == STATUS_OK && i < count; i++)
+		status = mamf_add_rate(import, c, line, fields[i]);
+	return status;
+}
+
+/* "MSMF (max sustainable, saturated):   743 TFLOPS @ 4096x4096x4096 (MxNxK)  679W 1792MHz" */
+static enum status mamf_take_headline(struct import *import, void *state, size_t line, char **v)
+{
+	struct mamf *m = state;
+	bool sustained = text_starts_with(v[0], "max sustainable");
+
+	m->concluded = true;
+	if (m->confirmed[sustained])
+		return STATUS_OK;
+	return mamf_add_rate(import,
+			     mamf_case(import, m, line, v[2], sustained ? "sustained" : "boost"),
+			     line, v[1]);
+}
+
 static const struct import_rule mamf_lines[] = {
 	{ "Benchmark started on %r", take_mamf_start },
 	{ "*Dtype: %w", take_mamf_type },
 	{ "- _CudaDeviceProperties(name='%t'", take_mamf_device },
 	{ "%d | %n(mean) %n(median) %n(max) @ %w", mamf_take_shape },
 	{ "%d | %n TFLOPS @ %w", take_old_shape },
+	{ "MAMF (%t): %n TFLOPS @ %w", mamf_take_headline },
+	{ "MSMF (%t): %n TFLOPS @ %w", mamf_take_headline },
 	{ "median: %n TFLOPS @ %w", mamf_take_best },
 	{ "The best outcome was %n TFLOPS @ %w", mamf_take_best },
+	{ "%w %r", mamf_take_confirmed },
 	{ NULL, NULL },
 };
 
 static enum status mamf_finder_read(struct import *import)
 {
-	struct mamf m = { "", "", false, false };
+	struct mamf m = { .rows = false };
 	enum status status = import_lines(import, mamf_lines, &m);
 
 	import_tool(import, "mamf-finder");

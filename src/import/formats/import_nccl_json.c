@@ -213,11 +213,6 @@ static enum status read_nccl_json(struct import *import, const json_t *json, str
 		return import_error(import, 1, "unknown collective: name it with --collective");
 	read_json_facts(import, json);
 	status = read_json_devices(import, json, test);
-	if (status == STATUS_OK && !test->collective->ours) {
-		import_left_out(import, "%s (gpuproof has no such collective)",
-				test->collective->theirs);
-		return STATUS_OK;
-	}
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(results); i++) {
 		const struct json_path here = { &results_path, NULL, i };
 

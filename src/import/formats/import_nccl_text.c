@@ -15,12 +15,14 @@
 
 struct nccl_log {
 	struct nccl_file file;
-	struct nccl_test *test; /* that lines belong to; NULL: none began */
+	struct nccl_test *test;                  /* that lines belong to; NULL: none began */
+	const struct nccl_collective *mentioned; /* by the last command line; NULL */
 	struct import_table table;
-	size_t words;    /* in a row: a timestamp has two */
-	bool of_cpu;     /* the times are those of the CPU */
-	bool in_place;   /* the only figures are those in place */
-	size_t bad_line; /* of a row that was cut; 0: none */
+	const char *columns; /* of it: nccl.h */
+	size_t words;        /* in a row: a timestamp has two */
+	bool of_cpu;         /* the times are those of the CPU */
+	bool in_place;       /* the only figures are those in place */
+	size_t bad_line;     /* of a row that was cut; 0: none */
 	char bad[128];
 };
 
@@ -29,6 +31,7 @@ static struct nccl_test *nccl_text_head_of_test(struct nccl_log *log, size_t lin
 {
 	if (!log->test || log->test->rank_count || log->test->headed || log->test->broken) {
 		log->test = nccl_begin_test(&log->file, line);
+		log->test->mentioned = log->mentioned;
 		log->table.count = 0;
 		log->in_place = false;
 	}
@@ -115,6 +118,7 @@ static void nccl_text_add_listed_rank(struct nccl_log *log, size_t line, struct 
 	/* A list after a table is that of another test whose head was lost. */
 	if (!t || t->rows || t->concluded)
 		t = log->test = nccl_begin_test(&log->file, line);
+	t->mentioned = log->mentioned;
 	rank.line = line;
 	if (!strchr(rank.pci, ':')) /* "[0x06]" of old versions is no address */
 		rank.pci = "";
@@ -176,6 +180,10 @@ static enum status nccl_text_take_heading(struct import *import, void *state, si
 		return import_error(import, line,
 				    "no columns 'algbw' and 'busbw' are in the heading");
 	nccl_text_current_test(log, line)->headed = true;
+	if (import_column(&log->table, "redop", 0) >= 0)
+		log->columns = import_column(&log->table, "root", 0) >= 0 ? "redop root" : "redop";
+	else
+		log->columns = import_column(&log->table, "root", 0) >= 0 ? "root" : "";
 	return STATUS_OK;
 }
 
@@ -224,14 +232,6 @@ static bool nccl_text_read_failure(struct nccl_log *log, size_t line, const char
 		"Test NCCL failure", "Test CUDA failure", "Test timeout",
 		"Test HIP failure",  "Test RCCL failure", "Test failure"
 	};
-	/* While a test runs, the launcher's words about its end are that test's. */
-	static const char *const launchers[] = { "mpirun noticed that process",
-						 "BAD TERMINATION OF ONE OF YOUR",
-						 "exited on signal",
-						 "Segmentation fault",
-						 "slurmstepd: error: ***",
-						 "DUE TO TIME LIMIT",
-						 "Primary job  terminated normally, but" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(own) && strchr(text, 'T'); i++) {
 		const char *mark = strstr(text, own[i]);
@@ -241,12 +241,11 @@ static bool nccl_text_read_failure(struct nccl_log *log, size_t line, const char
 			return true;
 		}
 	}
-	for (size_t i = 0; log->test && !log->test->concluded && i < ARRAY_SIZE(launchers); i++)
-		if (strstr(text, launchers[i])) {
-			nccl_set_words(&log->test->broken, text);
-			return true;
-		}
-	return false;
+	/* While a test runs, the launcher's words about its end are that test's. */
+	if (!log->test || log->test->concluded || !import_is_failure(text))
+		return false;
+	nccl_set_words(&log->test->broken, text);
+	return true;
 }
 
 static bool nccl_text_is_whole_number(const char *word)
@@ -350,18 +349,14 @@ static enum status nccl_text_check_test(struct import *import, struct nccl_log *
 	*wanted = false;
 	if (t && !t->collective && import->options->collective)
 		t->collective = nccl_collective(import->options->collective);
-	if (!t || !t->collective)
-		return import_error(import, line, "unknown collective: name it with --collective");
-	if (!t->rank_count)
+	if (!t || !t->rank_count)
 		return import_error(import, line, "no line '# Rank ...' says which devices ran");
 	if (!log->table.count)
 		return import_error(import, line,
 				    "no line '# size count type ...' says what the columns are");
+	t->columns = log->columns;
 	t->rows++;
-	if (!t->collective->ours)
-		import_left_out(import, "%s (gpuproof has no such collective)",
-				t->collective->theirs);
-	else if (log->of_cpu)
+	if (log->of_cpu)
 		import_left_out(import, "cputime of option -C (the CPU's time differs from "
 					"the collective's)");
 	else
@@ -425,9 +420,28 @@ static enum status take_nccl_row(struct import *import, struct nccl_log *log, si
 	return nccl_text_read_cells(import, log, line, fields);
 }
 
+/* The program of a command line, "mpirun ... ./build/all_reduce_perf -b 8"; of two neither. */
+static void nccl_text_read_command(struct nccl_log *log, const char *text)
+{
+	const struct nccl_collective *found = NULL;
+
+	for (const char *p = strstr(text, "_perf"), *start; p; p = strstr(p + 1, "_perf")) {
+		const struct nccl_collective *c;
+
+		for (start = p;
+		     start > text && (isalpha((unsigned char)start[-1]) || start[-1] == '_');)
+			start--;
+		c = nccl_collective(start);
+		log->mentioned = found && found != c ? NULL : c;
+		found = c ? c : found;
+	}
+}
+
 static enum status nccl_text_take_other(struct import *import, void *state, size_t line, char **v)
 {
 	struct nccl_log *log = state;
+
+	nccl_text_read_command(log, v[0]);
 
 	/* The failure is the reason, not the row that it cut. */
 	if (nccl_text_read_failure(log, line, v[0]) || !isdigit((unsigned char)*v[0]))
@@ -486,5 +500,6 @@ const struct import_format import_nccl_text = {
 	.marks = { "# nThread", "# nccl-tests version", "# Collective test starting", "#  Rank",
 		   "#   Rank", "# Rank", "# Using devices", "#       size         count" },
 	.silent = "samples, clocks, power, temperatures, driver",
+	.reads_failures = true,
 	.read = nccl_text_read,
 };

@@ -42,6 +42,13 @@ static const char *const faults[] = {
 	"remapped_rows.failure",
 };
 
+/* True for the words that nvidia-smi prints where the GPU does not answer. */
+static bool nvidia_smi_gpu_fails(const char *cell)
+{
+	return strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
+	       strstr(cell, "requires reset");
+}
+
 /* Describes the GPU or the run; no figures. */
 static const char *const facts[] = { "timestamp", "name",       "gpu_name",       "index",
 				     "uuid",      "gpu_uuid",   "pci.bus_id",     "gpu_bus_id",
@@ -112,6 +119,8 @@ static enum status add_smi_row(struct import *import, const struct smi_table *t,
 		if (end != cell && (!*end || *end == ' '))
 			import_metric(c, quantities[i].metric, quantities[i].unit, BETTER_NONE,
 				      value * quantities[i].factor);
+		else if (nvidia_smi_gpu_fails(cell))
+			import_failed(c, "nvidia-smi reports %s: %s", quantities[i].name, cell);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		const char *cell = smi_cell(t, fields, faults[i], NULL);
@@ -177,7 +186,8 @@ const struct import_format import_nvidia_smi = {
 		"nvidia-smi --query-gpu=timestamp,index,name,uuid,power.draw --format=csv > FILE",
 	.marks = { "~, utilization.gpu [%]", "~, temperature.gpu", "~, power.draw [W]",
 		   "~, memory.used [MiB]", "~, clocks.", "~, pci.bus_id", "timestamp, ",
-		   "index, name", "name, " },
+		   "index, name", "name, ", "timestamp,index", "timestamp,utilization.gpu",
+		   "timestamp,name,", "timestamp,power.draw" },
 	.silent = "load of the GPUs, wrong results, host, time zone",
 	.read = nvidia_smi_read,
 };

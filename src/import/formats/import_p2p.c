@@ -14,8 +14,17 @@
 struct p2p {
 	char names[MOST_GPUS][128], pci[MOST_GPUS][32];
 	size_t listed, columns;                    /* columns 0: no matrix is open */
+	size_t rows;                               /* that the open matrix has */
 	bool wanted, both, reads, access, latency; /* of the matrix */
 };
+
+/* A matrix that another one or the end of the file cut off lacks rows. */
+static void p2p_end_matrix(struct import *import, struct p2p *p)
+{
+	if (p->columns && p->rows < p->columns)
+		import_incomplete(import, "a matrix has %zu rows of %zu", p->rows, p->columns);
+	p->columns = p->rows = 0;
+}
 
 static enum status take_p2p_device(struct import *import, void *state, size_t line, char **v)
 {
@@ -38,14 +47,13 @@ static enum status take_p2p_title(struct import *import, void *state, size_t lin
 {
 	struct p2p *p = state;
 
-	(void)import;
 	(void)line;
+	p2p_end_matrix(import, p);
 	p->both = strncmp(v[0], "Bidirectional", 13) == 0;
 	p->access = strstr(v[0], "P2P=Enabled") != NULL;
 	p->reads = strstr(v[0], "(P2P Reads)") != NULL;
 	p->latency = strstr(v[0], "Latency") != NULL;
 	p->wanted = strstr(v[0], "P2P=") && strstr(v[0], " Matrix (");
-	p->columns = 0;
 	return STATUS_OK;
 }
 
@@ -54,8 +62,8 @@ static enum status take_p2p_heading(struct import *import, void *state, size_t l
 	struct p2p *p = state;
 	char *fields[MOST_GPUS];
 
-	(void)import;
 	(void)line;
+	p2p_end_matrix(import, p);
 	p->columns = p->wanted ? import_fields(v[0], ' ', fields, MOST_GPUS) : 0;
 	if (p->columns && strcmp(fields[0], "0") != 0) /* another program's words */
 		p->columns = 0;
@@ -66,7 +74,7 @@ static enum status take_p2p_of_cpu(struct import *import, void *state, size_t li
 {
 	(void)line;
 	(void)v;
-	((struct p2p *)state)->columns = 0;
+	p2p_end_matrix(import, state);
 	import_left_out(import, "latencies of the CPU's calls");
 	return STATUS_OK;
 }
@@ -120,7 +128,10 @@ static enum status take_p2p_row(struct import *import, void *state, size_t line,
 		return import_error(import, line,
 				    "expected a number for each of the %zu columns, not %zu",
 				    p->columns, count);
+	p->rows++;
 	for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+		if (strcmp(fields[i], "N/A") == 0)
+			continue;
 		if (!import_real(fields[i], &value))
 			return import_error(import, line, "expected a number, not '%.40s'",
 					    fields[i]);
@@ -149,6 +160,7 @@ static enum status p2p_read(struct import *import)
 	struct p2p *p = xcalloc(1, sizeof(*p));
 	enum status status = import_lines(import, p2p_lines, p);
 
+	p2p_end_matrix(import, p);
 	import_tool(import, "CUDA's p2pBandwidthLatencyTest");
 	free(p);
 	return status;

@@ -11,17 +11,17 @@
 #include "base/text.h"
 
 const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES] = {
-	{ "all_reduce", "all_reduce", 2 },
-	{ "all_gather", "all_gather", 1 },
-	{ "reduce_scatter", "reduce_scatter", 1 },
-	{ "broadcast", "broadcast", 0 },
-	{ "reduce", "reduce", 0 },
-	{ "sendrecv", "send_recv", 0 },
-	{ "alltoall", "all_to_all", 1 },
-	{ "gather", NULL, 1 },
-	{ "scatter", NULL, 1 },
-	{ "hypercube", NULL, 0 },
-	{ "alltoallv", NULL, 1 },
+	{ "all_reduce", "all_reduce", 2, true, false, "redop" },
+	{ "all_gather", "all_gather", 1, false, false, "" },
+	{ "reduce_scatter", "reduce_scatter", 1, true, false, "redop" },
+	{ "broadcast", "broadcast", 0, false, true, "root" },
+	{ "reduce", "reduce", 0, true, true, "redop root" },
+	{ "sendrecv", "send_recv", 0, true, false, "redop" },
+	{ "alltoall", "all_to_all", 1, false, false, "redop" },
+	{ "gather", NULL, 1, false, true, "root" },
+	{ "scatter", NULL, 1, false, true, "root" },
+	{ "hypercube", NULL, 0, false, false, "" },
+	{ "alltoallv", NULL, 1, false, false, NULL },
 };
 
 /* "AllReduce", "all-reduce" and "all_reduce" are the same name. */

@@ -10,6 +10,8 @@
 struct nccl_collective {
 	const char *theirs, *ours; /* "sendrecv", "send_recv"; ours NULL: gpuproof has no such */
 	double factor;             /* busbw / algbw = factor * (n - 1) / n; 0: it is 1 */
+	bool operation, root;      /* its rows name them, and not "none" and -1 */
+	const char *columns;       /* of its heading before 2.11; NULL: it is newer */
 };
 #define NCCL_COLLECTIVES 11
 extern const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES];
@@ -25,13 +27,15 @@ struct nccl_rank {
 /* One test: the ranks that ran, and how it ended. */
 struct nccl_test {
 	const struct nccl_collective *collective; /* NULL: not said */
+	const struct nccl_collective *mentioned;  /* by a command line before it; NULL */
 	size_t line, rows, failed_rows;
 	int threads, gpus; /* of a process; 0: not said */
 	struct nccl_rank *ranks;
 	size_t rank_count, rank_capacity;
 	bool headed, concluded;
-	char *broken; /* the tool's own words for why it has no result; NULL */
-	char *failed; /* its verdict on wrong values or bandwidth; NULL */
+	const char *columns; /* of the heading: "redop root" since 2.11 */
+	char *broken;        /* the tool's own words for why it has no result; NULL */
+	char *failed;        /* its verdict on wrong values or bandwidth; NULL */
 };
 
 /* One figure: a row has two, out of place and in place. */

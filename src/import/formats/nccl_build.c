@@ -105,6 +105,8 @@ static enum status nccl_build_count_ranks(struct building *b, size_t test, size_
 	char message[256];
 
 	*total = (highest / stride + 1) * stride;
+	if (!t->collective && *total != t->rank_count)
+		t->collective = t->mentioned;
 	if (*total == t->rank_count || *total > MOST_RANKS)
 		return *total > MOST_RANKS
 			       ? import_error(b->import, 1, "more than %d ranks", MOST_RANKS)
@@ -114,6 +116,12 @@ static enum status nccl_build_count_ranks(struct building *b, size_t test, size_
 			by_ratio = nccl_build_ranks_by_ratio(&b->file->rows[i], t->collective);
 	if (by_ratio == *total || !t->ranks[0].line)
 		return STATUS_OK;
+	if (!t->collective)
+		return import_error(b->import, t->ranks[0].line,
+				    "the list of devices has %zu ranks of at least %zu: name the "
+				    "collective with --collective, so that the bandwidths tell how "
+				    "many ran",
+				    t->rank_count, *total);
 	snprintf(message, sizeof(message),
 		 "the list of devices has %zu ranks of at least %zu: lines of it are lost",
 		 t->rank_count, *total);
@@ -183,6 +191,76 @@ static enum status nccl_find_devices(struct building *b, size_t test)
 	return STATUS_OK;
 }
 
+/* True if the row's operation, its root and its bandwidths can be of the collective. */
+static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_row *row,
+				  const struct nccl_collective *c, size_t ranks)
+{
+	bool operation = *row->operation && strcmp(row->operation, "none") != 0;
+
+	if (strcmp(t->columns, "redop root") != 0 &&
+	    (!c->columns || strcmp(t->columns, c->columns) != 0))
+		return false;
+	return operation == c->operation && (row->root >= 0) == c->root &&
+	       nccl_build_fits_ranks(row, c, ranks);
+}
+
+/*
+ * Which collective a test ran that does not name it, as those before 2.13.9: the only one that all
+ * its rows can be of, else the one of the command line before it.
+ */
+static enum status nccl_infer_collective(struct building *b, size_t test)
+{
+	struct nccl_test *t = &b->file->tests[test];
+	const struct nccl_collective *only = NULL;
+	const struct nccl_row *first = NULL;
+	size_t possible = 0;
+	char *fact;
+
+	for (size_t k = 0; !t->collective && k < NCCL_COLLECTIVES; k++) {
+		bool fits = true;
+
+		for (size_t i = 0; fits && i < b->file->row_count; i++) {
+			const struct nccl_row *row = &b->file->rows[i];
+
+			if (row->test != test)
+				continue;
+			first = first ? first : row;
+			fits = nccl_build_row_can_be(t, row, &nccl_collectives[k], b->counts[test]);
+		}
+		possible += fits;
+		only = fits ? &nccl_collectives[k] : only;
+	}
+	if (t->collective || !first)
+		return STATUS_OK;
+	t->collective = possible == 1 ? only : t->mentioned;
+	if (!t->collective)
+		return import_error(b->import, first->line,
+				    "unknown collective: name it with --collective");
+	fact = xasprintf("%s (by its %s)", t->collective->theirs,
+			 possible == 1 ? "columns and bandwidths" : "command line");
+	import_fact(b->import, "collective", fact);
+	free(fact);
+	return STATUS_OK;
+}
+
+/* Names the collectives that gpuproof has no suite for, and drops their rows. */
+static void nccl_drop_unknown_collectives(struct building *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->file->row_count; i++) {
+		const struct nccl_row *row = &b->file->rows[i];
+		const struct nccl_collective *c = b->file->tests[row->test].collective;
+
+		if (c->ours)
+			b->file->rows[kept++] = *row;
+		else
+			import_left_out(b->import, "%s (gpuproof has no such collective)",
+					c->theirs);
+	}
+	b->file->row_count = kept;
+}
+
 static enum status nccl_build_check_row(struct building *b, const struct nccl_row *row)
 {
 	const struct nccl_test *t = &b->file->tests[row->test];
@@ -210,16 +288,16 @@ static enum status nccl_build_check_row(struct building *b, const struct nccl_ro
 	return nccl_build_row_error(b, row, message);
 }
 
-/* As in suites/collective.c: what means nothing to an operation is no parameter of it. */
-static bool nccl_collective_reduces(const struct nccl_collective *c)
-{
-	return strstr(c->ours, "reduce") != NULL;
-}
-
 static bool has_placement(const struct nccl_collective *c)
 {
 	return strcmp(c->ours, "broadcast") != 0 && strcmp(c->ours, "send_recv") != 0 &&
 	       strcmp(c->ours, "all_to_all") != 0;
+}
+
+/* As in suites/collective.c: what means nothing to an operation is no parameter of it. */
+static bool nccl_collective_reduces(const struct nccl_collective *c)
+{
+	return strstr(c->ours, "reduce") != NULL;
 }
 
 static const char *nccl_build_type_name(const char *theirs)
@@ -369,6 +447,10 @@ static enum status nccl_build_check_empty(struct building *b)
 			return import_error(b->import, t->line,
 					    "no figure is in it: the test ended with \"%.300s\"",
 					    t->broken);
+		if (!t->concluded && !t->rows)
+			return import_error(b->import, t->line,
+					    "no figure is in it: the test ended before its first "
+					    "row");
 	}
 	return STATUS_OK;
 }
@@ -385,7 +467,10 @@ enum status nccl_build(struct import *import, struct nccl_file *file)
 
 	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
 		status = nccl_find_devices(&b, i);
+	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
+		status = nccl_infer_collective(&b, i);
 	if (status == STATUS_OK) {
+		nccl_drop_unknown_collectives(&b);
 		for (size_t i = 0; i < b.file->row_count; i++) {
 			const struct nccl_row *row = &b.file->rows[i];
 			struct variety *v = variety_of(&b, row);

@@ -435,7 +435,7 @@ static void mistakes_name_file_and_line(void **state)
 		{ "google-benchmark", BENCHMARK("\"real_time\": 1, \"bytes_per_second\": -3"),
 		  "x:3: benchmarks[0].bytes_per_second: expected a number of at least 0" },
 		{ "nccl-text", "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
-		  "x:1: unknown collective: name it with --collective" },
+		  "x:1: no line '# Rank ...' says which devices ran" },
 		{ "nccl-text", RANK "\n8 2 float sum -1 1 x 1 0 1 1 1 0\n",
 		  "x:5: expected time, algbw and busbw, not '1 x 1'" },
 		{ "nccl-text",
