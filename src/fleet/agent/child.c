@@ -1,4 +1,4 @@
-/* Process that does the work of an agent, and what both know of it. */
+/* The agent's child process, and the state that both share. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void agent_report_listening(struct agent_report *report, const char *address)
 	eventfd_write(report->wake, 1);
 }
 
-/* In the child; `work` NULL: the group's. */
+/* Runs in the child; `work` NULL: a group's part. */
 static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
 {
 	struct error *err = &a->report->failure;
@@ -50,7 +50,10 @@ static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host
 	close(a->fd);
 	signals_end();
 	signals_attend(false);
-	/* Again, for this process: a full disk must be an error, and a stop heeded everywhere. */
+	/*
+	 * Repeated for this process: a full disk must be an error, and every loop must see a stop
+	 * request.
+	 */
 	if (signals_begin(err) == STATUS_OK && work)
 		work(&a->order, a->report, a->report->state, sizeof(a->report->state), err);
 	else if (err->status == STATUS_OK)
@@ -65,7 +68,7 @@ enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error
 	char host[NET_HOST_SIZE];
 	pid_t parent = getpid();
 
-	/* The other nodes reach this one where the conductor does. */
+	/* The other nodes reach this one on the address that the conductor uses. */
 	net_address_own(&own, a->fd);
 	net_address_host(&own, host);
 	if (a->report)
