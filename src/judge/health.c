@@ -2,7 +2,7 @@
  * Checks from the findings of doctor before and after the run, and changes between them. Findings
  * about the host appear with the verdict but do not affect it: a busy CPU is not a fault of a GPU.
  *
- * To add a finding about a machine that counts in acceptance, add it to the findings of its
+ * Adding a finding about a machine that counts in acceptance: add it to the findings of its
  * backend. If a property must not change during a run, add it to health_changed().
  */
 #include <stdlib.h>

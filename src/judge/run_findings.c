@@ -1,7 +1,7 @@
 /*
  * Checks that need no limit: wrong results, memory errors, missing cases.
  *
- * To add a finding about a run, add a function called by judge_run_findings(), with its aspect.
+ * Adding a finding about a run: add a function called by judge_run_findings(), with its aspect.
  */
 #include <inttypes.h>
 #include <math.h>
