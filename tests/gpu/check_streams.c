@@ -222,6 +222,33 @@ static enum status callback_waits(struct check_context *context, struct error *e
 	return STATUS_OK;
 }
 
+/* A stream created after another was destroyed at a closed gate does not wait for that gate. */
+static enum status streams_start_free(struct check_context *context, struct error *err)
+{
+	double start = clock_seconds(), seconds;
+
+	for (int turn = 0; turn < 4; turn++) {
+		struct stream *stream;
+		void *memory;
+
+		STEP(backend_stream_create(context->device, turn % 2, &stream, err));
+		STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES, NULL, &memory,
+					  err));
+		STEP(gpu_fill(stream, memory, BYTES, 21 + (uint64_t)turn, err));
+		STEP(gpu_expect(stream, memory, BYTES, 21 + (uint64_t)turn, err));
+		STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, memory, BYTES, NULL,
+					 err));
+		STEP(backend_gate_close(stream, 60, err));
+		STEP(spin(stream, 1e-3, err));
+		backend_stream_destroy(stream);
+	}
+	seconds = clock_seconds() - start;
+	if (seconds > 30)
+		return error_set(err, STATUS_MISMATCH, "a closed gate was waited for: %.1f s",
+				 seconds);
+	return STATUS_OK;
+}
+
 const struct check stream_checks[] = {
 	{ "events measure", events_measure },
 	{ "streams wait", streams_wait },
@@ -231,5 +258,6 @@ const struct check stream_checks[] = {
 	{ "gates are apart", gates_are_apart },
 	{ "graph repeats", graph_repeats },
 	{ "callback waits", callback_waits },
+	{ "streams start free", streams_start_free },
 	{ 0 },
 };

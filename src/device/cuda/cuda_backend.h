@@ -22,6 +22,7 @@ struct cuda_device {
 	cudaMemPool_t releasing;                 /* with a threshold of 0; made on first use */
 	size_t granularity;                      /* of virtual memory; 0: not asked yet */
 	struct managed *managed;
+	struct cuda_stream *spares; /* streams given back, for the next ones */
 };
 
 struct cuda_stream {
@@ -30,6 +31,8 @@ struct cuda_stream {
 	struct gate *gate;             /* made by the first gate_close() */
 	struct cublas_context *cublas; /* made by the first gemm() */
 	struct lt_context *lt;         /* made by the first gemm_search() */
+	bool high_priority;
+	struct cuda_stream *next; /* of the spares */
 };
 
 struct cuda_event {
@@ -52,6 +55,9 @@ enum status cuda_use(const struct device *device, struct error *err);
 /* The operations, in the files of this folder. */
 #define FUNCTION(result, name, parameters) result cuda_##name parameters;
 #include "device/backend.def"
+
+/* stream.c: destroys the streams that were given back. */
+void cuda_streams_release(struct cuda_device *device);
 
 /* device.c. emulate: see struct backend_options. */
 enum status cuda_devices_find(int emulate, struct error *err);
