@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "suites/burn/burn.h"
+#include "suites/burn/units.h"
 #include "suites/shared/energy.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/words.h"
@@ -27,18 +28,19 @@
 #define INTERVALS_OF_A_RUN 600
 #define INTERVAL_LEAST 1.0
 
-static const char *const loads[] = { "bf16", "fp8",  "fp16",   "tf32",  "fp32",
-				     "fp64", "int8", "memory", "links", NULL };
+static const char *const loads[] = { "bf16", "fp8",   "fp16",   "tf32",  "fp32", "fp64",
+				     "int8", "units", "memory", "links", NULL };
 
 static const struct key keys[] = {
 	{ .name = "loads",
 	  .type = KEY_CHOICE,
 	  .list = true,
-	  .fallback = "bf16, fp8, fp16, tf32, fp32, fp64, int8, memory, links",
+	  .fallback = "bf16, fp8, fp16, tf32, fp32, fp64, int8, units, memory, links",
 	  .choices = loads,
 	  .parameter = "load",
-	  .help = "bf16, fp8, fp16, tf32, fp32, fp64, int8: GEMMs; memory: patterns over the free "
-		  "memory; links: transfers and collectives during GEMMs" },
+	  .help = "bf16, fp8, fp16, tf32, fp32, fp64, int8: GEMMs; units: the same work on each "
+		  "quarter of each multiprocessor; memory: patterns over the free memory; links: "
+		  "transfers and collectives during GEMMs" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
@@ -104,17 +106,26 @@ static const struct metric metrics[] = {
 	{ "burn.traffic", "B/s", BETTER_HIGHER, 1,
 	  "bytes per second sent over links and reduced during GEMMs on the slowest device, every "
 	  "byte compared" },
+	{ "burn.signatures", "ops/s", BETTER_HIGHER, 1,
+	  "signatures of quarters of multiprocessors compared per second on the slowest device",
+	  METRIC_OTHER },
 	{ "burn.time", "s", BETTER_LOWER, 0,
-	  "time of one GEMM, sweep or turn on the slowest device" },
+	  "time of one GEMM, lap of units, sweep or turn on the slowest device" },
 	{ "burn.slowest", "1", BETTER_HIGHER, 0,
 	  "speed of the slowest device / speed of the fastest" },
-	{ "burn.rounds", "1", BETTER_NONE, 0, "number of GEMMs, sweeps or turns of all devices" },
+	{ "burn.rounds", "1", BETTER_NONE, 0,
+	  "number of GEMMs, laps, sweeps or turns of all devices" },
 	{ "burn.verified", "B", BETTER_NONE, 0, "bytes compared, all devices" },
 	{ "burn.memory_share", "1", BETTER_HIGHER, 0,
 	  "fraction of the free memory that was tested, on the device with the least", METRIC_EXACT,
 	  .percent = true },
 	{ "burn.wrong", "1", BETTER_LOWER, 0,
-	  "wrong elements of results and wrong 8-byte words of memory, all devices", METRIC_EXACT },
+	  "wrong elements of results, signatures, and 8-byte words of memory, all devices",
+	  METRIC_EXACT },
+	{ "burn.multiprocessors_seen", "1", BETTER_HIGHER, 0,
+	  "multiprocessors whose every quarter was checked in every class of instructions, on the "
+	  "device with the fewest",
+	  METRIC_EXACT },
 	{ "burn.injected", "1", BETTER_NONE, 0, "injected wrong bits", METRIC_EXACT },
 	{ "burn.found", "1", BETTER_HIGHER, 0,
 	  "fraction of the injected bits found at the right address", METRIC_EXACT,
@@ -129,8 +140,8 @@ static const struct metric metrics[] = {
 	{ "burn.checked_share", "1", BETTER_HIGHER, 0,
 	  "rate of checked GEMMs / rate of GEMMs without the check, on the slowest device",
 	  METRIC_OTHER, .percent = true },
-	ENERGY_METRICS("burn", "energy of one GEMM, sweep or turn", "flops_per_joule", "FLOP/J",
-		       "GEMM operations / energy of all devices"),
+	ENERGY_METRICS("burn", "energy of one GEMM, lap, sweep or turn", "flops_per_joule",
+		       "FLOP/J", "GEMM operations / energy of all devices"),
 	{ "burn.bytes_per_joule", "B/J", BETTER_HIGHER, 0,
 	  "bytes of sweeps or turns / energy of all devices", METRIC_OTHER },
 	{ 0 },
@@ -145,11 +156,11 @@ static const struct table_row tables[] = {
 static enum precision burn_precision_of(enum burn_load load)
 {
 	static const enum precision precisions[BURN_LOADS] = {
-		[BURN_BF16] = PRECISION_BF16,  [BURN_FP8] = PRECISION_FP8,
-		[BURN_FP16] = PRECISION_FP16,  [BURN_TF32] = PRECISION_TF32,
-		[BURN_FP32] = PRECISION_FP32,  [BURN_FP64] = PRECISION_FP64,
-		[BURN_INT8] = PRECISION_INT8,  [BURN_MEMORY] = PRECISION_FP32,
-		[BURN_LINKS] = PRECISION_FP32,
+		[BURN_BF16] = PRECISION_BF16,   [BURN_FP8] = PRECISION_FP8,
+		[BURN_FP16] = PRECISION_FP16,   [BURN_TF32] = PRECISION_TF32,
+		[BURN_FP32] = PRECISION_FP32,   [BURN_FP64] = PRECISION_FP64,
+		[BURN_INT8] = PRECISION_INT8,   [BURN_UNITS] = PRECISION_FP32,
+		[BURN_MEMORY] = PRECISION_FP32, [BURN_LINKS] = PRECISION_FP32,
 	};
 
 	return precisions[load];
@@ -184,6 +195,8 @@ static uint64_t burn_load_bytes(const struct plan_case *point, enum burn_load lo
 		return burn_memory_bytes(point->section, info);
 	if (load == BURN_LINKS)
 		return burn_links_bytes(point->section, ranks);
+	if (load == BURN_UNITS)
+		return burn_units_bytes(info);
 	return burn_products_bytes(point->section, burn_precision_of(load));
 }
 
@@ -198,6 +211,8 @@ static double burn_least_seconds(const struct plan_case *point, enum burn_load l
 {
 	double n = (double)section_integer(point->section, "size");
 
+	if (load == BURN_UNITS)
+		return 2;
 	if (load == BURN_MEMORY)
 		return 0.5 + 4 * (double)point->device_bytes / estimate_memory_rate(info);
 	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / estimate_flops(info, burn_precision_of(load));
@@ -293,6 +308,8 @@ static enum status burn_run_load(struct burn *b, struct error *err)
 		return burn_memory(b, err);
 	if (load == BURN_LINKS)
 		return burn_links(b, err);
+	if (load == BURN_UNITS)
+		return burn_units(b, err);
 	return burn_products(b, burn_precision_of(load), err);
 }
 
@@ -364,7 +381,7 @@ static void burn_derive(struct run *run, const struct result *all)
 {
 	enum burn_load load = burn_load_of(run->c);
 
-	if (load < BURN_MEMORY)
+	if (load < BURN_UNITS)
 		burn_state_dose(run, burn_precision_of(load), all);
 }
 

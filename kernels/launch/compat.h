@@ -47,5 +47,8 @@
 #define CODE_HAS_BF16_CONVERSION (CODE_CAPABILITY >= 80)
 #define CODE_HAS_TF32 (CODE_CAPABILITY >= 80)
 #define CODE_HAS_ASYNC_COPY (CODE_CAPABILITY >= 80)
+/* mma.sync of FP8, which toolkits know since 12.4. */
+#define CUDA_HAS_FP8_MMA (CUDART_VERSION >= 12040)
+#define CODE_HAS_FP8_MMA (CODE_CAPABILITY >= 89 && CUDA_HAS_FP8_MMA)
 
 #endif

@@ -23,7 +23,7 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/ranks/collective_session.h"
 
-/* In the order of `loads` (suites/burn.c); those before BURN_MEMORY are GEMMs. */
+/* In the order of `loads` (suites/burn.c); those before BURN_UNITS are GEMMs. */
 enum burn_load {
 	BURN_BF16,
 	BURN_FP8,
@@ -32,6 +32,7 @@ enum burn_load {
 	BURN_FP32,
 	BURN_FP64,
 	BURN_INT8,
+	BURN_UNITS,
 	BURN_MEMORY,
 	BURN_LINKS,
 	BURN_LOADS
@@ -49,6 +50,8 @@ struct burn_tally {
 	double verified_bytes;
 	double work, seconds; /* operations or bytes of what was timed, and how long that took */
 	double free_bytes, tested_bytes; /* BURN_MEMORY */
+	uint64_t multiprocessors_seen;   /* BURN_UNITS: by every class of instructions */
+	double signatures;               /* BURN_UNITS: that were compared */
 	char first[384];                 /* the first wrong word in words; "" */
 };
 

@@ -64,7 +64,8 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 			 const struct series *time)
 {
 	enum burn_load load = burn_load_of(run->c);
-	const char *name = load < BURN_MEMORY    ? "burn.throughput"
+	const char *name = load < BURN_UNITS     ? "burn.throughput"
+			   : load == BURN_UNITS  ? "burn.signatures"
 			   : load == BURN_MEMORY ? "burn.bandwidth"
 						 : "burn.traffic";
 	const struct burn_tally *t = &all[slowest];
@@ -83,7 +84,8 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 
 static void burn_record_counts(struct run *run, const struct burn_tally *all, int ranks)
 {
-	double rounds = 0, bytes = 0, wrong = 0, injected = 0, found = 0, share = 1;
+	double rounds = 0, bytes = 0, wrong = 0, injected = 0, found = 0, share = 1,
+	       seen = INFINITY;
 
 	for (int r = 0; r < ranks; r++) {
 		rounds += (double)all[r].rounds;
@@ -91,6 +93,7 @@ static void burn_record_counts(struct run *run, const struct burn_tally *all, in
 		wrong += (double)all[r].wrong;
 		injected += (double)all[r].injected;
 		found += (double)all[r].injected_found;
+		seen = fmin(seen, (double)all[r].multiprocessors_seen);
 		if (all[r].free_bytes > 0)
 			share = fmin(share, all[r].tested_bytes / all[r].free_bytes);
 	}
@@ -98,6 +101,8 @@ static void burn_record_counts(struct run *run, const struct burn_tally *all, in
 	run_value(run, "burn.verified", bytes);
 	if (burn_load_of(run->c) == BURN_MEMORY)
 		run_value(run, "burn.memory_share", share);
+	if (burn_load_of(run->c) == BURN_UNITS)
+		run_value(run, "burn.multiprocessors_seen", seen);
 	run_value(run, "burn.wrong", wrong);
 	if (injected > 0) {
 		run_value(run, "burn.injected", injected);
@@ -110,13 +115,15 @@ static void burn_record_verified(struct run *run)
 	static const char *const methods[BURN_LOADS] = {
 		[BURN_FP32] = "every element of every result, bit by bit, against exact values of "
 			      "the CPU; the check by results that it must find wrong",
+		[BURN_UNITS] = "signatures of every quarter of every multiprocessor against each "
+			       "other, and against the CPU's where a standard fixes the result",
 		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
 		[BURN_LINKS] = "every byte that was sent, every sum against double, and every "
 			       "element of every GEMM",
 	};
 	enum burn_load load = burn_load_of(run->c);
 
-	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], (double)NAN, (double)NAN);
+	run_verified(run, methods[load < BURN_UNITS ? BURN_FP32 : load], (double)NAN, (double)NAN);
 }
 
 /* Multiply-adds, and the cost of checking them, on the devices with the least of either. */
@@ -178,6 +185,7 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 /* Energy of all devices; the least busy one says how busy they were. */
 static void burn_record_energy(struct burn *b)
 {
+	enum burn_load load = burn_load_of(b->run->c);
 	struct world *world = b->world;
 	struct work_energy e = { .operations = world_sum(world, b->energy.count) };
 	double work = world_sum(world, b->energy.work);
@@ -188,9 +196,10 @@ static void burn_record_energy(struct burn *b)
 	energy_meter_end(b->energy.meter, world, &e.window);
 	b->energy.meter = NULL;
 	e.busy_seconds = busy;
-	run_energy_of(b->run, &e,
-		      burn_load_of(b->run->c) < BURN_MEMORY ? "flops_per_joule" : "bytes_per_joule",
-		      work / e.operations);
+	/* A signature is no work to compare with that of others. */
+	if (load != BURN_UNITS)
+		run_energy_of(b->run, &e, load < BURN_UNITS ? "flops_per_joule" : "bytes_per_joule",
+			      work / e.operations);
 }
 
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)
@@ -207,7 +216,7 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	burn_record_counts(b->run, all, world->size);
 	burn_record_energy(b);
 	burn_record_verified(b->run);
-	if (burn_load_of(b->run->c) < BURN_MEMORY)
+	if (burn_load_of(b->run->c) < BURN_UNITS)
 		burn_record_search(b->run, all, world->size);
 	burn_tell_wrong(b->run, all, watch, err);
 	watch_gather(world, watch, b->run->result);

@@ -11,6 +11,7 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "suites/burn/exact_table.h"
+#include "suites/burn/units.h"
 
 /* A chunk of GEMMs is waited for together: seldom enough that the device is never seen idle. */
 #define CHUNK_SECONDS 0.25
@@ -389,5 +390,7 @@ enum status burn_products(struct burn *b, enum precision precision, struct error
 	if (products_open(&p, b, b->record.stream, precision, err) == STATUS_OK)
 		soak_until_over(b, &p, err);
 	products_close(&p);
+	if (err->status == STATUS_OK && b->tally.wrong && !b->tally.injected)
+		burn_units_blame(b, err);
 	return err->status;
 }

@@ -10,6 +10,7 @@
 #include "kernels/fp8.h"
 #include "kernels/half.h"
 #include "kernels/soak.h"
+#include "kernels/soak_units.h"
 
 #define WORDS 50000
 #define FIRST 1234
@@ -292,6 +293,76 @@ enum status check_soak_table(struct device *device, struct error *err)
 
 		bench_open(&b, device, err);
 		check_table(&b, trial % 2 ? 4 : 8, trial / 2);
+		if (bench_close(&b) != STATUS_OK)
+			break;
+	}
+	return err->status;
+}
+
+/* Every quarter has the CPU's signature, but `faulty`. */
+static void compare_units(struct bench *b, const struct soak_units_arguments *a, size_t faulty)
+{
+	size_t count = (size_t)a->blocks * UNIT_QUARTERS;
+	struct soak_unit *got = xcalloc(count, sizeof(*got));
+	uint64_t expected = 0;
+
+	bench_download(b, got, a->out, count * sizeof(*got));
+	if (bench_ok(b) && !soak_units_expected(a, got[0].words, &expected))
+		expected = got[0].signature;
+	for (size_t i = 0; i < count && bench_ok(b); i++)
+		if ((got[i].signature != expected) != (i == faulty) || got[i].words != got[0].words)
+			error_set(b->err, STATUS_MISMATCH,
+				  "soak_units: %s, multiprocessor %u, quarter %zu: %#llx; the CPU: "
+				  "%#llx",
+				  unit_class_name(a->unit), got[i].began, i % UNIT_QUARTERS,
+				  (unsigned long long)got[i].signature,
+				  (unsigned long long)expected);
+	free(got);
+}
+
+/* Twice alike, then with a fault in the last quarter of the block that ran on a multiprocessor. */
+static void check_unit_class(struct bench *b, enum unit_class unit, uint32_t blocks)
+{
+	size_t count = (size_t)blocks * UNIT_QUARTERS;
+	struct soak_units_arguments a = { .unit = unit,
+					  .blocks = blocks,
+					  /* of products more than are added up at a time */
+					  .steps = unit < UNIT_MMA_FP16  ? 37
+						   : kernel_checks_small ? 5
+									 : UNIT_EXACT_STEPS + 3,
+					  .seed = 5 + (uint64_t)unit,
+					  .out = bench_upload(b, NULL,
+							      count * sizeof(struct soak_unit)) };
+	struct soak_unit *seen = xcalloc(count, sizeof(*seen));
+
+	bench_launch(b, "soak_units", &a);
+	if (b->err->status == STATUS_UNSUPPORTED) {
+		error_clear(b->err);
+		free(seen);
+		return;
+	}
+	compare_units(b, &a, SIZE_MAX);
+	a.fault.is = true;
+	a.fault.quarter = 3;
+	a.fault.bit = 7;
+	bench_launch(b, "soak_units", &a);
+	bench_download(b, seen, a.out, count * sizeof(*seen));
+	for (size_t i = 0; i < count && bench_ok(b); i++)
+		if (seen[i].began == 0 && i % UNIT_QUARTERS == 3)
+			compare_units(b, &a, i);
+	free(seen);
+}
+
+enum status check_soak_units(struct device *device, struct error *err)
+{
+	uint32_t blocks =
+		device->info.multiprocessors > 0 ? (uint32_t)device->info.multiprocessors : 1;
+
+	for (int unit = 0; unit < UNIT_CLASS_COUNT; unit++) {
+		struct bench b;
+
+		bench_open(&b, device, err);
+		check_unit_class(&b, (enum unit_class)unit, blocks);
 		if (bench_close(&b) != STATUS_OK)
 			break;
 	}

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "kernels/fp8.h"
 #include "kernels/soak.h"
+#include "kernels/soak_units.h"
 #include "measure/run.h"
 #include "plan/config.h"
 #include "plan/plan.h"
@@ -136,6 +137,9 @@ static struct {
 		OPERAND,
 		CHECK_SKIPS,
 		CHECK_SLEEPS,
+		UNIT_WRONG,
+		UNIT_UNSEEN,
+		UNITS_ALIKE,
 		TRANSFER,
 		SUM
 	} fault;
@@ -184,12 +188,44 @@ static enum status forgetful_memory(struct stream *stream, const void *arguments
 	return status;
 }
 
+#define WRONG_MULTIPROCESSOR 5
+#define WRONG_QUARTER 2
+#define WRONG_UNIT UNIT_IMAD
+
+/* A defective quarter; a multiprocessor to which no block comes; or all wrong in the same way. */
+static enum status spied_units(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct soak_units_arguments *a = arguments;
+	enum status status = spy.sound->kernel("soak_units")(stream, arguments, err);
+
+	if (status != STATUS_OK || spy.fault == NOTHING || own_world->rank != spy.rank)
+		return status;
+	status = spy.sound->stream_synchronize(stream, err);
+	for (uint32_t i = 0; i < a->blocks * UNIT_QUARTERS; i++) {
+		struct soak_unit *unit = &a->out[i];
+
+		if (unit->began == WRONG_MULTIPROCESSOR && spy.fault == UNIT_UNSEEN)
+			unit->ended = 0;
+		if (a->unit == WRONG_UNIT && spy.fault == UNITS_ALIKE)
+			unit->signature ^= 1;
+		if (a->unit == WRONG_UNIT && unit->began == WRONG_MULTIPROCESSOR &&
+		    i % UNIT_QUARTERS == WRONG_QUARTER &&
+		    (spy.fault == UNIT_WRONG || spy.fault == MULTIPROCESSOR)) {
+			unit->signature ^= UINT64_C(1) << 40;
+			spy.turned += spy.fault == UNIT_WRONG;
+		}
+	}
+	return status;
+}
+
 static kernel_fn *spied_kernel(const char *name)
 {
 	kernel_fn *real = spy.sound->kernel(name);
 
 	if (strcmp(name, "soak_table") == 0)
 		return broken_check;
+	if (strcmp(name, "soak_units") == 0)
+		return spied_units;
 	if (strcmp(name, "soak_memory") != 0)
 		return real;
 	spy.soak_memory = real;
@@ -271,10 +307,13 @@ static enum status spied_search(struct stream *stream, const struct gemm *gemm,
 			  : error_set(err, STATUS_INTERNAL, "a search for nothing");
 }
 
-/* Every tenth GEMM has a wrong bit, or is not computed at all. */
+/* The shortest slice has four. */
+#define PRODUCTS 3
+
+/* Every third GEMM has a wrong bit, or is not computed at all. */
 static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
-	bool now = ++spy.products % 10 == 0;
+	bool now = ++spy.products % PRODUCTS == 0;
 	enum status status;
 
 	if (now && faulty(OPERAND))
@@ -336,6 +375,7 @@ static void spy_on(struct device *device, struct world *world)
 	spy.table.copy = spied_copy;
 	spy.table.all_reduce = spied_all_reduce;
 	device->backend = &spy.table;
+	device->info.multiprocessors = 8;
 }
 
 static enum status run_case(const struct plan_case *c, struct device *device, struct world *world,
@@ -415,7 +455,7 @@ static void nothing_is_wrong_where_nothing_is(void **state)
 	(void)state;
 	for (int ranks = 1; ranks <= 3; ranks += 2) {
 		plan_from(&s, SMALL, ranks);
-		assert_int_equal(s.plan.case_count, 9);
+		assert_int_equal(s.plan.case_count, 10);
 		assert_ranks(run_ranks(ranks, run_sound, &s), ranks, STATUS_OK, "all loads");
 		plan_done(&s);
 	}
@@ -470,6 +510,8 @@ static void every_injected_bit_is_found(void **state)
 	(void)state;
 	inject("bf16, fp32, fp16, fp64, memory", 30, 1);
 	inject("fp32, memory", 10, 2);
+	inject("units", 18, 1);
+	inject("units", 3, 2);
 	inject("links", 8, 1);
 	inject("links", 3, 2); /* the ranks wait for each other in every round */
 }
@@ -513,11 +555,17 @@ static void every_fault_is_found_and_located(void **state)
 	static const struct {
 		const char *load;
 		int fault;
-	} rows[] = { { "memory", MEMORY },        { "fp32", PRODUCT },
-		     { "fp64", PRODUCT_MISSING }, { "fp32", MULTIPROCESSOR },
-		     { "bf16", MULTIPROCESSOR },  { "fp8", MULTIPROCESSOR },
-		     { "int8", PRODUCT },         { "fp32", OPERAND },
-		     { "links", TRANSFER },       { "links", SUM } };
+	} rows[] = { { "memory", MEMORY },
+		     { "fp32", PRODUCT },
+		     { "fp64", PRODUCT_MISSING },
+		     { "fp32", MULTIPROCESSOR },
+		     { "bf16", MULTIPROCESSOR },
+
+		     { "fp8", MULTIPROCESSOR },
+		     { "int8", PRODUCT },
+		     { "fp32", OPERAND },
+		     { "links", TRANSFER },
+		     { "links", SUM } };
 	struct setting_up s;
 
 	(void)state;
@@ -529,6 +577,68 @@ static void every_fault_is_found_and_located(void **state)
 		spy.fault = rows[i].fault;
 		spy.rank = (int)i % 2;
 		assert_ranks(run_ranks(2, run_faulty, &s), 2, STATUS_OK, rows[i].load);
+		plan_done(&s);
+	}
+}
+
+/* With `name` in the message of the case, and the wrong ones counted apart from it. */
+static enum status run_units(struct device *device, struct world *world, void *context,
+			     struct error *err)
+{
+	static const struct {
+		const char *words;
+		enum status status;
+		double wrong, seen;
+	} wanted[] = {
+		[UNIT_WRONG] = { "multiprocessor 5, quarter 2, class imad: signature ",
+				 STATUS_MISMATCH, 1, 8 },
+		[UNIT_UNSEEN] = { "7 of 8 multiprocessors were seen", STATUS_INTERNAL, -1, -1 },
+		[UNITS_ALIKE] = { "imad: 32 of 32 quarters of multiprocessors agree",
+				  STATUS_INTERNAL, -1, -1 },
+		[MULTIPROCESSOR] = { "units: multiprocessor 5, quarter 2 (imad, again in 3 of 3)",
+				     STATUS_MISMATCH, 1, -1 },
+		[PRODUCT] = { "units: no multiprocessor is wrong", STATUS_MISMATCH, 1, -1 },
+	};
+	const struct setting_up *s = context;
+	struct error own = ERROR_NONE;
+	struct case_result result;
+	enum status status;
+
+	spy_on(device, world);
+	status = run_case(&s->plan.cases[0], device, world, &result, &own);
+	if (status != wanted[spy.fault].status || !strstr(own.message, wanted[spy.fault].words) ||
+	    metric(&result, "burn.multiprocessors_seen") != wanted[spy.fault].seen ||
+	    (metric(&result, "burn.wrong") > 0) != (wanted[spy.fault].wrong > 0))
+		error_set(err, STATUS_INTERNAL, "%s: %g seen, %g wrong: %s", status_name(status),
+			  metric(&result, "burn.multiprocessors_seen"),
+			  metric(&result, "burn.wrong"), own.message);
+	if (spy.fault == UNIT_WRONG && !strstr(own.message, "again in 3 of 3 repeats"))
+		error_set(err, STATUS_INTERNAL, "not repeated: %s", own.message);
+	case_result_release(&result);
+	return err->status;
+}
+
+static void the_wrong_multiprocessor_is_named(void **state)
+{
+	static const struct {
+		const char *load;
+		int fault;
+	} rows[] = { { "units", UNIT_WRONG },
+		     { "units", UNIT_UNSEEN },
+		     { "units", UNITS_ALIKE },
+		     { "fp32", MULTIPROCESSOR },
+		     { "fp32", PRODUCT } };
+	struct setting_up s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char ini[256];
+
+		snprintf(ini, sizeof(ini), SMALL "loads = %s\n", rows[i].load);
+		plan_from(&s, ini, 1);
+		spy.fault = rows[i].fault;
+		spy.rank = 0;
+		assert_ranks(run_ranks(1, run_units, &s), 1, STATUS_OK, rows[i].load);
 		plan_done(&s);
 	}
 }
@@ -786,6 +896,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_wrong_where_nothing_is),
 		cmocka_unit_test(every_injected_bit_is_found),
 		cmocka_unit_test(every_fault_is_found_and_located),
+		cmocka_unit_test(the_wrong_multiprocessor_is_named),
 		cmocka_unit_test(a_broken_check_finds_nothing_sound),
 		cmocka_unit_test(exact_values_are_exact),
 		cmocka_unit_test(places_of_an_entry_are_counted),

@@ -1,0 +1,434 @@
+/*
+ * The load `units`: every quarter of every multiprocessor computes the same (kernels/soak_units.h).
+ * Quarters vote, the CPU's signature decides where there is one, and who disagrees is named. GEMMs
+ * ask for it too, as their libraries do not say which multiprocessor computed a tile.
+ */
+#include "suites/burn/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kernels/soak_units.h"
+
+#define SEED UINT64_C(0x756e697473)
+#define LAP_SECONDS 2e-3 /* of one class */
+#define TRIAL_STEPS 32u
+#define STEPS_MOST (1u << 20)
+#define REPEATS 3
+/* Wrong quarters that are repeated and told of; the others are counted. */
+#define NAMED_MOST 8
+/* Laps that name a multiprocessor after a wrong GEMM. */
+#define NAMING_LAPS 20
+/* Multiprocessors' numbers below this are kept track of. */
+#define NUMBERS 1024
+
+struct unit_work {
+	bool has, known; /* the device has the class; the CPU has its signature */
+	struct soak_units_arguments arguments;
+	uint32_t words;
+	uint64_t expected;
+	bool seen[NUMBERS];
+};
+
+struct units {
+	struct burn *burn;
+	struct buffer out; /* struct soak_unit[UNIT_CLASS_COUNT][blocks][UNIT_QUARTERS] */
+	struct soak_unit *found;
+	uint32_t blocks;
+	size_t count; /* of one class */
+	int named;
+	struct unit_work work[UNIT_CLASS_COUNT];
+	struct text names; /* of wrong quarters */
+};
+
+/* One quarter that disagrees. */
+struct wrong_unit {
+	enum unit_class unit;
+	uint32_t multiprocessor, quarter;
+	uint64_t expected, got;
+	size_t right; /* quarters that agree with the expected signature */
+};
+
+uint64_t burn_units_bytes(const struct device_info *info)
+{
+	return (uint64_t)(info->multiprocessors > 0 ? info->multiprocessors : 1) * UNIT_QUARTERS *
+	       UNIT_CLASS_COUNT * sizeof(struct soak_unit);
+}
+
+static struct soak_unit *units_of_class(const struct units *u, enum unit_class unit)
+{
+	return u->found + (size_t)unit * u->count;
+}
+
+static enum status units_fetch(struct units *u, struct error *err)
+{
+	struct stream *stream = u->burn->record.stream;
+
+	if (backend_copy(stream, u->found, u->out.memory,
+			 UNIT_CLASS_COUNT * u->count * sizeof(*u->found), err) == STATUS_OK)
+		backend_stream_synchronize(stream, err);
+	return err->status;
+}
+
+/* STATUS_UNSUPPORTED leaves the class out. */
+static enum status units_calibrate(struct units *u, enum unit_class unit, struct error *err)
+{
+	struct burn *b = u->burn;
+	struct unit_work *w = &u->work[unit];
+	struct error refused = ERROR_NONE;
+	double seconds = 0;
+
+	w->arguments = (struct soak_units_arguments){
+		.unit = unit,
+		.blocks = u->blocks,
+		.steps = TRIAL_STEPS,
+		.seed = generator_bits(SEED, (uint64_t)case_integer(b->run->c, "slice")),
+		.out = (struct soak_unit *)u->out.memory + (size_t)unit * u->count,
+	};
+	/* The first launch loads the kernel. */
+	if (backend_launch(b->record.stream, "soak_units", &w->arguments, &refused) != STATUS_OK)
+		return refused.status == STATUS_UNSUPPORTED
+			       ? STATUS_OK
+			       : error_set(err, refused.status, "%s", refused.message);
+	if (backend_event_record(b->start, b->record.stream, err) != STATUS_OK ||
+	    backend_launch(b->record.stream, "soak_units", &w->arguments, err) != STATUS_OK ||
+	    backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
+	    backend_stream_synchronize(b->record.stream, err) != STATUS_OK ||
+	    backend_event_elapsed(b->start, b->end, &seconds, err) != STATUS_OK)
+		return err->status;
+	w->has = true;
+	if (seconds > 0)
+		w->arguments.steps =
+			(uint32_t)fmax(TRIAL_STEPS,
+				       fmin(STEPS_MOST, TRIAL_STEPS * LAP_SECONDS / seconds));
+	return STATUS_OK;
+}
+
+static void units_expect(void *context, size_t begin, size_t end)
+{
+	struct unit_work *work = context;
+
+	for (size_t i = begin; i < end; i++)
+		if (work[i].has)
+			work[i].known = soak_units_expected(&work[i].arguments, work[i].words,
+							    &work[i].expected);
+}
+
+static enum status units_open(struct units *u, struct burn *b, struct error *err)
+{
+	int blocks = b->device->info.multiprocessors;
+
+	*u = (struct units){ .burn = b, .blocks = blocks > 0 ? (uint32_t)blocks : 1 };
+	u->count = (size_t)u->blocks * UNIT_QUARTERS;
+	u->found = xcalloc(UNIT_CLASS_COUNT * u->count, sizeof(*u->found));
+	if (buffer_alloc(&u->out, b->device, ALLOCATOR_DEVICE, burn_units_bytes(&b->device->info),
+			 err) != STATUS_OK)
+		return err->status;
+	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
+		if (units_calibrate(u, (enum unit_class)c, err) != STATUS_OK)
+			return err->status;
+	if (units_fetch(u, err) != STATUS_OK)
+		return err->status;
+	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
+		u->work[c].words = units_of_class(u, (enum unit_class)c)->words;
+	parallel_for(UNIT_CLASS_COUNT, 1, units_expect, u->work);
+	return STATUS_OK;
+}
+
+static void units_close(struct units *u)
+{
+	backend_stream_synchronize(u->burn->record.stream, NULL);
+	buffer_free(&u->out);
+	text_release(&u->names);
+	free(u->found);
+}
+
+/* A block that moved to another multiprocessor says nothing about either. */
+static bool unit_is_valid(const struct soak_unit *unit)
+{
+	return unit->began == unit->ended && unit->began < NUMBERS;
+}
+
+/* The signature that most quarters have, and how many. */
+static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *signature)
+{
+	const struct soak_unit *all = units_of_class(u, unit);
+	size_t most = 0;
+
+	*signature = 0;
+	for (size_t i = 0; i < u->count && 2 * most <= u->count; i++) {
+		size_t votes = 0;
+
+		for (size_t j = i; j < u->count && unit_is_valid(&all[i]); j++)
+			votes += unit_is_valid(&all[j]) && all[j].signature == all[i].signature;
+		if (votes > most) {
+			most = votes;
+			*signature = all[i].signature;
+		}
+	}
+	return most;
+}
+
+/*
+ * Most quarters agree, and not with the CPU: no unit is wrong, but what all have in common, or the
+ * CPU.
+ */
+static enum status units_doubt_all(const struct units *u, enum unit_class unit, size_t votes,
+				   uint64_t signature, struct error *err)
+{
+	return error_set(err, STATUS_INTERNAL,
+			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
+			 ", and the CPU has %#" PRIx64
+			 ": the driver, this program or the CPU is wrong, or all of the GPU",
+			 unit_class_name(unit), votes, u->count, signature, u->work[unit].expected);
+}
+
+/* In how many of REPEATS launches the same quarter is wrong again. */
+static enum status units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
+				struct error *err)
+{
+	struct unit_work *w = &u->work[wrong->unit];
+	struct soak_unit *all = xcalloc(u->count, sizeof(*all));
+	struct stream *stream = u->burn->record.stream;
+
+	*again = 0;
+	for (int n = 0; n < REPEATS && err->status == STATUS_OK; n++) {
+		if (backend_launch(stream, "soak_units", &w->arguments, err) != STATUS_OK ||
+		    backend_copy(stream, all, w->arguments.out, u->count * sizeof(*all), err) !=
+			    STATUS_OK ||
+		    backend_stream_synchronize(stream, err) != STATUS_OK)
+			break;
+		for (size_t i = 0; i < u->count; i++)
+			*again += unit_is_valid(&all[i]) && all[i].began == wrong->multiprocessor &&
+				  i % UNIT_QUARTERS == wrong->quarter &&
+				  all[i].signature != wrong->expected;
+	}
+	free(all);
+	return err->status;
+}
+
+static enum status units_name(struct units *u, const struct wrong_unit *wrong, struct error *err)
+{
+	char text[sizeof(u->burn->tally.first)];
+	int again;
+
+	if (u->named++ >= NAMED_MOST) {
+		burn_note_wrong(u->burn, 1, "");
+		return STATUS_OK;
+	}
+	if (units_repeat(u, wrong, &again, err) != STATUS_OK)
+		return err->status;
+	snprintf(text, sizeof(text),
+		 "multiprocessor %" PRIu32 ", quarter %" PRIu32 ", class %s: signature %#" PRIx64
+		 " instead of %#" PRIx64
+		 ", which %zu of %zu quarters have; again in %d of %d repeats",
+		 wrong->multiprocessor, wrong->quarter, unit_class_name(wrong->unit), wrong->got,
+		 wrong->expected, wrong->right, u->count, again, REPEATS);
+	burn_note_wrong(u->burn, 1, text);
+	text_addf(&u->names,
+		  "%smultiprocessor %" PRIu32 ", quarter %" PRIu32 " (%s, again in %d of %d)",
+		  u->names.length ? "; " : "", wrong->multiprocessor, wrong->quarter,
+		  unit_class_name(wrong->unit), again, REPEATS);
+	return STATUS_OK;
+}
+
+/* The fault of a lap must be found where it is, if its block stayed there. */
+static enum status units_claim(struct units *u, const struct soak_units_arguments *a,
+			       uint64_t expected, struct error *err)
+{
+	const struct soak_unit *all = units_of_class(u, a->unit);
+
+	for (size_t i = 0; i < u->count; i++) {
+		if (!unit_is_valid(&all[i]) || all[i].began != a->fault.multiprocessor ||
+		    i % UNIT_QUARTERS != a->fault.quarter)
+			continue;
+		u->burn->tally.injected++;
+		if (all[i].signature == expected)
+			return error_set(err, STATUS_INTERNAL,
+					 "bit %" PRIu32
+					 " injected into %s of multiprocessor %" PRIu32
+					 ", quarter %" PRIu32 " was not found",
+					 a->fault.bit, unit_class_name(a->unit),
+					 a->fault.multiprocessor, a->fault.quarter);
+		u->burn->tally.injected_found++;
+	}
+	return STATUS_OK;
+}
+
+static enum status units_judge(struct units *u, enum unit_class unit,
+			       const struct soak_units_arguments *fault, struct error *err)
+{
+	struct unit_work *w = &u->work[unit];
+	const struct soak_unit *all = units_of_class(u, unit);
+	uint64_t expected;
+	size_t votes = units_vote(u, unit, &expected);
+
+	if (w->known && expected != w->expected && 2 * votes > u->count)
+		return units_doubt_all(u, unit, votes, expected, err);
+	expected = w->known ? w->expected : expected;
+	for (size_t i = 0; i < u->count; i++) {
+		struct wrong_unit wrong = { .unit = unit,
+					    .multiprocessor = all[i].began,
+					    .quarter = (uint32_t)(i % UNIT_QUARTERS),
+					    .expected = expected,
+					    .got = all[i].signature,
+					    .right = votes };
+
+		if (!unit_is_valid(&all[i]))
+			continue;
+		w->seen[all[i].began] = true;
+		if (all[i].signature != expected && units_name(u, &wrong, err) != STATUS_OK)
+			return err->status;
+	}
+	return fault->fault.is && fault->unit == unit ? units_claim(u, fault, expected, err)
+						      : STATUS_OK;
+}
+
+/* The arguments of a class with a fault, if one is due: on a multiprocessor that was seen. */
+static struct soak_units_arguments units_choose_fault(const struct units *u)
+{
+	const struct burn *b = u->burn;
+	uint64_t bits = generator_bits(b->seed ^ SEED, b->tally.injected + b->tally.rounds);
+	struct soak_units_arguments a = { .blocks = 0 };
+	enum unit_class unit = (enum unit_class)(b->tally.injected % UNIT_CLASS_COUNT);
+
+	if (!burn_inject_due(b) || !b->tally.rounds)
+		return a;
+	while (!u->work[unit].has)
+		unit = (enum unit_class)((unit + 1) % UNIT_CLASS_COUNT);
+	a = u->work[unit].arguments;
+	a.fault.is = true;
+	a.fault.multiprocessor = units_of_class(u, unit)[bits % u->count].began;
+	a.fault.quarter = (uint32_t)(bits >> 32) % UNIT_QUARTERS;
+	a.fault.bit = (uint32_t)(bits >> 40) % (unit == UNIT_HFMA2 ? 16 : 32);
+	return a;
+}
+
+/* All classes, then one look at all signatures. */
+static enum status units_lap(struct units *u, double *seconds, struct error *err)
+{
+	struct burn *b = u->burn;
+	struct soak_units_arguments fault = units_choose_fault(u);
+
+	if (backend_event_record(b->start, b->record.stream, err) != STATUS_OK)
+		return err->status;
+	for (int c = 0; c < UNIT_CLASS_COUNT; c++) {
+		bool faulty = fault.fault.is && (int)fault.unit == c;
+
+		if (u->work[c].has &&
+		    backend_launch(b->record.stream, "soak_units",
+				   faulty ? &fault : &u->work[c].arguments, err) != STATUS_OK)
+			return err->status;
+	}
+	if (backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
+	    units_fetch(u, err) != STATUS_OK ||
+	    backend_event_elapsed(b->start, b->end, seconds, err) != STATUS_OK)
+		return err->status;
+	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
+		if (u->work[c].has && units_judge(u, (enum unit_class)c, &fault, err) != STATUS_OK)
+			return err->status;
+	b->tally.rounds++;
+	return STATUS_OK;
+}
+
+/* Multiprocessors that every class was seen on. */
+static uint64_t units_count_seen(const struct units *u)
+{
+	uint64_t seen = 0;
+
+	for (int n = 0; n < NUMBERS; n++) {
+		bool everywhere = true;
+
+		for (int c = 0; c < UNIT_CLASS_COUNT; c++)
+			everywhere &= !u->work[c].has || u->work[c].seen[n];
+		seen += everywhere;
+	}
+	return seen;
+}
+
+static size_t units_count_classes(const struct units *u, struct text *lacking)
+{
+	size_t count = 0;
+
+	for (int c = 0; c < UNIT_CLASS_COUNT; c++) {
+		count += u->work[c].has;
+		if (!u->work[c].has && lacking)
+			text_addf(lacking, "%s%s", lacking->length ? ", " : "",
+				  unit_class_name((enum unit_class)c));
+	}
+	return count;
+}
+
+/* Coverage of the laps: all multiprocessors must have been seen, or nothing is known of some. */
+static enum status units_cover(struct units *u, struct error *err)
+{
+	struct burn_tally *t = &u->burn->tally;
+	struct text lacking = TEXT_EMPTY;
+	size_t classes = units_count_classes(u, &lacking);
+
+	t->multiprocessors_seen = units_count_seen(u);
+	t->signatures = (double)t->rounds * (double)classes * (double)u->count;
+	t->verified_bytes = 8 * t->signatures;
+	run_note(u->burn->run,
+		 "%zu classes of instructions, %s%s%s%" PRIu64 " multiprocessors seen.", classes,
+		 lacking.length ? "not supported: " : "", lacking.length ? lacking.data : "",
+		 lacking.length ? "; " : "", t->multiprocessors_seen);
+	text_release(&lacking);
+	if (t->multiprocessors_seen < u->blocks && !t->wrong && err->status == STATUS_OK)
+		return error_set(err, STATUS_INTERNAL,
+				 "%" PRIu64 " of %" PRIu32
+				 " multiprocessors were seen: the others may be wrong",
+				 t->multiprocessors_seen, u->blocks);
+	return err->status;
+}
+
+enum status burn_units(struct burn *b, struct error *err)
+{
+	struct units *u = xcalloc(1, sizeof(*u));
+	double seconds;
+
+	if (units_open(u, b, err) == STATUS_OK && units_lap(u, &b->series->first, err) == STATUS_OK)
+		do {
+			if (units_lap(u, &seconds, err) != STATUS_OK)
+				break;
+			burn_timed(b, seconds, 1,
+				   (double)u->count * (double)units_count_classes(u, NULL));
+			burn_pulse(b);
+		} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
+	if (err->status == STATUS_OK)
+		units_cover(u, err);
+	units_close(u);
+	free(u);
+	return err->status;
+}
+
+enum status burn_units_blame(struct burn *b, struct error *err)
+{
+	struct units *u = xcalloc(1, sizeof(*u));
+	struct burn_tally before = b->tally;
+	char where[sizeof(before.first)];
+	double seconds;
+
+	if (units_open(u, b, err) == STATUS_OK)
+		for (int lap = 0; lap < NAMING_LAPS && units_lap(u, &seconds, err) == STATUS_OK;
+		     lap++)
+			;
+	snprintf(where, sizeof(where), "%.200s; units: %.150s", before.first,
+		 err->status != STATUS_OK ? err->message
+		 : u->names.length        ? u->names.data
+					  : "no multiprocessor is wrong in other work");
+	/* These laps found the same defect, and count as no work of this load. */
+	b->tally = before;
+	memcpy(b->tally.first, where, sizeof(where));
+	if (!status_loses_device(err->status))
+		error_clear(err);
+	units_close(u);
+	free(u);
+	return err->status;
+}
