@@ -32,7 +32,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 25
+#define BACKEND_ABI 26
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {

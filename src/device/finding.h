@@ -3,6 +3,7 @@
 #define GPUPROOF_DEVICE_FINDING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Name and value of one piece of the environment ("driver", "580.159.03"). */
@@ -20,6 +21,8 @@ struct component {
  * Findings about the machine itself, for `doctor`: permissions, persistence, other users of a
  * device.
  */
+#define FINDING_COUNTS 36 /* as many links has no GPU yet */
+
 enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 struct finding {
 	enum severity severity;
@@ -28,6 +31,9 @@ struct finding {
 	char topic[48]; /* "persistence"; a FINDING_ word where other rooms know it */
 	char device[96], node[64], other_node[64]; /* that it is about; "" */
 	char text[320]; /* what was found and, unless OK, what it costs and what to do */
+	/* A counter with one value for each part of the device, such as a link. */
+	size_t count;
+	int64_t counts[FINDING_COUNTS];
 };
 
 /* Topics that other rooms know. */
@@ -43,6 +49,13 @@ struct finding {
 #define FINDING_RETIRED "retired pages"
 #define FINDING_REMAPPED "remapped rows"
 #define FINDING_NVLINK "nvlink"
+#define FINDING_NVLINK_CRC "nvlink crc" /* counters, a value for each link */
+#define FINDING_NVLINK_REPLAYS "nvlink replays"
+#define FINDING_NVLINK_RECOVERIES "nvlink recoveries"
+#define FINDING_FABRIC "fabric"
+#define FINDING_RECOVERY "recovery" /* what the driver asks for: a reset of the GPU, ... */
+#define FINDING_MIG "mig"
+#define FINDING_XID "xid" /* in the kernel log */
 #define FINDING_PCIE "pcie"
 #define FINDING_DRIFT "drift" /* a setting of `node` differs from most nodes' */
 #define FINDING_NODE "node"   /* `node` is slow */

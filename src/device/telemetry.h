@@ -17,6 +17,7 @@ struct telemetry {
 	int64_t nvlink_errors;
 	/* critical errors that the driver reported (Xid) since this process first asked */
 	int64_t xid_errors;
+	int xid; /* number of the worst of them (device/xid.h); 0: none */
 };
 
 /* The longest that the power is a mean of, in s. */

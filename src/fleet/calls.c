@@ -1,4 +1,4 @@
-/* Handles connections and messages of agents in the conductor. */
+/* Hears what agents say to the conductor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "fleet/nodes.h"
 #include "result/host/build.h"
 
-#define REASON_MOST 500     /* maximum bytes of a text from an agent */
-#define REPORT_SECONDS 60.0 /* least interval between log lines about refused callers */
+#define REASON_MOST 500     /* bytes of a text that an agent sends */
+#define REPORT_SECONDS 60.0 /* between two lines about strangers */
 
 void nodes_report_strangers(struct fleet_run *f, bool last)
 {
@@ -37,10 +37,7 @@ void nodes_report_strangers(struct fleet_run *f, bool last)
 	f->strangers.wrong = f->strangers.silent = 0;
 }
 
-/*
- * Logs the refusal and closes the connection. The name is only a hint about a node that never
- * connects.
- */
+/* Says so and closes the connection; its name is only a hint for a node that never calls. */
 static void turn_away(struct fleet_run *f, int fd, const char *from, const char *name)
 {
 	static const struct fleet_message no = { .kind = "refuse", .text = "wrong token" };
@@ -53,7 +50,7 @@ static void turn_away(struct fleet_run *f, int fd, const char *from, const char 
 	f->strangers.wrong++;
 	snprintf(f->strangers.from, sizeof(f->strangers.from), "%s", from);
 	snprintf(f->strangers.node, sizeof(f->strangers.node), "%s", name);
-	/* With unread bytes TCP would reset the connection and lose the answer. */
+	/* With unread bytes TCP would reset the connection, and the answer be lost. */
 	if (recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT) != 0) {
 		fleet_message_add(&line, &no);
 		send(fd, line.data, line.length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -83,14 +80,14 @@ static void peer_refuse(struct fleet_run *f, struct peer *peer, const char *reas
 	peer->closing = true;
 }
 
-/* Why an agent with a valid token is refused; NULL: it is accepted. The caller frees the string. */
+/* Why an agent with a right token is not wanted; NULL: it is. Malloc'ed. */
 static char *agent_refusal_reason(const struct fleet_run *f, const struct fleet_message *hello,
 				  size_t index)
 {
 	if (hello->protocol != FLEET_PROTOCOL || strcmp(hello->build, build_version()) != 0)
-		return xasprintf("version mismatch: agent gpuproof %s (protocol %lld), "
-				 "conductor gpuproof %s (protocol %d)",
-				 *hello->build ? hello->build : "of unknown version",
+		return xasprintf("other build: gpuproof %s (protocol %lld), the conductor is "
+				 "gpuproof %s (protocol %d)",
+				 *hello->build ? hello->build : "of no version",
 				 (long long)hello->protocol, build_version(), FLEET_PROTOCOL);
 	if (f->stopping)
 		return xstrdup("the run is being stopped");
@@ -198,7 +195,7 @@ static size_t calls_most_of(const struct peer *peer)
 	return peer->node == NO_NODE ? FLEET_HELLO_MOST : FLEET_MESSAGE_MOST;
 }
 
-/* Sanitises a text from an agent for messages and pages: one line, truncated. */
+/* Text of an agent, for messages and pages: one line, cut. */
 static void tame_words(const char **words)
 {
 	char *cut = xasprintf("%.*s", REASON_MOST, *words), *line = text_harmless(cut);
@@ -210,7 +207,7 @@ static void tame_words(const char **words)
 	free(cut);
 }
 
-/* Handles all complete lines received. */
+/* Every whole line that has come. */
 static void calls_read_lines(struct fleet_run *f, struct peer *peer)
 {
 	char *line, *end;

@@ -12,13 +12,13 @@
 #include "base/units.h"
 
 #define FEWEST_NODES 3
-#define NEAR 0.01 /* quantities may differ by this ratio: the kernel reserves memory */
+#define NEAR 0.01 /* by which quantities may differ: what a kernel keeps for itself */
 
-/* Facts that differ between healthy nodes. */
+/* Facts that are a node's own, and differ where all is well. */
 static const char *const own_facts[] = { "hostname", "env *VISIBLE_DEVICES", "env SLURM_*",
 					 "env *_HOSTID" };
 
-/* Takes ownership of both texts. */
+/* Takes over both texts. */
 static void drift_add_fact(struct drift *d, size_t node, char *name, char *value)
 {
 	ARRAY_GROW(d->facts, d->count, d->capacity);
@@ -29,7 +29,7 @@ static const char *const device_facts[] = {
 	"memory", "highest clocks", "PCIe link", "NVLink links", "ECC", "VBIOS", "multiprocessors"
 };
 
-/* One fact of a device; the caller frees it. */
+/* One fact of a device; malloc'ed. */
 static char *drift_device_fact(const struct device_info *d, size_t which)
 {
 	char clock[48], memory[48];
@@ -54,7 +54,7 @@ static char *drift_device_fact(const struct device_info *d, size_t which)
 	}
 }
 
-/* One value if all devices of the model of `first` agree, else all values: "18, 18, 17, 18". */
+/* One value for all devices of the model of the `first`, or all of them: "18, 18, 17, 18". */
 static void drift_add_of_devices(struct drift *d, size_t node, const struct result *own,
 				 size_t first, size_t which)
 {
@@ -92,7 +92,7 @@ void drift_take(struct drift *d, size_t index, const struct result *own)
 		if (k == ARRAY_SIZE(own_facts))
 			drift_add_fact(d, index, xstrdup(fact->name), xstrdup(fact->value));
 	}
-	/* Adds the facts of each device model. */
+	/* The facts of each model among the devices. */
 	for (size_t i = 0; i < own->device_count; i++) {
 		const char *name = own->devices[i].name;
 		size_t count = 0, before = 0;
@@ -120,7 +120,7 @@ static int by_fact_and_node(const void *a, const void *b)
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-/* "270.3 GB" and "270.1 GB" agree; "580.159" and "580.95" do not. */
+/* "270.3 GB" and "270.1 GB" are no drift, "580.159" and "580.95" are. */
 static bool values_agree(const char *a, const char *b)
 {
 	char *after_a, *after_b;
@@ -147,7 +147,7 @@ static void drift_add_warning(struct result *result, size_t node, const char *na
 	free(text);
 }
 
-/* Facts [from, to) have one name; equal values are adjacent. */
+/* Facts [from, to) have one name; those of a value are in a row. */
 static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struct result *result)
 {
 	const struct drift_fact *facts = d->facts;
@@ -170,13 +170,14 @@ static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struc
 	for (size_t i = 0; i < d->node_count && 2 * most > d->node_count; i++)
 		if (!has[d->nodes[i]])
 			drift_add_warning(result, d->nodes[i], facts[common].name,
-					  xasprintf("none; %zu of %zu nodes have %.100s", most,
-						    d->node_count, facts[common].value));
-	/* Some nodes have a fact that most lack. */
+					  xasprintf("none, where %zu of %zu nodes have %.100s",
+						    most, d->node_count, facts[common].value));
+	/* Some have set what most have not. */
 	for (size_t i = from; i < to && 2 * (to - from) < d->node_count; i++)
 		drift_add_warning(result, facts[i].node, facts[i].name,
-				  xasprintf("%.100s; %zu of %zu nodes have none", facts[i].value,
-					    d->node_count - (to - from), d->node_count));
+				  xasprintf("%.100s, where %zu of %zu nodes have none",
+					    facts[i].value, d->node_count - (to - from),
+					    d->node_count));
 	free(has);
 }
 

@@ -1,7 +1,6 @@
 /*
- * Configuration drift: facts in which a node differs from the majority, such as drivers, kernel,
- * libraries, environment, memory, clocks, links and ECC of its devices. The cheapest check for
- * misconfigured nodes.
+ * Facts by which a node differs from most others: drivers, kernel, libraries, environment, memory,
+ * clocks, links and ECC of its devices. The cheapest finder of nodes that are set up otherwise.
  */
 #ifndef GPUPROOF_FLEET_DRIFT_H
 #define GPUPROOF_FLEET_DRIFT_H
@@ -16,15 +15,15 @@ struct drift_fact {
 struct drift {
 	struct drift_fact *facts;
 	size_t count, capacity;
-	size_t *nodes; /* nodes whose facts were added */
+	size_t *nodes; /* that were taken */
 	size_t node_count, node_capacity;
 };
 
-/* Adds the facts of `own`, the result of node `index`. */
+/* Takes the facts of `own`, the result of node `index`. */
 void drift_take(struct drift *drift, size_t index, const struct result *own);
 /*
  * Adds a warning "drift of NAME NODE" to result->preflight for each fact that more than half of at
- * least three nodes share and NODE lacks. Releases the facts.
+ * least three nodes have in common and NODE has not. Releases what was taken.
  */
 void drift_tell(struct drift *drift, struct result *result);
 

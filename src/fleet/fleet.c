@@ -19,7 +19,7 @@
 #include "run/conductor.h"
 #include "run/header.h"
 
-#define END_SECONDS 10.0 /* time for a launcher to exit after its last agent */
+#define END_SECONDS 10.0 /* that a launcher may take after its last agent */
 #define TICK_MS 100
 
 static void fleet_send_order(void *context, size_t node, const struct fleet_message *message)
@@ -35,7 +35,7 @@ static void fleet_say_text(void *context, const char *text)
 	nodes_log(context, "%s", text);
 }
 
-/* Compares node numbers by node name. */
+/* Numbers of nodes, by their names. */
 static int fleet_by_name_of(const void *a, const void *b, void *fleet)
 {
 	const struct node *nodes = ((const struct fleet_run *)fleet)->nodes;
@@ -68,7 +68,7 @@ static void fleet_open_rounds(struct fleet_run *f, const struct config *config)
 	free(nodes);
 }
 
-/* True if all nodes' own cases and all multi-node cases are finished. */
+/* True when all nodes' own cases are done, and those of several nodes, too. */
 static bool fleet_all_ended(struct fleet_run *f, const struct config *config)
 {
 	bool ready = false;
@@ -126,10 +126,7 @@ static void fleet_attend(struct fleet_run *f, const struct config *config)
 	nodes_report_strangers(f, true);
 }
 
-/*
- * True for a node that was incomplete in the earlier run while others are measured again: it keeps
- * its state.
- */
+/* True for a node that was not whole when others are to measure again: it stays as it is. */
 static bool fleet_take_up_lost(struct fleet_run *f, size_t index)
 {
 	const struct result *before = f->options->before;
@@ -149,7 +146,7 @@ static bool fleet_take_up_lost(struct fleet_run *f, size_t index)
 	return false;
 }
 
-/* Restores the nodes of the resumed run. */
+/* Nodes of the run that is continued. */
 static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 {
 	char *path = xasprintf("%s/nodes", f->directory);
@@ -166,7 +163,7 @@ static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 		index = nodes_add(f, entry->d_name);
 		if (fleet_take_up_lost(f, index))
 			continue;
-		/* A complete node is needed again if multi-node cases follow. */
+		/* With cases of several nodes to come a node is needed again. */
 		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
 			continue;
 		f->nodes[index].phase = NODE_ENDED;
@@ -175,7 +172,7 @@ static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 		if (!f->options->before)
 			nodes_log(f, "%s has already finished", entry->d_name);
 	}
-	/* Nodes that never connected have no folder. */
+	/* Those that never called have no folder. */
 	for (size_t i = 0; f->options->before && i < f->options->before->node_count; i++)
 		fleet_take_up_lost(f, nodes_add(f, f->options->before->nodes[i].name));
 	if (folder)
@@ -236,7 +233,7 @@ static enum status fleet_launch_agents(struct fleet_run *f, const struct section
 	char *addresses = NULL, *how = launcher_describe(&f->launcher);
 	struct rlimit descriptors;
 
-	/* Each agent needs a file descriptor. */
+	/* An agent is a descriptor. */
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
 		descriptors.rlim_cur = descriptors.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &descriptors);
@@ -245,7 +242,7 @@ static enum status fleet_launch_agents(struct fleet_run *f, const struct section
 		wanted[i] = f->nodes[nodes_find(f, f->launcher.names[i])].phase != NODE_ENDED;
 		any = any || wanted[i];
 	}
-	/* Nodes of an earlier launcher cannot be distinguished from those that this one starts. */
+	/* Nodes of an earlier launcher cannot be told from those that this one starts. */
 	for (size_t i = f->launcher.name_count; i < f->count; i++)
 		any = any || f->nodes[i].phase != NODE_ENDED;
 	if (fleet_token_make(f->token, err) == STATUS_OK &&
@@ -262,7 +259,7 @@ static enum status fleet_launch_agents(struct fleet_run *f, const struct section
 	return err->status;
 }
 
-/* Adds the phases of the run's time; a single phase if open checks are measured again. */
+/* Parts of the run's time; of one that measures again what was not decided, one part. */
 static void fleet_add_phases(const struct fleet_run *f, struct result *result, double began,
 			     double ended)
 {

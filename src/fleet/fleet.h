@@ -1,10 +1,10 @@
 /*
- * Runs a config on several nodes: starts an agent on each through a launcher, sends the config to
- * connected agents, follows their messages, and merges the results.
+ * A run on several nodes: starts an agent on each through a launcher, gives the config to those
+ * that call, listens to them, and puts the results together.
  *
  * DIR/run.jsonl has the run's header, and its lock keeps a second conductor out. The nodes write
- * into DIR/nodes/NAME, so DIR must be a shared folder. A node that dies, or sends no message for
- * silent_after, is lost together with its case in flight; the others continue.
+ * into DIR/nodes/NAME, so DIR must be the same folder on all of them. A node that dies, or says
+ * nothing for silent_after, is lost, with the case that was in flight; the others continue.
  */
 #ifndef GPUPROOF_FLEET_FLEET_H
 #define GPUPROOF_FLEET_FLEET_H
@@ -19,30 +19,31 @@
 
 struct fleet_options {
 	const char *directory;
-	const char *launch;  /* command of --launch; NULL: none */
-	const char *command; /* command that repeats the run, for the result */
-	bool resume;         /* keep complete nodes, continue the others */
+	const char *launch;  /* the command of --launch; NULL: none */
+	const char *command; /* how to repeat the run, for the result */
+	bool resume;         /* nodes that are whole are kept, the others continue */
 	/*
-	 * Result of the run whose nodes only measure again the cases in fleet_confirm_path(). Lost
-	 * nodes stay lost. Provides the cases of the other nodes. NULL: a new run.
+	 * The run's result so far, of which nodes are only to measure again what
+	 * fleet_confirm_path() names: those that were lost stay lost. It gives its cases of the
+	 * others. NULL: a run of its own.
 	 */
 	struct result *before;
 	bool quiet;
 	/*
-	 * Called about every second for finished cases, out of order; not for a run with `before`.
-	 * Cases without a journal line (skipped, or of a lost node) appear only in the result.
-	 * NULL: none.
+	 * Told which cases have ended, about every second and out of order; not of a run with
+	 * `before`. Cases that are in no journal (skipped, of a lost node) are in the result alone.
+	 * NULL: the run is not followed.
 	 */
 	const struct conduct_events *events;
-	struct run_status *status; /* NULL: do not write DIR/status.json */
-	int *stopped_by;           /* out: signal that stopped the run; 0: none */
+	struct run_status *status; /* NULL: DIR/status.json is not written */
+	int *stopped_by;           /* out: the signal that stopped the run, 0: none */
 };
 
 /*
- * Runs `config`, which has a [fleet] section. `result`, the merged result of all nodes, is also
- * written to DIR/result.json; it is empty if the run never started. STATUS_OK if every node ended,
+ * Runs `config`, which has a [fleet]. `result` (also written to DIR/result.json) is that of all
+ * nodes; it stays empty when nothing was begun. STATUS_OK when every node was attended to its end,
  * however it ended; STATUS_INTERRUPTED after Ctrl-C or SIGTERM; STATUS_UNSUPPORTED with fewer than
- * min_nodes (the result is kept).
+ * min_nodes, the result kept.
  */
 enum status fleet_run(const struct config *config, const struct fleet_options *options,
 		      struct result *result, struct error *err);

@@ -19,7 +19,7 @@
 #include "measure/processes/child.h"
 
 #define HOSTS_MOST ((size_t)4 << 20)
-#define SIMULATED_MOST 64 /* each starts its own processes */
+#define SIMULATED_MOST 64 /* each starts processes of its own */
 
 static void launcher_add_name(struct launcher *l, char *name)
 {
@@ -28,7 +28,7 @@ static void launcher_add_name(struct launcher *l, char *name)
 	l->expected = l->name_count;
 }
 
-/* "node7" from "node7.lan slots=8" or "node7:8", as agents name themselves; the caller frees it. */
+/* "node7" of "node7.lan slots=8" or "node7:8", as agents call themselves; malloc'ed. */
 static char *launcher_host_name(const struct launcher *l, const char *entry, size_t line,
 				struct error *err)
 {
@@ -57,7 +57,7 @@ static void refuse_twice(const struct launcher *l, const char *name, size_t line
 				  l->file, line, name);
 }
 
-/* Reads one host per line, as mpirun does; '#' starts a comment. */
+/* One host per line, as mpirun takes it; '#' begins a comment. */
 static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
@@ -89,7 +89,7 @@ static bool launcher_is_file(const char *path)
 	return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
 }
 
-/* "all" becomes 0. */
+/* "all" is 0. */
 static enum status launcher_take_count(const struct setting *nodes, size_t most, size_t *count,
 				       struct error *err)
 {
@@ -180,7 +180,7 @@ enum status launcher_choose(struct launcher *l, const struct config *config, con
 			 nodes->origin, text);
 }
 
-/* Open MPI and MPICH take different options; their version text identifies them. */
+/* Open MPI and MPICH take different options, and say which of them they are. */
 static bool is_open_mpi(void)
 {
 	char line[256] = "";
@@ -200,7 +200,7 @@ static char *shell_command(const struct launcher *l, const char *program)
 	struct text line = TEXT_EMPTY;
 
 	if (l->kind == LAUNCH_SRUN) {
-		/* A site may configure srun to end all tasks when a task or a node fails. */
+		/* A site may end all tasks when one fails, or when a node does. */
 		text_addf(&line,
 			  "srun --nodes=%zu --ntasks=%zu --ntasks-per-node=1 --no-kill "
 			  "--kill-on-bad-exit=0 --wait=0 --mpi=none --cpu-bind=none --export=ALL",
@@ -233,8 +233,9 @@ char *launcher_describe(const struct launcher *l)
 }
 
 /*
- * Clears srun settings that a batch script or a site exports for the tasks of a job. Each agent
- * gets all resources of the job on its node, in addition to the step that the conductor may run in.
+ * Settings of srun that a batch script or a site handed down for the tasks of a job are not those
+ * of agents: each has all that the job has on its node, next to the step that the conductor may be
+ * in.
  */
 static void set_srun_environment(void)
 {
@@ -249,10 +250,7 @@ static void set_srun_environment(void)
 	setenv("SLURM_OVERLAP", "1", 1);
 }
 
-/*
- * Starts it in a session of its own: Ctrl-C at the terminal goes to the conductor, which passes it
- * on.
- */
+/* In a session of its own: Ctrl-C at the terminal is for the conductor, which passes it on. */
 static pid_t launcher_start_process(const struct launcher *l, const char *path,
 				    char *const *arguments, const char *node, int log,
 				    struct error *err)

@@ -11,7 +11,7 @@
 #include "run/group.h"
 #include "run/journal.h"
 
-/* Reads the finished cases of a node that wrote no result. */
+/* Finished cases of a run that wrote no result. */
 static enum status read_journal(struct result *node, const struct config *config,
 				const char *directory, struct error *err)
 {
@@ -36,7 +36,7 @@ static enum status read_journal(struct result *node, const struct config *config
 	return status;
 }
 
-/* Path of the summary, or of the result if there is none; the caller frees it. */
+/* The summary, or where there is none the result; malloc'ed. */
 static char *merge_result_path(const char *directory, const char *name)
 {
 	char *path = fleet_summary_path(directory, name);
@@ -47,7 +47,7 @@ static char *merge_result_path(const char *directory, const char *name)
 	return xasprintf("%s/nodes/%s/result.json", directory, name);
 }
 
-/* A node without cases of its own still has findings about its devices and adapters. */
+/* A node without cases of its own has looked at its devices and adapters all the same. */
 static void take_findings_alone(struct result *node, const char *path)
 {
 	struct error ignored = ERROR_NONE;
@@ -61,7 +61,7 @@ static void take_findings_alone(struct result *node, const char *path)
 	}
 }
 
-/* `kept`: read it without its cases. */
+/* `kept`: without its cases. */
 static enum status merge_read_node(struct result *node, const struct result_node *about, bool kept,
 				   const struct config *config, const char *directory,
 				   struct error *err)
@@ -71,7 +71,7 @@ static enum status merge_read_node(struct result *node, const struct result_node
 	enum status status;
 
 	memset(node, 0, sizeof(*node));
-	/* All of its cases are multi-node cases: it has no result of its own. */
+	/* All of its cases are of several nodes together: it has no result of its own. */
 	status = plan_has_groups(config) ? journal_read_header(folder, node, err) : STATUS_OK;
 	if (status == STATUS_OK && node->gpuproof_version && node->planned == 0) {
 		take_findings_alone(node, path);
@@ -120,7 +120,7 @@ static void merge_take_cases(struct result *to, struct result *node, const char 
 	node->case_count = 0;
 }
 
-/* Cases are sorted by node: starts at *at and skips the cases of nodes that are left out. */
+/* Cases of a node follow each other: from *at on, after those of nodes that are skipped. */
 static void merge_take_cases_before(struct result *to, struct result *before, size_t *at,
 				    const char *name)
 {
@@ -133,10 +133,8 @@ static void merge_take_cases_before(struct result *to, struct result *before, si
 	}
 }
 
-/*
- * Renames findings by node: "ecc errors cuda:0" of node n1 becomes "ecc errors n1/cuda:0", with the
- * device's new name; "memory" becomes "memory of n1".
- */
+/* "ecc errors cuda:0" of node n1 is "ecc errors n1/cuda:0", which names the device as it is called
+ * now; "memory" is "memory of n1". */
 static void merge_take_findings(struct finding **to, size_t *count, const struct finding *from,
 				size_t more, const char *name)
 {
@@ -156,11 +154,11 @@ static void merge_take_findings(struct finding **to, size_t *count, const struct
 	}
 }
 
-/* Keeps the facts that agree with this node's. */
+/* Keeps those that are the same there. */
 static void merge_take_facts(struct result *to, const struct result *node, bool first)
 {
 	if (first) {
-		free(to->environment); /* the conductor itself contributes no facts */
+		free(to->environment); /* the conductor itself has no facts */
 		to->environment = xcalloc(node->environment_count, sizeof(*to->environment));
 		for (size_t i = 0; i < node->environment_count; i++)
 			to->environment[to->environment_count++] =
@@ -191,8 +189,8 @@ static void fail_node(struct result_node *node, const char *message)
 }
 
 /*
- * Checks that a node that ended normally has all of its cases in the run's folder. Otherwise they
- * are on another disk, or the content differs from what it wrote.
+ * A node that ended well has all of its cases in the run's folder; else they are on another disk,
+ * or what was read is not what it wrote.
  */
 static void merge_check_whole(struct result_node *node, const struct result *read,
 			      const char *directory)
@@ -232,7 +230,7 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		struct result node;
 
 		free(folder);
-		/* A node without a header line has measured nothing. */
+		/* A node without a first line has measured nothing. */
 		if (!begun) {
 			merge_check_whole(about, NULL, directory);
 			result->planned += about->planned;

@@ -114,7 +114,7 @@ void nodes_send(struct fleet_run *f, struct peer *peer, const struct fleet_messa
 	text_release(&line);
 }
 
-/* Nodes that can still produce a complete result. */
+/* Nodes that can still give a whole result. */
 size_t nodes_left(const struct fleet_run *f)
 {
 	size_t left = 0;

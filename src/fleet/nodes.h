@@ -1,6 +1,7 @@
 /*
- * State of the nodes in a multi-node run. Private to src/fleet: fleet.c runs them, calls.c handles
- * messages of agents, watch.c detects silent nodes and reports progress and finished cases.
+ * The nodes of a run on several: what is known of each, and how one ends. Private to src/fleet:
+ * fleet.c carries the run out, calls.c hears the agents, watch.c looks for those that cannot be
+ * heard any more, and says how far all of them are and which cases have ended.
  */
 #ifndef GPUPROOF_FLEET_NODES_H
 #define GPUPROOF_FLEET_NODES_H
@@ -15,25 +16,24 @@
 
 #define NO_NODE ((size_t)-1)
 
-/* ready: its own cases are finished, and it waits for multi-node cases */
+/* ready: its own cases are done, and it waits for those of several nodes */
 enum phase { NODE_WAITS, NODE_RUNS, NODE_READY, NODE_ENDED };
 
 struct node {
 	char *name;
 	enum phase phase;
-	enum node_status status; /* status after its end */
-	char *reason, *at;       /* at: the case in flight */
-	char *refused;           /* why an agent of this name was refused; NULL: none was */
+	enum node_status status; /* once it has ended */
+	char *reason, *at;       /* at: case in flight */
+	char *refused;           /* why an agent with this name was not accepted; NULL */
 	size_t planned, finished;
 	struct peer *peer; /* NULL: not connected */
-	bool kept;         /* complete before this conductor started */
-	/* ended without a complete result, to be reported by nodes_report_lost() */
-	bool unreported;
-	/* bytes of its journal and number of its cases that the events have received */
+	bool kept;         /* whole before this conductor began */
+	bool unreported; /* has ended without a whole result, which nodes_report_lost() is to say */
+	/* of its journal and its cases: what the events have */
 	size_t streamed, finished_streamed;
 };
 
-/* State of a multi-node run: its options, its nodes, and the connections of their agents. */
+/* A run: what it was asked for, its nodes, and the connections of their agents. */
 struct fleet_run {
 	const struct fleet_options *options;
 	struct launcher launcher;
@@ -45,67 +45,66 @@ struct fleet_run {
 	char *directory; /* absolute */
 	const char *run_id;
 	double silent_after, join_within, began;
-	/* host clock: first start and last end of a node's own cases; 0: not yet */
+	/* host clock, 0: not yet: the first node's own cases began, the last one's ended */
 	double own_began, own_ended;
 	bool join_over, stopping, too_few;
-	struct { /* callers without the token since the last log line */
+	struct { /* callers without the token, since the last line about them */
 		size_t wrong, silent;
-		double said; /* host clock; 0: never */
-		/* address and node name of the last wrong caller */
-		char from[GREETER_FROM], node[FLEET_NAME_MOST + 1];
+		double said;                                        /* host clock; 0: never */
+		char from[GREETER_FROM], node[FLEET_NAME_MOST + 1]; /* of the last wrong one */
 	} strangers;
 	int stops_seen, log;
 	double status_due; /* host clock: when the next status.json is written */
-	bool has_groups;   /* multi-node cases follow the nodes' own cases */
+	bool has_groups;   /* cases of several nodes together come after those of the nodes */
 	struct rounds *rounds;
 	struct {
-		const struct result *run; /* header of the run; borrowed */
-		struct result header;     /* the header with the devices of all nodes */
+		const struct result *run; /* its header; borrowed */
+		struct result header;     /* the same with the devices of all nodes */
 		bool begun;
 		double due;   /* host clock */
-		size_t found; /* number of multi-node cases found */
+		size_t found; /* cases of several nodes */
 	} stream;             /* options->events */
-	off_t log_began;      /* offset in the log where the output of this launcher starts */
+	off_t log_began;      /* where this launcher's output begins in it */
 };
 
-/* Prints a line on stderr, unless the run is quiet. */
+/* A line on standard error, unless the run is quiet. */
 void nodes_log(const struct fleet_run *f, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Finds a node by name; NO_NODE: none. */
+/* NO_NODE: none has the name. */
 size_t nodes_find(const struct fleet_run *f, const char *name);
-/* Finds a node by name, or adds it. */
+/* The node with the name, which is added if it is new. */
 size_t nodes_add(struct fleet_run *f, const char *name);
-/* Replaces *to by a copy without control characters that could harm a terminal. */
+/* Replaces *to by a copy in which nothing harms a terminal. */
 void nodes_text(char **to, const char *text);
-/* Ends a node, once, and logs it. */
+/* Once for a node; says so on standard error. */
 void nodes_end(struct fleet_run *f, size_t index, enum node_status status, const char *reason);
-/* Logs nodes that ended without a complete result since the last call, one line per reason. */
+/* Says which nodes have ended without a whole result since the last call, a line per reason. */
 void nodes_report_lost(struct fleet_run *f);
 void nodes_send(struct fleet_run *f, struct peer *peer, const struct fleet_message *message);
-/* Number of nodes that can still produce a complete result. */
+/* Nodes that can still give a whole result. */
 size_t nodes_left(const struct fleet_run *f);
 size_t nodes_wanted(const struct fleet_run *f);
-/* Asks all nodes to stop after their current sample. */
+/* Asks all of them to stop after their sample in flight. */
 void nodes_stop(struct fleet_run *f);
 
-/* Accepts callers with the token, and refuses the others. */
+/* Takes up callers that have the token, and turns the others away. */
 void nodes_take_calls(struct fleet_run *f);
-/* Logs callers without the token, at most one line per minute; `last`: log now. */
+/* One line a minute about callers without the token; `last`: now. */
 void nodes_report_strangers(struct fleet_run *f, bool last);
-/* Handles what an agent has sent (calls.c). */
+/* Takes what an agent has sent (calls.c). */
 void nodes_read(struct fleet_run *f, struct peer *peer);
-/* Drops a connection that is no longer usable. */
+/* Its connection is of no use any more. */
 void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason);
 
 /*
- * Handles stop requests, nodes that do not connect or are silent, and too few remaining nodes
- * (watch.c). `launching`: the launcher is still running.
+ * Requests to stop, nodes that do not call, are silent or have become too few (watch.c).
+ * `launching`: what starts the agents has not ended.
  */
 void nodes_watch(struct fleet_run *f, const struct config *config, bool launching);
 
-/* Passes newly finished cases to options->events; `last`: all that are left. */
+/* Gives options->events the cases that have ended since; `last`: all that are left. */
 void nodes_stream(struct fleet_run *f, bool last);
-/* Writes DIR/status.json every few seconds; `result` has the run's header. */
+/* DIR/status.json, every few seconds; `result` has the run's header. */
 void nodes_status_begin(struct fleet_run *f, const struct result *result);
 void nodes_status(struct fleet_run *f);
 

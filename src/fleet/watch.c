@@ -1,6 +1,6 @@
 /*
- * Watches running nodes: detects silent ones, handles stop requests, writes DIR/status.json, and
- * passes finished cases to the caller.
+ * While nodes run: notices those that cannot be heard any more, and requests to stop; says how far
+ * all are in DIR/status.json, and gives cases as they end to who follows the run.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "run/group.h"
 #include "run/journal.h"
 
-#define HELLO_SECONDS 10.0 /* time for a connection to identify itself */
+#define HELLO_SECONDS 10.0 /* in which a connection must have identified itself */
 
 static void handle_stops(struct fleet_run *f)
 {
@@ -37,7 +37,7 @@ static void handle_stops(struct fleet_run *f)
 				  "abandoned, because the run was stopped at once");
 }
 
-/* Ends the nodes that have not connected. */
+/* Those that have not called. */
 static void end_joining(struct fleet_run *f, const char *reason)
 {
 	f->join_over = true;
@@ -61,7 +61,7 @@ static void end_joining(struct fleet_run *f, const char *reason)
 	}
 }
 
-/* ": <last line of agents.log>", the launcher's error message; "" if there is none. */
+/* ": <last line of agents.log>", by which a launcher tells what it lacks; "" without one. */
 static void fleet_watch_last_words(const struct fleet_run *f, char *words, size_t size)
 {
 	char *path = xasprintf("%s/agents.log", f->directory), end[512], *line;
@@ -83,7 +83,7 @@ static void fleet_watch_last_words(const struct fleet_run *f, char *words, size_
 	free(path);
 }
 
-/* Ends simulated nodes whose agents exited before they connected. */
+/* Agents of this machine that ended before they called. */
 static void watch_processes(struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->launcher.process_count && !f->peers.count; i++) {
@@ -155,7 +155,7 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 	watch_joining(f, launching);
 	wanted = min_nodes(config, nodes_wanted(f));
 	left = nodes_left(f);
-	/* More nodes may still connect. */
+	/* More may call. */
 	if (f->stopping || left >= wanted || (!f->launcher.expected && !f->join_over))
 		return;
 	f->too_few = true;
@@ -165,7 +165,7 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 	nodes_stop(f);
 }
 
-#define JOINING_SECONDS 0.3 /* interval of status.json while nodes connect */
+#define JOINING_SECONDS 0.3 /* between two documents while nodes have not called */
 
 void nodes_status_begin(struct fleet_run *f, const struct result *result)
 {
@@ -178,7 +178,7 @@ void nodes_status_begin(struct fleet_run *f, const struct result *result)
 	s->launch = s->launches = 1;
 }
 
-/* Remaining seconds by the node's own rate so far; NaN: no case has finished. */
+/* Estimates it by the node's own rate so far; NaN: it has not finished a case. */
 static double fleet_watch_seconds_left(const struct fleet_run *f, const struct node *n)
 {
 	double passed = clock_seconds() - f->began;
@@ -187,7 +187,7 @@ static double fleet_watch_seconds_left(const struct fleet_run *f, const struct n
 			   : (double)NAN;
 }
 
-/* Stores the slowest node, its case in flight and its remaining seconds. */
+/* The node that is last, with its case in flight and the seconds that it has left. */
 static void fleet_watch_take_last(struct run_status *s, const struct fleet_run *f)
 {
 	const struct node *last = NULL;
@@ -234,7 +234,7 @@ void nodes_status(struct fleet_run *f)
 		s->planned += n->planned;
 		s->settled += n->finished;
 	}
-	/* Adds nodes that have not connected; the launcher knows only their number. */
+	/* Those that have not called, of which a launcher says only how many there are. */
 	s->nodes.waiting += s->nodes.planned - f->count;
 	f->status_due = now + (s->nodes.waiting ? JOINING_SECONDS : STATUS_SECONDS);
 	if (f->rounds) {
@@ -243,16 +243,16 @@ void nodes_status(struct fleet_run *f)
 	} else {
 		fleet_watch_take_last(s, f);
 	}
-	/* Reports once that it cannot be written; the run continues. */
+	/* Says once that it cannot be written, which is no reason to lose the run. */
 	if (run_status_write(s, f->directory, &err) != STATUS_OK) {
-		nodes_log(f, "%s: `gpuproof watch` will show no progress", err.message);
+		nodes_log(f, "%s: `gpuproof watch` will not be updated", err.message);
 		f->status_due = (double)INFINITY;
 	}
 }
 
-#define STREAM_SECONDS 1.0 /* interval for reading the journals */
+#define STREAM_SECONDS 1.0 /* between two looks into the journals */
 
-/* Nodes are known once all have connected, their devices once each has its plan. */
+/* Nodes are known once all have called; their devices once each has its plan. */
 static bool can_begin(const struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -262,7 +262,7 @@ static bool can_begin(const struct fleet_run *f)
 	return f->join_over;
 }
 
-/* A node lost before it listed its devices has none. */
+/* A node that was lost before it knew its devices has none. */
 static void fleet_watch_begin_stream(struct fleet_run *f)
 {
 	struct result *h = &f->stream.header;
@@ -289,7 +289,7 @@ static void fleet_watch_begin_stream(struct fleet_run *f)
 	f->options->events->began(f->options->events->context, h);
 }
 
-/* Passes on the new cases of the node's journal. */
+/* Cases that the node's journal has got since. */
 static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
 {
 	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, f->directory, n->name);

@@ -2,7 +2,7 @@
  * Checks from the findings of doctor before and after the run, and changes between them. Findings
  * about the host appear with the verdict but do not affect it: a busy CPU is not a fault of a GPU.
  *
- * Adding a finding about a machine that counts in acceptance: add it to the findings of its
+ * To add a finding about a machine that counts in acceptance, add it to the findings of its
  * backend. If a property must not change during a run, add it to health_changed().
  */
 #include <stdlib.h>
@@ -74,6 +74,10 @@ static enum cause cause_of_topic(const char *topic)
 		     { FINDING_REMAPPED, CAUSE_GPU_MEMORY_ERROR },
 		     { FINDING_NODES, CAUSE_NODE_NETWORK },
 		     { FINDING_NVLINK, CAUSE_LINK_DEGRADED },
+		     { FINDING_FABRIC, CAUSE_LINK_DEGRADED },
+		     { FINDING_RECOVERY, CAUSE_GPU_RECOVERY },
+		     { FINDING_MIG, CAUSE_NODE_SETTING },
+		     { FINDING_XID, CAUSE_GPU_CRITICAL_ERROR },
 		     { FINDING_PCIE, CAUSE_LINK_DEGRADED } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -119,6 +123,15 @@ static bool health_is_left_to_limit(const struct judge_input *input, const struc
 	return limited && judge_names_suspect(result, f);
 }
 
+/* Figures of a GPU in parts, or shared, say nothing about it. */
+static enum verdict verdict_of_warning(const struct finding *f, bool changed)
+{
+	if (strcmp(f->topic, FINDING_PROCESSES) == 0 || strcmp(f->topic, FINDING_MIG) == 0)
+		return VERDICT_INCONCLUSIVE;
+	/* A link that was lost under load. */
+	return changed && strcmp(f->topic, FINDING_NVLINK) == 0 ? VERDICT_FAIL : VERDICT_WARN;
+}
+
 static void judge_finding(const struct judge_input *input, const struct result *result,
 			  const struct finding *f, const char *when, struct verdicts *verdicts)
 {
@@ -126,9 +139,9 @@ static void judge_finding(const struct judge_input *input, const struct result *
 	    health_is_left_to_limit(input, result, f))
 		return;
 	health_add_check(result, f,
-			 f->severity == SEVERITY_ERROR              ? VERDICT_FAIL
-			 : strcmp(f->topic, FINDING_PROCESSES) == 0 ? VERDICT_INCONCLUSIVE
-								    : VERDICT_WARN,
+			 f->severity == SEVERITY_ERROR
+				 ? VERDICT_FAIL
+				 : verdict_of_warning(f, strcmp(when, "after") == 0),
 			 xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
@@ -149,20 +162,12 @@ static const struct finding *finding_by_subject(const struct finding *findings, 
 
 bool health_changed(const struct finding *before, const struct finding *after)
 {
-	/*
-	 * Properties that must not change during a run. Free memory and the current PCIe link may.
-	 */
-	static const char *const stay[] = { FINDING_ECC,
-					    FINDING_ECC_ERRORS,
-					    FINDING_RETIRED,
-					    FINDING_REMAPPED,
-					    "power cap",
-					    "persistence",
-					    FINDING_NVLINK,
-					    "clocks",
-					    "peers",
-					    "compute mode",
-					    "nic" };
+	/* Properties that must not change during a run. Free memory and the PCIe link may. */
+	static const char *const stay[] = { FINDING_ECC,      FINDING_ECC_ERRORS, FINDING_RETIRED,
+					    FINDING_REMAPPED, "power cap",        "persistence",
+					    FINDING_NVLINK,   FINDING_FABRIC,     FINDING_RECOVERY,
+					    FINDING_MIG,      FINDING_XID,        "clocks",
+					    "peers",          "compute mode",     "nic" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
 		if (strcmp(before->topic, stay[i]) == 0)
@@ -245,26 +250,39 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
  * other.
  */
 #define FULLY_WIRED_NVLINK 3
+#define SWITCHED_LINKS 12 /* GPUs with fewer may be without a bridge */
+
+static bool node_has_other_gpus(const struct result *r, const struct device_info *d)
+{
+	for (size_t i = 0; i < r->device_count; i++)
+		if (&r->devices[i] != d && !device_is_host(&r->devices[i]) &&
+		    device_ids_share_node(r->devices[i].id, d->id))
+			return true;
+	return false;
+}
 
 /*
  * A link that is down slows every transfer between GPUs a little. No active link at all is normal
- * for a GPU alone in a virtual machine, and for a driver that does not report links.
+ * for a GPU alone in a virtual machine; a node with several GPUs is then INCONCLUSIVE.
  */
-static void judge_nvlink(const struct judge_input *input, const struct device_info *d,
+static void judge_nvlink(const struct result *r, const struct device_info *d,
 			 struct verdicts *verdicts)
 {
 	struct verdict_check *check;
 	double links, generation;
 	const char *status;
+	bool none = d->nvlink_count <= 0;
 
-	if (d->nvlink_count <= 0 || !spec_of_name(d->name, "nvlink_links", &links, &status) ||
+	if (!spec_of_name(d->name, "nvlink_links", &links, &status) ||
 	    !spec_of_name(d->name, "nvlink_generation", &generation, &status) ||
-	    generation < FULLY_WIRED_NVLINK || d->nvlink_count >= links)
+	    generation < FULLY_WIRED_NVLINK || d->nvlink_count >= links ||
+	    (none && (links < SWITCHED_LINKS || !node_has_other_gpus(r, d))))
 		return;
-	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
-				VERDICT_FAIL, false,
-				xasprintf("%d of %.0f NVLink links are active (data sheet)",
-					  d->nvlink_count, links));
+	check = judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
+				none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, false,
+				xasprintf("%d of %.0f NVLink links are active (data sheet)%s",
+					  none ? 0 : d->nvlink_count, links,
+					  none ? ", though the node has other GPUs" : ""));
 	check->cause = CAUSE_LINK_DEGRADED;
 }
 
@@ -289,7 +307,7 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 	free(links);
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].device_count; i++)
-			judge_nvlink(input, &input->results[r].devices[i], verdicts);
+			judge_nvlink(&input->results[r], &input->results[r].devices[i], verdicts);
 }
 
 static bool health_names_device(const struct verdict_check *check, const char *device)

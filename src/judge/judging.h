@@ -100,6 +100,9 @@ struct link {
 /* One entry per device of the first result; the caller frees the array. */
 struct link *judge_links(const struct judge_input *input);
 
+/* link_errors.c: links that had far more errors than all others. */
+void judge_link_errors(const struct result *result, struct verdicts *verdicts);
+
 /* run_findings.c: wrong results, memory errors, missing cases. */
 void judge_run_findings(const struct judge_input *input, struct verdicts *verdicts);
 /*

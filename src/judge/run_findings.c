@@ -1,7 +1,7 @@
 /*
  * Checks that need no limit: wrong results, memory errors, missing cases.
  *
- * Adding a finding about a run: add a function called by judge_run_findings(), with its aspect.
+ * To add a finding about a run, add a function called by judge_run_findings(), with its aspect.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/xid.h"
 #include "judge/judging.h"
 
 /*
- * Fault counters, and the verdict if one of them moved during a case. NVLink's is not among them:
- * it counts corrected replays, of which two healthy H200s had 1 to 19 in most cases of an
- * acceptance run. Replays are in the telemetry.
+ * Fault counters, and the verdict if one of them moved during a case. NVLink's are judged over the
+ * whole run (link_errors.c).
  */
 static const struct {
 	size_t offset;
@@ -25,8 +25,6 @@ static const struct {
 } counters[] = {
 	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_UNCORRECTED_ERROR,
 	  "uncorrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL, CAUSE_GPU_CRITICAL_ERROR,
-	  "critical GPU errors (Xid; see the kernel log)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
 	  "corrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
@@ -45,6 +43,45 @@ static void tell_counter(const struct result *result, const struct case_result *
 
 	check->cause = counters[n].cause;
 	check->accepted = !fails;
+}
+
+/* By what NVIDIA's catalogue says to do; of results of earlier versions the number is unknown. */
+static enum verdict verdict_of_xid(int64_t number)
+{
+	if (number <= 0)
+		return VERDICT_FAIL;
+	switch (xid_kind(number)) {
+	case XID_NOTICE:
+		return VERDICT_WARN;
+	case XID_APPLICATION:
+		return VERDICT_INCONCLUSIVE;
+	default:
+		return VERDICT_FAIL;
+	}
+}
+
+/* `device` NULL: the case's first. `number` of the worst; <= 0: unknown. */
+static void tell_xid(const struct result *result, const struct case_result *c, const char *device,
+		     double count, int64_t number, const char *when, struct verdicts *verdicts)
+{
+	struct text reason = TEXT_EMPTY;
+	struct verdict_check *check;
+
+	if (number <= 0)
+		text_addf(&reason,
+			  "critical errors of the GPU (Xid; the kernel log says which) %s: %.0f",
+			  when, count);
+	else
+		text_addf(&reason, "Xid %" PRId64 "%s %s%s%s", number,
+			  count > 1 ? " and others" : "", when, *xid_meaning(number) ? ": " : "",
+			  xid_meaning(number));
+	check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
+				verdict_of_xid(number), false, text_detach(&reason));
+	check->accepted = check->verdict == VERDICT_WARN;
+	check->final = true;
+	check->xid = number > 0 ? (size_t)number : 0;
+	check->cause = number > 0 && xid_kind(number) == XID_MEMORY ? CAUSE_GPU_UNCORRECTED_ERROR
+								    : CAUSE_GPU_CRITICAL_ERROR;
 }
 
 static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
@@ -70,6 +107,9 @@ static void judge_readings(const struct result *result, const struct case_result
 					       after - before),
 				     verdicts);
 	}
+	if (first->xid_errors >= 0 && last->xid_errors > first->xid_errors)
+		tell_xid(result, c, NULL, (double)(last->xid_errors - first->xid_errors), last->xid,
+			 when, verdicts);
 }
 
 /* Increase from the lowest to the highest reading of a monotonic counter. */
@@ -85,12 +125,24 @@ static bool counter_grew(const struct time_quantity *q, double *by)
 	return *by > 0;
 }
 
+/* The worst Xid of a watch; 0: unknown. */
+static int64_t watched_xid(const struct watch *w)
+{
+	int64_t number = 0;
+
+	for (size_t q = 0; q < w->quantity_count; q++)
+		for (size_t i = 0; i < w->quantities[q].highest_count; i++)
+			if (strcmp(w->quantities[q].name, "xid") == 0 &&
+			    isfinite(w->quantities[q].highest[i]))
+				number = xid_worse(number, (int64_t)w->quantities[q].highest[i]);
+	return number;
+}
+
 /* Fault counters of a soak, on all devices except the first, which judge_readings() compares. */
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {
-	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
-					     "pcie_replays" };
+	static const char *const names[] = { "ecc_uncorrected", "ecc_corrected", "pcie_replays" };
 
 	for (size_t i = 1; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];
@@ -107,6 +159,10 @@ static void judge_watches(const struct result *result, const struct case_result 
 						       by),
 					     verdicts);
 			}
+			if (strcmp(t->quantities[q].name, "xid_errors") == 0 &&
+			    counter_grew(&t->quantities[q], &by))
+				tell_xid(result, c, t->device, by, watched_xid(t),
+					 "during the case", verdicts);
 		}
 	}
 }
@@ -219,7 +275,13 @@ static void judge_throttling(const struct result *result, const struct case_resu
 		return;
 	words = result_throttle_words(case_throttle_reasons(c));
 	check = judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
-				xasprintf("the device was throttled: %s", words));
+				c->during.readings
+					? xasprintf("the device was throttled in %.2g %% of %zu "
+						    "readings: %s",
+						    100.0 * (double)c->during.throttled /
+							    (double)c->during.readings,
+						    (size_t)c->during.readings, words)
+					: xasprintf("the device was throttled: %s", words));
 	check->cause = CAUSE_GPU_THROTTLED;
 	check->accepted = true;
 	free(words);
@@ -354,6 +416,7 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
 			judge_lost(result, &result->cases[i], verdicts);
 		}
 		judge_fault_counters(result, verdicts);
+		judge_link_errors(result, verdicts);
 		judge_end(result, verdicts);
 		judge_lost_nodes(result, verdicts);
 	}

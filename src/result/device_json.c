@@ -86,6 +86,11 @@ const struct field finding_fields[] = {
 	FACT(node),
 	FACT(other_node),
 	{ .name = "text", .codec = &codec_chars, FIELD_AT(finding, text) },
+	{ .name = "counts",
+	  .codec = &codec_counts,
+	  FIELD_AT(finding, counts),
+	  .count_offset = offsetof(struct finding, count),
+	  .optional = true },
 	{ 0 },
 };
 

@@ -252,6 +252,7 @@ void telemetry_unknown(struct telemetry *telemetry)
 		.pcie_replays = -1,
 		.nvlink_errors = -1,
 		.xid_errors = -1,
+		.xid = -1,
 	};
 }
 

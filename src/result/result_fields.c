@@ -168,6 +168,11 @@ static const struct field telemetry_fields[] = {
 	  FIELD_AT(telemetry, xid_errors),
 	  .unknown = UNKNOWN_NEGATIVE,
 	  .optional = true },
+	{ .name = "xid",
+	  .codec = &codec_int_or_none,
+	  FIELD_AT(telemetry, xid),
+	  .unknown = UNKNOWN_NEGATIVE,
+	  .optional = true },
 	{ 0 },
 };
 

@@ -88,6 +88,7 @@ struct verdict_check {
 	 */
 	double deciding_low, deciding_high;
 	bool warns_only; /* no value of it could reject */
+	size_t xid;      /* the Xid error that it is about (device/xid.h); 0: none */
 };
 
 /* Why a device, or the node, is not accepted without reserve: one per device and aspect. */

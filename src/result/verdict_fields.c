@@ -150,6 +150,10 @@ static const struct field check_fields[] = {
 	  .codec = &codec_mark,
 	  FIELD_AT(verdict_check, warns_only),
 	  .optional = true },
+	{ .name = "xid",
+	  .codec = &codec_count_or_none,
+	  FIELD_AT(verdict_check, xid),
+	  .optional = true },
 	/* After all others: where it is absent, it is derived of them. */
 	{ .name = "cause",
 	  .codec = &codec_cause,

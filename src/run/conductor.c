@@ -1,6 +1,6 @@
 /*
- * Conducts a whole run: selects the remaining cases and the workers for them, and keeps the
- * results. supervise.c handles processes and pipes, journal.c the file.
+ * The run as a whole: which cases are left, who carries them out, what is kept. Processes and pipes
+ * are supervise.c's business, the file journal.c's.
  */
 #include "run/conductor.h"
 
@@ -25,11 +25,11 @@
 #include "run/supervise.h"
 #include "run/workers/describe.h"
 
-#define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes almost a minute */
+#define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
 #define LOG_NAME "worker.log"
 /*
- * A suite is given up after this many consecutive workers hang: each costs the full time limit of a
- * case.
+ * Workers in a row that may hang before the rest of their suite is given up: each costs a case's
+ * whole time limit.
  */
 #define HANGS_IN_A_ROW 8
 
@@ -38,14 +38,14 @@ struct conductor {
 	const struct conduct_options *options;
 	struct journal journal;
 	struct control *control;
-	double run_began; /* host clock, shifted back by the time that a resumed run has taken */
+	double run_began; /* host clock; earlier by the time that a resumed run had taken */
 	struct progress progress;
 	struct case_result *cases; /* by index in the plan */
-	bool *done;                /* done[i]: case i needs no more work */
-	bool *partial;             /* interrupted: its samples are kept, but it runs again */
+	bool *done;                /* needs nothing any more */
+	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	bool signals_installed; /* signals */
-	double earlier_seconds; /* of the resumed run */
+	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
 	struct yardstick yardstick;
 	double status_due; /* host clock: when the next status.json is written */
@@ -60,7 +60,7 @@ static void conductor_count_status(struct run_status *status, enum case_status a
 	status->errors += as == CASE_ERROR;
 }
 
-/* A status that cannot be written must not end the run. */
+/* A status that cannot be written is no reason to lose the run. */
 static void conductor_write_status(struct conductor *k)
 {
 	struct run_status *s = k->options->status;
@@ -82,7 +82,7 @@ static void conductor_write_status(struct conductor *k)
 	if (run_status_write(s, k->options->status_directory, &err) != STATUS_OK &&
 	    !k->status_failed) {
 		k->status_failed = true;
-		progress_note(p, "%s: `gpuproof watch` will show no progress", err.message);
+		progress_note(p, "%s: `gpuproof watch` will not be updated", err.message);
 	}
 }
 
@@ -131,7 +131,7 @@ static enum status conductor_settled(void *context, size_t index, bool partial,
 		case_result_release(c);
 		return status;
 	}
-	/* Attaches workers lost before this case. The journal has its own lines for them. */
+	/* Workers that were lost before this case; the journal has them on lines of their own. */
 	losses_attach(&k->lost, c);
 	k->cases[index] = *c;
 	k->done[index] = !partial;
@@ -161,9 +161,9 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 }
 
 /*
- * Collects the remaining cases that the team of the first remaining case can run, from anywhere in
- * the plan: starting a team (contexts, communicators) takes longer than many cases. Returns their
- * number.
+ * Collects what is left to do and can be done by the team of the first case left, from wherever in
+ * the plan it is: starting a team (contexts, communicators) takes longer than many a case. Returns
+ * how many there are.
  */
 static size_t next_team_cases(const struct conductor *k, size_t *cases)
 {
@@ -182,7 +182,7 @@ static size_t next_team_cases(const struct conductor *k, size_t *cases)
 	return count;
 }
 
-/* Gives up the leading run of `cases` from one suite; *count: its length. */
+/* The first of `cases` that are of one suite; *count: how many they are. */
 static enum status conductor_give_up_suite(struct conductor *k, const size_t *cases, size_t *count,
 					   const char *reason, struct error *err)
 {
@@ -190,7 +190,7 @@ static enum status conductor_give_up_suite(struct conductor *k, const size_t *ca
 	enum status status = STATUS_OK;
 	size_t n = 0;
 	char *text =
-		xasprintf("not attempted, because workers of this suite keep failing: %s", reason);
+		xasprintf("not attempted, because workers of this suite keep dying: %s", reason);
 
 	for (; n < *count && all[cases[n]].suite == all[cases[0]].suite && status == STATUS_OK; n++)
 		status = settle_unrun(k, cases[n], CASE_ERROR, text, err);
@@ -199,7 +199,7 @@ static enum status conductor_give_up_suite(struct conductor *k, const size_t *ca
 	return status;
 }
 
-/* Records the loss in the journal at once: after the last case, no other case would report it. */
+/* In the journal at once: after the last case no other one would report it. */
 static enum status conductor_take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
 				       struct error *err)
 {
@@ -214,7 +214,7 @@ static enum status conductor_take_loss(struct conductor *k, struct lost_worker *
 	return status;
 }
 
-/* Starts one worker after another until all `cases` are settled or a stop is requested. */
+/* Workers one after the other until all `cases` are settled or a stop is asked for. */
 static enum status run_workers(struct conductor *k, const size_t *cases, size_t count,
 			       struct error *err)
 {
@@ -289,7 +289,7 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
-/* journal_resume() reports errors of the journal itself. */
+/* Errors of the journal itself are left to journal_resume(). */
 static enum status conductor_check_host(const char *directory, const struct probe *probe,
 					struct error *err)
 {
@@ -344,7 +344,7 @@ static void conductor_close_all(struct conductor *k)
 		signals_end();
 	journal_close(&k->journal);
 	if (k->log >= 0) {
-		/* An empty log has nothing to report. */
+		/* An empty log says nothing. */
 		if (lseek(k->log, 0, SEEK_END) == 0) {
 			char *path = xasprintf("%s/%s", k->options->directory, LOG_NAME);
 
@@ -371,7 +371,7 @@ static void tell_beginning(const struct conductor *k, const struct result *heade
 			events->settled(events->context, &k->cases[i]);
 }
 
-/* Moves the cases into the result in plan order. */
+/* Moves the cases into the result, in the plan's order. */
 static void conductor_collect_cases(struct conductor *k, struct result *result, enum status status)
 {
 	static const char *const states[] = { "complete", "interrupted", "incomplete" };
@@ -381,12 +381,12 @@ static void conductor_collect_cases(struct conductor *k, struct result *result, 
 	for (size_t i = 0; i < k->plan->case_count; i++)
 		if (k->done[i] || k->partial[i])
 			*result_add_case(result) = k->cases[i];
-	/* Lost after the last case. */
+	/* Lost after the last case of all. */
 	if (result->case_count)
 		losses_attach(&k->lost, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
-	/* The clock may have been set back during the run. */
+	/* Someone may have set the clock back meanwhile. */
 	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
 	free(result->state);
 	result->state = xstrdup(states[state]);
@@ -394,7 +394,7 @@ static void conductor_collect_cases(struct conductor *k, struct result *result, 
 	yardstick_store(&k->yardstick, result);
 }
 
-/* Computes metrics that combine several cases of a run. */
+/* Adds metrics that need several cases of a run. */
 static void conductor_derive_metrics(const struct conductor *k, struct result *result)
 {
 	size_t at = 0;
@@ -479,7 +479,7 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		    status == STATUS_OK)
 			status = error_set(err, write_error.status, "%s", write_error.message);
 	} else {
-		result_release(result); /* the run never started */
+		result_release(result); /* nothing was begun */
 	}
 	conductor_close_all(&k);
 	free(cases);

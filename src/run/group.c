@@ -18,7 +18,7 @@
 #include "run/workers/describe.h"
 
 #define START_SECONDS 120.0
-/* Timeout for the ranks of all nodes to connect; each opens its devices first. */
+/* Until all nodes' ranks have connected; they open their devices first. */
 #define JOIN_SECONDS 120.0
 
 static enum status group_add_devices(const char *directory, const char *name, int node,
@@ -57,7 +57,7 @@ enum status group_devices(const char *directory, const char *const *names, size_
 
 struct group_run {
 	const struct group_part *part;
-	int journal; /* -1: this node is not the leader */
+	int journal; /* -1: this node does not lead */
 };
 
 static enum status group_settled(void *context, size_t index, bool partial, struct case_result *c,
@@ -95,7 +95,7 @@ static enum status open_world(const struct group_part *part, int size, struct wo
 	return err->status;
 }
 
-/* Ranks follow the order of devices in a case; the ranks of one node are consecutive. */
+/* Ranks follow the devices of a case; those of one node are neighbours. */
 static struct team_part group_run_own_ranks(const struct group_part *part,
 					    const struct world *world)
 {
@@ -311,7 +311,7 @@ void group_take_adapters(const char *directory, struct result *result)
 	free(path);
 }
 
-/* Inserts a new choice in sorted order, so that nodes with the same choices have the same text. */
+/* Puts a choice that is new in its place, so that nodes with the same ones have the same text. */
 static void add_choice(char ***choices, size_t *count, const char *line)
 {
 	size_t at = 0;

@@ -13,16 +13,14 @@
 #include "result/result.h"
 
 #define GROUP_JOURNAL_NAME "groups.jsonl"
-/*
- * Findings about network adapters after the node's latest group, one line "subject<tab>text" each.
- */
+/* Findings about adapters after the node's latest group: a line "subject<tab>text" each. */
 #define GROUP_ADAPTERS_NAME "adapters.txt"
-/* NCCL's choices on the node (device/ranks/network_log.h), one line per distinct choice. */
+/* Choices of NCCL on the node (device/ranks/network_log.h), a line for each that a rank saw. */
 #define GROUP_NETWORKS_NAME "networks.txt"
 
 /*
- * Collects the devices of the nodes `names` from their journals in DIR/nodes, in the form of
- * plan_build_group(). The caller frees them.
+ * The devices of the nodes `names`, from their journals in DIR/nodes, as plan_build_group() takes
+ * them. Freed by the caller.
  */
 enum status group_devices(const char *directory, const char *const *names, size_t name_count,
 			  struct device_info **out, size_t *count, struct error *err);
@@ -32,37 +30,37 @@ struct group_part {
 	size_t first, last; /* cases of the plan */
 	const char *path;   /* of groups.jsonl of this node */
 	int log;
-	int networks;     /* file for the network choices of the ranks; -1: none */
+	int networks;     /* file for the ranks' choices of network; -1: none */
 	const char *host; /* numeric address of this node */
-	int node;         /* index in the group; 0 is the leader */
-	/* called on the leader: its ranks listen at `address`; the other nodes need it */
+	int node;         /* its place in the group; 0 leads */
+	/* the leader: its ranks listen at `address`, which the other nodes need */
 	void (*listening)(void *context, const struct world_tcp_address *address);
 	void *context;
-	struct world_tcp_address address; /* of the leader; set on the other nodes */
+	struct world_tcp_address address; /* of the leader; on the other nodes */
 };
 
 /*
- * Runs this node's part. STATUS_OK if all ranks of this node ended normally; otherwise err names
- * the rank that did not, and its device. STATUS_LOST: only because a rank of another node failed.
+ * Carries the part out. STATUS_OK when all ranks of this node ended as they should; else err says
+ * which did not, with its device. STATUS_LOST: only because a rank of another node had.
  */
 enum status group_run(const struct group_part *part, struct error *err);
 
-/* Writes DIR/adapters.txt. Without it only the state after the node's own cases is known. */
+/* Writes DIR/adapters.txt; without it only what the node found after its own cases is known. */
 void group_note_adapters(const char *directory);
-/* Replaces the texts of these findings in result->postflight by those in DIR/adapters.txt. */
+/* Replaces the texts of these findings in result->postflight by those of DIR/adapters.txt. */
 void group_take_adapters(const char *directory, struct result *result);
 
-/* Stores the choices in DIR/networks.txt as a fact in result->environment. */
+/* The choices in DIR/networks.txt as a fact of result->environment. */
 void group_take_networks(const char *directory, struct result *result);
 
-/* Why a multi-node case has no result, and where it failed. */
+/* Why a case of several nodes has no result, and where it failed. */
 struct group_fault {
 	enum case_end end;
-	int rank;         /* failed rank of the case; -1: unknown */
-	const char *node; /* NULL: the node of the rank */
+	int rank;         /* of its ranks; -1: unknown */
+	const char *node; /* NULL: that of the rank */
 	const char *reason;
 };
-/* Fills case `index` of a plan without a result: SKIPPED if unsupported, else ERROR. */
+/* The case `index` of a plan without a result: SKIPPED where it ends as unsupported, else ERROR. */
 void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
 		 struct case_result *out);
 /*

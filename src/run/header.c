@@ -74,8 +74,8 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 }
 
 /*
- * With devices = all, devices that failed during listing are missing, and the run must not look
- * complete. A user who named devices knows what is left out.
+ * With devices = all, devices that failed when they were listed are missing, and a run on the
+ * others must not look whole; who named some knows why.
  */
 static void run_header_fill_lost(struct result *result, const struct config *config,
 				 const struct probe *probe)
@@ -118,12 +118,12 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->tags = xstrdup(settings.tags);
 	result->started = xstrdup(now);
 	result->finished = xstrdup("");
-	result->state = xstrdup("incomplete"); /* until the run ends in another state */
+	result->state = xstrdup("incomplete"); /* until the run has ended otherwise */
 	result->command = xstrdup(command ? command : "");
 	result->seed = settings.seed;
 	result->planned = plan->case_count;
 	run_header_fill_config(result, plan->config);
-	/* Presentation of each suite in the plan, for the pages. */
+	/* How pages show the cases of every suite in the plan. */
 	for (size_t i = 0; i < plan->case_count; i++) {
 		const struct presentation p = suite_presentation(plan->cases[i].suite);
 

@@ -1,6 +1,6 @@
 /*
- * The part of a result known before the first case: the result without cases, which is also the
- * first line of the journal.
+ * The part of a result that is known before the first case: the result without cases, and the
+ * journal's first line.
  */
 #ifndef GPUPROOF_RUN_HEADER_H
 #define GPUPROOF_RUN_HEADER_H
@@ -12,8 +12,9 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 		 const char *command);
 
 /*
- * STATUS_OK if the run with header `then` may continue on this host. A CPU has no UUID, so for
- * devices without one the host names must match, if both are known. Otherwise STATUS_USAGE.
+ * STATUS_OK if the run that began with the header `then` may continue on this host: a CPU has no
+ * UUID to identify it, so where a device has none the host's name must be the same, as far as both
+ * are known. STATUS_USAGE.
  */
 enum status header_same_host(const struct result *then, const struct probe *now, struct error *err);
 

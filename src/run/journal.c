@@ -19,12 +19,15 @@
 #define MIDDLE "\",\"header\":"
 #define FINGERPRINT_LENGTH 16
 
-/* Hash of the case ids: plans with the same fingerprint have the same cases in the same order. */
+/*
+ * A hash of the cases' ids: two plans with the same fingerprint have the same cases in the same
+ * order.
+ */
 static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
 {
 	uint64_t hash = TEXT_HASH_START;
 
-	/* Includes the terminating zero, so that adjacent ids cannot merge. */
+	/* With the terminating zero, so that ids cannot run together. */
 	for (size_t i = 0; i < plan->case_count; i++)
 		hash = text_hash(hash, plan->cases[i].id, strlen(plan->cases[i].id) + 1);
 	snprintf(out, FINGERPRINT_LENGTH + 1, "%016" PRIx64, hash);
@@ -53,7 +56,7 @@ static enum status make_directories(const char *path, struct error *err)
 
 /*
  * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor
- * (stuck in a driver) does not block --resume. F_GETLK returns the process that holds it.
+ * (stuck in a driver) does not block --resume; and F_GETLK returns the process that holds it.
  */
 static enum status journal_lock(int fd, const char *path, struct error *err)
 {
@@ -72,7 +75,7 @@ static enum status journal_lock(int fd, const char *path, struct error *err)
 			 (long)lock.l_pid);
 }
 
-/* A pipe instead of a journal would block forever and cannot be resumed. */
+/* A pipe in the journal's place would be waited for for ever, and cannot be continued. */
 static enum status journal_check_file(const struct journal *journal, struct error *err)
 {
 	struct stat about;
@@ -82,8 +85,7 @@ static enum status journal_check_file(const struct journal *journal, struct erro
 		return error_errno(err, "%s", journal->path);
 	if (!S_ISREG(about.st_mode))
 		return error_set(err, STATUS_USAGE,
-				 "%s is not a regular file, so not a journal of gpuproof",
-				 journal->path);
+				 "%s is not a file, so not a journal of gpuproof", journal->path);
 	return STATUS_OK;
 }
 
@@ -92,7 +94,7 @@ static enum status open_locked(struct journal *journal, const char *directory, i
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
-	/* In a new journal: its directory is a dangling link. */
+	/* In a new one: its directory is a link to nowhere. */
 	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
 		return error_set(err, STATUS_USAGE, "%s: nothing to resume: no run.jsonl",
 				 journal->path);
@@ -118,7 +120,10 @@ static enum status journal_read_all(int fd, const char *path, struct text *out, 
 	return STATUS_OK;
 }
 
-/* Returns the length of the header line, 0 if there is none; *before: bytes before it. */
+/*
+ * Returns the length of the first line, 0 if it is no header line; *before: bytes before the
+ * header.
+ */
 static size_t header_line(const struct text *content, size_t *before)
 {
 	const char *end = content->length ? memchr(content->data, '\n', content->length) : NULL;
@@ -132,8 +137,8 @@ static size_t header_line(const struct text *content, size_t *before)
 }
 
 /*
- * True if the content is only part of a header line, so that overwriting it loses nothing. After a
- * power failure, a file may contain zeros beyond the data that reached the disk.
+ * True if the content is part of a first line, so that overwriting it loses nothing. A power cut
+ * leaves zeros where the file was longer than what had reached the disk.
  */
 static bool was_torn(const struct text *content)
 {
@@ -175,7 +180,7 @@ static enum status open_unlocked(struct journal *journal, const char *directory,
 			 strerror(errno));
 }
 
-/* Reads the journal and its header without the lock; the caller releases both. */
+/* All of the journal and its header, without the lock; both are the caller's to release. */
 static enum status journal_read_run(const char *directory, struct text *content,
 				    struct result *header, struct error *err)
 {
@@ -199,7 +204,7 @@ enum status journal_read_header(const char *directory, struct result *header, st
 	return status;
 }
 
-/* Takes ownership of the line. */
+/* Releases the line. */
 static enum status journal_append_line(struct journal *journal, struct text *line,
 				       struct error *err)
 {
@@ -214,7 +219,7 @@ static enum status journal_append_line(struct journal *journal, struct text *lin
 	text_release(line);
 	if (whole)
 		return STATUS_OK;
-	/* Truncates an incomplete line; if that fails, --resume does it. */
+	/* Takes back half a line; where that fails, --resume does it. */
 	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
 }
 
@@ -248,7 +253,7 @@ enum status journal_vacant(const char *directory, struct error *err)
 	struct error unread = ERROR_NONE;
 	enum status status = STATUS_OK;
 
-	/* An unreadable file is reported by the first write. */
+	/* An unreadable file is reported when it is written. */
 	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
 	    journal_read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
 		status = journal_is_vacant(&content, directory, err);
@@ -292,7 +297,7 @@ enum status journal_create(struct journal *journal, const char *directory,
 	if (status == STATUS_OK) {
 		int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		/* Syncs the directory, so that the file name survives a power failure as well. */
+		/* So that the file's name survives a power cut as well. */
 		if (fd >= 0) {
 			fsync(fd);
 			close(fd);
@@ -340,7 +345,7 @@ static enum status journal_same_plan(const struct text *content, const struct re
 	return STATUS_OK;
 }
 
-/* The next finished case reports the loss. An interrupted one runs again and does not. */
+/* The next finished case reports it; an interrupted one is done again and does not. */
 static bool journal_take_lost(const struct message *message, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
@@ -352,7 +357,7 @@ static bool journal_take_lost(const struct message *message, struct losses *lost
 	return true;
 }
 
-/* Parses one line; false if it is damaged. */
+/* Takes one line. False if it is damaged. */
 static bool journal_take_line(const struct plan *plan, const char *line, size_t length,
 			      struct case_result *cases, bool *done, struct losses *lost)
 {
@@ -380,13 +385,13 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 	cases[index] = c;
 	done[index] = true;
 	if (c.lost_count)
-		losses_release(lost); /* journal of an earlier version: the case contains them */
+		losses_release(lost); /* a journal of an earlier version: the case has them */
 	else
 		losses_attach(lost, &cases[index]);
 	return true;
 }
 
-/* Returns the length of the valid part. `path` NULL: no messages about damaged lines. */
+/* Returns the length of all that counts. `path` NULL: says nothing about what does not. */
 static off_t journal_take_lines(const char *path, const struct plan *plan,
 				const struct text *content, struct case_result *cases, bool *done,
 				struct losses *lost)
@@ -400,7 +405,7 @@ static off_t journal_take_lines(const char *path, const struct plan *plan,
 			stop && journal_take_line(plan, at, (size_t)(stop - at), cases, done, lost);
 
 		if (!whole && (!stop || stop + 1 == end))
-			break; /* torn line: truncate it */
+			break; /* torn: cut away */
 		if (!whole && path)
 			fprintf(stderr,
 				"gpuproof: %s: skipped a damaged line; its case is repeated\n",

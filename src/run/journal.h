@@ -1,11 +1,11 @@
 /*
- * DIR/run.jsonl: journal of a run, crash-safe at any moment.
+ * DIR/run.jsonl: what a run has found out so far, safe against being killed at any moment.
  *
  * First line: {"journal":1,"plan":"<fingerprint>","header":{...}}, the result without its cases.
- * Then one line per finished case, as its worker sent it, and one per lost worker (message.h). A
- * line counts once it is complete and fsync'ed. --resume truncates a torn last line; it skips a
- * damaged line before it and repeats its case. The next finished case reports lost workers; in
- * journals of earlier versions that case's line contains them as well.
+ * Then a line per finished case, as its worker sent it, and per lost worker (message.h). A line
+ * counts once it is complete and fsync'ed. A torn last line is cut away when the run is resumed; a
+ * damaged line before it is left out, so its case is done again. Lost workers are reported by the
+ * next finished case; in journals of earlier versions that case's line has them as well.
  */
 #ifndef GPUPROOF_RUN_JOURNAL_H
 #define GPUPROOF_RUN_JOURNAL_H
@@ -19,7 +19,7 @@
 #include "result/result.h"
 #include "run/workers/message.h"
 
-/* Queue of workers that died, in order, until a case records them. The owner releases it. */
+/* Workers that were lost, in their order, until a case reports them. The owner releases them. */
 struct losses {
 	struct lost_worker *items;
 	size_t count, capacity;
@@ -33,48 +33,48 @@ void losses_release(struct losses *losses);
 #define JOURNAL_NAME "run.jsonl"
 
 struct journal {
-	int fd; /* holds the lock: only one process writes into a directory */
+	int fd; /* holds the lock: one process at a time writes into a directory */
 	char *path;
-	off_t size; /* length of the valid part */
+	off_t size; /* of all that counts */
 };
 
 /*
- * Starts a run in `directory`, created with its parents if missing. STATUS_USAGE if it contains a
- * run, STATUS_IO with the process id if one is still active there.
+ * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is
+ * there already, STATUS_IO naming the process when one is going on there.
  */
 enum status journal_create(struct journal *journal, const char *directory,
 			   const struct result *header, const struct plan *plan, struct error *err);
 
-/* STATUS_USAGE if `directory` contains a run. Creates and changes nothing. */
+/* STATUS_USAGE when a run is in `directory` already. Nothing is made or changed. */
 enum status journal_vacant(const char *directory, struct error *err);
 
 /*
- * True if a run has started in `directory`: its journal has a header line. A run killed earlier, or
- * stopped by a full disk, has measured nothing and starts from scratch.
+ * True if a run has begun in `directory`: its journal has a first line. One that was killed or met
+ * a full disk before has measured nothing, and begins anew.
  */
 bool journal_begun(const char *directory);
 
 /*
  * Sets done[i] for each case of `plan` that the run in `directory` has finished; as
- * journal_resume(), but read-only.
+ * journal_resume(), without changes.
  */
 enum status journal_look(const char *directory, const struct plan *plan, bool *done,
 			 struct error *err);
 
 /*
- * As journal_look(), but also returns the finished cases, those with done[i] set. The caller
- * releases them.
+ * The same with the finished cases (released by the caller), those for which done[i] becomes true.
  */
 enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
 			 bool *done, struct error *err);
 
-/* Reads the header of the run in `directory`, for its config. */
+/* The header of the run in `directory`, for its config. */
 enum status journal_read_header(const char *directory, struct result *header, struct error *err);
 
 /*
- * Opens the run in `directory` to resume it. Sets `header`, `cases` (one per case of the plan) with
- * the finished cases, done[i] for each of these, and `lost`, the workers lost after the last of
- * them. The caller releases `cases` and `lost`. STATUS_USAGE if `plan` differs.
+ * Opens the run in `directory` to continue it. `header` becomes its header, `cases` (released by
+ * the caller, one per case of the plan) its finished cases, done[i] is true for each of these;
+ * `lost` (released by the caller) the workers lost after the last of them. STATUS_USAGE when `plan`
+ * is another one.
  */
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
 			   struct result *header, struct case_result *cases, bool *done,
@@ -82,21 +82,21 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 
 /*
  * Appends a worker's message with a case (MESSAGE_CASE or MESSAGE_PARTIAL, accepted by
- * case_result_check()) byte for byte. The case counts once this returns STATUS_OK. A failure leaves
- * earlier lines intact.
+ * case_result_check()) byte by byte. It counts when this returns STATUS_OK. On failure what was
+ * there before is untouched.
  */
 enum status journal_append_sent(struct journal *journal, const struct message *sent,
 				struct error *err);
 
-/* As journal_append_sent(), for a case that the conductor created. */
+/* The same for a case that the conductor made. */
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
 			   struct error *err);
 
-/* As journal_append_sent(), for a lost worker. */
+/* The same for a worker that was lost. */
 enum status journal_append_lost(struct journal *journal, const struct lost_worker *lost,
 				struct error *err);
 
-/* Also accepts a journal that could not be opened. */
+/* A journal that could not be opened is allowed. */
 void journal_close(struct journal *journal);
 
 #endif

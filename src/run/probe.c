@@ -1,6 +1,6 @@
 /*
- * Probe process: a short-lived child opens the backends and sends what it finds through a pipe, one
- * JSON line each; the conductor never loads a GPU library. The last line marks the end.
+ * A short-lived child opens the backends and sends what it finds up a pipe, one JSON line each; the
+ * conductor itself never touches a GPU library. The last line says that nothing is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define REAP_SECONDS 2.0
 #define MOST_ITEMS 512 /* a dozen findings for each of many devices */
 
-/* First byte of a line: the type of its content. */
+/* The first byte of a line is the kind of what follows. */
 enum line {
 	LINE_DEVICE = 'D',
 	LINE_FACT = 'F',
@@ -104,7 +104,7 @@ static void probe_send_backend(int pipe, const struct backend_list *list,
 	free(findings);
 }
 
-/* Sends which module drives a device, and why; nothing if a single module drives all. */
+/* Which module drives a device, and why; nothing where there is but one that drives all. */
 static void send_choice(int pipe, const struct device_choice *choice)
 {
 	struct finding finding = { .severity = choice->severity };
@@ -146,10 +146,10 @@ static void probe_child(int pipe, const struct config *config)
 	for (size_t i = 0; i < list.missing_count; i++)
 		probe_send_missing(pipe, list.missing[i]);
 	probe_send_line(pipe, LINE_END, NULL);
-	child_exit(0); /* closing the backends would only take time */
+	child_exit(0); /* closing the backends would only cost time */
 }
 
-/* Reads until the pipe closes or the timeout expires. */
+/* Reads until the pipe closes or the time is over. */
 static enum status listen_to_child(int pipe, struct text *input, struct error *err)
 {
 	double end = clock_seconds() + PROBE_SECONDS;
@@ -198,7 +198,7 @@ static enum status probe_take_line(struct probe *probe, const char *line, size_t
 	}
 }
 
-/* False if the last line is missing: the child did not finish. */
+/* False when the last line is missing: the child did not get to its end. */
 static bool probe_take_lines(struct probe *probe, struct text *input, struct error *err)
 {
 	char *at = input->data, *stop;
@@ -230,7 +230,7 @@ static enum status end_child(pid_t pid, int output, struct error *err)
 	int wait_status;
 
 	if (err->status)
-		kill(pid, SIGKILL); /* it hangs or sends invalid lines */
+		kill(pid, SIGKILL); /* it hangs, or what it says makes no sense */
 	wait_status = probe_reap_child(pid);
 	child_last_words(output, 0, words, sizeof(words));
 	if (err->status == STATUS_OK)

@@ -19,7 +19,7 @@
 #define DRAW_SECONDS 0.1
 #define OUTLIER_TIMES 5
 
-/* A background job (Ctrl-Z, bg) must not draw over the shell. */
+/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
 static bool in_background(int fd)
 {
 	pid_t group = tcgetpgrp(fd);
@@ -34,7 +34,7 @@ static bool is_terminal(int fd)
 	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Queried each time, because windows change size. */
+/* Asked anew each time: windows change. */
 static int progress_columns(int fd)
 {
 	struct winsize size;
@@ -46,7 +46,10 @@ static void progress_write(const struct text *text)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	/* A terminal stopped with Ctrl-S, or a sleeping reader, must not block the measurement. */
+	/*
+	 * A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the
+	 * measurement.
+	 */
 	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
 	    !file_write_all(STDERR_FILENO, text->data, text->length))
 		return; /* no terminal */
@@ -71,16 +74,13 @@ void progress_begin(struct progress *progress, const struct plan *plan, const bo
 	progress->estimate_begun = progress->estimate_left;
 }
 
-/* Remaining seconds by the plan's estimates, corrected by the estimates of finished cases. */
+/* Seconds left by the plan's estimates, corrected by how they fared so far. */
 static double progress_seconds_left(const struct progress *p, double now)
 {
 	double spent = p->current ? now - p->current_began : 0;
 	double left = p->estimate_left, factor = 1, prior = 0.2 * p->estimate_begun;
 
-	/*
-	 * The first few cases are weak evidence: the plan's estimate has the weight of a fifth of
-	 * the run.
-	 */
+	/* The first few cases are weak evidence: the plan weighs as much as a fifth of the run. */
 	if (prior > 0)
 		factor = (p->seconds_settled + prior) / (p->estimate_settled + prior);
 	left = left * factor - fmin(spent, p->current ? p->current->estimate_seconds * factor : 0);
@@ -148,13 +148,13 @@ static void tell_skips(struct progress *progress, bool all);
 
 void progress_clear(const struct progress *progress, int columns, struct text *out)
 {
-	/* A shrunken terminal wraps the line; the cursor is at its end. */
+	/* Terminals fold a line that has become too long; the cursor is at its end. */
 	if (columns < progress->drawn_columns && progress->drawn_width > columns)
 		text_addf(out, "\033[%dA", (progress->drawn_width - 1) / columns);
 	text_add(out, columns == progress->drawn_columns ? "\r\033[K" : "\r\033[J");
 }
 
-/* Clears the line, if any. */
+/* Clears the line if there is one. */
 static void progress_clear_line(struct progress *progress, struct text *out)
 {
 	if (progress->drawn)
@@ -174,7 +174,7 @@ static void progress_draw(struct progress *progress)
 	progress_clear_line(progress, &text);
 	progress->drawn_columns = progress_columns(STDERR_FILENO);
 	progress_left(progress, now);
-	/* Leaves one column free: some terminals wrap after a full last column. */
+	/* One column less: a full last column makes some terminals wrap. */
 	progress_line(progress, now, progress->drawn_columns - 1, &line);
 	width = 0;
 	for (size_t i = 0; i < line.length; i++)
@@ -234,7 +234,7 @@ void progress_sampled(struct progress *progress, size_t samples, double median, 
 	progress_draw(progress);
 }
 
-/* An unsettled metric is not a headline, but it was measured: prefer it to a counted size. */
+/* An unsettled metric is no headline, but is what was measured, before a size that was counted. */
 static const struct metric_value *progress_headline(const struct case_result *result)
 {
 	for (size_t i = 0; i < result->metric_count; i++)
@@ -267,7 +267,7 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		const char *dot;
 
 		text_add(out, ": ");
-		/* "error " for matmul.error, whose number has no unit to identify it; else "". */
+		/* "error " of matmul.error, whose number has no unit that would tell; else "". */
 		dot = m->name ? strchr(m->name, '.') : NULL;
 		if (dot && strcmp(m->unit, "1") == 0) {
 			for (const char *p = dot + 1; *p; p++)
@@ -346,8 +346,8 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	if (result->status == CASE_OK) {
 		progress->estimate_settled += c->estimate_seconds;
 		/*
-		 * One slow case is weak evidence for the others: its weight is limited to a
-		 * multiple of its estimate.
+		 * One slow case says little of the others: it counts as some times its estimate at
+		 * most.
 		 */
 		progress->seconds_settled +=
 			fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);

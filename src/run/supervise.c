@@ -20,9 +20,9 @@
 
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0
-/* Grace period for peers to reach world_agree() after a rank failed. */
+/* Ranks that wait for one that has failed get so long to come to the agreement about it. */
 #define PENDING_FAILURE_SECONDS 3.0
-/* A case has thousands of samples of about 20 bytes each. */
+/* A case is some thousand samples of some twenty bytes. */
 #define LONGEST_LINE (256u << 20)
 
 struct supervised {
@@ -31,19 +31,18 @@ struct supervised {
 	size_t case_count;
 	struct worker_outcome *outcome;
 	struct worker_team team;
-	struct text input; /* incomplete line received from the pipe */
+	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
-	double waited;            /* seconds since the last relevant message */
-	struct watchdog watchdog; /* limits the case in flight once its devices are open */
-	/* since a rank failed and its peers have not reached world_agree() */
-	double failure_pending_seconds;
+	double waited;                  /* for the next message that counts */
+	struct watchdog watchdog;       /* of the case in flight, once its devices are open */
+	double failure_pending_seconds; /* since a rank has failed and the others have not come */
 	double case_began;
-	bool input_corrupt; /* the rest of the pipe's content cannot be trusted */
-	bool abandoned;     /* the user wants to stop at once, without results */
+	bool input_corrupt; /* nothing that still comes up the pipe can be trusted */
+	bool abandoned;     /* the user wants no result any more */
 	bool stop_told;
-	double stopping;   /* seconds since the stop request */
-	bool overdue;      /* killed because it did not stop in time */
-	enum case_end end; /* how the case in flight ends if it dies with the team */
+	double stopping;   /* seconds since then */
+	bool overdue;      /* killed for not having stopped in time */
+	enum case_end end; /* of the case in flight, should it die with the team */
 	struct error *err; /* why the run cannot continue */
 };
 
@@ -79,8 +78,8 @@ static void settle_in_flight(struct supervised *s, bool partial, struct case_res
 }
 
 /*
- * Turns a case that fails case_result_check() into an ERROR and returns true. One invalid case
- * would make the whole result unreadable.
+ * Makes a case that no reader would accept an error: in the result it would cost all other cases as
+ * well. Returns true if it did.
  */
 static bool refuse_nonsense(const struct supervised *s, struct case_result *c)
 {
@@ -115,7 +114,7 @@ static bool supervise_take_case(struct supervised *s, const struct message *mess
 	return true;
 }
 
-/* False if the message is invalid in the current state. */
+/* False when the message makes no sense now. */
 static bool session_take_message(struct supervised *s, const struct message *message)
 {
 	if (message->kind == MESSAGE_START) {
@@ -189,8 +188,8 @@ static void listen_to_pipe(struct supervised *s)
 }
 
 /*
- * CPU time is a sign of progress only for CPU devices: a process that waits for a GPU spins as
- * well.
+ * CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU
+ * spins, too.
  */
 static double lively_cpu_seconds(const struct supervised *s)
 {
@@ -235,7 +234,7 @@ static void enforce_limits(struct supervised *s)
 		 s->in_flight ? "devices not opened" : "the worker started no case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->outcome->hung = true;
-	/* No case is left to fail: kill without a reason. */
+	/* After the last case there is nothing left to lose but time. */
 	team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL, -1);
 }
 
@@ -254,7 +253,7 @@ static void handle_signals(struct supervised *s)
 	}
 }
 
-/* Kills a case still running SUPERVISE_STOP_SECONDS after a stop request. Its samples are lost. */
+/* A case that does not come to its end now (an endless set-up, a hung device) loses what it has. */
 static void end_overdue(struct supervised *s, double passed)
 {
 	s->stopping += s->stop_told ? passed : 0;
@@ -264,10 +263,7 @@ static void end_overdue(struct supervised *s, double passed)
 	team_kill(&s->team, NULL, -1);
 }
 
-/*
- * Kills all ranks PENDING_FAILURE_SECONDS after one has failed. Otherwise its peers hang until the
- * case limit and the reason is lost.
- */
+/* The others would hang until the case's time is over, and the reason would be lost. */
 static void end_pending_failure(struct supervised *s, double passed)
 {
 	struct error said = ERROR_NONE;
@@ -281,8 +277,8 @@ static void end_pending_failure(struct supervised *s, double passed)
 }
 
 /*
- * Polls for one tick and advances the timeouts. Time in which this process was stopped does not
- * count.
+ * Waits for something to happen. The time that passed counts, but not the time in which we were
+ * stopped ourselves.
  */
 static void wait_a_tick(struct supervised *s)
 {
@@ -292,7 +288,7 @@ static void wait_a_tick(struct supervised *s)
 
 	poll(fds, 2, (int)(1e3 * TICK_SECONDS));
 	if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
-		clock_sleep(1e-3); /* closed, but the process has not exited yet: do not spin */
+		clock_sleep(1e-3); /* closed, but the process is not gone yet: don't spin on it */
 	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
 	s->waited += passed;
 	if (s->in_flight && s->ready)
@@ -309,7 +305,7 @@ static bool workers_unkillable(const struct supervised *s)
 
 static void event_loop(struct supervised *s)
 {
-	handle_signals(s); /* a stop request may arrive between two workers */
+	handle_signals(s); /* a stop may have come between two workers */
 	while (team_reap(&s->team) > 0 && !workers_unkillable(s)) {
 		wait_a_tick(s);
 		listen_to_pipe(s);
@@ -318,18 +314,18 @@ static void event_loop(struct supervised *s)
 		if (s->s->ticked)
 			s->s->ticked(s->s->context);
 	}
-	listen_to_pipe(s); /* read what it sent before it died */
+	listen_to_pipe(s); /* what it sent before it died counts */
 }
 
-/* End of the case in flight that died with its team. */
+/* How the case in flight ended that died with the team. */
 static enum case_end team_end(const struct supervised *s)
 {
 	return s->outcome->hung ? CASE_END_HUNG : s->team.missed_peer ? CASE_END_LOST : s->end;
 }
 
 /*
- * Records the case in flight that died with its worker: the worker crashed, or did not stop on
- * request.
+ * The case in flight has died with its worker: by itself, or because it did not stop when it was
+ * asked to.
  */
 static void record_in_flight_case(struct supervised *s)
 {
@@ -365,8 +361,8 @@ static void supervise_add_lost_device(struct supervised *s, size_t plan_device)
 }
 
 /*
- * The device of the rank that failed first. For a single process: the devices of its current or
- * next case.
+ * The device of the rank that went first; of one process those of the cases that it had, or was
+ * about to begin.
  */
 static void supervise_record_loss(struct supervised *s)
 {
@@ -413,7 +409,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 					 .case_count = case_count,
 					 .networks = supervisor->part ? supervisor->part->networks
 								      : -1 };
-	bool told = false; /* reported by the case that was lost with it */
+	bool told = false; /* by the case that it was lost with */
 
 	*outcome = (struct worker_outcome){ 0 };
 	if (team_start(&s.team, &assignment, supervisor->log, supervisor->part, err) != STATUS_OK)
@@ -440,7 +436,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
 	outcome->failed_rank = s.team.failed_rank;
 	outcome->end = team_end(&s);
-	/* Not a loss if a case reports the failure or the user stopped the run. */
+	/* A failure that a case reports is no loss, nor an end that the user asked for. */
 	if (!supervisor->part && s.team.reason[0] && !told && !s.overdue && !signals_stops())
 		supervise_record_loss(&s);
 	text_release(&s.input);

@@ -1,6 +1,6 @@
 /*
- * Runs one worker from start to end: starts it, reads its messages, enforces time limits, and
- * records the case in flight if it dies. The caller selects the cases.
+ * One worker from start to end: starts it, reads its messages, enforces time limits, records the
+ * case in flight when it dies. The caller decides about the cases.
  */
 #ifndef GPUPROOF_RUN_SUPERVISE_H
 #define GPUPROOF_RUN_SUPERVISE_H
@@ -12,9 +12,9 @@
 #include "run/workers/team.h"
 
 /*
- * Grace period between a stop request and the end of a worker. A sample takes less, and set-up
- * checks between its parts. A worker still running after it is killed, and its case is interrupted
- * without a result.
+ * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its
+ * parts. What does not come to its end by then is killed, and its case is interrupted without a
+ * result.
  */
 #define SUPERVISE_STOP_SECONDS 5.0
 
@@ -23,45 +23,42 @@ struct supervisor {
 	struct control *control;
 	double run_began; /* host clock */
 	int log;
-	double start_seconds; /* time limit for opening backends and devices, and for closing */
-	/*
-	 * Ranks of this node in a multi-node team; NULL: all ranks are local. Only the node with
-	 * the first rank reports cases and enforces limits.
-	 */
+	double start_seconds; /* most for opening backends and devices, and for ending */
+	/* Ranks of this node in a team of several; NULL: all are here. Without the first rank no
+	 * case is reported, and the node that has it keeps the limits. */
 	const struct team_part *part;
 	void *context;
-	/* Callbacks; all may be NULL except `settled`. */
+	/* These may be NULL, but for `settled`. */
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
-	/* Called several times per second in every phase. */
+	/* Some times a second, in any phase. */
 	void (*ticked)(void *context);
 	/*
-	 * Takes ownership of `c`. `partial`: it was interrupted. `sent`: the worker's message with
-	 * `c`, valid during the call; NULL if the conductor created `c`. A failure ends the run.
+	 * Takes `c` over. `partial`: it was interrupted. `sent`: the worker's message with `c`,
+	 * valid during the call; NULL if the conductor made `c`. A failure ends the run.
 	 */
 	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c,
 			       const struct message *sent, struct error *err);
 	void (*stopping)(
-		void *context); /* true after a stop request: this worker ends after its sample */
+		void *context); /* a stop was asked for: this worker ends after its sample */
 };
 
 struct worker_outcome {
 	/*
-	 * Number of leading cases that have a result. Includes the one in flight, unless it died in
-	 * a concurrent group (src/plan/suite.h) and must be repeated alone.
+	 * Cases with a result, the first ones of those given; the one in flight included, unless it
+	 * died in a concurrent group (src/plan/suite.h) and is to be repeated alone.
 	 */
 	size_t settled;
-	bool hung;         /* it was killed for exceeding a limit */
-	char reason[768];  /* "", or why the worker did not end normally */
+	bool hung;         /* it had to be killed for taking too long */
+	char reason[768];  /* "" or why the worker did not end as it should */
 	int failed_rank;   /* as in struct worker_team */
-	enum case_end end; /* end of a case that is lost for that reason */
-	/* A crash not attributable to one case; empty reason: none. The caller frees it. */
+	enum case_end end; /* of a case that is lost for that reason */
+	/* A crash not attributable to one case. Empty reason: none. The caller frees it. */
 	struct lost_worker lost;
 };
 
 /*
- * Runs a worker for `cases`. STATUS_OK even if it died; a failure means that the run cannot
- * continue.
+ * A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot continue.
  */
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct worker_outcome *outcome, struct error *err);

@@ -11,7 +11,7 @@
 #include "cli/output/table.h"
 #include "cli/run/nodes/run_look.h"
 #include "result/device_json.h"
-#include "result/host/host_findings.h"
+#include "result/host/xid_findings.h"
 #include "result/json/json_writer.h"
 #include "run/conductor.h"
 
@@ -158,6 +158,7 @@ static int doctor_examine(bool json, FILE *out)
 		doctor_add_component(&answer, &probe.components[i]);
 	for (size_t i = 0; i < probe.finding_count; i++)
 		doctor_add_finding(&answer, &probe.findings[i]);
+	xid_findings("", probe.devices, probe.device_count, doctor_add_finding, &answer);
 	host_findings("", ".", doctor_add_finding, &answer);
 	if (json)
 		doctor_print_json(&answer, &probe);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "result/host/host_findings.h"
+#include "result/host/xid_findings.h"
 
 struct preflight_findings {
 	struct finding *items;
@@ -33,6 +33,7 @@ static void preflight_collect_findings(struct preflight_findings *list, const st
 		device_findings(&probe->devices[i], preflight_add_finding, list);
 	for (size_t i = 0; i < probe->finding_count; i++)
 		preflight_add_finding(list, &probe->findings[i]);
+	xid_findings("", probe->devices, probe->device_count, preflight_add_finding, list);
 	host_findings("", directory, preflight_add_finding, list);
 }
 

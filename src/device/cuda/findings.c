@@ -1,7 +1,7 @@
 /*
  * Findings of doctor, and of an acceptance run before and after, about the GPUs themselves:
  * permissions, persistence mode, compute mode, other processes, memory errors and what was done
- * about them, power cap, clocks, NVLink.
+ * about them, power cap, clocks, NVLink, fabric, MIG, what the driver asks for.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -264,6 +264,187 @@ static void gpu_check_nvlink(struct gpu_findings *list, const struct device_info
 			"nvlink", info->id, "%u of %u links are active", active, links);
 }
 
+/* Reads one field; `link`: of which link, where it is of links. */
+static bool gpu_read_field(nvmlDevice_t device, unsigned id, unsigned link,
+			   unsigned long long *value)
+{
+	struct nvml_field field = { .id = id, .scope = link };
+
+	if (!NVML_OK(nvmlDeviceGetFieldValues, device, 1, &field) || field.result != NVML_SUCCESS)
+		return false;
+	*value = field.type == NVML_VALUE_UNSIGNED ? field.value.number : field.value.largest;
+	return true;
+}
+
+/* Counters of a link by what they count. NVLink 5 has other ones than its predecessors. */
+static const struct link_counter {
+	const char *topic, *what;
+	int counters[2]; /* nvmlNvLinkErrorCounter_t, added up */
+	unsigned field;  /* since NVLink 5; 0: there is none */
+} link_counters[] = {
+	{ FINDING_NVLINK_CRC,
+	  "CRC errors",
+	  { NVML_NVLINK_ERROR_DL_CRC_FLIT, NVML_NVLINK_ERROR_DL_CRC_DATA },
+	  NVML_FIELD_NVLINK_RECEIVE_ERRORS },
+	{ FINDING_NVLINK_REPLAYS, "replays", { NVML_NVLINK_ERROR_DL_REPLAY, -1 }, 0 },
+	{ FINDING_NVLINK_RECOVERIES,
+	  "recoveries",
+	  { NVML_NVLINK_ERROR_DL_RECOVERY, -1 },
+	  NVML_FIELD_NVLINK_RECOVERIES },
+};
+
+static int64_t gpu_link_errors(nvmlDevice_t device, unsigned link, const struct link_counter *c)
+{
+	unsigned long long count;
+	int64_t sum = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->counters); i++)
+		if (c->counters[i] >= 0 &&
+		    NVML_OK(nvmlDeviceGetNvLinkErrorCounter, device, link, c->counters[i], &count))
+			sum = (sum < 0 ? 0 : sum) + (int64_t)count;
+	if (sum < 0 && c->field && gpu_read_field(device, c->field, link, &count))
+		sum = (int64_t)count;
+	return sum;
+}
+
+/* The counters of all active links, for the judge; no count of them alone is a fault. */
+static void gpu_check_link_errors(struct gpu_findings *list, const struct device_info *info,
+				  nvmlDevice_t device)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(link_counters); k++) {
+		struct finding *f = &list->out[list->count];
+		int64_t sum = 0, most = -1;
+		unsigned link = 0, worst = 0;
+		int64_t counts[FINDING_COUNTS];
+		int active = 0;
+
+		while (link < FINDING_COUNTS &&
+		       NVML_OK(nvmlDeviceGetNvLinkState, device, link, &active)) {
+			counts[link] = active == NVML_FEATURE_ENABLED
+					       ? gpu_link_errors(device, link, &link_counters[k])
+					       : -1;
+			sum += counts[link] > 0 ? counts[link] : 0;
+			worst = counts[link] > most ? link : worst;
+			most = counts[link] > most ? counts[link] : most;
+			link++;
+		}
+		if (most < 0 || list->count == list->capacity)
+			continue;
+		gpu_finding_add(list, SEVERITY_OK, link_counters[k].topic, info->id,
+				"%lld %s on all links since the driver was loaded, most on link "
+				"%u: %lld",
+				(long long)sum, link_counters[k].what, worst, (long long)most);
+		f->count = link;
+		memcpy(f->counts, counts, link * sizeof(*counts));
+	}
+}
+
+/* The driver asks for an action after errors that it cannot mend itself. */
+static void gpu_check_recovery(struct gpu_findings *list, const struct device_info *info,
+			       nvmlDevice_t device)
+{
+	static const char *const asks[NVML_RECOVERY_ACTIONS] = {
+		[NVML_RECOVERY_RESET] = "a reset of the GPU: nvidia-smi --gpu-reset (root)",
+		[NVML_RECOVERY_REBOOT] = "a restart of the node",
+		[NVML_RECOVERY_DRAIN] = "that no process uses peer access: end all processes that "
+					"do",
+		[NVML_RECOVERY_DRAIN_AND_RESET] =
+			"that all processes are ended, and the GPU reset: "
+			"nvidia-smi --gpu-reset (root)",
+		[NVML_RECOVERY_IMEX] = "a recovery of the IMEX domain"
+	};
+	unsigned long long action;
+
+	if (!gpu_read_field(device, NVML_FIELD_RECOVERY_ACTION, 0, &action))
+		return;
+	if (action == NVML_RECOVERY_NONE)
+		gpu_finding_add(list, SEVERITY_OK, FINDING_RECOVERY, info->id,
+				"the driver asks for no action");
+	else
+		gpu_finding_add(list, SEVERITY_ERROR, FINDING_RECOVERY, info->id,
+				"the driver asks for %s",
+				action < NVML_RECOVERY_ACTIONS ? asks[action]
+							       : "an action unknown here: see "
+								 "nvidia-smi -q");
+}
+
+/* Limits are of whole GPUs. */
+static void gpu_check_mig(struct gpu_findings *list, const struct device_info *info,
+			  nvmlDevice_t device)
+{
+	unsigned now, pending;
+
+	if (!NVML_OK(nvmlDeviceGetMigMode, device, &now, &pending))
+		return;
+	if (now == NVML_FEATURE_ENABLED)
+		gpu_finding_add(list, SEVERITY_WARNING, FINDING_MIG, info->id,
+				"on: only a part of the GPU can be measured; nvidia-smi -mig 0 "
+				"(root) turns it off");
+	else if (pending != now)
+		gpu_finding_add(list, SEVERITY_WARNING, FINDING_MIG, info->id,
+				"off, but on after the next reset of the GPU");
+	else
+		gpu_finding_add(list, SEVERITY_OK, FINDING_MIG, info->id, "off");
+}
+
+/* Why a GPU that is registered is not whole in the fabric; NULL: it is. */
+static const char *fabric_trouble(unsigned health)
+{
+	static const char *const configurations[16] = { [2] = "wrong system GUID",
+							[3] = "wrong serial number of the chassis",
+							[4] = "no partition",
+							[5] = "too few NVLink links",
+							[6] = "incompatible firmware",
+							[7] = "invalid location",
+							[8] = "invalid state of the GPU" };
+	unsigned configuration = health >> NVML_FABRIC_CONFIGURATION & 0xf;
+
+	if ((health >> NVML_FABRIC_UNHEALTHY & 3) == 1)
+		return "a route is unhealthy";
+	if ((health >> NVML_FABRIC_DEGRADED & 3) == 1)
+		return "its bandwidth is degraded";
+	return configurations[configuration];
+}
+
+/*
+ * Registration with the fabric of NVSwitch systems. A GPU alone, as in a virtual machine, need not
+ * be registered.
+ */
+static void gpu_check_fabric(struct gpu_findings *list, const struct device_info *info,
+			     nvmlDevice_t device)
+{
+	struct nvml_fabric_v2 now = { .version = sizeof(now) | 2u << 24 };
+	struct nvml_fabric old;
+	enum severity bad = cuda_device_count() > 1 ? SEVERITY_WARNING : SEVERITY_NOTE;
+	const char *trouble;
+
+	if (!NVML_OK(nvmlDeviceGetGpuFabricInfoV, device, &now)) {
+		if (!NVML_OK(nvmlDeviceGetGpuFabricInfo, device, &old))
+			return;
+		now.state = old.state;
+		now.status = old.status;
+		now.health = 0;
+	}
+	trouble = fabric_trouble(now.health);
+	if (now.state == NVML_FABRIC_NONE)
+		return;
+	if (now.state != NVML_FABRIC_COMPLETED)
+		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
+				"registration %s: check the fabric manager (systemctl status "
+				"nvidia-fabricmanager)",
+				now.state == NVML_FABRIC_NOT_STARTED ? "has not started"
+								     : "is in progress");
+	else if (now.status != NVML_SUCCESS)
+		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
+				"registration failed (%s): check the log of the fabric manager",
+				nvml.nvmlErrorString(now.status));
+	else if (trouble)
+		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
+				"registered, but %s: check the log of the fabric manager", trouble);
+	else
+		gpu_finding_add(list, SEVERITY_OK, FINDING_FABRIC, info->id, "registered");
+}
+
 /* Direct access to the memory of the others, as far as they are the same model. */
 static void gpu_check_peers(struct gpu_findings *list, const struct device_info *info)
 {
@@ -309,6 +490,10 @@ size_t cuda_findings(struct finding *out, size_t capacity)
 		gpu_check_power(&list, &info, device);
 		gpu_check_clocks(&list, &info, device);
 		gpu_check_nvlink(&list, &info, device);
+		gpu_check_link_errors(&list, &info, device);
+		gpu_check_fabric(&list, &info, device);
+		gpu_check_recovery(&list, &info, device);
+		gpu_check_mig(&list, &info, device);
 	}
 	return list.count;
 }

@@ -45,8 +45,22 @@ struct nvml_event {
 
 /* NVML_FI_DEV_POWER_INSTANT: mW, since driver 530. */
 #define NVML_FIELD_POWER_INSTANT 186
-/* NVML_VALUE_TYPE_UNSIGNED_INT */
-#define NVML_VALUE_UNSIGNED 1
+/* Counters of a link since NVLink 5, which lacks the older ones; `scope` is the link. */
+#define NVML_FIELD_NVLINK_RECEIVE_ERRORS 208
+#define NVML_FIELD_NVLINK_RECOVERIES 215
+/* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, nvmlDeviceGpuRecoveryAction_t */
+#define NVML_FIELD_RECOVERY_ACTION 230
+enum {
+	NVML_RECOVERY_NONE,
+	NVML_RECOVERY_RESET,
+	NVML_RECOVERY_REBOOT,
+	NVML_RECOVERY_DRAIN,
+	NVML_RECOVERY_DRAIN_AND_RESET,
+	NVML_RECOVERY_IMEX,
+	NVML_RECOVERY_ACTIONS
+};
+/* nvmlValueType_t */
+enum { NVML_VALUE_UNSIGNED = 1, NVML_VALUE_UNSIGNED_LONG = 2, NVML_VALUE_UNSIGNED_LONG_LONG = 3 };
 
 /* nvmlFieldValue_t, with the values of NVML_VALUE_TYPE_UNSIGNED_INT and of the largest. */
 struct nvml_field {
@@ -57,6 +71,29 @@ struct nvml_field {
 		unsigned number;
 		unsigned long long largest;
 	} value;
+};
+
+/* NVML_GPU_FABRIC_STATE_* */
+enum { NVML_FABRIC_NONE, NVML_FABRIC_NOT_STARTED, NVML_FABRIC_IN_PROGRESS, NVML_FABRIC_COMPLETED };
+/* Parts of the health mask: shift, bits, and the value that is bad. */
+enum { NVML_FABRIC_DEGRADED = 0, NVML_FABRIC_UNHEALTHY = 4, NVML_FABRIC_CONFIGURATION = 8 };
+
+/* nvmlGpuFabricInfo_t */
+struct nvml_fabric {
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state;
+};
+
+/* nvmlGpuFabricInfo_v2_t; `version` has the size of the struct in its low bits. */
+struct nvml_fabric_v2 {
+	unsigned version;
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state;
+	unsigned health;
 };
 
 struct nvml_memory {

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "device/cuda/nvml.h"
+#include "device/xid.h"
 
 static double nvml_clock_hz(nvmlDevice_t device, int type)
 {
@@ -78,28 +79,34 @@ static int64_t nvml_nvlink_errors(nvmlDevice_t device)
  * the first call for a device on. Where the driver gives no events (some containers, virtual GPUs)
  * the count stays unknown.
  */
-static int64_t xid_errors(int index, nvmlDevice_t device)
+static void ask_xid_errors(int index, nvmlDevice_t device, struct telemetry *out)
 {
 	static struct {
 		nvmlEventSet_t set;
 		int64_t count; /* -1: no events */
+		int64_t worst;
 		bool asked;
 	} xids[64];
 	struct nvml_event event;
 
 	if (index < 0 || index >= (int)ARRAY_SIZE(xids))
-		return -1;
+		return;
 	if (!xids[index].asked) {
 		bool there = NVML_OK(nvmlEventSetCreate, &xids[index].set) &&
 			     NVML_OK(nvmlDeviceRegisterEvents, device,
 				     NVML_EVENT_XID_CRITICAL_ERROR, xids[index].set);
 
 		xids[index].asked = true;
-		xids[index].count = there ? 0 : -1;
+		xids[index].count = xids[index].worst = there ? 0 : -1;
 	}
-	while (xids[index].count >= 0 && NVML_OK(nvmlEventSetWait_v2, xids[index].set, &event, 0))
-		xids[index].count += event.type == NVML_EVENT_XID_CRITICAL_ERROR;
-	return xids[index].count;
+	while (xids[index].count >= 0 && NVML_OK(nvmlEventSetWait_v2, xids[index].set, &event, 0)) {
+		if (event.type != NVML_EVENT_XID_CRITICAL_ERROR)
+			continue;
+		xids[index].count++;
+		xids[index].worst = xid_worse(xids[index].worst, (int64_t)event.data);
+	}
+	out->xid_errors = xids[index].count;
+	out->xid = (int)xids[index].worst;
 }
 
 static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle, struct error *err)
@@ -149,7 +156,8 @@ static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struc
 				   .pcie_width = -1,
 				   .pcie_replays = -1,
 				   .nvlink_errors = -1,
-				   .xid_errors = -1 };
+				   .xid_errors = -1,
+				   .xid = -1 };
 	out->sm_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_MEM);
 	nvml_ask_power(handle, info, out);
@@ -180,7 +188,7 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 	ask_quick(handle, &device->info, out);
 	out->ecc_corrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
-	out->xid_errors = xid_errors(device->info.index, handle);
+	ask_xid_errors(device->info.index, handle, out);
 	nvml_ask_pcie(handle, out);
 	return STATUS_OK;
 }

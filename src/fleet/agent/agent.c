@@ -16,8 +16,8 @@
 #include "measure/processes/signals.h"
 #include "result/host/build.h"
 
-#define CLOSE_SECONDS 10.0 /* time limit for the conductor to read the last message */
-#define SAY_SECONDS 0.05   /* least interval between messages about the current case */
+#define CLOSE_SECONDS 10.0 /* until it has read the last message */
+#define SAY_SECONDS 0.05   /* between messages about cases that change */
 
 static bool agent_say_alive(struct agent *a)
 {
@@ -44,7 +44,7 @@ static void agent_end_group(struct agent *a, const struct error *why)
 	fleet_message_release(&a->group);
 }
 
-/* Takes ownership of the message if it orders a new group. */
+/* Takes the message over if it is an order that begins a group. */
 static bool agent_take_group(struct agent *a, struct fleet_message *message)
 {
 	static const struct error none = ERROR_NONE,
@@ -83,13 +83,13 @@ static void agent_watch_group(struct agent *a)
 		agent_end_group(a, &why);
 }
 
-/* Interval of messages that only report that the agent is alive. */
+/* Between messages that say no more than that it is alive. */
 static double alive_seconds(const struct agent *a)
 {
 	return a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
 }
 
-/* Next time at which work is due without another event. */
+/* The next moment at which there is something to do, if nothing wakes it before. */
 static double next_due(const struct agent *a)
 {
 	double due = a->said + alive_seconds(a), gone = a->heard + 3 * a->order.silent_after;
@@ -100,7 +100,7 @@ static double next_due(const struct agent *a)
 	return due;
 }
 
-/* Runs groups as ordered by the conductor, until it closes the connection. */
+/* Groups, as the conductor orders them, until it closes the connection. */
 static void serve_groups(struct agent *a)
 {
 	struct fleet_message message;
@@ -126,7 +126,7 @@ static void serve_groups(struct agent *a)
 	fleet_message_release(&a->group);
 }
 
-/* Handles the end of the child process. */
+/* The child has ended: what the agent does then. */
 static enum status agent_end_own(struct agent *a, const struct error *why, struct error *err)
 {
 	double began = clock_seconds();
@@ -141,7 +141,7 @@ static enum status agent_end_own(struct agent *a, const struct error *why, struc
 		serve_groups(a);
 		return STATUS_OK;
 	}
-	/* Waits until the conductor has read the final message. */
+	/* Waits until the conductor has read how it ended. */
 	shutdown(a->fd, SHUT_WR);
 	while (clock_seconds() - began < CLOSE_SECONDS && agent_wait(a, began + CLOSE_SECONDS))
 		a->in.length = 0;
@@ -157,9 +157,7 @@ static enum status agent_attend(struct agent *a, struct error *err)
 	int passed_on = 0;
 
 	for (;;) {
-		/*
-		 * Reported soon, so that the conductor knows the case in flight if the node dies.
-		 */
+		/* Soon, so that a node that dies has told which case was in flight. */
 		bool open = agent_wait(a, a->report->turn != a->turn_said ? a->said + SAY_SECONDS
 									  : next_due(a));
 
@@ -222,7 +220,7 @@ static enum status agent_converse(struct agent *a, agent_work_fn *work, const ch
 		return status;
 	free((void *)a->order.node);
 	a->order.node = xstrdup(a->name);
-	/* Neither the workers nor their children need the token. */
+	/* Neither the workers nor what they start need it. */
 	unsetenv(FLEET_TOKEN_VARIABLE);
 	status = agent_start_child(a, work, err);
 	return status == STATUS_OK ? agent_attend(a, err) : status;

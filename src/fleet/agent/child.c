@@ -1,4 +1,4 @@
-/* The agent's child process, and the state that both share. */
+/* Process that does the work of an agent, and what both know of it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void agent_report_listening(struct agent_report *report, const char *address)
 	eventfd_write(report->wake, 1);
 }
 
-/* Runs in the child; `work` NULL: a group's part. */
+/* In the child; `work` NULL: the group's. */
 static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
 {
 	struct error *err = &a->report->failure;
@@ -50,10 +50,7 @@ static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host
 	close(a->fd);
 	signals_end();
 	signals_attend(false);
-	/*
-	 * Repeated for this process: a full disk must be an error, and every loop must see a stop
-	 * request.
-	 */
+	/* Again, for this process: a full disk must be an error, and a stop heeded everywhere. */
 	if (signals_begin(err) == STATUS_OK && work)
 		work(&a->order, a->report, a->report->state, sizeof(a->report->state), err);
 	else if (err->status == STATUS_OK)
@@ -68,7 +65,7 @@ enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error
 	char host[NET_HOST_SIZE];
 	pid_t parent = getpid();
 
-	/* The other nodes reach this one on the address that the conductor uses. */
+	/* The other nodes reach this one where the conductor does. */
 	net_address_own(&own, a->fd);
 	net_address_host(&own, host);
 	if (a->report)

@@ -1,4 +1,4 @@
-/* The agent's connection to the conductor. */
+/* Connection of an agent to the conductor. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #include "net/net.h"
 
 #define PATIENCE_SECONDS 5.0 /* for one address, and for one message */
-#define CALL_SECONDS 30.0    /* for all addresses, with retries */
+#define CALL_SECONDS 30.0    /* for all of them, again and again */
 #define ORDER_SECONDS 60.0   /* until the conductor answers the hello */
 
-/* Tries each address of the list once. Returns -1 with the reason in err. */
+/* Each address of the list once. -1: err says why. */
 static int connect_any(const char *addresses, struct error *err)
 {
 	int fd = -1;
@@ -91,7 +91,7 @@ bool agent_introduce(struct agent *a, const char *token, const struct fleet_mess
 	return whole;
 }
 
-/* Extracts the next complete line from the input. False: none. */
+/* Takes the next whole line out of what was read. False: there is none. */
 bool agent_next_message(struct agent *a, struct fleet_message *message)
 {
 	struct error err = ERROR_NONE;
@@ -108,7 +108,7 @@ bool agent_next_message(struct agent *a, struct fleet_message *message)
 	return true;
 }
 
-/* Reads pending input. False: the connection has ended. */
+/* Reads what is there. False: the connection has ended. */
 static bool agent_receive(struct agent *a)
 {
 	char block[4096];

@@ -42,7 +42,7 @@ static size_t low_half(size_t count)
 	return count - count / 2;
 }
 
-/* Tries both halves; a single node is paired with a good one, or not tried if there is none. */
+/* Both halves; a single node with a proven one, or, where there is none, not at all. */
 static void try_halves(struct bisection *b)
 {
 	size_t low = low_half(b->left_count), high = b->left_count - low;
@@ -62,10 +62,7 @@ static void take_halves(struct bisection *b)
 	bool high_tried = b->try_count == 2;
 
 	if (b->tries[0].shows) {
-		/*
-		 * Follows one of two halves that show the fault: another run can find a second
-		 * fault.
-		 */
+		/* Follows one of two that show it: a second fault is for another run. */
 		if (high_tried && !b->tries[1].shows)
 			bisection_prove_nodes(b, b->left + low, high);
 		b->left_count = low;
@@ -86,7 +83,7 @@ static void bisection_take_pair(struct bisection *b)
 {
 	size_t guilty[2], count = 0;
 
-	/* Stores the first answer in `right` while the second node is tried. */
+	/* The first answer is kept in `right` while the second node is tried. */
 	for (size_t i = 0; i < b->try_count; i++)
 		if (b->tries[i].shows)
 			b->right[b->right_count++] = b->left[(size_t)b->step + i];
@@ -99,12 +96,12 @@ static void bisection_take_pair(struct bisection *b)
 	b->stage = BISECTION_OVER;
 	b->singly = count > 0;
 	if (!count)
-		return; /* neither shows it with another node: their connection is at fault */
+		return; /* neither with another one: it is what connects them */
 	memcpy(b->left, guilty, count * sizeof(*guilty));
 	b->left_count = count;
 }
 
-/* The part to shrink, and the part to keep. */
+/* The part that becomes smaller, and the one that stays. */
 static void bisection_sides(struct bisection *b, size_t **part, size_t **count, size_t **stays,
 			    size_t *stays_count)
 {
@@ -131,7 +128,7 @@ static void bisection_take_part(struct bisection *b)
 		}
 		b->step = 0;
 	} else if (b->step++ == 1) {
-		b->step = 0; /* both are needed: this stage cannot shrink it */
+		b->step = 0; /* both are needed: it becomes no smaller this way */
 		b->stage++;
 	}
 }
@@ -159,7 +156,7 @@ static void bisection_take_answers(struct bisection *b)
 	b->try_count = 0;
 }
 
-/* Skips stages that have nothing to try. */
+/* Stages that have nothing to try. */
 static void bisection_move_on(struct bisection *b)
 {
 	if (b->stage == BISECTION_HALVES && b->left_count <= 2)
@@ -184,10 +181,7 @@ size_t bisection_next(struct bisection *b)
 	else if (b->stage == BISECTION_PAIR) {
 		size_t at_once = b->proven_count > 1 && b->step == 0 ? 2 : 1;
 
-		/*
-		 * Tries each of the two with a good node; if there is only one good node, one after
-		 * the other.
-		 */
+		/* Each of the two with a proven node; with one proven node, one after the other. */
 		for (size_t i = 0; i < at_once; i++) {
 			bisection_add_nodes(&b->tries[i], &b->left[(size_t)b->step + i], 1);
 			bisection_add_nodes(&b->tries[i], &b->proven[i], 1);

@@ -1,4 +1,4 @@
-/* Sends orders to the nodes of a group, and handles their messages. */
+/* Orders to the nodes of a group, and what these say of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "fleet/rounds/rounds_internal.h"
 
-/* Time for starting processes, opening devices and connecting, beyond the limits of the cases. */
+/* Starting processes, opening devices and connecting, beyond the limits of the cases. */
 #define START_SECONDS 150.0
-/* From the report of a missing rank to the end of the group. */
+/* From the report of a missing rank until the group is ended. */
 #define REASON_SECONDS 2.0
-/* From the order to end until a node is given up. */
+/* From the order to end until a node is no longer waited for. */
 #define END_SECONDS 20.0
 
 static void group_send_order(struct rounds *r, struct group *g, int place, const char *kind,
@@ -58,7 +58,7 @@ static void group_begin(struct rounds *r, struct group *g)
 	group_send_order(r, g, 0, "lead", NULL);
 }
 
-/* Keeps the first failure, but replaces one that only reports a missing peer. */
+/* Keeps the first failure, but replaces one of a rank that only missed another one. */
 static void group_fail(struct group *g, const struct error *why, const char *lost)
 {
 	if (why->status == STATUS_OK ||
@@ -134,7 +134,7 @@ void rounds_message(struct rounds *r, size_t node, const struct fleet_message *m
 			error_set(&why, (enum status)m->status, "%s", m->text);
 		g->ended[place] = true;
 		group_fail(g, &why, NULL);
-		/* The node that failed first may be about to report it. */
+		/* The node where it began may still be about to say so. */
 		if (why.status == STATUS_LOST && !g->stopping)
 			g->limit = fmin(g->limit, clock_seconds() + REASON_SECONDS);
 		else if (why.status != STATUS_OK)
@@ -169,7 +169,7 @@ void rounds_stop(struct rounds *r)
 			group_stop(r, &r->groups[i]);
 }
 
-/* True while the group is active. */
+/* True while the group has something to do. */
 bool rounds_step_group(struct rounds *r, struct group *g)
 {
 	double now = clock_seconds();

@@ -1,4 +1,4 @@
-/* Cases of a group: read from its leader's journal, or errors with the reason. */
+/* Cases of a group: from its leader's journal, or as errors with the reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "fleet/rounds/rounds_internal.h"
 #include "run/group.h"
 
-/* Limit for consecutive groups of the same nodes that finish no case. */
+/* Groups of the same nodes in a row that finish no case. */
 #define IDLE_MOST 2
 
 static void group_keep_case(struct group *g, struct case_result *c)
@@ -28,7 +28,7 @@ static void set_unrun(struct group *g, size_t index, const struct group_fault *w
 	g->done[index] = true;
 }
 
-/* Sets the status of a case that ended with its group. */
+/* The case as it ended with the group. */
 static void set_failed(struct group *g, size_t index)
 {
 	set_unrun(g, index,
@@ -48,8 +48,8 @@ size_t rounds_first_left(const struct group *g)
 }
 
 /*
- * True if the leader has settled a case as an error because it missed a rank: its reason is
- * replaced by that of the node that failed.
+ * True if the leader has settled a case as an error, of which it knows only that a rank was missed:
+ * the reason becomes that of the node where it happened.
  */
 static bool group_explain_error(struct group *g)
 {
@@ -76,7 +76,7 @@ void rounds_give_up(struct group *g, const struct error *why, const struct membe
 	free(text);
 }
 
-/* All of its nodes have ended: collects its cases, and restarts with the remaining ones. */
+/* All of its nodes have ended: takes its cases, and begins again with those that are left. */
 void rounds_settle(struct rounds *r, struct group *g)
 {
 	const struct member *lost = rounds_lost_member(r, g);
@@ -119,7 +119,7 @@ void rounds_count(const struct rounds *r, size_t *planned, size_t *settled)
 			*settled += r->groups[i].done[k];
 }
 
-/* Settles cases that cannot run, and those finished by an earlier conductor. */
+/* Cases that cannot be carried out, and those that an earlier conductor has. */
 static void group_take_known(struct rounds *r, struct group *g)
 {
 	for (size_t i = 0; i < g->plan.case_count; i++)

@@ -69,7 +69,7 @@ static void pairing_take_pair(struct pairing *p, size_t a, size_t b, size_t (*pa
 	pairs[(*found)++][1] = high;
 }
 
-/* Moves one of the nodes with the most pairs to the end. */
+/* Moves one of the nodes with most pairs to the end. */
 static void put_last(const struct pairing *p, size_t *order, size_t count)
 {
 	size_t most = count - 1, kept;
@@ -82,7 +82,7 @@ static void put_last(const struct pairing *p, size_t *order, size_t count)
 	order[count - 1] = kept;
 }
 
-/* Index of a partner for `node`, from `from` on; preferably one that it has not met. */
+/* The place of a partner of `node` from `from` on; one that it has not met if there is one. */
 static size_t pairing_find_partner(const struct pairing *p, size_t node, const size_t *order,
 				   size_t from, size_t count)
 {
@@ -127,7 +127,7 @@ size_t pairing_with(struct pairing *p, const size_t *suspects, size_t suspect_co
 	return found;
 }
 
-/* Circle method: the last node stays fixed, the others rotate. */
+/* The circle method: the last one stays, the others go round. */
 size_t pairing_turn(const size_t *nodes, size_t count, size_t turn, size_t (*pairs)[2])
 {
 	size_t even = count + count % 2, found = 0;
@@ -137,7 +137,7 @@ size_t pairing_turn(const size_t *nodes, size_t count, size_t turn, size_t (*pai
 		       b = i ? (turn + even - 1 - i) % (even - 1) : even - 1;
 
 		if (a >= count || b >= count)
-			continue; /* odd count: this node has no partner */
+			continue; /* an odd number: one has no partner */
 		pairs[found][0] = nodes[a < b ? a : b];
 		pairs[found++][1] = nodes[a < b ? b : a];
 	}

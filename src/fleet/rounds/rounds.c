@@ -59,7 +59,7 @@ size_t rounds_suspects(const struct rounds *r, struct suspect **out)
 	return count;
 }
 
-/* Moves the cases of the round's groups to those found. */
+/* Moves the cases of the round's groups to what was found. */
 static void end_round(struct rounds *r)
 {
 	for (size_t i = 0; i < r->group_count; i++) {

@@ -1,11 +1,12 @@
 /*
- * Multi-node cases, after each node has run its own: rounds of disjoint groups of nodes that work
- * at the same time. First groups of the sizes that suites request, which tile the nodes. Then, if a
- * case hangs or is slow only over many nodes, smaller groups until the fewest nodes that show it
- * are known. Then pairs (random, or all pairs), and finally pairs of each suspect with good nodes.
+ * Cases of several nodes together, after each has done its own: rounds of groups of nodes that have
+ * no node in common and work at the same time. First groups of the sizes that suites ask for, which
+ * tile the nodes, then, where a case hangs or is slow over many nodes only, parts of these until
+ * the fewest nodes that show it are known, then pairs (random ones, or every two nodes), then pairs
+ * of each suspect with nodes that are proven.
  *
- * A group that fails costs its case in flight, with the rank or node at fault as the reason. Later
- * rounds leave lost nodes out.
+ * A group that fails costs its case in flight, with the rank or node at fault as the reason; the
+ * next rounds are made without nodes that are lost.
  */
 #ifndef GPUPROOF_FLEET_ROUNDS_ROUNDS_H
 #define GPUPROOF_FLEET_ROUNDS_ROUNDS_H
@@ -14,7 +15,7 @@
 #include "plan/config.h"
 #include "result/result.h"
 
-/* Callbacks that send orders to the agents; `node` is the caller's number. */
+/* How orders reach the agents; `node` is the caller's number. */
 struct rounds_callbacks {
 	void *context;
 	void (*send)(void *context, size_t node, const struct fleet_message *message);
@@ -24,26 +25,26 @@ struct rounds_callbacks {
 struct rounds;
 
 /*
- * Opens the rounds for the nodes `names` whose own cases are finished, with results in `directory`.
- * Keeps cases that groups of an earlier conductor have finished. `seed` selects the pairs.
+ * For the nodes `names` whose own cases are done, their results in `directory`; cases that an
+ * earlier conductor's groups have finished are kept. `seed` makes the pairs.
  */
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
 			const struct rounds_callbacks *callbacks, struct error *err);
-/* Adds the number of planned cases in the rounds so far, and of settled ones. */
+/* Adds the cases of the rounds so far, and those of them that are settled. */
 void rounds_count(const struct rounds *rounds, size_t *planned, size_t *settled);
-/* Calls `visit` for the cases of finished rounds from *from on, and advances it. */
+/* Calls `visit` with the cases of ended rounds from *from on, and moves it on. */
 void rounds_each_found(const struct rounds *rounds, size_t *from,
 		       void (*visit)(void *context, const struct case_result *c), void *context);
-/* Starts groups that can start, and ends those that exceed their limit. False: finished. */
+/* Begins what can begin, and ends what takes too long. False: nothing is left. */
 bool rounds_step(struct rounds *rounds);
-/* Handles "listens" and "ended" from a node. */
+/* "listens" and "ended" of a node. */
 void rounds_message(struct rounds *rounds, size_t node, const struct fleet_message *message);
 void rounds_lost(struct rounds *rounds, size_t node, const char *reason);
-/* Ends the active groups and starts no others. */
+/* Ends the groups in progress; no further one begins. */
 void rounds_stop(struct rounds *rounds);
-/* Moves the cases into the result, with findings about suspects (nodes and links). */
+/* Moves the cases into the result, with findings about nodes and links at fault. */
 void rounds_collect(struct rounds *rounds, struct result *result);
-void rounds_close(struct rounds *rounds); /* accepts NULL */
+void rounds_close(struct rounds *rounds); /* NULL is allowed */
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Locates faults that only many nodes show: tries groups until the fewest nodes with the fault are
- * known.
- */
+/* Faults that only many nodes show, and groups that find the fewest nodes with which one does. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +12,8 @@
 #include "plan/suite.h"
 
 /*
- * Points whose median is below this share of the best point are latency-bound and slow down with
- * more nodes.
+ * Points whose usual figure is less than this share of the best point's are bound by latency, which
+ * grows with the nodes.
  */
 #define SATURATED_SHARE 0.5
 
@@ -25,7 +22,7 @@ static bool is_hung(const struct case_result *c)
 	return c->status == CASE_ERROR && c->end == CASE_END_HUNG;
 }
 
-/* True if both cases differ only in the number of nodes. */
+/* The same but for the number of nodes. */
 static bool stage_bisection_same_point(const struct case_result *a, const struct case_result *b)
 {
 	if (strcmp(a->suite, b->suite) != 0 || strcmp(a->label, b->label) != 0 ||
@@ -41,7 +38,7 @@ static bool stage_bisection_same_point(const struct case_result *a, const struct
 	return true;
 }
 
-/* Median of the same point over fewer nodes; NaN: not measured. */
+/* Median of the same point over fewer nodes; NaN: none was measured. */
 static double usual_of(const struct result *found, const struct case_result *c, size_t nodes,
 		       const char *metric)
 {
@@ -77,7 +74,7 @@ static void take_fault(struct scale_fault *out, const struct case_result *c, siz
 				 (int)device_node_length(c->devices[i]), c->devices[i]);
 }
 
-/* Fills the medians of one section's points over groups of up to `most` nodes; returns the best. */
+/* The usual figures of the points of one section over the most nodes; the best of them. */
 static double best_usual(const struct result *found, const struct section *section, size_t most,
 			 double *usual)
 {
@@ -113,7 +110,7 @@ static void find_slow(const struct result *found, const struct section *section,
 					: case_metric(&found->cases[i],
 						      section->suite->scale_invariant_metric);
 
-		/* Ignores values whose interval, if any, reaches the allowed range: noise. */
+		/* Not where the interval, if there is one, reaches what is allowed: noise. */
 		if (!m || usual[i] < SATURATED_SHARE * best || !(m->value / usual[i] < *worst) ||
 		    m->high >= (1 - margin) * usual[i])
 			continue;
@@ -129,8 +126,8 @@ static void find_slow(const struct result *found, const struct section *section,
 }
 
 /*
- * Selects the fault to locate: the hanging case over the fewest nodes, else the metric furthest
- * below its median, by more than `margin`. False: none with at least three nodes.
+ * The fault to look into: of those that hang the one over fewest nodes, else the figure that is
+ * furthest below the usual one, by more than `margin`. False: there is none of three nodes or more.
  */
 static bool scale_fault_find(const struct result *found, const struct config *config, double margin,
 			     struct scale_fault *out)
@@ -165,7 +162,7 @@ static void scale_fault_release(struct scale_fault *fault)
 
 enum scale_answer { SCALE_SHOWS, SCALE_DOES_NOT, SCALE_UNKNOWN };
 
-/* Tests the same point over other nodes for the fault; NULL, no case, gives an unknown answer. */
+/* Judges a case of the same point over other nodes; NULL: there is none, which is unknown. */
 static enum scale_answer scale_fault_ask(const struct scale_fault *fault,
 					 const struct case_result *c)
 {
@@ -183,7 +180,7 @@ static enum scale_answer scale_fault_ask(const struct scale_fault *fault,
 	return !m ? SCALE_UNKNOWN : m->value < fault->least ? SCALE_SHOWS : SCALE_DOES_NOT;
 }
 
-/* False: no fault to locate, or one of its nodes is lost. */
+/* False: there is nothing to look into, or one of its nodes has gone. */
 static bool open_bisection(struct rounds *r)
 {
 	double margin = section_real(config_section(r->config, "fleet", ""), "bisect");
@@ -207,7 +204,7 @@ static bool open_bisection(struct rounds *r)
 	return all;
 }
 
-/* Case of the latest round in the group whose first member this is. */
+/* The case of the latest round in the group that begins with this member. */
 static const struct case_result *bisection_case(const struct rounds *r, size_t member)
 {
 	const char *name = r->members[member].name;
@@ -224,7 +221,7 @@ static const struct case_result *bisection_case(const struct rounds *r, size_t m
 	return NULL;
 }
 
-/* False: a group gave no answer; *why has the reason. */
+/* False: a group gave no answer, for the reason *why. */
 static bool fault_take_answers(struct rounds *r, const char **why)
 {
 	for (size_t i = 0; i < r->bisection.try_count; i++) {
@@ -253,7 +250,7 @@ static char *fault_text(const struct scale_fault *f)
 			 units_si(f->usual, f->unit, usual, sizeof(usual)));
 }
 
-/* Reports the fewest nodes that showed the fault. */
+/* Names the fewest nodes that showed it. */
 static void suspect_bisected_nodes(struct rounds *r)
 {
 	const struct bisection *b = &r->bisection;
@@ -296,7 +293,7 @@ static void stage_bisection_add_names(const struct rounds *r, const size_t *node
 		text_addf(out, " and %zu more", count - NODES_NAMED);
 }
 
-/* Reports the nodes that contain the fault if smaller groups could not decide. */
+/* The nodes among which it is, where fewer cannot say. */
 static void tell_unfinished(struct rounds *r, const char *why)
 {
 	const struct bisection *b = &r->bisection;
@@ -320,7 +317,7 @@ void rounds_close_bisection(struct rounds *r)
 	scale_fault_release(&r->fault);
 }
 
-/* Tries groups of the fault's nodes until the fewest that show it are known. */
+/* Groups of the fault's nodes, until the fewest that show it are known. */
 bool rounds_make_bisection(struct rounds *r)
 {
 	const char *why = "";

@@ -1,4 +1,4 @@
-/* Stages of the rounds: sizes, bisection, pairs, pairs of suspects. */
+/* Rounds one after the other: sizes, bisection, pairs, pairs of suspects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "fleet/rounds/rounds_internal.h"
 
-/* Lists the active members and returns their number. */
+/* Members that are there; how many they are. */
 static size_t rounds_list_members(const struct rounds *r, size_t *out)
 {
 	size_t count = 0;
@@ -19,9 +19,9 @@ static size_t rounds_list_members(const struct rounds *r, size_t *out)
 }
 
 /*
- * Groups of `size` tile the nodes. If some are left over, a last group takes them together with
- * nodes of other groups, in a separate round. A round of all nodes is repeated without those lost
- * in it. True: more may follow.
+ * Groups of `size` tile the nodes; where some are left over, the last group is of the last ones,
+ * with some that are in another group already, in a round of its own. A round of all in which nodes
+ * were lost is made again without them. True: there may be more.
  */
 static bool stages_make_sizes(struct rounds *r)
 {
@@ -63,14 +63,14 @@ static void stages_add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t 
 		rounds_add_group(r, what, pairs[i]);
 }
 
-/* Random pairs, or all pairs of nodes once, over several rounds. */
+/* Random pairs, or in turn every pair of nodes once. */
 static bool stages_make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
 	       found;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
 	int64_t asked = plan_pair_setting(r->config, "rounds");
-	/* 0: as many rounds as all pairs need. */
+	/* 0 means as many rounds as each two need to meet once. */
 	size_t rounds = asked ? (size_t)asked : (count + 1) / 2 * 2 - 1;
 	bool more = asked >= 0 && count >= 2 && r->step < rounds;
 
@@ -100,7 +100,7 @@ static enum doubt doubt_of(const char *name, const struct suspect *suspects, siz
 	return doubt;
 }
 
-/* Active nodes, sorted by suspicion. */
+/* Nodes that are there, by doubt. */
 struct doubts {
 	size_t *nodes[DOUBT_SUSPECT + 1], counts[DOUBT_SUSPECT + 1];
 };
@@ -124,9 +124,9 @@ static struct doubts doubts_of(const struct rounds *r)
 }
 
 /*
- * Pairs suspects with good nodes: a faulty node is slow with those as well. Without a good node,
- * suspects meet nodes that are only nearly suspect, or else each other: the best of more pairs
- * describes a node better.
+ * Suspects meet nodes that are proven; who is at fault is slow with them as well. Without a proven
+ * node the suspects meet those that are only near it, or else all meet each other: a best pair of
+ * more pairs says more of a node.
  */
 static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*pairs)[2])
 {
@@ -135,11 +135,11 @@ static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*p
 	size_t count = d->counts[with], suspect_count = 0, found;
 	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects));
 
-	/* With too few partners, other suspects than in the last round get them. */
+	/* Too few partners: other suspects than in the round before have them. */
 	for (size_t i = 0; i < named; i++)
 		suspects[suspect_count++] =
 			d->nodes[DOUBT_SUSPECT][(i + (r->step - 1) * count) % named];
-	/* Each suspect needs a partner; nearly suspect nodes stay out first. */
+	/* Each needs a partner, and those that are only near stay away first. */
 	for (size_t i = 0; with == DOUBT_NONE && i < near && suspect_count < count; i++)
 		suspects[suspect_count++] = d->nodes[DOUBT_CANDIDATE][i];
 	if (count) {
@@ -182,7 +182,7 @@ static bool make_confirmation(struct rounds *r)
 	return found > 0;
 }
 
-/* Prepares the next round with an active group. */
+/* The next round with a group that has something to do. */
 bool rounds_make(struct rounds *r)
 {
 	static bool (*const make[])(struct rounds *) = { stages_make_sizes, rounds_make_bisection,

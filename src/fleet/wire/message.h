@@ -26,18 +26,18 @@
 #define FLEET_PROTOCOL 5
 #define FLEET_TOKEN_BYTES 32
 #define FLEET_TOKEN_LENGTH (2 * FLEET_TOKEN_BYTES)
-/* Maximum length of a message; FLEET_HELLO_MOST before the hello is accepted. */
+/* No message is longer; of a caller whose hello is not accepted yet, FLEET_HELLO_MOST. */
 #define FLEET_MESSAGE_MOST (1 << 20)
 #define FLEET_HELLO_MOST 4096
 #define FLEET_NAME_MOST 63
 
 /*
- * First bytes of a connection, before any message: nothing is parsed from a caller without the
- * token. The name is for log messages only.
+ * The first bytes of a connection, before any message: nothing is parsed of a caller without the
+ * token. The name is a hint for people.
  */
 struct fleet_call {
 	char token[FLEET_TOKEN_LENGTH]; /* hexadecimal digits */
-	char node[FLEET_NAME_MOST];     /* padded with spaces */
+	char node[FLEET_NAME_MOST];     /* filled up with spaces */
 	char end;                       /* a line break */
 };
 
@@ -45,22 +45,22 @@ struct fleet_call {
 #define FLEET_ADDRESS_VARIABLE "GPUPROOF_AGENT_ADDRESS"
 /* 64 hexadecimal digits; never on a command line, which other users can read. */
 #define FLEET_TOKEN_VARIABLE "GPUPROOF_AGENT_TOKEN"
-/* The node's name, if it differs from the host name. */
+/* The node's name where it is not the host's. */
 #define FLEET_NODE_VARIABLE "GPUPROOF_AGENT_NODE"
 
-/* Unset text is NULL or ""; after parsing never NULL. */
+/* Text is NULL or "" where it is not given; after reading never NULL. */
 struct fleet_message {
 	const char *kind;
 	int64_t protocol;
 	const char *build, *node;
-	const char *directory, *run; /* run: run_id from the header in DIR/run.jsonl */
+	const char *directory, *run; /* run: run_id of the header in DIR/run.jsonl */
 	double silent_after;         /* seconds */
-	int64_t share, shares;       /* share of this machine's GPUs, if agents share a machine */
+	int64_t share, shares;       /* of this machine's GPUs, where agents share one machine */
 	int64_t planned, finished;
 	const char *state; /* as result.state */
-	/* Multi-node cases (fleet/rounds.h). */
-	int64_t groups; /* start: 1 if multi-node cases follow */
-	int64_t group;  /* group number, unique in the run */
+	/* Cases of several nodes together (fleet/rounds.h). */
+	int64_t groups; /* start: 1 if there will be some */
+	int64_t group;  /* number, never the same twice */
 	int64_t scope;  /* enum suite_groups */
 	int64_t round;
 	int64_t first, last;  /* cases of its plan */
@@ -71,21 +71,24 @@ struct fleet_message {
 	const char *text;
 };
 
-/* Appends the message with its line break. */
+/* Appends it with its line break. */
 void fleet_message_add(struct text *to, const struct fleet_message *message);
-/* Parses a line without its line break. The caller releases the message, even after a failure. */
+/* A line without its line break; released by the caller also on failure. */
 enum status fleet_message_parse(const char *line, size_t length, struct fleet_message *message,
 				struct error *err);
 void fleet_message_release(struct fleet_message *message);
 
-/* Generates 256 random bits as hexadecimal digits. */
+/* 256 random bits as hexadecimal digits. */
 enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err);
-/* The first bytes that a caller sends. */
+/* The bytes that a caller begins with. */
 struct fleet_call fleet_call_make(const char *token, const char *node);
-/* True if the token matches (constant-time comparison). `node`: the name, "" if invalid. */
+/*
+ * True for the token, after the same time whatever differs; `node`: the name, "" if it is not
+ * valid.
+ */
 bool fleet_call_read(const struct fleet_call *call, const char *token,
 		     char node[FLEET_NAME_MOST + 1]);
-/* True for a valid folder name: letters, digits, '.', '_', '-'; at most 63. */
+/* True if it can be the name of a folder: letters, digits, '.', '_', '-'; at most 63. */
 bool fleet_name_valid(const char *name);
 
 #endif

@@ -14,7 +14,7 @@
 #include "measure/processes/signals.h"
 #include "net/net.h"
 
-#define DRAIN_SECONDS 5.0 /* time for a closing connection to send its pending output */
+#define DRAIN_SECONDS 5.0 /* that a closing connection may take to be sent the rest */
 
 static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned events)
 {
@@ -23,7 +23,7 @@ static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned e
 	return epoll_ctl(p->poll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* "10.0.0.1:4242,127.0.0.1:4242": all addresses, loopback last. */
+/* "10.0.0.1:4242,127.0.0.1:4242": of all addresses loopback is the last. */
 static enum status describe_address(const struct net_address *bound, bool all, char **addresses,
 				    struct error *err)
 {
@@ -79,7 +79,7 @@ void peers_add(struct peers *p, int fd, const char *from)
 	peer->closing = !peers_watch_fd(p, fd, peer, EPOLLIN);
 }
 
-/* Sends as much as the connection accepts without blocking. */
+/* Sends as much as the connection takes now. */
 static void flush_out(struct peers *p, struct peer *peer)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = peer };
@@ -94,7 +94,7 @@ static void flush_out(struct peers *p, struct peer *peer)
 		memmove(peer->out.data, peer->out.data + n, peer->out.length - (size_t)n);
 		peer->out.length -= (size_t)n;
 	}
-	/* The next read reports a broken connection. */
+	/* A broken one is noticed where it is read. */
 	if (n < 0 && errno != EAGAIN)
 		text_reset(&peer->out);
 	event.events |= peer->out.length ? EPOLLOUT : 0;
@@ -141,7 +141,7 @@ bool peer_receive(struct peer *peer)
 			return false;
 		peer->heard = clock_seconds();
 		text_add_bytes(&peer->in, block, (size_t)n);
-		/* The incomplete line after the last full one. */
+		/* The rest after the lines that are there. */
 		if (peer->in.length > FLEET_MESSAGE_MOST)
 			return true;
 	}

@@ -20,6 +20,7 @@ enum quantity {
 	ECC_CORRECTED,
 	ECC_UNCORRECTED,
 	XID_ERRORS,
+	XID,
 	PCIE_GENERATION,
 	PCIE_WIDTH,
 	PCIE_REPLAYS,
@@ -39,6 +40,7 @@ static const struct {
 	[ECC_CORRECTED] = { "ecc_corrected", "1" },
 	[ECC_UNCORRECTED] = { "ecc_uncorrected", "1" },
 	[XID_ERRORS] = { "xid_errors", "1" },
+	[XID] = { "xid", "1" },
 	[PCIE_GENERATION] = { "pcie_generation", "1" },
 	[PCIE_WIDTH] = { "pcie_width", "1" },
 	[PCIE_REPLAYS] = { "pcie_replays", "1" },
@@ -120,6 +122,8 @@ void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 	watch_set_last(i, ECC_CORRECTED, now->ecc_corrected);
 	watch_set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
 	watch_set_last(i, XID_ERRORS, now->xid_errors);
+	if (now->xid > 0)
+		watch_set_last(i, XID, now->xid);
 	watch_set_last(i, PCIE_GENERATION, now->pcie_generation);
 	watch_set_last(i, PCIE_WIDTH, now->pcie_width);
 	watch_set_last(i, PCIE_REPLAYS, now->pcie_replays);

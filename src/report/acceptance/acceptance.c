@@ -86,7 +86,10 @@ static void acceptance_add_finding(struct tree *list, const struct finding *befo
 	tree_text(row, "kind", severity_kinds[worst->severity]);
 	tree_text(row, "word", severities[worst->severity]);
 	view_text(row, "before", before ? before->text : "–");
-	view_text(row, "after", !after ? "–" : changed || !before ? after->text : "the same");
+	view_text(row, "after",
+		  !after                                             ? "–"
+		  : before && strcmp(before->text, after->text) == 0 ? "the same"
+								     : after->text);
 	tree_text(row, "changed", changed ? "changed" : "");
 }
 

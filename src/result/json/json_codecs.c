@@ -278,6 +278,48 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 	return STATUS_OK;
 }
 
+static size_t *counts_number(const struct field *f, const void *base)
+{
+	return (size_t *)(void *)((char *)(uintptr_t)base + f->count_offset);
+}
+
+static void counts_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const int64_t *values = &CONST_MEMBER(int64_t, base, f);
+
+	writer_open_inline(w, '[');
+	for (size_t i = 0; i < *counts_number(f, base); i++)
+		writer_signed(w, values[i]);
+	writer_close(w, ']');
+}
+
+static enum status counts_read(const json_t *json, const struct field *f, void *base,
+			       const struct json_path *path, struct error *err)
+{
+	static const struct field element = { .unknown = UNKNOWN_NEVER };
+	size_t most = f->size / sizeof(int64_t);
+
+	if (!json_is_array(json) || json_array_size(json) > most)
+		return json_path_error(path, err, "expected an array of at most %zu integers",
+				       most);
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct json_path here = { path, NULL, i };
+
+		if (integer_read(json_array_get(json, i), &element, -1, INT64_MAX,
+				 &MEMBER(int64_t, base, f) + i, &here, err) != STATUS_OK)
+			return err->status;
+	}
+	*counts_number(f, base) = json_array_size(json);
+	return STATUS_OK;
+}
+
+static bool counts_nothing(const struct field *f, const void *base)
+{
+	return *counts_number(f, base) == 0;
+}
+
+const struct codec codec_counts = { counts_write, counts_read, NULL, counts_nothing };
+
 const struct codec codec_string = { codec_string_write, codec_string_read, string_absent };
 static bool codec_string_nothing(const struct field *f, const void *base)
 {

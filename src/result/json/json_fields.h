@@ -104,7 +104,9 @@ extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec
 	codec_enum_or_none; /* an enum that is left out where it is the first word; optional */
 extern const struct codec codec_flags; /* unsigned, as an array of `words` */
-extern const struct codec codec_bits;  /* uint64_t or several, as an array of bit numbers */
+/* int64_t[n], of which the struct's count are written; optional */
+extern const struct codec codec_counts;
+extern const struct codec codec_bits; /* uint64_t or several, as an array of bit numbers */
 /* a nested struct, or (offset 0) members of the same one, grouped */
 extern const struct codec codec_object;
 /* struct *, an object; NULL: left out; element_size: of the struct */

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "device/xid.h"
 #include "result/verdict.h"
 
 #define MOST_NAMED 4      /* devices of one reason */
@@ -406,7 +407,7 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 			text_addf(&out, "Measure again on the idle node with %zu launches.",
 				  launches);
 	} else
-		text_add(&out, cause_action(c->cause));
+		text_add(&out, c->xid ? xid_action((int64_t)c->xid) : cause_action(c->cause));
 	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
 	    !c->accepted && v->repeat && *v->repeat)
 		text_addf(&out, " Then run: %s", v->repeat);

@@ -23,7 +23,7 @@ static const char *describe_parameter_unit(const struct key *key)
 	}
 }
 
-/* NaN for text values, and for shapes that no single number describes. */
+/* NaN for words, and for shapes that no single number describes. */
 static double describe_parameter_number(const struct parameter *p)
 {
 	const struct value *v = p->value;

@@ -37,20 +37,20 @@ struct message {
 	enum message_kind kind;
 	size_t index;              /* start, ready */
 	size_t samples;            /* progress */
-	double median, half_width; /* of progress; NaN: not yet known */
-	const char *json;          /* case, partial, lost: the JSON object, within the line */
+	double median, half_width; /* progress; NaN: not yet */
+	const char *json;          /* case, partial, lost: the object, within the line */
 	size_t json_length;
-	const char *line; /* the whole line without its line break */
+	const char *line; /* all of it, without its line break */
 	size_t line_length;
 };
 
-/* Appends one line with its line break. */
+/* Each adds one line with its line break. */
 void message_add_index(struct text *to, enum message_kind kind, size_t index);
 void message_add_progress(struct text *to, size_t samples, double median, double half_width);
 void message_add_case(struct text *to, bool partial, const struct case_result *c);
 void message_add_lost(struct text *to, const struct lost_worker *lost);
 
-/* Parses `line`, without its line break. Returns false if it is not a message. */
+/* `line` without its line break. Returns false when it is no such line. */
 bool message_parse(const char *line, size_t length, struct message *out);
 
 #endif

@@ -12,7 +12,7 @@ struct run_settings run_settings_from(const struct config *config)
 		return settings;
 	settings.backend = section_text(run, "backend");
 	settings.backend_options.host_devices = (int)section_integer(run, "host_devices");
-	/* "3.7" becomes 37, "none" 0 */
+	/* "3.7" is 37, "none" 0 */
 	if (sscanf(section_text(run, "emulate_capability"), "%d.%d", &major, &minor) == 2)
 		settings.backend_options.emulate_capability = major * 10 + minor;
 	settings.telemetry_seconds = section_real(run, "telemetry");

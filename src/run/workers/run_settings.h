@@ -1,4 +1,4 @@
-/* The [run] section, as used by the conductor and its workers. */
+/* The [run] section, as the conductor and its workers need it. */
 #ifndef GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
 #define GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
 

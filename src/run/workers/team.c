@@ -15,7 +15,7 @@
 #include "measure/processes/process_title.h"
 #include "plan/suite.h"
 
-/* Time after which a stopped rank of a multi-node run counts as halted. */
+/* That a rank of several nodes may be stopped by a signal. */
 #define HALTED_SECONDS 5.0
 
 enum status control_open(struct control **out, struct error *err)
@@ -48,7 +48,7 @@ const struct plan_case *team_larger(const struct plan_case *a, const struct plan
 	return worker_processes(b) > worker_processes(a) ? b : a;
 }
 
-/* Rank in the world of a local rank. */
+/* The rank here as one of the world. */
 static int world_rank(const struct worker_team *team, int rank)
 {
 	return rank + (team->part ? team->part->first : 0);
@@ -69,7 +69,7 @@ static void team_name_ranks(struct worker_team *team, const struct plan *plan,
 	}
 }
 
-/* Runs in the forked process. */
+/* In the forked process. */
 static void become_rank(struct worker_team *team, int rank, struct assignment *assignment)
 {
 	const struct team_part *part = team->part;
@@ -83,7 +83,7 @@ static void become_rank(struct worker_team *team, int rank, struct assignment *a
 		assignment->worlds[size].rank = world_rank(team, rank);
 }
 
-/* One world per distinct rank count. All ranks use the largest one to stay in step. */
+/* One world per distinct rank count; all ranks use the largest to stay in step. */
 static enum status create_worlds(struct worker_team *team, const struct plan *plan,
 				 const size_t *cases, size_t case_count, struct error *err)
 {
@@ -173,7 +173,7 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 	team_kill(team, reason, world_rank(team, rank));
 }
 
-/* Ranks of other nodes wait for a rank that was stopped by a signal and cannot know why. */
+/* Ranks of other nodes wait for one that is stopped by hand, and cannot know why. */
 static void watch_halted(struct worker_team *team, int rank)
 {
 	struct team_rank *r = &team->ranks[rank];
@@ -207,10 +207,7 @@ int team_reap(struct worker_team *team)
 	return team->alive;
 }
 
-/*
- * Fields 14 and 15 of /proc/PID/stat, in clock ticks; the name in field 2 may contain any
- * character.
- */
+/* Fields 14 and 15 of /proc/PID/stat, in clock ticks; the name in field 2 may hold anything. */
 static double process_cpu_seconds(pid_t pid)
 {
 	char path[64], line[1024];

@@ -25,17 +25,17 @@
 #include "run/workers/message.h"
 #include "run/workers/run_settings.h"
 
-/* Maximum number of cases in a concurrent group. */
+/* The most cases of a concurrent group. */
 #define GROUP_MOST 64
 
-/* A case while the worker runs it. */
+/* One case in the worker's hands. */
 struct attempt {
 	struct run run;
 	struct sampling rules;
 	struct device **devices; /* run.devices; owned */
 	struct case_result result;
-	enum status status; /* outcome so far */
-	struct error err;   /* reason of the outcome */
+	enum status status; /* the outcome so far ... */
+	struct error err;   /* ... and its reason */
 	double began;       /* host clock */
 	struct phases phases;
 };
@@ -46,12 +46,12 @@ struct worker {
 	struct run_settings settings;
 	struct backend_list backends;
 	struct fork_server *fork_server;
-	struct device **devices;  /* by index in the plan; opened on first use, then kept open */
+	struct device **devices;  /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
 	struct link_poll poll;
-	const struct suite *suite; /* suite of the current case; NULL: none yet */
+	const struct suite *suite; /* of the current case; NULL: none yet */
 	void *suite_state;         /* of suite->open_state() */
-	char *network;             /* NCCL's network choice on the ranks; NULL: unknown */
+	char *network;             /* what the ranks' library chose; NULL: unknown */
 };
 
 int worker_processes(const struct plan_case *c)
@@ -67,7 +67,7 @@ static void worker_send_text(const struct worker *w, struct text *text)
 
 	text_release(text);
 	if (!sent)
-		child_exit(1); /* the conductor has exited */
+		child_exit(1); /* the conductor is gone */
 }
 
 static void worker_send_index(const struct worker *w, enum message_kind kind, size_t index)
@@ -87,7 +87,7 @@ static void worker_send_progress(void *context, size_t samples, double median, d
 	worker_send_text(w, &text);
 }
 
-/* "cuda13,host": backends needed by the devices of this plan. Opening others could only do harm. */
+/* "cuda13,host": what this plan's devices need. Another backend, or module, could only do harm. */
 static char *worker_backend_names(const struct plan *plan)
 {
 	struct text names = TEXT_EMPTY;
@@ -136,7 +136,7 @@ static enum status worker_open_device(struct worker *w, size_t index, struct err
 	return STATUS_OK;
 }
 
-/* Devices that this rank drives in case `c`: its own, or, in a single-process suite, all. */
+/* The devices that this rank drives in case `c`: its own, or in a suite of one process all. */
 static enum status worker_open_devices(struct worker *w, const struct plan_case *c, struct run *run,
 				       struct error *err)
 {
@@ -159,8 +159,8 @@ static size_t worker_first_device(const struct worker *w, const struct run *run)
 }
 
 /*
- * Sets the status of every attempt. A concurrent group starts with all of its devices open, or not
- * at all.
+ * Every attempt gets a status: a concurrent group begins with all of its devices open, or not at
+ * all.
  */
 static enum status worker_open_all(struct worker *w, struct attempt *attempts, size_t count)
 {
@@ -205,7 +205,7 @@ static enum status attempt_check_memory(const struct run *run, struct error *err
 	return STATUS_OK;
 }
 
-/* Prepares the attempts and their telemetry. Returns the number that can be measured. */
+/* Those that may be measured, with telemetry; how many they are. */
 static size_t worker_prepare_all(struct worker *w, struct attempt *attempts, size_t count,
 				 struct attempt **ready)
 {
@@ -232,7 +232,7 @@ static size_t worker_prepare_all(struct worker *w, struct attempt *attempts, siz
 	return n;
 }
 
-/* Measures a concurrent group (src/plan/suite.h). */
+/* A concurrent group (src/plan/suite.h). */
 static void measure_together(struct attempt *const *attempts, size_t count)
 {
 	struct run **runs = xcalloc(count, sizeof(struct run *));
@@ -249,7 +249,7 @@ static void measure_together(struct attempt *const *attempts, size_t count)
 	free(errs);
 }
 
-/* Records code paths, telemetry, and the condition of the devices. */
+/* Code paths, telemetry, and the devices' condition. */
 static void worker_finish_all(struct worker *w, struct attempt *const *ready, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -274,10 +274,7 @@ static void worker_finish_all(struct worker *w, struct attempt *const *ready, si
 	}
 }
 
-/*
- * Sets status, reason and times of the result; `parts`: attempts that share the time since the
- * start.
- */
+/* Status, reason and times of the result; `parts`: attempts that share the time since it began. */
 static void settle_attempt(struct attempt *a, double run_began, size_t parts)
 {
 	struct case_result *result = &a->result;
@@ -286,13 +283,13 @@ static void settle_attempt(struct attempt *a, double run_began, size_t parts)
 	describe_outcome(result,
 			 a->status == STATUS_OK         ? CASE_OK
 			 : a->status == STATUS_MISMATCH ? CASE_FAILED
-			 /* not a failure; its samples are kept */
+			 /* nothing is wrong with it; its samples are kept */
 			 : end == CASE_END_UNSUPPORTED || end == CASE_END_INTERRUPTED ? CASE_SKIPPED
 										      : CASE_ERROR,
 			 end, a->err.message);
 	if (case_end_is_fault(result->end) || result->status == CASE_FAILED)
 		case_result_set_fault(result, a->err.rank - 1);
-	/* Metrics of unsettled series are not headlines. */
+	/* Metrics of samples that still drifted are no headline. */
 	for (size_t i = 0; i < result->metric_count; i++)
 		if (case_is_unsettled(result, &result->metrics[i]))
 			result->metrics[i].headline = false;
@@ -314,7 +311,7 @@ static void worker_send_result(struct worker *w, struct attempt *a, bool first, 
 	worker_send_text(w, &message);
 }
 
-/* The status with the most effect on the rest of this process. */
+/* The status with most effect on what this process can still do. */
 static enum status worker_worst_status(const struct attempt *attempts, size_t count)
 {
 	enum status status = STATUS_OK;
@@ -328,7 +325,7 @@ static enum status worker_worst_status(const struct attempt *attempts, size_t co
 	return status;
 }
 
-/* Stores the network choice in the case, and in the node's list if it is new. */
+/* The choice of network into the case, and where it is new into the node's list. */
 static void record_network(struct worker *w, struct case_result *result)
 {
 	char *choice = network_log_choice();
@@ -347,8 +344,8 @@ static void record_network(struct worker *w, struct case_result *result)
 }
 
 /*
- * Removes the metrics of a case with or without GPUDirect RDMA unless NCCL's log confirms the
- * setting on all ranks.
+ * Takes the figures of a case with or without GPUDirect RDMA away again where NCCL's log does not
+ * tell, on all ranks together, that it did as asked.
  */
 static void check_gpudirect(const struct worker *w, struct attempt *a)
 {
@@ -394,7 +391,7 @@ static struct attempt *worker_begin_all(struct worker *w, const struct plan_case
 			.sampler = { .rules = &a->rules, .world = world, .stop = &control->stop },
 			.fork_server = w->fork_server,
 			.phases = &a->phases,
-			/* derived from the run's seed and the case's id only */
+			/* of the run's seed and the case's id, not of what else runs */
 			.seed = text_hash(TEXT_HASH_START ^ (uint64_t)w->settings.seed, c->id,
 					  strlen(c->id)),
 			.run_seed = (uint64_t)w->settings.seed,
@@ -417,9 +414,10 @@ static struct attempt *worker_begin_all(struct worker *w, const struct plan_case
 }
 
 /*
- * Opens the devices, runs the suite on the cases together, and sends their results; the conductor
- * counts one case in flight until all have a result. Leaves cases without a result if a device
- * failed in a concurrent group (supervise.c repeats each alone), or the user interrupts.
+ * Opens the devices, runs the suite on the cases together, sends their results; with one of them in
+ * flight, as the conductor sees it, until all have a result. It gets none when a device broke in a
+ * concurrent group or the user interrupts: then cases are repeated, each alone (supervise.c), or
+ * later.
  */
 static enum status worker_measure_cases(struct worker *w, const struct plan_case *const *cases,
 					size_t count)
@@ -450,7 +448,7 @@ static enum status worker_measure_cases(struct worker *w, const struct plan_case
 	status = worker_worst_status(attempts, count);
 	broken = count > 1 && (!opened || status_loses_device(status));
 	if (w->world.rank == 0 && !broken) {
-		w->a->control->in_flight = 1; /* the results are sent one after the other */
+		w->a->control->in_flight = 1; /* one after the other gets its result */
 		for (size_t i = 0; i < (status == STATUS_INTERRUPTED ? 1 : count); i++)
 			worker_send_result(w, &attempts[i], i == 0, count);
 	}
@@ -463,7 +461,10 @@ static enum status worker_measure_cases(struct worker *w, const struct plan_case
 	return broken ? STATUS_DEVICE : status;
 }
 
-/* Number of cases, at least 1, from `first` of the assignment on that run together. */
+/*
+ * The cases from the `first` of the assignment on that are carried out together; how many, 1 at
+ * least.
+ */
 static size_t worker_next_group(const struct worker *w, size_t first,
 				const struct plan_case **group)
 {
@@ -476,7 +477,7 @@ static size_t worker_next_group(const struct worker *w, size_t first,
 	for (size_t i = first + 1; i < a->case_count && count < GROUP_MOST; i++) {
 		const struct plan_case *other = &a->plan->cases[a->cases[i]];
 
-		/* Energy can be measured for one case only. */
+		/* Energy is that of one case. */
 		if (section_real(other->section, "energy_time") > 0 ||
 		    other->suite != group[0]->suite || other->section != group[0]->section ||
 		    !other->suite->groups_with(w->suite_state, group, count, other))
@@ -487,7 +488,8 @@ static size_t worker_next_group(const struct worker *w, size_t first,
 }
 
 /*
- * Releases what the current suite keeps between cases, then opens what `next` (NULL: none) keeps.
+ * Closes what the current suite keeps from case to case before `next` (NULL: none) opens what it
+ * keeps.
  */
 static void worker_change_suite(struct worker *w, const struct suite *next)
 {
@@ -499,7 +501,7 @@ static void worker_change_suite(struct worker *w, const struct suite *next)
 	w->suite_state = next && next->open_state ? next->open_state() : NULL;
 }
 
-/* Opened before any backend. Without it, the cases that need it report so. */
+/* Before any backend is opened. Without one the cases that need it say so. */
 static void open_fork_server(struct worker *w, const char *backends)
 {
 	const struct assignment *a = w->a;
@@ -516,8 +518,8 @@ static void open_fork_server(struct worker *w, const char *backends)
 }
 
 /*
- * Rank 0 decides: all ranks must leave the loop at the same case, including ranks that did not take
- * part in the last one.
+ * Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in
+ * the last one.
  */
 static bool go_on(struct worker *w, enum status *last)
 {
@@ -548,19 +550,21 @@ void worker_run(const struct assignment *assignment)
 	open_fork_server(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	/* Also after the last case: ranks that did not take part must know how it ended. */
+	/* Also after the last case: ranks that had no part in it must know how it ended. */
 	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
 		const struct plan_case *group[GROUP_MOST];
 
 		worker_change_suite(&w, plan->cases[assignment->cases[i]].suite);
 		count = worker_next_group(&w, i, group);
-		/* A single-process worker shows the device of its case; a rank keeps its own. */
+		/* A worker of one process shows the device of its case; a rank keeps its own. */
 		if (assignment->size == 1)
 			process_title("worker %s", plan->devices[group[0]->devices[0]].id);
 		if (w.world.rank < worker_processes(group[0]))
 			last = worker_measure_cases(&w, group, count);
 	}
-	/* A device broken by an error may hang or crash on closing; the process exits anyway. */
+	/*
+	 * A device that an error has broken may hang or crash on closing; the process ends anyway.
+	 */
 	if (!status_loses_device(last)) {
 		worker_change_suite(&w, NULL);
 		for (size_t i = 0; i < plan->device_count; i++)

@@ -1,6 +1,6 @@
 /*
- * The worker's side: the process that drives devices. It runs the cases of an assignment and sends
- * each result through the pipe (message.h). Code that may crash runs only here.
+ * A worker from the inside: the process that drives devices. It carries out a run of cases and
+ * sends each one up the pipe (message.h); everything that can crash happens here and nowhere else.
  */
 #ifndef GPUPROOF_RUN_WORKERS_WORKER_H
 #define GPUPROOF_RUN_WORKERS_WORKER_H
@@ -14,55 +14,55 @@
 #include "measure/processes/world.h"
 #include "plan/plan.h"
 
-/* Exit code of a rank that completed its assignment. */
+/* Exit code of a rank that did all it had to. */
 #define WORKER_FINISHED 90
 
 /*
- * State shared by the conductor and the active worker, in shared memory that the conductor creates
- * before the first fork(). Results go through the pipe (message.h); a rank reports its end by its
- * exit code.
+ * State that the conductor and the worker in flight exchange at any time, in shared memory that the
+ * conductor makes before the first fork(). Results go through the pipe (message.h), and a rank's
+ * last word is its exit code.
  */
 struct control {
-	/* set by the conductor: finish the sample, then start no further case */
+	/* by the conductor: finish the sample, then no further cases */
 	volatile sig_atomic_t stop;
-	/* set by the conductor after a concurrent group died: run cases alone */
+	/* by the conductor: no concurrent groups, because one of them died */
 	_Atomic bool groups_banned;
-	/* directory of the run for files of cases; "": none; a longer path is cut */
+	/* of the run, for files of cases; "": none, a longer one is cut */
 	char folder[PATH_MAX];
 	/*
-	 * log offset where the output of the case in flight starts. Set by the conductor when a
-	 * team starts, by rank 0 when a case starts.
+	 * offset in the log at which the output of the case in flight begins: by the conductor when
+	 * a team starts, by rank 0 when a case does
 	 */
 	off_t log_mark;
-	/* set by rank 0: number of cases in the concurrent group; 1: a single case */
-	_Atomic size_t in_flight;
-	struct activity activity; /* phase of the case in flight */
+	_Atomic size_t in_flight; /* by rank 0: cases of a concurrent group, 1: one case */
+	struct activity activity; /* of the case in flight */
 };
 
 struct assignment {
 	const struct plan *plan;
 	struct control *control;
 	double run_began;    /* host clock */
-	const size_t *cases; /* indices into the plan, in run order */
+	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
 	/*
 	 * By size n: the first n ranks, with `rank` set. All ranks step from case to case in the
-	 * largest world; a case with fewer devices runs on the first ranks while the others wait.
+	 * largest; a case with fewer devices runs on the first ranks while the others wait.
 	 */
 	struct world *worlds;
-	int size; /* number of ranks */
-	int pipe; /* rank 0 sends messages here */
-	/* file to which each rank appends its network choice as a line; -1: none */
+	int size; /* ranks there are */
+	int pipe; /* where rank 0 sends messages */
+	/* file to which the ranks append their choice of network, a line each; -1: none */
 	int networks;
 };
 
 /*
- * Runs the assignment; the process then exits with WORKER_FINISHED. Returns early after an error
- * that may have left the device unusable (a sticky CUDA error), so that a fresh process continues.
+ * Carries out the assignment; the process then exits with WORKER_FINISHED. Ends early, for a fresh
+ * process to continue, after an error that may have left the device
+ * unusable (a sticky CUDA error).
  */
 void worker_run(const struct assignment *assignment);
 
-/* Number of processes for a case: one, or a rank per device. */
+/* Processes that carry out a case: one, or a rank for each device. */
 int worker_processes(const struct plan_case *c);
 
 #endif

@@ -115,6 +115,53 @@ static void findings_without_a_limit_have_one(void **state)
 }
 
 /* Names are labels of Prometheus and words of OCP, and each says what to do. */
+/* Verdict, exit code and remedy of an Xid are those of its number. */
+static void xids_are_judged_by_their_number(void **state)
+{
+	static const struct {
+		int xid;
+		enum verdict verdict;
+		int code;
+		const char *cause, *reason, *remedy;
+	} rows[] = {
+		{ 79, VERDICT_FAIL, 1, "gpu-critical-error",
+		  "Xid 79 during the case: the GPU has fallen off the bus", "restart the node" },
+		{ 95, VERDICT_FAIL, 5, "gpu-uncorrected-error",
+		  "Xid 95 during the case: an uncorrected memory error that may affect all "
+		  "applications",
+		  "reset the GPU" },
+		{ 13, VERDICT_INCONCLUSIVE, 4, "gpu-critical-error",
+		  "Xid 13 during the case: exception in the compute or graphics engine",
+		  "Restart the application" },
+		{ 63, VERDICT_WARN, 0, "gpu-critical-error",
+		  "Xid 63 during the case: a memory row was marked for remapping, or a page for "
+		  "retirement",
+		  "follow the Xid errors before and after it" },
+		{ 4711, VERDICT_FAIL, 1, "gpu-critical-error", "Xid 4711 during the case",
+		  "NVIDIA's Xid catalogue" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+		struct result r;
+		struct case_result *c;
+
+		node_init(&r, 1, "GPU");
+		c = node_add(&r, 0, 50e9, 0.01);
+		c->before.xid_errors = c->before.xid = 0;
+		c->after.xid_errors = 1;
+		c->after.xid = rows[i].xid;
+		judge_by(BANDWIDTH "min = 40 GB/s\n", &r, &v);
+		assert_string_equal(cause_of_only(&v, rows[i].verdict), rows[i].cause);
+		assert_int_equal(verdicts_exit_code(&v), rows[i].code);
+		assert_string_equal(v.reasons[0].headline + strlen("GPU cuda:0: "), rows[i].reason);
+		assert_non_null(strstr(v.reasons[0].remedy, rows[i].remedy));
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 static void names_are_words_and_unique(void **state)
 {
 	enum cause found;
@@ -137,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_have_the_cause_of_what_they_are_about),
 		cmocka_unit_test(findings_without_a_limit_have_one),
+		cmocka_unit_test(xids_are_judged_by_their_number),
 		cmocka_unit_test(names_are_words_and_unique),
 	};
 

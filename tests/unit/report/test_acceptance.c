@@ -175,15 +175,22 @@ static void a_lost_nvlink_link_rejects(void **state)
 {
 	static const struct {
 		const char *model;
-		int links;
+		int whole, links;
 		const char *found; /* NULL: nothing */
+		enum verdict verdict;
 	} rows[] = {
-		{ "NVIDIA H200", 17, "17 of 18 NVLink links are active (data sheet)" },
-		{ "NVIDIA A100-SXM4-80GB", 11, "11 of 12 NVLink links are active (data sheet)" },
-		{ "NVIDIA A100-SXM4-80GB", 12, NULL },
-		{ "NVIDIA H200", 0, NULL },          /* alone in a virtual machine, or unknown */
-		{ "NVIDIA H100 NVL", 12, NULL },     /* has no data sheet */
-		{ "Tesla V100-SXM2-16GB", 5, NULL }, /* boards that wire fewer exist */
+		{ "NVIDIA H200", 18, 17, "17 of 18 NVLink links are active (data sheet)",
+		  VERDICT_FAIL },
+		{ "NVIDIA A100-SXM4-80GB", 12, 11, "11 of 12 NVLink links are active (data sheet)",
+		  VERDICT_FAIL },
+		{ "NVIDIA A100-SXM4-80GB", 12, 12, NULL, VERDICT_PASS },
+		{ "NVIDIA H200", 18, 0,
+		  "0 of 18 NVLink links are active (data sheet), though the node has other GPUs",
+		  VERDICT_INCONCLUSIVE },
+		{ "NVIDIA H100 NVL", 0, 12, NULL, VERDICT_PASS }, /* has no data sheet */
+		/* boards that wire fewer exist, and those without a bridge */
+		{ "Tesla V100-SXM2-16GB", 0, 5, NULL, VERDICT_PASS },
+		{ "NVIDIA RTX A6000", 4, 0, NULL, VERDICT_PASS },
 	};
 
 	(void)state;
@@ -194,17 +201,66 @@ static void a_lost_nvlink_link_rejects(void **state)
 		sound_node(&r);
 		for (size_t d = 0; d < 3; d++)
 			strcpy(r.devices[d].name, rows[i].model);
-		r.devices[0].nvlink_count = r.devices[2].nvlink_count = 0;
+		r.devices[0].nvlink_count = r.devices[2].nvlink_count = rows[i].whole;
 		r.devices[1].nvlink_count = rows[i].links;
 		judge_by(LIMIT, &r, &v);
 		if (rows[i].found) {
-			assert_int_equal(v.overall, VERDICT_FAIL);
+			assert_int_equal(v.overall, rows[i].verdict);
 			assert_string_equal(only_finding(&v)->devices, "cuda:1");
 			assert_string_equal(only_finding(&v)->reason, rows[i].found);
 			assert_int_equal(only_finding(&v)->cause, CAUSE_LINK_DEGRADED);
 		} else {
 			assert_int_equal(v.count, 3);
 		}
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
+/* Findings before or after a run are judged by their topic. */
+static void findings_have_the_verdict_of_their_kind(void **state)
+{
+	static const struct {
+		const char *topic;
+		enum severity before, after;
+		enum verdict verdict;
+		enum cause cause;
+	} rows[] = {
+		{ FINDING_MIG, SEVERITY_WARNING, SEVERITY_WARNING, VERDICT_INCONCLUSIVE,
+		  CAUSE_NODE_SETTING },
+		{ FINDING_RECOVERY, SEVERITY_ERROR, SEVERITY_ERROR, VERDICT_FAIL,
+		  CAUSE_GPU_RECOVERY },
+		{ FINDING_RECOVERY, SEVERITY_OK, SEVERITY_ERROR, VERDICT_FAIL, CAUSE_GPU_RECOVERY },
+		{ FINDING_FABRIC, SEVERITY_WARNING, SEVERITY_WARNING, VERDICT_WARN,
+		  CAUSE_LINK_DEGRADED },
+		{ FINDING_XID, SEVERITY_OK, SEVERITY_WARNING, VERDICT_WARN,
+		  CAUSE_GPU_CRITICAL_ERROR },
+		{ FINDING_NVLINK, SEVERITY_WARNING, SEVERITY_WARNING, VERDICT_WARN,
+		  CAUSE_LINK_DEGRADED },
+		{ FINDING_NVLINK, SEVERITY_OK, SEVERITY_WARNING, VERDICT_FAIL,
+		  CAUSE_LINK_DEGRADED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+		struct result r;
+
+		sound_node(&r);
+		r.preflight = xcalloc(1, sizeof(*r.preflight));
+		r.postflight = xcalloc(1, sizeof(*r.postflight));
+		r.preflight_count = r.postflight_count = 1;
+		finding_set_device(&r.preflight[0], rows[i].topic, "cuda:1");
+		r.preflight[0].severity = rows[i].before;
+		strcpy(r.preflight[0].text, "as it is");
+		r.postflight[0] = r.preflight[0];
+		r.postflight[0].severity = rows[i].after;
+		if (rows[i].after != rows[i].before)
+			strcpy(r.postflight[0].text, "as it became");
+		judge_by(LIMIT, &r, &v);
+		assert_int_equal(only_finding(&v)->verdict, rows[i].verdict);
+		assert_int_equal(only_finding(&v)->cause, rows[i].cause);
+		assert_string_equal(only_finding(&v)->devices, "cuda:1");
 		verdicts_release(&v);
 		result_release(&r);
 	}
@@ -502,6 +558,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_fault_of_a_gpu_does_not),
 		cmocka_unit_test(links_count_under_load),
 		cmocka_unit_test(a_lost_nvlink_link_rejects),
+		cmocka_unit_test(findings_have_the_verdict_of_their_kind),
 		cmocka_unit_test(nodes_have_limits),
 		cmocka_unit_test(the_page_says_who_and_why),
 		cmocka_unit_test(the_worst_of_many_devices_is_named_first),

@@ -454,7 +454,7 @@ static void check_field(const struct field *f, const char *parent, struct text *
 		&codec_real,     &codec_int,      &codec_int_or_none,  &codec_int64,
 		&codec_unsigned, &codec_uint64,   &codec_real_or_none, &codec_count_or_none,
 		&codec_bool,     &codec_tristate, &codec_bits,         &codec_reals,
-		&codec_positive, &codec_mark,
+		&codec_positive, &codec_mark,     &codec_counts,
 	};
 	bool list = f->codec == &codec_array || f->codec == &codec_point;
 	bool strings = f->codec == &codec_strings || f->codec == &codec_flags ||

@@ -171,7 +171,7 @@ static void a_group_that_only_hangs_is_given_up(void **state)
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_int_equal(rig.result.case_count, 10);
 	assert_reason(&rig, 8, "hung: no result within 50.00 ms");
-	assert_reason(&rig, 9, "not attempted, because workers of this suite keep failing: hung");
+	assert_reason(&rig, 9, "not attempted, because workers of this suite keep dying: hung");
 	assert_status(&rig, 10, CASE_ERROR);
 	rig_end(&rig);
 }
@@ -190,7 +190,7 @@ static void a_worker_that_never_gets_to_a_case(void **state)
 	for (int i = 1; i <= 3; i++) {
 		assert_status(&rig, i, CASE_ERROR);
 		assert_reason(&rig, i,
-			      "not attempted, because workers of this suite keep failing: worker "
+			      "not attempted, because workers of this suite keep dying: worker "
 			      "killed by "
 			      "signal 6");
 	}

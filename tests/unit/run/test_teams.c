@@ -175,7 +175,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 500ms\n[suite steps]\ncases = 1..10\n"
 			"[suite others]\ncases = 21..23\n");
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
-	assert_reason(&rig, 10, "not attempted, because workers of this suite keep failing: hung");
+	assert_reason(&rig, 10, "not attempted, because workers of this suite keep dying: hung");
 	for (int i = 21; i <= 23; i++)
 		assert_status(&rig, i, CASE_OK);
 	rig_end(&rig);

@@ -83,6 +83,7 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 		.pcie_replays = -1,
 		.nvlink_errors = -1,
 		.xid_errors = -1,
+		.xid = -1,
 	};
 	return STATUS_OK;
 }

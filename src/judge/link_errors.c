@@ -1,0 +1,136 @@
+/*
+ * Errors that NVLink corrected, per link, between the findings before and after a run. Healthy
+ * links have some: two H200s counted 645 on 36 links in an acceptance of 26 s, up to 182 in one
+ * case. No base rate of a model is known, so a link is only warned of, and only if it stands out in
+ * two ways: by far more than healthy GPUs had, and by far more than the other links of the node.
+ * test_link_errors.c has the rate of false alarms.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "judge/judging.h"
+
+#define TIMES_OTHERS 30 /* the median of all links of the node, plus one */
+#define FLOOR_SECONDS 20.0
+
+static const struct {
+	const char *topic, *what;
+	double floor; /* in the first FLOOR_SECONDS; it grows with the time of the run */
+} kinds[] = {
+	{ FINDING_NVLINK_CRC, "CRC errors", 1000 },
+	{ FINDING_NVLINK_REPLAYS, "replays", 1000 },
+	/* The link is trained anew, which stops all transfers for a moment. */
+	{ FINDING_NVLINK_RECOVERIES, "recoveries", 10 },
+};
+
+/* Errors of one link during the run. */
+struct link_growth {
+	const struct finding *f;
+	size_t link;
+	double errors;
+};
+
+static const struct finding *link_finding_of(const struct finding *list, size_t count,
+					     const struct finding *like)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].topic, like->topic) == 0 &&
+		    strcmp(list[i].device, like->device) == 0)
+			return &list[i];
+	return NULL;
+}
+
+/* All links of the result of which both values are known; a counter that was reset is not. */
+static struct link_growth *links_of(const struct result *r, const char *topic, size_t *count)
+{
+	struct link_growth *links = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < r->postflight_count; i++) {
+		const struct finding *after = &r->postflight[i], *before;
+
+		before = strcmp(after->topic, topic) == 0
+				 ? link_finding_of(r->preflight, r->preflight_count, after)
+				 : NULL;
+		for (size_t k = 0; before && k < after->count && k < before->count; k++) {
+			if (before->counts[k] < 0 || after->counts[k] < before->counts[k])
+				continue;
+			ARRAY_GROW(links, *count, capacity);
+			links[(*count)++] = (struct link_growth){
+				after, k, (double)(after->counts[k] - before->counts[k])
+			};
+		}
+	}
+	return links;
+}
+
+static double median_growth(const struct link_growth *links, size_t count)
+{
+	double *values = xcalloc(count + 1, sizeof(*values)), median;
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = links[i].errors;
+	median = count ? median_of(values, count) : 0;
+	free(values);
+	return median;
+}
+
+static double seconds_of_run(const struct result *r)
+{
+	double first = INFINITY, last = 0;
+
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+
+		first = fmin(first, c->started_seconds);
+		last = fmax(last, c->started_seconds + c->seconds);
+	}
+	return last > first ? last - first : 0;
+}
+
+/* True if another link of the same GPU is worse. */
+static bool link_is_outdone(const struct link_growth *links, size_t count,
+			    const struct link_growth *link)
+{
+	for (size_t i = 0; i < count; i++)
+		if (links[i].f == link->f &&
+		    (links[i].errors > link->errors ||
+		     (links[i].errors == link->errors && links[i].link < link->link)))
+			return true;
+	return false;
+}
+
+void judge_link_errors(const struct result *r, struct verdicts *verdicts)
+{
+	double time = 1 + seconds_of_run(r) / FLOOR_SECONDS;
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		size_t count;
+		struct link_growth *links = links_of(r, kinds[k].topic, &count);
+		double median = median_growth(links, count);
+
+		for (size_t i = 0; i < count; i++) {
+			const struct link_growth *l = &links[i];
+			struct verdict_check *check;
+
+			if (l->errors < kinds[k].floor * time ||
+			    l->errors < TIMES_OTHERS * (median + 1) ||
+			    link_is_outdone(links, count, l) || !result_device(r, l->f->device))
+				continue;
+			check = judging_finding(
+				verdicts, r, NULL, l->f->device, ASPECT_CONDITION, VERDICT_WARN,
+				false,
+				xasprintf("NVLink link %zu had %.0f %s during the run, the median "
+					  "link of this node %.0f",
+					  l->link, l->errors, kinds[k].what, median));
+			check->cause = CAUSE_LINK_DEGRADED;
+			check->accepted = true;
+		}
+		free(links);
+	}
+}
