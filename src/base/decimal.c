@@ -9,7 +9,8 @@
 #include "base/memory.h"
 
 /*
- * Range of the decimal point's position, from the first digit, in numbers written without exponent.
+ * Positions of the decimal point, relative to the first digit, for which numbers are written
+ * without exponent.
  */
 #define LEAST_PLAIN (-5)
 #define MOST_PLAIN 17
@@ -23,7 +24,7 @@ const char *decimal_scan(const char *s)
 		p++;
 	if (p == s || (p == s + 1 && *s == '.') || (p == s + 1 && *s == '0' && (*p | 0x20) == 'x'))
 		return NULL;
-	/* "1e" of "1e9B" is an exponent, "1E" of no known unit is not: strtod decides. */
+	/* "1e" in "1e9B" is an exponent, "1E" with no known unit is not: strtod decides. */
 	strtod(s, &end);
 	return end < p ? NULL : end;
 }
@@ -36,7 +37,7 @@ double decimal_value(const char *s, const char *end, int shift)
 	char *text;
 	double value;
 
-	/* Beyond these a double is 0 or infinite whatever its digits. */
+	/* Beyond these limits a double is 0 or infinite, whatever its digits. */
 	exponent = exponent > 100000 ? 100000 : exponent < -100000 ? -100000 : exponent;
 	text = xasprintf("%.*se%ld", length, s, exponent + shift);
 	value = strtod(text, NULL);
@@ -44,7 +45,7 @@ double decimal_value(const char *s, const char *end, int shift)
 	return value;
 }
 
-/* 0.`digits` times 10^`point`, where a point in reach needs no exponent. */
+/* Writes 0.`digits` times 10^`point`, without exponent if possible. */
 static void decimal_write_digits(const char *sign, const char *digits, int point, char *out,
 				 size_t size)
 {
@@ -74,7 +75,7 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 				      : "infinite");
 		return out;
 	}
-	/* A double keeps every decimal of 15 digits: a shorter one has noughts there. */
+	/* A double represents every decimal of 15 digits; a shorter one is padded with zeros. */
 	for (int places = 14; places <= 16; places++) {
 		snprintf(shortest, sizeof(shortest), "%.*e", places, magnitude);
 		if (strtod(shortest, NULL) == magnitude)

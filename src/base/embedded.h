@@ -1,8 +1,9 @@
 /*
- * Files compiled into the program (cmake/embed.cmake). Each table ends with a NULL name; `data` is
- * followed by a zero byte that `size` does not count.
+ * Files embedded in the program (cmake/embed.cmake). Each table ends with a NULL name; a zero byte
+ * that `size` does not count follows `data`.
  *
- * Adding a config: configs/<name>.ini; its first comment is its line in `gpuproof list configs`.
+ * Adding a config: add configs/<name>.ini; its first comment is its line in `gpuproof list
+ * configs`.
  */
 #ifndef GPUPROOF_BASE_EMBEDDED_H
 #define GPUPROOF_BASE_EMBEDDED_H
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct embedded_file {
-	const char *name; /* of the file, without its folder: "quick.ini" */
+	const char *name; /* file name without its folder: "quick.ini" */
 	const unsigned char *data;
 	size_t size;
 };
@@ -26,7 +27,7 @@ extern const struct embedded_file embedded_templates[];  /* report-templates and
 extern const struct embedded_file embedded_script[];
 extern const struct embedded_file embedded_topics[]; /* docs/topics / *.txt */
 
-/* The file `name` of `table`, NULL when there is none. */
+/* The file `name` of `table`; NULL: none. */
 static inline const struct embedded_file *embedded_find(const struct embedded_file *table,
 							const char *name)
 {

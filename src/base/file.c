@@ -42,8 +42,8 @@ static enum status sync_and_close(int fd, enum status status, struct error *err)
 }
 
 /*
- * Makes a new file in the folder of `path` with the usual rights; mkostemp() alone would keep it
- * from everyone else.
+ * Creates a new file in the folder of `path` with default permissions; mkostemp() alone would deny
+ * access to other users.
  */
 static int open_temporary(const char *path, char **name)
 {
@@ -63,7 +63,7 @@ enum status file_output_open(struct file_output *o, const char *path, struct err
 	struct stat there;
 
 	*o = (struct file_output){ .fd = -1 };
-	/* A device or a pipe stays what it is: no file takes the place of /dev/null. */
+	/* A device or a pipe is written to: never replace /dev/null by a file. */
 	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
 		o->path = xstrdup(path);
 		o->fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -14,7 +14,7 @@
 
 #define BLOCK ((size_t)1 << 16)
 
-/* Regular files that this process has read or is about to read. */
+/* Regular files that this process has read or will read. */
 static struct {
 	pthread_mutex_t lock;
 	struct input_file {
@@ -25,13 +25,13 @@ static struct {
 	size_t count, capacity;
 } inputs = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static const struct input_file *find_input(const struct stat *about)
 {
 	struct stat now;
 
 	for (size_t i = 0; S_ISREG(about->st_mode) && i < inputs.count; i++)
-		/* A file that was replaced has left its inode to others. */
+		/* The inode of a replaced file may be reused. */
 		if (inputs.items[i].device == about->st_dev &&
 		    inputs.items[i].inode == about->st_ino &&
 		    stat(inputs.items[i].path, &now) == 0 && now.st_dev == about->st_dev &&
@@ -89,7 +89,7 @@ int input_open(const char *path)
 	return fd;
 }
 
-/* Waits until there is something to read, or the end. */
+/* Waits for input or the end of file. */
 static enum status input_await(int fd, struct error *err)
 {
 	struct pollfd it = { .fd = fd, .events = POLLIN };
@@ -106,7 +106,7 @@ static enum status input_await(int fd, struct error *err)
 	return STATUS_OK;
 }
 
-/* The next bytes, at most BLOCK; *got is 0 at the end. */
+/* Reads the next bytes, at most BLOCK; *got is 0 at the end. */
 static enum status input_read_block(int fd, char *block, size_t *got, struct error *err)
 {
 	for (;;) {

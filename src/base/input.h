@@ -1,6 +1,6 @@
 /*
- * Reads whole files named by users: with a size limit, and without waiting for ever. Pipes are read
- * to their end (a shell's <(command) is one), devices up to the limit.
+ * Reads whole files named by users, with a size limit and a timeout. Reads pipes to their end (such
+ * as a shell's <(command)), devices up to the limit.
  */
 #ifndef GPUPROOF_BASE_INPUT_H
 #define GPUPROOF_BASE_INPUT_H
@@ -21,25 +21,25 @@ extern "C" {
 int input_open(const char *path);
 
 /*
- * Appends the rest of `fd` to `out`. `what` ("config") is used in the message for more than `most`
- * bytes. Also refused: a directory; a pipe without a writer, or a device or a pipe that has given
- * nothing for INPUT_PATIENCE_SECONDS (a terminal may take its time). Messages do not name the file.
+ * Appends the rest of `fd` to `out`. `what` ("config") appears in the message for more than `most`
+ * bytes. Rejects a directory, a pipe without a writer, and a device or pipe that sends nothing for
+ * INPUT_PATIENCE_SECONDS (except a terminal). Messages do not name the file.
  */
 #define INPUT_PATIENCE_SECONDS 10
 enum status input_read(int fd, const char *what, size_t most, struct text *out, struct error *err);
 
 /*
- * A command must not write over what it reads. input_open() remembers each file, by device and
- * inode; input_note() adds a file that is opened otherwise, or later. Threads may call both.
+ * Prevents a command from overwriting its input. input_open() remembers each file by device and
+ * inode; input_note() adds a file that is opened otherwise, or later. Thread-safe.
  */
 void input_note(const char *path);
 /*
- * Refuses `output` (STATUS_USAGE) where it is a regular file that is remembered, by that name or
- * through links. NULL and files that are not there are no conflict; nor are devices and pipes.
+ * Rejects `output` (STATUS_USAGE) if it is a remembered regular file, by that name or through
+ * links. NULL, missing files, devices and pipes are no conflict.
  */
 enum status input_refuse_output(const char *output, struct error *err);
 
-/* Both, and closes it; messages begin with `path`. */
+/* Opens, reads and closes a file; messages begin with `path`. */
 enum status input_read_file(const char *path, const char *what, size_t most, struct text *out,
 			    struct error *err);
 

@@ -70,7 +70,10 @@ char *xasprintf(const char *format, ...)
 	return exit_if_null(length < 0 ? NULL : s, 1);
 }
 
-/* Reserved at once, so that an address tells whether a text is shared; used as it fills. */
+/*
+ * Reserved at once, so that the address of a string shows if it is shared; memory is used as it
+ * fills.
+ */
 #define REGION_BYTES ((size_t)512 << 20)
 #define LONGEST 4096
 #define FIRST_SLOTS 4096 /* a power of two */
@@ -105,7 +108,7 @@ static bool open_region(void)
 	return true;
 }
 
-/* The slot of `text`, or the free one where it belongs. */
+/* Slot of `text`, or the free slot for it. */
 static uint32_t *shared_text_slot(const char *text, size_t length)
 {
 	size_t mask = shared.slot_count - 1;

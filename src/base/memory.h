@@ -1,10 +1,10 @@
 /*
- * Bookkeeping memory. These calls never return NULL: running out of memory for
- * bookkeeping ends the process with exit code 70. Benchmark buffers never come
- * from here but from the backend, where "does not fit" is an ordinary result.
+ * Heap memory of the program itself. These functions never return NULL: if memory runs out, the
+ * process exits with code 70. Benchmark buffers come from the backend instead, where "does not fit"
+ * is an ordinary result.
  *
- * Convention: a `char *` field is owned by its struct, a `const char *` field
- * is borrowed or static.
+ * Convention: a `char *` member is owned by its struct, a `const char *` member is borrowed or
+ * static.
  */
 #ifndef GPUPROOF_BASE_MEMORY_H
 #define GPUPROOF_BASE_MEMORY_H
@@ -17,7 +17,9 @@ extern "C" {
 
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size); /* overflow-checked, zeroed */
-/* Zeroed, at a multiple of `alignment`, a power of two that divides `size`. For free(). */
+/*
+ * Zeroed memory aligned to `alignment`, a power of two that divides `size`. Released with free().
+ */
 void *xcalloc_aligned(size_t alignment, size_t size);
 void *xrealloc(void *old, size_t count, size_t size); /* overflow-checked */
 char *xstrdup(const char *s);
@@ -25,14 +27,14 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Texts that very many structs hold alike are kept once: the cases of 10,000 nodes have the same
- * few names of suites, metrics and units. Replaces *text, which malloc() gave, by the shared copy,
- * which must not be changed, stays to the end of the process, and is freed by shared_text_free()
- * alone. NULL, what is shared already and what there is no room for stay as they are. For several
- * threads.
+ * String interning: strings that many structs have in common are stored once, such as names of
+ * suites, metrics and units in the cases of 10,000 nodes. Replaces *text, allocated with malloc(),
+ * by the shared copy, which must not be changed, lives until the process ends, and is released only
+ * with shared_text_free(). NULL, a shared string, and a string for which there is no room stay
+ * unchanged. Thread-safe.
  */
 void shared_text(char **text);
-/* free(), but for shared ones. */
+/* free() that ignores shared strings. */
 void shared_text_free(char *text);
 
 /*

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* More threads than this only wait for the same memory. */
+/* More threads would only wait for the same memory. */
 #define MAX_THREADS 16
 /* About a quarter of a millisecond. */
 #define THREAD_OPERATIONS (UINT64_C(1) << 18)
@@ -74,10 +74,7 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 			.fn = fn, .context = context, .begin = begin, .end = begin + length
 		};
 		begin += length;
-		/*
-		 * The last range is this thread's; a thread that cannot be had costs time, not the
-		 * result.
-		 */
+		/* This thread runs the last range, and any range whose thread cannot be created. */
 		ranges[i].started = i + 1 < threads &&
 				    parallel_thread_start(&ranges[i].thread, parallel_run_range,
 							  &ranges[i]) == 0;

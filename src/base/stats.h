@@ -1,4 +1,4 @@
-/* Order statistics of plain arrays. Intervals and noise of a series: result/statistics.h. */
+/* Order statistics of arrays. For intervals and noise of a series see result/statistics.h. */
 #ifndef GPUPROOF_BASE_STATS_H
 #define GPUPROOF_BASE_STATS_H
 
@@ -14,15 +14,15 @@ int compare_doubles(const void *a, const void *b);
 /* Type-7 quantile (R's default, Hyndman & Fan 1996) of `sorted`, n >= 1, 0 <= p <= 1. */
 double quantile(const double *sorted, size_t n, double p);
 
-/* Median of `sorted`: the mean of the two middle values where n is even. NaN when n == 0. */
+/* Median of `sorted`: mean of the two middle values if n is even. NaN if n == 0. */
 double median_of_sorted(const double *sorted, size_t n);
 
-/* Median of `values` (not sorted, not changed). NaN when n == 0. */
+/* Median of `values` (unsorted, not modified). NaN if n == 0. */
 double median_of(const double *values, size_t n);
 
 /*
- * sqrt(a^2 + b^2): the half width of a sum's interval, of numbers far from overflow. hypot() would
- * tie the program to glibc 2.35, where it got a new version.
+ * sqrt(a^2 + b^2), the half-width of a sum, for numbers far from overflow. hypot() would tie the
+ * program to glibc 2.35, where it got a new version.
  */
 double root_sum_square(double a, double b);
 

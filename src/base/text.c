@@ -133,7 +133,7 @@ bool text_is_utf8(const char *bytes, size_t count)
 	return true;
 }
 
-/* Bytes at `s`, which is no whole character, that are the start of one. */
+/* Number of bytes at `s` that are an incomplete start of a character. */
 static size_t text_cut_character(const char *s)
 {
 	size_t length = 1;
@@ -187,7 +187,7 @@ char *text_harmless(const char *s)
 	size_t left = strlen(s), plain = 0;
 	char *copy = xmalloc(left + 1), *to = copy;
 
-	/* Mostly all of it. */
+	/* Usually all of the text. */
 	while (plain < left && s[plain] >= 0x20 && s[plain] < 0x7f)
 		plain++;
 	memcpy(to, s, plain);
@@ -209,7 +209,7 @@ char *text_harmless(const char *s)
 	return copy;
 }
 
-/* Levenshtein distance, words of at most 63 characters; longer ones are far from everything. */
+/* Levenshtein distance for words of at most 63 characters; longer ones are far from all others. */
 static size_t levenshtein_distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);

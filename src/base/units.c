@@ -16,7 +16,7 @@
 
 struct known_unit {
 	const char *name;
-	double factor; /* 1 where it is a power of ten: that is exact as a shift only (decimal.h) */
+	double factor; /* 1 for a power of ten, which is exact only as a shift (decimal.h) */
 	int shift;
 };
 
@@ -145,7 +145,7 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 			 "'%.60s' needs the unit %s, optionally with an SI prefix", s, unit);
 }
 
-/* Factors of the prefixes that `s` may begin with before exactly `unit`; 0: it is not that unit. */
+/* Factor of the prefix in front of exactly `unit`; 0: not that unit. */
 static double prefix_before(const char *s, const char *unit)
 {
 	static const struct known_unit binary[] = { { "Ki", 0x1p10, 0 },
@@ -179,7 +179,7 @@ enum status units_parse_unit(const char *s, const char **unit, double *factor, s
 		return STATUS_OK;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(result_units); i++) {
-		/* A ratio has no prefix: "k1" is no unit. */
+		/* A ratio has no prefix: "k1" is not a unit. */
 		*factor = i ? prefix_before(s, result_units[i]) : strcmp(s, result_units[i]) == 0;
 		*unit = result_units[i];
 		if (*factor > 0)
@@ -293,7 +293,7 @@ char *units_all(char *out, size_t size)
 	return out;
 }
 
-/* Units whose numbers people read with an SI prefix. */
+/* Units that are usually written with an SI prefix. */
 static bool takes_prefix(const char *unit)
 {
 	static const char *const names[] = { "s",    "B",      "B/s",       "FLOP/s",
@@ -329,7 +329,7 @@ double units_prefix(double value, const char *unit, const char **prefix)
 {
 	double magnitude = fabs(value);
 	bool small = strcmp(unit, "s") == 0 || strcmp(unit, "J") == 0;
-	size_t first = small ? 0 : 3; /* only times and energies go below one */
+	size_t first = small ? 0 : 3; /* only times and energies use prefixes below 1 */
 	size_t last = strcmp(unit, "s") == 0 ? 3 : ARRAY_SIZE(si_prefixes) - 1;
 	size_t best = 3;
 
@@ -346,8 +346,8 @@ double units_prefix(double value, const char *unit, const char **prefix)
 }
 
 /*
- * Digits after the point that make `significant` digits in all, after rounding to as many; `value`
- * is finite.
+ * Digits after the decimal point for `significant` digits in total, after rounding; `value` is
+ * finite.
  */
 static int units_decimals(double value, int significant)
 {
@@ -363,7 +363,7 @@ static int units_decimals(double value, int significant)
 	return leading >= significant ? 0 : significant - 1 - leading;
 }
 
-/* Beyond all prefixes digits would only be noughts: an exponent says it. */
+/* Beyond all prefixes an exponent is shorter than zeros. */
 static bool needs_exponent(double shown, bool prefixed)
 {
 	double least = prefixed ? 1e-6 : 1e-3, most = prefixed ? 1e9 : 1e7;
@@ -392,7 +392,7 @@ static char *units_format_digits(double value, const char *unit, int significant
 	else
 		snprintf(out, size, "%.*f%s%s%s", digits, shown, bare ? "" : " ", prefix,
 			 bare ? "" : unit);
-	text_mend(out); /* a unit from a file may be longer than there is room */
+	text_mend(out); /* a unit from a file may be too long */
 	return out;
 }
 
@@ -407,7 +407,7 @@ char *units_brief(double value, const char *unit, char *out, size_t size)
 }
 
 /*
- * "64 MiB", "192 KiB": what was asked for in powers of two comes back so. False: it is no such
+ * "64 MiB", "192 KiB": sizes given in powers of two are shown in the same way. False: not such a
  * size.
  */
 static bool binary_size(double value, const char *unit, char *out, size_t size)

@@ -63,7 +63,7 @@ static int action_dispatch(const struct options *o, const struct action *action,
 	if (call.count < action->least) {
 		const char *gap = strstr(action->form, "  ");
 
-		/* Operands and options of the action as usage has them, without the explanation. */
+		/* The form of the action in usage, without its explanation. */
 		return command_usage(o->command, "%s needs %.*s", action->name,
 				     gap ? (int)(gap - action->form) : (int)strlen(action->form),
 				     action->form);

@@ -1,10 +1,11 @@
 /*
- * Commands that do several things: "history add", "history show". A row is everything there is to
- * know about an action: it drives the call, its check, usage, `help`, the manual page and the
- * completions. Which actions take an option is in the option's row (cli/options.h).
+ * Actions: commands with several subcommands, such as "history add" and "history show". One row
+ * describes an action completely: it drives the call, its checks, usage, `help`, the manual page
+ * and completion. An option's row lists the actions that take it (cli/options.h).
  *
  *	static const struct action actions[] = {
- *		{ .name = "add", .form = "RESULT...", .least = 1, .most = ANY_NUMBER, .run = add },
+ *		{ .name = "add", .form = "RESULT...", .least = 1, .most = ANY_NUMBER,
+ *		  .run = add },
  *		{ 0 },
  *	};
  *	const struct command command_history = { .actions = actions, ... };
@@ -18,31 +19,35 @@
 
 struct action_call {
 	void *arguments;             /* the struct of the command's options */
-	const char *const *operands; /* after the action's name */
+	const char *const *operands; /* operands after the action's name */
 	int count;
 };
 
 struct action {
-	const char *name; /* the first operand; the table ends with NULL */
+	const char *name; /* the first operand; a NULL name ends the table */
 	/*
-	 * in usage, after the name: operands and options, and after three blanks an explanation;
-	 * NULL: the name alone
+	 * operands and options in usage, then an explanation after three blanks; NULL: only the
+	 * name
 	 */
 	const char *form;
-	int least, most;                            /* operands after the name */
-	int (*run)(const struct action_call *call); /* returns the process's exit code */
-	void (*words)(struct text *out); /* that operands may be (cli/words.h); NULL: files */
+	int least, most;                            /* number of operands after the name */
+	int (*run)(const struct action_call *call); /* returns the exit code */
+	/* lists possible operands for completion (cli/words.h); NULL: files */
+	void (*words)(struct text *out);
 };
 
 /*
- * Parses the options into `arguments`, and carries out the action that the first operand names.
- * No such action, too few or too many operands and an option of another action are usage errors.
+ * Parses the options into `arguments` and runs the action named by the first operand. An unknown
+ * action, a wrong number of operands and an option of another action are usage errors.
  */
 int command_act(const struct command *command, int argc, char **argv, void *arguments);
 
 /* True if the action takes the option. */
 bool action_takes(const struct action *action, const struct option_row *option);
-/* The actions' names, each with `between` before it but the first, `last` before the last one. */
+/*
+ * Lists the names of the actions, with `between` before each but the first, and `last` before the
+ * last one.
+ */
 void actions_names(const struct action *actions, const char *between, const char *last,
 		   struct text *out);
 

@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* An explanation that begins further right continues here. */
+/* An explanation that starts further right continues at this column. */
 #define HANG_MOST 40
 
 struct line {
 	const char *text;
 	size_t length, indent;
-	size_t gap; /* where what two or more blanks set apart begins; 0: nothing is */
+	size_t gap; /* start of the text after two or more blanks; 0: none */
 };
 
 static struct line fold_line_at(const char *text)
@@ -29,7 +29,8 @@ static struct line fold_line_at(const char *text)
 }
 
 /*
- * " -o, --output FILE the page", " run.jsonl every case": what continues below is further right.
+ * Detects rows such as " -o, --output FILE the page" and " run.jsonl every case", whose
+ * continuation is further right.
  */
 static bool fold_is_row(const struct line *l)
 {
@@ -63,7 +64,7 @@ static size_t hang_of(const struct line *first, size_t lines)
 		       : hang;
 }
 
-/* The words of a block: those of its first line from the gap on, and all of its other lines. */
+/* Words of a block: those of its first line from the gap on, and all of its other lines. */
 static void fold_block(struct text *out, const struct line *first, size_t lines, size_t width)
 {
 	size_t column = first->gap ? first->gap : first->indent, hang = hang_of(first, lines);
@@ -90,7 +91,7 @@ static void fold_block(struct text *out, const struct line *first, size_t lines,
 	text_add_char(out, '\n');
 }
 
-/* Number of lines of the block that begins with `first`; *longest: length of its longest line. */
+/* Number of lines in the block that starts with `first`; *longest: length of its longest line. */
 static size_t fold_block_of(const struct line *first, bool forms, size_t width, size_t *longest)
 {
 	struct line last = *first;

@@ -8,8 +8,9 @@
 #include "base/text.h"
 
 /*
- * Appends `text`. Lines before the first empty one are forms, which are never joined; later ones
- * are joined with the one before when that was full, and only where something was too long.
+ * Appends folded `text`. Lines before the first empty one are usage forms and are never joined.
+ * Later lines are joined with the previous one if that was full, and only if something was too
+ * long.
  */
 void fold_text(struct text *out, const char *text, size_t width);
 

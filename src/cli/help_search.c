@@ -15,7 +15,7 @@
 #define GLOSSARY "glossary"
 #define LINE_WIDTH ((size_t)HELP_WIDTH - 6)
 
-/* `text` at the first place where a word of it begins with `word`, else NULL. */
+/* Position in `text` where a word starts with `word`; NULL: none. */
 static const char *help_find_word(const char *text, const char *word)
 {
 	size_t length = strlen(word);
@@ -27,7 +27,7 @@ static const char *help_find_word(const char *text, const char *word)
 	return NULL;
 }
 
-/* Appends the command that shows `text`, and the first line of `text` that has `word`. */
+/* Appends the command that shows `text`, and the first line of `text` that contains `word`. */
 static bool search_text(const char *shown_by, const char *text, const char *word, struct text *out)
 {
 	const char *hit = help_find_word(text, word), *begin = hit;
@@ -75,7 +75,7 @@ static bool search_topic(const struct embedded_file *topic, const char *word, st
 	char *name = topic_name(topic), *shown_by = xasprintf("help %s", name);
 	bool found = false;
 
-	/* help_search() has looked for the word's own line. */
+	/* help_search() has printed the glossary's line already. */
 	if (strcmp(name, GLOSSARY) != 0) {
 		fold_text(&folded, (const char *)topic->data, LINE_WIDTH);
 		found = search_text(shown_by, folded.data, word, out);
@@ -86,7 +86,7 @@ static bool search_topic(const struct embedded_file *topic, const char *word, st
 	return found;
 }
 
-/* The keys of a section: the first that has `word` in its name or help. */
+/* Searches the keys of a section: the first with `word` in its name or help. */
 static bool search_keys(const char *section, const struct key *keys, const char *word,
 			struct text *out)
 {
@@ -126,7 +126,9 @@ static bool search_suites(const char *word, struct text *out)
 	return found;
 }
 
-/* The line of `word`, whose meaning follows two or more blanks; *length: of the line. */
+/*
+ * The glossary's line of `word`, with the meaning after two or more blanks; *length: of the line.
+ */
 static const char *glossary_line(const char *word, size_t *length)
 {
 	const struct embedded_file *topic = topic_find(GLOSSARY);
@@ -150,7 +152,7 @@ static bool add_meaning(const char *word, struct text *out)
 	if (!line)
 		line = glossary_line(singular, &length);
 	if (line) {
-		text_add(out, "\n"); /* fold_text() joins lines after the first empty one only */
+		text_add(out, "\n"); /* fold_text() joins only lines after the first empty one */
 		text_add_bytes(out, line, length);
 		text_add(out, "\n");
 	}

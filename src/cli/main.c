@@ -1,4 +1,4 @@
-/* main(): finds the command that the first argument names, and runs it. */
+/* main(): finds the command named by the first argument, and runs it. */
 #include <malloc.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ int command_usage(const struct command *command, const char *format, ...)
 	error_va(&err, STATUS_USAGE, format, ap);
 	va_end(ap);
 	fprintf(stderr, "gpuproof %s: %s", command->name, err.message);
-	/* The forms; what is explained below them would push the message off the screen. */
+	/* Only the usage forms: explanations would push the message off the screen. */
 	usage_forms(command, "usage: ", &forms);
 	fold_text(&folded, forms.data, HELP_WIDTH);
 	fprintf(stderr, "\n%s", folded.data);
@@ -92,8 +92,8 @@ static int main_unknown_command(const char *name, char **rest)
 }
 
 /*
- * "gpuproof --quiet run quick" becomes "gpuproof run --quiet quick": where only options of a
- * command with their values are before its name.
+ * Changes "gpuproof --quiet run quick" to "gpuproof run --quiet quick", if only options of a
+ * command and their values precede its name.
  */
 static void bring_command_forward(int argc, char **argv)
 {
@@ -119,7 +119,7 @@ static int check_stdout_written(int code)
 	return code;
 }
 
-/* "--help" or "-h" if it is anywhere among the command's arguments, else NULL. */
+/* "--help" or "-h" anywhere among the command's arguments, else NULL. */
 static char *help_request(int argc, char **argv)
 {
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -139,9 +139,9 @@ static int main_help_on(char *request, char *name)
 }
 
 /*
- * The parent process may have closed standard input, output or error. The next file that we open
- * would take its number, and what is printed would go into a journal. In the opposite mode, so that
- * using it is still an error.
+ * The parent process may have closed stdin, stdout or stderr. The next opened file would get its
+ * number, and output would go into a journal. Opens placeholders in the opposite mode, so that
+ * using them is still an error.
  */
 static bool hold_standard_streams(void)
 {
@@ -162,8 +162,8 @@ int main(int argc, char **argv)
 		return EXIT_ENVIRONMENT;
 #ifdef M_MXFAST
 	/*
-	 * A JSON document is hundreds of thousands of small blocks. glibc merges those of its fast
-	 * bins at each large one: a sixth of the time of `report`.
+	 * A JSON document consists of hundreds of thousands of small blocks. glibc consolidates its
+	 * fast bins at each large block, which takes a sixth of the time of `report`.
 	 */
 	mallopt(M_MXFAST, 0);
 #endif

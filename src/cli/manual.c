@@ -13,7 +13,7 @@
 #define MANUAL_WIDTH 72 /* man indents by 7 */
 
 /*
- * Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are
+ * Appends text as roff: no escapes, no line that starts with a request, ASCII quotes and hyphens as
  * typed.
  */
 static void roff_add_plain(struct text *out, const char *s, size_t length)

@@ -1,4 +1,4 @@
-/* The manual page gpuproof(1) as roff (man macros), from the commands' usage and the topics. */
+/* Manual page gpuproof(1) as roff (man macros), from the commands' usage and the topics. */
 #ifndef GPUPROOF_CLI_MANUAL_H
 #define GPUPROOF_CLI_MANUAL_H
 

@@ -40,7 +40,7 @@ static const struct option_row *option_unknown(struct options *o, const char *ar
 	return NULL;
 }
 
-/* `attached`: what stood in the same argument, or NULL. */
+/* `attached`: value in the same argument, or NULL. */
 static const struct option_row *option_take_value(struct options *o, const struct option_row *row,
 						  const char *attached)
 {
@@ -74,7 +74,7 @@ static const struct option_row *long_option(struct options *o, const char *argum
 }
 
 /*
- * `letters`: that of the option, and what follows it: its value, or after a flag more options ("-qo
+ * `letters`: the option's letter, followed by its value or, after a flag, by more options ("-qo
  * DIR").
  */
 static const struct option_row *short_option(struct options *o, const char *letters)
@@ -197,7 +197,7 @@ bool options_fit(const struct command *command, int count, char **arguments)
 			return false;
 		if (a[1] != '-' && name[1]) {
 			if (row->type == OPTION_FLAG)
-				return false; /* "-qo": too much at once before the command */
+				return false; /* "-qo" before the command is not supported */
 		} else if (row->type != OPTION_FLAG && !value && !row->fallback) {
 			i++;
 		}
@@ -207,10 +207,10 @@ bool options_fit(const struct command *command, int count, char **arguments)
 	return true;
 }
 
-/* Files that the options name, so far. */
+/* Files named by the options so far. */
 struct option_files {
 	const char *written[MOST_ROWS];
-	const char *names[MOST_ROWS]; /* of the options */
+	const char *names[MOST_ROWS]; /* names of the options */
 	size_t count;
 };
 

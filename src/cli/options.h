@@ -1,6 +1,6 @@
 /*
- * Options of commands. One row in a command's table is everything there is to know about an option:
- * it drives parsing, `help`, the manual page and the completions.
+ * Options of commands. One row in a command's table describes an option completely: it drives
+ * parsing, `help`, the manual page and completion.
  *
  *	struct check_arguments { const char *limits; bool strict; };
  *	static const struct option_row rows[] = {
@@ -15,8 +15,8 @@
  *		... o.operands[0 .. o.operand_count - 1] ...
  *	options_end(&o);
  *
- * Long names must be written out (getopt_long() takes any unique prefix, so that a new option can
- * break a script); --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the
+ * Long names must be complete (getopt_long() accepts any unique prefix, so that a new option can
+ * break a script). Forms: --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the
  * options.
  */
 #ifndef GPUPROOF_CLI_OPTIONS_H
@@ -30,44 +30,44 @@
 #include "cli/command.h"
 
 enum option_type {
-	OPTION_FLAG,    /* bool: true when given; takes no value */
+	OPTION_FLAG,    /* bool: true if given; takes no value */
 	OPTION_TEXT,    /* const char * */
 	OPTION_COUNT,   /* int64_t, above 0 */
 	OPTION_PERCENT, /* double: "0.5%" -> 0.005; below 100 % */
-	OPTION_CHOICE,  /* int: which of `choices`, counted from 1 */
-	OPTION_CALL     /* whatever `take` makes of it */
+	OPTION_CHOICE,  /* int: index of the choice, from 1 */
+	OPTION_CALL     /* handled by `take` */
 };
 
 /* How a command uses the file that an option names. */
 enum option_file {
 	OPTION_FILE_NONE,
 	OPTION_FILE_READ,
-	OPTION_FILE_WRITTEN, /* anew: never a file that the command reads, nor another output */
-	OPTION_FILE_KEPT     /* read and added to, as a history is */
+	OPTION_FILE_WRITTEN, /* created: must differ from input files and other outputs */
+	OPTION_FILE_KEPT     /* read and extended, such as a history */
 };
 
-/* `variable` is what the row names; `value` is never NULL. */
+/* `variable`: the variable of the row; `value` is never NULL. */
 typedef enum status option_take_fn(void *variable, const char *name, const char *value,
 				   struct error *err);
 
 struct option_row {
-	const char *name; /* "output" for --output; the table ends with NULL */
+	const char *name; /* "output" for --output; a NULL name ends the table */
 	char letter;      /* 'o' for -o; 0: none */
 	enum option_type type;
-	/* the variable, by its place in the command's arguments: ..._AT() */
+	/* the variable, by its offset in the command's arguments: ..._AT() */
 	size_t at;
-	const char *value; /* what help calls the value; NULL: a flag, or the choices */
+	const char *value; /* name of the value in help; NULL: a flag, or the choices */
 	enum option_file file;
-	const char *help; /* one line, folded where it is printed */
-	/* "show, trend": the command's actions that take it (cli/actions.h); NULL: all */
+	const char *help; /* one line, folded when printed */
+	/* "show, trend": actions of the command that take it (cli/actions.h); NULL: all */
 	const char *actions;
-	/* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
+	/* OPTION_TEXT: value of --name without "=VALUE"; NULL: a value is required */
 	const char *fallback;
 	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
 	option_take_fn *take;       /* OPTION_CALL */
-	/* words that the value may be (cli/words.h), for completions; NULL: any */
+	/* lists possible values for completion (cli/words.h); NULL: any */
 	void (*words)(struct text *out);
-	bool or_file; /* in addition to `words` */
+	bool or_file; /* files are possible in addition to `words` */
 };
 
 #define OPTION_AT(ARGUMENTS, MEMBER) .at = offsetof(struct ARGUMENTS, MEMBER)
@@ -85,26 +85,25 @@ struct options {
 	const struct command *command; /* for messages */
 	int argc, at;
 	char **argv;
-	const char *letters;   /* more short options of the same argument; NULL: none */
-	const char *value;     /* of the option just found */
-	const char **operands; /* arguments that are no options */
+	const char *letters;   /* more short options in the same argument; NULL: none */
+	const char *value;     /* value of the option just found */
+	const char **operands; /* arguments that are not options */
 	int operand_count;
-	uint64_t given; /* bit i: the row i was given */
+	uint64_t given; /* bit i: row i was given */
 	bool failed;    /* a message with the usage was printed */
 };
 
 /*
- * Stores the options of `command` in `arguments`, the struct that its rows name (NULL: it has no
- * rows), up to one that is
- * wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. Call options_end() in any
- * case.
- * Refuses an output that is a file which another option reads, or that two options name.
+ * Stores the options of `command` in `arguments`, the struct that its rows refer to (NULL: it has
+ * no rows). Returns EXIT_ACCEPTED, or, after printing a message, the exit code for the first
+ * invalid option. Call options_end() in any case. Rejects an output file that another option reads
+ * or also writes.
  */
 int options_parse(struct options *options, const struct command *command, int argc, char **argv,
 		  void *arguments);
 void options_end(struct options *options);
 
-/* True if `arguments` are options of the command with their values, and nothing else. */
+/* True if `arguments` consists only of options of the command and their values. */
 bool options_fit(const struct command *command, int count, char **arguments);
 
 #endif

@@ -4,8 +4,7 @@
 
 #include "cli/actions.h"
 
-#define HEAD_WIDTH \
-	25 /* of "  -o, --output FILE"; a longer one moves its explanation to the right */
+#define HEAD_WIDTH 25 /* column of the explanations, moved right by a longer option */
 
 void usage_forms(const struct command *command, const char *first, struct text *out)
 {

@@ -1,6 +1,6 @@
 /*
- * Text of `help`, the manual page and usage errors about a command, from its members and its table
- * of options.
+ * Builds the text of `help`, the manual page and usage errors of a command from its members and its
+ * option table.
  */
 #ifndef GPUPROOF_CLI_USAGE_H
 #define GPUPROOF_CLI_USAGE_H
@@ -9,8 +9,8 @@
 #include "cli/options.h"
 
 /*
- * Appends "PREFIX gpuproof FORM" by line: `first` is before the first form, as many blanks before
- * the others.
+ * Appends a line "PREFIX gpuproof FORM" per form: `first` before the first form, as many blanks
+ * before the others.
  */
 void usage_forms(const struct command *command, const char *first, struct text *out);
 /* Appends about, options and notes, each after an empty line; not folded. */

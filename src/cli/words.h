@@ -1,4 +1,4 @@
-/* Words for the shells' completions, appended with a space after each. */
+/* Words for shell completion, each followed by a blank. */
 #ifndef GPUPROOF_CLI_WORDS_H
 #define GPUPROOF_CLI_WORDS_H
 
@@ -16,9 +16,9 @@ void words_suites(struct text *out);
 void words_subjects(struct text *out); /* commands and topics */
 
 void words_embedded(struct text *out); /* configs, limits and claims */
-void words_sections(struct text *out); /* of a config: suites, run, limit, report */
+void words_sections(struct text *out); /* sections of a config: suites, run, limit, report */
 
-/* Allowed values of an option, if that is a short list; else none. */
+/* Allowed values of an option if there are few; else none. */
 void words_of_option(const struct option_row *row, struct text *out);
 
 #endif

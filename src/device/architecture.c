@@ -35,7 +35,7 @@ const char *architecture_gemm_path(int capability, enum precision precision)
 		return "cublasSgemmEx: FP16 storage, FP32 arithmetic";
 	if (precision == PRECISION_FP16 && capability < 70)
 		return "cublasGemmEx: FP16 storage, FP32 arithmetic";
-	/* Whole numbers came to the tensor cores after Volta. */
+	/* Tensor cores after Volta support integers. */
 	if (wide || capability < (precision == PRECISION_INT8 ? 72 : 70))
 		return "cublasGemmEx";
 	return "cublasGemmEx, with tensor cores";

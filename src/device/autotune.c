@@ -9,24 +9,28 @@
 
 #define FINALISTS 8
 #define ROUNDS 3
-/* A candidate this much slower in its first trial does not become the fastest later. */
+/* A candidate this much slower in its first trial will not become the fastest. */
 #define FINALIST_RATIO 1.15
 /*
- * A slice lasts this long at most, after as long a rest: a sample of a measurement starts rested.
+ * Maximum length of a slice, after a rest of the same length: a sample of a measurement also starts
+ * rested.
  */
 #define SLICE_SECONDS 0.05
 /*
- * Without rest: the length of a turn, the part of it that does not count, and the ratio to the best
- * at which a candidate gives up.
- * An H200 takes 40 ms to meet its power limit with another load, and another 30 to settle.
+ * Sustained mode: length of a turn, the first part of it that is not counted, and the ratio to the
+ * best at which a candidate gives up. An H200 needs 40 ms to meet its power limit with another
+ * load, and another 30 to settle.
  */
 #define TURN_SECONDS 0.11
 #define SETTLE_SECONDS 0.05
 #define GIVE_UP_RATIO 1.03
-/* The share of the time for first trials, and the length of one. */
+/* Share of the time for first trials, and length of a trial. */
 #define TRIAL_SHARE 0.6
 #define TRIAL_SECONDS 0.001
-/* Without rest: the share for loading, the work before the first trial, and the length of one. */
+/*
+ * Sustained mode: share of the time for loading, work before the first trial, and length of a
+ * trial.
+ */
 #define LOAD_SHARE 0.15
 #define WARM_UP_SECONDS 0.08
 #define TRIAL_SECONDS_SUSTAINED 0.004
@@ -35,11 +39,11 @@ struct tuning {
 	autotune_fn *run;
 	void *context;
 	size_t count;
-	double *seconds; /* of each candidate; infinite: not tried or not usable */
+	double *seconds; /* time of each candidate; infinite: not tried, or unusable */
 	double end;
 };
 
-/* Times one; a candidate that cannot be used stays infinitely slow. */
+/* Times one candidate; one that cannot be used keeps an infinite time. */
 static enum status autotune_try(struct tuning *c, size_t candidate, double seconds, double *each,
 				struct error *err)
 {
@@ -53,7 +57,7 @@ static enum status autotune_try(struct tuning *c, size_t candidate, double secon
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", own.message);
 }
 
-/* Each once, in the order given; one that stays infinitely slow is not tried again. */
+/* Runs each candidate once, in the given order; one that stays infinite is not tried again. */
 static enum status autotune_load_all(struct tuning *c, double end, struct autotune_result *out,
 				     struct error *err)
 {
@@ -66,8 +70,8 @@ static enum status autotune_load_all(struct tuning *c, double end, struct autotu
 }
 
 /*
- * Loading a candidate is a rest of some milliseconds, and a rest changes the clock: so all are
- * loaded before the first trial, and then the device is put to work.
+ * Loading a candidate is a rest of some milliseconds, which changes the clock. All are therefore
+ * loaded before the first trial, and then the device is put under load.
  */
 static enum status trial_all_under_load(struct tuning *c, double seconds,
 					struct autotune_result *out, struct error *err)
@@ -112,7 +116,7 @@ static size_t autotune_best_of(const double *seconds, size_t count)
 	return best;
 }
 
-/* The fastest so far, at most `most`, after the first usable one. */
+/* Selects the fastest so far, at most `most`, after the first usable one. */
 static size_t choose_finalists(const struct tuning *c, size_t finalists[FINALISTS], size_t most)
 {
 	double limit = FINALIST_RATIO * c->seconds[autotune_best_of(c->seconds, c->count)];
@@ -168,10 +172,10 @@ static enum status finals_rested(struct tuning *c, struct autotune_result *out, 
 	return STATUS_OK;
 }
 
-/* In finals without rest. */
+/* A finalist in sustained mode. */
 struct finalist {
 	size_t candidate;
-	double sum; /* of its turns */
+	double sum; /* sum of the times of its turns */
 	unsigned turns;
 	bool out;
 };
@@ -204,7 +208,7 @@ static const struct finalist *leader_of(const struct finalist *finalists, size_t
 }
 
 /*
- * Drops slow finalists. True if others than the first are left. The first always continues, for a
+ * Drops slow finalists. True if others than the first are left; the first always continues, for
  * comparison under the same conditions.
  */
 static bool autotune_drop_slow(struct finalist *finalists, size_t count)
@@ -219,7 +223,7 @@ static bool autotune_drop_slow(struct finalist *finalists, size_t count)
 	return left;
 }
 
-/* The number that leaves half of the time for second turns. */
+/* Number of finalists that leaves half of the time for second turns. */
 static size_t finalists_within(double seconds)
 {
 	double most = seconds / (1.5 * TURN_SECONDS);
@@ -227,7 +231,7 @@ static size_t finalists_within(double seconds)
 	return most < 2 ? 2 : most < FINALISTS ? (size_t)most : FINALISTS;
 }
 
-/* The order of turns alternates, so that slow drifts affect all candidates alike. */
+/* The order of turns alternates, so that slow drift affects all candidates equally. */
 static enum status finals_sustained(struct tuning *c, struct autotune_result *out,
 				    struct error *err)
 {

@@ -1,21 +1,19 @@
 /*
- * The only door to a device. A backend is a const table of functions; suites
- * see nothing else, so each suite is written once and runs on every backend.
+ * The only interface to a device. A backend is a const table of functions; suites see nothing else,
+ * so each suite is written once and runs on every backend.
  *
- * A function pointer may be NULL where a backend cannot do it; the inline
- * wrappers, backend_<operation>(), then return STATUS_UNSUPPORTED naming the operation, and the
- * case SKIPs with that reason. Suites call the wrappers, never the table.
+ * A function pointer may be NULL if a backend does not support it. The inline wrappers,
+ * backend_<operation>(), then return STATUS_UNSUPPORTED with the operation's name, and the case is
+ * SKIPPED with that reason. Suites call the wrappers, never the table.
  *
- * Adding an operation: one row in device/backend.def, which says what each operation does, and the
- * implementation in device/host and device/cuda. Adding a kernel: see kernels/kernel.h.
- * Adding a backend: a const struct backend; built-in ones are listed in
- * device/registry.c, loadable ones export `const struct backend gpuproof_backend`
- * from a shared object in the backends folder.
+ * Adding an operation: add a row to device/backend.def, which documents each operation, and
+ * implement it in device/host and device/cuda. Adding a kernel: see kernels/kernel.h. Adding a
+ * backend: define a const struct backend: built-in ones are listed in device/registry.c, loadable
+ * ones export `const struct backend gpuproof_backend` from a shared object in the backends folder.
  *
- * Threads: one process drives a device from one thread. Backends may have
- * threads of their own. Other threads may call memory_alloc, memory_free, copy
- * and stream_synchronize while the driving thread waits for them, once it has
- * itself made one allocation of the same kind.
+ * Threads: one process drives a device from one thread. Backends may have their own threads. Other
+ * threads may call memory_alloc, memory_free, copy and stream_synchronize while the driving thread
+ * waits for them, after it has made one allocation of the same kind itself.
  */
 #ifndef GPUPROOF_DEVICE_BACKEND_H
 #define GPUPROOF_DEVICE_BACKEND_H
@@ -34,7 +32,7 @@
 /* Changes with every change of this header that a loaded module would notice. */
 #define BACKEND_ABI 26
 
-/* Every backend's device, stream, event, communicator and graph start with these fields. */
+/* First members of every backend's device, stream, event, communicator and graph. */
 struct device {
 	const struct backend *backend;
 	struct device_info info;
@@ -51,13 +49,13 @@ struct relay;          /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;
 	int rank, size;
-	enum transport transport;                         /* AUTO: not reported by the backend */
+	enum transport transport;                         /* AUTO: the backend does not report it */
 	const struct communicator_operations *operations; /* of a relay; NULL: the backend's own */
 	struct relay *relay;
 	/*
-	 * Its ranks do not act together any more: not all came to have it, or to enqueue their part
-	 * of something. Closing it ends what waits for the others in this rank's streams, with any
-	 * result, and does not wait for them.
+	 * The ranks no longer act together: not all have opened it, or have enqueued their part of
+	 * an operation. Closing it ends waits in this rank's streams, with any result, and does not
+	 * wait for the others.
 	 */
 	bool abandoned;
 };
@@ -67,7 +65,7 @@ struct graph {
 struct memory_range {
 	struct device *device;
 	char *start;
-	size_t bytes, mapped; /* reserved; of these backed by memory */
+	size_t bytes, mapped; /* reserved bytes; bytes backed by memory */
 };
 
 /* Sources of memory. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
@@ -95,7 +93,7 @@ enum precision {
 	PRECISION_TF32, /* FP32 storage, TF32 multiplication, FP32 accumulation */
 	PRECISION_FP16, /* FP16 storage, FP32 accumulation */
 	PRECISION_BF16, /* BF16 storage, FP32 accumulation */
-	/* the above are what every kernel knows; matrix products alone know more */
+	/* all kernels know the above; only GEMMs know those below */
 	PRECISION_COUNT,
 	PRECISION_FP16_ACC16 = PRECISION_COUNT, /* FP16 storage, FP16 accumulation */
 	PRECISION_FP8,                          /* E4M3 operands, FP32 accumulation, FP16 result */
@@ -106,16 +104,13 @@ enum precision {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Bytes of one stored element: 8, 4, 4, 2, 2; of matrix products' operands: 2, 1, 1. */
+/* Bytes per stored element: 8, 4, 4, 2, 2; for GEMM operands: 2, 1, 1. */
 size_t precision_bytes(enum precision precision);
-/*
- * Bytes of an element of a product's result, which differ from the operands' for fp8 (2) and int8
- * (4).
- */
+/* Bytes per element of a GEMM's result, which differ from the operands for fp8 (2) and int8 (4). */
 size_t precision_result_bytes(enum precision precision);
 /* "fp64", "fp32", "tf32", "fp16", "bf16", "fp16_acc16", "fp8", "int8" */
 const char *precision_name(enum precision precision);
-/* The bit of enum device_capability for matrix products in `precision`. */
+/* The bit of enum device_capability for GEMM in `precision`. */
 unsigned precision_capability(enum precision precision);
 bool precision_from_name(const char *name, enum precision *out);
 const char *allocator_name(enum allocator allocator);
@@ -126,13 +121,13 @@ bool allocator_on_device(enum allocator allocator);
 #endif
 
 /*
- * Epilogue of a product: applied to each element of its result before it is stored, instead of a
- * pass of its own. `bias`: m values stored as C is, one for each row.
+ * GEMM epilogue: applied to each element of the result before it is stored, instead of in a
+ * separate pass. `bias`: m values in C's format, one per row.
  */
 enum epilogue {
 	EPILOGUE_NONE,
 	EPILOGUE_BIAS,      /* adds the bias */
-	EPILOGUE_BIAS_RELU, /* adds the bias; then what is negative becomes 0 */
+	EPILOGUE_BIAS_RELU, /* adds the bias, then applies ReLU */
 	EPILOGUE_COUNT
 };
 
@@ -154,47 +149,47 @@ struct gemm {
 	enum epilogue epilogue;
 	const void *bias;
 	/*
-	 * Number of multiprocessors to use while concurrent collectives hold the others; 0: all.
-	 * Obeyed by searched GEMMs; a GEMM that finds fewer free than it plans for takes up to
-	 * twice as long.
+	 * Number of multiprocessors to use while concurrent collectives occupy the others; 0: all.
+	 * Only searched GEMMs obey it; a GEMM that finds fewer free multiprocessors than planned
+	 * takes up to twice as long.
 	 */
 	int multiprocessors;
 	bool wide;     /* FP16, BF16, FP8: C in FP32, so that no bit of the sums is lost */
-	bool searched; /* by what gemm_search() chose for this shape on this stream */
+	bool searched; /* use the choice of gemm_search() for this shape on this stream */
 };
 
 /* Result of gemm_search(). */
 struct gemm_choice {
-	char text[256];          /* the algorithm in the library's terms */
-	unsigned offered, tried; /* candidates; not all are tried when time is short */
-	/* of one product: of the choice, and of the library's own first choice */
+	char text[256];          /* the algorithm, in the library's terms */
+	unsigned offered, tried; /* number of candidates; with little time not all are tried */
+	/* time of one GEMM: of the choice, and of the library's default choice */
 	double seconds, first_seconds;
 	uint64_t workspace_bytes;
 };
 
 enum reduction { REDUCE_SUM, REDUCE_AVERAGE, REDUCE_MAX };
 
-/* Opaque id that rank 0 makes and every rank of a communicator needs. */
+/* Opaque id, generated by rank 0, that every rank of a communicator needs. */
 struct communicator_id {
 	char bytes[128];
 };
 
 /*
- * Memory in use, by each accounting source; 0: this source does not exist here. Each sees other
- * parts: the driver's monitor counts contexts and libraries, the pool only itself.
+ * Memory in use by accounting source; 0: no such source here. Each source covers different parts:
+ * the driver's monitor includes contexts and libraries, the pool only itself.
  */
 struct memory_view {
-	/* by all processes on the device, as the driver's monitor (NVML) says */
+	/* by all processes on the device, from the driver's monitor (NVML) */
 	uint64_t device_used;
-	/* total less free by the runtime; host: what device_memory() counts */
+	/* total - free in the runtime; host: the count of device_memory() */
 	uint64_t runtime_used;
-	uint64_t process_used; /* by this process as the monitor says; host: its resident set */
-	uint64_t pool_reserved, pool_used;           /* of ALLOCATOR_POOL, now */
-	uint64_t pool_reserved_high, pool_used_high; /* the most since the device was opened */
+	uint64_t process_used; /* by this process, from the monitor; host: its resident set */
+	uint64_t pool_reserved, pool_used;           /* current values of ALLOCATOR_POOL */
+	uint64_t pool_reserved_high, pool_used_high; /* maximum since the device was opened */
 };
 
 /*
- * One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct
+ * Launches one kernel, asynchronous on `stream`. `arguments` is the kernel's own struct
  * (kernels/<op>.h).
  */
 typedef enum status kernel_fn(struct stream *stream, const void *arguments, struct error *err);
@@ -203,31 +198,31 @@ typedef enum status kernel_fn(struct stream *stream, const void *arguments, stru
 typedef void callback_fn(void *context);
 
 struct backend_options {
-	int host_devices; /* shares the CPU is cut into; 0: one */
+	int host_devices; /* number of devices that the CPU is divided into; 0: one */
 	/*
-	 * cuda: the compute capability (37 for 3.7) whose code paths are taken on whatever device
-	 * is there, to try them without the card; 0: the device's own.
+	 * cuda: compute capability (37 for 3.7) whose code paths are used on any device, to test
+	 * them without such a GPU; 0: the device's own.
 	 */
 	int emulate_capability;
 };
 
-/* Code path taken by a kernel or a library's GEMM ("gemm"): { "gemm_tensor", "WMMA" }. */
+/* Code path taken by a kernel, or by a library's GEMM ("gemm"): { "gemm_tensor", "WMMA" }. */
 struct code_path {
 	const char *kernel, *path; /* path "": there is only one */
 };
 
-/* Options of communicator_open(); every rank passes the same. */
+/* Options of communicator_open(), equal on all ranks. */
 struct communicator_options {
 	/* AUTO: the backend's first; others as transport_usable() allows */
 	enum transport transport;
 	/*
-	 * The most multiprocessors that its collectives occupy, where the transport has such a
-	 * limit; 0: no limit.
+	 * Maximum multiprocessors that its collectives occupy, if the transport has such a limit;
+	 * 0: no limit.
 	 */
 	int multiprocessors;
 };
 
-/* The collectives of backend.def, for a communicator whose transport has its own. */
+/* The collectives of backend.def, for a communicator whose transport implements them. */
 struct communicator_operations {
 #define OPERATION(device, name, parameters, arguments)
 #define COLLECTIVE(name, parameters, arguments) enum status(*name) parameters;
@@ -243,14 +238,14 @@ struct backend {
 };
 
 /*
- * device/registry.c. Backends known here: the built-in ones and the modules found next to the
- * program (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call
- * these.
+ * device/registry.c. Known backends: the built-in ones and the modules found next to the program
+ * (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call these
+ * functions.
  */
 struct device_choice {
 	const struct backend *backend;
 	int index;
-	/* WARNING: none has code for it; NOTE: the driver compiles at first use */
+	/* WARNING: no module has code for it; NOTE: the driver compiles at first use */
 	enum severity severity;
 	char why[320]; /* "cuda11: machine code for 3.7; not cuda13: ..." */
 };
@@ -260,13 +255,13 @@ struct backend_list {
 	/* Module of one backend (cuda13, cuda11) chosen for each device, with the reason. */
 	struct device_choice *choices;
 	size_t choice_count, choice_capacity;
-	char missing[8][320]; /* "cuda13: <why it could not be opened>" */
+	char missing[8][320]; /* "cuda13: <reason why it could not be opened>" */
 	size_t missing_count;
 };
 /*
- * Opens every backend that `only` names ("cuda" or its module "cuda11"; NULL or "auto": all that
- * are there). Of several modules of one backend each device gets the newest that has code for it; a
- * module that gets none is closed again.
+ * Opens every backend in `only` ("cuda" or its module "cuda11"; NULL or "auto": all available).
+ * Among several modules of one backend, each device gets the newest that has code for it; a module
+ * without a device is closed again.
  */
 void backends_open(struct backend_list *list, const char *only,
 		   const struct backend_options *options);

@@ -1,7 +1,7 @@
 /*
- * How suites call a backend: one inline wrapper per operation of backend.def, named
- * backend_<operation>, that returns STATUS_UNSUPPORTED where the backend has no such operation.
- * Included by device/backend.h only.
+ * Interface between suites and backends: one inline wrapper per operation of backend.def, named
+ * backend_<operation>, that returns STATUS_UNSUPPORTED if the backend lacks it. Included by
+ * device/backend.h only.
  */
 #ifndef GPUPROOF_DEVICE_BACKEND_CALLS_H
 #define GPUPROOF_DEVICE_BACKEND_CALLS_H
@@ -40,13 +40,13 @@ static inline enum status backend_missing(const struct device *device, const cha
 	}
 #include "device/backend.def"
 
-/* NULL is allowed. */
+/* Accepts NULL. */
 static inline enum status backend_range_release(struct memory_range *range, struct error *err)
 {
 	return range ? range->device->backend->range_release(range, err) : STATUS_OK;
 }
 
-/* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
+/* Launches the kernel `name`; STATUS_UNSUPPORTED if the backend lacks it. */
 static inline enum status backend_launch(struct stream *stream, const char *name,
 					 const void *arguments, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* Facts about a device that are known without opening it for work. */
+/* Device properties that are known without opening the device for work. */
 #ifndef GPUPROOF_DEVICE_DEVICE_INFO_H
 #define GPUPROOF_DEVICE_DEVICE_INFO_H
 
@@ -16,47 +16,48 @@ enum device_capability {
 	DEVICE_HAS_BF16 = 1 << 4,
 	DEVICE_HAS_POOLS = 1 << 5, /* stream-ordered allocation */
 	DEVICE_HAS_COLLECTIVES = 1 << 6,
-	/* its memory is the operating system's: CPU, integrated GPU */
+	/* its memory belongs to the operating system: CPU, integrated GPU */
 	DEVICE_SHARES_HOST_MEMORY = 1 << 7,
 	DEVICE_HAS_FP8 = 1 << 8,  /* GEMM with E4M3 operands */
 	DEVICE_HAS_INT8 = 1 << 9, /* GEMM with INT8 operands */
-	/* GEMM with FP16 operands and FP16 accumulation: arithmetic in FP16 */
+	/* GEMM with FP16 operands and FP16 accumulation */
 	DEVICE_HAS_FP16_ACC16 = 1 << 10,
-	/* 9.0's own tensor instructions, and a module that has code for them */
+	/* tensor instructions of 9.0, and a module with code for them */
 	DEVICE_HAS_WGMMA = 1 << 11,
 	DEVICE_IS_HOST = 1 << 12,         /* the CPU itself, or a partition of its cores */
-	DEVICE_HAS_TENSOR_CORES = 1 << 13 /* instructions for products of small matrices */
+	DEVICE_HAS_TENSOR_CORES = 1 << 13 /* matrix multiply instructions */
 };
 
-/* Unknown numbers are 0, unknown text "". */
+/* Unknown numbers are 0, unknown text is "". */
 struct device_info {
-	char id[96];      /* "cuda:0", "host:1"; in a result of several nodes "node7/cuda:0" */
+	char id[96];      /* "cuda:0", "host:1"; in a multi-node result "node7/cuda:0" */
 	char backend[16]; /* "cuda", "host" */
 	char module[16];  /* "cuda13", "cuda11", "built-in" */
-	int node;         /* of the run, 0 the first; set by who opens it, backends know none */
-	int index;        /* within the backend */
+	/* index of the node in the run, from 0; set by the caller, not by backends */
+	int node;
+	int index; /* index within the backend */
 	char name[128];
 	char uuid[64];
-	char serial[32]; /* of the board, as it is printed on it */
-	char vbios[32];  /* version of the firmware, "96.00.74.00.01"; "": unknown */
+	char serial[32]; /* serial number printed on the board */
+	char vbios[32];  /* firmware version, "96.00.74.00.01"; "": unknown */
 	char pci[32];    /* "0000:3b:00.0" */
-	/* compute capability: the emulated one where there is one */
+	/* compute capability, or the emulated one */
 	int capability_major, capability_minor;
-	/* the device's own compute capability ("9.0") where another one is emulated, else "" */
+	/* the real compute capability ("9.0") if another one is emulated, else "" */
 	char emulated_on[8];
-	int multiprocessors; /* host: cores of this share */
+	int multiprocessors; /* host: cores of this partition */
 	uint64_t memory_bytes, memory_free_bytes;
 	uint64_t l2_bytes;
 	double clock_hz, memory_clock_hz; /* maximum */
 	int memory_bus_bits;
-	int pcie_generation, pcie_width; /* current, maximum below */
+	int pcie_generation, pcie_width; /* current link; maximum below */
 	int pcie_generation_max, pcie_width_max;
 	int ecc;                  /* 1 on, 0 off, -1 unknown or none */
 	int numa_node;            /* -1 unknown */
 	unsigned capabilities;    /* enum device_capability */
-	struct device_bits peers; /* devices of this backend whose memory it can read and write */
-	int nvlink_count;         /* active links, 0 none or unknown */
-	/* B/s of its node's fastest port in use, one direction; set by the conductor */
+	struct device_bits peers; /* devices of this backend whose memory it can access */
+	int nvlink_count;         /* active links; 0: none or unknown */
+	/* B/s of the node's fastest active port, one direction; set by the conductor */
 	double nic_bandwidth;
 };
 
@@ -67,8 +68,8 @@ static inline bool device_is_of(const struct device_info *info, const char *back
 }
 
 /*
- * An id in a run on several nodes is "n1/cuda:0": the length of its node's name (0: it has none),
- * and the id on that node, a part of `id`.
+ * In a multi-node run an id is "n1/cuda:0": length of the node's name (0: none), and the id on that
+ * node, a part of `id`.
  */
 static inline size_t device_node_length(const char *id)
 {
@@ -109,9 +110,8 @@ static inline bool device_is_host(const struct device_info *info)
 }
 
 /*
- * Capabilities that follow from the backend and the compute capability. A backend sets them with
- * its own; readers of documents that are older than these bits, and of other tools' files, add
- * them.
+ * Capabilities implied by backend and compute capability. A backend sets them with its own; readers
+ * of documents older than these bits, and of other tools' files, add them.
  */
 static inline unsigned device_implied_capabilities(const struct device_info *info)
 {

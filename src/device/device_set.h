@@ -1,6 +1,6 @@
 /*
- * Devices by their place, in sets of any size: those of the ranks of a communicator, on one node or
- * several. Within a node a device is known by its index in its backend.
+ * Sets of devices of any size, by position: those of a communicator's ranks, on one or several
+ * nodes. Within a node a device is identified by its index in its backend.
  */
 #ifndef GPUPROOF_DEVICE_DEVICE_SET_H
 #define GPUPROOF_DEVICE_DEVICE_SET_H
@@ -13,7 +13,7 @@ struct device_address {
 	int node, index;
 };
 
-/* Each device once, in the order of the calls. All zeros: empty. */
+/* Devices without duplicates, in the order of the calls. All zeros: empty. */
 struct device_set {
 	struct device_address *items; /* owned */
 	size_t count, capacity;
@@ -21,14 +21,14 @@ struct device_set {
 
 void device_set_add(struct device_set *set, struct device_address address);
 bool device_set_has(const struct device_set *set, struct device_address address);
-/* True if all are on `node`. */
+/* True if all devices are on `node`. */
 bool device_set_on_node(const struct device_set *set, int node);
 void device_set_release(struct device_set *set);
 
-/* The most devices of one backend in one node. */
+/* Maximum number of devices of one backend in a node. */
 #define NODE_DEVICES_MOST 1024
 
-/* Devices of one backend in one node, by index: bit i % 64 of word i / 64. */
+/* Devices of one backend in a node as a bit set: bit i % 64 of word i / 64. */
 struct device_bits {
 	uint64_t words[NODE_DEVICES_MOST / 64];
 };

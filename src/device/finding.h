@@ -1,4 +1,4 @@
-/* A backend's statements about the machine and its software: facts, components, findings. */
+/* Statements of a backend about the machine and its software: facts, components, findings. */
 #ifndef GPUPROOF_DEVICE_FINDING_H
 #define GPUPROOF_DEVICE_FINDING_H
 
@@ -6,20 +6,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Name and value of one piece of the environment ("driver", "580.159.03"). */
+/* Name and value of a fact about the environment ("driver", "580.159.03"). */
 typedef void fact_fn(void *context, const char *name, const char *value);
 
-/* One piece of software a backend can use, for `doctor`. */
+/* A software component that a backend can use, for `doctor`. */
 struct component {
 	char name[32]; /* "cuBLAS" */
 	bool present;
 	char version[64];
-	char detail[256]; /* where it was found, or why it is missing and what that costs */
+	char detail[256]; /* where it was found, or why it is missing and what then cannot run */
 };
 
 /*
- * Findings about the machine itself, for `doctor`: permissions, persistence, other users of a
- * device.
+ * Findings about the machine, for `doctor`: permissions, persistence, other processes on a device.
  */
 #define FINDING_COUNTS 36 /* as many links has no GPU yet */
 
@@ -36,8 +35,8 @@ struct finding {
 	int64_t counts[FINDING_COUNTS];
 };
 
-/* Topics that other rooms know. */
-#define FINDING_LOST "devices" /* a device of the run is there, but cannot be used */
+/* Topics that other rooms use. */
+#define FINDING_LOST "devices" /* a requested device is present but unusable */
 #define FINDING_DEVICE "device"
 #define FINDING_BACKEND "backend"
 #define FINDING_DRIVER "driver"
@@ -57,19 +56,19 @@ struct finding {
 #define FINDING_MIG "mig"
 #define FINDING_XID "xid" /* in the kernel log */
 #define FINDING_PCIE "pcie"
-#define FINDING_DRIFT "drift" /* a setting of `node` differs from most nodes' */
+#define FINDING_DRIFT "drift" /* a setting of `node` differs from the majority */
 #define FINDING_NODE "node"   /* `node` is slow */
-#define FINDING_LINK "link"   /* neither `node` nor `other_node` is, but both together */
+#define FINDING_LINK "link"   /* the link between `node` and `other_node` is slow, not the nodes */
 #define FINDING_NODES "nodes"
 
-/* Sets the topic, and a subject of it and what it is about ("": of the topic alone). */
+/* Sets the topic, and a subject made of the topic and `about` (may be ""). */
 static inline void finding_set_subject(struct finding *f, const char *topic, const char *about)
 {
 	snprintf(f->topic, sizeof(f->topic), "%s", topic);
 	snprintf(f->subject, sizeof(f->subject), "%.47s%s%.95s", topic, *about ? " " : "", about);
 }
 
-/* The same of a device. */
+/* As finding_set_subject(), for a device. */
 static inline void finding_set_device(struct finding *f, const char *topic, const char *device)
 {
 	finding_set_subject(f, topic, device);

@@ -14,8 +14,8 @@ struct image {
 };
 
 /*
- * The next word of *at; false at the end. Code for one architecture alone (90a) serves no other and
- * is passed over.
+ * The next word of *at; false at the end. Skips code for a single architecture (90a), which runs on
+ * no other.
  */
 static bool next_image(const char **at, struct image *out)
 {

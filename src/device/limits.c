@@ -20,7 +20,7 @@ static bool cgroup_read_line(const char *path, char *line, size_t size)
 	return ok;
 }
 
-/* The value in bytes of a row of a file like /proc/meminfo; 0 when it is not there. */
+/* Value in bytes of a row in a file like /proc/meminfo; 0 if it is missing. */
 static uint64_t meminfo_row_bytes(const char *path, const char *key)
 {
 	FILE *f = fopen(path, "re");
@@ -41,8 +41,8 @@ static uint64_t meminfo_row_bytes(const char *path, const char *key)
 }
 
 /*
- * This process's folder for `controller` ("" for version 2) below the cgroup mount, which a
- * container may show as its own root: the caller then finds nothing there and goes up.
+ * This process's folder for `controller` ("" for version 2) below the cgroup mount. A container may
+ * see the folder as its own root: the caller then finds nothing there and goes up.
  */
 static bool cgroup_folder(const char *controller, char *folder, size_t size)
 {
@@ -68,7 +68,10 @@ static bool cgroup_folder(const char *controller, char *folder, size_t size)
 	return found;
 }
 
-/* Calls `look` in the process's folder and every folder above it: each level's limit counts. */
+/*
+ * Calls `look` for the process's folder and every folder above it, because each level has its own
+ * limit.
+ */
 static void cgroup_each_level(const char *controller,
 			      void (*look)(const char *folder, void *context), void *context)
 {
@@ -99,7 +102,7 @@ struct cgroup_memory_limit {
 	double total, available;
 };
 
-/* Page cache that the kernel gives back on demand; it counts as used. */
+/* Page cache that the kernel reclaims on demand, although it counts as used. */
 static double cgroup_reclaimable(const char *folder, const char *key)
 {
 	char path[1400], line[128], name[64];
@@ -124,7 +127,7 @@ static void cgroup_look_memory(const char *folder, void *context)
 	double total, used;
 
 	if (!cgroup_read_number(folder, limit->limit_file, &total))
-		return; /* "max", or not a level with this controller */
+		return; /* "max", or a level without this controller */
 	limit->total = fmin(limit->total, total);
 	if (cgroup_read_number(folder, limit->usage_file, &used))
 		limit->available =

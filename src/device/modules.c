@@ -24,7 +24,7 @@ static int newest_first(const void *a, const void *b)
 	return -strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* True when the folder can be read. */
+/* True if the folder can be read. */
 static bool find_modules(struct backend_modules *modules, const char *folder)
 {
 	size_t first = modules->count;

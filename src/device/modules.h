@@ -1,4 +1,4 @@
-/* Finds the loadable backends that are installed, without opening them. */
+/* Finds installed loadable backends without opening them. */
 #ifndef GPUPROOF_DEVICE_MODULES_H
 #define GPUPROOF_DEVICE_MODULES_H
 
@@ -12,10 +12,10 @@ struct backend_modules {
 };
 
 /*
- * The modules of $GPUPROOF_BACKENDS, then those of backends/ next to the program or of
+ * Finds the modules of $GPUPROOF_BACKENDS, then those of backends/ next to the program or of
  * lib/gpuproof/backends where `cmake --install` puts them: the first of these folders that exists.
- * Returns false with errno when $GPUPROOF_BACKENDS cannot be read; the others are found all the
- * same. The caller releases `modules`.
+ * Returns false with errno if $GPUPROOF_BACKENDS cannot be read; the others are still listed. The
+ * caller releases `modules`.
  */
 bool backend_modules_find(struct backend_modules *modules);
 void backend_modules_release(struct backend_modules *modules);

@@ -1,4 +1,4 @@
-/* Names of precisions and allocators, as the INI and reports use them. */
+/* Names of precisions and allocators in INI files and reports. */
 #include <string.h>
 
 #include "device/backend.h"

@@ -1,4 +1,4 @@
-/* Opens the backends: the built-in ones, then the modules that are installed. */
+/* Opens the backends: the built-in ones, then the installed modules. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static void registry_add_missing(struct backend_list *list, const char *name, co
 }
 
 /*
- * True if `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks
- * for cuda13, too.
+ * True if `only` ("auto", NULL, or names separated by commas or spaces) contains `name`: "cuda"
+ * includes cuda13.
  */
 static bool backend_is_wanted(const char *only, const char *name)
 {
@@ -42,7 +42,7 @@ static bool backend_is_wanted(const char *only, const char *name)
 	return false;
 }
 
-/* Another file of a module that is open already: the first folder wins. */
+/* Another file of a module that is open already: the first folder takes precedence. */
 static bool registry_is_open(const struct backend_list *list, const char *module)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -69,8 +69,8 @@ static void registry_open_backend(struct backend_list *list, const char *name,
 }
 
 /*
- * A module stays loaded until the process ends, also when it is of no use: the libraries it pulled
- * in may have left threads and exit handlers.
+ * A module stays loaded until the process ends, even if it is not used: its libraries may have left
+ * threads and exit handlers.
  */
 static void open_module(struct backend_list *list, const char *path,
 			const struct backend_options *options)
@@ -107,7 +107,7 @@ static bool registry_first_of_name(const struct backend_list *list, size_t which
 	return true;
 }
 
-/* "cuda13: machine code for 9.0" or "not cuda13: ..."; true when it has code for the device. */
+/* "cuda13: machine code for 9.0" or "not cuda13: ..."; true if it has code for the device. */
 static bool backend_drives_device(const struct backend *backend, int index, bool chosen_already,
 				  struct device_choice *choice)
 {
@@ -131,8 +131,8 @@ static bool backend_drives_device(const struct backend *backend, int index, bool
 }
 
 /*
- * The first module, in the order of the list, that has code for the device; else the first of all,
- * which will say why not.
+ * Chooses the first module in the list that has code for the device; else the first of all, which
+ * will report why not.
  */
 static void registry_choose_for(struct backend_list *list, size_t first, int index)
 {
@@ -216,7 +216,7 @@ void backends_open(struct backend_list *list, const char *only,
 	if (list->count == 0 && list->missing_count == 0) {
 		char *why = xasprintf("there is no backend of this name; found: %s", names.data);
 
-		/* Report that no backend of that name was found, and which ones were. */
+		/* Reports that no backend of that name was found, and the existing ones. */
 		registry_add_missing(list, only ? only : "auto", why);
 		free(why);
 	}

@@ -1,37 +1,37 @@
-/* A device's telemetry at one moment. */
+/* Telemetry: the state of a device at one moment. */
 #ifndef GPUPROOF_DEVICE_TELEMETRY_H
 #define GPUPROOF_DEVICE_TELEMETRY_H
 
 #include <stdint.h>
 
-/* NAN or -1 where unknown. */
+/* NAN or -1 if unknown. */
 struct telemetry {
 	double sm_clock_hz, memory_clock_hz;
 	double power_watts, temperature_celsius;
-	/* over which the power is a mean at most; 0: unknown */
+	/* maximum averaging time of the power; 0: unknown */
 	double power_window_seconds;
-	int64_t throttle_reasons;               /* NVML bit mask; 0: none; -1 unknown */
+	int64_t throttle_reasons;               /* NVML bit mask; 0: none; -1: unknown */
 	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
 	int64_t pcie_generation, pcie_width, pcie_replays;
 	/* replays, recoveries and CRC errors of all links since the driver was loaded */
 	int64_t nvlink_errors;
-	/* critical errors that the driver reported (Xid) since this process first asked */
+	/* critical errors reported by the driver (Xid) since the first call of this process */
 	int64_t xid_errors;
 	int xid; /* number of the worst of them (device/xid.h); 0: none */
 };
 
-/* The longest that the power is a mean of, in s. */
+/* Maximum averaging time of the power, in s. */
 static inline double telemetry_power_window(const struct telemetry *t)
 {
 	return t->power_window_seconds > 0 ? t->power_window_seconds : 1.0;
 }
 
 /*
- * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by
- * software and by hardware), power brake. Idle and requested clocks do not.
+ * NVML's throttle reasons that reduce speed: power cap, hardware slowdown, temperature (software
+ * and hardware), power brake. Idle and requested clocks do not.
  */
 #define THROTTLE_SLOWS INT64_C(0xEC)
 #define THROTTLE_POWER_LIMIT \
-	INT64_C(0x04) /* of these the software's power cap, which good devices meet as well */
+	INT64_C(0x04) /* the software power cap, which healthy devices meet as well */
 
 #endif

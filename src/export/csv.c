@@ -1,4 +1,6 @@
-/* One row per metric of each case; a case without metrics has one row, with its reason. */
+/*
+ * CSV export: one row per metric of each case; a case without metrics has one row with its reason.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +11,11 @@
 
 #define LINE_END "\r\n"
 
-/* Names of parameters of all cases, in order of appearance; borrowed. */
+/* Names of the parameters of all cases, in order of appearance; borrowed. */
 struct csv_columns {
 	const char **names;
 	size_t count, capacity;
-	const struct verdict_check **checks; /* of the judgement, by case */
+	const struct verdict_check **checks; /* checks of the judgement, sorted by case */
 };
 
 static void csv_add_column(struct csv_columns *columns, const char *name)
@@ -74,7 +76,7 @@ static int csv_by_case(const void *left, const void *right)
 	return strcmp((*a)->case_id, (*b)->case_id);
 }
 
-/* Checks by their case: a fleet has 600,000 of each; malloc'ed. */
+/* Sorts the checks by case: a fleet has 600,000 of each. The caller frees the array. */
 static const struct verdict_check **sorted_checks(const struct verdicts *verdicts)
 {
 	size_t count = verdicts ? verdicts->count : 0;
@@ -87,7 +89,7 @@ static const struct verdict_check **sorted_checks(const struct verdicts *verdict
 	return out;
 }
 
-/* The worst verdict on a metric of a case; on the case itself when `metric` is NULL. */
+/* Worst verdict on a metric of a case; on the case itself if `metric` is NULL. */
 static const char *csv_verdict_on(const struct verdict_check **checks, size_t count, const char *id,
 				  const char *metric)
 {

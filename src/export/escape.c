@@ -7,7 +7,7 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
-/* Adds the next character of `s`; returns its length. */
+/* Appends the next character of `s`; returns its length. */
 static size_t escape_add_plain(struct text *out, const char *s, size_t left, bool lines)
 {
 	size_t n = text_utf8_sequence(s, left);
@@ -53,7 +53,7 @@ static void add_xml(struct text *out, const char *s, size_t longest, bool attrib
 			break;
 		case '\n':
 		case '\t':
-			/* A parser makes blanks of them in attributes. */
+			/* Parsers replace them by blanks in attributes. */
 			if (attribute) {
 				text_addf(out, "&#%d;", *p);
 				break;
@@ -77,7 +77,7 @@ void escape_xml_attribute(struct text *out, const char *s, size_t longest)
 
 static bool looks_like_formula(const char *s)
 {
-	/* The last four are the full-width forms, which some spreadsheets take as well. */
+	/* The last four are the full-width forms, which some spreadsheets accept as well. */
 	static const char *const starts[] = {
 		"=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠"
 	};
@@ -134,7 +134,7 @@ void escape_markdown(struct text *out, const char *s, size_t longest)
 	add_fence(out, ticks);
 	text_add(out, ticks > 1 ? " " : "");
 	for (const char *p = plain; *p; p++) {
-		/* A table is cut into cells before code spans are seen. */
+		/* A table is split into cells before code spans are parsed. */
 		if (*p == '|')
 			text_add_char(out, '\\');
 		text_add_char(out, *p);
@@ -144,7 +144,7 @@ void escape_markdown(struct text *out, const char *s, size_t longest)
 	free(plain);
 }
 
-/* `special`: what takes a backslash. */
+/* `special`: characters that need a backslash. */
 static void add_prometheus(struct text *out, const char *s, const char *special)
 {
 	char *plain = escape_plain(s, true, ESCAPE_ALL);

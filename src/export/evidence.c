@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "result/verdict.h"
 
-/* POSIX.1-1988 (ustar): what every tar reads. */
+/* POSIX.1-1988 (ustar), which every tar reads. */
 #define TAR_BLOCK 512
 #define TAR_END (2 * TAR_BLOCK)
 
@@ -25,7 +25,7 @@ struct tar_header {
 
 _Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "a header is one block");
 
-/* A hostile id must not leave the folder that it is unpacked in. */
+/* A hostile id must not escape from the folder in which it is unpacked. */
 static char *evidence_folder(const struct result *result)
 {
 	struct text out = TEXT_EMPTY;
@@ -97,7 +97,7 @@ void evidence_add(struct evidence *e, const char *name, const char *data, size_t
 	evidence_add_file(e, name, data, length);
 }
 
-/* gzip without a file name and a time, which would differ from call to call. */
+/* gzip without file name and time, for reproducible output. */
 static enum status evidence_compress(const struct text *tar, struct text *out, struct error *err)
 {
 	z_stream z = { .next_in = (Bytef *)tar->data, .avail_in = (uInt)tar->length };

@@ -1,6 +1,6 @@
 /*
- * An evidence bundle: the files that show what was measured and found, in one tar.gz with their
- * SHA-256 sums, for a supplier. Equal files give equal bytes.
+ * Evidence bundle for a supplier: the files that show what was measured and found, in one tar.gz
+ * with their SHA-256 sums. Reproducible: equal files give equal bytes.
  */
 #ifndef GPUPROOF_EXPORT_EVIDENCE_H
 #define GPUPROOF_EXPORT_EVIDENCE_H
@@ -9,8 +9,8 @@
 #include "result/result.h"
 
 struct evidence {
-	char *folder;    /* of all files in the archive: "evidence-" and the run's id */
-	double seconds;  /* the time of all files: when the run ended, since 1970 */
+	char *folder;    /* folder of all files in the archive: "evidence-" and the run's id */
+	double seconds;  /* modification time of all files: end of the run, since 1970 */
 	struct text tar; /* so far */
 	struct text sums;
 };
@@ -22,7 +22,7 @@ void evidence_add(struct evidence *evidence, const char *name, const char *data,
 enum status evidence_pack(struct evidence *evidence, struct text *out, struct error *err);
 void evidence_release(struct evidence *evidence);
 
-/* Devices, verdict and remedies of the result, for people. */
+/* Appends devices, verdict and remedies of the result as text. */
 void evidence_add_summary(const struct result *result, struct text *out);
 
 #endif

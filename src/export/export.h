@@ -1,9 +1,8 @@
 /*
- * A result, and the verdicts on it where there are any, in other programs' formats. Same input,
- * same bytes. Text from outside (labels, device names, reasons, INI values) stays text, whatever it
- * holds.
+ * Exports a result, with its verdicts if any, to formats of other programs. Output is
+ * deterministic. Untrusted text (labels, device names, reasons, INI values) stays text.
  *
- * Adding a format: one file ending in `const struct exporter export_<symbol>`, and one line in
+ * Adding a format: add a file that ends with `const struct exporter export_<symbol>`, and a line to
  * formats.def.
  */
 #ifndef GPUPROOF_EXPORT_EXPORT_H
@@ -14,12 +13,15 @@
 #include "result/verdict.h"
 
 struct export_input {
-	const struct result *result; /* with its judgement, if it was judged */
+	const struct result *result; /* with its judgement, if there is one */
 };
 
 struct exporter {
 	void (*write)(const struct export_input *input, struct text *out); /* appends to `out` */
-	/* Why the result has nothing for this format; NULL: it has. NULL: every result has. */
+	/*
+	 * Why the result cannot be exported to this format; NULL: it can. Function NULL: every
+	 * result can.
+	 */
 	const char *(*refuse)(const struct export_input *input);
 };
 
@@ -29,14 +31,14 @@ struct export_format {
 	const struct exporter *exporter;
 };
 
-extern const struct export_format export_formats[]; /* ends with a NULL name */
+extern const struct export_format export_formats[]; /* terminated by a NULL name */
 
-/* NULL: there is none of that name. */
+/* NULL: unknown format. */
 const struct export_format *export_find(const char *name);
 
-/* The value of a fact of the environment; "" when the result does not have it. */
+/* Value of a fact of the environment; "" if the result lacks it. */
 const char *export_fact(const struct result *result, const char *name);
-/* NULL is "" in results that were made by hand. */
+/* In results constructed by tests, NULL becomes "". */
 const char *export_string(const char *s);
 
 #endif

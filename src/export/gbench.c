@@ -1,7 +1,7 @@
 /*
- * Google Benchmark's JSON: each sample is a repetition, their median an aggregate, other metrics
- * counters of it. A case that is not OK is an error; one that timed nothing has no place in this
- * format and is left out.
+ * Google Benchmark JSON export: each sample is a repetition, their median an aggregate, other
+ * metrics are its counters. A case that is not OK becomes an error; an untimed case cannot be
+ * represented and is left out.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define NANOSECONDS 1e9
 
-/* The series of times of the headline, else any; NULL: the case timed nothing. */
+/* Time series of the headline metric, else any; NULL: the case timed nothing. */
 static const struct series *gbench_times_of(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++) {
@@ -58,7 +58,7 @@ static void gbench_add_time(struct json_writer *w, double seconds, size_t iterat
 {
 	writer_count_member(w, "iterations", iterations);
 	writer_real_member(w, "real_time", seconds * NANOSECONDS);
-	/* The host's share was not measured: the same, as tools want a number. */
+	/* CPU time was not measured; repeats the real time, because tools require a number. */
 	writer_real_member(w, "cpu_time", seconds * NANOSECONDS);
 	writer_text_member(w, "time_unit", "ns");
 }
@@ -76,7 +76,10 @@ static void gbench_add_counters(struct json_writer *w, const struct case_result 
 			writer_real_member(w, "bytes_per_second", m->value);
 			rate = true;
 		}
-		/* Ours have a dot; anything else must not pass for a member of the format. */
+		/*
+		 * Our names contain a dot; other names must not be mistaken for members of the
+		 * format.
+		 */
 		if (strchr(m->name, '.'))
 			writer_real_member(w, m->name, m->value);
 	}
@@ -118,7 +121,7 @@ static void gbench_add_context(struct json_writer *w, const struct result *r)
 	writer_open(w, '[');
 	writer_close(w, ']');
 	writer_text_member(w, "library_version", export_string(r->gpuproof_version));
-	/* The note in `environment` about a build that is not for measuring. */
+	/* The note in `environment` about a build that is not suitable for measuring. */
 	writer_text_member(w, "library_build_type",
 			   strstr(compiler, "not optimised") || strstr(compiler, "Sanitizer")
 				   ? "debug"

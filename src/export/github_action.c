@@ -1,5 +1,5 @@
 /*
- * github-action-benchmark's custom formats. Each file has one direction: bigger or smaller is
+ * Custom formats of github-action-benchmark. Each file has one direction: bigger or smaller is
  * better.
  */
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
- * JUnit XML as Jenkins' schema (xunit-plugin, junit-10.xsd) has it: no `file` and no properties of
- * test cases, so the facts are in message and body. A suite per suite of the run, one for the run
- * itself and one for the limits, whose last test is the verdict: skipped where nothing was judged.
- * Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
+ * JUnit XML by Jenkins' schema (xunit-plugin, junit-10.xsd), which has no `file` and no properties
+ * of test cases; the facts are therefore in message and body. A test suite per suite of the run,
+ * one for the run itself and one for the limits, whose last test is the verdict (skipped without
+ * one). Names are unique and stable from run to run, because Jenkins tracks a test by its name.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,14 +22,14 @@
 
 enum outcome { PASSED, FAILED, BROKEN, SKIPPED, OUTCOME_COUNT };
 
-/* One test. `char *` are owned. */
+/* One test; owns its `char *`. */
 struct test {
 	char *suite, *name;
 	enum outcome outcome;
-	const char *type; /* of a failure: "wrong result" */
+	const char *type; /* type of a failure: "wrong result" */
 	char *message, *body;
 	double seconds;
-	unsigned repeat; /* how many before have the same names */
+	unsigned repeat; /* number of earlier tests with the same names */
 };
 
 struct tests {
@@ -98,7 +98,7 @@ static void junit_add_case(struct tests *tests, const struct result *r, const st
 	test->body = case_body(r, c);
 }
 
-/* Takes over `message`: what is wrong with the run, NULL: nothing. */
+/* Takes ownership of `message`, a problem of the run; NULL: none. */
 static void junit_add_of_run(struct tests *tests, const struct result *r, const char *name,
 			     char *message)
 {
@@ -124,10 +124,7 @@ static void add_completeness(struct tests *tests, const struct result *r)
 			 workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
 }
 
-/*
- * A skip that the limit does not allow is not passed, and a warning that --strict does not accept
- * neither.
- */
+/* A skip that the limit does not allow does not pass, nor does a warning with --strict. */
 static enum outcome junit_outcome_of(const struct verdict_check *check)
 {
 	if (check->accepted)
@@ -186,7 +183,7 @@ static void junit_add_check(struct tests *tests, const struct verdict_check *che
 	free(numbers);
 }
 
-/* Promised and judged aspects of a device; findings are reported with the checks. */
+/* Promised and judged aspects of a device; findings are among the checks. */
 static void add_promises(struct tests *tests, const struct device_judgement *d)
 {
 	for (size_t i = 0; i < d->aspect_count; i++) {
@@ -218,7 +215,7 @@ static char *verdict_body(const struct verdicts *v)
 	return text_detach(&body);
 }
 
-/* The verdict itself, as in every other output: no page is green without one. */
+/* The verdict, as in every other output: no page is green without one. */
 static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 {
 	struct test *test = junit_add_test(tests, "limits", xstrdup("verdict"),
@@ -265,7 +262,7 @@ static void junit_collect_tests(struct tests *tests, const struct export_input *
 		struct test *test =
 			junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
 
-		/* A judgement has a check of its own for them. */
+		/* A judgement has its own check for them. */
 		test->type = "memory errors";
 		test->message = xasprintf("%" PRIu64 " uncorrected memory errors (ECC)",
 					  result_memory_errors(input->result));
@@ -353,7 +350,7 @@ static void junit_write_suite(struct text *out, const struct tests *tests, const
 			      const char *suite)
 {
 	size_t length = strlen(export_string(r->started));
-	/* Without the Z: xs:dateTime of other schemas is local. */
+	/* Without the Z: xs:dateTime of other schemas is local time. */
 	char *stamp = xstrndup(export_string(r->started),
 			       length && r->started[length - 1] == 'Z' ? length - 1 : length);
 
@@ -372,7 +369,7 @@ static void junit_write_suite(struct text *out, const struct tests *tests, const
 
 static bool seen_before(const struct tests *tests, size_t i)
 {
-	/* Cases come suite by suite: the one before is nearly always of the same. */
+	/* Cases are sorted by suite: the previous one usually has the same suite. */
 	for (size_t j = i; j-- > 0;)
 		if (strcmp(tests->items[j].suite, tests->items[i].suite) == 0)
 			return true;

@@ -1,6 +1,6 @@
 /*
- * A summary for a pull request, a ticket or a job's page: problems first. Text from outside is put
- * into code spans.
+ * Markdown export: a summary for a pull request, a ticket or a job's page, problems first.
+ * Untrusted text is in code spans.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,12 +17,12 @@
 
 #define LONGEST_TEXT 300
 #define MOST_BYTES (1 << 20)
-#define TAIL 500 /* kept for what says that rows are left out */
+#define TAIL 500 /* reserved for the note that rows are left out */
 
 struct markdown_page {
 	struct text *out;
 	size_t start;
-	size_t left_out; /* rows of the current table */
+	size_t left_out; /* of the current table */
 };
 
 static void markdown_add_cell(struct text *row, const char *text)
@@ -32,7 +32,7 @@ static void markdown_add_cell(struct text *row, const char *text)
 	text_add(row, " |");
 }
 
-/* A cell of our own words. */
+/* Appends a cell with the program's own text. */
 static void markdown_add_word(struct text *row, const char *text)
 {
 	text_addf(row, " %s |", *text ? text : "–");
@@ -43,10 +43,12 @@ static bool markdown_row_fits(const struct markdown_page *page, size_t bytes)
 	return page->out->length - page->start + bytes + TAIL < MOST_BYTES;
 }
 
-/* Appends a row, unless the page would get too long; empties `row`. */
+/* Appends a row unless the page would get too long; empties `row`. */
 static void markdown_end_row(struct markdown_page *page, struct text *row)
 {
-	/* Nothing after the first row that did not fit: what is shown is the beginning. */
+	/*
+	 * Nothing follows the first row that did not fit, so that the shown rows are the beginning.
+	 */
 	if (!page->left_out && markdown_row_fits(page, row->length + 2))
 		text_addf(page->out, "|%s\n", row->data);
 	else
@@ -128,7 +130,7 @@ static void markdown_add_checks(struct markdown_page *page, const struct verdict
 	markdown_end_table(page);
 }
 
-/* A row per device that something was promised of or judged on, a column per aspect. */
+/* One row per device with promised or judged aspects, one column per aspect. */
 static void markdown_add_aspects(struct markdown_page *page, const struct verdicts *v)
 {
 	markdown_begin_table(page, "Judged by device",
@@ -150,7 +152,7 @@ static void markdown_add_aspects(struct markdown_page *page, const struct verdic
 	markdown_end_table(page);
 }
 
-/* The worst check of each device and aspect in sentences. */
+/* The worst check of each device and aspect as sentences. */
 static void markdown_add_reasons(struct markdown_page *page, const struct verdicts *v)
 {
 	markdown_begin_table(page, "Reasons", "verdict | reason | what to do");
@@ -208,7 +210,7 @@ static void markdown_add_metric(struct markdown_page *page, const struct case_re
 	text_release(&interval);
 }
 
-/* Their figures are no headlines. */
+/* Their metrics are not headlines. */
 static void markdown_add_unsettled(struct markdown_page *page, const struct result *r)
 {
 	markdown_begin_table(page, "Not settled: the level still changed at the end",

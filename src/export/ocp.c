@@ -13,7 +13,7 @@
 #include "result/outcome.h"
 #include "result/verdict.h"
 
-/* `after` seconds after the run's start, or now. */
+/* `after` seconds after the start of the run, or now. */
 static void ocp_timestamp(const struct ocp_stream *s, double after, char *out, size_t size)
 {
 	struct tm tm = { 0 };
@@ -56,7 +56,7 @@ static void ocp_open_member(struct json_writer *w, const char *name)
 	writer_open(w, '{');
 }
 
-/* A line of the run; closed by end_artifact(). */
+/* Starts a line of the run; end_artifact() ends it. */
 static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, const char *kind)
 {
 	struct json_writer w = ocp_begin_line(s, after);
@@ -66,7 +66,7 @@ static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, c
 	return w;
 }
 
-/* A line of the current step; closed by end_artifact(). */
+/* Starts a line of the current step; end_artifact() ends it. */
 static struct json_writer ocp_begin_of_step(struct ocp_stream *s, double after, const char *kind)
 {
 	struct json_writer w = ocp_begin_line(s, after);
@@ -86,7 +86,7 @@ static void end_artifact(struct ocp_stream *s, struct json_writer *w)
 	ocp_end_line(s, w);
 }
 
-/* A line with two texts, of which an empty second one is left out. */
+/* Writes a line with two texts; an empty second one is left out. */
 static void ocp_write_texts(struct ocp_stream *s, struct json_writer w, const char *first,
 			    const char *a, const char *second, const char *b)
 {
@@ -136,7 +136,7 @@ static void write_software(struct json_writer *w, const char *name, const char *
 	writer_close(w, '}');
 }
 
-/* The host, its devices and their software. */
+/* Writes the host, its devices and their software. */
 static void ocp_write_machine(struct json_writer *w, const struct result *r)
 {
 	static const char *const software[][2] = {
@@ -201,7 +201,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	end_artifact(s, &w);
 }
 
-/* Left out where the result does not describe the device. */
+/* Left out if the result does not describe the device. */
 static void ocp_write_device(struct ocp_stream *s, struct json_writer *w, const char *device)
 {
 	if (result_device(s->result, device))
@@ -277,7 +277,7 @@ void ocp_case(struct ocp_stream *s, const struct case_result *c)
 					       : "COMPLETE");
 }
 
-/* True if more is better: also where identical devices or good cards are compared with. */
+/* True if higher is better, also for comparisons with identical devices or reference GPUs. */
 static bool ocp_bound_is_least(const struct verdict_check *c)
 {
 	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
@@ -285,7 +285,7 @@ static bool ocp_bound_is_least(const struct verdict_check *c)
 	return c->value >= c->bound ? !(c->margin < 0) : c->margin < 0;
 }
 
-/* The figure of a check with its bound as a validator. */
+/* Writes the value of a check with its bound as a validator. */
 static void write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 {
 	struct json_writer w;
@@ -343,7 +343,7 @@ static void ocp_write_check(struct ocp_stream *s, const struct verdict_check *c)
 	free(numbers);
 }
 
-/* A promised aspect that nothing judged leaves the verdict open. */
+/* An unjudged promised aspect makes the verdict INCONCLUSIVE. */
 static void ocp_write_missing(struct ocp_stream *s, const struct device_judgement *d)
 {
 	for (size_t i = 0; i < d->aspect_count; i++) {
@@ -387,7 +387,7 @@ static void ocp_write_findings(struct ocp_stream *s, const struct finding *findi
 	}
 }
 
-/* Only these pairs of status and result are valid ends. */
+/* Only these combinations of status and result are valid ends. */
 static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 {
 	const struct verdicts *v = r->judgement;

@@ -1,7 +1,7 @@
 /*
- * Prometheus' text format for node_exporter's textfile collector: base units, no timestamps. The
- * collector refuses a whole file for a duplicate sample or a family that is not contiguous, so
- * samples are sorted by family and repeated ones are dropped.
+ * Prometheus text format for node_exporter's textfile collector: base units, no timestamps. The
+ * collector rejects a whole file for a duplicate sample or a family that is not contiguous, so
+ * samples are sorted by family and duplicates dropped.
  */
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "export/export.h"
 #include "result/verdict.h"
 
-/* `char *` are owned. */
+/* Owns its `char *`. */
 struct sample {
 	char *family, *help, *labels;
 	double value;
@@ -32,7 +32,7 @@ static void prometheus_add_label(struct text *labels, const char *name, const ch
 	text_add_char(labels, '"');
 }
 
-/* Takes over `family` and `help`. */
+/* Takes ownership of `family` and `help`. */
 static void prometheus_add_sample(struct samples *samples, char *family, char *help,
 				  struct text *labels, double value)
 {
@@ -41,7 +41,7 @@ static void prometheus_add_sample(struct samples *samples, char *family, char *h
 		(struct sample){ family, help, text_detach(labels), value };
 }
 
-/* The word of a unit: promtool wants "seconds", and "per_second" below a fraction's line. */
+/* Unit name: promtool expects "seconds", and "per_second" for a denominator. */
 static void prometheus_add_unit(struct text *out, const char *unit, size_t length, bool one)
 {
 	static const char *const units[][3] = {
@@ -61,8 +61,8 @@ static void prometheus_add_unit(struct text *out, const char *unit, size_t lengt
 }
 
 /*
- * A number without a unit is a ratio if it is a part of one: a count or a loss is none. Of results
- * that don't say it each is called a ratio.
+ * A number without a unit is a ratio only if it is a fraction; a count or a loss is not. In results
+ * that do not tell, each is called a ratio.
  */
 static bool is_unnamed(const struct result *r, const struct case_result *c,
 		       const struct metric_value *m)
@@ -124,7 +124,7 @@ static void prometheus_add_metric(struct samples *samples, const struct result *
 	prometheus_add_label(&labels, "device", c->device);
 	prometheus_add_label(&labels, "model", d ? d->name : "");
 	prometheus_add_label(&labels, "uuid", d ? d->uuid : "");
-	/* A series of its own: what drifted must not pass for the figure of other nights. */
+	/* A separate series: a drifting value must not be mistaken for that of other nights. */
 	if (case_is_unsettled(c, m))
 		prometheus_add_label(&labels, "settled", "false");
 	prometheus_add_sample(samples, family_name(m, unnamed), family_help(m, unnamed), &labels,
@@ -228,7 +228,7 @@ static int by_family(const void *a, const void *b)
 	int order = strcmp(p->family, q->family);
 
 	order = order ? order : strcmp(p->labels, q->labels);
-	/* So that of repeated ones the same is kept every time. */
+	/* Makes the choice among duplicates deterministic. */
 	return order ? order : (p->value > q->value) - (p->value < q->value);
 }
 

@@ -1,4 +1,4 @@
-/* The document as it is, or as --anonymise left it. */
+/* JSON export: the document unchanged, or as --anonymise left it. */
 #include <stdlib.h>
 
 #include "export/export.h"

@@ -1,7 +1,7 @@
 /*
- * Steps whose timeline was recorded ([suite parallel] timeline) as Chrome's trace events, for
- * https://ui.perfetto.dev and chrome://tracing: a process per case, a thread per rank and stream, a
- * complete event ("X") per operation, in microseconds.
+ * Chrome trace events of recorded steps ([suite parallel] timeline), for https://ui.perfetto.dev
+ * and chrome://tracing: a process per case, a thread per rank and stream, a complete event ("X")
+ * per operation, in microseconds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define MICROSECONDS 1e6
 
-/* Opens an event of that phase; the caller adds its arguments and closes it. */
+/* Starts an event of that phase; the caller adds its arguments and ends it. */
 static void trace_open_event(struct json_writer *w, const char *name, const char *phase,
 			     size_t process, size_t thread)
 {
@@ -23,7 +23,7 @@ static void trace_open_event(struct json_writer *w, const char *name, const char
 	writer_count_member(w, "tid", thread);
 }
 
-/* Metadata: what viewers call a process or a thread. */
+/* Metadata: name of a process or a thread in viewers. */
 static void trace_add_name(struct json_writer *w, const char *what, size_t process, size_t thread,
 			   const char *name)
 {
@@ -35,7 +35,7 @@ static void trace_add_name(struct json_writer *w, const char *what, size_t proce
 	writer_close(w, '}');
 }
 
-/* The thread of a row: rows of one stream of one rank, one per operation, share it. */
+/* Thread of a row: shared by the rows of one stream of one rank, one per operation. */
 static size_t trace_thread_of(const struct case_result *c, size_t row)
 {
 	for (size_t i = 0; i < row; i++)

@@ -25,7 +25,7 @@ static enum status baseline_check_name(const char *name, struct error *err)
 	return STATUS_OK;
 }
 
-/* The document without samples. The caller frees it; NULL on failure. */
+/* Serialises the result without samples. The caller frees the string; NULL on failure. */
 static char *slim_document(const struct result *result, struct error *err)
 {
 	char *json = result_to_json(result);

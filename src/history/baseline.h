@@ -1,6 +1,6 @@
 /*
- * Named sets of results, kept in the history file. The documents are kept without their samples:
- * values, intervals and environments are what `* baseline` and compare need.
+ * Baselines: named sets of results, stored in the history file without samples. `* baseline` and
+ * compare need only values, intervals and environments.
  */
 #ifndef GPUPROOF_HISTORY_BASELINE_H
 #define GPUPROOF_HISTORY_BASELINE_H
@@ -11,7 +11,8 @@
 #include "result/result.h"
 
 /*
- * Replaces a set of the same name only when `replace`. Names are letters, digits, '.', '_' and '-'.
+ * Stores a set; replaces an existing one only if `replace` is set. Names consist of letters,
+ * digits, '.', '_' and '-'.
  */
 enum status baseline_save(struct store *history, const char *name, const struct result *results,
 			  size_t count, bool replace, struct error *err);
@@ -19,8 +20,8 @@ enum status baseline_save(struct store *history, const char *name, const struct 
 void baseline_list_release(struct baseline_list *list);
 
 /*
- * The results of a set, malloc'ed; the caller releases each and frees the array. An unknown name is
- * STATUS_USAGE.
+ * Loads the results of a set; the caller releases each and frees the array. STATUS_USAGE if the
+ * name is unknown.
  */
 enum status baseline_load(struct store *history, const char *name, struct result **results,
 			  size_t *count, struct error *err);

@@ -8,16 +8,14 @@
 #include "base/stats.h"
 #include "history/change_points.h"
 
-#define AROUND 5 /* nights whose median says whether one of them is wild */
+#define AROUND 5 /* window of nights whose median identifies an outlier */
 #define SIGMAS_PER_MAD 1.4826
 /*
- * If most nights are equal, their deviation is 0; a night is wild only if it is off by at least
- * this share of a change.
+ * If most nights are equal, their deviation is 0. An outlier must differ by at least this share of
+ * a change.
  */
 #define LEAST_WILD (0.1 * CHANGE_MAGNITUDE)
-/*
- * Figures are not known better than this: keeps the logarithm of a series without any noise finite.
- */
+/* Resolution of values: keeps the logarithm of a noiseless series finite. */
 #define RESOLUTION 1e-5
 
 const struct rho_weights rho_weights_flat = { { 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05,
@@ -29,10 +27,10 @@ double change_rho(size_t i)
 	return (double)i / CHANGE_RHOS;
 }
 
-/* A series, centred and without wild nights, and what all models need of it. */
+/* A centred series without outliers, and the sums that all models need. */
 struct nights {
 	size_t n;
-	double *x, *rest; /* rest[i]: sum of x from i on */
+	double *x, *rest; /* rest[i]: sum of x from index i on */
 	/* x(t)^2, x(t-1)^2 and x(t) x(t-1), summed over t >= 1 */
 	double squares, earlier, products;
 };
@@ -82,11 +80,12 @@ static void change_odds_nights_release(struct nights *s)
 }
 
 /*
- * The regression for one rho: column 0 is the level, column i the step at points[i - 1], the last
- * one the series. Swept (Goodnight 1979) over all but the last it holds M^-1, the sizes and RSS.
+ * The regression for one rho. Column 0 is the level, column i the step at points[i - 1], the last
+ * column the series. After sweeping (Goodnight 1979) over all but the last, it contains M^-1, the
+ * step sizes and RSS.
  */
 struct odds_model {
-	size_t columns; /* of the level and the steps */
+	size_t columns; /* columns of the level and the steps */
 	double *cells;  /* (columns + 1) squared */
 	double log_determinant, log_ridge;
 };
@@ -103,8 +102,8 @@ static void change_odds_set_both(const struct odds_model *m, size_t row, size_t 
 }
 
 /*
- * Sums over the prewhitened series: of its squares, and of its product with a step at `night`, or
- * with the level.
+ * Sums over the prewhitened series: its squares, and its products with a step at `night` or with
+ * the level.
  */
 static double prewhitened_squares(const struct nights *s, double rho)
 {
@@ -184,15 +183,15 @@ static double log_marginal(size_t n, double rho, double rss, double log_determin
 	       2;
 }
 
-/* Log marginal likelihoods of one set of changes, and of the same without each of them. */
+/* Log marginal likelihoods of one set of changes, and of that set without each of them. */
 struct stage {
 	double all[CHANGE_RHOS];
 	double (*without)[CHANGE_RHOS];
 };
 
 /*
- * Contribution of the moment prior for step i: log of its size's mean square afterwards over that
- * before, 1 / ridge. Exact for one step; several are taken as independent.
+ * Contribution of the moment prior for step i: log of the posterior mean square of its size over
+ * the prior one, 1 / ridge. Exact for one step; several are treated as independent.
  */
 static double moment_prior(const struct odds_model *m, size_t i, double variance)
 {
@@ -232,7 +231,7 @@ static void change_odds_stage_fill(struct stage *stage, struct odds_model *m,
 	}
 }
 
-/* log of the sum of exp(values) by weight. */
+/* Weighted log-sum-exp of the values. */
 static double change_odds_log_sum(const double *values, const struct rho_weights *weights)
 {
 	double most = -INFINITY, sum = 0;
@@ -245,7 +244,8 @@ static double change_odds_log_sum(const double *values, const struct rho_weights
 }
 
 /*
- * Writes the cost of removing each change to `odds`; returns the cheapest one. `count` is above 0.
+ * Stores the cost of removing each change in `odds`; returns the index of the cheapest. `count` is
+ * above 0.
  */
 static size_t stage_weakest_change(const struct stage *stage, size_t count,
 				   const struct rho_weights *weights, double *odds)
@@ -266,7 +266,7 @@ static void drop_point(size_t *points, size_t *count, size_t i)
 	memmove(&points[i], &points[i + 1], (--*count - i) * sizeof(*points));
 }
 
-/* Working state for the changes of one series. */
+/* Working memory for the changes of one series. */
 struct odds_work {
 	struct nights nights;
 	struct odds_model model;
@@ -309,7 +309,7 @@ size_t change_odds_keep(const double *values, size_t n, const struct rho_weights
 	return count;
 }
 
-/* Adds exp(more) to exp(*sum). */
+/* Log-add-exp: adds exp(more) to exp(*sum). */
 static void change_odds_add_log(double *sum, double more)
 {
 	double most = fmax(*sum, more);

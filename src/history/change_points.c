@@ -9,19 +9,15 @@
 #include "base/stats.h"
 #include "stats/difference.h"
 
-/*
- * A change that was reverted is masked by the values after it: this many ends of the right side are
- * tried.
- */
+/* Later values may mask a reverted change: tries this many ends of the right side. */
 #define RIGHT_ENDS 8
 
 /*
- * Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by
- * rank.
+ * Sums of |x - y| over a growing set in logarithmic time: Fenwick trees of counts and sums by rank.
  */
 struct ranks {
 	size_t n;
-	size_t *rank; /* of each value, from 1 */
+	size_t *rank; /* rank of each value, from 1 */
 	double *count, *sum;
 	double total, total_sum;
 };
@@ -47,7 +43,7 @@ static void change_points_ranks_empty(struct ranks *r)
 	r->total = r->total_sum = 0;
 }
 
-/* Adds x[i]; returns the sum of its distances from all that were added before. */
+/* Adds x[i]; returns the sum of its distances to all values added before. */
 static double change_points_ranks_add(struct ranks *r, const double *x, size_t i)
 {
 	double below = 0, below_sum = 0, distance;
@@ -68,11 +64,13 @@ static double change_points_ranks_add(struct ranks *r, const double *x, size_t i
 }
 
 struct split {
-	size_t at, end; /* left: before `at`; right: to `end` */
+	size_t at, end; /* left: before `at`; right: from `at` to `end` */
 	double statistic;
 };
 
-/* The best split of x[0..end-1]; `left[k]` are the distances within the first k values. */
+/*
+ * Finds the best split of x[0..end-1]; `left[k]` is the sum of distances within the first k values.
+ */
 static void scan_splits(struct ranks *r, const double *x, size_t end, const double *left,
 			struct split *best)
 {
@@ -85,7 +83,7 @@ static void scan_splits(struct ranks *r, const double *x, size_t end, const doub
 		right += change_points_ranks_add(r, x, at);
 		if (end - at < CHANGE_MIN_SEGMENT)
 			continue;
-		/* Szekely & Rizzo's distance between both sides, weighted by their sizes. */
+		/* Energy distance between both sides (Szekely & Rizzo), weighted by their sizes. */
 		dm = (double)at;
 		dn = (double)(end - at);
 		distance = 2 * (left[end] - left[at] - right) / (dm * dn) -
@@ -148,8 +146,8 @@ static double winsorized_spread(const double *x, size_t n, size_t at, double dis
 }
 
 /*
- * The night near `at` that leaves least spread on both sides: the energy distance often prefers an
- * earlier one.
+ * Dates the change: the night near `at` that leaves the least variation on both sides. The energy
+ * distance alone often selects an earlier one.
  */
 static size_t date_of_change(const double *x, size_t n, size_t at)
 {
@@ -158,8 +156,8 @@ static size_t date_of_change(const double *x, size_t n, size_t at)
 	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
 
 	/*
-	 * Most nights are exactly alike (bytes, counts): drawn in, any date would leave no spread,
-	 * and rounding choose it.
+	 * If most nights are equal (bytes, counts), winsorizing would remove all variation, and
+	 * rounding would select the date.
 	 */
 	if (!(distance > 0))
 		distance = INFINITY;
@@ -192,7 +190,10 @@ static void divide_segment(const double *x, size_t begin, size_t end, size_t *po
 	divide_segment(x, begin + split.at, end, points, count);
 }
 
-/* A point confirmed against everything before it may not hold against its final neighbours. */
+/*
+ * Repeats the test: a point confirmed against everything before it may fail against its final
+ * neighbours.
+ */
 size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t count)
 {
 	for (size_t i = 0; i < count;) {

@@ -21,7 +21,7 @@ bool history_day(const char *date, int64_t *day)
 		return false;
 	seconds = timegm(&tm);
 	*day = seconds / SECONDS_PER_DAY;
-	/* strptime() takes 31 February. */
+	/* strptime() accepts 31 February. */
 	return gmtime_r(&seconds, &tm) && tm.tm_mday == atoi(date + 8);
 }
 
@@ -141,10 +141,11 @@ void history_notes_release(struct history_notes *notes)
 	memset(notes, 0, sizeof(*notes));
 }
 
-/* Both nights of one run. */
+/* Stored and new version of one run. */
 struct versions {
 	size_t old_figures, figures;
-	size_t missing, changed; /* of the old figures: not there now; another value now */
+	/* values of the stored version that are missing in the new one, or differ */
+	size_t missing, changed;
 };
 
 static int history_by_series(const void *a, const void *b)
@@ -158,7 +159,7 @@ static int history_by_series(const void *a, const void *b)
 	return order ? order : strcmp(p->machine, q->machine);
 }
 
-/* The figures that have values, by series. malloc'ed. */
+/* Values that were measured, by series. The caller frees the array. */
 static const struct store_figure **night_measured_figures(const struct store_night *night,
 							  size_t *count)
 {
@@ -272,7 +273,7 @@ enum status history_tally(struct store *store, const struct store_night *night, 
 	return STATUS_OK;
 }
 
-/* A note of a day without a night would be shown nowhere that one looks for it. */
+/* A note on a day without a night would not be visible anywhere. */
 static enum status history_check_day(struct store *store, int64_t day, struct error *err)
 {
 	int64_t before = INT64_MIN, after = INT64_MAX;

@@ -14,7 +14,7 @@ struct pooling {
 	size_t nights, freedom;
 };
 
-/* Squares around the mean of the nights since the last change; wild nights are drawn in. */
+/* Sum of squares about the mean of the nights since the last change, winsorized. */
 static double winsorized_squares(const struct trend *t, size_t begin)
 {
 	size_t n = t->count - begin;
@@ -23,7 +23,7 @@ static double winsorized_squares(const struct trend *t, size_t begin)
 	for (size_t i = 0; i < n; i++)
 		logs[i] = log(t->points[begin + i]->value);
 	distance = n > 2 ? outlier_distance(logs, n, 0) : INFINITY;
-	/* Most nights are exactly alike. */
+	/* If most nights are equal, do not winsorize. */
 	if (!(distance > 0))
 		distance = INFINITY;
 	squares = winsorized_sum_of_squares(logs, n, distance, &mean);

@@ -1,9 +1,9 @@
-/* Nights and notes of one history into another. */
+/* Merges nights and notes of one history into another. */
 #include <string.h>
 
 #include "history/history.h"
 
-/* The series of a note: numbers differ from history to history, names do not. */
+/* Finds the series of a note by name, because numbers differ between histories. */
 struct series_search {
 	struct store *store;
 	const struct history_series *wanted;
@@ -41,7 +41,7 @@ static bool history_merge_notes_are_alike(const struct history_note *a,
 	       strcmp(a->machine, b->machine) == 0;
 }
 
-/* A note of a series whose nights are not in this history has nothing to be about. */
+/* Skips a note about a series that this history does not have. */
 static enum status merge_note(struct store *store, const struct history_notes *there,
 			      struct store *from, const struct history_note *note,
 			      struct error *err)

@@ -1,4 +1,4 @@
-/* A result as a night of the history. */
+/* Converts a result to a night of the history. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@ static void night_add_line(struct text *out, const char *name, const char *value
 {
 	const char *texts[] = { name, "=", value, "\n" };
 
-	/* One fact is one line, whatever is in it. */
+	/* A fact is one line, whatever it contains. */
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) - 1; i++)
 		for (const char *p = texts[i] ? texts[i] : ""; *p; p++)
 			text_add_char(out, (char)(*p == '\n' ? ' ' : *p));
 	text_add_char(out, '\n');
 }
 
-/* Settings that affect the measurement; not page titles, not limits. */
+/* True for settings that affect the measurement; not page titles, not limits. */
 static bool setting_starts_epoch(const struct result_setting *s)
 {
 	return s->section && s->key && strcmp(s->section, "report") != 0 &&
@@ -54,7 +54,7 @@ static void night_add_config(struct text *out, const struct result *r)
 	text_release(&all);
 }
 
-/* Hardware of `device` (may be NULL), driver and config. */
+/* Facts of an epoch: hardware of `device` (may be NULL), driver and config. */
 static char *night_epoch_facts(const struct result *r, const struct device_info *device)
 {
 	struct text out = TEXT_EMPTY;
@@ -99,7 +99,7 @@ struct night_filling {
 	char *section, *point;            /* of the case */
 };
 
-/* The index of the device's epoch: a case of a device without one begins it. */
+/* Index of the device's epoch; a case of a device without an epoch creates it. */
 static size_t night_find_epoch(struct night_filling *f, const struct device_info **devices)
 {
 	struct store_night *out = f->out;
@@ -113,7 +113,7 @@ static size_t night_find_epoch(struct night_filling *f, const struct device_info
 	return out->epoch_count++;
 }
 
-/* malloc'ed: a device without a UUID is its node. */
+/* The machine of a device: its UUID, or else its node. The caller frees the string. */
 static char *night_machine_of(const struct store_night *night, const struct device_info *d)
 {
 	size_t length = d ? device_node_length(d->id) : 0;
@@ -123,7 +123,7 @@ static char *night_machine_of(const struct store_night *night, const struct devi
 	return length ? xstrndup(d->id, length) : xstrdup(night->host);
 }
 
-/* A figure of the case with unknown values; `m` NULL: of all its metrics. */
+/* Adds a value of the case, initially unknown; `m` NULL: for all of its metrics. */
 static struct store_figure *night_add_figure(struct night_filling *f, const struct metric_value *m,
 					     size_t epoch)
 {
@@ -155,8 +155,8 @@ static double finite_or_unknown(double value)
 }
 
 /*
- * A case that measured nothing leaves a gap in the series that it has, and so does an unsettled
- * value, whose metric would be no headline.
+ * A case without values leaves a gap in its series. So does an unsettled value, because it is not a
+ * headline.
  */
 static void night_add_case(struct night_filling *f, const struct device_info **devices)
 {
@@ -204,7 +204,7 @@ static char *night_tags_of(const char *written)
 
 enum status night_of_result(const struct result *r, struct store_night *out, struct error *err)
 {
-	/* Devices that have an epoch, and no device. */
+	/* All devices with an epoch, and NULL. */
 	const struct device_info **devices = xcalloc(r->device_count + 2, sizeof(*devices));
 	struct night_filling f = { .out = out, .result = r };
 

@@ -1,12 +1,11 @@
 /*
- * The store that keeps a history: what an engine does. sqlite/ is the only one; no file
- * outside knows its language or its types.
+ * Interface of the store that keeps a history. sqlite/ is the only engine; no file outside knows
+ * SQL or its types.
  *
- * Verbs read and write whole nights. Rules about them (which version of a run stays, what is a
- * change) are in the files that use them: history.c, baseline.c, trend.c.
+ * Functions read and write whole nights. The rules (which version of a run is kept, what is a
+ * change) are in history.c, baseline.c and trend.c.
  *
- * Ownership: `char *` belong to the struct they are in. Text that was read is harmless on a
- * terminal (text_harmless()).
+ * Structs own their `char *`. Text from the store contains no control characters (text_harmless()).
  */
 #ifndef GPUPROOF_HISTORY_STORE_H
 #define GPUPROOF_HISTORY_STORE_H
@@ -23,56 +22,56 @@ struct store;
 enum store_mode {
 	STORE_READ,  /* must exist */
 	STORE_WRITE, /* must exist */
-	STORE_CREATE /* is made when there is none */
+	STORE_CREATE /* created if missing */
 };
 
 /*
- * A file of another program, of a newer gpuproof, or damaged is refused; an older one is brought to
- * the newest version.
+ * Opens a history. Refuses a file of another program, of a newer gpuproof, or a damaged one;
+ * upgrades an older one.
  */
 enum status store_open(struct store **out, const char *path, enum store_mode mode,
 		       struct error *err);
 void store_close(struct store *store);
-/* Version of the files that this program writes. */
+/* Format version that this program writes. */
 size_t store_version(void);
 
 /*
- * A transaction, which waits for other writers; a second one within it can be undone alone. With
- * `keep` false, or after an error in `err`, store_end() undoes it. Returns err->status.
+ * Starts a transaction, after other writers have finished; a nested one can be undone alone.
+ * store_end() undoes it if `keep` is false or `err` has an error, and returns err->status.
  */
 enum status store_begin(struct store *store, struct error *err);
 enum status store_end(struct store *store, bool keep, struct error *err);
 
-/* A device as it was in one night. */
+/* State of a device in one night. */
 struct store_device {
 	char *id;      /* "cuda:0" */
-	char *machine; /* its UUID, or the host where it has none: struct history_series */
+	char *machine; /* its UUID, or the host if it has none, as in struct history_series */
 	char *model, *serial;
 	char *slot; /* PCI address; "" */
 };
 
 struct store_figure {
 	char *metric, *case_id;
-	char *section, *point; /* of the case: "transfer:label", case_point() */
+	char *section, *point; /* of the case: "transfer:label", and case_point() */
 	char *model, *machine, *unit;
-	char *kind; /* what decides it: figure_kind_name(); "": unknown */
+	char *kind; /* figure_kind_name(); "": unknown */
 	enum better better;
 	bool headline;
-	size_t epoch;            /* index into the night's */
-	double value, low, high; /* NaN: the case did not run or failed */
+	size_t epoch;            /* index into the night's epochs */
+	double value, low, high; /* NaN: the case did not run, or failed */
 	/*
-	 * A gap in a series that is there, of all metrics of the case where `metric` is ""; it
-	 * begins no series.
+	 * Marks a gap in an existing series (in all metrics of the case if `metric` is ""); creates
+	 * no series.
 	 */
 	bool only_gap;
 };
 
-/* One run with all that a history keeps of it. */
+/* A run with everything that a history stores of it. */
 struct store_night {
 	char *run_id, *started, *host, *label, *state;
-	char *tags;    /* "rack:7 site:b", each once, in the order they were given; "" */
-	char *verdict; /* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "": nothing was judged */
-	char *facts;   /* of the environment: "name=value" lines */
+	char *tags;    /* "rack:7 site:b", unique, in the given order; "" */
+	char *verdict; /* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "": no verdict */
+	char *facts;   /* environment as "name=value" lines */
 	int64_t day;   /* since 1970-01-01 */
 	struct store_device *devices;
 	size_t device_count;
@@ -84,36 +83,40 @@ struct store_night {
 
 void store_night_release(struct store_night *night);
 
-/* The id of the night of a run; 0: there is none. */
+/* Id of the night of a run; 0: none. */
 int64_t store_find_night(struct store *store, const char *run_id, struct error *err);
 enum status store_read_night(struct store *store, int64_t id, struct store_night *out,
 			     struct error *err);
-/* Its run must not be there. A figure in another unit than its series is STATUS_USAGE. */
+/*
+ * Adds a night whose run is not stored yet. STATUS_USAGE if the unit of a value differs from its
+ * series.
+ */
 enum status store_add_night(struct store *store, const struct store_night *night,
 			    struct error *err);
 enum status store_remove_night(struct store *store, int64_t id, struct error *err);
-/* The facts of a night. The caller frees it; "" when there is no such night. */
+/* Facts of a night; "" if it does not exist. The caller frees the string. */
 char *store_facts(struct store *store, int64_t night, struct error *err);
 
 struct history_night {
 	int64_t id, day;                                                /* day: since 1970-01-01 */
 	char *run_id, *started, *host, *label, *state, *verdict, *tags; /* struct store_night */
-	bool on_nodes; /* of several: devices are "n1/cuda:0", and its host measures none */
+	/* of a multi-node run: devices are "n1/cuda:0", and its host measured nothing */
+	bool on_nodes;
 };
 
 struct history_nights {
-	struct history_night *items; /* the oldest first */
+	struct history_night *items; /* oldest first */
 	size_t count, capacity;
 };
 
 enum status store_nights(struct store *store, struct history_nights *out, struct error *err);
 
-/* The place of a machine in its last night; of a run on several nodes its host is the node. */
+/* Place of a machine in its last night; the host is the node in a multi-node run. */
 struct history_place {
-	char *machine, *host, *device, *slot, *serial; /* device: "cuda:0"; "" where unknown */
+	char *machine, *host, *device, *slot, *serial; /* device: "cuda:0"; "" if unknown */
 	char *tags;                                    /* of that night */
-	char *host_before; /* the last one that was another; "": it was always there */
-	int64_t day;       /* of its last night */
+	char *host_before;                             /* the last different host; "": none */
+	int64_t day;                                   /* day of its last night */
 };
 
 struct history_places {
@@ -126,52 +129,55 @@ enum status store_places(struct store *store, struct history_places *out, struct
 struct history_point {
 	int64_t night, day, epoch;
 	uint64_t config;         /* a hash; 0: unknown */
-	double value, low, high; /* value NaN: the case did not run or failed */
+	double value, low, high; /* value NaN: the case did not run, or failed */
 };
 
 struct history_series {
 	int64_t id;
 	char *metric, *case_id, *section, *point, *model, *machine, *unit;
-	char *kind; /* of its last night, as in struct store_figure */
+	char *kind; /* kind in its last night, as in struct store_figure */
 	enum better better;
-	struct history_point *points; /* the oldest first */
+	struct history_point *points; /* oldest first */
 	size_t count, capacity;
 };
 
 struct history_filter {
-	const char *metric, *case_id; /* part of; NULL: all */
-	bool exact;                   /* the whole metric and the whole case */
+	const char *metric, *case_id; /* substrings; NULL: all */
+	bool exact;                   /* match the whole metric and the whole case */
 	int64_t series;               /* 0: all */
-	/* not only each suite's main figure, as for a metric and a series */
+	/* not only headline metrics; implied by a metric or a series */
 	bool all_metrics;
-	size_t nights;   /* of the last n; 0: all */
-	const char *tag; /* nights that have it; NULL: all */
+	size_t nights;   /* only the last n; 0: all */
+	const char *tag; /* only nights with this tag; NULL: all */
 };
 
 typedef void history_series_fn(void *context, const struct history_series *series);
 
-/* Calls `visit` for each series that has points, by case and metric. */
+/* Calls `visit` for each series with points, by case and metric. */
 enum status store_each_series(struct store *store, const struct history_filter *filter,
 			      history_series_fn *visit, void *context, struct error *err);
 
-/* The series of a filter without points, by id; `nights` and `tag` of the filter do not count. */
+/*
+ * Calls `visit` for each series of the filter without its points, by id; ignores `nights` and
+ * `tag`.
+ */
 enum status store_each_name(struct store *store, const struct history_filter *filter,
 			    history_series_fn *visit, void *context, struct error *err);
 typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_t epoch,
 			    double value);
 /*
- * Calls `visit` for each measured value of the series that store_each_name() visits, by series and
- * in no order of nights. Where a history is too large for store_each_series(): a million a second.
+ * Calls `visit` for each measured value of the series of store_each_name(), by series, nights in
+ * any order. For histories too large for store_each_series(): a million values per second.
  */
 enum status store_each_point(struct store *store, const struct history_filter *filter,
 			     store_point_fn *visit, void *context, struct error *err);
-/* The "name=value" lines of an epoch. The caller frees it; "" when there is no such epoch. */
+/* "name=value" lines of an epoch; "" if it does not exist. The caller frees the string. */
 char *store_epoch_facts(struct store *store, int64_t epoch, struct error *err);
 
-/* A decision of a person about a change or a finding (triage.h). */
+/* User decision on a change or a finding (triage.h). */
 enum triage {
 	TRIAGE_NONE, /* a plain note, or an acknowledgement without a state */
-	TRIAGE_OPEN, /* takes earlier decisions back */
+	TRIAGE_OPEN, /* reverts earlier decisions */
 	TRIAGE_FIXED,
 	TRIAGE_EXPECTED,
 	TRIAGE_FALSE_ALARM,
@@ -180,35 +186,35 @@ enum triage {
 	TRIAGE_STATES
 };
 const char *triage_word(enum triage state); /* "fixed"; "" */
-/* TRIAGE_NONE: no such word, as of a newer version; it closes nothing. */
+/* TRIAGE_NONE for an unknown word, such as one of a newer version; it closes nothing. */
 enum triage triage_of_word(const char *word);
 
 struct history_note {
-	int64_t id, day, series; /* series 0: not about one series */
-	bool acknowledges;       /* the change of that day */
+	int64_t id, day, series; /* series 0: not for a single series */
+	bool acknowledges;       /* acknowledges the change of that day */
 	char *text, *written;
-	/* of a decision; NULL as "" when written */
+	/* of a decision; NULL is written as "" */
 	enum triage state;
 	char *by, *ticket;
-	int64_t until;                           /* the last day that it holds; 0: for ever */
-	char *host, *machine, *case_id, *metric; /* what it is about; "": any */
+	int64_t until;                           /* last day of its validity; 0: unlimited */
+	char *host, *machine, *case_id, *metric; /* subject of the decision; "": any */
 };
 
 struct history_notes {
 	struct history_note *items;
 	size_t count, capacity;
-	/* borrowed, to be set by who has them: where machines are, for decisions about a host */
+	/* borrowed, set by the caller: places of machines, for decisions on a host */
 	const struct history_places *places;
 };
 
 enum status store_notes(struct store *store, struct history_notes *out, struct error *err);
-/* `note->id` does not count; a series that is not there is STATUS_USAGE. */
+/* Adds a note; ignores `note->id`. STATUS_USAGE if the series does not exist. */
 enum status store_add_note(struct store *store, const struct history_note *note, struct error *err);
 
-/* Removes the nights before `day`, and what has no points any more; `removed` nights. */
+/* Removes the nights before `day`, and series without points; `removed`: number of nights. */
 enum status store_prune(struct store *store, int64_t day, size_t *removed, struct error *err);
 
-/* A baseline is a name with documents in order. */
+/* A baseline: a name with an ordered list of documents. */
 struct baseline_info {
 	char *name, *saved;
 	size_t results;
@@ -224,15 +230,13 @@ enum status store_baselines(struct store *store, struct baseline_list *out, stru
 enum status store_add_document(struct store *store, const char *baseline, size_t position,
 			       const char *saved, const char *document, struct error *err);
 typedef enum status store_document_fn(void *context, const char *document, struct error *err);
-/* Calls `visit` for each document in order, until one fails. */
+/* Calls `visit` for each document in order, until one call fails. */
 enum status store_each_document(struct store *store, const char *baseline, store_document_fn *visit,
 				void *context, struct error *err);
 enum status store_remove_baseline(struct store *store, const char *baseline, bool *was_there,
 				  struct error *err);
 
-/*
- * Days that dates of four digits have: 0001-01-01 to 9999-12-31. A night of another day is damage.
- */
+/* Days with a four-digit year: 0001-01-01 to 9999-12-31. Other days in the file are damage. */
 #define FIRST_DAY INT64_C(-719162)
 #define LAST_DAY INT64_C(2932896)
 

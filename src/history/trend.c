@@ -20,8 +20,8 @@ const char *change_state_name(enum change_state state)
 }
 
 /*
- * The pace of nightly jobs is a day, of weekly ones a week: the median distance of days that had a
- * night.
+ * Usual interval of the nights: the median distance of days with a night (a day for nightly jobs, a
+ * week for weekly ones).
  */
 size_t trend_missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room)
 {
@@ -36,7 +36,7 @@ size_t trend_missed_nights(const int64_t *days, size_t count, int64_t *missed, s
 	pace = n ? (int64_t)gaps[(n - 1) / 2] : 1;
 	free(gaps);
 	for (size_t i = 1; i < count; i++) {
-		/* Half a pace of lateness is none. */
+		/* A delay of up to half an interval is tolerated. */
 		int64_t absent = (2 * (days[i] - days[i - 1]) - pace) / (2 * pace);
 
 		for (int64_t k = 1; k <= absent; k++, found++) {
@@ -68,7 +68,7 @@ void trend_set_levels(struct trend_change *c, enum better better, double before,
 	c->improved = better != BETTER_NONE && c->ratio < 1;
 }
 
-/* Levels as logarithms. */
+/* `before` and `after` are logarithms of the levels. */
 static struct trend_change *trend_add_change(struct analysis *f, enum change_found found, size_t at,
 					     double before, double after)
 {
@@ -85,13 +85,13 @@ static struct trend_change *trend_add_change(struct analysis *f, enum change_fou
 	return c;
 }
 
-/* First night of what the last change led to. */
+/* First night after the last change. */
 static size_t trend_last_level(const struct trend *t)
 {
 	return t->change_count ? t->changes[t->change_count - 1].at : 0;
 }
 
-/* True if change i reverts a change for the worse that has recovered. */
+/* True if change i reverts a regression that has recovered. */
 static bool trend_takes_back(const struct trend *t, size_t i)
 {
 	const struct trend_change *c = &t->changes[i];
@@ -135,7 +135,7 @@ void trend_find_states(struct trend *t, const struct history_series *s,
 	free(days);
 }
 
-/* True if change i leads back to the level before the last one, which is told as a recovery. */
+/* True if change i returns to the level before the last one and is reported as a recovery. */
 static bool trend_leads_back(const double *logs, size_t nights, const size_t *points, size_t count,
 			     size_t i)
 {
@@ -145,7 +145,7 @@ static bool trend_leads_back(const double *logs, size_t nights, const size_t *po
 			 median_of(logs + first, points[i - 1] - first)) < log1p(CHANGE_MAGNITUDE);
 }
 
-/* Drops the first change that is a state come again; returns how many are left. */
+/* Drops the first change that is a recurring state; returns the number left. */
 static size_t trend_drop_state(const double *logs, size_t nights, bool states, size_t *points,
 			       size_t count)
 {
@@ -178,7 +178,7 @@ static size_t change_points_with_odds(const struct analysis *f, const double *lo
 	return count;
 }
 
-/* The level up to `end` against all nights since the last change. */
+/* Compares the level up to `end` with all nights since the last change. */
 static void trend_add_seam(struct analysis *f, const struct trend_epoch *before,
 			   const struct trend_epoch *after, size_t at, size_t end)
 {
@@ -205,7 +205,7 @@ static void trend_add_seam(struct analysis *f, const struct trend_epoch *before,
 	}
 }
 
-/* Adds the nights of one more epoch, and what changed with and within it. */
+/* Adds the nights of one more epoch, and the changes at its start and within it. */
 static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before,
 			    const struct trend_epoch *e)
 {
@@ -250,7 +250,7 @@ static void add_sudden(struct analysis *f)
 		->probability = level_probability(&shift, 0);
 }
 
-/* Half width of the band around the median of `logs`, NaN when there are too few. */
+/* Half-width of the band around the median of `logs`; NaN if there are too few. */
 static double trend_band_of(const double *logs, size_t n, double median)
 {
 	double *distances, half;
@@ -273,7 +273,10 @@ static bool value_beyond_level(double log_value, double median, double half, enu
 	return better != BETTER_HIGHER && log_value > median + half;
 }
 
-/* The band is that of the last segment without the three nights that are judged by it. */
+/*
+ * The band is computed from the last segment without its last three nights, which are tested
+ * against it.
+ */
 static void trend_find_band(struct trend *t, const struct history_series *s, const double *logs)
 {
 	size_t begin = trend_last_level(t);
@@ -321,7 +324,7 @@ static void trend_count_missed(struct trend *t, const struct history_series *s)
 	free(days);
 }
 
-/* `last`: of a chain of epochs. */
+/* `last`: last epoch of a chain. */
 static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, size_t last,
 			  const struct history_series *s, const struct history_notes *notes,
 			  const struct trend_prior *prior)

@@ -41,8 +41,8 @@ size_t trend_epochs(const struct history_series *s, struct trend_epoch **epochs)
 		e->last = i;
 		e->gaps = isnan(s->points[i].value) ? e->gaps + 1 : 0;
 		/*
-		 * Zero has no logarithm; a quantity that can be zero has no ratio either. A file
-		 * from elsewhere may hold infinity.
+		 * Zero has no logarithm, and a metric that can be zero has no ratio. An imported
+		 * file may contain infinity.
 		 */
 		if (s->points[i].value > 0 && isfinite(s->points[i].value))
 			e->points[e->count++] = &s->points[i];
@@ -57,7 +57,10 @@ void trend_epochs_release(struct trend_epoch *epochs, size_t count)
 	free(epochs);
 }
 
-/* Another epoch has nights before and after the last ones of `i`: two jobs fill the history. */
+/*
+ * True if another epoch has nights before and after the last ones of `i`: two jobs fill the
+ * history.
+ */
 static bool took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
 {
 	for (size_t j = 0; j < count; j++)

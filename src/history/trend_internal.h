@@ -1,7 +1,7 @@
 /*
- * Parts of the trend, private to it. trend_epochs.c: the nights of a series by epoch, and epochs
- * that follow each other as one chain. trend_levels.c: levels of few nights, on both sides of a
- * seam and after a large change; change_points.h needs five nights of each level, these need one.
+ * Private declarations of the trend. trend_epochs.c: nights of a series by epoch, and chains of
+ * epochs. trend_levels.c: levels of few nights, on both sides of a seam and after a large change;
+ * change_points.h needs five nights per level, these need one.
  */
 #ifndef GPUPROOF_HISTORY_TREND_INTERNAL_H
 #define GPUPROOF_HISTORY_TREND_INTERNAL_H
@@ -13,45 +13,51 @@
 struct trend_epoch {
 	int64_t epoch;
 	uint64_t config;
-	const struct history_point **points; /* measured nights, the oldest first; borrowed */
+	const struct history_point **points; /* measured nights, oldest first; borrowed */
 	size_t count;
-	size_t first, last; /* indices of its first and last night in the series */
-	size_t gaps;        /* nights at its end that measured nothing */
-	size_t before;      /* the epoch that it follows; NO_EPOCH: none */
+	size_t first, last; /* indices in the series */
+	size_t gaps;        /* nights at its end without a measurement */
+	size_t before;      /* the epoch before it in its chain; NO_EPOCH: none */
 	bool followed;
 };
 #define NO_EPOCH SIZE_MAX
 
-/* In the order of their first nights; malloc'ed. Returns how many. */
+/*
+ * Splits the nights into epochs, by first night. The caller frees the array; returns their number.
+ */
 size_t trend_epochs(const struct history_series *series, struct trend_epoch **epochs);
 void trend_epochs_release(struct trend_epoch *epochs, size_t count);
 
 /*
- * Finds which epoch each one follows: the last one with its config that has ended; else the last
- * one that has ended, if no other took turns with it. What came again after an epoch began is a job
- * of its own, or a change that was undone.
+ * Finds the predecessor of each epoch: the last one with its config that has ended; else the last
+ * one that has ended and alternated with no other. An epoch that returns after a later one started
+ * is a separate job, or a change that was undone.
  */
 void trend_epochs_link(struct trend_epoch *epochs, size_t count);
 
-/* Its logarithms; malloc'ed. */
+/* Logarithms of its values; the caller frees the array. */
 double *trend_epoch_logs(const struct trend_epoch *epoch);
 
-#define LEVEL_NIGHTS 30 /* of a side, at most: a level that wanders is compared where it was last */
+#define LEVEL_NIGHTS 30 /* maximum nights per side: a drifting level is compared at its end */
 #define LEVEL_STATES \
-	2 /* ratio: smaller differences are states of figures that have some (kind.h) */
-#define SEAM_ONE_NIGHT 0.05 /* a smaller change waits for a second night after the seam */
-#define SEAM_FALSE 0.01     /* chance that any series of a seam differs by chance, on either side */
-#define SUDDEN_FALSE 0.01   /* chance in a night of all series together */
-#define SUDDEN_NIGHTS 5     /* of the shorter side, at most: more are for change_points.h */
+	2 /* ratio: smaller differences are states of metrics that have states (kind.h) */
+#define SEAM_ONE_NIGHT 0.05 /* a smaller change needs a second night after the seam */
+#define SEAM_FALSE \
+	0.01 /* probability of a false difference in any series at a seam, in either direction */
+#define SUDDEN_FALSE 0.01 /* probability per night over all series together */
+#define SUDDEN_NIGHTS 5 /* maximum nights of the shorter side; with more, change_points.h decides */
 
-#define STATE_LEAST 0.10 /* states are that far apart, or more, and less than LEVEL_STATES */
-#define STATE_NEAR 0.25  /* of a shift: so near to a level is a night in its state */
-#define STATE_VISITS 2   /* short ones, of figures of a kind without states */
-#define STATE_NIGHTS 10  /* of either level, before a figure of a kind with states has a new one */
+#define STATE_LEAST 0.10 /* states differ by at least this, and by less than LEVEL_STATES */
+#define STATE_NEAR 0.25  /* in units of the shift: a night this near to a level is in its state */
+#define STATE_VISITS 2  /* number of short visits to a state, for kinds of metrics without states */
+#define STATE_NIGHTS 10 /* nights of each level before a metric with states has a new level */
 
-/* Sets what follows from the levels, which are logarithms. */
+/* Sets the members that follow from the levels, which are logarithms. */
 void trend_set_levels(struct trend_change *c, enum better better, double before, double after);
-/* States of the changes, with decisions that hold `today`; of the series its names count. */
+/*
+ * Sets the state of the changes by the decisions valid on `today`; uses only the names of the
+ * series.
+ */
 void trend_find_states(struct trend *t, const struct history_series *s,
 		       const struct history_notes *notes, int64_t today);
 
@@ -60,11 +66,11 @@ struct level_segment {
 };
 
 /*
- * True if the second level is a state that the series of `n` nights takes again and again: nights
- * that jump between two levels are no change. More nights than noise explains are in the state, in
- * STATE_VISITS earlier visits that are shorter than CHANGE_MIN_SEGMENT (longer ones are changes),
- * or, where figures have `states`, in another visit of any length. These have no new level as far
- * away as states are before STATE_NIGHTS.
+ * True if the second level is a recurring state of the series of `n` nights: nights that alternate
+ * between two levels are not a change. More nights than noise explains must be in the state, in
+ * STATE_VISITS earlier visits shorter than CHANGE_MIN_SEGMENT (longer ones are changes), or, for
+ * metrics with `states`, in another visit of any length. For these, a level at the distance of a
+ * state is not new before STATE_NIGHTS.
  */
 bool trend_is_state(const double *logs, size_t n, const struct level_segment *segment, bool states);
 
@@ -72,19 +78,22 @@ struct level_nights {
 	const double *logs;
 	double rho, typical; /* struct level_input */
 	bool states;         /* struct repeat */
-	size_t series;       /* that are looked at */
+	size_t series;       /* number of tested series */
 };
 
-/* The nights [at, end) against [from, at). */
+/* Shift of the nights [at, end) against [from, at). */
 struct level_shift trend_seam_shift(const struct level_nights *nights, size_t from, size_t at,
 				    size_t end);
-/* CHANGE_MAGNITUDE is exceeded, for certain among all series. `after`: nights of the seam. */
+/*
+ * True if the shift exceeds CHANGE_MAGNITUDE, significant among all series. `after`: nights since
+ * the seam.
+ */
 bool trend_seam_differs(const struct level_nights *nights, const struct level_shift *shift,
 			size_t after);
 
 /*
- * A change of TREND_SUDDEN and more within the nights [from, end), far beyond what nights differ
- * by, and beyond every night before it; false: there is none. `at`: its first night.
+ * Finds a change of at least TREND_SUDDEN within the nights [from, end), far beyond the variation
+ * between nights and beyond every night before it; false: none. `at`: its first night.
  */
 bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, size_t *at,
 		  struct level_shift *shift);

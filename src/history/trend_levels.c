@@ -19,7 +19,7 @@ static struct level_shift trend_levels_shift_at(const struct level_nights *night
 	return level_shift(&in);
 }
 
-/* The share of nights that noise puts in the other state. */
+/* Share of nights that noise puts into the other state. */
 static double trend_levels_expected_share(const double *logs, const struct level_segment *s,
 					  double shift)
 {
@@ -32,7 +32,7 @@ static double trend_levels_expected_share(const double *logs, const struct level
 	return erfc((1 - STATE_NEAR) * fabs(shift) / sqrt(2 * squares / (n - 1))) / 2;
 }
 
-/* Nights in the state of the second level, and in how many visits, of `most` nights at most. */
+/* Nights in the state of the second level, and number of visits, up to `most` nights. */
 struct visits {
 	size_t nights, count;
 };
@@ -85,7 +85,7 @@ struct level_shift trend_seam_shift(const struct level_nights *nights, size_t fr
 	return trend_levels_shift_at(nights, from, at, end);
 }
 
-/* A change must exceed it for certain. */
+/* Least size of a change, to be exceeded significantly. */
 static double trend_levels_least_of(const struct level_nights *nights)
 {
 	return nights->states ? log(LEVEL_STATES) : log1p(CHANGE_MAGNITUDE);
@@ -99,7 +99,10 @@ bool trend_seam_differs(const struct level_nights *nights, const struct level_sh
 		       SEAM_FALSE / (double)nights->series;
 }
 
-/* The level from `at` on is beyond each of the nights before: none of them was in its state. */
+/*
+ * True if the level from `at` on is beyond each of the nights before, so that none was in its
+ * state.
+ */
 static bool trend_levels_is_beyond_all(const struct level_nights *nights, size_t from, size_t at,
 				       const struct level_shift *shift, size_t end)
 {
@@ -142,7 +145,7 @@ bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, si
 		if (i - from > SUDDEN_NIGHTS && end - i > SUDDEN_NIGHTS)
 			continue;
 		now = trend_levels_shift_at(nights, from, i, end);
-		/* Several may be clear: the one that explains the nights best. */
+		/* Selects the clear split that explains the nights best. */
 		left = level_distances(logs + from, i - from) + level_distances(logs + i, end - i);
 		if (left >= least || !is_sudden(nights, &now, splits) ||
 		    !trend_levels_is_beyond_all(nights, from, i, &now, end))

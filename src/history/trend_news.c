@@ -30,7 +30,7 @@ void trend_count_changes(struct trend_summary *summary, const struct trend *tren
 	}
 }
 
-/* The line "name=..." of facts; NULL: there is none. */
+/* The line "name=..." of the facts; NULL: none. */
 static const char *trend_news_fact_line(const char *facts, const char *line)
 {
 	size_t name = strcspn(line, "=") + 1;
@@ -60,7 +60,7 @@ static void trend_news_add_difference(struct fact_differences *out, const char *
 void fact_differences_of(const char *before, const char *after, struct fact_differences *out)
 {
 	for (const char *line = before; *line && out->count < MOST_DIFFERENCES;) {
-		/* A name may stand twice: the first counts. */
+		/* If a name occurs twice, the first counts. */
 		if (trend_news_fact_line(before, line) == line)
 			trend_news_add_difference(out, line, trend_news_fact_line(after, line));
 		line += strcspn(line, "\n");
@@ -102,7 +102,7 @@ static const struct history_night *trend_news_night_before(const struct history_
 	return NULL;
 }
 
-/* A driver begins an epoch, which is told where its levels are compared. */
+/* A new driver starts an epoch, which is reported with the comparison of its levels. */
 static void trend_news_drop_drivers(struct fact_differences *d)
 {
 	size_t kept = 0;

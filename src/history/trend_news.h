@@ -1,6 +1,6 @@
 /*
- * News in the trends of a history, for terminal and page: counts, and which facts about the machine
- * differ between two nights.
+ * News in the trends of a history, for terminal and page: counts, and changed facts of the machine
+ * between two nights.
  */
 #ifndef GPUPROOF_HISTORY_TREND_NEWS_H
 #define GPUPROOF_HISTORY_TREND_NEWS_H
@@ -9,13 +9,13 @@
 
 struct trend_summary {
 	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
-	size_t worse, improved; /* of the new ones; the rest has no direction */
-	size_t young; /* trend_is_young() and nothing found: nothing can be said of these */
+	size_t worse, improved; /* of the new ones; the others have no direction */
+	size_t young;           /* trend_is_young() without any change: not decidable yet */
 };
 
-/* Adds the trend of a series' current epoch. True when there is something to say about it. */
+/* Counts the trend of a series' current epoch. True if there is something to report. */
 bool trend_count(struct trend_summary *summary, const struct trend *trend);
-/* The changes alone, as of a pool, which is no series more. */
+/* Counts only the changes, for a pool, which is not a further series. */
 void trend_count_changes(struct trend_summary *summary, const struct trend *trend);
 
 struct fact_difference {
@@ -27,59 +27,65 @@ struct fact_differences {
 	size_t count, capacity;
 };
 
-/* Facts ("name=value" lines) that both have and that differ: adds the first twelve. */
+/* Adds the first twelve facts ("name=value" lines) that both have and that differ. */
 void fact_differences_of(const char *before, const char *after, struct fact_differences *out);
-/* The same of two nights. */
+/* As fact_differences_of(), for two nights. */
 enum status history_differences(struct store *history, int64_t before, int64_t after,
 				struct fact_differences *out, struct error *err);
 void fact_differences_release(struct fact_differences *differences);
 
-/* Facts that differ between a night and the one before it on its host. */
+/* Facts that differ between a night and the previous one of its host. */
 struct environment_change {
 	int64_t day;
 	struct fact_differences facts; /* fact_differences_release() */
 };
 #define MOST_ENVIRONMENT 5
 /*
- * Facts that changed in the last ten nights, except those that begin an epoch: the last
- * MOST_ENVIRONMENT changes, the oldest first. Returns how many.
+ * Facts that changed in the last ten nights, except those that start an epoch: the last
+ * MOST_ENVIRONMENT changes, oldest first. Returns their number.
  */
 size_t history_environment(struct store *history, const struct history_nights *nights,
 			   struct environment_change out[MOST_ENVIRONMENT], struct error *err);
 
 /* "by nights", "at a seam", "suddenly", "in the pool" */
 const char *trend_found_name(enum change_found found);
-/* How it was found: "odds over 10^6 to 1", "far beyond ... (p = 2e-07)"; malloc'ed. */
+/*
+ * Evidence for a change: "odds over 10^6 to 1", "far beyond ... (p = 2e-07)"; the caller frees the
+ * string.
+ */
 char *trend_found_words(const struct trend_change *change);
-/* A seam without a change: "starts anew 2026-11-02: levels 0.3 % (±1.2) better"; malloc'ed. */
+/*
+ * A seam without a change: "starts anew 2026-11-02: levels 0.3 % (±1.2) better"; the caller frees
+ * the string.
+ */
 char *trend_seam_words(const struct trend_seam *seam, enum better better);
 
 /*
- * "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; malloc'ed. For a trend that
- * warns.
+ * Warning of a trend: "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; the
+ * caller frees the string.
  */
 char *trend_warning_words(size_t beyond, double beyond_by, double band);
 
 /*
- * The machines: "node1", "node1 and node2", "node1 and 4 others"; "" when no night names one.
- * malloc'ed.
+ * Hosts: "node1", "node1 and node2", "node1 and 4 others"; "" if no night names one. The caller
+ * frees the string.
  */
 char *history_hosts(const struct history_nights *nights);
 
-#define MOST_MISSED 400 /* that are listed */
-/* The days without a night; `missed` has room for MOST_MISSED. Returns how many there are in it. */
+#define MOST_MISSED 400 /* maximum number of listed days */
+/* Stores the days without a night in `missed` (room for MOST_MISSED); returns their number. */
 size_t history_missed(const struct history_nights *nights, int64_t *missed);
 
 /*
- * Changes that came with a driver, config or hardware, over all series: for each seam how many
- * series of which metric are worse or better since. trend_seams.c
+ * Changes that coincide with a new driver, config or hardware, over all series: for each seam, how
+ * many series of each metric became worse or better. trend_seams.c
  */
 
 /* Series of one metric at one seam. */
 struct seam_part {
 	char *metric;
-	size_t worse, improved, other; /* other: another level, of a metric without a direction */
-	double least, most;            /* per cent, of those */
+	size_t worse, improved, other; /* other: changed level of a metric without a direction */
+	double least, most;            /* range of the changes, in percent */
 };
 
 struct seam_group {
@@ -87,7 +93,7 @@ struct seam_group {
 	char *what; /* "driver 590.10"; "another config" */
 	struct seam_part *parts;
 	size_t part_count, part_capacity;
-	/* series; those with an open change for the worse; without a clear difference */
+	/* series; of these, with an open regression; without a clear difference */
 	size_t series, worse, alike;
 };
 
@@ -97,23 +103,23 @@ struct seam_groups {
 };
 
 /*
- * Adds the seams of a trend that are SEAM_RECENT nights old at most or have an open change. Reads
- * what differs from the store.
+ * Adds the seams of a trend that are at most SEAM_RECENT nights old or have an open change. Reads
+ * the differing facts from the store.
  */
 enum status seam_groups_add(struct seam_groups *groups, struct store *history,
 			    const struct history_series *series, const struct trend *trend,
 			    struct error *err);
 void seam_groups_release(struct seam_groups *groups);
 
-/* The change at a seam; NULL: no clear difference. */
+/* Change at a seam; NULL: no clear difference. */
 const struct trend_change *seam_change(const struct trend *trend, const struct trend_seam *seam);
 
 /*
  * "since driver 590.10 (2026-10-26): 8 matmul.throughput 10.0 % worse; 33 series: no clear
- * difference"; malloc'ed.
+ * difference"; the caller frees the string.
  */
 char *seam_group_words(const struct seam_group *group);
-/* "driver 590.10" of two epochs; malloc'ed. */
+/* "driver 590.10", the difference of two epochs; the caller frees the string. */
 char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, struct error *err);
 
 #endif

@@ -8,10 +8,10 @@
 #include "history/trend.h"
 
 #define EM_STEPS 30
-/* Flat weights count as this many series: few series must not be certain of their rho. */
+/* Flat weights count as this many series, because few series do not determine their rho. */
 #define FLAT_SERIES 1.0
 
-/* "" for series that were put together without a section. */
+/* "" for series constructed without a section. */
 static const char *trend_prior_section_of(const struct history_series *s)
 {
 	return s->section ? s->section : "";
@@ -45,7 +45,7 @@ static void trend_prior_take_evidence(void *context, const double *logs, size_t 
 {
 	struct rho_group *g = context;
 
-	/* Nothing can be said of how two nights resemble each other. */
+	/* Two nights do not determine a correlation. */
 	if (n < 3)
 		return;
 	ARRAY_GROW(g->evidence, g->count, g->capacity);
@@ -63,7 +63,7 @@ static void trend_prior_visit(void *context, const struct history_series *s)
 	trend_prior_add(context, s);
 }
 
-/* One step: each series is shared out over rho by what the weights and the series say together. */
+/* One EM step: distributes each series over rho by weights and likelihood together. */
 static void em_step(struct rho_group *g)
 {
 	struct rho_weights sum;

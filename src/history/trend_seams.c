@@ -18,7 +18,7 @@ char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, stru
 	for (size_t i = 0; i < found.count; i++) {
 		const char *between = out.length ? ", " : "";
 
-		/* A hash tells nothing. */
+		/* A hash is not informative. */
 		if (strcmp(found.items[i].name, "config") == 0)
 			text_addf(&out, "%sanother config", between);
 		else

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* The host of the subject now; "" when no night says it. */
+/* Present host of the subject; "" if no night has it. */
 static const char *triage_subject_host(const struct history_notes *notes,
 				       const struct triage_subject *s)
 {
@@ -47,7 +47,7 @@ static size_t triage_nights_after(const struct triage_subject *s, int64_t day)
 	return n;
 }
 
-/* True if the note closes the subject, when no later one says otherwise. */
+/* True if the note closes the subject, unless a later one reverts it. */
 static bool triage_note_closes(const struct history_note *n, const struct triage_subject *s)
 {
 	if (n->state == TRIAGE_NONE)
@@ -112,7 +112,7 @@ static bool triage_has_host(const struct history_nights *nights,
 	for (size_t i = 0; i < nights->count; i++)
 		if (strcmp(nights->items[i].host, host) == 0)
 			return true;
-	/* A node of a run on several. */
+	/* Also finds the nodes of multi-node runs. */
 	for (size_t i = 0; i < places->count; i++)
 		if (strcmp(places->items[i].host, host) == 0)
 			return true;

@@ -1,6 +1,6 @@
 /*
- * Activity of the case in flight, in memory that worker and conductor share: written by rank 0,
- * read by the watchdog, which distinguishes a slow case from a hung one by it. Calls with NULL do
+ * Activity of the case in flight, in memory shared by worker and conductor. Rank 0 writes it; the
+ * watchdog reads it to distinguish a slow case from a hung one. Functions accept NULL and then do
  * nothing.
  */
 #ifndef GPUPROOF_MEASURE_ACTIVITY_H
@@ -9,16 +9,16 @@
 #include <stdatomic.h>
 
 struct activity {
-	/* parts begun and samples taken, warm-up too, since the worker began */
+	/* phases started and samples taken since the worker started, including warm-up */
 	_Atomic unsigned long steps;
-	_Atomic unsigned long samples; /* that count, since the case began */
-	char part[32]; /* "set-up", "verification", "samples"; may be read while it is written */
+	_Atomic unsigned long samples; /* counted samples since the case started */
+	char part[32]; /* "set-up", "verification", "samples"; may be read while it changes */
 };
 
-/* A case begins, or a part of it. */
+/* Starts a case, or a phase of it. */
 void activity_begin(struct activity *activity, const char *part);
 void activity_enter(struct activity *activity, const char *part);
-/* One more sample was taken; `counts`: it is no warm-up. */
+/* Counts a sample; `counts`: it is not warm-up. */
 void activity_sampled(struct activity *activity, int counts);
 
 #endif

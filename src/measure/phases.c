@@ -8,7 +8,7 @@
 #include "measure/processes/world.h"
 #include "result/result.h"
 
-/* More names than there is room for belong to the last one. */
+/* Names beyond the available room count for the last phase. */
 static size_t phase_index(struct phases *phases, const char *name)
 {
 	for (size_t i = 0; i < phases->count; i++)

@@ -1,7 +1,7 @@
 /*
- * Time of a case by phase: parts that follow each other, recorded by rank 0 (struct case_phase).
- * Between them a case that is far from its first sample heeds a stop. A NULL `phases` records
- * nothing and never stops.
+ * Time of a case by phase: consecutive parts, recorded by rank 0 (struct case_phase). Between
+ * phases, a case that is far from its first sample checks for a stop request. A NULL `phases`
+ * records nothing and never stops.
  */
 #ifndef GPUPROOF_MEASURE_PHASES_H
 #define GPUPROOF_MEASURE_PHASES_H
@@ -19,33 +19,31 @@ struct world;
 
 struct phases {
 	struct {
-		const char *name; /* lasts as long as the process */
+		const char *name; /* must live as long as the process */
 		double seconds;
 	} parts[PHASES_MOST];
 	size_t count, current;
-	double began;                      /* when the first one began, on the host's clock */
-	double since;                      /* when the current one began */
-	bool named;                        /* by a suite: only then they are worth recording */
+	double began; /* start of the first phase, host clock */
+	double since; /* start of the current phase, host clock */
+	/* a suite has named phases; otherwise they are not recorded */
+	bool named;
 	struct activity *activity;         /* NULL: not reported */
-	const volatile sig_atomic_t *stop; /* NULL: it cannot be stopped */
+	const volatile sig_atomic_t *stop; /* NULL: cannot be stopped */
 };
 
 void phases_begin(struct phases *phases, const char *name);
 
-/*
- * The part that begins now; time of parts of one name adds up. Returns the name of the one that
- * ends.
- */
+/* Starts a phase; times of equal names add up. Returns the name of the phase that ends. */
 const char *phases_enter(struct phases *phases, const char *name);
 
 /*
- * The same for a suite's own part, and STATUS_INTERRUPTED where a stop has been asked for.
- * Collective: all ranks of `world` stop or none.
+ * As phases_enter(), for a suite's own phase; STATUS_INTERRUPTED after a stop request. Collective:
+ * either all ranks of `world` stop or none.
  */
 enum status phases_next(struct phases *phases, struct world *world, const char *name,
 			struct error *err);
 
-/* Ends the last one; into result->phases unless no suite has named any. */
+/* Ends the last phase and stores all in result->phases, unless no suite has named any. */
 void phases_record(struct phases *phases, struct case_result *result);
 
 #endif

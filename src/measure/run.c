@@ -15,21 +15,21 @@
 #include "plan/suite.h"
 #include "result/statistics.h"
 
-/* Power and SM clock of a case's devices over time, kept in its result. */
-/* Points while the work lasts whose energy counts; as many again while the devices rest. */
+/* Power and SM clock of a case's devices over time, stored in its result. */
+/* Points during the work whose energy is measured; the same number while the devices rest. */
 #define POWER_POINTS 10
 
 struct power_watch {
 	struct run *run;
-	double interval;                   /* seconds of a point */
-	struct watch_recorder **recorders; /* of run->devices; NULL: not begun */
+	double interval;                   /* seconds per point */
+	struct watch_recorder **recorders; /* one per run->devices; NULL: not started */
 	double began;
 };
 
-/* NVML's power is a mean over 0.1 s. */
+/* NVML reports power as a mean over 0.1 s. */
 #define POWER_READING_SECONDS 0.05
 
-/* `context`: a struct power_watch with its run and interval; a second call does nothing. */
+/* `context`: a struct power_watch with run and interval set; a second call does nothing. */
 static void power_watch_begin(void *context)
 {
 	struct power_watch *p = context;
@@ -59,8 +59,8 @@ static void power_watch_drop_unknown(struct case_result *result)
 }
 
 /*
- * With `keep` the curves replace those of the result, and all ranks must call. Does nothing where
- * none was begun.
+ * With `keep` the curves replace those of the result, and the call is collective. Does nothing if
+ * none was started.
  */
 static void power_watch_end(const struct power_watch *p, bool keep)
 {
@@ -70,7 +70,7 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 	if (!p->recorders)
 		return;
 	if (keep) {
-		/* Power of the latest workload is kept, whose energy is the figure of the case. */
+		/* Keeps the power of the latest workload, whose energy is the case's metric. */
 		for (size_t i = 0; i < result->watch_count; i++)
 			watch_release(&result->watches[i]);
 		result->watch_count = 0;
@@ -95,7 +95,7 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 	free(p->recorders);
 }
 
-/* Throttled samples are kept: for acceptance they are the finding. */
+/* Throttled samples are kept, because acceptance reports throttling as a finding. */
 static void note_throttling(struct statistics *s, size_t readings, size_t throttled)
 {
 	size_t used = strlen(s->noise);
@@ -112,12 +112,15 @@ static void run_end_watch(struct run *run, struct series *const *series, size_t 
 	size_t readings, throttled;
 
 	telemetry_window_end(run->telemetry, &readings, &throttled);
-	/* A load's figure is what a limit makes of it; a burst may end at the limit. */
+	/*
+	 * A sustained load is measured at its limit, so throttling is expected; so is a burst that
+	 * ends at the limit.
+	 */
 	for (size_t i = 0; i < count && !run->sampler.rules->may_drift; i++)
 		note_throttling(&series[i]->statistics, readings, throttled);
 }
 
-/* The second half of a rest: power falls for a while after work. */
+/* Measures the second half of a rest, because power falls for a while after work. */
 static void measure_idle(struct run *run)
 {
 	double half = run->sampler.rules->energy_seconds / 2;
@@ -130,7 +133,7 @@ static void measure_idle(struct run *run)
 	energy_meter_end(meter, run->world, &run->energy.idle);
 }
 
-/* A load that lasts: its power and clock, from the preheating on. */
+/* A sustained load: records its power and clock from preheat on. */
 static void run_watch_load(struct power_watch *power)
 {
 	const struct sampling *rules = power->run->sampler.rules;
@@ -273,7 +276,7 @@ static struct metric_value *run_add_metric(struct run *run, const char *name)
 	return value;
 }
 
-/* The samples' median, or the mean of a load, with its interval: the source of a figure. */
+/* Median of the samples, or mean of a load, with its interval: the source of a metric. */
 struct level {
 	double value, low, high;
 };
@@ -320,7 +323,7 @@ void run_rate(struct run *run, const char *name, double amount, const struct ser
 	value->high = level.low > 0 ? amount / level.low : NAN;
 }
 
-/* Relative distances of a median from the ends of its interval, on a logarithmic scale. */
+/* Distances of a median from the ends of its interval, on a log scale. */
 static double level_distance_below(const struct level *l)
 {
 	return l->low > 0 ? log(l->value / l->low) : NAN;
@@ -403,7 +406,10 @@ void run_sum(struct run *run, const char *name, const char *const *parts, size_t
 	value->series = xstrdup("");
 }
 
-/* A suite's metric with what the counter leaves open on both sides; nothing where it is unknown. */
+/*
+ * Records a metric of the suite with the uncertainty of the counter on both sides; nothing if
+ * unknown.
+ */
 static void run_add_energy_metric(struct run *run, const char *metric, double reading, double error)
 {
 	char *name = xasprintf("%s.%s", run->c->suite->name, metric);
@@ -420,12 +426,12 @@ static void run_add_energy_metric(struct run *run, const char *metric, double re
 	free(name);
 }
 
-/* A figure that is further off says nothing about a device. */
+/* Values with a larger error say nothing about a device. */
 #define ENERGY_ERROR_MOST 0.1
-/* Below, the energy is as much that of waiting as that of the work. */
+/* Below this share the energy comes as much from waiting as from the work. */
 #define ENERGY_BUSY_LEAST 0.9
 
-/* "": good enough. */
+/* Writes why the energy is unreliable; "": it is reliable. */
 static void run_doubt_energy(const struct work_energy *e, char *out, size_t size)
 {
 	const struct energy_window *w = &e->window;

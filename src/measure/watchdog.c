@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-/* Less CPU time may be a process that polls for what never comes. */
+/* Less CPU time may come from a process that polls forever. */
 #define LIVELY_SHARE 0.05
 
 void watchdog_tick(struct watchdog *w, double passed, const struct activity *activity,
@@ -18,14 +18,14 @@ void watchdog_tick(struct watchdog *w, double passed, const struct activity *act
 
 	w->waited += passed;
 	w->still += passed;
-	/* Steps before this tick are no sign of life. */
+	/* Steps before this tick do not count as progress. */
 	if (!w->begun) {
 		*w = (struct watchdog){ true, w->waited, w->still, steps, cpu_seconds };
 		return;
 	}
 	if (steps == w->steps && cpu_seconds - w->cpu_seconds <= LIVELY_SHARE * w->still)
 		return;
-	/* A second at least, or the first tick of scheduling would do. */
+	/* At least a second, or the first tick of scheduling would be enough. */
 	if (steps == w->steps && w->still < 1)
 		return;
 	w->steps = steps;
@@ -44,7 +44,7 @@ enum watchdog_verdict watchdog_judge(const struct watchdog *w, double limit, boo
 	return w->waited > WATCHDOG_PATIENCE * limit ? WATCHDOG_SLOW : WATCHDOG_GO_ON;
 }
 
-/* "; load 13.2 on 2 CPUs"; "" where the system does not report it. */
+/* "; load 13.2 on 2 CPUs"; "" if the system does not report it. */
 static void watchdog_describe_load(char *out, size_t size)
 {
 	double load;
@@ -62,7 +62,7 @@ void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, d
 
 	memcpy(part, activity->part, sizeof(part));
 	part[sizeof(part) - 1] = '\0';
-	/* To the second, but for limits that are shorter. */
+	/* Rounds to seconds, except for shorter limits. */
 	units_format(w->waited > 10 ? round(w->waited) : limit, "s", waited, sizeof(waited));
 	units_format(w->still > 10 ? round(w->still) : w->still, "s", still, sizeof(still));
 	snprintf(more, sizeof(more), "%.0fs", ceil(fmax(2, 2 * fmax(w->waited, limit))));

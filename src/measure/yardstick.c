@@ -18,22 +18,22 @@
 #include "result/statistics.h"
 
 /*
- * Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time
- * slice.
+ * Each sample takes 50 to 500 microseconds: long compared with a clock reading, short compared with
+ * a time slice.
  */
 #define MULTIPLICATIONS 50000
 #define CALLS 500
 #define PAGES 64
 #define WAKE_UPS 20
 
-/* One sample, in seconds per operation; NaN: the system refused. */
+/* One sample in seconds per operation; NaN: the system call failed. */
 typedef double quantity_fn(void *state);
 
 uint64_t yardstick_multiply(uint64_t x, unsigned rounds)
 {
 	for (unsigned i = 0; i < rounds; i++) {
 		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		/* The compiler must neither skip a round nor join two. */
+		/* The compiler must not skip or merge rounds. */
 		__asm__ volatile("" : "+r"(x));
 	}
 	return x;
@@ -78,15 +78,15 @@ static double yardstick_sample_page_fault(void *state)
 	return seconds / PAGES;
 }
 
-/* Two threads that wait for each other in turns. */
+/* Two threads that alternately wait for each other. */
 struct waking {
 	int there[2], back[2]; /* pipes */
 	pthread_t thread;
 };
 
 /*
- * Through interruptions by signals: a thread that gave up would leave the other one waiting. False:
- * the other end is closed.
+ * Retries after signals: a thread that gave up would leave the other one waiting. False: the other
+ * end is closed.
  */
 static bool yardstick_receive_byte(int from, char *byte)
 {
@@ -139,7 +139,7 @@ static void yardstick_sample_quantity(struct yardstick *y, size_t quantity, quan
 {
 	if (y->counts[quantity] + YARDSTICK_SAMPLES > ARRAY_SIZE(y->samples[quantity]))
 		return;
-	sample(state); /* the first one brings code and pages in */
+	sample(state); /* the first sample loads code and pages */
 	for (int i = 0; i < YARDSTICK_SAMPLES; i++) {
 		double seconds = sample(state);
 
@@ -166,7 +166,7 @@ static void take_wake_ups(struct yardstick *y, size_t quantity)
 	}
 	if (parallel_thread_start(&w.thread, yardstick_echo_bytes, &w) == 0) {
 		yardstick_sample_quantity(y, quantity, sample_wake_up, &w);
-		/* Its end of the pipe lets the thread go. */
+		/* Closing its end of the pipe ends the thread. */
 		close(w.there[1]);
 		pthread_join(w.thread, NULL);
 		close(w.there[0]);

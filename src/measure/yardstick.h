@@ -19,7 +19,7 @@
 #include "result/result.h"
 
 #define YARDSTICK_QUANTITIES 4
-#define YARDSTICK_SAMPLES 15 /* at a time */
+#define YARDSTICK_SAMPLES 15 /* samples per call */
 
 struct yardstick {
 	double samples[YARDSTICK_QUANTITIES][2 * YARDSTICK_SAMPLES]; /* seconds */
@@ -27,17 +27,17 @@ struct yardstick {
 };
 
 /*
- * Adds YARDSTICK_SAMPLES samples of each quantity; nothing when there is no room for them. Starts a
- * thread and ends it. What the system refuses (pages, a pipe, a thread) has no samples.
+ * Adds YARDSTICK_SAMPLES samples of each quantity, or nothing if there is no room. Starts and joins
+ * a thread. Quantities whose system calls fail (pages, a pipe, a thread) get no samples.
  */
 void yardstick_take(struct yardstick *yardstick);
 
-/* `rounds` multiplications and additions modulo 2^64, none of which a compiler may skip. */
+/* `rounds` multiplications and additions modulo 2^64 that a compiler cannot skip. */
 uint64_t yardstick_multiply(uint64_t x, unsigned rounds);
 
 /*
- * Medians with their intervals become result->yardstick, in place of what is there; what has no
- * samples is left out.
+ * Stores medians with their intervals in result->yardstick, replacing its content; leaves out
+ * quantities without samples.
  */
 void yardstick_store(const struct yardstick *yardstick, struct result *result);
 

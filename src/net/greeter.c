@@ -15,7 +15,8 @@
 #include "base/memory.h"
 #include "net/net.h"
 
-#define PAUSE_SECONDS 0.1 /* without accepting, where descriptors are used up and none is ours */
+#define PAUSE_SECONDS \
+	0.1 /* pause in accepting if descriptors are used up and no caller can be closed */
 
 struct caller {
 	int fd;
@@ -28,8 +29,8 @@ struct caller {
 struct greeter {
 	int listener, poll;
 	size_t hello_bytes, closed;
-	double paused; /* since when the listener is not watched; 0: it is */
-	struct caller callers[GREETER_MOST + 1]; /* the oldest first; the last waits for room */
+	double paused; /* start of the pause; 0: the listener is watched */
+	struct caller callers[GREETER_MOST + 1]; /* oldest first; the last waits for room */
 	size_t count;
 };
 
@@ -62,7 +63,7 @@ int greeter_fd(const struct greeter *g)
 	return g->poll;
 }
 
-/* Takes a caller out of the list; its descriptor stays open. */
+/* Removes a caller from the list; its descriptor stays open. */
 static void forget_caller(struct greeter *g, size_t i)
 {
 	memmove(&g->callers[i], &g->callers[i + 1], (g->count - i - 1) * sizeof(g->callers[0]));
@@ -76,7 +77,7 @@ static void close_caller(struct greeter *g, size_t i)
 	g->closed++;
 }
 
-/* Reads no byte beyond the hello. False: the caller has gone. */
+/* Reads no byte beyond the hello. False: the caller has disconnected. */
 static bool read_hello(const struct greeter *g, struct caller *c)
 {
 	while (c->have < g->hello_bytes) {
@@ -93,8 +94,8 @@ static bool read_hello(const struct greeter *g, struct caller *c)
 }
 
 /*
- * Makes room: closes the oldest caller whose hello is not whole even now. False: all are whole, and
- * greeter_next() has to hand them over first.
+ * Makes room: closes the oldest caller whose hello is still incomplete. False: all are complete,
+ * and greeter_next() must return them first.
  */
 static bool close_oldest_silent(struct greeter *g)
 {
@@ -130,7 +131,10 @@ static void add_caller(struct greeter *g, int fd, const struct net_address *from
 
 static void accept_callers(struct greeter *g)
 {
-	/* At most as many at once as there is room for: a flood of calls does not hold it here. */
+	/*
+	 * At most as many per call as there is room for, so that a flood of connections does not
+	 * block here.
+	 */
 	for (size_t i = 0; i < GREETER_MOST && !g->paused; i++) {
 		struct net_address from = { .any.sa_family = AF_INET };
 		socklen_t length = sizeof(from);

@@ -1,7 +1,7 @@
 /*
- * A listening port and its callers until each has sent a hello of fixed size. A caller that is
- * silent for GREETER_SECONDS is closed, and the oldest one where GREETER_MOST wait or descriptors
- * are used up: strangers keep no room from callers that say who they are. Nothing is parsed here.
+ * A listening port, and its callers until each has sent a hello of fixed size. Closes a caller that
+ * is silent for GREETER_SECONDS, and the oldest one if GREETER_MOST wait or descriptors are used
+ * up, so that strangers cannot block legitimate callers. Nothing is parsed here.
  */
 #ifndef GPUPROOF_NET_GREETER_H
 #define GPUPROOF_NET_GREETER_H
@@ -17,20 +17,20 @@
 
 struct greeter;
 
-/* Takes the listener (net_listen()) over, also on failure. */
+/* Takes ownership of the listener (net_listen()), even on failure. */
 enum status greeter_open(struct greeter **greeter, int listener, size_t hello_bytes,
 			 struct error *err);
-/* A descriptor to wait for: readable when greeter_next() has something to do. */
+/* A descriptor to poll: readable when greeter_next() has work. */
 int greeter_fd(const struct greeter *greeter);
 /*
- * The next caller whose hello is whole: its connection, non-blocking, without delay and the
- * caller's to close; what follows the hello is unread. -1: there is none now. Never waits; call it
- * every second or more often, for it keeps the deadlines.
+ * The next caller with a complete hello: its connection, non-blocking and without delay, for the
+ * caller to close; data after the hello is unread. -1: none at present. Never waits. Call it at
+ * least every second, because it enforces the deadlines.
  */
 int greeter_next(struct greeter *greeter, void *hello, char from[GREETER_FROM]);
-/* Callers that were closed without a hello since the last call. */
+/* Number of callers closed without a hello since the last call. */
 size_t greeter_closed(struct greeter *greeter);
-/* NULL is fine. */
+/* Accepts NULL. */
 void greeter_close(struct greeter *greeter);
 
 #endif

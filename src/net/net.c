@@ -76,7 +76,7 @@ void net_address_own(struct net_address *out, int fd)
 	getsockname(fd, &out->any, &length);
 }
 
-/* A socket that is bound to the address, or to all: one of IPv6 takes IPv4 as well. */
+/* A socket bound to the address, or to all addresses; an IPv6 socket accepts IPv4 as well. */
 static int net_bind(const struct net_address *address)
 {
 	const struct net_address all[] = {
@@ -111,7 +111,7 @@ enum status net_listen(const struct net_address *address, int *fd, struct net_ad
 	return err->status;
 }
 
-/* Waits until a connection that has begun is there or has failed. */
+/* Waits until a pending connection is established or has failed. */
 static enum status finish_connecting(int fd, double seconds, struct error *err)
 {
 	struct pollfd waiting = { .fd = fd, .events = POLLOUT };
@@ -177,7 +177,7 @@ bool net_send(int fd, const void *bytes, size_t count, double seconds)
 	return true;
 }
 
-/* False: another machine has no use for it, or it is no address of IP. */
+/* False: not an IP address, or one that other machines cannot use. */
 static bool net_take_interface(const struct ifaddrs *i, struct net_address *out)
 {
 	int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;

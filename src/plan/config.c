@@ -34,7 +34,7 @@ void config_release(struct config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-/* Overrides, types and the verdict; releases the document. */
+/* Applies overrides, types and final checks; releases the document. */
 static enum status config_finish(struct config *config, struct document *d,
 				 const struct schema *schema, const char *name,
 				 const struct override *overrides, size_t override_count,
@@ -160,7 +160,7 @@ const char *section_text(const struct section *section, const char *key)
 	return section_setting(section, key)->values[0].text;
 }
 
-/* The effective config as INI text. */
+/* Writes the effective config as INI text. */
 static void config_write_setting(const struct setting *setting, int with_origin, struct text *out)
 {
 	text_addf(out, "%s =", setting->key->name);

@@ -25,55 +25,57 @@ struct suite;
 struct suite_set;
 
 struct section {
-	/* "run", "suite", "limit", "report", "fleet"; [defaults] has gone into the suites */
+	/* "run", "suite", "limit", "report", "fleet"; [defaults] has been merged into the suites */
 	char *kind;
 	char *name;  /* "transfer" for [suite transfer], "pcie" for [limit pcie]; "" else */
-	char *label; /* "" or the variant's label */
+	char *label; /* "", or the label of the variant */
 	const struct suite *suite; /* for kind "suite" */
-	struct setting *settings;  /* every key of the section's table, defaults included */
+	struct setting *settings;  /* all keys of the section's table, including defaults */
 	size_t count;
-	char *origin; /* file:line of the header; "default" when the file has no such section */
+	char *origin; /* file:line of the header; "default" if no file has this section */
 };
 
 struct config {
-	char *name; /* "quick" or the file's path */
+	char *name; /* "quick", or the path of the file */
 	/*
-	 * [run], the suites in file order, the limits in file order, [report]; always at least
-	 * these two.
+	 * [run], the suites in file order, the limits in file order, [report]; at least [run] and
+	 * [report].
 	 */
 	struct section *sections;
 	size_t count;
-	struct suite_set *suites; /* those that its sections may be of (plan/suites/suite_set.h) */
+	/* suites that its sections may refer to (plan/suites/suite_set.h) */
+	struct suite_set *suites;
 };
 
 /*
- * One `--set section.key=value`; section "run", "defaults", "report", "transfer" or "suite
- * transfer" (all variants of the suite) or "transfer:label", or "limit pcie".
+ * One `--set section.key=value`. The section is "run", "defaults", "report", "transfer" or "suite
+ * transfer" (all variants of the suite), "transfer:label", or "limit pcie".
  */
 struct override {
 	const char *text;
 };
 
 /*
- * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with
- * one line per error ("file:line: message\n") in `errors`, and `config` is empty. On success
- * `errors` has only notes, one line per key that was given by a former name.
+ * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE with
+ * one line per error ("file:line: message\n") in `errors`, and an empty `config`. On success
+ * `errors` contains only notes, one line per key given by a former name.
  */
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
 			size_t override_count, struct text *errors);
-/* The same from text already in memory; `name` replaces the file name in messages. */
+/* As config_load(), from text in memory; `name` replaces the file name in messages. */
 enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
 			 const struct override *overrides, size_t override_count,
 			 struct text *errors);
 /*
- * The effective config of a run, as config_write() put it into its result. A result may come from
- * an untrusted source: what would read the environment or a file here ($NAME, include) is an error.
+ * Parses the effective config of a run, as config_write() stored it in its result. A result may be
+ * untrusted, so anything that would read the environment or a file ($NAME, include) is an error.
  */
 enum status config_parse_written(struct config *config, const char *name, const char *text,
 				 size_t length, struct text *errors);
 /*
- * The same for judging and showing the result, which runs nothing: no library is loaded. Suites
- * that are not built in are known from their rows in the result, `presented`, which are copied.
+ * As config_parse_written(), for judging and showing the result without running anything: loads no
+ * library. Suites that are not built in are known from their rows in the result, `presented`, which
+ * are copied.
  */
 enum status config_parse_presented(struct config *config, const char *name, const char *text,
 				   size_t length, const struct presentation *presented,
@@ -81,21 +83,24 @@ enum status config_parse_presented(struct config *config, const char *name, cons
 void config_release(struct config *config);
 void section_release(struct section *section); /* of section_resolve() */
 
-/* The first section of that kind and name; NULL when there is none. */
+/* First section of that kind and name; NULL: none. */
 const struct section *config_section(const struct config *config, const char *kind,
 				     const char *name);
 
-/* Settings by key name. Asking for a key that is not in the section's table is a bug (aborts). */
+/* Finds a setting by its key. A key that is not in the section's table is a bug (aborts). */
 const struct setting *section_setting(const struct section *section, const char *key);
 int64_t section_integer(const struct section *section, const char *key);
 double section_real(const struct section *section, const char *key);
 const char *section_text(const struct section *section, const char *key);
 
-/* The effective config as INI text that loads to the same config; with "; origin" comments. */
+/*
+ * Writes the effective config as INI text that loads to the same config, with "; origin" comments
+ * on request.
+ */
 void config_write(const struct config *config, int with_origin, struct text *out);
-/* The same of the sections of one kind ("limit"), without origins. */
+/* Writes only the sections of one kind ("limit"), without origins. */
 void config_write_kind(const struct config *config, const char *kind, struct text *out);
 
-/* Embedded configs are `embedded_configs` in base/embedded.h: "quick.ini" is `run quick`. */
+/* `embedded_configs` in base/embedded.h holds the embedded configs: "quick.ini" is `run quick`. */
 
 #endif

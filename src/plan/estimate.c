@@ -13,10 +13,10 @@
 #define LIMIT_FLOOR_SECONDS 30.0
 #define LIMIT_MULTIPLE 20.0
 
-/* A quiet case stops after about this many times min_samples. */
+/* A quiet case stops after about this multiple of min_samples. */
 #define TYPICAL_SAMPLES 2.0
 
-/* A series may last max_time, and longer where that is no time for min_samples. */
+/* A series may take max_time, or longer if min_samples need it. */
 static double plan_estimate_most_seconds(const struct section *section)
 {
 	double samples = (double)section_integer(section, "min_samples") +
@@ -26,7 +26,7 @@ static double plan_estimate_most_seconds(const struct section *section)
 		    samples * section_real(section, "sample_time"));
 }
 
-/* Time for a series that converges as series usually do. */
+/* Time of a series that converges after a typical number of samples. */
 static double sampling_seconds(const struct section *section)
 {
 	double samples = TYPICAL_SAMPLES * (double)section_integer(section, "min_samples") +
@@ -69,7 +69,7 @@ char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *device = &plan->devices[c->devices[i]];
 
-		/* 0: unknown. Free memory says less: it changes until the case runs. */
+		/* 0: unknown. Free memory is not used, because it changes until the case runs. */
 		if (device->memory_bytes && c->device_bytes > device->memory_bytes)
 			return too_much(c->device_bytes, "device", device->id,
 					device->memory_bytes);

@@ -20,7 +20,7 @@ char *header_text(const char *kind, const char *name, const char *label)
 	return xasprintf("[%s%s%s%s%s]", kind, *name ? " " : "", name, *label ? " " : "", label);
 }
 
-/* At most `max` words of `s`; returns how many there are in all. */
+/* Stores at most `max` words of `s`; returns their total number. */
 static size_t header_split_words(const char *s, char **words, size_t max)
 {
 	size_t count = 0;
@@ -39,7 +39,7 @@ static size_t header_split_words(const char *s, char **words, size_t max)
 	}
 }
 
-/* As suites are called: their names begin those of metrics and cases. */
+/* Valid characters for suite names, which are prefixes of metric and case names. */
 static bool header_is_suite_name(const char *name)
 {
 	if (!islower((unsigned char)*name))
@@ -49,7 +49,10 @@ static bool header_is_suite_name(const char *name)
 	return !*name;
 }
 
-/* A suite that is built in or that a section has; while reading, a library may have any. */
+/*
+ * A built-in suite, or one of a section. While the document is being read, a library may still
+ * define any suite.
+ */
 static bool header_is_known(const struct document *d, const char *name)
 {
 	bool known = schema_named(d->suites, name) || (d->reading && header_is_suite_name(name));
@@ -146,7 +149,7 @@ static bool header_words_fit(struct document *d, struct ini_place place, const c
 		const struct section_kind *k = d->kinds;
 		struct text list = TEXT_EMPTY;
 
-		/* In a file that is no config. */
+		/* In a file that is not a config. */
 		for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
 			text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
 				  k->named ? " NAME" : "");

@@ -1,11 +1,9 @@
 /*
- * INI keys. One row in a table is everything there is to know about a key:
- * it drives parsing, range, default, help text and the effective config that
- * every report prints.
+ * INI keys. One table row describes a key completely: parsing, range, default, help text, and the
+ * effective config that every report prints.
  *
- * Adding a key: one row in the table of the section it belongs to (a suite's
- * keys are in the suite's own file, those of [report] in src/report/page/settings.c,
- * the rest in src/plan/keys.c).
+ * Adding a key: add a row to the table of its section: a suite's keys are in the suite's file,
+ * those of [report] in src/report/page/settings.c, the others in src/plan/keys.c.
  *
  * A table ends with a row whose name is NULL:
  *
@@ -37,43 +35,43 @@ enum key_type {
 };
 
 /*
- * A list key of kind KEY_INTEGER, KEY_SIZE or KEY_SHAPE (cubes) also takes ranges: "1..8", "1..9
+ * A list key of type KEY_INTEGER, KEY_SIZE or KEY_SHAPE (cubes) also accepts ranges: "1..8", "1..9
  * +2", "1KiB..1GiB *4". The values of a list that is an axis of the suite must differ.
  */
 struct key {
 	const char *name;
 	enum key_type type;
-	bool list;            /* comma-separated; several values */
-	const char *fallback; /* default, as INI text; NULL: none, the key is required */
+	bool list;            /* several comma-separated values */
+	const char *fallback; /* default as INI text; NULL: the key is required */
 	double min, max;      /* allowed range in base units; both 0: any non-negative value */
 	const char *const *choices; /* KEY_CHOICE: allowed words, NULL-terminated */
 	const char *help;           /* one line for `config keys` */
 	/*
-	 * KEY_TEXT: what else is asked of a value that is not empty; the error says what is
-	 * allowed. NULL: nothing.
+	 * KEY_TEXT: further check of a non-empty value; its error lists what is allowed. NULL:
+	 * none.
 	 */
 	enum status (*check)(const char *text, struct error *err);
-	/* KEY_INTEGER: a word that is allowed too, as 0, which `min` excludes; NULL: none */
+	/* KEY_INTEGER: an additional word that stands for 0, which `min` excludes; NULL: none */
 	const char *word;
-	/* an axis' name in results: "size" for `sizes`; NULL: as `name` */
+	/* name of the axis in results: "size" for `sizes`; NULL: as `name` */
 	const char *parameter;
 };
 
-/* The name under which the key's value appears in results. */
+/* Name of the key's value in results. */
 static inline const char *key_parameter(const struct key *key)
 {
 	return key->parameter ? key->parameter : key->name;
 }
 
-/* One parsed value. `text` is always set: canonical INI form ("64MiB", "fp16", "512x64x64"). */
+/* One parsed value. `text` is always set, in canonical INI form ("64MiB", "fp16", "512x64x64"). */
 struct value {
 	char *text;
 	int64_t integer; /* KEY_BOOL, KEY_INTEGER, KEY_SIZE; KEY_CHOICE: index into choices */
-	double real;     /* KEY_REAL, KEY_DURATION, KEY_PERCENT; also set for integer kinds */
+	double real;     /* KEY_REAL, KEY_DURATION, KEY_PERCENT; also set for integer types */
 	int64_t shape[3];
 };
 
-/* One key of one section with the values in force. */
+/* One key of a section with its effective values. */
 struct setting {
 	const struct key *key;
 	struct value *values;

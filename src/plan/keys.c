@@ -1,6 +1,6 @@
 /*
- * The keys of [run], [report], [limit] and every [suite]; a suite's own are in the suite's file,
- * the sampling keys in measure/.
+ * Keys of [run], [report], [limit] and every [suite]. A suite's own keys are in the suite's file,
+ * the sampling keys in sampling_rules.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "device/device_set.h"
 #include "plan/schema.h"
 
-/* Architectures that module cuda11 has code for. */
+/* Architectures in module cuda11. */
 static const char *const capabilities[] = { "none", "3.5", "3.7", "5.2", "6.0", "6.1",
 					    "7.0",  "7.5", "8.0", "8.6", "9.0", NULL };
 
-/* After the first one as enum aspect has them (result/aspect.h). */
+/* After the first one, in the order of enum aspect (result/aspect.h). */
 static const char *const verdicts[] = { "limits", "trend", NULL };
 static const char *const promises[] = { "auto",        "memory",    "link", "gemm",
 					"correctness", "condition", NULL };

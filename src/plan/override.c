@@ -19,14 +19,14 @@ static bool override_is_suite(const struct document *d, const char *name, size_t
 	return found;
 }
 
-/* "transfer:label" and "transfer" as written in a section header: "suite transfer label". */
+/* "transfer:label" or "transfer" in the form of a section header: "suite transfer label". */
 static char *header_of(const struct document *d, const char *section)
 {
 	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
 		     text_starts_with(section, "limit:");
 	char *header;
 
-	/* For an unknown section that resembles no known one, list the suites. */
+	/* For an unknown section that resembles no known one, lists the suites. */
 	if (!whole && (override_is_suite(d, section, strcspn(section, ":")) ||
 		       !text_nearest(section, section_kinds)))
 		header = xasprintf("suite %s", section);
@@ -38,7 +38,7 @@ static char *header_of(const struct document *d, const char *section)
 	return header;
 }
 
-/* A suite's name alone means all its variants. */
+/* The name of a suite alone selects all of its variants. */
 static void override_apply(struct document *d, struct ini_place place, const char *kind,
 			   const char *name, const char *label, const char *key, const char *value)
 {
@@ -68,7 +68,7 @@ static void override_apply(struct document *d, struct ini_place place, const cha
 	}
 }
 
-/* `left` is "section.key" and is cut in two; false: there are no two parts. */
+/* Splits `left`, "section.key", in place; false: it does not have two parts. */
 static bool override_split_name(char *left, char **key)
 {
 	char *dot = strrchr(left, '.');

@@ -54,7 +54,7 @@ struct plan plan_subset(const struct plan *plan,
 	return part;
 }
 
-/* "suite[:label]/v1/v2": the id of `point` but for its devices. */
+/* "suite[:label]/v1/v2": id of `point` without its devices. */
 static char *plan_point_id(const struct plan_case *point)
 {
 	struct text id = TEXT_EMPTY;
@@ -73,13 +73,13 @@ static char *plan_point_id(const struct plan_case *point)
 	return text_detach(&id);
 }
 
-/* "n1" of "n1/cuda:0". */
+/* "n1" from "n1/cuda:0". */
 static void plan_add_node(struct text *to, const struct device_info *device)
 {
 	text_add_bytes(to, device->id, device_node_length(device->id));
 }
 
-/* "@n1+n2"; of more than four nodes "@n1..n9x9". */
+/* "@n1+n2"; for more than four nodes "@n1..n9x9". */
 static void plan_add_nodes(struct text *id, const struct plan *plan, const struct plan_case *c)
 {
 	const struct device_info *last = NULL;
@@ -125,9 +125,7 @@ static bool plan_same_model(const struct device_info *a, const struct device_inf
 	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
 }
 
-/*
- * For [suite ...] identical_devices = one: only the first of several identical devices is measured.
- */
+/* For [suite ...] identical_devices = one: true for the first of several identical devices. */
 static bool plan_is_first_of_model(const struct plan *plan, size_t device)
 {
 	for (size_t i = 0; i < device; i++)
@@ -136,7 +134,10 @@ static bool plan_is_first_of_model(const struct plan *plan, size_t device)
 	return true;
 }
 
-/* [suite ...] backend: sections for one kind of device let one config serve GPUs and CPUs. */
+/*
+ * For [suite ...] backend: restricts sections to one kind of device, so that one config serves GPUs
+ * and CPUs.
+ */
 static bool case_suits_devices(const struct plan *plan, const struct plan_case *point,
 			       const size_t *devices, size_t device_count)
 {
@@ -156,7 +157,7 @@ static bool case_suits_devices(const struct plan *plan, const struct plan_case *
 
 static const struct key bisection_key = { .name = "bisection", .type = KEY_INTEGER };
 
-/* True for every point, or, in a bisection, for the one that it is about. */
+/* True for every point; in a bisection, only for the point that it locates. */
 static bool is_bisected(const struct plan *plan, const struct plan_case *point)
 {
 	char *name = plan->group.point ? plan_point_id(point) : NULL;
@@ -166,7 +167,10 @@ static bool is_bisected(const struct plan *plan, const struct plan_case *point)
 	return same;
 }
 
-/* Why the case cannot run on its devices, whatever its suite; NULL: it can. malloc'ed. */
+/*
+ * Why the case cannot run on its devices, independent of its suite; NULL: it can. The caller frees
+ * the string.
+ */
 static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c)
 {
 	const struct device_info *first = &plan->devices[c->devices[0]];
@@ -201,9 +205,7 @@ static enum status plan_append_case(struct plan *plan, const struct plan_case *p
 	if (plan->group.point)
 		c.parameters[c.parameter_count++] =
 			plan_number(plan, &bisection_key, plan->group.round);
-	/*
-	 * Only the parameters that suite->expand() kept, which may be fewer than point->id names.
-	 */
+	/* Only the parameters that suite->expand() kept, which may be fewer than in point->id. */
 	c.point = plan_point_id(&c);
 	c.id = plan_case_id(plan, &c);
 	c.skip_reason = reason ? xstrdup(reason) : plan_skip_reason(plan, &c);
@@ -249,7 +251,10 @@ struct axis {
 	size_t at;
 };
 
-/* The next point of the product, the last axis fastest; false after the last point. */
+/*
+ * Advances to the next point of the cartesian product, last axis fastest; false after the last
+ * point.
+ */
 static bool axes_advance(struct axis *axes, size_t count)
 {
 	while (count-- > 0) {
@@ -336,7 +341,10 @@ static bool is_chosen(const struct config *config, const struct section *section
 	return false;
 }
 
-/* `pattern` is the case's id, its point, a beginning of it up to a '/', or matches its id. */
+/*
+ * True if `pattern` is the case's id, its point, a prefix that ends before a '/', or a matching
+ * pattern.
+ */
 static bool plan_is_named(const struct plan_case *c, const char *pattern)
 {
 	size_t length = strlen(pattern);
@@ -366,7 +374,7 @@ static enum status no_such_case(const struct plan *plan, const char *pattern, st
 	return err->status;
 }
 
-/* [run] only: the other cases leave the plan. Each of its names must be that of a case. */
+/* Applies [run] only: removes the other cases from the plan. Each name must match a case. */
 static enum status keep_only(struct plan *plan, struct error *err)
 {
 	const char *only = section_text(config_section(plan->config, "run", ""), "only");
@@ -374,7 +382,7 @@ static enum status keep_only(struct plan *plan, struct error *err)
 	bool *kept = xcalloc(plan->case_count + 1, sizeof(*kept));
 	size_t count = 0, given = 0;
 
-	/* A name may be that of a case of another group of nodes, or of none. */
+	/* A name may match a case of another group of nodes, or of none. */
 	bool elsewhere = plan_has_groups(plan->config);
 
 	while (err->status == STATUS_OK && (name = strtok_r(rest, " \t", &rest))) {
@@ -462,7 +470,10 @@ int64_t plan_pair_setting(const struct config *config, const char *key)
 	return most;
 }
 
-/* A suite of pairs has no cases of one node, one within nodes none of several. */
+/*
+ * A suite of pairs has no single-node cases, and a suite that runs within nodes has no multi-node
+ * cases.
+ */
 static bool is_expanded(const struct plan *plan, const struct section *section)
 {
 	return section->suite && is_chosen(plan->config, section) &&

@@ -1,4 +1,4 @@
-/* One point of a sweep while a suite places it. */
+/* A point of a sweep while a suite places it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ bool plan_drop_axis(struct plan_case *point, const char *axis)
 		memmove(p, p + 1, (point->parameter_count - i) * sizeof(*p));
 		return first;
 	}
-	abort(); /* a suite asks for an axis that it does not have */
+	abort(); /* the suite requested an axis that it does not have */
 }
 
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual)

@@ -13,17 +13,17 @@
 struct resolving {
 	const struct schema *schema;
 	struct document *document;
-	const struct document_section *defaults; /* NULL: there is none */
-	/* The value of [defaults] that was found wrong last: once for all sections that use it. */
+	const struct document_section *defaults; /* NULL: none */
+	/* The last invalid value of [defaults]: reported once for all sections that use it. */
 	struct bad_default {
 		const struct entry *entry;
-		char *title, *why; /* of the first section */
+		char *title, *why; /* of the first section with it */
 		size_t others;
 	} * bad;
 	size_t bad_count, bad_capacity;
 };
 
-/* Reports that `section` has no key `name`, with the nearest that it has. */
+/* Reports an unknown key of `section`, with the most similar one. */
 static void resolve_unknown_key(struct resolving *r, const struct document_section *section,
 				const struct suite *suite, const struct entry *entry)
 {
@@ -71,7 +71,7 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 			 entry->key, hint_for(entry->key, names).text);
 }
 
-/* Other sections find the same wrong with it, and say it no more. */
+/* Further sections find the same error and do not repeat it. */
 static void bad_default(struct resolving *r, const struct entry *entry, char *title,
 			const char *why)
 {
@@ -129,7 +129,7 @@ static void parse_fallback(struct values *values, const struct key *key, bool un
 	abort();
 }
 
-/* Fills one setting; leaves `setting->count` 0 when there is no valid value (reported). */
+/* Fills one setting; leaves `setting->count` 0 without a valid value (reported). */
 static void resolve_key(struct resolving *r, const struct section *section,
 			const struct document_section *own, struct ini_place place,
 			const struct key *key, struct setting *setting)
@@ -236,7 +236,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		.defaults = document_find(d, "defaults", "", ""),
 	};
 
-	/* [run] and [report] at the ends, every suite and then every limit between them. */
+	/* [run] first, [report] last, every suite and then every limit between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
 	for (size_t i = 0; r.defaults && i < r.defaults->count; i++) {
 		const struct entry *entry = &r.defaults->entries[i];
@@ -257,7 +257,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		if (strcmp(d->sections[i].kind, "limit") == 0)
 			resolve_section(&r, &config->sections[config->count++], "limit",
 					&d->sections[i]);
-	/* Only where there is one: it makes the run one of several nodes. */
+	/* Only if present: it makes the run a multi-node run. */
 	if (document_find(d, "fleet", "", ""))
 		resolve_section(&r, &config->sections[config->count++], "fleet",
 				document_find(d, "fleet", "", ""));

@@ -1,4 +1,4 @@
-/* The rules of sampling, from INI keys that every suite has. */
+/* Sampling rules, from INI keys that every suite has. */
 #ifndef GPUPROOF_PLAN_SAMPLING_RULES_H
 #define GPUPROOF_PLAN_SAMPLING_RULES_H
 
@@ -11,20 +11,22 @@ struct section;
 
 struct sampling {
 	int64_t min_samples, max_samples;
-	double target;         /* half width of the 95 % interval over the median, a ratio */
-	double max_seconds;    /* of sampling per series */
-	double settle_seconds; /* beyond max_seconds, of a series whose level still drifts */
-	/* From no key. A load: a series lasts at least this long, and figures are of its mean. */
+	double target;         /* half-width of the 95 % interval / median */
+	double max_seconds;    /* sampling time per series */
+	double settle_seconds; /* beyond max_seconds, for a series whose level still drifts */
+	/*
+	 * Not from a key. For a load: a series lasts at least this long, and metrics use its mean.
+	 */
 	double least_seconds;
-	/* what drifts is no fault, and none of it is dropped: a burst, a load that a limit moves */
+	/* drift is expected and no samples are dropped: a burst, or a load at a limit */
 	bool may_drift;
-	double sample_seconds; /* a sample lasts at least this long (batch choice) */
-	int64_t warmup;        /* untimed samples before the first one that counts */
-	/* then this much untimed work, until clocks reach what a power limit sustains */
+	double sample_seconds; /* minimum duration of a sample (choice of the batch size) */
+	int64_t warmup;        /* untimed samples before the first counted one */
+	/* then untimed work until clocks reach the level that a power limit sustains */
 	double preheat_seconds;
 	/*
-	 * after the samples, of the series whose energy counts: work for this long for the energy
-	 * counter, then rest for this long; 0: none
+	 * after the samples, if energy is measured: work for this long for the energy counter, then
+	 * rest for this long; 0: none
 	 */
 	double energy_seconds;
 };

@@ -1,6 +1,6 @@
 /*
- * The schema of a config: the suites and the keys of each section. The program has
- * one, schema_program; tests bring their own, so that they don't depend on the real suites' keys.
+ * Schema of a config: the suites and the keys of each section. The program has one, schema_program;
+ * tests have others, to be independent of the real suites' keys.
  */
 #ifndef GPUPROOF_PLAN_SCHEMA_H
 #define GPUPROOF_PLAN_SCHEMA_H
@@ -10,31 +10,31 @@
 #include "plan/config.h"
 #include "plan/suite.h"
 
-/* A kind of section, of a file that is no config. */
+/* A kind of section in a file that is not a config. */
 struct section_kind {
 	const char *name;
-	bool named;             /* [kind NAME], else [kind] */
-	const struct key *keys; /* NULL: names of the file's own */
+	bool named;             /* [kind NAME]; else [kind] */
+	const struct key *keys; /* NULL: names are up to the file */
 };
 
 struct schema {
 	const struct suite *const *suites; /* NULL-terminated */
-	const struct key *sampling;        /* keys of every suite; ends with { 0 } */
-	bool limits_only;                 /* a file of limits: it needs a [limit], and no [suite] */
-	const struct section_kind *kinds; /* end with { 0 }; NULL: those of configs */
+	const struct key *sampling;        /* keys of every suite; terminated by { 0 } */
+	bool limits_only;                  /* a file of limits: needs a [limit] and no [suite] */
+	const struct section_kind *kinds;  /* terminated by { 0 }; NULL: those of configs */
 };
 
 /*
- * Launches of everything with launches = auto: they tell how many each case needs. Of 4 of a figure
- * that scatters by 1 %, some happen to agree, and intervals cover 88 % in place of 95; of 6, 93 %
- * (test_judge_simulation).
+ * Initial launches with launches = auto, from which the number per case is computed. Among 4
+ * launches of a metric that varies by 1 %, some agree by chance, and intervals cover 88 % instead
+ * of 95; with 6, 93 % (test_judge_simulation).
  */
 #define LAUNCHES_AUTO_LEAST 6
 
 extern const struct schema schema_program;
-extern const struct schema schema_limits; /* the same for a file of limits */
+extern const struct schema schema_limits; /* schema of a file of limits */
 
-/* keys.c; each ends with { 0 }. */
+/* keys.c; each is terminated by { 0 }. */
 extern const struct key run_keys[];
 /* report/page/settings.c, which knows what a page can show */
 extern const struct key report_keys[];
@@ -43,9 +43,9 @@ extern const struct key fleet_keys[];
 extern const struct key
 	suite_keys[]; /* of every [suite], in addition to its own and the sampling keys */
 
-/* Walks the keys of a section in the order in which they are shown. */
+/* Iterates over the keys of a section in display order. */
 struct key_walk {
-	/* NULL: none; a key of a later one that an earlier one names as well is left out */
+	/* NULL: none; a key that an earlier table also has is left out of later ones */
 	const struct key *tables[3];
 	size_t table, at;
 };
@@ -56,9 +56,9 @@ const struct key *key_next(struct key_walk *walk); /* NULL at the end */
 const struct key *schema_key(const struct schema *schema, const char *kind,
 			     const struct suite *suite, const char *name);
 const struct suite *schema_suite(const struct schema *schema, const char *name);
-/* The one of that name in a NULL-terminated list; NULL: there is none. */
+/* The suite of that name in a NULL-terminated list; NULL: none. */
 const struct suite *schema_named(const struct suite *const *list, const char *name);
-/* True when `key` spans the suite's sweep. */
+/* True if `key` is an axis of the suite's sweep. */
 bool schema_is_axis(const struct suite *suite, const struct key *key);
 
 /* config_load() and config_parse() for any schema. */

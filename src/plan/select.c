@@ -1,4 +1,4 @@
-/* Which of the devices that are there a config wants. */
+/* Device selection: applies [run] backend and devices to the devices found. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 struct selection {
 	const struct device_info *devices;
 	size_t count;
-	const char *backend; /* of bare indices and of "all" */
-	bool any_backend;    /* backend = auto: ids may name other backends too */
+	const char *backend; /* backend of bare indices and of "all" */
+	bool any_backend;    /* backend = auto: ids may also name other backends */
 	bool *chosen;
 };
 
@@ -25,7 +25,7 @@ static char *list_existing_devices(const struct selection *s)
 	return text_detach(&list);
 }
 
-/* "auto": the first backend with a device that is not the host. */
+/* "auto": the first backend with a device, except the host. */
 static const char *automatic_backend(const struct device_info *devices, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "plan/ini/hint.h"
 
-/* `value` in the shortest form that reads as exactly the same number. */
+/* Shortest text that reads back as exactly `value`. */
 static void shortest_number(double value, char *out, size_t size)
 {
 	for (int digits = 6; digits <= 17; digits++) {
@@ -23,7 +23,7 @@ static void shortest_number(double value, char *out, size_t size)
 	}
 }
 
-/* `number` as a value of the key's type is written. */
+/* Text of `number` as a value of the key's type. */
 static void value_number_text(const struct key *key, double number, char *out, size_t size)
 {
 	switch (key->type) {
@@ -156,7 +156,7 @@ static void value_words_join(const char *const *words, struct text *out)
 		text_addf(out, "%s%s", i ? ", " : "", words[i]);
 }
 
-/* -1: `word` is not one of the key's choices. */
+/* -1: `word` is not a choice of the key. */
 static int find_choice(const struct key *key, const char *word)
 {
 	for (int i = 0; key->choices[i]; i++)
@@ -179,7 +179,7 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 		return STATUS_OK;
 	}
 	value_words_join(key->choices, &list);
-	/* Results of earlier versions are read; a config has to be corrected. */
+	/* Accepted in results of earlier versions; a config must be corrected. */
 	current = former_name_current(NAME_ASPECT, "", text);
 	if (current != text && find_choice(key, current) >= 0)
 		error_set(err, STATUS_USAGE, "'%.60s' is now called '%s'", text, current);
@@ -346,7 +346,7 @@ static enum status value_parse_bound(const struct key *key, const char *text, si
 	return status;
 }
 
-/* "*4", "+2", "+4KiB": the step after the end of a range. */
+/* Parses "*4", "+2" or "+4KiB", the step after the end of a range. */
 static enum status value_parse_step(struct value_range *range, const struct key *key,
 				    const char *text, struct error *err)
 {

@@ -5,10 +5,10 @@
 #include "base/memory.h"
 
 /*
- * FLOP (int8: operations) of one multiprocessor in one clock, a multiply-add being two, dense.
- * Sources: CUDA C++ Programming Guide, "Arithmetic Instructions" (native throughput by compute
- * capability); tensor cores by NVIDIA's white papers on Volta, Turing, Ampere (GA100 and GA102),
- * Ada, Hopper and Blackwell. 0: not known, or the chip has none.
+ * Peak rates: FLOP (int8: operations) of one multiprocessor per clock, dense; a multiply-add counts
+ * as two. Sources: CUDA C++ Programming Guide, "Arithmetic Instructions" (native throughput by
+ * compute capability); for tensor cores NVIDIA's white papers on Volta, Turing, Ampere (GA100 and
+ * GA102), Ada, Hopper and Blackwell. 0: unknown, or not available.
  */
 struct rate {
 	int capability;
@@ -37,7 +37,7 @@ static const struct rate *derived_rate_of(const struct device_info *device)
 {
 	int capability = device->capability_major * 10 + device->capability_minor;
 
-	/* An emulated capability says nothing of the chip. */
+	/* An emulated capability does not describe the chip. */
 	for (size_t i = 0; !*device->emulated_on && i < ARRAY_SIZE(rates); i++)
 		if (rates[i].capability == capability)
 			return &rates[i];
@@ -47,7 +47,7 @@ static const struct rate *derived_rate_of(const struct device_info *device)
 static double derived_rate_for(const struct device_info *device, const char *key)
 {
 	const struct rate *r = derived_rate_of(device);
-	/* GeForce cards sum products of FP16 and FP8 in FP32 at half of the chip's rate. */
+	/* GeForce GPUs accumulate FP16 and FP8 products in FP32 at half of the chip's rate. */
 	double share = device->capability_major * 10 + device->capability_minor > 70 &&
 				       strstr(device->name, "GeForce")
 			       ? 0.5
@@ -75,7 +75,7 @@ static double derived_rate_for(const struct device_info *device, const char *key
 
 /*
  * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, 3 to 5
- * 130 per 128, 6 units of 256 bytes with 242 of packets.
+ * send 130 per 128, 6 sends units of 256 bytes with 242 of packets.
  */
 static bool derived_pcie(const struct device_info *device, const char *key, double *value,
 			 struct text *words)
@@ -97,7 +97,7 @@ static bool derived_pcie(const struct device_info *device, const char *key, doub
 	return true;
 }
 
-/* DDR: two transfers a clock. */
+/* DDR: two transfers per clock. */
 static bool memory_bandwidth(const struct device_info *device, const char *key, double *value,
 			     struct text *words)
 {
@@ -120,8 +120,8 @@ static bool derived_memory(const struct device_info *device, const char *key, do
 }
 
 /*
- * One link, one direction; by the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper and
- * Blackwell.
+ * One link, one direction; from the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper
+ * and Blackwell.
  */
 static bool derived_nvlink(const struct device_info *device, const char *key, double *value,
 			   struct text *words)

@@ -22,7 +22,7 @@
  *	devices = 8                      ; working together; default 1
  *	workload = ResNet-50, FP32       ; where the quantity alone does not say it
  *	conditions = M=4096 N=7000 K=4096, CUDA 10.1
- *	source = DB                      ; configs/gpus/sources.ini: [source DB] title, where, kind
+ *	source = DB                      ; sources.ini: [source DB] title, where, kind
  *	above_peak = boost               ; allows a value above the data sheet, and says why
  *
  * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words
@@ -46,16 +46,17 @@ const char *sheet_status_name(enum sheet_status status); /* "read", "derived", "
 
 struct sheet_entry {
 	char *key;
-	const char *unit; /* of value; NULL: words, in text alone */
+	const char *unit; /* unit of the value; NULL: a word, only in text */
 	double value;
-	char *text; /* as the file has it */
+	char *text; /* as in the file */
 	enum sheet_status status;
 };
 
 struct published {
 	char *name;
 	const struct quantity *quantity;
-	double value, low, high; /* a range has its middle as value; else low and high are NaN */
+	/* value is the middle of a range; for a single value low and high are NaN */
+	double value, low, high;
 	int devices;
 	char *workload, *conditions, *above_peak; /* "" */
 	char *source;                             /* id */
@@ -75,30 +76,30 @@ struct gpu_source {
 	char *id, *title, *where, *kind;
 };
 
-/* One file. Errors name file:line; *gpu is empty then. */
+/* Reads one file. Errors name file:line; *gpu is then empty. */
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err);
 void gpu_release(struct gpu *gpu);
 
 /* All shipped models, oldest architecture first: read once, kept until the program ends. */
 const struct gpu *gpus_all(size_t *count);
 const struct gpu_source *gpus_sources(size_t *count);
-/* True if the file describes sources instead of a GPU. */
+/* True if the file contains sources instead of a GPU. */
 bool gpus_is_sources(const struct embedded_file *file);
 
-/* NULL: there is none. */
+/* NULL: unknown. */
 const struct gpu *gpus_by_id(const char *id);
 const struct gpu *gpus_by_device(const char *device_name);
 const struct gpu_source *gpus_source(const char *id);
 
 const struct sheet_entry *gpu_entry(const struct gpu *gpu, const char *key);
-/* A figure of the sheet; NaN when it has none. */
+/* A value of the data sheet; NaN if it has none. */
 double gpu_figure(const struct gpu *gpu, const char *key);
-/* Words of the sheet; "" when it has none. */
+/* A word of the data sheet; "" if it has none. */
 const char *gpu_words(const struct gpu *gpu, const char *key);
-/* The upper bound of a quantity on this GPU: `*entry` times a factor; NaN: not known. */
+/* Upper bound of a quantity on this GPU: `*entry` times a factor; NaN: unknown. */
 double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 		const struct sheet_entry **entry);
-/* The quantity's rate over the power limit (that of a die, where values are a die's); NaN. */
+/* Rate of the quantity / power limit (of a die, if values are per die); NaN. */
 double gpu_efficiency(const struct gpu *gpu, const struct quantity *quantity);
 
 #endif

@@ -1,4 +1,4 @@
-/* From the text of a file to struct gpu. */
+/* Parses a file into struct gpu. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,15 +15,14 @@
 
 struct sheet_key {
 	const char *name;
-	const char *unit; /* SI base; "1": a count; NULL: words */
+	const char *unit; /* SI base unit; "1": a count; NULL: a word */
 	const char *help;
 };
 
 /*
- * Keys of data sheets in addition to the figures that limits may refer to
- * (plan/limits/spec_keys.h).
+ * Keys of data sheets in addition to those that limits may refer to (plan/limits/spec_keys.h).
  *
- * Adding one: a row here.
+ * Adding one: add a row here.
  */
 static const struct sheet_key keys[] = {
 	{ "year", "1", "of its first delivery" },
@@ -75,7 +74,7 @@ static const struct sheet_key keys[] = {
 	{ 0 },
 };
 
-/* NULL: there is none. Knows the figures of spec_keys as well. */
+/* NULL: unknown key. Includes the keys of spec_keys. */
 static const struct sheet_key *gpu_file_sheet_key_find(const char *name, struct sheet_key *found)
 {
 	const struct spec_key *figure = spec_key_find(name);
@@ -90,7 +89,7 @@ static const struct sheet_key *gpu_file_sheet_key_find(const char *name, struct 
 	return NULL;
 }
 
-/* "4800 GB/s", "16GiB", "132" in the unit of its key. */
+/* Parses "4800 GB/s", "16GiB" or "132" in the unit of its key. */
 static enum status gpu_file_sheet_parse(const char *text, const char *unit, double *value,
 					struct error *err)
 {
@@ -122,7 +121,7 @@ struct gpu_reading {
 	struct error *err;
 	enum section section;
 	enum sheet_status status;
-	size_t header; /* line of the section */
+	size_t header; /* line of the section header */
 };
 
 static void gpu_report_problem(struct gpu_reading *r, size_t line, const char *format,
@@ -246,7 +245,7 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 								 .status = r->status };
 }
 
-/* "12.1 TFLOP/s" or "499 GB/s .. 503 GB/s"; the quantity must be known by then. */
+/* Parses "12.1 TFLOP/s" or "499 GB/s .. 503 GB/s"; the quantity must be set before. */
 static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct published *p,
 				 const char *text)
 {
@@ -316,7 +315,7 @@ static void gpu_on_problem(void *context, size_t line, const char *message)
 	gpu_report_problem(context, line, "%s", message);
 }
 
-/* "v100-pcie" of "v100-pcie.ini" */
+/* "v100-pcie" from "v100-pcie.ini" */
 static char *gpu_file_id_of(const char *file)
 {
 	const char *dot = strrchr(file, '.');

@@ -1,6 +1,4 @@
-/*
- * The shipped models and sources, read once. A file that is broken is a bug: tests read every one.
- */
+/* Shipped models and sources, read once. An invalid file is a bug: tests read every one. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -135,7 +133,7 @@ const struct gpu_source *gpus_source(const char *id)
 	return NULL;
 }
 
-/* One of "NVIDIA H200 | H200 SXM*" */
+/* Matches one of "NVIDIA H200 | H200 SXM*". */
 static bool gpus_name_matches(const char *patterns, const char *name)
 {
 	for (const char *p = patterns; *p;) {

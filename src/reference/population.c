@@ -39,7 +39,7 @@ void population_release(struct population *p)
 	*p = (struct population){ 0 };
 }
 
-/* True if "a+b" or "a" names the card. */
+/* True if "a+b" or "a" names the GPU. */
 static bool cards_include(const char *cards, const char *id)
 {
 	size_t length = strlen(id);
@@ -76,7 +76,7 @@ static size_t population_hash_of(const char *id)
 	return (size_t)(hash ^ hash >> 32);
 }
 
-/* Slot of the card in the hash table, or a free one; there is always a free slot. */
+/* Slot of the GPU in the hash table, or a free one; there is always a free slot. */
 static size_t *population_slot_of(const struct population *p, const char *id)
 {
 	size_t mask = p->slot_count - 1;
@@ -183,7 +183,7 @@ static void read_shipped(struct population *p, struct error *err)
 
 static struct population shipped;
 
-/* A shipped file that is broken is a bug: a test reads every one. */
+/* An invalid shipped file is a bug: a test reads every one. */
 static void population_read_shipped(void)
 {
 	struct error err = ERROR_NONE;
@@ -203,7 +203,7 @@ const struct population *population_shipped(void)
 
 static enum status population_read_file(struct population *p, const char *path, struct error *err)
 {
-	/* "./quick" is a file, "quick" a config that is compiled in. */
+	/* "./quick" is a file, "quick" an embedded config. */
 	char *file = xasprintf("%s%s", strchr(path, '/') ? "" : "./", path);
 	struct ini_source source;
 	enum status status = source_open(&source, file, NULL, err);

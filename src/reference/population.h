@@ -38,7 +38,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* Devices of one case at most: a value of more is about the node, not about a card. */
+/* Maximum devices of a case: a value for more describes the node, not a GPU. */
 #define POPULATION_MOST_DEVICES 2
 
 #define POPULATION_LOAD "sustained"
@@ -55,12 +55,12 @@ struct population_card {
 struct population_value {
 	char *cards; /* "GPU-8f1c", or two joined by '+' in alphabetical order */
 	double value;
-	size_t line; /* of its file; 0: from none */
+	size_t line; /* line in its file; 0: not from a file */
 };
 
 struct population_figure {
 	char *point;   /* "matmul/fp16/8192" */
-	char *preheat; /* "1s"; POPULATION_LOAD: none, of a load that lasts; "": none */
+	char *preheat; /* "1s"; POPULATION_LOAD: no preheat, but a sustained load; "": none */
 	char *metric, *unit;
 	struct population_value *values;
 	size_t count, capacity;
@@ -69,67 +69,69 @@ struct population_figure {
 struct population {
 	struct population_card *cards;
 	size_t card_count, card_capacity;
-	size_t *slots;     /* cards by the hash of their ids: index + 1, 0: free */
+	size_t *slots;     /* GPUs by the hash of their ids: index + 1, 0: free */
 	size_t slot_count; /* 0 or a power of two */
 	struct population_figure *figures;
 	size_t figure_count, figure_capacity;
-	bool without_shipped; /* the own file says so */
+	bool without_shipped; /* set by the site's own file */
 };
 
 /*
- * Adds the text of one file, whose messages begin with `name`:LINE. A card that is there already,
- * from another file, is replaced.
+ * Adds the content of one file; messages begin with `name`:LINE. Replaces a GPU known from another
+ * file.
  */
 enum status population_read(struct population *p, const char *name, const char *text, size_t length,
 			    bool shipped, struct error *err);
 /*
- * The shipped cards (unless the own file says shipped = no), and those of the file `own`; NULL:
- * there is none.
+ * Loads the shipped GPUs (unless the site's file says shipped = no) and those of the file `own`;
+ * NULL: none.
  */
 enum status population_load(struct population *p, const char *own, struct error *err);
-/* A site's own file alone, to add to it. A file that is not there yet is empty. */
+/* Loads only a site's own file, to add to it. A missing file counts as empty. */
 enum status population_load_own(struct population *p, const char *path, struct error *err);
 void population_release(struct population *p);
-/* The shipped ones, read once and kept until the program ends. */
+/* The shipped GPUs, read once and kept until the program ends. */
 const struct population *population_shipped(void);
 
-/* The card of that name, a new one where there is none. Valid until the next call. */
+/* Finds or adds the GPU of that name. Valid until the next call. */
 struct population_card *population_add_card(struct population *p, const char *id);
-/* The values that the card has a part in. */
+/* Removes the values of the GPU, including those it shares with another one. */
 void population_drop_values(struct population *p, const char *id);
 const struct population_card *population_card(const struct population *p, const char *id);
 struct population_figure *population_add_figure(struct population *p, const char *point,
 						const char *preheat, const char *metric,
 						const char *unit);
-/* For a reader, which looks for cards that are there twice by itself. Valid until the next call. */
+/* For a reader, which checks for repeated GPUs itself. Valid until the next call. */
 struct population_value *population_append_value(struct population_figure *figure,
 						 const char *cards, double value);
-/* `cards`: as in struct population_value; replaces the value that they have. */
+/* Sets or replaces the value of `cards`, in the form of struct population_value. */
 void population_set_value(struct population_figure *figure, const char *cards, double value);
 /*
- * True if a text from a result can be written as one value and is read back unchanged: one line of
- * at most 180 bytes without control characters, nothing that would begin a comment, no blanks
- * around it.
+ * True if a text from a result can be stored as one value and reads back unchanged: a line of at
+ * most 180 bytes without control characters, comment starts, or leading and trailing blanks.
  */
 bool population_text_fits(const char *text);
-/* A card's name: that, without blanks and + = : [ ], and at most 44 bytes. */
+/*
+ * As population_text_fits(), for the id of a GPU: also without blanks and + = : [ ], and at most 44
+ * bytes.
+ */
 bool population_id_fits(const char *id);
-/* The text of a file. */
+/* The content of a file. */
 char *population_to_text(const struct population *p);
 
-/* Values of one figure on one model. */
+/* Values of one metric on one model. */
 struct population_sample {
 	double *values; /* ascending */
 	size_t count;
 	size_t cards;             /* different ones */
-	size_t own;               /* number of cards from the site's own file */
-	char first[16], last[16]; /* days of the measurements; "" */
-	char driver[64];          /* the one, or "several drivers"; "" */
+	size_t own;               /* number of GPUs from the site's own file */
+	char first[16], last[16]; /* first and last day of the measurements; "" */
+	char driver[64];          /* the driver, or "several drivers"; "" */
 };
 
 /*
- * `without`: ids of cards that must not be their own yardstick, NULL-terminated. count 0: nothing
- * is known.
+ * `without`: ids of GPUs that must not be their own references, NULL-terminated. count 0: no
+ * reference.
  */
 struct population_sample population_sample(const struct population *p, const char *model,
 					   const char *point, const char *preheat,

@@ -1,4 +1,4 @@
-/* From the text of a file to struct population. */
+/* Parses a file into struct population. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "plan/ini/ini.h"
 #include "reference/population.h"
 
-/* Others are slips of a unit. */
+/* Values outside indicate a wrong unit. */
 #define LEAST_RATE 1
 #define MOST_RATE 1e18
 
@@ -29,10 +29,10 @@ struct population_reading {
 	const char *name;
 	bool shipped;
 	enum section section;
-	size_t header; /* line of the section */
-	char *id;      /* of the card */
+	size_t header; /* line of the section header */
+	char *id;      /* of the GPU */
 	struct heading heading;
-	struct population_figure *figure; /* once its values begin */
+	struct population_figure *figure; /* set when its values start */
 };
 
 static void population_report_problem(struct population_reading *r, size_t line, const char *format,
@@ -74,7 +74,7 @@ static bool population_file_is_day(const char *text)
 	return text[10] == '\0';
 }
 
-/* Checks that a figure's heading is complete, and then adds it to the population. */
+/* Checks that the keys of a [figure] are complete, then adds it to the population. */
 static bool population_file_begin_values(struct population_reading *r, size_t line)
 {
 	const struct heading *h = &r->heading;
@@ -115,7 +115,7 @@ static double population_file_read_value(struct population_reading *r, size_t li
 	return NAN;
 }
 
-/* "GPU-a" or "GPU-a+GPU-b", each of which needs a [card] section before. */
+/* Parses "GPU-a" or "GPU-a+GPU-b"; each needs an earlier [card] section. */
 static bool population_file_cards_are_known(struct population_reading *r, size_t line,
 					    const char *cards)
 {
@@ -180,7 +180,7 @@ static void population_finish_section(struct population_reading *r)
 		const struct population_figure *f = r->figure;
 		const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
 
-		/* A card counts once in a figure. */
+		/* Each GPU may have one value per [figure]. */
 		for (size_t k = 0; k < f->count; k++)
 			sorted[k] = &f->values[k];
 		qsort(sorted, f->count, sizeof(*sorted), population_file_by_cards);
@@ -207,7 +207,7 @@ static void population_file_begin_card(struct population_reading *r, size_t line
 		r->section = SECTION_NONE;
 		return;
 	}
-	/* The card is in another file: its values are replaced. */
+	/* The GPU is known from another file: replaces its values. */
 	if (there)
 		population_drop_values(r->p, id);
 	card = population_add_card(r->p, id);

@@ -1,4 +1,4 @@
-/* The values that a device is compared with. */
+/* Collects the reference values that a device is compared with. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct sample_gathering {
 	const char *const *without;
 	struct population_sample *out;
 	size_t capacity;
-	bool *counted; /* by the card's place in the population */
+	bool *counted; /* flag by the GPU's index in the population */
 };
 
 static void sample_add_date(struct population_sample *out, const char *measured, const char *driver)
@@ -36,7 +36,7 @@ static bool population_sample_left_out(const struct sample_gathering *g, const c
 	return false;
 }
 
-/* The cards of "a" or "a+b"; 0: one is of another model, unknown or left out. */
+/* Number of GPUs in "a" or "a+b"; 0: one is of another model, unknown or excluded. */
 static size_t
 population_sample_cards_of(const struct sample_gathering *g, const char *cards,
 			   const struct population_card *found[POPULATION_MOST_DEVICES])

@@ -1,4 +1,4 @@
-/* From struct population to the text of a file. */
+/* Writes struct population as the content of a file. */
 #include <stdlib.h>
 
 #include "base/memory.h"

@@ -26,7 +26,7 @@
 		NULL, NULL \
 	}
 
-/* One pass over arrays, BabelStream's count of bytes. */
+/* One pass over arrays; bytes counted as in BabelStream. */
 #define STREAM(name_, title_)                                                           \
 	{                                                                               \
 		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
@@ -52,14 +52,14 @@
 		.name = name_, .unit = "s", .better = BETTER_LOWER, .title = title_, \
 		.group = LATENCY                                                     \
 	}
-/* No metric of this program: known only from publications. */
+/* Not a metric of this program: known only from publications. */
 #define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
 	{                                                                                          \
 		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_, \
 		.peak = NOTHING                                                                    \
 	}
 
-/* Work for each joule, which is performance for each watt. */
+/* Work per joule, equal to performance per watt. */
 #define EFFICIENCY(name_, unit_, title_, rate_)                                         \
 	{                                                                               \
 		.name = name_, .unit = unit_, .better = BETTER_HIGHER, .title = title_, \

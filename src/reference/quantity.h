@@ -1,8 +1,8 @@
 /*
- * Quantities that others publish, with the data sheet's figure that bounds each. Which metric of
- * gpuproof is one of them says a row of its suite (sheet_row, result/presentation.h).
+ * Quantities that others publish, with the data-sheet value that bounds each. A suite's rows map
+ * its metrics to them (sheet_row, result/presentation.h).
  *
- * Adding one: a row in quantity.c.
+ * Adding one: add a row to quantity.c.
  */
 #ifndef GPUPROOF_REFERENCE_QUANTITY_H
 #define GPUPROOF_REFERENCE_QUANTITY_H
@@ -13,7 +13,7 @@
 #include "result/presentation.h"
 #include "result/result.h"
 
-/* The name of the quantity: the time of a kernel launch, many in a row. */
+/* Name of the quantity for the time of a kernel launch, many in a row. */
 #define QUANTITY_LAUNCH_TIME "launch"
 
 struct quantity {
@@ -22,24 +22,26 @@ struct quantity {
 	enum better better;
 	const char *title; /* for people */
 	const char *group; /* heading in comparisons */
-	/* keys of data sheets: the first that is there; NULL: nothing bounds it */
+	/* keys of data sheets: the first that exists bounds it; NULL: none */
 	const char *peak[2];
-	double peak_factor; /* how many times the peak it may reach */
+	double peak_factor; /* maximum of the quantity in multiples of the peak */
 	/*
-	 * the key of an efficiency, whose rate over the power limit is the data sheet's; no bound,
-	 * since work may take less power. NULL: it is no efficiency
+	 * for an efficiency: key of its rate, whose ratio to the power limit is the data-sheet
+	 * value; not a bound, because work may need less power. NULL: not an efficiency
 	 */
 	const char *rate;
-	bool together; /* of all devices of a case: rows differ in their number */
+	bool together; /* sum over the devices of a case: rows differ in their number */
 };
 
-extern const struct quantity quantities[]; /* ends with { 0 } */
+extern const struct quantity quantities[]; /* terminated by { 0 } */
 const struct quantity *quantity_find(const char *name);
 
-/* The row for a metric of a case on `device` (may be NULL); NULL: there is none. */
+/* The row for a metric of a case on `device` (may be NULL); NULL: none. */
 const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const struct case_result *c,
 					  const char *metric, const struct device_info *device);
-/* The quantity that the row names; where it names a key, one without a name that the key bounds. */
+/*
+ * The quantity named by the row; if the row names a key, an unnamed quantity bounded by that key.
+ */
 struct quantity quantity_of_row(const struct sheet_row *row);
 
 #endif

@@ -65,7 +65,7 @@ bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 
 #define LONGEST_PARAMETER 32
 
-/* The value of the parameter that `braced` names: "{PRECISION}" of `length` bytes gives "FP16". */
+/* Appends the value of the parameter in braces: "{PRECISION}", `length` bytes, becomes "FP16". */
 static void add_braced(struct text *out, const char *braced, size_t length,
 		       const struct case_result *c)
 {

@@ -1,9 +1,9 @@
 /*
- * The aspects of a device that acceptance examines. Each check is about one of these aspects, and a
- * run may promise some of them ([run] promises): a promised aspect that nothing judged leaves the
- * verdict open (judge/aspects.c).
+ * Aspects of a device that acceptance examines. Each check belongs to one aspect, and a run may
+ * promise some of them ([run] promises). An unjudged promised aspect makes the verdict INCONCLUSIVE
+ * (judge/aspects.c).
  *
- * The aspect of a metric is given in its suite's file, as `const struct aspect_row` rows
+ * Each suite's file assigns aspects to metrics with `const struct aspect_row` rows
  * (src/plan/suite.h):
  *
  *	static const struct aspect_row transfer_kinds[] = {
@@ -19,40 +19,40 @@
 
 enum aspect {
 	ASPECT_NONE,
-	ASPECT_MEMORY,      /* how fast the device reads and writes its own memory */
-	ASPECT_LINK,        /* between host and device, and between devices */
-	ASPECT_GEMM,        /* matrix multiplication and other arithmetic */
-	ASPECT_CORRECTNESS, /* results compared with a reference */
+	ASPECT_MEMORY,      /* read and write rate of the device's own memory */
+	ASPECT_LINK,        /* links between host and device, and between devices */
+	ASPECT_GEMM,        /* GEMM and other arithmetic */
+	ASPECT_CORRECTNESS, /* results verified against a reference */
 	ASPECT_CONDITION,   /* sensors and counters: throttling, memory errors, link width */
 	ASPECT_COUNT
 };
 
 struct case_result;
 
-/* The first row of a metric whose parameter has that word applies; parameter NULL: every case. */
+/* The first row whose metric and parameter value match applies; parameter NULL: every case. */
 struct aspect_row {
 	const char *metric, *parameter, *word;
 	enum aspect aspect;
-	/* too little alone: copies within a device say too little of its memory */
+	/* not sufficient alone: copies within a device do not cover its memory */
 	bool partial;
 	/*
-	 * The measured task for a sentence ("is slower in ..."): "{PRECISION} GEMM" with the value
-	 * of a parameter in braces, in capitals where its name is; NULL: the metric's name
+	 * Measured task for a sentence ("is slower in ..."): "{PRECISION} GEMM", with parameter
+	 * values in braces (in capitals if the name is); NULL: name of the metric
 	 */
 	const char *task;
 };
 
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
-/* Also for a former name ("products"); false: no aspect of this name. */
+/* Also accepts a former name ("products"); false: unknown aspect. */
 bool aspect_named(const char *name, enum aspect *aspect);
 
-/* `rows` NULL: ASPECT_NONE. */
+/* ASPECT_NONE if `rows` is NULL. */
 enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 		      const struct case_result *c);
-/* True where the row that applies is partial. */
+/* True if the row that applies is partial. */
 bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 		       const struct case_result *c);
-/* The task of a metric in words, "FP16 GEMM", or the metric's name; the caller frees it. */
+/* Task of a metric for messages: "FP16 GEMM", or the metric's name; the caller frees it. */
 char *aspect_task(const struct aspect_row *rows, const char *metric, const struct case_result *c);
 
 #endif

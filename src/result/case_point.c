@@ -1,8 +1,8 @@
 /*
- * The point of a case: what it measured, without the devices it measured it on.
+ * The point of a case: what it measured, without its devices.
  *
- * Ids are for people and as keys. A case carries its axes and devices as fields, and this file
- * alone derives them from an id, for documents that were written before the fields existed.
+ * Ids are keys and headings. A case has its axes and devices as fields; only this file derives them
+ * from an id, for documents written before these fields existed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ void case_put_on_node(struct case_result *c, const char *node)
 			c->lost[i].devices[d] = placed;
 		}
 	placed = case_devices(c);
-	/* An id of another program may not end in its devices. */
+	/* An imported id may not end in its devices. */
 	if (length > tail && strcmp(c->id + length - tail, devices) == 0)
 		id = xasprintf("%.*s%s", (int)(length - tail), c->id, placed);
 	else
@@ -155,7 +155,7 @@ bool case_names_parameter(const struct case_result *c, const char *name)
 	return c->point_count == 0;
 }
 
-/* The length of an id without "@cuda:0,cuda:1". */
+/* Length of an id without "@cuda:0,cuda:1". */
 static size_t point_length(const char *id)
 {
 	const char *at = strrchr(id, '@');
@@ -178,7 +178,7 @@ void series_point_of_id(const char *id, char **section, char **point)
 }
 
 /*
- * True if [piece, piece + length) is how an id writes this parameter: "arena" or, labelled,
+ * True if [piece, piece + length) is this parameter in an id: "arena" or, labelled,
  * "accumulate=16".
  */
 static bool case_point_is_piece(const struct case_parameter *p, const char *piece, size_t length,
@@ -197,9 +197,8 @@ static bool case_point_is_piece(const struct case_parameter *p, const char *piec
 }
 
 /*
- * The axes that [begin, end) names, in the order of the parameters. From the end: where several
- * parameters may be "none", an id names the last ones. False: pieces are left that are no
- * parameters.
+ * Matches the axes in [begin, end) in the order of the parameters, from the end: if several
+ * parameters may be "none", an id names the last ones. False: some pieces match no parameter.
  */
 static bool match_pieces(struct case_result *c, const char *begin, const char *end)
 {
@@ -254,7 +253,7 @@ void case_derive_point(struct case_result *c)
 	if (ours && match_pieces(c, begin, end))
 		return;
 	begin += ours;
-	/* Another program's id: one axis without a name. */
+	/* An imported id: one unnamed axis. */
 	if (end > begin) {
 		char *rest = xstrndup(begin, (size_t)(end - begin));
 

@@ -5,7 +5,7 @@
 
 #include "result/result_fields.h"
 
-/* By bit of enum device_capability. */
+/* Indexed by bits of enum device_capability. */
 static const char *const capability_words[] = {
 	"fp64", "fp32",         "tf32",        "fp16",
 	"bf16", "pools",        "collectives", "shares_host_memory",
@@ -94,7 +94,7 @@ const struct field finding_fields[] = {
 	{ 0 },
 };
 
-/* Reads a struct that owns no memory. */
+/* Reads a struct without allocated members. */
 static enum status parse_flat(const char *text, size_t length, const struct field *fields,
 			      void *base, size_t size, struct error *err)
 {

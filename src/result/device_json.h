@@ -1,7 +1,7 @@
 /*
- * Conversion of the probe's findings to single lines of JSON and back: devices, facts about the
- * environment, components and findings. The readers zero their target first and leave it so on
- * failure; fact_release() frees a fact.
+ * Converts the probe's findings to single-line JSON and back: devices, facts about the environment,
+ * components and findings. Readers zero their target first and leave it empty on failure;
+ * fact_release() frees a fact.
  */
 #ifndef GPUPROOF_RESULT_DEVICE_JSON_H
 #define GPUPROOF_RESULT_DEVICE_JSON_H

@@ -37,7 +37,7 @@ bool result_is_incomplete(const struct result *result)
 	       result_lost_workers(result);
 }
 
-/* Counters of watched devices; readings before and after a case are of its first device. */
+/* Counters of watched devices; the readings before and after a case cover only its first device. */
 static double watched_memory_errors(const struct watch *w)
 {
 	double low = INFINITY, high = -INFINITY;

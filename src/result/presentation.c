@@ -26,7 +26,7 @@ static void role_write(struct json_writer *w, const struct field *f, const void 
 	writer_text(w, role_words[*role_at(f, base)]);
 }
 
-/* Another program may have a role that this one does not know: the row is left out. */
+/* Leaves out the row of an unknown role: another program may have more roles. */
 static enum status role_read(const json_t *json, const struct field *f, void *base,
 			     const struct json_path *path, struct error *err)
 {
@@ -53,7 +53,7 @@ static const struct codec codec_role = { role_write, role_read, NULL, NULL };
 	{                                                                     \
 		.name = #member, .codec = &codec_word, FIELD_AT(type, member) \
 	}
-/* A name that may be a metric's: former ones are replaced. */
+/* A name that may be a metric's; replaces former names. */
 #define NAMED(type, member)                                                    \
 	{                                                                      \
 		.name = #member, .codec = &codec_word, FIELD_AT(type, member), \
@@ -186,7 +186,7 @@ const struct presentation *result_presentation(const struct result *result, cons
 	return NULL;
 }
 
-/* The copy is what a file would hold. */
+/* Copies the rows as a file would contain them. */
 void result_present(struct result *result, const struct presentation *p)
 {
 	struct error err = ERROR_NONE;

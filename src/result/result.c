@@ -309,11 +309,11 @@ int64_t case_throttle_reasons(const struct case_result *c)
 	return ((during > 0 ? during : 0) | (after > 0 ? after : 0)) & THROTTLE_SLOWS;
 }
 
-/* nvmlClocksThrottleReasons*: those of THROTTLE_SLOWS. */
+/* nvmlClocksThrottleReasons*: the bits of THROTTLE_SLOWS. */
 static const struct {
 	int64_t bit;
-	const char *check, *page; /* the words of a check and of a page */
-	bool fault; /* of cooling or power supply: worth a warning whatever the numbers say */
+	const char *check, *page; /* text in a check, and on a page */
+	bool fault;               /* fault of cooling or power supply: always deserves a warning */
 } throttles[] = {
 	{ THROTTLE_POWER_LIMIT, "software power cap", "power cap", false },
 	{ 0x8, "hardware slowdown", "hardware slowdown", true },

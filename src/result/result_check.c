@@ -9,7 +9,7 @@
 #include "result/outcome.h"
 #include "result/verdict.h"
 
-/* Relative; far below any measurement, far above what rounding does to sums of a few numbers. */
+/* Relative; far below any measurement, far above rounding errors in sums of a few numbers. */
 #define ROUNDING 1e-9
 
 #define MEMBER(parent, member) (&(struct json_path){ parent, member, 0 })
@@ -28,10 +28,7 @@ static int result_check_by_id(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/*
- * `ids` in the order of the document; sorts them. `list` is the member whose elements have them as
- * `member`.
- */
+/* `ids` in document order; sorts them. `list`: the array whose elements have the id as `member`. */
 static enum status result_check_ids(struct id *ids, size_t count, const char *list,
 				    const char *member, struct error *err)
 {
@@ -87,7 +84,7 @@ static enum status check_unit(const char *unit, const struct json_path *path, st
 			       units_all(known, sizeof(known)));
 }
 
-/* `low` <= `value` <= `high` as far as they are known (not NaN); `what` names the value. */
+/* Checks `low` <= `value` <= `high` as far as they are known (not NaN); `what` names the value. */
 static enum status check_interval(double low, double value, double high, const char *what,
 				  const struct json_path *path, struct error *err)
 {
@@ -105,7 +102,7 @@ static enum status check_interval(double low, double value, double high, const c
 	return STATUS_OK;
 }
 
-/* The samples that a metric says it rests on. */
+/* Checks the number of samples of a metric. */
 static enum status check_n(const struct metric_value *m, const struct case_result *c,
 			   const struct json_path *path, struct error *err)
 {
@@ -168,7 +165,7 @@ static enum status check_series(const struct series *s, enum samples_wanted samp
 			      &statistics, err);
 }
 
-/* Lengths of what one quantity was over time: those that are there are equal. */
+/* Checks that the arrays of a quantity over time have equal lengths, if present. */
 static enum status result_check_quantity(const struct time_quantity *q,
 					 const struct json_path *quantities, struct error *err)
 {
@@ -236,7 +233,7 @@ static enum status check_timeline(const struct case_result *c, const struct json
 	return STATUS_OK;
 }
 
-/* True if the device at fault, if any, is one of the case and that of the rank at fault. */
+/* True if the failed device, if any, is one of the case's and belongs to the failed rank. */
 static bool has_failed_device(const struct case_result *c)
 {
 	const char *device = c->failed_device ? c->failed_device : "";
@@ -314,7 +311,7 @@ static int by_id_alone(const void *key, const void *id)
 	return strcmp(key, ((const struct id *)id)->id);
 }
 
-/* `ids`: of all devices, sorted. A case of two nodes has devices that are far apart. */
+/* `ids`: of all devices, sorted. The devices of a multi-node case may be far apart. */
 static enum status check_known_devices(const struct id *ids, size_t count,
 				       const struct case_result *c, const struct json_path *path,
 				       struct error *err)
@@ -329,7 +326,7 @@ static enum status check_known_devices(const struct id *ids, size_t count,
 	return STATUS_OK;
 }
 
-/* The sorted id that is what is in front of the '/' of `device`; NULL: none. */
+/* The sorted node id before the '/' of `device`; NULL: none. */
 static const struct id *result_check_node_of_device(const struct id *nodes, size_t count,
 						    const char *device)
 {
@@ -343,7 +340,7 @@ static const struct id *result_check_node_of_device(const struct id *nodes, size
 	return bsearch(name, nodes, count, sizeof(*nodes), by_id_alone);
 }
 
-/* Counts the cases of each node: those on its devices alone, and all that have one of them. */
+/* Counts the cases of each node: those on its devices only, and all that have one of them. */
 static void result_check_count_on_nodes(const struct result *r, const struct id *nodes, size_t *own,
 					size_t *all)
 {
@@ -413,7 +410,7 @@ static enum status check_node_of_id(const struct result *r, const struct id *nod
 			       c->devices[0]);
 }
 
-/* Nodes, their devices and their cases agree. */
+/* Checks that nodes, their devices and their cases agree. */
 static enum status result_check_nodes(const struct result *r, struct error *err)
 {
 	const struct json_path devices = { NULL, "devices", 0 };
@@ -449,7 +446,7 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
-/* An accepted verdict which a check, a device or a case contradicts is refused. */
+/* Rejects an ACCEPTED verdict that a check, a device or a case contradicts. */
 static enum status check_accepted(const struct result *r, const struct json_path *judgement,
 				  struct error *err)
 {
@@ -476,7 +473,7 @@ static enum status check_accepted(const struct result *r, const struct json_path
 	return STATUS_OK;
 }
 
-/* A judgement must not say more than its checks and cases. */
+/* Checks the judgement against its checks and cases. */
 static enum status check_judgement(const struct result *r, struct error *err)
 {
 	const struct json_path here = { NULL, "judgement", 0 };

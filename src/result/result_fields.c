@@ -1,4 +1,4 @@
-/* The members of the result document, in the order in which they are written. */
+/* Members of the result document, in the order of writing. */
 #include "result/result_fields.h"
 
 #include "result/result.h"
@@ -329,10 +329,10 @@ const struct field case_fields[] = {
 	  .codec = &codec_strings,
 	  FIELD_COUNTED(case_result, devices, device_count) },
 	PARAMETERS("parameters", codec_parameters),
-	/* After "parameters", which makes the entries that these two complete. */
+	/* After "parameters", which creates the entries that these two complete. */
 	PARAMETERS("parameter_text", codec_parameter_text),
 	PARAMETERS("parameter_units", codec_parameter_units),
-	/* After all that it is derived from where it is absent. */
+	/* After all members that it is derived from if it is absent. */
 	{ .name = "point",
 	  .codec = &codec_point,
 	  FIELD_COUNTED(case_result, point, point_count),
@@ -537,7 +537,7 @@ const struct field result_fields[] = {
 	  FIELD_COUNTED(result, cases, case_count),
 	  FIELD_CAPACITY(result, case_capacity),
 	  .fields = case_fields },
-	/* After the cases, which it is about. */
+	/* After the cases that it refers to. */
 	{ .name = "judgement",
 	  .codec = &codec_pointer,
 	  FIELD_AT(result, judgement),

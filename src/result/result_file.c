@@ -1,4 +1,4 @@
-/* Results as files. */
+/* Reads and writes results as files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,12 +17,12 @@
 #include "result/result.h"
 #include "result/result_fields.h"
 
-/* Far above any real run: 60 cases of each of 10,000 nodes are 1.7 GB. */
+/* Far above any real run: 60 cases on each of 10,000 nodes are 1.7 GB. */
 #define MAX_FILE_BYTES ((off_t)8 << 30)
-/* Files above this size are mapped; pipes are read up to it. */
+/* Larger files are mapped; pipes are read up to this size. */
 #define MAX_READ_BYTES ((size_t)256 << 20)
 
-/* False: the file is to be read as usual, which also says what is wrong with it. */
+/* False: read the file as usual, which also reports any error. */
 static bool map_file(const char *path, const char **text, size_t *length)
 {
 	int fd = input_open(path);
@@ -83,8 +83,8 @@ enum status result_read_header(struct result *result, const char *path, struct e
 }
 
 /*
- * Makes the rename last. File systems that cannot sync a directory say so with EINVAL: nothing more
- * to do.
+ * Makes the rename durable. File systems that cannot sync a directory return EINVAL, which is not
+ * an error.
  */
 static enum status sync_directory(const char *directory, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* The result document and its parts as text, and back. */
+/* Converts the result document and its parts to text and back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "result/result_fields.h"
 #include "result/verdict.h"
 
-/* One case, device or fact a line, so that line tools find whole cases. */
+/* One case, device or fact per line, so that line-based tools find whole cases. */
 #define EXPANDED_LEVELS 2
-/* From this size on cases are read one by one: a tree of them all is 10 times as large. */
+/* From this size on, cases are read one by one: a tree of all is 10 times as large. */
 #define WIDE_BYTES ((size_t)16 << 20)
 
 char *result_to_json(const struct result *result)
@@ -58,7 +58,7 @@ char *case_result_to_json(const struct case_result *c)
 	return fields_line(case_fields, c);
 }
 
-/* Said before anything else is looked at: a newer document may differ anywhere. */
+/* Checked first, because a newer document may differ anywhere. */
 static enum status result_check_version(const json_t *json, struct error *err)
 {
 	const char *format = json_string_value(json_object_get(json, "format"));
@@ -78,7 +78,10 @@ static enum status result_check_version(const json_t *json, struct error *err)
 	return STATUS_OK;
 }
 
-/* Far enough for who gives a page or a journal: where a parser stumbles says nothing to them. */
+/*
+ * Parses far enough to recognise a page or a journal: the position of a parse error would not help
+ * the user.
+ */
 static bool is_json(const char *text, size_t length)
 {
 	size_t at = 0;
@@ -147,10 +150,10 @@ static enum status result_json_read_whole(struct result *result, const char *tex
 
 	if (status != STATUS_OK)
 		return status;
-	/* Counts are not in the document: they cannot disagree with the checks. */
+	/* Counts are not stored, so they cannot contradict the checks. */
 	if (result->judgement)
 		verdicts_count(result->judgement);
-	/* Earlier versions stored none. */
+	/* Earlier versions did not store any. */
 	if (result->judgement && !result->judgement->reason_count)
 		verdicts_explain(result->judgement);
 	status = result_check(result, result->samples_left_out ? SAMPLES_MAY_LACK : samples, err);

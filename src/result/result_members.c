@@ -1,6 +1,6 @@
 /*
- * Members of the result document that are no plain struct: parameters, points and the format's
- * name.
+ * Members of the result document that are not plain structs: parameters, points, and the name of
+ * the format.
  */
 #include "result/result_fields.h"
 
@@ -50,7 +50,7 @@ static enum status member_parameters_read(const json_t *json, const struct field
 	return STATUS_OK;
 }
 
-/* The text of numbers only: a word is its own text. */
+/* Text of numbers only: text values are their own text. */
 static void member_parameter_text_write(struct json_writer *w, const struct field *f,
 					const void *base)
 {
@@ -83,7 +83,7 @@ static void member_parameter_units_write(struct json_writer *w, const struct fie
 	writer_close(w, '}');
 }
 
-/* The string member `name` of `json`, "" when there is none; fails on another type. */
+/* The string member `name` of `json`, "" if it is missing; fails on another type. */
 static enum status optional_string(const json_t *json, const char *name, char **out,
 				   const struct json_path *path, struct error *err)
 {

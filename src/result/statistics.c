@@ -9,19 +9,19 @@
 #include "base/stats.h"
 
 /*
- * Nominal coverage of an interval for the median; tests/bench/bench_coverage.c measures the actual
+ * Nominal coverage of the interval of a median; tests/bench/bench_coverage.c measures the actual
  * one.
  */
 #define LEVEL 0.95
 /*
- * Below this there is no interval: the extremes of five samples hold their median with 93.75 %
- * only.
+ * With fewer samples there is no interval: the extremes of five samples contain the median with
+ * only 93.75 %.
  */
 #define LEAST_EFFECTIVE 6
 /*
- * Standard errors added to the autocorrelation: chosen so that series that stop because their
- * interval is narrow have a coverage of 95 %, be their samples independent or an AR(1) with a
- * memory of up to 0.5.
+ * Standard errors added to the autocorrelation, chosen so that series that stop once their interval
+ * is narrow have a coverage of 95 %, for independent samples and for AR(1) with a coefficient of up
+ * to 0.5.
  */
 #define CORRELATION_CAUTION 0.65
 
@@ -51,16 +51,16 @@ double autocorrelation(const double *values, size_t n)
 		if (i + 1 < n)
 			covariance += d * (values[i + 1] - mean);
 	}
-	/* Equal samples differ from their computed mean by rounding only. */
+	/* Equal samples differ from their computed mean only by rounding. */
 	return variance > (double)n * 1e-24 * mean * mean ? covariance / variance : 0;
 }
 
 /*
- * Position in n sorted samples, as a fraction, of the lower end of the median's interval: between
- * the order statistics d and d + 1 whose binomial intervals cover just more and just less than
- * LEVEL, by the interpolation of Hettmansperger and Sheather (Statistics & Probability Letters 4,
- * 1986), which is nearly free of the distribution. NaN for n < 6. Summed in logarithms, so that any
- * n works.
+ * Position among n sorted samples, as a fraction, of the lower end of the median's interval:
+ * between the order statistics d and d + 1 whose binomial intervals cover just more and just less
+ * than LEVEL, by the nearly distribution-free interpolation of Hettmansperger and Sheather
+ * (Statistics & Probability Letters 4, 1986). NaN for n < 6. Sums in logarithms, so that any n
+ * works.
  */
 static double lower_share(double n)
 {
@@ -85,10 +85,10 @@ static double lower_share(double n)
 }
 
 /*
- * The effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too
- * low by (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and known to 1 / sqrt(n): part of that is
- * added, because sampling stops when an interval is narrow, which prefers the series whose r1 came
- * out low. This correction alone never leaves a series without an interval.
+ * Effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too low
+ * by (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and has a standard error of 1 / sqrt(n). Part of
+ * that is added, because sampling stops at a narrow interval, which selects series with a low
+ * estimate of r1. The correction alone never leaves a series without an interval.
  */
 static double effective_count(double n, double r1)
 {
@@ -118,14 +118,17 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 		return false;
 	share = lower_share(whole);
 	share += (effective - whole) * (lower_share(whole + 1) - share);
-	/* Position i of n sorted samples, from 0, is at the share (i + 1/2) / n. */
+	/* Position i of n sorted samples, from 0, corresponds to the share (i + 1/2) / n. */
 	share = fmax(0, (share * (double)n - 0.5) / (double)(n - 1));
 	*low = quantile(sorted, n, share);
 	*high = quantile(sorted, n, 1 - share);
 	return true;
 }
 
-/* Drift of the level per sample: medians of the last third and the first, two thirds of n apart. */
+/*
+ * Drift of the level per sample: the medians of the last and the first third are two thirds of n
+ * apart.
+ */
 static double statistics_trend_of(const double *samples, size_t n)
 {
 	size_t third = n / 3;
@@ -161,9 +164,7 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*low -= half;
 	*high += half;
 	free(steady);
-	/*
-	 * No duration is below zero: what changed by more than its level is known by no interval.
-	 */
+	/* Durations are positive: an interval that reaches zero is useless. */
 	if (there && *low <= 0 && is_positive(samples, n)) {
 		*low = *high = NAN;
 		there = false;
@@ -181,12 +182,12 @@ static double mean_of(const double *samples, size_t n)
 }
 
 /*
- * Half the difference of the two halves of 2 s under the power limit, root mean square: 33 loads of
- * an H100.
+ * RMS of half the difference between the two halves of 2 s under the power limit: 33 loads of an
+ * H100.
  */
 #define LOAD_ERROR 0.002
 #define LOAD_ERROR_WEIGHT 3
-/* Student's t at 95 %, 1 + LOAD_ERROR_WEIGHT degrees of freedom. */
+/* Student's t at 95 % with 1 + LOAD_ERROR_WEIGHT degrees of freedom. */
 #define LOAD_QUANTILE 2.776
 
 double load_mean(const double *samples, size_t n, double *low, double *high)
@@ -201,7 +202,7 @@ double load_mean(const double *samples, size_t n, double *low, double *high)
 		return mean;
 	for (size_t i = 0; i < n; i++)
 		squares += (samples[i] - mean) * (samples[i] - mean);
-	/* No larger than of as many samples without waves. */
+	/* At most that of as many samples without waves. */
 	typical = fmin(LOAD_ERROR * mean, sqrt(squares / (double)(n - 1) / (double)n));
 	halves = (mean_of(samples, n / 2) - mean_of(samples + n / 2, n - n / 2)) / 2;
 	half = LOAD_QUANTILE * sqrt((halves * halves + LOAD_ERROR_WEIGHT * typical * typical) /
@@ -245,7 +246,7 @@ double drift_of(const double *samples, size_t n)
 	return first > 0 ? median_of(samples + n - third, third) / first - 1 : 0;
 }
 
-/* 1.4826 * median absolute deviation: the standard deviation of normal data. */
+/* 1.4826 * median absolute deviation: estimates the standard deviation of normal data. */
 static double deviation_of(const double *samples, size_t n, double median)
 {
 	double *distances = xmalloc(n * sizeof(*distances));
@@ -295,7 +296,10 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 	out->autocorrelation = autocorrelation(samples, n);
 	if (!median_interval(sorted, n, out->autocorrelation, &out->low, &out->high))
 		drifting_interval(samples, n, &out->low, &out->high);
-	/* Floored: a clock tick's uniform error, and the 1e-4 below which nothing here repeats. */
+	/*
+	 * Lower bound: the uniform error of a clock tick, and 1e-4, below which nothing repeats
+	 * here.
+	 */
 	out->mad = fmax(deviation_of(samples, n, out->median),
 			fmax(tick / sqrt(12), 1e-4 * out->median));
 	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;

@@ -1,4 +1,4 @@
-/* A judgement as JSON: member `judgement` of the result, and the document of `check --json`. */
+/* JSON of a judgement: member `judgement` of the result, and output of `check --json`. */
 #include "result/result_fields.h"
 #include "result/verdict.h"
 
@@ -29,7 +29,7 @@ static void cause_absent(const struct field *f, void *base)
 	check->cause = cause_of_check(check);
 }
 
-/* A newer version may know more causes. */
+/* A newer version may have more causes. */
 static enum status cause_read(const json_t *json, const struct field *f, void *base,
 			      const struct json_path *path, struct error *err)
 {
@@ -98,7 +98,7 @@ static const struct field check_fields[] = {
 	  .codec = &codec_string,
 	  FIELD_AT(verdict_check, suite),
 	  .optional = true },
-	/* After "case" and "suite": where it is absent, both are derived of "case". */
+	/* After "case" and "suite": derived from "case" if absent. */
 	{ .name = "point",
 	  .codec = &codec_check_point,
 	  FIELD_AT(verdict_check, point),

@@ -9,7 +9,7 @@
 #include "stats/rank.h"
 #include "stats/student.h"
 
-/* The MAD of a normal distribution is its standard deviation over this. */
+/* The MAD of a normal distribution is its standard deviation divided by this. */
 #define SIGMAS_PER_MAD 1.4826
 
 double difference_probability(const double *a, size_t m, const double *b, size_t n)
@@ -36,7 +36,10 @@ double outlier_distance(const double *x, size_t m, size_t n)
 		distances[i] = fabs(x[i] - (i < m ? a : b));
 	mad = median_of(distances, m + n);
 	free(distances);
-	/* Two medians were fitted: without the root few nights would look quieter than they are. */
+	/*
+	 * Two medians were fitted: without the square root, few nights would look less variable
+	 * than they are.
+	 */
 	return OUTLIER_SIGMAS * SIGMAS_PER_MAD * mad * sqrt((double)(m + n) / (double)(m + n - 2));
 }
 
@@ -67,7 +70,7 @@ double shift_probability(const double *x, size_t m, size_t n)
 	squares = winsorized_sum_of_squares(x, m, distance, &a);
 	squares += winsorized_sum_of_squares(x + m, n, distance, &b);
 	deviation = sqrt(squares / (double)(m + n - 2) * (1 / (double)m + 1 / (double)n));
-	/* Nights without any spread: equal, or certainly not. */
+	/* Without any variation, nights are equal or certainly different. */
 	if (deviation <= 0)
 		return a != b ? 0 : 1;
 	return student_probability((b - a) / deviation, (double)(m + n - 2));

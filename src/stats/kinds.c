@@ -5,7 +5,8 @@
 
 #define FEWEST_VALUES 8
 #define FEWEST_OF_A_KIND 3
-#define SMALLEST_DISTANCE 0.01 /* of the means: below, no limit asks */
+#define SMALLEST_DISTANCE \
+	0.01 /* minimum distance between the means of groups: no limit is narrower */
 
 static double kinds_mean_of(const double *values, size_t n)
 {
@@ -25,7 +26,7 @@ static double kinds_squares_of(const double *values, size_t n, double mean)
 	return sum;
 }
 
-/* True if the lowest `low` values and the rest are two kinds. */
+/* True if the lowest `low` values and the others form two groups. */
 static bool kinds_parts(const double *logs, size_t n, size_t low)
 {
 	double a = kinds_mean_of(logs, low), b = kinds_mean_of(logs + low, n - low);
@@ -36,7 +37,7 @@ static bool kinds_parts(const double *logs, size_t n, size_t low)
 	       logs[low] - logs[low - 1] > fmax(2, 40 / (double)n) * within;
 }
 
-/* Number of values below the widest gap that may separate them; 0: no gap does. */
+/* Number of values below the widest gap that may separate groups; 0: none does. */
 static size_t kinds_widest_gap(const double *logs, size_t n)
 {
 	size_t least = n / 10 > FEWEST_OF_A_KIND ? n / 10 : FEWEST_OF_A_KIND, best = 0;
@@ -53,7 +54,7 @@ static size_t kinds_widest_gap(const double *logs, size_t n)
 	return best && kinds_parts(logs, n, best) ? best : 0;
 }
 
-/* `deviation` holds the sum of squares until all kinds are found. */
+/* `deviation` accumulates the sum of squares until all groups are found. */
 static void kinds_look(struct kinds *kinds, const double *logs, size_t n, size_t room)
 {
 	size_t low = room > 1 ? kinds_widest_gap(logs, n) : 0;

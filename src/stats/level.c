@@ -6,11 +6,11 @@
 #include "stats/repeat.h"
 #include "stats/student.h"
 
-#define FEWEST_DRAWN_IN 5 /* nights of one level; a median of fewer says not which one is wild */
-/* Figures are not known better: keeps what repeats to the last digit from being certain of all. */
+#define FEWEST_DRAWN_IN 5 /* nights of one level; the median of fewer cannot identify an outlier */
+/* Resolution of values: prevents certainty for series that repeat to the last digit. */
 #define RESOLUTION 1e-6
 
-/* g(n): variance of the mean of n nights by that of a night. */
+/* g(n): variance of the mean of n nights / variance of one night. */
 static double mean_variance(size_t count, double rho)
 {
 	double n = (double)count, rest = 1 - rho;
@@ -29,7 +29,7 @@ static double level_distance_of(const struct level_input *in)
 				  ? outlier_distance(in->logs, in->before, in->after)
 				  : INFINITY;
 
-	/* Most nights are exactly alike. */
+	/* If most nights are equal, do not winsorize. */
 	return distance > 0 ? distance : INFINITY;
 }
 

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 
 #define HIGHEST 0.95
-#define POINTS 128    /* of the integral: it is right to 1e-6 */
-#define BISECTIONS 20 /* rho to 2e-6 */
+#define POINTS 128    /* nodes of the numerical integral, accurate to 1e-6 */
+#define BISECTIONS 20 /* bisection steps: rho to 2e-6 */
 
 double neumann_ratio(const double *x, size_t n)
 {
@@ -23,8 +23,8 @@ double neumann_ratio(const double *x, size_t n)
 }
 
 /*
- * Helmert's contrasts: row k of n - 1 compares value k + 1 with the mean of the ones before, so
- * that the sum of their squares is the sum of squares around the mean.
+ * Helmert contrasts: row k of n - 1 compares value k + 1 with the mean of the values before it, so
+ * that the sum of their squares is the sum of squares about the mean.
  */
 static double helmert_contrast(size_t k, size_t i)
 {
@@ -33,7 +33,7 @@ static double helmert_contrast(size_t k, size_t i)
 	return i <= k ? 1 / weight : i == k + 1 ? -(double)(k + 1) / weight : 0;
 }
 
-/* Element i, j of half the sum of squared successive differences of n values. */
+/* Element i, j of the quadratic form of half the squared successive differences of n values. */
 static double step_form(size_t i, size_t j, size_t n)
 {
 	if (i == j)
@@ -41,7 +41,7 @@ static double step_form(size_t i, size_t j, size_t n)
 	return i + 1 == j || j + 1 == i ? -0.5 : 0;
 }
 
-/* The contrasts' m x m matrices: covariance `w`, and the form of the steps `a`. */
+/* m x m matrices of the contrasts: covariance `w`, and quadratic form `a` of the differences. */
 static void contrast_matrices(double rho, size_t n, double *w, double *a)
 {
 	size_t m = n - 1;
@@ -62,8 +62,8 @@ static void contrast_matrices(double rho, size_t n, double *w, double *a)
 }
 
 /*
- * E[y'Ay exp(-t y'y)] of y with covariance W: |I + 2tW|^-1/2 trace(A W (I + 2tW)^-1). `room` holds
- * m x m and m values.
+ * E[y'Ay exp(-t y'y)] for y with covariance W: |I + 2tW|^-1/2 trace(A W (I + 2tW)^-1). `room`:
+ * scratch for m x m and m values.
  */
 static double damped_expectation(const double *w, const double *a, size_t m, double t, double *room)
 {
@@ -72,7 +72,10 @@ static double damped_expectation(const double *w, const double *a, size_t m, dou
 
 	for (size_t i = 0; i < m * m; i++)
 		factor[i] = 2 * t * w[i] + (i % (m + 1) == 0);
-	/* Replace the symmetric, positive definite m x m matrix by its lower factor (Cholesky). */
+	/*
+	 * Cholesky factorisation in place: lower factor of the symmetric, positive definite m x m
+	 * matrix.
+	 */
 	for (size_t i = 0; i < m; i++)
 		for (size_t j = 0; j <= i; j++) {
 			double rest = factor[i * m + j];

@@ -8,17 +8,17 @@
 
 #define LAMBDAS 11      /* 0, then 1/16 to 2^14 by factors of 4 */
 #define CAREFUL 1.0     /* standard errors */
-#define RESOLUTION 1e-6 /* figures are not known better */
+#define RESOLUTION 1e-6 /* resolution of values */
 
-/* One GPU: its nights, those after the step, and the sums of their logarithms. */
+/* Sums over one GPU: its nights, those after the step, and their logarithms. */
 struct pool_sums {
 	double nights, after, sum, sum_after;
 };
 
 /* Generalised least squares for one lambda. */
 struct pool_fit {
-	double lambda, level, step, rest; /* rest: residual sum of squares, by sigma^2 */
-	double worth;                     /* variance of the step by sigma^2 */
+	double lambda, level, step, rest; /* rest: residual sum of squares / sigma^2 */
+	double worth;                     /* variance of the step / sigma^2 */
 	double likelihood, freedom;
 };
 
@@ -55,7 +55,7 @@ static void pool_work_fill(struct pool_work *w, const struct pool_input *in)
 	}
 }
 
-/* False: the nights do not tell the step from the level. */
+/* False: the nights cannot separate step and level. */
 static bool pool_fit_lambda(const struct pool_work *w, double lambda, struct pool_fit *out)
 {
 	double a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0, q = w->squares, logs = 0, shrunk = 0;
@@ -89,8 +89,8 @@ static bool pool_fit_lambda(const struct pool_work *w, double lambda, struct poo
 }
 
 /*
- * Factor of the variance: means of nights vary more than nights of single GPUs explain, and
- * resemble the ones before; 1: neither.
+ * Variance inflation: means of nights vary more than nights of single GPUs explain, or are
+ * autocorrelated; 1: neither.
  */
 static double pool_inflation(const struct pool_work *w, const struct pool_input *in,
 			     const struct pool_fit *fit, double variance)
@@ -121,7 +121,9 @@ static double pool_inflation(const struct pool_work *w, const struct pool_input 
 		last = mean;
 	}
 	r = products / fmax(squares, RESOLUTION * RESOLUTION);
-	/* Its bias (Marriott & Pope 1954), and its standard error on the careful side. */
+	/*
+	 * Corrects the bias (Marriott & Pope 1954) and adds its standard error, to be conservative.
+	 */
 	r = (weights * r + 1) / fmax(weights - 4, 1) + CAREFUL / sqrt(weights);
 	r = fmax(0, fmin(0.9, r));
 	design = squares / (weights * variance);

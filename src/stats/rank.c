@@ -7,12 +7,12 @@
 #include "base/stats.h"
 
 #define LEAST 4
-#define MOST_ORDERS 0x1p53 /* that doubles count exactly */
+#define MOST_ORDERS 0x1p53 /* largest count that doubles represent exactly */
 #define MOST_EXACT_U 20000 /* pairs: milliseconds */
 
 /*
- * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): how many of the orders of m and n values
- * have U = u. Takes time like m m n. Whole numbers up to MOST_ORDERS, so doubles are exact.
+ * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): number of orders of m and n values with
+ * U = u. Takes O(m m n) time. Integers up to MOST_ORDERS, so doubles are exact.
  */
 static double *rank_count_orders(size_t m, size_t n)
 {
@@ -29,7 +29,7 @@ static double *rank_count_orders(size_t m, size_t n)
 	return counts;
 }
 
-/* How many orders there are, m + n over m, can be counted; m <= n. */
+/* True if the number of orders, m + n over m, is exactly representable; m <= n. */
 static bool orders_are_countable(size_t m, size_t n)
 {
 	double orders = 1;
@@ -63,7 +63,7 @@ double mann_whitney_probability(size_t m, size_t n, size_t u)
 }
 
 /*
- * How many of the sorted differences may be left out at either end; 0: none can, there is no
+ * Number of sorted differences that can be left out at either end; 0: none, so there is no
  * interval.
  */
 static size_t interval_rank(size_t m, size_t n, double tail)
@@ -104,7 +104,7 @@ bool shift_between(const double *a, size_t m, const double *b, size_t n, double 
 	return rank > 0;
 }
 
-/* How many of the 2^n signs of ranks 1..n have a sum of positive ranks of at most k, over 2^n. */
+/* Probability that random signs of the ranks 1..n give a sum of positive ranks of at most k. */
 static double signed_rank_probability(size_t n, size_t k)
 {
 	size_t size = n * (n + 1) / 2 + 1;

@@ -25,7 +25,7 @@ double hodges_lehmann(const double *values, size_t n)
 
 size_t repeat_order(size_t n)
 {
-	/* Probability of exactly i of n values below the median. */
+	/* Probability that exactly i of n values are below the median. */
 	double exactly = exp2(-(double)n), below = 0;
 	size_t order = n < 3 ? 0 : 1;
 

@@ -13,7 +13,7 @@ static double off_zero(double x)
 	return fabs(x) < TINY ? TINY : x;
 }
 
-/* The continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
+/* Continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
 static double beta_fraction(double x, double a, double b)
 {
 	double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), product = d;
@@ -69,7 +69,7 @@ static double student_search(double probability, double freedom)
 	return (low + high) / 2;
 }
 
-/* Thousands of figures ask for the same two. */
+/* Cache: thousands of metrics need the same two quantiles. */
 #define RECENT 4
 
 double student_quantile(double probability, double freedom)

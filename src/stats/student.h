@@ -3,12 +3,12 @@
 #define GPUPROOF_STATS_STUDENT_H
 
 /*
- * P(|T| >= t), to about 1e-12: the regularised incomplete beta function by its continued fraction
- * (NIST Digital Library of Mathematical Functions 8.17.22).
+ * P(|T| >= t), accurate to about 1e-12: regularised incomplete beta function by its continued
+ * fraction (NIST Digital Library of Mathematical Functions 8.17.22).
  */
 double student_probability(double t, double freedom);
 
-/* The t with P(T <= t) = `probability`, above 0.5, to about 1e-10. */
+/* The t with P(T <= t) = `probability`, above 0.5, accurate to about 1e-10. */
 double student_quantile(double probability, double freedom);
 
 #endif

@@ -32,7 +32,7 @@ static void absorb(struct state *s, uint64_t word)
 	s->v0 ^= word;
 }
 
-/* Up to eight bytes, the first the lowest. */
+/* Reads up to eight bytes, little-endian. */
 static uint64_t siphash_word_of(const unsigned char *bytes, size_t count)
 {
 	uint64_t word = 0;

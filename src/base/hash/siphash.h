@@ -1,4 +1,4 @@
-/* A keyed hash: SipHash-2-4 (Aumasson & Bernstein 2012), a pseudorandom function of the text. */
+/* Keyed hash: SipHash-2-4 (Aumasson & Bernstein 2012), a pseudorandom function of the text. */
 #ifndef GPUPROOF_BASE_HASH_SIPHASH_H
 #define GPUPROOF_BASE_HASH_SIPHASH_H
 

@@ -1,4 +1,4 @@
-/* gpuproof agent: one node of a run on several. */
+/* gpuproof agent: one node of a multi-node run. */
 #include <stddef.h>
 
 #include "cli/command.h"

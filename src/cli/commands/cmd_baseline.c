@@ -1,4 +1,4 @@
-/* gpuproof baseline: named sets of results to compare with. */
+/* gpuproof baseline: named sets of results for comparisons. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

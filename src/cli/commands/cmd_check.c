@@ -1,4 +1,4 @@
-/* gpuproof check: results against limits. */
+/* gpuproof check: checks results against limits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,17 +25,18 @@
 extern const struct command command_check;
 
 struct check_arguments {
-	const char *limits; /* NULL: the results' own, or the shipped ones */
-	const char *report; /* the acceptance page; NULL: none */
-	const char *output; /* the result with its judgement; NULL: not written */
+	const char *limits; /* NULL: those of the results, or the shipped ones */
+	const char *report; /* path of the acceptance page; NULL: none */
+	const char *output; /* path of the result with its judgement; NULL: not written */
 	bool strict, json, all, no_script;
-	enum monitoring as; /* whose exit code and line; none: gpuproof's own */
-	double max_age;     /* seconds since the newest result ended; 0: any */
+	enum monitoring as; /* program that defines output and exit code; none: gpuproof */
+	double max_age;     /* maximum seconds since the newest result ended; 0: any */
 	struct result_list results, baseline;
 	struct limits_pool pool;
-	const struct limits **limits_of; /* of results.items[i], the pool's */
+	const struct limits **limits_of; /* limits of results.items[i]; owned by the pool */
 	struct population population;
-	struct delivery *delivery; /* its page is to be written: of several machines; else NULL */
+	/* data of the delivery page of several machines; NULL: no such page */
+	struct delivery *delivery;
 };
 
 static enum status take_monitoring(void *arguments, const char *name, const char *value,
@@ -132,7 +133,9 @@ static int check_parse_arguments(struct check_arguments *a, int argc, char **arg
 	return code;
 }
 
-/* With several machines, whose devices have the same ids, each check and device has its file. */
+/*
+ * With several machines, whose devices have the same ids, names the file of each check and device.
+ */
 static void check_name_machine(const char *path, struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < verdicts->device_count; i++) {
@@ -145,7 +148,7 @@ static void check_name_machine(const char *path, struct verdicts *verdicts)
 	}
 }
 
-/* A result that is to be judged, and what moves with it. */
+/* A result to judge, and the data that moves with it. */
 struct judged_result {
 	struct result result;
 	char *path;
@@ -170,8 +173,8 @@ static bool check_same_limits(const struct limits *a, const struct limits *b)
 }
 
 /*
- * The index at which results[i] belongs: after those of its machine that have its limits; without
- * such ones before the others of its machine if it has limits, else after them.
+ * Index to which results[i] moves: after the results of its machine with the same limits. If there
+ * are none: before the others of its machine if it has limits, else after them.
  */
 static size_t check_place_of(const struct check_arguments *a, size_t i)
 {
@@ -188,7 +191,10 @@ static size_t check_place_of(const struct check_arguments *a, size_t i)
 	return a->limits_of[i]->count ? first : last;
 }
 
-/* Puts the launches of each machine next to each other, and of these those with equal limits. */
+/*
+ * Sorts the results: launches of each machine are consecutive, and among these those with equal
+ * limits.
+ */
 static void check_sort(struct check_arguments *a)
 {
 	for (size_t i = 1; i < a->results.count; i++) {
@@ -204,14 +210,14 @@ static void check_sort(struct check_arguments *a)
 	}
 }
 
-/* The launches of one machine: results[first] and those that follow. */
+/* Launches of one machine: results[first] and the following ones. */
 struct judged_machine {
 	const struct check_arguments *arguments;
 	size_t first, count;
 	struct verdicts verdicts;
 };
 
-/* All launches that have the same limits are judged together. */
+/* Judges all launches with the same limits together. */
 static void check_judge_machine(struct judged_machine *machine)
 {
 	const struct check_arguments *a = machine->arguments;
@@ -243,7 +249,7 @@ static void check_judge_range(void *machines, size_t begin, size_t end)
 		check_judge_machine((struct judged_machine *)machines + i);
 }
 
-/* After sorting; the caller frees them. */
+/* Call after sorting; the caller frees the array. */
 static struct judged_machine *check_find_machines(const struct check_arguments *a, size_t *count)
 {
 	struct judged_machine *machines = xcalloc(a->results.count, sizeof(*machines));
@@ -259,7 +265,7 @@ static struct judged_machine *check_find_machines(const struct check_arguments *
 	return machines;
 }
 
-/* By all cores; the verdicts come in the order of the machines. */
+/* Uses all cores; the verdicts keep the order of the machines. */
 static void check_judge_machines(struct check_arguments *a, struct verdicts *verdicts)
 {
 	size_t count;
@@ -279,7 +285,7 @@ static void check_judge_machines(struct check_arguments *a, struct verdicts *ver
 	free(machines);
 }
 
-/* Two answers about one result: the reader must know which is which. */
+/* Reports which of two judgements of a result is printed. */
 static void say_anew(const struct check_arguments *a, const struct verdicts *stored,
 		     const struct verdicts *now)
 {
@@ -330,7 +336,10 @@ static void check_print_answer(const struct check_arguments *a, const struct ver
 	}
 }
 
-/* The acceptance page of one machine, with all launches' verdicts; of several the delivery page. */
+/*
+ * Writes the acceptance page of one machine, with the verdicts of all launches, or the delivery
+ * page of several.
+ */
 static enum status check_write_page(const struct check_arguments *a, struct error *err)
 {
 	const struct acceptance acceptance = { .result = &a->results.items[0] };
@@ -354,7 +363,7 @@ static enum status check_write_result(const struct check_arguments *a, struct er
 	return STATUS_OK;
 }
 
-/* One machine has an acceptance page, several have a delivery page. */
+/* One machine gets an acceptance page, several a delivery page. */
 static bool check_one_machine(const struct result_list *list)
 {
 	for (size_t i = 1; i < list->count; i++)
@@ -407,7 +416,7 @@ static int check_results(struct check_arguments *a)
 	return verdicts_exit_code(a->results.items[0].judgement);
 }
 
-/* "the newest result is 30 h old, more than 26 h"; NULL: it is not, or any age will do. */
+/* "the newest result is 30 h old, more than 26 h"; NULL: recent enough, or no maximum age. */
 static char *stale(const struct check_arguments *a)
 {
 	double newest = -INFINITY, now = clock_unix_seconds();
@@ -427,7 +436,10 @@ static char *stale(const struct check_arguments *a)
 			 a->max_age / 3600);
 }
 
-/* Also of a check that could not be made: its own exit codes mean other things there. */
+/*
+ * Also answers for a check that could not be made, because check's own exit codes mean other things
+ * to these programs.
+ */
 static int check_answer_as(const struct check_arguments *a, int code)
 {
 	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||

@@ -1,4 +1,4 @@
-/* gpuproof compare: did something change? */
+/* gpuproof compare: compares two measurements. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 /*
- * Index of the first argument of B: after a "--", else the second operand of two. `argc` when there
+ * Index of the first argument of B: after a "--", else the second of two operands. `argc` if there
  * is no "--".
  */
 static int compare_separator_index(int argc, char **argv)
@@ -126,7 +126,7 @@ static int compare_parse_arguments(struct compare_arguments *c, int argc, char *
 	return code;
 }
 
-/* Two pooled results, or as many launches on either side, each with its other. */
+/* True for two pooled results, or equally many launches per side, that were interleaved. */
 static bool compare_in_turns(const struct compare_arguments *c)
 {
 	for (size_t i = 0; i < c->a.count && c->a.count == c->b.count; i++)
@@ -135,7 +135,7 @@ static bool compare_in_turns(const struct compare_arguments *c)
 	return c->a.count == c->b.count;
 }
 
-/* "night-a" for runs/night-a/result.json and for night-a.json. malloc'ed. */
+/* "night-a" for runs/night-a/result.json and for night-a.json; the caller frees it. */
 static char *compare_short_name(const char *path)
 {
 	static const char result[] = "/result.json";
@@ -152,7 +152,7 @@ static char *compare_short_name(const char *path)
 	return xasprintf("%.*s", (int)(length - from), path + from);
 }
 
-/* Names of both sides, whole paths where the short ones are the same. */
+/* Names of both sides; whole paths if the short names are equal. */
 static void compare_name_sides(const struct compare_arguments *c, char *names[2])
 {
 	const struct result_list *const lists[2] = { &c->a, &c->b };
@@ -202,7 +202,10 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 	}
 	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison)
 					     : comparison_gate(&comparison);
-	/* Without a gate a comparison is information; a wrong result, or none at all, is not. */
+	/*
+	 * Without --fail-on a comparison is information, except for a wrong result or an empty
+	 * comparison.
+	 */
 	if (c->fail_on == FAIL_ON_NOTHING && code != EXIT_WRONG_RESULT)
 		code = comparison_is_empty(&comparison) && !comparison.same_run ? EXIT_INCOMPLETE
 										: EXIT_ACCEPTED;

@@ -1,4 +1,7 @@
-/* gpuproof completion: for a shell, generated from the commands' tables of options. */
+/*
+ * gpuproof completion: prints a shell completion script, generated from the commands' option
+ * tables.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +18,7 @@ static bool completion_has_words(const struct option_row *row)
 	return row->words || row->choices;
 }
 
-/* True if the option takes what is neither a word nor a file: a number, a date, a text. */
+/* True if the value is neither a word nor a file: a number, a date, a text. */
 static bool completion_takes_no_file(const struct option_row *row)
 {
 	static const char *const files[] = { "FILE", "DIR", "RESULT", "PROGRAM", "COMMAND" };
@@ -27,8 +30,8 @@ static bool completion_takes_no_file(const struct option_row *row)
 }
 
 /*
- * Sets $values and $files from the option before, in a case of bash and zsh; blank values offer
- * nothing. "--name=" is before a value that follows the sign.
+ * Sets $values and $files from the previous option, in a case statement of bash and zsh; blank
+ * values offer nothing. "--name=" precedes a value after the equals sign.
  */
 static void completion_add_values(struct text *out, const struct option_row *rows,
 				  const char *before)
@@ -63,7 +66,7 @@ static void completion_add_options(struct text *out, const struct command *c,
 	text_add(out, "'");
 }
 
-/* " 'name:words'", an item for zsh's _describe. */
+/* Adds " 'name:words'", an item for zsh's _describe. */
 static void completion_add_item(struct text *out, const char *dashes, const char *name,
 				const char *words)
 {
@@ -85,9 +88,9 @@ static void completion_add_first_words(struct text *out, const struct command *c
 }
 
 /*
- * The functions' part that bash and zsh share: sets the words from the command; `before`: the word
- * before this one; `second`: a condition that holds for the word after the command's name, which is
- * an action and no file where there are any. `describe`: also $described.
+ * The part common to bash and zsh: sets the words by command. `before`: the previous word;
+ * `second`: a condition for the word after the command's name, which is an action, not a file, if
+ * the command has actions. `describe`: also sets $described.
  */
 static void completion_add_commands(struct text *out, const char *before, const char *second,
 				    bool describe)
@@ -113,13 +116,13 @@ static void completion_add_commands(struct text *out, const char *before, const 
 	}
 }
 
-/* `give`: what is done with $values. */
+/* `give`: shell code that offers $values. */
 static void completion_add_give_values(struct text *out, const char *give)
 {
 	text_addf(out, "\tif [[ -n $values ]]; then\n\t\t%s\n\t\treturn\n\tfi\n", give);
 }
 
-/* $options and $operands after "COMMAND ACTION". */
+/* Sets $options and $operands after "COMMAND ACTION". */
 static void completion_add_actions(struct text *out, const char *command_and_action)
 {
 	text_addf(out, "\t\toperands=''\n\t\tcase %s in\n", command_and_action);
@@ -207,7 +210,7 @@ static void add_zsh(struct text *out)
 		      "gpuproof\n");
 }
 
-/* Single quotes are fish's plainest; a summary may hold one. */
+/* Single quotes are simplest in fish; a summary may contain one. */
 static void add_fish_quoted(struct text *out, const char *s)
 {
 	text_add_char(out, '\'');

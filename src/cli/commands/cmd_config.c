@@ -1,4 +1,4 @@
-/* gpuproof config: what a config says, and what it may say. */
+/* gpuproof config: validates, shows, explains and copies configs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 extern const struct command command_config;
 
-/* The arguments that the subcommands share. */
+/* Arguments shared by the subcommands. */
 struct config_arguments {
 	struct override *overrides;
 	size_t override_count;
@@ -63,7 +63,7 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* A file of limits, or the name of shipped ones, is no config: there is nothing to run in it. */
+/* A limits file, or the name of shipped limits, is not a config: it has nothing to run. */
 static bool validate_limits(const char *name)
 {
 	struct text errors = TEXT_EMPTY;
@@ -93,7 +93,7 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	if (status == STATUS_OK)
 		printf("%s: valid, %zu suite%s\n", config.name, suites_found,
 		       suites_found == 1 ? "" : "s");
-	/* A limits file is no config in any case; what is set from outside belongs to one. */
+	/* A limits file is never a config; overrides need a config. */
 	else if (!a->override_count && validate_limits(name))
 		status = STATUS_OK;
 	if (errors.data && (status != STATUS_OK || config.count))
@@ -156,7 +156,7 @@ static void config_print_suite(const struct suite *suite)
 	free(title);
 }
 
-/* Sections that are no suites. */
+/* Sections that are not suites. */
 static const struct {
 	const char *name, *title;
 	const struct key *keys;
@@ -243,7 +243,7 @@ static int config_write_file(const char *path, const struct embedded_file *file,
 
 #define STEMS_MOST 64
 
-/* Names without ".ini", copies. */
+/* Names without ".ini"; the caller frees them. */
 static size_t config_add_names(const struct embedded_file *files, char **names, size_t count)
 {
 	for (const struct embedded_file *f = files; f->name && count + 1 < STEMS_MOST; f++)

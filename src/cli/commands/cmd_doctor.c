@@ -1,4 +1,4 @@
-/* Tells whether this machine can be measured, and what would disturb it. */
+/* gpuproof doctor: shows if this machine can be measured, and what could disturb a measurement. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static void doctor_print_json(const struct doctor_answer *answer, const struct p
 	free(text);
 }
 
-/* Returns the exit code. */
+/* Examines this machine. Returns the exit code. */
 static int doctor_examine(bool json, FILE *out)
 {
 	struct probe probe = { 0 };
@@ -148,7 +148,7 @@ static int doctor_examine(bool json, FILE *out)
 					   .topic = FINDING_LOST,
 					   .subject = FINDING_LOST };
 
-		/* A probe that failed is a finding too: what is wrong with the host may be why. */
+		/* A failed probe is a finding as well: a problem of the host may be the reason. */
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
 		doctor_add_finding(&answer, &finding);
 	}
@@ -185,7 +185,7 @@ char *doctor_report(void)
 
 struct doctor_arguments {
 	bool json, fleet;
-	const char *output; /* NULL: not given */
+	const char *output; /* NULL: option not given */
 	struct run_places places;
 };
 
@@ -230,7 +230,7 @@ static int doctor_look_at_nodes(const struct doctor_arguments *a)
 	return code;
 }
 
-/* Options that exclude each other. */
+/* Rejects options that exclude each other. */
 static int doctor_refuse_arguments(const struct doctor_arguments *a, const struct options *o)
 {
 	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;

@@ -1,4 +1,4 @@
-/* Packs what was measured and found into one archive for a supplier. */
+/* gpuproof evidence: packs a result and its evidence into an archive for a supplier. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* The verdict that the result holds, else that of `check`. */
+/* Uses the stored verdict, or else judges as `check` does. */
 static enum status evidence_judge(struct result *result)
 {
 	struct judge_input input = { .results = result, .count = 1 };
@@ -76,7 +76,7 @@ static enum status evidence_add_read(struct evidence *evidence, const char *name
 	return err->status;
 }
 
-/* The journal next to the result, where a run left one. */
+/* Adds the journal of the run, if it is next to the result. */
 static enum status evidence_add_journal(struct evidence *evidence, const char *result,
 					struct text *summary, struct error *err)
 {
@@ -129,7 +129,7 @@ static void evidence_add_kernel_log(struct evidence *evidence, const struct resu
 	free(pci);
 }
 
-/* Facts that only the machine that was measured can tell. */
+/* Adds facts that can only be collected on the measured machine. */
 static void evidence_add_machine(struct evidence *evidence, const struct result *result,
 				 struct text *summary)
 {

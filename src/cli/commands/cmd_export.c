@@ -1,4 +1,4 @@
-/* gpuproof export: a result in other programs' formats. */
+/* gpuproof export: converts a result to formats of other programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ extern const struct command command_export;
 
 struct export_arguments {
 	const struct export_format *format;
-	const char *output, *limits; /* NULL: standard output; the result's own */
+	/* output NULL: standard output; limits NULL: those of the result */
+	const char *output, *limits;
 	bool strict;
 	struct anonymise_option anonymise;
 	struct result_list results, baseline;
@@ -45,7 +46,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* The export must not be written over what it is made of. */
+/* Rejects an output that is also the input. */
 static int export_take_operands(struct export_arguments *a, const struct options *o,
 				struct error *err)
 {
@@ -90,7 +91,7 @@ static int export_parse_arguments(struct export_arguments *a, int argc, char **a
 }
 
 /*
- * By limits that are asked for, or the config's own: an export must not judge by shipped ones what
+ * Uses the given limits, or those of the config: an export must not judge by shipped limits what
  * was not judged before.
  */
 static enum status judge_anew(const struct export_arguments *a, struct result *result)
@@ -156,7 +157,7 @@ static int export_result(struct export_arguments *a)
 	struct text out = TEXT_EMPTY;
 	int code = EXIT_USAGE;
 
-	/* The judgement quotes names of limits and cases: it is anonymised with its result. */
+	/* The judgement quotes names of limits and cases, so it is anonymised with its result. */
 	if (export_judge_result(a) != STATUS_OK) {
 		;
 	} else if (anonymise_list(&a->anonymise, &a->results, &err) != STATUS_OK) {

@@ -1,4 +1,4 @@
-/* gpuproof fleet: what follows from a run on several nodes. */
+/* gpuproof fleet: evaluates a multi-node run. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 extern const struct command command_fleet;
 
-/* The length of the name of the one node that the check is about; 0: none, or several. */
+/* Length of the name of the only node in the check; 0: none, or several. */
 static size_t fleet_node_of(const struct verdict_check *c)
 {
 	size_t length = strcspn(c->devices, "/,");
@@ -35,7 +35,7 @@ static bool check_rejects_node(const struct verdict_check *c, const char *node)
 	       strncmp(c->devices, node, strlen(node)) == 0;
 }
 
-/* Why the node is not to be used, malloc'ed; NULL: nothing is known against it. */
+/* Why the node should be drained; NULL: no reason. The caller frees the string. */
 static char *node_drain_reason(const struct result *result, const struct result_node *node)
 {
 	const struct verdict_check *worst = NULL;
@@ -65,7 +65,7 @@ static char *node_drain_reason(const struct result *result, const struct result_
 	return text_detach(&reason);
 }
 
-/* A shell and Slurm's reasons take these as they are; a result may come from anywhere. */
+/* Makes the text safe for a shell and for Slurm: a result may be untrusted. */
 static void print_drain(const char *node, char *reason)
 {
 	for (char *c = reason; *c; c++)
@@ -80,7 +80,7 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 	if (!result->node_count)
 		return error_set(err, STATUS_USAGE,
 				 "this is the result of one machine, without nodes");
-	/* Before the first line, so that none is carried out by halves. */
+	/* Before the first line is printed, so that no list is used incompletely. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if (!fleet_name_valid(result->nodes[i].name))
 			return error_set(err, STATUS_USAGE, "invalid node name '%.80s'",

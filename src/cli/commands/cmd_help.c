@@ -1,4 +1,4 @@
-/* `gpuproof help`: the overview, help on a command, topic or word, and the manual page. */
+/* gpuproof help: the overview; help on a command, topic or word; the manual page. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const struct overview_row overview_rows[] = {
 #undef COMMAND_GROUP
 };
 
-/* `brief`: without topics, a screen. */
+/* `brief`: without topics, to fit a screen. */
 static void print_overview(bool brief)
 {
 	struct text t = TEXT_EMPTY;
@@ -123,7 +123,7 @@ static void explain_command(const struct command *command)
 	text_release(&usage);
 }
 
-/* Every command and topic once, after a line with its name: to be searched. */
+/* Every command and topic once, each after a line with its name, for searching. */
 static void help_explain_all(void)
 {
 	print_overview(false);
@@ -151,7 +151,10 @@ static int help_print_matches(const char *word)
 	return any ? EXIT_ACCEPTED : help_report_unknown(word);
 }
 
-/* A name may be that of a command and of a topic: then the topic follows. Others are searched. */
+/*
+ * If a command and a topic have the same name, the topic follows the command. Searches for other
+ * names.
+ */
 static int help_explain_name(const char *name, bool brief)
 {
 	const struct embedded_file *topic = topic_find(name);
@@ -194,7 +197,7 @@ static int help_run(int argc, char **argv)
 	struct text words = TEXT_EMPTY;
 	char *name;
 
-	/* "bus bandwidth" of two arguments. */
+	/* "bus bandwidth" from two arguments. */
 	for (int i = 0; i < o.operand_count; i++)
 		text_addf(&words, "%s%s", i ? " " : "", o.operands[i]);
 	name = text_detach(&words);

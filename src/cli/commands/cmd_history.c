@@ -1,4 +1,4 @@
-/* gpuproof history: what earlier nights measured, and what changed. */
+/* gpuproof history: values of earlier nights, and changes. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -18,7 +18,7 @@
 extern const struct command command_history;
 
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
-/* By enum triage; a decision has one. */
+/* By enum triage; a decision has one of these states. */
 static const char *const triage_states[] = { "open",    "fixed",   "expected", "false-alarm",
 					     "tracked", "wontfix", NULL };
 static const char *const fail_on[] = { "change", "warning", NULL };
@@ -37,7 +37,7 @@ int history_finish(const struct error *err)
 	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
 }
 
-/* A filter that matches no series must not be answered with "quiet". */
+/* A filter that matches no series must not look like "no change". */
 static void history_refuse_no_match(const struct history_filter *f, size_t series,
 				    struct error *err)
 {
@@ -111,7 +111,7 @@ static int history_page_action(const struct action_call *call)
 	return history_gate_code(a, &summary);
 }
 
-/* A host or a device without a word, and a fleet that could not be compared, are no good news. */
+/* A silent host or device, or a fleet that could not be compared, must not pass the gate. */
 static int history_fleet_gate(const struct history_arguments *a, const struct fleet *f)
 {
 	bool failed = a->fail_on != FAIL_ON_NOTHING && (f->open || !f->compared);
@@ -121,7 +121,10 @@ static int history_fleet_gate(const struct history_arguments *a, const struct fl
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
-/* Reads and judges for `fleet` and `node`, which may write a page. fleet_release() in any case. */
+/*
+ * Reads and judges the fleet for `fleet` and `node`, which may write a page. Call fleet_release()
+ * in any case.
+ */
 static enum status history_read_fleet(struct history_arguments *a, struct fleet *f,
 				      struct error *err)
 {
@@ -156,7 +159,7 @@ static int history_fleet_action(const struct action_call *call)
 	return code;
 }
 
-/* A fleet that could not be judged is no good news either. */
+/* A fleet that could not be judged must not pass the gate either. */
 static int history_node_gate(const struct history_arguments *a, const struct fleet *f,
 			     const struct fleet_subject *subject)
 {

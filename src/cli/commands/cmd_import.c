@@ -1,4 +1,4 @@
-/* gpuproof import: other tools' output as result documents, of one file or of a folder of them. */
+/* gpuproof import: converts other tools' output, a file or a folder of files, to results. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 extern const struct command command_import;
 
 struct import_arguments {
-	const char *format, *file, *output; /* format: NULL: as the file tells */
+	const char *format, *file, *output; /* format NULL: detected from the file */
 	struct import_options options;
 	bool list;
 };
@@ -88,7 +88,7 @@ static enum status import_one(const struct import_arguments *a, const char *file
 	return status;
 }
 
-/* A folder of logs, with its folders: files that were read, and that were not. */
+/* Counts for a folder of logs and its subfolders: files that were read, and that were not. */
 struct folder {
 	const struct import_arguments *a;
 	const char *top;

@@ -1,4 +1,4 @@
-/* gpuproof limits: the limits of a GPU model in units, without a result. */
+/* gpuproof limits: prints the limits of a GPU model in units, without a result. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* A device of the model as its driver would name it. */
+/* A device of the model with the name that its driver would report. */
 static struct device_info limits_device(const struct gpu *gpu)
 {
 	struct device_info device = { 0 };
@@ -47,7 +47,10 @@ static struct device_info limits_device(const struct gpu *gpu)
 	return device;
 }
 
-/* The condition on which the peak depends; NULL: the bound is the same for all cases. */
+/*
+ * The condition that selects a precision, on which the peak depends; NULL: the same bound for all
+ * cases.
+ */
 static const struct condition *precisions_of(const struct limit *limit)
 {
 	for (size_t i = 0; i < limit->condition_count; i++)
@@ -60,7 +63,7 @@ static const struct condition *precisions_of(const struct limit *limit)
 
 /*
  * The bound in the metric's unit, by the model's data sheet; NaN: it depends on a baseline, on a
- * figure that the sheet lacks, or on a precision that is not given.
+ * value that the sheet lacks, or on a precision that is not given.
  */
 static double bound_value(const struct limit *limit, const struct bound *bound,
 			  const struct gpu *gpu, char *precision)
@@ -108,7 +111,7 @@ static char *bounds_words(const struct limit *limit, const struct gpu *gpu, char
 	return out.length ? text_detach(&out) : xstrdup("-");
 }
 
-/* "10 % (5 % warns)": how much worse than identical GPUs of the node. The caller frees it. */
+/* "10 % (5 % warns)": margin to identical GPUs of the node. The caller frees it. */
 static char *outlier_words(const struct limit *limit)
 {
 	if (!limit->outlier_text)
@@ -118,7 +121,7 @@ static char *outlier_words(const struct limit *limit)
 	return xasprintf("%s (%s warns)", limit->outlier_text, limit->outlier_warn_text);
 }
 
-/* The conditions as in `where`. The caller frees it. */
+/* Conditions in the form of `where`. The caller frees it. */
 static char *where_words(const struct limit *limit)
 {
 	static const char *const signs[] = {
@@ -186,7 +189,7 @@ static void limits_print_table(const struct limits *limits, const struct gpu *gp
 	table_release(&origins);
 }
 
-/* A bound as written, and its values in the metric's unit: one, or one for each precision. */
+/* A bound as written, and its values in the metric's unit: one, or one per precision. */
 static void write_bound(struct json_writer *w, const char *name, const struct limit *limit,
 			const struct bound *bound, const struct gpu *gpu)
 {

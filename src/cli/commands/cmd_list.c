@@ -1,7 +1,6 @@
 /*
- * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in
- * `actions` and its function, which prints a table for people or, with --json, an array for
- * scripts.
+ * gpuproof list: lists devices, suites, metrics, configs, GPU models. Adding a kind of list: add a
+ * row to `actions` and its function, which prints a table or, with --json, an array.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,13 +163,13 @@ static int list_metrics(const struct action_call *call)
 	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
 		list_add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
-	/* Metrics of the node belong to no suite: limits may use them. */
+	/* Metrics of the node belong to no suite; limits may use them. */
 	list_add_metrics("node", node_metrics, json, &w, &table);
 	list_finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
 
-/* The purpose of a config: its first line, a comment. The caller frees it. */
+/* Purpose of a config, from the comment in its first line. The caller frees it. */
 static char *list_config_summary(const struct embedded_file *file)
 {
 	const char *text = (const char *)file->data;

@@ -1,4 +1,4 @@
-/* gpuproof population: what good cards measured, to compare whole nodes with. */
+/* gpuproof population: manages the reference GPUs of a model, for comparison of whole nodes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static bool population_are_launches(const struct result *a, const struct result 
 	return judge_same_machine(a, b) && strcmp(a->config_text, b->config_text) == 0;
 }
 
-/* Launches of one config on one machine; they need not be next to each other. */
+/* Adds launches of one config on one machine, which need not be consecutive in the list. */
 static enum status population_add_machine(struct population *p, const struct result_list *list,
 					  size_t first, bool *done, struct population_added *added,
 					  struct error *err)
@@ -137,7 +137,7 @@ static void population_add_row(struct output_table *table, const struct populati
 	population_sample_release(&s);
 }
 
-/* The model of a value: of its first card. */
+/* Model of a value: that of its first GPU. */
 static const char *population_model_of(const struct population *p, const struct population_value *v)
 {
 	char *id = xstrndup(v->cards, strcspn(v->cards, "+"));

@@ -82,7 +82,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* One page of all results, or the one of a run's nodes. */
+/* Writes one page of all results, or the page of a multi-node run. */
 static enum status report_write_page(const struct report_arguments *a,
 				     const struct result_list *results, struct error *err)
 {
@@ -108,7 +108,7 @@ static int write_report(const struct options *o, struct report_arguments *a)
 		status = input_refuse_output(a->options.output, &err);
 	if (status == STATUS_OK)
 		status = anonymise_list(&a->anonymise, &results, &err);
-	/* The folders' names are the user's own words. */
+	/* Folder names are user data. */
 	if (status == STATUS_OK && results.count > 1 && !anonymise_wanted(&a->anonymise))
 		a->options.names = result_list_names(&results);
 	if (status == STATUS_OK)

@@ -1,4 +1,4 @@
-/* gpuproof run: reads the options and the config; runs on one node (run_one_node.h) or several. */
+/* gpuproof run: reads options and config; runs on one node (run_one_node.h) or several. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@ extern const struct command command_run;
 
 struct run_arguments {
 	struct run_request request;
-	const char *output, *resume; /* directories as given; NULL: not given */
-	const char *node_name;       /* NULL: of the environment, or the host */
+	const char *output, *resume; /* directories as given; NULL: option not given */
+	const char *node_name;       /* NULL: from the environment, or the host name */
 	bool dry_run;
 	struct run_places places;
-	char **owned; /* texts of overrides made here */
+	char **owned; /* texts of overrides allocated here */
 	size_t owned_count;
 };
 
@@ -37,7 +37,7 @@ static enum status run_take_override(void *arguments, const char *name, const ch
 	return err->status;
 }
 
-/* A key of [run] under the same name. */
+/* Sets the key of [run] with the same name. */
 static enum status take_run_key(void *arguments, const char *name, const char *value,
 				struct error *err)
 {
@@ -45,7 +45,7 @@ static enum status take_run_key(void *arguments, const char *name, const char *v
 	return err->status;
 }
 
-/* Each --only adds a name to [run] only, whose override is the first of them. */
+/* Each --only adds a name to the override of [run] only. */
 static enum status run_take_only(void *arguments, const char *name, const char *value,
 				 struct error *err)
 {
@@ -167,8 +167,7 @@ static const struct option_row rows[] = {
 };
 
 /*
- * Without slashes at its end. An empty one, of a variable that is not set, would be the root of all
- * files.
+ * Removes trailing slashes. An empty name, from an unset variable, would become the root directory.
  */
 static int run_take_directory(struct run_arguments *a)
 {
@@ -199,7 +198,7 @@ static bool is_node_name(const char *name)
 		       length;
 }
 
-/* Options that exclude each other. */
+/* Rejects options that exclude each other. */
 static int run_refuse_arguments(const struct run_arguments *a, const struct options *o)
 {
 	const struct run_request *r = &a->request;
@@ -254,14 +253,14 @@ static int run_parse_arguments(struct run_arguments *a, int argc, char **argv)
 		code = run_take_directory(a);
 	if (code == EXIT_ACCEPTED)
 		code = run_refuse_arguments(a, &o);
-	/* A run that continues knows its nodes. */
+	/* A resumed run knows its nodes. */
 	if (code == EXIT_ACCEPTED && !a->resume)
 		run_places_override(&a->places, run_take_override, a);
 	options_end(&o);
 	return code;
 }
 
-/* The command line as one can paste it into a shell. */
+/* The command line in a form that can be pasted into a shell. */
 static char *command_line(int argc, char **argv)
 {
 	struct text line = TEXT_EMPTY;
@@ -274,7 +273,7 @@ static char *command_line(int argc, char **argv)
 	return text_detach(&line);
 }
 
-/* On several nodes each node plans for itself; a dry run shows the cases of this one. */
+/* In a multi-node run each node plans its own cases; a dry run shows the cases of this one. */
 static int run_prepare(struct run_arguments *a, struct run_setup *setup, bool *nodes)
 {
 	struct run_request *r = &a->request;
@@ -306,7 +305,7 @@ static int run_run(int argc, char **argv)
 
 	if (code == EXIT_ACCEPTED && run_is_copied())
 		code = EXIT_USAGE;
-	/* Workers and the programs of --against take it from there. */
+	/* Workers and the programs of --against read it from there. */
 	if (code == EXIT_ACCEPTED && a.node_name)
 		setenv("GPUPROOF_NODE", a.node_name, 1);
 	if (code == EXIT_ACCEPTED)

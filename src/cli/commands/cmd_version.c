@@ -51,7 +51,7 @@ static void version_print_json(void)
 	free(text);
 }
 
-/* argv[0] is what the program was asked by: "version", "--version" or "-V". */
+/* argv[0] is how the command was called: "version", "--version" or "-V". */
 static int version_run(int argc, char **argv)
 {
 	struct version_arguments a = { 0 };

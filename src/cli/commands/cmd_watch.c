@@ -1,4 +1,4 @@
-/* gpuproof watch: how far a run has come, from its DIR/status.json. */
+/* gpuproof watch: progress of a run, from its DIR/status.json. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 extern const struct command command_watch;
 
-/* Without a terminal, text is printed when something ends, and else so often. */
+/* Without a terminal, prints text when something ends, and otherwise at this interval. */
 #define LINE_SECONDS 60.0
 
 struct watch_arguments {
@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 /* State of the screen. */
 struct screen {
 	bool terminal;
-	size_t lines; /* of text that the next one replaces */
+	size_t lines; /* lines that the next output replaces */
 	double printed_at;
 	char updated[32];
 };

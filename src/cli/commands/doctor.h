@@ -1,8 +1,8 @@
-/* The output of gpuproof doctor, for other commands. */
+/* Output of gpuproof doctor, for other commands. */
 #ifndef GPUPROOF_CLI_COMMANDS_DOCTOR_H
 #define GPUPROOF_CLI_COMMANDS_DOCTOR_H
 
-/* The findings about this machine; malloc'ed. */
+/* Findings about this machine; the caller frees the string. */
 char *doctor_report(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The actions of `gpuproof history` that change one, and what all of its actions share. */
+/* Actions of `gpuproof history` that modify it, and declarations shared by all of its actions. */
 #ifndef GPUPROOF_CLI_COMMANDS_HISTORY_ACTIONS_H
 #define GPUPROOF_CLI_COMMANDS_HISTORY_ACTIONS_H
 
@@ -15,23 +15,23 @@ struct history_arguments {
 	bool acknowledge;
 	int64_t before, keep; /* prune; -1: not given */
 	int64_t nights;
-	struct result_paths paths; /* of the results to add */
+	struct result_paths paths; /* results to add */
 	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
 	const char *node, *device, *by, *ticket;
 	int state;
 	int64_t until;
 };
 
-/* With the path of the history and the filter complete. */
+/* Completes path and filter of the history. */
 struct history_arguments *history_arguments_of(const struct action_call *call);
-/* Exit code of an action without a gate; tells the error. */
+/* Prints the error; returns the exit code of an action without a gate. */
 int history_finish(const struct error *err);
 
-/* history_nights.c: nights of results and of other histories */
+/* history_nights.c: adds nights of results and of other histories */
 int history_add_results(const struct action_call *call);
 int history_merge_nights(const struct action_call *call);
 
-/* history_upkeep.c: decisions, notes, and old nights */
+/* history_upkeep.c: decisions, notes, and removal of old nights */
 int history_acknowledge(const struct action_call *call);
 int history_annotate_day(const struct action_call *call);
 int history_prune_nights(const struct action_call *call);

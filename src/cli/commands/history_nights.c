@@ -1,4 +1,4 @@
-/* gpuproof history add and merge: nights of results and of other histories. */
+/* gpuproof history add and merge: adds nights of results and of other histories. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,12 +9,9 @@
 #include "cli/input/history_file.h"
 #include "history/history.h"
 
-/*
- * Nights of many results are added a few hundred at a time: writers wait for each other while a
- * transaction is open.
- */
+/* Nights per transaction: writers wait for each other while one is open. */
 #define NIGHTS_AT_ONCE 256
-#define MOST_TOLD 40 /* results by name; of more only how many */
+#define MOST_TOLD 40 /* maximum results listed by name; of more only the number */
 
 /* Nights that were read and wait for their transaction. */
 struct batch {
@@ -57,7 +54,7 @@ static enum status night_batch_flush(struct history_arguments *a, struct store *
 	return open ? store_end(store, true, err) : err->status;
 }
 
-/* One result that cannot be read does not keep the others out. */
+/* An unreadable result does not prevent the others from being added. */
 static enum status history_add_path(struct history_arguments *a, struct store *store,
 				    const char *path, struct batch *batch,
 				    struct history_tally *tally, struct error *err)

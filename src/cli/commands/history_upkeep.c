@@ -1,4 +1,4 @@
-/* gpuproof history acknowledge, annotate, prune: decisions, notes, and old nights. */
+/* gpuproof history acknowledge, annotate, prune: decisions, notes, and removal of old nights. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -50,7 +50,7 @@ int history_annotate_day(const struct action_call *call)
 	return history_finish(&err);
 }
 
-/* One night that a wrong clock dated into the future must not make all others old. */
+/* A night dated into the future by a wrong clock must not make all others old. */
 static int64_t history_upkeep_last_day(const struct history_nights *nights)
 {
 	int64_t last = nights->items[nights->count - 1].day, today;
@@ -60,7 +60,7 @@ static int64_t history_upkeep_last_day(const struct history_nights *nights)
 	return history_day(now, &today) && today < last ? today : last;
 }
 
-/* The first day that --before or --keep leaves as it is. */
+/* First day that --before or --keep preserves. */
 static int64_t history_upkeep_first_day_kept(const struct history_arguments *a,
 					     const struct history_nights *nights)
 {

@@ -1,4 +1,4 @@
-/* --anonymise and --anonymise-key of the commands that publish. */
+/* Options --anonymise and --anonymise-key of the commands that publish results. */
 #ifndef GPUPROOF_CLI_INPUT_ANONYMISE_OPTION_H
 #define GPUPROOF_CLI_INPUT_ANONYMISE_OPTION_H
 
@@ -10,12 +10,12 @@
 
 struct anonymise_option {
 	bool wanted;
-	const char *key_file; /* NULL: a random key; else it is wanted as well */
+	const char *key_file; /* NULL: a random key; a key file implies --anonymise */
 };
 
 /*
- * Rows for the table of a command whose arguments are struct ARGUMENTS, with `struct
- * anonymise_option anonymise` in it.
+ * Rows for the option table of a command whose arguments are struct ARGUMENTS, with a member
+ * `struct anonymise_option anonymise`.
  */
 #define ANONYMISE_OPTIONS(ARGUMENTS)                                                              \
 	{ .name = "anonymise",                                                                    \
@@ -35,7 +35,7 @@ static inline bool anonymise_wanted(const struct anonymise_option *option)
 	return option->wanted || option->key_file;
 }
 
-/* Rewrites the results, with their judgements, where that is wanted. */
+/* Anonymises the results and their judgements if requested. */
 enum status anonymise_list(const struct anonymise_option *option, struct result_list *results,
 			   struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Path of the history, for the commands that use it: --db, else GPUPROOF_DB, else
- * gpuproof-history.db here.
+ * Path of the history for the commands that use it: --db, else GPUPROOF_DB, else
+ * gpuproof-history.db in the working directory.
  */
 #ifndef GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 #define GPUPROOF_CLI_INPUT_HISTORY_FILE_H
@@ -9,8 +9,8 @@
 #include "history/store.h"
 
 /*
- * The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char
- * *db` in it.
+ * The row of --db for the option table of a command whose arguments are struct ARGUMENTS, with a
+ * member `const char *db`.
  */
 #define HISTORY_OPTION(ARGUMENTS)                                                              \
 	{                                                                                      \
@@ -19,9 +19,9 @@
 		.help = "file of the history (default: GPUPROOF_DB, else gpuproof-history.db)" \
 	}
 
-const char *history_file(const char *option); /* NULL: the option was not given */
+const char *history_file(const char *option); /* NULL: option not given */
 
-/* Says that a night was not taken, and why: for struct history_tally. */
+/* Reports that a night was rejected, and why; callback of struct history_tally. */
 void history_file_complain(const struct error *refusal);
 
 #endif

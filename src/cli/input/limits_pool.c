@@ -14,7 +14,7 @@ struct pooled_limits {
 	struct limits limits;
 };
 
-/* All that limits_of_result() reads: results of one key have the same limits. */
+/* Everything that limits_of_result() reads: results with equal keys have the same limits. */
 static char *limits_pool_key(const char *named, const struct result *result)
 {
 	struct text key = TEXT_EMPTY;

@@ -1,4 +1,4 @@
-/* The limits of many results, each set of which is read once. */
+/* Pool of limits for many results: reads each set once. */
 #ifndef GPUPROOF_CLI_INPUT_LIMITS_POOL_H
 #define GPUPROOF_CLI_INPUT_LIMITS_POOL_H
 
@@ -6,13 +6,13 @@
 #include "result/result.h"
 
 struct limits_pool {
-	struct pooled_limits **items; /* their addresses stay */
+	struct pooled_limits **items; /* pointers, so that the addresses stay valid */
 	size_t count, capacity;
 };
 
 /*
- * The limits that result_limits() finds for the result, shipped ones included; NULL: there is an
- * error, which is printed. They are the pool's.
+ * The limits that result_limits() finds for the result, including shipped ones; the pool owns them.
+ * NULL: an error, which was printed.
  */
 const struct limits *limits_pool_find(struct limits_pool *pool, const char *named,
 				      const struct result *result);

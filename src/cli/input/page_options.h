@@ -1,4 +1,4 @@
-/* --title, --layout, --template-dir and --no-script of the commands that write a page. */
+/* Options --title, --layout, --template-dir and --no-script of the commands that write a page. */
 #ifndef GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 #define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 
@@ -12,12 +12,12 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 		"single", "dir", NULL \
 	}
 
-/* Sets what a layout asks for on every page. */
+/* Applies a layout to the options of a page. */
 void page_options_layout(struct report_options *page, int layout);
 
 /*
- * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; more
- * members of each row follow.
+ * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; further
+ * members of each row may follow.
  */
 #define PAGE_OPTIONS(ARGUMENTS, PAGE, ...)                                                        \
 	{ .name = "title",                                                                        \

@@ -1,4 +1,4 @@
-/* The limits that a result is judged by, for the commands that judge one. */
+/* Selects the limits that a result is judged by, for the commands that judge. */
 #ifndef GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 #define GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 
@@ -7,9 +7,7 @@
 #include "judge/limits.h"
 #include "result/result.h"
 
-/*
- * The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS.
- */
+/* The row of --limits for an option table; MEMBER: a const char * of struct ARGUMENTS. */
 #define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                        \
 	{                                                                                       \
 		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",   \
@@ -18,19 +16,18 @@
 	}
 
 /*
- * Those of `named` (--limits), or when it is NULL the result's own, or the ones shipped for its
- * model when `shipped` and it has none; count 0: nothing is to be judged. Errors are printed to
- * stderr, and STATUS_USAGE.
+ * Limits of `named` (--limits); if NULL, those of the result, or with `shipped` those of its model;
+ * count 0: none. Prints errors to stderr; STATUS_USAGE.
  */
 enum status result_limits(const char *named, const struct result *result, bool shipped,
 			  struct limits *limits);
 
-/* False: the limits make no sense for the result (limits_make_sense()), which is printed. */
+/* False, with a message, if the limits contradict the result (limits_make_sense()). */
 bool limits_fit(const struct limits *limits, const struct result *result);
 
 /*
- * True if the judgement that the result holds is the answer: it has one, and no other limits or
- * baselines are asked for. `strict` makes it strict.
+ * True if the stored judgement is the answer: it exists, and no other limits or baselines were
+ * given. Applies `strict`.
  */
 bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,
 			    bool strict);

@@ -38,7 +38,7 @@ static bool killed_before_a_result(const char *directory)
 	return there;
 }
 
-/* "DIR: the run is not finished: 12 of 57 cases"; false when it is. */
+/* "DIR: the run is not finished: 12 of 57 cases"; false if it is. */
 static bool is_running(const char *directory, char *out, size_t size)
 {
 	struct error err = ERROR_NONE;
@@ -84,7 +84,7 @@ static enum status result_list_add_baseline(struct result_list *list, const char
 	return err->status;
 }
 
-/* A result that is read before it is known whether it is wanted: by several threads. */
+/* A result read in advance by one of several threads. */
 struct result_reading {
 	const char *path; /* as given */
 	char *file;
@@ -110,7 +110,7 @@ static void result_list_read_range(void *context, size_t begin, size_t end)
 	}
 }
 
-/* A run without a result is still running, or is to be resumed. */
+/* A run without a result is still running, or must be resumed. */
 static enum status result_list_refuse_killed(const char *path, struct error *err)
 {
 	char running[512];
@@ -123,7 +123,7 @@ static enum status result_list_refuse_killed(const char *path, struct error *err
 			 path, path);
 }
 
-/* Takes over what was read. */
+/* Takes ownership of what was read. */
 static enum status result_list_append(struct result_list *list, struct result_reading *r,
 				      struct error *err)
 {
@@ -230,7 +230,7 @@ static int result_file_is_visible(const struct dirent *entry)
 	return *entry->d_name != '.';
 }
 
-/* Links to folders may lead in circles. */
+/* Limits the depth, because links to folders may form cycles. */
 #define DEEPEST_FOLDER 16
 
 static enum status result_paths_search(struct result_paths *paths, const char *folder, int depth,
@@ -281,7 +281,7 @@ void result_paths_release(struct result_paths *paths)
 	memset(paths, 0, sizeof(*paths));
 }
 
-/* Without "/result.json", else without ".json"; malloc'ed. */
+/* Path without "/result.json", else without ".json"; the caller frees it. */
 static char *trunk_of(const char *path)
 {
 	static const char *const ends[] = { "/result.json", ".json" };

@@ -9,28 +9,27 @@ struct result_list {
 	struct result *items;
 	char **paths;
 	char **names;   /* result_list_names() */
-	const char *db; /* the history of baseline:NAME; NULL: GPUPROOF_DB, else the one here */
+	const char *db; /* history for baseline:NAME; NULL: GPUPROOF_DB, else the default */
 	size_t count, capacity;
 };
 
 /*
- * A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the
- * history. Appends.
+ * Appends a result: a result file, a run directory (its result.json), or baseline:NAME from the
+ * history.
  */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
 /*
- * The same for launches of one measurement, or of several, which are read by all cores: a run that
- * is in the list already is refused, for what counts twice looks like two processes that agree to
- * the last bit.
+ * Appends launches of one measurement or of several, read by all cores. Rejects a run that is in
+ * the list already: counted twice it would look like two processes that agree exactly.
  */
 enum status result_list_add_launches(struct result_list *list, const char **paths, size_t count,
 				     struct error *err);
 enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
-/* The same as an option's `take` (cli/options.h). */
+/* As result_list_add(), as the `take` function of an option (cli/options.h). */
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err);
 /*
- * The shortest ends of the paths that tell the results apart: "monday", "tuesday" of
- * nights/monday/result.json; NULL where one is there twice. The list owns them.
+ * Shortest path suffixes that distinguish the results: "monday", "tuesday" for
+ * nights/monday/result.json; NULL if a path occurs twice. The list owns them.
  */
 const char *const *result_list_names(struct result_list *list);
 void result_list_release(struct result_list *list);
@@ -42,8 +41,8 @@ struct result_paths {
 };
 
 /*
- * Appends the path of a result; of a folder that no run wrote, those of the results in it and in
- * its folders, by name: *.json files and folders of runs. A folder without any is STATUS_USAGE.
+ * Appends the path of a result. For a folder that is not a run directory, appends the results in it
+ * and its subfolders, by name: *.json files and run directories. STATUS_USAGE if there are none.
  */
 enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err);
 void result_paths_release(struct result_paths *paths);

@@ -1,4 +1,4 @@
-/* `gpuproof list gpus`: the models whose data sheets and published figures are shipped. */
+/* gpuproof list gpus: models with shipped data sheets and published values. */
 #ifndef GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
 #define GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
 

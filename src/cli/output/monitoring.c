@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-#define MOST_REASONS 3 /* of a line for Nagios */
-#define NPD_LONGEST 80 /* node-problem-detector cuts messages there unless told otherwise */
+#define MOST_REASONS 3 /* in a line for Nagios */
+#define NPD_LONGEST 80 /* default length at which node-problem-detector cuts messages */
 
 enum state { STATE_OK, STATE_WARNING, STATE_CRITICAL, STATE_UNKNOWN, STATE_COUNT };
 
@@ -39,7 +39,7 @@ static enum state nagios_state_of(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? STATE_CRITICAL : STATE_UNKNOWN;
 }
 
-/* True for the reasons of the state. */
+/* True for reasons that belong to the state. */
 static bool monitoring_reason_explains(const struct verdict_reason *r, enum state state)
 {
 	if (state == STATE_CRITICAL)
@@ -50,7 +50,7 @@ static bool monitoring_reason_explains(const struct verdict_reason *r, enum stat
 }
 
 /*
- * Nagios: "REJECTED: GPU cuda:3 is 10 % slower ... (gpu-slow-memory); ...", npd, which has less
+ * Nagios: "REJECTED: GPU cuda:3 is 10 % slower ... (gpu-slow-memory); ...". npd, which has less
  * room: "cuda:3 gpu-slow-memory; cuda:5 gpu-wrong-result". Without such a reason, the sentence.
  */
 static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state, bool brief)
@@ -84,7 +84,7 @@ static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state
 	return text_detach(&out);
 }
 
-/* One line of ASCII: '|' would begin Nagios' figures. */
+/* One line of ASCII; '|' would start Nagios' performance data. */
 static void make_harmless(char *line)
 {
 	for (; *line; line++)

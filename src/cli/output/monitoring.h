@@ -15,13 +15,13 @@
 
 enum monitoring { MONITORING_NONE, MONITORING_NAGIOS, MONITORING_NPD, MONITORING_COUNT };
 
-/* False: there is no program of that name. */
+/* False: unknown program. */
 bool monitoring_named(const char *name, enum monitoring *as);
 
 /*
- * Prints the line and returns the code. `verdicts` NULL: the check could not be made; `why` says so
- * then. With verdicts, `why` is the reason that an accepted result counts as none (it is too old);
- * NULL: there is none.
+ * Prints the line and returns the exit code. `verdicts` NULL: the check could not be made, and
+ * `why` is the reason. With verdicts, `why` is a reason not to accept an accepted result (it is too
+ * old); NULL: none.
  */
 int monitoring_print(enum monitoring as, const struct verdicts *verdicts, const char *why);
 

@@ -9,9 +9,9 @@
 #include "cli/output/table.h"
 
 #define MOST_ROWS 20
-#define FEWEST_COLUMNS 120 /* of a terminal that has room for all columns */
+#define FEWEST_COLUMNS 120 /* terminal width with room for all columns */
 
-/* An allowed skip of a whole limit: rows with the same reason are one. */
+/* An allowed skip of a whole limit: rows with the same reason are merged. */
 static bool print_checks_is_alike(const struct verdict_check *c, const struct verdict_check *other)
 {
 	return c->verdict == VERDICT_SKIP && other->verdict == VERDICT_SKIP && !*c->case_id &&
@@ -19,12 +19,14 @@ static bool print_checks_is_alike(const struct verdict_check *c, const struct ve
 	       strcmp(c->machine, other->machine) == 0;
 }
 
-/* "pcie, peer, memory": the limits of all checks like the one at `at`; NULL: an earlier row did. */
+/*
+ * "pcie, peer, memory": limits of all checks like the one at `at`; NULL: an earlier row has them.
+ */
 static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
 {
 	struct text names = TEXT_EMPTY;
 
-	/* Most checks are like none: a fleet has 600,000. */
+	/* Most checks are unlike all others; a fleet has 600,000. */
 	if (!print_checks_is_alike(&v->checks[at], &v->checks[at]))
 		return xstrdup(v->checks[at].limit);
 	for (size_t i = 0; i < v->count; i++) {
@@ -39,7 +41,7 @@ static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
 	return text_detach(&names);
 }
 
-/* The numbers, and the reason where they do not say it. */
+/* The numbers, and the reason if the numbers do not explain it. */
 static char *print_checks_result_of(const struct verdict_check *c)
 {
 	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : check_numbers(c), *out;
@@ -51,7 +53,7 @@ static char *print_checks_result_of(const struct verdict_check *c)
 	return out;
 }
 
-/* Five columns leave no room for the result: case, limit and result are one then. */
+/* True if five columns leave no room for the result: case, limit and result then share a column. */
 static bool print_checks_is_narrow(void)
 {
 	return table_terminal_columns(stdout) < FEWEST_COLUMNS;
@@ -77,7 +79,7 @@ static void add_check_row(struct output_table *table, const struct verdict_check
 	free(narrow);
 }
 
-/* Those of one verdict in the order of the limits; false: the table is full. */
+/* Adds the checks of one verdict in the order of the limits; false: the table is full. */
 static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict verdict, bool all,
 					  struct output_table *table, size_t *left_out)
 {
@@ -105,7 +107,10 @@ static bool was_told_before(const struct verdicts *v, size_t i, bool all)
 	return false;
 }
 
-/* Prints the origin of each limit once; without `all` of those whose checks are not accepted. */
+/*
+ * Prints the origin of each limit once; without `all` only of those with checks that are not
+ * accepted.
+ */
 static void print_origins(const struct verdicts *v, bool all)
 {
 	struct output_table table = TABLE_EMPTY;

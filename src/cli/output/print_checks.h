@@ -1,10 +1,10 @@
-/* Checks as a table: a row each, worst first, and the limits that they missed. */
+/* Prints checks as a table: one row each, worst first, and the violated limits. */
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_CHECKS_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_CHECKS_H
 
 #include "result/verdict.h"
 
-/* `all`: also those that passed, and without an end. */
+/* `all`: also passed checks, without a limit on rows. */
 void print_checks(const struct verdicts *verdicts, bool all);
 
 #endif

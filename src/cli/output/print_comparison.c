@@ -11,11 +11,11 @@
 #include "base/units.h"
 #include "cli/output/table.h"
 
-#define CLOCK_WORTH_TELLING 0.005 /* how far the ratio at the same clock is from the ratio */
-#define LONGEST_VALUE 32          /* of the environment; a build's settings have 100 characters */
+#define CLOCK_WORTH_TELLING 0.005 /* difference between the two ratios that deserves a column */
+#define LONGEST_VALUE 32 /* of a value of the environment; a build's settings have 100 characters */
 #define MOST_DIFFERENCES 20
 
-/* As much of `text` as fits, cut between characters of UTF-8. */
+/* Truncates `text` at a character of UTF-8. */
 static const char *shorten(const char *text, char out[LONGEST_VALUE + 4])
 {
 	size_t length = strlen(text), cut = LONGEST_VALUE - 3;
@@ -52,10 +52,10 @@ static void print_differences(const struct comparison *c, bool all)
 		printf("and %zu more; --all lists them\n", c->difference_count - shown);
 }
 
-/* Columns after word, case, ratio and values, where they hold something. */
+/* Optional columns after verdict, case, ratio and values, printed if they have content. */
 struct comparison_columns {
 	bool clock, host, notes;
-	const char *devices; /* of all cases; NULL: they differ */
+	const char *devices; /* devices common to all cases; NULL: they differ */
 };
 
 static bool comparison_is_change(const struct comparison_row *row)
@@ -68,7 +68,7 @@ static bool comparison_is_shown(const struct comparison_row *row, bool all)
 	return all || comparison_is_change(row) || row->change == CHANGE_NONE || row->wrong;
 }
 
-/* Digits that the interval leaves a meaning to. */
+/* Number of digits that the interval justifies. */
 static const char *comparison_ratio_text(const struct comparison_row *row, char *out, size_t size)
 {
 	double half = (row->high - row->low) / 2 / row->ratio;
@@ -98,7 +98,7 @@ static int comparison_by_case(const void *a, const void *b)
 		      (*(const struct comparison_row *const *)b)->case_id);
 }
 
-/* By row: whether its case has others. Malloc'ed. */
+/* By row: true if its case has other rows. The caller frees the array. */
 static bool *rows_of_several(const struct comparison *c)
 {
 	const struct comparison_row **rows = xcalloc(c->count + 1, sizeof(*rows));
@@ -114,7 +114,7 @@ static bool *rows_of_several(const struct comparison *c)
 	return several;
 }
 
-/* Reason, number of launches; the metric if a case has `several` rows. */
+/* Reason and number of launches; also the metric if the case has `several` rows. */
 static char *comparison_row_note(const struct comparison_row *row, bool several)
 {
 	struct text out = TEXT_EMPTY;
@@ -234,7 +234,7 @@ static void print_host(const struct comparison *c)
 	printf("; together %.3g\n", c->host_ratio);
 }
 
-/* "5 launches of each, in turns; those in a row are correlated by 0.40" */
+/* "5 launches of each, interleaved; autocorrelation of launches: 0.40" */
 static void print_launches(const struct comparison *c)
 {
 	size_t least = SIZE_MAX, most = 0;
@@ -262,7 +262,7 @@ static void print_launches(const struct comparison *c)
 	printf("\n");
 }
 
-/* "24 figures (alloc.latency, ...) differ by up to 1.5 times between sessions: ..." */
+/* "24 metrics (alloc.latency, ...) vary by up to 1.5 times between sessions: ..." */
 static void print_grouped(const struct comparison *c)
 {
 	struct text metrics = TEXT_EMPTY;
@@ -286,7 +286,7 @@ static void print_grouped(const struct comparison *c)
 
 struct range {
 	double least, most;
-	size_t nights; /* of the history that showed it; 0: assumed */
+	size_t nights; /* nights of the history that it comes from; 0: assumed */
 };
 
 static struct range comparison_margins_of(const struct comparison *c, enum figure_kind kind)

@@ -4,12 +4,12 @@
 #include "compare/compare.h"
 
 /*
- * The counts first, then what changed, then differences of the environment; with `all` also cases
- * that are unchanged.
+ * Prints the counts, then the changes, then differences of the environment; with `all` also
+ * unchanged cases.
  */
 void print_comparison(const struct comparison *comparison, bool all);
 
-/* Compares two results with the usual margin, and prints it. */
+/* Compares two results with the default margin, and prints the comparison. */
 enum status print_compared(const struct result *a, const struct result *b, struct error *err);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define MOST_GONE 40
 
-/* Says what the comparison could not answer, too. */
+/* Also prints what could not be compared. */
 static void fleet_print_not_compared(const struct fleet *f)
 {
 	if (!f->compared)

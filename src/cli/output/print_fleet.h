@@ -1,4 +1,4 @@
-/* Node against node, for people and as JSON. */
+/* Prints the fleet comparison as text and as JSON. */
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_FLEET_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_FLEET_H
 

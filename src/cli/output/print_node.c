@@ -9,7 +9,7 @@
 #include "cli/output/table.h"
 #include "result/json/json_writer.h"
 
-#define MOST_TABLES 8  /* cases whose nights are printed */
+#define MOST_TABLES 8  /* maximum number of cases whose nights are printed */
 #define MOST_NIGHTS 30 /* of each */
 
 static const struct history_series *print_node_series_of(const struct fleet *f,

@@ -1,4 +1,4 @@
-/* A node or a device night by night next to the others, for people and as JSON. */
+/* Prints a node or a device night by night next to the others, as text and as JSON. */
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
 

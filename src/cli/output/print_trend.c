@@ -13,8 +13,8 @@
 #include "history/fleet/trend_pool.h"
 #include "result/json/json_writer.h"
 
-#define MOST_DATES 12 /* missed nights that are printed */
-#define GAPS 2        /* nights without a figure that are worth a line: one is the run's own news */
+#define MOST_DATES 12 /* maximum number of missed nights that are printed */
+#define GAPS 2 /* nights without a value that deserve a line: a single one is reported by its run */
 
 struct printing {
 	struct store *history;
@@ -26,7 +26,7 @@ struct printing {
 	struct seam_groups seams;
 	struct trend_pools pools;
 	struct json_writer json;
-	struct text rows; /* of text output: printed after the status line */
+	struct text rows; /* text output, printed after the status line */
 	struct error *err;
 };
 
@@ -69,7 +69,7 @@ static void print_trend_change_text(struct printing *p, const struct history_ser
 		print_trend_differences_text(p, c->night_before, c->night);
 }
 
-/* A seam without a change: what can be said about the levels on both sides. */
+/* A seam without a change: what is known about the levels on both sides. */
 static void print_trend_seam_text(struct printing *p, const struct history_series *s,
 				  const struct trend_seam *seam)
 {
@@ -271,7 +271,7 @@ static void print_trend_pools_json(struct printing *p)
 	writer_close(&p->json, ']');
 }
 
-/* The changes of each pool, before those of single GPUs. */
+/* Changes of each pool, before those of single GPUs. */
 static void print_trend_pools_text(struct printing *p)
 {
 	struct text single = p->rows;
@@ -287,13 +287,13 @@ static void print_trend_pools_text(struct printing *p)
 		for (size_t k = 0; k < pool->trend.change_count; k++)
 			print_trend_change_text(p, &pool->series, &pool->trend.changes[k]);
 	}
-	/* Rows without text stay without: they say that nothing changed. */
+	/* Rows without text stay empty: nothing changed. */
 	if (single.data)
 		text_add(&p->rows, single.data);
 	text_release(&single);
 }
 
-/* `looked_at`: the last nights; 0: all. */
+/* `looked_at`: number of last nights; 0: all. */
 static void print_trend_nights_text(const struct history_nights *nights, size_t looked_at,
 				    const int64_t *missed, size_t missed_count)
 {
@@ -333,7 +333,7 @@ static void print_trend_night_notes_text(const struct history_notes *notes)
 	text_release(&lines);
 }
 
-/* The environment of the last nights, where it changed without a seam: a program, a kernel. */
+/* Changes in the environment of the last nights that start no epoch: a program, a kernel. */
 static size_t print_trend_environment_text(struct printing *p, const struct history_nights *nights)
 {
 	struct environment_change changes[MOST_ENVIRONMENT];
@@ -353,7 +353,10 @@ static size_t print_trend_environment_text(struct printing *p, const struct hist
 	return count;
 }
 
-/* An unknown state is not quiet, and figures that did not change are not all that there is. */
+/*
+ * Prints what "no change" covers: an undecidable series is not quiet, and the environment may have
+ * changed.
+ */
 static void quiet_text(const struct printing *p, bool environment)
 {
 	const struct trend_summary *s = p->summary;
@@ -388,7 +391,7 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 	       "%zu recovered\n",
 	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
 	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
-	/* Comes before all else: it has a date and a cause. */
+	/* Printed first, because it has a date and a cause. */
 	for (size_t i = 0; i < p->seams.count; i++) {
 		char *words = seam_group_words(&p->seams.items[i]);
 

@@ -1,4 +1,4 @@
-/* The trend of a history, for people and as JSON. */
+/* Prints the trend of a history as text and as JSON. */
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_TREND_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_TREND_H
 
@@ -9,7 +9,7 @@
 
 struct trend_options {
 	struct history_filter filter;
-	bool all; /* also series of which there is nothing to say */
+	bool all; /* also series without news */
 	bool json;
 };
 

@@ -12,9 +12,9 @@
 #include "cli/output/print_checks.h"
 
 #define MOST_SHOWN 50
-#define INDENT 13 /* after the verdict's name */
+#define INDENT 13 /* after the name of the verdict */
 
-/* https://no-color.org: present and not empty. */
+/* https://no-color.org: set and not empty. */
 static bool verdicts_coloured(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -31,7 +31,7 @@ static void print_name(enum verdict verdict)
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
 }
 
-/* Width of the terminal; elsewhere lines are not folded. */
+/* Width of the terminal; other outputs are not folded. */
 static size_t print_verdicts_line_width(void)
 {
 	struct winsize size;
@@ -43,7 +43,7 @@ static size_t print_verdicts_line_width(void)
 		       : 80;
 }
 
-/* Characters of the first `length` bytes: "µ" is one. */
+/* Characters in the first `length` bytes: "µ" counts as one. */
 static size_t verdicts_count_characters(const char *text, size_t length)
 {
 	size_t n = 0;
@@ -53,7 +53,7 @@ static size_t verdicts_count_characters(const char *text, size_t length)
 	return n;
 }
 
-/* From column `at` on; what does not fit continues below, at `indent`. */
+/* Starts at column `at`; continues on further lines at `indent`. */
 static void verdicts_print_folded(size_t indent, size_t at, const char *text)
 {
 	size_t width = print_verdicts_line_width();
@@ -78,7 +78,7 @@ static void verdicts_print_folded(size_t indent, size_t at, const char *text)
 	putchar('\n');
 }
 
-/* Takes over `text`. */
+/* Takes ownership of `text`. */
 static void print_detail(char *text)
 {
 	printf("%*s", INDENT, "");
@@ -94,7 +94,7 @@ static bool was_printed(const struct verdicts *v, size_t i)
 	return false;
 }
 
-/* True if any device was, or was promised to be, judged by it. */
+/* True if the aspect was judged or promised on any device. */
 static bool in_play(const struct verdicts *v, enum aspect aspect)
 {
 	for (size_t i = 0; i < v->device_count; i++) {
@@ -114,7 +114,7 @@ static bool any_in_play(const struct verdicts *v)
 	return false;
 }
 
-/* Text of a cell: blank for what was neither promised nor judged. */
+/* Text of a cell: blank if neither promised nor judged. */
 static const char *print_verdicts_aspect_word(const struct aspect_judgement *k)
 {
 	if (!k)
@@ -127,7 +127,7 @@ static const char *print_verdicts_aspect_word(const struct aspect_judgement *k)
 static void print_device_aspects(const struct verdicts *v, const struct device_judgement *d,
 				 size_t width)
 {
-	/* "cuda:0", or "n7.json cuda:0" of several machines. */
+	/* "cuda:0", or "n7.json cuda:0" with several machines. */
 	char *title = xasprintf("%s%s%s", d->machine, *d->machine ? " " : "", d->device);
 
 	printf("  %-*s", (int)width, title);
@@ -139,7 +139,7 @@ static void print_device_aspects(const struct verdicts *v, const struct device_j
 	printf("\n");
 }
 
-/* A row per device, a column per aspect. */
+/* One row per device, one column per aspect. */
 static void print_aspects(const struct verdicts *v)
 {
 	size_t width = 10;
@@ -169,7 +169,7 @@ void print_verdicts(const struct verdicts *v, bool all)
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *cause = cause_name(r->cause);
 
-		/* Each remedy once, with the first reason that it helps. */
+		/* Prints each remedy once, with the first reason that it applies to. */
 		print_name(r->verdict);
 		verdicts_print_folded(INDENT, INDENT, r->text);
 		if (*r->remedy && !was_printed(v, i))

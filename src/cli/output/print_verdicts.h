@@ -4,9 +4,9 @@
 #include "result/verdict.h"
 
 /*
- * Every check that did not pass, the worst last (with `all` before them those that passed), the
- * counts, what each device fails, the aspects judged of each, what to do about each cause, and as
- * the last line the sentence: what scrolls away is what matters least.
+ * Prints every check that did not pass, worst last (with `all` preceded by those that passed), the
+ * counts, what each device fails, the judged aspects of each, the remedy for each cause, and in the
+ * last line the sentence. The least important part scrolls away.
  */
 void print_verdicts(const struct verdicts *verdicts, bool all);
 

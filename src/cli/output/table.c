@@ -8,7 +8,7 @@
 #include "base/memory.h"
 
 #define GAP 2        /* blanks between columns */
-#define NARROWEST 20 /* the last column is never folded to less */
+#define NARROWEST 20 /* minimum width of the last column */
 
 void table_row(struct output_table *table, const char *const *cells, size_t columns)
 {
@@ -16,7 +16,7 @@ void table_row(struct output_table *table, const char *const *cells, size_t colu
 	for (size_t i = 0; i < columns; i++) {
 		char *copy = xstrdup(cells[i]);
 
-		/* A row stays one line, whatever its cells hold. */
+		/* A row stays one line, whatever its cells contain. */
 		for (char *p = copy; *p; p++)
 			if (*p == '\n' || *p == '\t')
 				*p = ' ';
@@ -44,7 +44,7 @@ size_t table_terminal_columns(FILE *out)
 	return SIZE_MAX;
 }
 
-/* Characters, not bytes: UTF-8 continuation bytes take no room. */
+/* Counts characters, not bytes: UTF-8 continuation bytes have no width. */
 static size_t table_width_of(const char *s, size_t length)
 {
 	size_t width = 0;
@@ -54,7 +54,7 @@ static size_t table_width_of(const char *s, size_t length)
 	return width;
 }
 
-/* Bytes of `s` (not empty) that fit into `width` columns, cut after a word where there is one. */
+/* Bytes of `s` (not empty) that fit into `width` columns, cut after a word if possible. */
 static size_t fold_cell(const char *s, size_t width)
 {
 	size_t end = 0, word_end = 0;

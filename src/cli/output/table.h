@@ -1,6 +1,6 @@
 /*
- * Aligned text tables for people. Columns are as wide as their widest cell; on a terminal the last
- * one is folded at word breaks to fit, elsewhere (a file, grep) a row is a line.
+ * Aligned text tables. Columns are as wide as their widest cell; on a terminal the last one is
+ * folded at word breaks, elsewhere (a file, grep) a row is a line.
  *
  *	struct output_table table = TABLE_EMPTY;
  *	table_row(&table, (const char *[]){ "NAME", "SUMMARY" }, 2);
@@ -26,12 +26,14 @@ struct output_table {
 		NULL, 0, 0, 0 \
 	}
 
-/* Adds a row of `columns` cells (copied); every row has the same number. */
+/* Adds a row of `columns` cells (copied); all rows have the same number. */
 void table_row(struct output_table *table, const char *const *cells, size_t columns);
 void table_print(const struct output_table *table, FILE *out);
 void table_release(struct output_table *table);
 
-/* Columns of the terminal that `out` is; no limit (SIZE_MAX) where it is none. */
+/*
+ * Columns of the terminal that `out` is connected to; SIZE_MAX (no limit) if it is not a terminal.
+ */
 size_t table_terminal_columns(FILE *out);
 
 #endif

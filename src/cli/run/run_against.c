@@ -26,8 +26,8 @@ struct against_side {
 };
 
 /*
- * One launch: the turns are taken here, and a program that took several would leave them where the
- * next are to go.
+ * One launch only: this process alternates the sides, and a program with several launches would use
+ * the directories of later ones.
  */
 static char **program_arguments(const struct against *against, const char *directory)
 {
@@ -52,7 +52,7 @@ static char **program_arguments(const struct against *against, const char *direc
 	return arguments;
 }
 
-/* Its output is of no interest, its messages are. */
+/* Discards its output, but not its messages. */
 static pid_t start_program(char **arguments)
 {
 	pid_t pid = fork();
@@ -68,8 +68,8 @@ static pid_t start_program(char **arguments)
 }
 
 /*
- * A case that fails or is skipped there is in its result; only a run without a result of its own is
- * an error here.
+ * The program's result has its failed and skipped cases; only a run without a result is an error
+ * here.
  */
 static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
 {
@@ -77,7 +77,7 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 	int passed_on = 0;
 	pid_t got;
 
-	/* A stop that only we were asked for is passed on; from a terminal it reaches both. */
+	/* Passes on a stop request sent to this process only; one from a terminal reaches both. */
 	signals_attend(true);
 	while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
 		struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
@@ -149,7 +149,7 @@ static enum status launch_side(const struct against *against, struct against_sid
 			    launch, err);
 }
 
-/* A B, B A, A B, ...: what drifts in the machine hits both alike. */
+/* A B, B A, A B, ...: drift of the machine affects both sides equally. */
 static enum status alternate_sides(const struct against *against, struct against_side *a,
 				   struct against_side *b, struct error *err)
 {

@@ -1,4 +1,6 @@
-/* `run A --against B`: two configs, or two builds of gpuproof, measured in turns and compared. */
+/*
+ * run A --against B: measures two configs or two builds of gpuproof alternately, and compares them.
+ */
 #ifndef GPUPROOF_CLI_RUN_RUN_AGAINST_H
 #define GPUPROOF_CLI_RUN_RUN_AGAINST_H
 
@@ -7,7 +9,7 @@
 struct against {
 	/* a config, or a program: another build of gpuproof that runs the same config */
 	const char *other;
-	/* For a program: what A's config is called and what overrides it. */
+	/* For a program: name of A's config, and its overrides. */
 	const char *source;
 	const struct override *overrides;
 	size_t override_count;
@@ -15,8 +17,8 @@ struct against {
 };
 
 /*
- * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, the one that begins changing
- * each time; `a` and `b` become the pooled results (released by the caller).
+ * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, with alternating order; `a`
+ * and `b` become the pooled results (released by the caller).
  */
 enum status run_against(const struct against *against, const struct plan *plan,
 			const struct probe *probe, const struct conduct_options *options,

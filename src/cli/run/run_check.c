@@ -37,7 +37,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 		run_check_find_limits(check, plan->config, plan->devices[0].name, &errors);
 
 	if (status == STATUS_OK) {
-		/* The plan's cases as a result that holds no number yet. */
+		/* A result with the plan's cases but no values yet. */
 		memset(&planned, 0, sizeof(planned));
 		planned.devices = xcalloc(plan->device_count + 1, sizeof(*planned.devices));
 		planned.device_count = plan->device_count;
@@ -72,13 +72,13 @@ static void run_judge_by_limits(const struct run_check *check, struct result *re
 	result_judge(result, &verdicts);
 }
 
-/* More launches may decide the case. */
+/* True if more launches may decide the case. */
 static bool is_undecided(const void *verdicts, const struct plan_case *c)
 {
 	return judge_wants_more(verdicts, c->id, c->point);
 }
 
-/* The result with its judgement; also of what was measured before the run was stopped. */
+/* Writes the result with its judgement, even if the run was stopped. */
 static enum status run_write_judged_result(const struct result *result, const char *directory,
 					   enum status status, struct error *err)
 {
@@ -98,7 +98,7 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	struct plan part;
 
 	run_judge_by_limits(check, result);
-	/* Each by itself: no figure is rejected for what other devices took. */
+	/* Each case alone: a shared resource must not reject a value. */
 	part = plan_subset(plan, is_undecided, result->judgement);
 	if (part.case_count) {
 		status = launches_extend(&part, probe, options, result, err);

@@ -1,4 +1,4 @@
-/* `run --check`: limits before the run, verdicts after it. */
+/* run --check: limits before the run, verdicts after it. */
 #ifndef GPUPROOF_CLI_RUN_RUN_CHECK_H
 #define GPUPROOF_CLI_RUN_RUN_CHECK_H
 
@@ -8,7 +8,7 @@
 
 struct run_check {
 	bool wanted, strict;
-	const char *limits_source; /* NULL: the config's own, else those of the GPU model */
+	const char *limits_source; /* NULL: those of the config, else of the GPU model */
 	struct result_list baseline;
 	/* Filled by run_check_prepare(). */
 	struct limits limits;
@@ -16,23 +16,23 @@ struct run_check {
 };
 
 /*
- * Finds the limits, and refuses those that make no sense for the plan's cases. Messages go to
- * stderr; STATUS_USAGE: the run must not begin.
+ * Finds the limits, and rejects those that contradict the plan's cases. Prints messages to stderr;
+ * STATUS_USAGE: the run must not start.
  */
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
 
 /*
- * Judges `result`; what one launch doesn't decide is measured in further launches, pooled and
- * judged again. `result` and DIR/result.json are then about all of them, and hold the judgement.
+ * Judges `result`. Cases that one launch does not decide are measured in more launches, pooled and
+ * judged again. `result` and DIR/result.json then cover all launches, with the judgement.
  */
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,
 			    const struct probe *probe, const struct conduct_options *options,
 			    struct result *result, struct error *err);
 
 /*
- * The same for the result of several nodes, in DIR/result.json: finds the limits only now, since
- * the conductor has no devices of its own; a second call applies the same. What one launch doesn't
- * decide stays INCONCLUSIVE until run_fleet() measures it again.
+ * As run_check_judge(), for a multi-node result in DIR/result.json. Finds the limits only now,
+ * because the conductor has no devices of its own; a second call uses the same ones. Cases that one
+ * launch does not decide stay INCONCLUSIVE until run_fleet() measures them again.
  */
 enum status run_check_nodes(struct run_check *check, const struct config *config,
 			    const char *directory, struct result *result, struct error *err);

@@ -17,12 +17,12 @@
 #include "result/status/run_status.h"
 #include "run/journal.h"
 
-/* Limit of what waits for a reader; beyond it the stream ends, and the run continues. */
+/* Maximum pending output for a reader; beyond it the stream ends, and the run continues. */
 #define WAITING_MOST ((size_t)4 << 20)
-/* The end of the stream waits so long for a reader that reads on. */
+/* Time that the end of the stream waits for a slow reader. */
 #define END_SECONDS 2.0
 
-/* Writes what can be written now. A disk that is full and a pipe that is closed end the stream. */
+/* Writes as much as possible without blocking. A full disk or a closed pipe ends the stream. */
 static void events_flush(struct run_events *e)
 {
 	size_t done = 0;
@@ -57,7 +57,7 @@ static void events_flush(struct run_events *e)
 		text_release(&e->lines);
 }
 
-/* Waits for a slow reader, but not for one that stopped or never came, nor after a signal. */
+/* Waits for a slow reader, but not for one that has stopped or never came, nor after a signal. */
 static void flush_end(struct run_events *e)
 {
 	double until = clock_seconds() + END_SECONDS;
@@ -79,7 +79,7 @@ static void flush_end(struct run_events *e)
 	}
 }
 
-/* Begins the stream; further launches of the run continue it. */
+/* Starts the stream; further launches of the run continue it. */
 static void events_begin(void *context, const struct result *header)
 {
 	struct run_events *e = context;
@@ -91,7 +91,7 @@ static void events_begin(void *context, const struct result *header)
 	events_flush(e);
 }
 
-/* The first figure: others may follow from cases of the whole run at its end. */
+/* The first metric: metrics derived from several cases may be added at the end of the run. */
 static uint64_t mark_of(const struct case_result *c)
 {
 	uint64_t hash = text_hash(TEXT_HASH_START, c->id, strlen(c->id));
@@ -154,8 +154,8 @@ static bool run_owns_file(const char *name)
 }
 
 /*
- * Below the run's folder are its own files, some of which are not there yet. Directly in it other
- * names than theirs are the user's.
+ * The subfolders of a run contain only its own files, some of which do not exist yet. In the folder
+ * itself, other file names are free.
  */
 static enum status refuse_inside(const char *path, const char *directory, struct error *err)
 {
@@ -177,7 +177,7 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 			 path);
 }
 
-/* The file that --events names; nftw() hands nothing on. */
+/* File of --events; nftw() has no context argument. */
 static struct stat events_file;
 
 static int is_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
@@ -186,7 +186,7 @@ static int is_own_file(const char *path, const struct stat *about, int type, str
 	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
 }
 
-/* A link to one of the run's own files. */
+/* Rejects a link to one of the run's own files. */
 static enum status refuse_own_file(const char *path, const char *directory, struct error *err)
 {
 	if (stat(path, &events_file) != 0 || nftw(directory, is_own_file, 16, FTW_PHYS) != 1)
@@ -214,7 +214,7 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 		return error_errno(err, "%s", path);
 	e->stream = xcalloc(1, sizeof(*e->stream));
 	*e->stream = (struct ocp_stream){ .out = &e->lines, .live = true };
-	/* `e` stays where it is until run_events_close(). */
+	/* `e` must not move until run_events_close(). */
 	e->hooks = (struct conduct_events){ .context = e,
 					    .began = events_begin,
 					    .settled = events_settle };

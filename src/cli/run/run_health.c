@@ -16,10 +16,7 @@ static void preflight_add_finding(void *context, const struct finding *finding)
 {
 	struct preflight_findings *list = context;
 
-	/*
-	 * A backend that is not there on a machine that does not have it is no finding about this
-	 * run.
-	 */
+	/* A missing backend is not a finding on a machine that never had it. */
 	if (strcmp(finding->topic, FINDING_BACKEND) == 0)
 		return;
 	ARRAY_GROW(list->items, list->count, list->capacity);
@@ -68,7 +65,7 @@ static bool is_there(const struct probe *probe, const struct device_info *device
 	return false;
 }
 
-/* A device of the run that is no longer there, and a probe that fails, are findings, too. */
+/* A device that disappeared during the run, and a failed probe, are findings as well. */
 static void probe_again(const struct config *config, struct result *result)
 {
 	struct preflight_findings list = { 0 };
@@ -92,7 +89,7 @@ static void probe_again(const struct config *config, struct result *result)
 enum status health_add(struct result *result, struct finding *before, size_t count,
 		       const struct config *config, const char *directory, struct error *err)
 {
-	/* After the devices that were lost, which every run says. */
+	/* After the lost devices, which every run reports. */
 	result->preflight =
 		xrealloc(result->preflight, result->preflight_count + count, sizeof(*before));
 	if (count)

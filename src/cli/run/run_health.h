@@ -4,12 +4,12 @@
 
 #include "run/conductor.h"
 
-/* From a probe just taken. The array is the caller's. */
+/* Collects findings from a recent probe. The caller owns the array. */
 void health_collect(const struct probe *probe, struct finding **out, size_t *count);
 
 /*
- * Adds what was collected `before` the run (released), probes again for what there is after it, and
- * writes the result into `directory` again.
+ * Adds the findings from `before` the run (released), probes again for those after it, and rewrites
+ * the result in `directory`.
  */
 enum status health_add(struct result *result, struct finding *before, size_t count,
 		       const struct config *config, const char *directory, struct error *err);

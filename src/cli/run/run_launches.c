@@ -34,7 +34,7 @@ size_t launches_least(const struct plan *plan)
 	return launches_auto(plan) ? LAUNCHES_AUTO_LEAST : (size_t)run_integer(plan, "launches");
 }
 
-/* The launch has the number in its environment, its status and its directory. */
+/* Each launch has its number in the environment, its own status and directory. */
 static struct conduct_options options_of_launch(const struct conduct_options *options,
 						size_t launch)
 {
@@ -62,7 +62,7 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 	for (size_t launch = first; launch <= last && status == STATUS_OK; launch++) {
 		struct conduct_options one;
 
-		/* Between two launches no other code checks. */
+		/* No other code checks for a stop between launches. */
 		if (signals_stops()) {
 			launches->stopped = true;
 			if (options->stopped_by)
@@ -75,14 +75,14 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 		one = options_of_launch(options, launch);
 		ARRAY_GROW(launches->items, launches->count, launches->capacity);
 		status = conduct(plan, probe, &one, &launches->items[launches->count], err);
-		/* Nothing was begun: there is nothing to keep. */
+		/* The run never started: there is nothing to keep. */
 		launches->count += launches->items[launches->count].gpuproof_version != NULL;
 		free((char *)one.directory);
 	}
 	return status;
 }
 
-/* How often launches = auto carries each of the plan's cases out; the first ones tell. */
+/* Launches per case with launches = auto, computed from the first ones. */
 static size_t *launches_needed(const struct launches *launches, const struct plan *plan,
 			       size_t *most, bool quiet)
 {
@@ -109,7 +109,7 @@ static size_t *launches_needed(const struct launches *launches, const struct pla
 	return needed;
 }
 
-/* The cases that need this launch; borrows everything from `plan` but the array. */
+/* The cases that need this launch; shares all data with `plan` except the array. */
 static struct plan cases_of_launch(const struct plan *plan, const size_t *needed, size_t launch)
 {
 	struct plan part = *plan;
@@ -158,10 +158,7 @@ static void run_launches_set_state(struct result *result, const char *state)
 	result->state = xstrdup(state);
 }
 
-/*
- * A further launch that was not finished says nothing about the others; the run as a whole then is
- * not finished.
- */
+/* An unfinished launch is not pooled, and the run as a whole is then unfinished. */
 static size_t complete_ones(const struct launches *launches, struct result *result)
 {
 	for (size_t i = 1; i < launches->count; i++) {
@@ -194,7 +191,7 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	if (launches->decided_by)
 		pool_widen_by_first(result, launches->decided_by);
 	path = xasprintf("%s/result.json", directory);
-	/* The result of a single launch that could not be written stays unwritten. */
+	/* If the result of a single launch could not be written, it is not written here either. */
 	if (count > 1 || launches->stopped || access(path, F_OK) == 0)
 		status = result_write(result, path, err);
 	free(path);
@@ -202,7 +199,7 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	return status;
 }
 
-/* The first launch number whose directory does not exist yet. */
+/* First launch number without a directory. */
 static size_t free_launch(const char *directory)
 {
 	for (size_t launch = 2;; launch++) {
@@ -279,7 +276,7 @@ enum status run_left_of(struct run_left *left, const struct plan *plan, const ch
 		char *path = launch_directory(directory, launch);
 		bool *done = xcalloc(plan->case_count, sizeof(*done));
 
-		/* The first one is the run; a further one may not have begun. */
+		/* The first launch is the run; a later one may not have started. */
 		if (launch == 1 || journal_begun(path))
 			status = journal_look(path, plan, done, err);
 		count_left(left, plan, done);

@@ -30,10 +30,10 @@
 #define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"
 #define FLEET_PAGE "fleet.html"
-/* A page that shows more than these is nobody's to read; each node's result has its own. */
+/* A page with more cases would not be useful; the result of each node has its own page. */
 #define CASES_OF_A_PAGE 20000
 
-/* The page with the verdict, next to the report and linked with it. */
+/* Writes the acceptance page next to the report and links it. */
 static enum status publish_verdict(struct run_request *a, const struct result *result,
 				   const char *directory, struct error *err)
 {
@@ -148,9 +148,9 @@ int run_graver_code(int a, int b)
 
 void run_tell_status(struct run_status *status, const char *directory, const char *doing)
 {
-	struct error err = ERROR_NONE; /* the run has its result all the same */
+	struct error err = ERROR_NONE; /* the run has its result in any case */
 
-	/* Without a case begun here, the document may be another process's. */
+	/* If no case started here, the document may belong to another process. */
 	if (!status->pid)
 		return;
 	snprintf(status->doing, sizeof(status->doing), "%s", doing);
@@ -172,7 +172,7 @@ void run_end_status(struct run_status *status, const char *directory, const stru
 	run_tell_status(status, directory, "");
 }
 
-/* One run: what its steps share. */
+/* State of one run, shared by its steps. */
 struct one_node {
 	struct run_request *request;
 	const struct run_setup *setup;
@@ -181,12 +181,12 @@ struct one_node {
 	struct run_left left;
 	struct run_status status;
 	int stopped_by;
-	struct finding *before; /* findings before the first case, of a run that is judged */
+	struct finding *before; /* findings before the first case, if the run is judged */
 	size_t before_count;
 };
 
 /*
- * Pools the launches into `result`, which stays empty when nothing was begun. `status`: how they
+ * Pools the launches into `result`, which stays empty if the run never started. `status`: how they
  * ended.
  */
 static int one_node_pool(struct one_node *n, struct launches *launches, enum status status,
@@ -208,7 +208,7 @@ static int one_node_pool(struct one_node *n, struct launches *launches, enum sta
 	return code;
 }
 
-/* Judges, prints the verdicts, and gives the exit code of both. */
+/* Judges, prints the verdicts, and returns the combined exit code. */
 static int judge_run(struct one_node *n, struct result *result, int code)
 {
 	struct run_request *a = n->request;
@@ -230,8 +230,9 @@ static int judge_run(struct one_node *n, struct result *result, int code)
 }
 
 /*
- * Prints, judges when asked to, and publishes. `finished`: before this process began; its result
- * may hold more launches, and the machine's state at that time, so it is not written again.
+ * Prints, judges if requested, and publishes. `finished`: before this process started. The result
+ * is not written again then, because it may contain more launches, and the state of the machine at
+ * that time.
  */
 static int conclude(struct one_node *n, struct result *result, enum status status, bool finished,
 		    int code)
@@ -261,10 +262,7 @@ static int conclude(struct one_node *n, struct result *result, enum status statu
 	return code;
 }
 
-/*
- * Its two sides are runs of their own, which cannot be continued: their turns would no longer
- * alternate.
- */
+/* The sides are separate runs that cannot be resumed, because they would no longer alternate. */
 static enum status vacant_for_both(const char *directory, struct error *err)
 {
 	static const char *const sides[] = { "a", "b" };
@@ -283,7 +281,7 @@ static enum status vacant_for_both(const char *directory, struct error *err)
 	return status;
 }
 
-/* Two configs or builds in turns. */
+/* Measures two configs or builds alternately. */
 static int measure_against(struct one_node *n)
 {
 	struct run_request *a = n->request;
@@ -335,7 +333,7 @@ static enum status one_node_begin(struct one_node *n, struct error *err)
 				   "--against cannot use launches = auto, because both sides need "
 				   "the same number; set --launches N");
 	if (status == STATUS_OK && a->against) {
-		n->left.seconds *= 2; /* as if the other side took as long */
+		n->left.seconds *= 2; /* assumes that the other side takes the same time */
 		status = vacant_for_both(a->directory, err);
 	}
 	if (status == STATUS_OK)
@@ -366,9 +364,9 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	enum status status = STATUS_OK;
 	int code;
 
-	/* The exit code must tell how the run went, even if standard output is closed. */
+	/* The exit code must show the outcome even if stdout is closed. */
 	signal(SIGPIPE, SIG_IGN);
-	/* One log of both outputs has lines in the order in which they were said. */
+	/* Line buffering keeps the order of lines in a common log of stdout and stderr. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (one_node_begin(&n, &err) != STATUS_OK)
 		return command_fail(&err);
@@ -385,7 +383,7 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 			status = launches_run_needed(&launches, &setup->plan, &setup->probe,
 						     &n.options, &err);
 		code = one_node_pool(&n, &launches, status, &result, &err);
-		if (result.gpuproof_version) /* else nothing was begun: there is nothing to show */
+		if (result.gpuproof_version) /* otherwise the run never started */
 			code = conclude(&n, &result, status, false, code);
 		else if (status == STATUS_INTERRUPTED)
 			fprintf(stderr, "gpuproof: stopped before the first measurement\n");

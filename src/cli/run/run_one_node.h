@@ -1,6 +1,4 @@
-/*
- * `run` on one node: from a plan to a directory with result and report, and to an exit code.
- */
+/* Single-node `run`: from a plan to a directory with result and report, and to an exit code. */
 #ifndef GPUPROOF_CLI_RUN_RUN_ONE_NODE_H
 #define GPUPROOF_CLI_RUN_RUN_ONE_NODE_H
 
@@ -8,21 +6,21 @@
 #include "cli/run/run_setup.h"
 
 struct run_request {
-	const char *source;    /* the config; NULL when continuing */
-	const char *directory; /* where everything goes */
-	const char *command;   /* how to repeat it */
+	const char *source;    /* the config; NULL when resuming */
+	const char *directory; /* directory of all files of the run */
+	const char *command;   /* command that repeats the run */
 	bool resume, quiet, no_report;
-	bool accepted_page; /* set when it is written: there is an acceptance page to link */
+	bool accepted_page; /* set after the acceptance page was written, so that it is linked */
 	struct override *overrides;
 	size_t override_count;
-	struct run_check check; /* prepared when wanted */
-	const char *events;     /* file of a stream of OCP lines; NULL: none */
-	const char *against;    /* what to compare with, in turns; NULL: nothing */
+	struct run_check check; /* prepared if requested */
+	const char *events;     /* file for the stream of OCP lines; NULL: none */
+	const char *against;    /* the other side of an interleaved comparison; NULL: none */
 };
 
 /*
- * Writes the pages of a run on several nodes, the one of its nodes last; prints their paths. Of
- * more cases than a page can show that one alone.
+ * Writes the pages of a multi-node run, the page of its nodes last; prints their paths. If there
+ * are too many cases for a page, writes only the last one.
  */
 enum status run_publish_nodes(struct run_request *request, const struct result *result,
 			      struct error *err);
@@ -31,17 +29,17 @@ enum status run_publish_nodes(struct run_request *request, const struct result *
 int run_graver_code(int a, int b);
 
 /*
- * Makes gpuproof-results/20261120-140359Z-NAME, of a config's name or path; with a number appended
- * when that exists already. Malloc'ed.
+ * Creates gpuproof-results/20261120-140359Z-NAME from a config's name or path; appends a number if
+ * it exists. The caller frees the path.
  */
 char *run_new_directory(const char *config_name);
-/* Replaces DIR/status.json while the run is `doing` something that is no measuring. */
+/* Replaces DIR/status.json while the run is `doing` something other than measuring. */
 void run_tell_status(struct run_status *status, const char *directory, const char *doing);
-/* The last document: how the run has ended. */
+/* Writes the last document, with the outcome of the run. */
 void run_end_status(struct run_status *status, const char *directory, const struct result *result,
 		    int code);
 
-/* Measures, judges when asked to, publishes; messages and verdicts are printed. */
+/* Measures, judges if requested, publishes; prints messages and verdicts. */
 int run_one_node(struct run_request *request, const struct run_setup *setup);
 
 #endif

@@ -10,7 +10,7 @@
 #include "run/group.h"
 #include "run/journal.h"
 
-/* Why there is nothing to run on: what the config asks for, and what the backends told. */
+/* Why there is no device to run on: what the config requests, and what the backends report. */
 static enum status no_devices(const struct config *config, const struct probe *probe,
 			      struct error *err)
 {
@@ -64,8 +64,8 @@ static int setup_count_gpus(const struct probe *probe)
 }
 
 /*
- * True if the config promises a judgement (promises), a section of it names a backend of GPUs, and
- * the run may choose any backend.
+ * True if the config promises a judgement (promises), one of its sections names a GPU backend, and
+ * the run may use any backend.
  */
 static bool is_about_gpus(const struct config *config)
 {
@@ -89,7 +89,7 @@ static bool is_about_gpus(const struct config *config)
 	return false;
 }
 
-/* Adds what doctor finds wrong with the driver. */
+/* Adds doctor's findings about the driver. */
 static void add_driver_finding(void *text, const struct finding *finding)
 {
 	static const char *const topics[] = { FINDING_DRIVER, FINDING_DEVICE_NODES,
@@ -121,8 +121,8 @@ enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *er
 }
 
 /*
- * Keeps every `shares`th device of each GPU backend, or, where there are more shares than GPUs, one
- * that several have; the host is everybody's.
+ * Keeps every `shares`th device of each GPU backend or, with more shares than GPUs, one that
+ * several shares have; the host belongs to all.
  */
 static void run_setup_keep_share(struct probe *probe, int share, int shares)
 {
@@ -139,7 +139,7 @@ static void run_setup_keep_share(struct probe *probe, int share, int shares)
 	probe->device_count = kept;
 }
 
-/* The config that the run in `directory` began with; of `run`, unless that is NULL. */
+/* The config with which the run in `directory` started; of the run `run`, unless that is NULL. */
 static enum status run_setup_read_config_of(const char *directory, const char *run,
 					    struct config *config, struct text *errors,
 					    struct error *err)

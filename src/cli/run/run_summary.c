@@ -21,7 +21,7 @@
 
 #define MOST_SHOWN 20
 
-/* https://no-color.org: present and not empty. */
+/* https://no-color.org: set and not empty. */
 static bool summary_coloured(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -45,7 +45,7 @@ static void print_bad(const struct result *result, enum case_status status)
 		printf("and %zu more\n", shown - MOST_SHOWN);
 }
 
-/* Figures that no limit needs to refuse. */
+/* Prints impossible values that no limit has rejected. */
 static void print_impossible(const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -58,7 +58,7 @@ static void print_impossible(const struct result *result)
 	}
 }
 
-/* Their comparisons and limits are as uncertain as their samples. */
+/* Their comparisons and checks are as uncertain as their samples. */
 static size_t count_noisy(const struct result *result)
 {
 	size_t count = 0;
@@ -74,7 +74,7 @@ static size_t count_noisy(const struct result *result)
 	return count;
 }
 
-/* Those that a stop has ended. */
+/* Counts cases ended by a stop request. */
 static size_t count_stopped(const struct result *result)
 {
 	size_t count = 0;
@@ -84,7 +84,7 @@ static size_t count_stopped(const struct result *result)
 	return count;
 }
 
-/* Folds lines at the terminal's edge between words; in a pipe a line stays a line. */
+/* Folds lines at word breaks to the width of the terminal; in a pipe a line stays a line. */
 static void summary_print_folded(const struct text *lines)
 {
 	struct text folded = TEXT_EMPTY;
@@ -108,14 +108,14 @@ static void print_headlines(const struct result *result)
 	text_release(&answers);
 }
 
-/* Cases that were skipped for one reason, of whichever devices. */
+/* Cases skipped for the same reason, on any devices. */
 struct skipped {
 	char *reason;
 	const struct case_result *first;
 	size_t count;
 };
 
-/* At a terminal, a line per reason; in a pipe progress has printed them. */
+/* On a terminal, a line per reason; in a pipe progress has printed them. */
 static void print_skipped(const struct result *result)
 {
 	struct skipped *groups = xcalloc(result->case_count + 1, sizeof(*groups));

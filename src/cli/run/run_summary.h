@@ -5,18 +5,18 @@
 #include "result/result.h"
 
 /*
- * Prints the main figures (at a terminal), how many cases came out how, and those that failed with
+ * Prints the headline metrics (on a terminal), the number of cases by status, and failed cases with
  * their reasons.
  */
 void run_print_summary(const struct result *result);
 
 /*
- * The verdict of the result in a sentence, or that there is none: a run without --check accepts
- * nothing; one that is finished may hold the judgement of an earlier call.
+ * Prints the verdict of the result as a sentence, or that there is none: a run without --check
+ * accepts nothing. A finished run may contain the judgement of an earlier call.
  */
 void run_print_judgement(const struct result *result, const char *directory);
 
-/* How to continue a run that was stopped, to standard error. */
+/* Prints to stderr how to resume a run that was stopped. */
 void run_print_resume(const char *directory);
 
 #endif

@@ -1,4 +1,4 @@
-/* The CUDA backend's table: what each operation is, is in the other files. */
+/* Table of the CUDA backend; the operations are in the other files. */
 #include "device/cuda/cuda_backend.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ enum status cuda_open(const struct backend_options *options, struct error *err)
 	return cuda_devices_find(options ? options->emulate_capability : 0, err);
 }
 
-/* The context ends with the process, which is a worker's: short-lived. */
+/* The context lives as long as its process, a short-lived worker. */
 void cuda_close(void)
 {
 }

@@ -1,4 +1,4 @@
-/* The software the backend found, for reports (facts) and for doctor (components). */
+/* Software that the backend found, for reports (facts) and for doctor (components). */
 #include "device/cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 typedef bool version_fn(char *out, size_t size);
 
-/* CUDA's own numbers: 13000 is 13.0. */
+/* CUDA's version numbers: 13000 is 13.0. */
 static bool cuda_number(int version, char *out, size_t size)
 {
 	if (version <= 0)
@@ -20,10 +20,7 @@ static bool cuda_number(int version, char *out, size_t size)
 	return true;
 }
 
-/*
- * NVML reports the driver's version; without NVML only that of the newest CUDA it supports is
- * known.
- */
+/* NVML reports the driver version; without NVML only the newest supported CUDA version is known. */
 static bool nvml_driver_version(char *out, size_t size)
 {
 	return nvml_open(NULL) == STATUS_OK &&
@@ -39,7 +36,10 @@ static bool driver_api_version(char *out, size_t size)
 	return cuda_number(version, out, size);
 }
 
-/* The runtime is linked in, so it is the toolkit's; before 12 it reports none without a driver. */
+/*
+ * The runtime is linked statically, so its version is the toolkit's; before 12 it reports none
+ * without a driver.
+ */
 static bool runtime_version(char *out, size_t size)
 {
 	return cuda_number(CUDART_VERSION, out, size);
@@ -78,11 +78,11 @@ static bool components_found_nvml(char *out, size_t size)
 	return true;
 }
 
-/* One row per piece of software. `fact`: its name in results, NULL: not in results. */
+/* One row per software component. `fact`: its name in results; NULL: not in results. */
 static const struct {
 	const char *name, *fact;
 	version_fn *version;
-	const struct library *library; /* NULL: not a library of its own */
+	const struct library *library; /* NULL: not a separate library */
 	const char *detail;            /* of those */
 } pieces[] = {
 	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, as NVML reports" },

@@ -1,6 +1,6 @@
 /*
- * The CUDA backend's own structs and what its files share. One process drives its devices from
- * one thread, so the state here needs no locks.
+ * Structs and declarations shared by the files of the CUDA backend. One process drives its devices
+ * from one thread, so this state needs no locks.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_CUDA_BACKEND_H
 #define GPUPROOF_DEVICE_CUDA_CUDA_BACKEND_H
@@ -10,17 +10,19 @@
 #include "device/cuda/cuda_kernel.h"
 
 struct cublas_context;    /* gemm.c: handle and workspace of one stream */
-struct lt_context;        /* lt.c: the same, and what the last search chose */
+struct lt_context;        /* lt.c: handle, workspace, and the choices of the last search */
 struct gate;              /* gate.c */
 struct cuda_communicator; /* nccl.c */
-struct managed;           /* memory_managed.c: what is allocated, and what fits */
+struct managed;           /* memory_managed.c: allocated amount, and free amount */
 
 struct cuda_device {
 	struct device base;
 	int priority_low, priority_high; /* of streams; a lower number is a higher priority */
-	struct cuda_communicator *communicators; /* the open ones, for their asynchronous errors */
-	cudaMemPool_t releasing;                 /* with a threshold of 0; made on first use */
-	size_t granularity;                      /* of virtual memory; 0: not asked yet */
+	/* open communicators, to check their asynchronous errors */
+	struct cuda_communicator *communicators;
+	/* pool with a release threshold of 0; created on first use */
+	cudaMemPool_t releasing;
+	size_t granularity; /* of virtual memory; 0: not queried yet */
 	struct managed *managed;
 	struct cuda_stream *spares; /* streams given back, for the next ones */
 };
@@ -42,17 +44,16 @@ struct cuda_event {
 
 /*
  * cuda_error.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName:
- * text". The error is taken off the runtime's last-error slot, so that the next launch is not
- * blamed for it.
+ * text". Clears the runtime's last error, so that the next launch does not report it.
  */
 enum status cuda_check(cudaError_t code, const char *call, struct error *err);
 enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes,
 			    struct error *err);
 
-/* device.c: makes `device` the current one; costs nothing when it is. */
+/* device.c: makes `device` current; free if it already is. */
 enum status cuda_use(const struct device *device, struct error *err);
 
-/* The operations, in the files of this folder. */
+/* Operations, implemented in the files of this folder. */
 #define FUNCTION(result, name, parameters) result cuda_##name parameters;
 #include "device/backend.def"
 
@@ -66,7 +67,7 @@ int cuda_emulated_capability(void);
 void cuda_gate_release(struct cuda_stream *stream);
 
 /*
- * gate.cu: spins until *opened >= ticket or `timeout_ns` of the device's clock; then writes
+ * gate.cu: spins until *opened >= ticket, or for `timeout_ns` of the device's clock; then writes
  * *expired = ticket.
  */
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * The part of the CUDA backend that a .cu file may use: the stream to launch on, and how to report
- * a launch that failed.
+ * Interface of the CUDA backend for .cu files: the stream to launch on, and how to report a failed
+ * launch.
  *
  *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
  *						 struct error *err)
@@ -21,34 +21,34 @@
 extern "C" {
 #endif
 
-/* The CUDA stream; makes its device the current one. */
+/* The CUDA stream; makes its device current. */
 cudaStream_t cuda_stream_handle(struct stream *stream);
 
-/* Multiprocessors of the stream's device, for grids that are as large as the device. */
+/* Multiprocessors of the stream's device, for grids that fill the device. */
 int cuda_stream_multiprocessors(const struct stream *stream);
 
-/* Most bytes of shared memory of a block of the stream's device (of the emulated one). */
+/* Maximum shared memory per block on the stream's device (or on the emulated one), in bytes. */
 int cuda_block_memory(const struct stream *stream);
 
 /*
- * Before a launch with `bytes` of dynamic shared memory, of which the default allows 48 KiB:
- * STATUS_OK, or a block has no room for them.
+ * Call before a launch with `bytes` of dynamic shared memory, of which the default allows 48 KiB:
+ * STATUS_OK, or an error if a block has no room for them.
  */
 enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
 			       struct error *err);
 
-/* cuTensorMapEncodeTiled; NULL where the driver has none (before CUDA 12.0). */
+/* cuTensorMapEncodeTiled; NULL if the driver lacks it (before CUDA 12.0). */
 void *cuda_tensor_map_encoder(void);
 
-/* STATUS_OK, or the error of the launch of `kernel`. */
+/* STATUS_OK, or the launch error of `kernel`. */
 enum status cuda_check_launch(const char *kernel, struct error *err);
 
 /*
- * The same for a kernel with several code paths; `path` is the one launched ("WMMA"). Literals
- * only.
+ * As cuda_check_launch(), for a kernel with several code paths; `path` is the one launched
+ * ("WMMA"). Pass string literals only.
  */
 enum status cuda_check_path(const char *kernel, const char *path, struct error *err);
-/* Only records the path, for what is no kernel. */
+/* Only records a path, for code that is not a kernel. */
 void cuda_path(const char *kernel, const char *path);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Finding, opening and closing devices. */
+/* Finds, opens and closes devices. */
 #include "device/cuda/cuda_backend.h"
 
 #include <errno.h>
@@ -15,10 +15,12 @@
 
 static int device_count;
 static int emulated;
-/* The runtime's current device is the calling thread's own. */
+/* The runtime's current device is a property of the calling thread. */
 static _Thread_local int current_index = -1;
 
-/* Why there may be no driver, from the outside: the runtime only says that there is none. */
+/*
+ * Why no driver may be available, from other sources: the runtime only reports that there is none.
+ */
 static void driver_hint(char *out, size_t size)
 {
 	static const char node[] = "/dev/nvidiactl";
@@ -31,7 +33,7 @@ static void driver_hint(char *out, size_t size)
 		snprintf(out, size, " (%s: %s)", node, strerror(errno));
 }
 
-/* NVML reports the driver's own version. */
+/* NVML reports the driver version. */
 static void driver_age(char *out, size_t size)
 {
 	char version[80] = "an older one";
@@ -72,7 +74,7 @@ int cuda_emulated_capability(void)
 	return emulated;
 }
 
-/* By the device itself, whatever is emulated on it. */
+/* Tests the real device, whatever is emulated on it. */
 enum status cuda_drives(int index, char *how, size_t size, struct error *err)
 {
 	int major = 0, minor = 0, driver = 0;
@@ -115,8 +117,8 @@ static enum status device_check_code(const struct device_info *info, struct erro
 }
 
 /*
- * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented
- * method to make the runtime create it.
+ * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented way
+ * to make the runtime create it.
  */
 static enum status device_start(struct cuda_device *device, struct error *err)
 {
@@ -156,8 +158,8 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 }
 
 /*
- * The context stays until the process ends: a device may be opened twice, and a reset would pull
- * it from under both.
+ * The context lives until the process ends: a device may be opened twice, and a reset would
+ * invalidate both.
  */
 void cuda_device_close(struct device *device)
 {
@@ -209,7 +211,8 @@ enum status cuda_peer_access(struct device *device, struct device *peer, bool en
 		return status;
 	code = enable ? cudaDeviceEnablePeerAccess(index, 0) : cudaDeviceDisablePeerAccess(index);
 	if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorPeerAccessNotEnabled) {
-		cudaGetLastError(); /* as wished already; must not stick to the next launch */
+		/* already as desired; the error must not remain for the next launch */
+		cudaGetLastError();
 		return STATUS_OK;
 	}
 	return cuda_check(code,

@@ -1,6 +1,6 @@
 /*
- * The driver's own calls, opened on first use: virtual memory, and flags in memory that streams
- * wait for: what the runtime does not offer.
+ * Driver API, opened on first use, for features that the runtime lacks: virtual memory, and flags
+ * in memory that streams wait for.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_DRIVER_H
 #define GPUPROOF_DEVICE_CUDA_DRIVER_H
@@ -9,7 +9,7 @@
 
 #include "device/cuda/library.h"
 
-/* Toolkit 11.8 has macros of these names. */
+/* Toolkit 11.8 defines macros of these names. */
 #undef cuStreamWaitValue32_v2
 #undef cuStreamWriteValue32_v2
 
@@ -18,8 +18,9 @@ struct driver_functions {
 #include "device/cuda/driver.def"
 #undef DRIVER
 	/*
-	 * Second version, which needs no leave of the driver's module; since CUDA 11.7, else NULL.
-	 * By their symbols: toolkits disagree on which version the plain names mean.
+	 * Second version, which needs no option of the driver's kernel module; since CUDA 11.7,
+	 * else NULL. Loaded by symbol, because toolkits disagree on which version the plain names
+	 * mean.
 	 */
 	CUresult (*cuStreamWaitValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 	CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);

@@ -147,7 +147,7 @@ static bool gpu_ecc_count(nvmlDevice_t device, int type, int counter, unsigned l
 	return NVML_OK(nvmlDeviceGetTotalEccErrors, device, type, counter, count);
 }
 
-/* Since the driver was loaded (volatile), and in the life of the board (aggregate). */
+/* Since the driver was loaded (volatile), and over the life of the board (aggregate). */
 static void gpu_check_ecc_errors(struct gpu_findings *list, const struct device_info *info,
 				 nvmlDevice_t device)
 {
@@ -179,7 +179,7 @@ static void gpu_check_pages(struct gpu_findings *list, const struct device_info 
 	bool known = false;
 
 	for (int cause = 0; cause < NVML_RETIRED_CAUSES; cause++) {
-		/* asks how many there are: too many for no room at all is an answer, too */
+		/* queries the count: "no room" with a count above 0 is an answer, too */
 		count = 0;
 		if (!nvml.nvmlDeviceGetRetiredPages)
 			return;
@@ -256,7 +256,10 @@ static void gpu_check_nvlink(struct gpu_findings *list, const struct device_info
 	}
 	if (!links)
 		return;
-	/* None is how a board without a bridge looks; some is how a broken link does. */
+	/*
+	 * No active link is normal for a board without a bridge; some active links indicate a
+	 * broken one.
+	 */
 	gpu_finding_add(list,
 			active == links ? SEVERITY_OK
 			: active        ? SEVERITY_WARNING

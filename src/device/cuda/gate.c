@@ -1,11 +1,11 @@
 /*
- * The gate: a one-thread kernel that spins on a flag in mapped host memory. Each closing has a
- * ticket, so several closings on one stream are opened by one opening, and a kernel that starts
- * late sees that it is open already.
+ * Gate: a one-thread kernel that spins on a flag in mapped host memory. Each closing has a ticket,
+ * so one opening opens several closings on a stream, and a kernel that starts late sees that its
+ * gate is open already.
  *
- * A call that waits for the whole device (the first launch of a kernel, cudaFree) while a gate is
- * closed waits until the gate expires: callers warm up first, and gate_open() reports what
- * expired.
+ * A call that waits for the whole device (first launch of a kernel, cudaFree) while a gate is
+ * closed blocks until the gate expires. Callers therefore warm up first, and gate_open() reports an
+ * expired gate.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -14,16 +14,16 @@
 #include "base/memory.h"
 #include "base/units.h"
 
-/* In mapped host memory. Each word has one writer. */
+/* In mapped host memory. Each word has a single writer. */
 struct gate_words {
-	volatile unsigned opened;  /* host: highest ticket that may pass */
-	volatile unsigned expired; /* device: highest ticket that was not waited for to the end */
+	volatile unsigned opened;  /* written by the host: highest ticket that may pass */
+	volatile unsigned expired; /* written by the device: highest expired ticket */
 };
 
 struct gate {
 	struct gate_words *words, *device_words;
-	unsigned ticket;   /* of the latest closing */
-	unsigned reported; /* the highest expired ticket that was reported to a caller */
+	unsigned ticket;   /* ticket of the latest closing */
+	unsigned reported; /* highest expired ticket reported to a caller */
 	double timeout_seconds;
 };
 
@@ -67,8 +67,8 @@ enum status cuda_gate_close(struct stream *stream, double timeout_seconds, struc
 }
 
 /*
- * A gate that expires at the very moment it is opened may go unreported: by then the batch is
- * enqueued, which is all that the gate promises.
+ * A gate that expires at the moment of opening may stay unreported: the batch is enqueued by then,
+ * which is all that the gate guarantees.
  */
 enum status cuda_gate_open(struct stream *stream, struct error *err)
 {

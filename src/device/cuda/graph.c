@@ -1,4 +1,4 @@
-/* Graphs by stream capture, and callbacks on the host. */
+/* Graphs by stream capture, and host callbacks. */
 #include "device/cuda/cuda_backend.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static cudaStream_t graph_handle_of(struct stream *stream)
 	return ((struct cuda_stream *)stream)->handle;
 }
 
-/* Relaxed: libraries may allocate internally during it, which does not affect the capture. */
+/* Relaxed mode: libraries may allocate internally during the capture, which does not affect it. */
 enum status cuda_graph_begin(struct stream *stream, struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);
@@ -27,7 +27,7 @@ enum status cuda_graph_begin(struct stream *stream, struct error *err)
 	return status;
 }
 
-/* Uploaded as well, so that the first launch is like the others. */
+/* Also uploads the graph, so that the first launch is like the others. */
 static enum status cuda_graph_instantiate(struct cuda_graph *graph, cudaGraph_t captured,
 					  struct stream *stream, struct error *err)
 {

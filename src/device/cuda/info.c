@@ -1,6 +1,6 @@
 /*
- * Facts about a device that need no context on it: nothing here may call cudaSetDevice or ask
- * for free memory through the runtime, or listing devices would take hundreds of MiB on each.
+ * Device properties that need no context: nothing here may call cudaSetDevice or query free memory
+ * through the runtime, or listing devices would use hundreds of MiB on each.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -13,7 +13,7 @@
 #include "device/cuda/nvml.h"
 #include "device/cuda/ranks/nccl.h"
 
-/* The attribute, or `otherwise` where the toolkit's or driver's answer is an error. */
+/* The attribute, or `otherwise` if the toolkit or driver returns an error. */
 static int device_attribute_or(int index, enum cudaDeviceAttr which, int otherwise)
 {
 	int value = otherwise;
@@ -78,7 +78,7 @@ static struct device_bits cuda_info_peers_of(int index)
 	return peers;
 }
 
-/* An emulated device before Pascal has no pools: there what does without them is tried. */
+/* An emulated device before Pascal has no pools, so that the code without pools is tested. */
 static bool lacks_pools(int capability)
 {
 	return cuda_emulated_capability() && capability < 60;
@@ -94,7 +94,7 @@ static unsigned cuda_capabilities(const struct device_info *info)
 	if (device_attribute_or(info->index, cudaDevAttrMemoryPoolsSupported, 0) &&
 	    !lacks_pools(capability))
 		mask |= DEVICE_HAS_POOLS;
-	/* Without NCCL by copies through the host's memory. */
+	/* Without NCCL, collectives copy through host memory. */
 	if (nccl_serves(capability, NULL) == STATUS_OK ||
 	    device_attribute_or(info->index, cudaDevAttrHostRegisterSupported, 0))
 		mask |= DEVICE_HAS_COLLECTIVES;
@@ -103,14 +103,16 @@ static unsigned cuda_capabilities(const struct device_info *info)
 	return mask;
 }
 
-/* The code paths of another capability; the code itself is what the module has for the device. */
+/*
+ * Sets the code paths of another capability; the code itself is what the module has for the device.
+ */
 static void cuda_emulate_capability(struct device_info *info, int capability)
 {
 	snprintf(info->emulated_on, sizeof(info->emulated_on), "%d.%d", info->capability_major,
 		 info->capability_minor);
 	info->capability_major = capability / 10;
 	info->capability_minor = capability % 10;
-	/* In the name, so that no table shows it as the model's own. */
+	/* Marked in the name, so that no table attributes its values to the real model. */
 	snprintf(info->name + strlen(info->name), sizeof(info->name) - strlen(info->name),
 		 " by the paths of %d.%d", info->capability_major, info->capability_minor);
 }

@@ -31,10 +31,7 @@ static bool library_open_file(struct library *library, const char *file)
 	return library->handle != NULL;
 }
 
-/*
- * A file that is there but cannot be opened gives a better reason than the many that are not
- * there.
- */
+/* A file that exists but cannot be opened explains more than missing ones. */
 static bool library_open_in(struct library *library, const char *folder, size_t length)
 {
 	char file[PATH_MAX];

@@ -1,10 +1,10 @@
 /*
- * Shared libraries that are opened on first use, so that a missing one costs only what needs it.
- * Each has one list of symbols (<library>.def) and one struct of function pointers made from it.
+ * Shared libraries opened on first use, so that a missing one affects only its users. Each has a
+ * list of symbols (<library>.def) and a struct of function pointers generated from it.
  *
- * Searched: the folders of $GPUPROOF_LIBRARY_PATH (a colon list; for pip's, name
- * .../site-packages/nvidia/cublas/lib), what the loader finds by itself, $CUDA_HOME, and the
- * toolkits in /usr/local.
+ * Search order: the folders of $GPUPROOF_LIBRARY_PATH (colon-separated; for pip,
+ * .../site-packages/nvidia/cublas/lib), the loader's own search, $CUDA_HOME, and the toolkits in
+ * /usr/local.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_LIBRARY_H
 #define GPUPROOF_DEVICE_CUDA_LIBRARY_H
@@ -17,7 +17,8 @@
 struct library_symbol {
 	const char *name;
 	size_t offset; /* of the pointer in the struct of function pointers */
-	bool required; /* without it the library counts as missing; else the pointer stays NULL */
+	/* without it the library counts as missing; otherwise the pointer stays NULL */
+	bool required;
 };
 
 struct library {
@@ -30,20 +31,17 @@ struct library {
 	/* Set by library_open(). */
 	bool tried;
 	void *handle;
-	char path[256];   /* of the file that was opened */
+	char path[256];   /* path of the opened file */
 	char reason[512]; /* why it is missing */
 };
 
 /*
- * Once per process; later calls repeat the first answer. Missing: STATUS_UNSUPPORTED with name,
- * soname and reason.
+ * Opens the library once per process; later calls return the first result. If missing:
+ * STATUS_UNSUPPORTED with name, soname and reason.
  */
 enum status library_open(struct library *library, struct error *err);
 
-/*
- * Marks an opened library as missing: it is there but refuses to work ("nvmlInit_v2: Driver Not
- * Loaded").
- */
+/* Marks an opened library as missing if it does not work ("nvmlInit_v2: Driver Not Loaded"). */
 void library_refuse(struct library *library, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

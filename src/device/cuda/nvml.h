@@ -1,4 +1,4 @@
-/* NVML: telemetry and what the CUDA runtime does not know of a device. */
+/* NVML: telemetry, and device properties that the CUDA runtime lacks. */
 #ifndef GPUPROOF_DEVICE_CUDA_NVML_H
 #define GPUPROOF_DEVICE_CUDA_NVML_H
 
@@ -15,12 +15,12 @@ struct nvml_functions {
 extern struct library nvml_library;
 extern struct nvml_functions nvml;
 
-/* Opens and initialises NVML once; STATUS_UNSUPPORTED with the reason where it is missing. */
+/* Opens and initialises NVML once; STATUS_UNSUPPORTED with the reason if it is missing. */
 enum status nvml_open(struct error *err);
 
 /*
- * NVML's handle of the device at `pci`, not of the same number: CUDA_VISIBLE_DEVICES renumbers
- * CUDA's. NULL: unknown.
+ * NVML's handle of the device at the PCI address, not of the same index, because
+ * CUDA_VISIBLE_DEVICES renumbers CUDA's devices. NULL: unknown.
  */
 nvmlDevice_t nvml_device(const char *pci);
 

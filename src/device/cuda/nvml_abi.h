@@ -1,6 +1,6 @@
 /*
- * The part of NVML's C interface that is used here, so that the build does not need nvml.h.
- * Values as in NVML's API reference.
+ * The part of NVML's C interface used here, so that the build does not need nvml.h. Values as in
+ * NVML's API reference.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_NVML_ABI_H
 #define GPUPROOF_DEVICE_CUDA_NVML_ABI_H
@@ -20,7 +20,7 @@ enum { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 };
 enum { NVML_RETIRED_MULTIPLE_SINGLE_BIT = 0, NVML_RETIRED_DOUBLE_BIT = 1, NVML_RETIRED_CAUSES = 2 };
 /* nvmlEnableState_t */
 enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
-/* NVML_NVLINK_MAX_LINKS of the largest GPUs; a higher number is refused, which ends the count. */
+/* NVML_NVLINK_MAX_LINKS of the largest GPUs; NVML rejects higher numbers, which ends the count. */
 enum { NVML_LINKS_AT_MOST = 64 };
 
 /* nvmlNvLinkErrorCounter_t */
@@ -36,7 +36,7 @@ enum {
 
 typedef struct nvmlEventSet_st *nvmlEventSet_t;
 
-/* nvmlEventData_t; of an Xid event `data` is its number. */
+/* nvmlEventData_t; for an Xid event, `data` is its number. */
 struct nvml_event {
 	nvmlDevice_t device;
 	unsigned long long type, data;
@@ -62,7 +62,7 @@ enum {
 /* nvmlValueType_t */
 enum { NVML_VALUE_UNSIGNED = 1, NVML_VALUE_UNSIGNED_LONG = 2, NVML_VALUE_UNSIGNED_LONG_LONG = 3 };
 
-/* nvmlFieldValue_t, with the values of NVML_VALUE_TYPE_UNSIGNED_INT and of the largest. */
+/* nvmlFieldValue_t, with the largest member and NVML_VALUE_TYPE_UNSIGNED_INT. */
 struct nvml_field {
 	unsigned id, scope;
 	long long timestamp, latency_microseconds;

@@ -1,5 +1,5 @@
 /*
- * Code paths taken: recorded at each launch, read by the worker after each case and by
+ * Records code paths at each launch; the worker reads them after each case, and so does
  * gpuproof-gpu-check.
  */
 #include "device/cuda/cuda_backend.h"
@@ -11,7 +11,7 @@
 static struct code_path taken[64];
 static size_t taken_count;
 
-/* Texts are literals: mostly the pointers are the same. */
+/* Texts are literals, so the pointers are usually equal. */
 static bool code_path_is_known(const char *kernel, const char *path)
 {
 	for (size_t i = 0; i < taken_count; i++)

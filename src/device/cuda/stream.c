@@ -1,4 +1,4 @@
-/* Streams, events and what is enqueued on a stream without a kernel. */
+/* Streams, events, and operations on a stream without a kernel. */
 #include "device/cuda/cuda_backend.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int cuda_stream_multiprocessors(const struct stream *stream)
 	return stream->device->info.multiprocessors;
 }
 
-/* By compute capability (CUDA programming guide); of others what the device itself says. */
+/* By compute capability (CUDA programming guide); for others, the value of the device. */
 static int emulated_block_memory(int capability)
 {
 	static const struct {
@@ -61,7 +61,7 @@ enum status cuda_shared_memory(const struct stream *stream, const void *kernel, 
 	struct cudaFuncAttributes attributes = { .sharedSizeBytes = 0 };
 	int most = cuda_block_memory(stream);
 
-	/* The runtime compares with the device; with an emulated one this. */
+	/* The runtime checks the real device; this check is for an emulated one. */
 	if (cuda_emulated_capability() && cuda_check(cudaFuncGetAttributes(&attributes, kernel),
 						     "cudaFuncGetAttributes", err) != STATUS_OK)
 		return err->status;
@@ -246,7 +246,7 @@ enum status cuda_event_reached(struct event *event, bool *out, struct error *err
 	*out = state == cudaSuccess;
 	if (state != cudaErrorNotReady)
 		return cuda_check(state, "cudaEventQuery", err);
-	cudaGetLastError(); /* it is no error */
+	cudaGetLastError(); /* not an error */
 	return STATUS_OK;
 }
 

@@ -1,4 +1,4 @@
-/* A device's condition at one moment, through NVML. */
+/* State of a device at one moment, from NVML. */
 #include "device/cuda/cuda_backend.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static int64_t nvml_ecc_errors(nvmlDevice_t device, int type)
 		       : -1;
 }
 
-/* "Event reasons" is what newer drivers call throttle reasons; the bits are the same. */
+/* Newer drivers call throttle reasons "event reasons"; the bits are the same. */
 static int64_t throttle_reasons(nvmlDevice_t device)
 {
 	unsigned long long mask;
@@ -49,7 +49,7 @@ static void nvml_ask_pcie(nvmlDevice_t device, struct telemetry *out)
 
 /*
  * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
- * elsewhere: what the driver does not know adds nothing, and -1 means that it knows none.
+ * elsewhere: a counter that the driver does not know adds nothing; -1 if it knows none.
  */
 static int64_t nvml_nvlink_errors(nvmlDevice_t device)
 {
@@ -75,9 +75,9 @@ static int64_t nvml_nvlink_errors(nvmlDevice_t device)
 }
 
 /*
- * NVML has no counter of Xid errors, only events from when one asks for them: they are counted from
- * the first call for a device on. Where the driver gives no events (some containers, virtual GPUs)
- * the count stays unknown.
+ * NVML has no counter of Xid errors, only events from registration on: they are counted from the
+ * first call for a device. If the driver sends no events (some containers, virtual GPUs), the count
+ * stays unknown.
  */
 static void ask_xid_errors(int index, nvmlDevice_t device, struct telemetry *out)
 {
@@ -121,8 +121,8 @@ static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle,
 }
 
 /*
- * NVML's first function for power gives a mean over 1 s from Ampere on, except GA100
- * (nvmlDeviceGetPowerUsage), its field what the sensor reads.
+ * NVML's older power function returns a mean over 1 s from Ampere on, except GA100
+ * (nvmlDeviceGetPowerUsage); the field returns the sensor's value.
  */
 #define POWER_MEAN_SECONDS 1.0
 #define POWER_UPDATE_SECONDS 0.1
@@ -204,8 +204,8 @@ enum status cuda_link_errors(struct device *device, int64_t *out, struct error *
 }
 
 /*
- * NVML counts in mJ, but updates the counter every 20 ms (Volta) to 100 ms (Hopper); nothing says
- * when.
+ * NVML counts in mJ, but updates the counter only every 20 ms (Volta) to 100 ms (Hopper), at
+ * unknown times.
  */
 #define COUNTER_UPDATE_SECONDS 0.1
 

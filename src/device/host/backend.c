@@ -1,4 +1,4 @@
-/* The host backend: devices that are partitions of the CPU, and the table of what they can do. */
+/* Host backend: devices that are partitions of the CPU, and its table of operations. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ void host_device_close(struct device *device)
 	free(device);
 }
 
-/* All memory is one: access to a peer's cannot be switched off. */
+/* All devices share one memory: access to a peer's cannot be disabled. */
 enum status host_peer_access(struct device *device, struct device *peer, bool enable,
 			     struct error *err)
 {

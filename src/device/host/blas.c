@@ -11,14 +11,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* 32 << 22 (its common.h, for every CPU with a gigabyte and more), and what malloc() adds. */
+/* 32 << 22 (its common.h, for every CPU with a gigabyte or more), plus malloc()'s overhead. */
 #define BUFFER_BYTES (((size_t)32 << 22) + ((size_t)2 << 20))
 
 static struct blas blas;
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /*
- * If memory limits may refuse OpenBLAS its buffers: calls in progress, and buffers already
+ * For hosts whose memory limits may deny OpenBLAS its buffers: running calls, and buffers already
  * allocated.
  */
 static atomic_uint running, held;
@@ -36,7 +36,7 @@ static void openblas_load(void)
 {
 	void *library;
 
-	/* Read by the library's constructor, which would otherwise start a thread for each core. */
+	/* Read by the library's constructor, which would otherwise start a thread per core. */
 	setenv("OPENBLAS_NUM_THREADS", "1", 1);
 	library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
@@ -61,8 +61,7 @@ static bool is_limited(int resource)
 }
 
 /*
- * With 2 the kernel promises no more than it has; else it refuses only what is out of all
- * proportion.
+ * In mode 2 the kernel commits only what it has; in other modes it rejects only excessive requests.
  */
 static bool commits_strictly(void)
 {
@@ -86,8 +85,8 @@ static void openblas_look_for_limits(void)
 }
 
 /*
- * Some running calls may already hold their buffers: this reserves more than needed, which is
- * better than a hang.
+ * Running calls may already have their buffers: this reserves too much, which is better than a
+ * hang.
  */
 enum status blas_enter(unsigned calls, struct error *err)
 {

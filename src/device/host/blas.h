@@ -1,8 +1,8 @@
 /*
- * OpenBLAS, opened on first use: the program starts on a machine that lacks it, and only GEMM cases
- * are missing. OpenBLAS runs on one thread for each call; the host backend divides the work itself
- * (gemm.c), so that the threads are those of the device's partition, two streams do not wait for
- * each other inside the library, and a forked worker inherits no thread pool.
+ * OpenBLAS, opened on first use: the program starts without it, and only GEMM cases are missing.
+ * OpenBLAS uses one thread per call. The host backend divides the work itself (gemm.c): the threads
+ * are those of the device's partition, two streams do not wait for each other inside the library,
+ * and a forked worker inherits no thread pool.
  */
 #ifndef GPUPROOF_HOST_BLAS_H
 #define GPUPROOF_HOST_BLAS_H
@@ -32,15 +32,15 @@ struct blas {
 #undef X
 };
 
-/* NULL and STATUS_UNSUPPORTED in `err` where there is no OpenBLAS. Any thread. */
+/* NULL and STATUS_UNSUPPORTED in `err` without OpenBLAS. Callable from any thread. */
 const struct blas *blas_open(struct error *err);
 
 /*
- * Before and after `calls` products that run at the same time. OpenBLAS takes a buffer of 128 MiB
- * for each and never gives it back; where it gets none it asks again for ever. So where memory is
- * refused to processes (ulimit -v, ulimit -d, overcommit_memory = 2) it is asked for first:
- * STATUS_NO_MEMORY, and no blas_leave(), when it is not there. `large`: they took buffers for
- * certain, of which OpenBLAS has one at least from now on.
+ * Call before and after `calls` concurrent GEMMs. OpenBLAS allocates a buffer of 128 MiB for each,
+ * never frees it, and retries forever if it gets none. If the system may deny memory (ulimit -v,
+ * ulimit -d, overcommit_memory = 2), this call checks first and returns STATUS_NO_MEMORY; do not
+ * call blas_leave() then. `large`: they certainly used buffers, so OpenBLAS keeps at least one from
+ * then on.
  */
 enum status blas_enter(unsigned calls, struct error *err);
 void blas_leave(unsigned calls, bool large);

@@ -1,9 +1,9 @@
-/* Copies and fills of the host backend. */
+/* Copies and fills in the host backend. */
 #include <string.h>
 
 #include "device/host/host_kernel.h"
 
-/* One core copies smaller pieces sooner than a second one is woken. */
+/* One core copies smaller pieces faster than a second one wakes up. */
 #define GRAIN_BYTES (512u << 10)
 
 struct copy_arguments {

@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 
-/* Looks before the core is offered to others at each, and before going to sleep. */
+/* Polls before each yield of the core, and time before sleeping. */
 #define SPIN_LOOKS 64
 #define YIELD_SECONDS 20e-6
 
-/* Without FUTEX_PRIVATE_FLAG: counters in shared memory join processes. */
+/* Without FUTEX_PRIVATE_FLAG, because counters in shared memory connect processes. */
 static long counter_futex(_Atomic uint32_t *word, int operation, uint32_t value,
 			  const struct timespec *timeout)
 {
@@ -77,7 +77,7 @@ static bool counter_spin(const struct counter *counter, uint32_t value)
 	return counter_reached(counter, value);
 }
 
-/* One sleep, until something is added or the deadline; false when the deadline has passed. */
+/* Sleeps once, until an increment or the deadline; false after the deadline. */
 static bool sleep_once(struct counter *counter, uint32_t seen, double deadline)
 {
 	struct timespec rest, *timeout = NULL;
@@ -102,8 +102,8 @@ bool counter_wait(struct counter *counter, uint32_t value, double deadline)
 	if (counter_spin(counter, value))
 		return true;
 	/*
-	 * Announced before the last check: a thread that adds after it sees the sleeper and wakes
-	 * it.
+	 * Registered before the last check: a thread that increments later sees the sleeper and
+	 * wakes it.
 	 */
 	atomic_fetch_add(&counter->sleepers, 1);
 	while (in_time) {

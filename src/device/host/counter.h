@@ -1,10 +1,9 @@
 /*
- * A counter that only rises and that threads, or processes through shared memory, can wait for. All
- * waiting of the host backend is built on it: an idle stream, a synchronise, an event, a gate, a
- * collective.
+ * A monotonic counter that threads, or processes through shared memory, can wait for. All waits of
+ * the host backend use it: idle streams, synchronise, events, gates, collectives.
  *
- * A waiter spins shortly, giving its core away between looks, then sleeps: a busy stream is
- * followed within a microsecond, an idle one costs nothing. Values are 32 bits and wrap;
+ * A waiter spins briefly, yielding its core between polls, then sleeps: a busy stream is followed
+ * within a microsecond, an idle one uses no CPU time. Values are 32 bits and wrap around;
  * comparisons allow for it.
  */
 #ifndef GPUPROOF_HOST_COUNTER_H
@@ -20,13 +19,12 @@ struct counter {
 };
 
 void counter_add(struct counter *counter, uint32_t amount);
-/* Raises it to `value`; does nothing when it is there already. */
+/* Raises it to `value`; does nothing if it is already there. */
 void counter_raise(struct counter *counter, uint32_t value);
 bool counter_reached(const struct counter *counter, uint32_t value);
 /*
- * Waits until it has reached `value`, at most until `deadline` (clock_seconds(); INFINITY: for
- * ever). False when the deadline passed first. What happened before the raise is visible
- * afterwards.
+ * Waits until it has reached `value`, at most until `deadline` (clock_seconds(); INFINITY: no
+ * limit). False if the deadline passed first. Writes before the raise are visible afterwards.
  */
 bool counter_wait(struct counter *counter, uint32_t value, double deadline);
 

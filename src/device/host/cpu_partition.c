@@ -20,7 +20,7 @@ static enum status cpu_partition_load_topology(struct error *err)
 	hwloc_cpuset_t mask;
 
 	/*
-	 * Plugins look for I/O devices, which are of no use here: they pull in OpenCL and X11, and
+	 * Plugins search for I/O devices, which are not needed here: they load OpenCL and X11, and
 	 * might touch a GPU before its backend does.
 	 */
 	setenv("HWLOC_PLUGINS_PATH", "", 0);
@@ -32,8 +32,8 @@ static enum status cpu_partition_load_topology(struct error *err)
 		return error_set(err, STATUS_IO, "hwloc_topology_load failed");
 	}
 	/*
-	 * The affinity mask (taskset, srun) on top of the cgroup's cpuset, which hwloc reads
-	 * itself.
+	 * Applies the affinity mask (taskset, srun) in addition to the cgroup's cpuset, which hwloc
+	 * reads itself.
 	 */
 	mask = hwloc_bitmap_alloc();
 	if (hwloc_get_cpubind(machine.topology, mask, HWLOC_CPUBIND_PROCESS) == 0 &&
@@ -62,7 +62,7 @@ static void read_cpu_name(char *out, size_t size)
 		fclose(f);
 }
 
-/* Sum of the last-level caches that the cores touch; each is usable in full by any one core. */
+/* Sum of the last-level caches of the cores; a single core can use each fully. */
 static uint64_t cpu_partition_cache_bytes(hwloc_const_cpuset_t cpuset)
 {
 	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
@@ -91,7 +91,7 @@ static int cpuset_numa_node(hwloc_const_cpuset_t cpuset)
 	return -1;
 }
 
-/* Share `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
+/* Partition `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
 static void cut_partition(struct cpu_partition *partition, int index, int count)
 {
 	int first = (int)((int64_t)index * machine.cores / count);
@@ -113,7 +113,7 @@ static void cut_partition(struct cpu_partition *partition, int index, int count)
 	partition->memory_bytes = limits_memory_total() / (uint64_t)count;
 }
 
-/* Cores that may be used; hyper-threads of one core count once, a CPU quota takes cores away. */
+/* Number of usable cores: hyper-threads of one core count once, and a CPU quota reduces it. */
 static int cpu_partition_usable_cores(void)
 {
 	int cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);

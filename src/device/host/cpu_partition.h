@@ -1,7 +1,7 @@
 /*
- * A host device is a partition of the CPU: some of the cores this process may use, and as much of
- * its memory. Partitions follow hwloc's order, so the cores of one partition are neighbours.
- * Affinity masks, cgroup cpusets and CPU quotas are honoured. With more devices than cores,
+ * A host device is a partition of the CPU: some of the cores that this process may use, and an
+ * equal part of its memory. Partitions follow hwloc's order, so the cores of a partition are
+ * neighbours. Respects affinity masks, cgroup cpusets and CPU quotas. With more devices than cores,
  * partitions overlap.
  */
 #ifndef GPUPROOF_HOST_CPU_PARTITION_H
@@ -14,35 +14,34 @@
 
 struct cpu_partition {
 	hwloc_cpuset_t cpuset;
-	int cores;     /* and threads to use: one for each core */
-	int first_cpu; /* the OS's number of one of them */
+	int cores;     /* cores, and threads to use: one per core */
+	int first_cpu; /* the OS's number of one of its CPUs */
 	int numa_node; /* -1: several, or unknown */
 	uint64_t memory_bytes;
-	uint64_t cache_bytes; /* of the last-level caches it touches */
+	uint64_t cache_bytes; /* of its last-level caches */
 };
 
 /*
- * Reads the machine's topology and cuts it into `count` partitions. Once; cpu_partitions_close()
+ * Reads the machine's topology and divides it into `count` partitions, once; cpu_partitions_close()
  * undoes it.
  */
 enum status cpu_partitions_open(int count, struct error *err);
 void cpu_partitions_close(void);
 
 int cpu_partitions_count(void);
-/* NULL when there is no such partition */
+/* NULL if there is no such partition */
 const struct cpu_partition *cpu_partitions_get(int index);
-int cpu_partitions_cores(void); /* of all partitions together */
+int cpu_partitions_cores(void); /* sum over all partitions */
 
 const char *cpu_partition_cpu_name(void);
-double cpu_partition_clock_hz(const struct cpu_partition *partition); /* maximum; 0 unknown */
+/* maximum clock; 0: unknown */
+double cpu_partition_clock_hz(const struct cpu_partition *partition);
 /*
- * Binds the calling thread, and threads it will create, to the partition. Failure is harmless:
- * unbound threads.
+ * Binds the calling thread, and threads that it creates, to the partition. A failure leaves them
+ * unbound, which is harmless.
  */
 void cpu_partition_bind_thread(const struct cpu_partition *partition);
-/*
- * Asks for the memory to be on the partition's NUMA node; does nothing on a machine with one node.
- */
+/* Requests the memory on the partition's NUMA node; does nothing on a single-node machine. */
 void cpu_partition_place_memory(const struct cpu_partition *partition, void *memory, size_t bytes);
 
 #endif

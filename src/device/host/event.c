@@ -1,4 +1,4 @@
-/* Events of the host backend: the moment a stream reached a point, on CLOCK_MONOTONIC. */
+/* Events of the host backend: the time at which a stream reached a point, on CLOCK_MONOTONIC. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 struct host_event {
 	struct event base;
 	uint32_t requested;      /* records enqueued */
-	struct counter recorded; /* the last one that was reached */
+	struct counter recorded; /* number of the last record that was reached */
 	double seconds;
-	struct error error;    /* of the stream when it reached the event */
-	atomic_int references; /* the owner and every operation in a queue */
+	struct error error;    /* error of the stream when it reached the event */
+	atomic_int references; /* owner, and queued operations */
 };
 
-/* Target of an enqueued record or wait. */
+/* Argument of a queued record or wait. */
 struct event_point {
 	struct host_event *event;
 	uint32_t number;
@@ -43,7 +43,7 @@ enum status host_event_create(struct device *device, struct event **out, struct 
 	return STATUS_OK;
 }
 
-/* Operations still in a queue keep it. */
+/* Queued operations keep it alive. */
 void host_event_destroy(struct event *event)
 {
 	if (event)
@@ -95,7 +95,7 @@ enum status host_event_record(struct event *event, struct stream *stream, struct
 	return host_event_enqueue_point(stream, host_event_record_run, host_event(event), err);
 }
 
-/* An event that was never recorded is no reason to wait. */
+/* A stream does not wait for an event that was never recorded. */
 enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
 	if (stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)

@@ -1,4 +1,4 @@
-/* The environment the host backend measures in. */
+/* Facts about the environment of the host backend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "device/limits.h"
 
 /*
- * The first two words of OpenBLAS's configuration are its name and version; the rest is how it was
- * built.
+ * The first two words of OpenBLAS's configuration are its name and version; the rest are build
+ * options.
  */
 static void blas_version(const struct blas *blas, char *out, size_t size)
 {
@@ -33,7 +33,8 @@ void host_facts(fact_fn *add, void *context)
 	char value[64];
 
 	/*
-	 * After affinity, cpusets and quotas; the machine's own are in result/host/environment.c.
+	 * After affinity, cpusets and quotas; result/host/environment.c has the machine's own
+	 * numbers.
 	 */
 	snprintf(value, sizeof(value), "%d", cpu_partitions_cores());
 	add(context, "usable cores", value);

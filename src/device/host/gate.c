@@ -1,4 +1,4 @@
-/* The gate of the host backend: an operation that waits for the driving thread. */
+/* Gate of the host backend: an operation that waits for the driving thread. */
 #include "base/clock.h"
 #include "device/host/stream.h"
 
@@ -13,7 +13,7 @@ static enum status gate_run(struct stream *stream, const void *arguments, struct
 	struct host_stream *s = host_stream(stream);
 
 	(void)err;
-	/* gate_open() reports the time-out; operations enqueued after the gate run. */
+	/* gate_open() reports the timeout; operations after the gate still run. */
 	if (!counter_wait(&s->gates_opened, gate->number, clock_seconds() + gate->timeout_seconds))
 		atomic_store(&s->gate_timed_out, gate->number);
 	return STATUS_OK;

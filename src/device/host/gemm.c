@@ -1,7 +1,7 @@
 /*
- * Matrix products of the host backend. C is cut into one tile for each core; OpenBLAS multiplies
- * each on one thread. FP16 and BF16 operands are converted to FP32 panel by panel as part of the
- * operation, accumulated in FP32 and rounded back once.
+ * GEMM of the host backend. C is divided into one tile per core; OpenBLAS multiplies each tile on
+ * one thread. FP16 and BF16 operands are converted to FP32 panel by panel within the operation,
+ * accumulated in FP32 and rounded once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,14 +13,14 @@
 #include "device/host/host_kernel.h"
 
 /*
- * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has
- * kernels without a buffer for products of half as many.
+ * With fewer operations per thread, fewer threads are faster. OpenBLAS has kernels without a buffer
+ * for GEMMs half this size.
  */
 #define THREAD_FLOP 4e6
 
 /*
- * Tile of C and depth of a panel that a thread converts at once: 512 operations for each converted
- * element.
+ * Size of a tile of C and depth of a panel that a thread converts at once: 512 operations per
+ * converted element.
  */
 #define TILE 1024
 #define PANEL 512
@@ -29,11 +29,11 @@
 struct multiply {
 	const struct blas *blas;
 	struct gemm g;
-	unsigned rows, columns; /* of the grid of tiles */
-	float *workspace;       /* WORKSPACE_FLOATS for each part */
+	unsigned rows, columns; /* shape of the grid of tiles */
+	float *workspace;       /* WORKSPACE_FLOATS per part */
 };
 
-/* A stretch of rows and columns of C. */
+/* A rectangle of rows and columns of C. */
 struct tile {
 	int64_t row, column, rows, columns;
 };
@@ -51,10 +51,7 @@ static enum CBLAS_TRANSPOSE cblas_transpose(bool yes)
 	return yes ? CblasTrans : CblasNoTrans;
 }
 
-/*
- * Elements from the start of A to the operand of rows from `row` and depth from `depth`; the same
- * for B.
- */
+/* Element offsets in A and B of the operands of a tile: `row` or column, and `depth`. */
 static int64_t host_gemm_offset_a(const struct gemm *g, int64_t row, int64_t depth)
 {
 	return g->transpose_a ? depth + row * g->lda : row + depth * g->lda;
@@ -78,7 +75,7 @@ static void host_gemm_multiply_fp32(const struct multiply *x, const struct tile 
 			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
 }
 
-/* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
+/* Converts a rectangle with leading dimension `ld` to a dense one in FP32. */
 static void panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows, int64_t columns,
 				int64_t ld, enum precision precision)
 {
@@ -93,7 +90,7 @@ static void panel_round_to_16(uint16_t *to, const float *from, int64_t rows, int
 		elements_to_16(to + j * ld, from + j * rows, (uint64_t)rows, precision);
 }
 
-/* Adds the product over one panel's depth to the FP32 tile `c`. */
+/* Adds the GEMM over one panel's depth to the FP32 tile `c`. */
 static void multiply_panel(const struct multiply *x, const struct tile *t, int64_t depth,
 			   int64_t count, float beta, float *c)
 {
@@ -112,7 +109,7 @@ static void multiply_panel(const struct multiply *x, const struct tile *t, int64
 			     b, (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
-/* The epilogue of an FP32 tile before it is rounded; `bias` has room for its rows. */
+/* Applies the epilogue to an FP32 tile before rounding; `bias` is scratch for its rows. */
 static void finish_16(const struct gemm *g, const struct tile *t, float *c, float *bias)
 {
 	elements_from_16(bias, (const uint16_t *)g->bias + t->row, (uint64_t)t->rows, g->precision);
@@ -121,7 +118,7 @@ static void finish_16(const struct gemm *g, const struct tile *t, float *c, floa
 				  g->epilogue == EPILOGUE_BIAS_RELU);
 }
 
-/* The tile of C in FP32, which is stored in 16 bits or, `wide`, as it is. */
+/* Loads a tile of C to FP32; it is stored in 16 bits or, with `wide`, in FP32. */
 static void host_gemm_load_result(const struct gemm *g, const struct tile *t, float *c)
 {
 	int64_t first = t->row + t->column * g->ldc;
@@ -189,7 +186,7 @@ static int64_t gemm_tile_start(int64_t length, unsigned index, unsigned parts)
 	return (int64_t)((double)length * index / parts) / 16 * 16;
 }
 
-/* The epilogue of a tile that is stored in FP32 or FP64; multiply_tile_16() has its own. */
+/* Applies the epilogue to a tile stored in FP32 or FP64; multiply_tile_16() has its own. */
 static void host_gemm_finish_fp32(const struct gemm *g, const struct tile *t)
 {
 	const float *bias = (const float *)g->bias + t->row;
@@ -245,7 +242,7 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 	}
 }
 
-/* Kept by the stream: pages that were never used cost nothing. */
+/* Kept by the stream; unused pages cost nothing. */
 static enum status host_gemm_get_workspace(struct host_stream *s, struct multiply *x,
 					   struct error *err)
 {
@@ -277,8 +274,8 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 	if (flop < THREAD_FLOP * threads)
 		threads = flop < THREAD_FLOP ? 1 : (unsigned)(flop / THREAD_FLOP);
 	/*
-	 * The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the
-	 * least of A and B.
+	 * Grid of `threads` tiles with the shortest edges, so that each thread reads the least of A
+	 * and B.
 	 */
 	best = 0;
 	for (unsigned rows = 1; rows <= threads; rows++) {

@@ -1,6 +1,6 @@
 /*
- * Graphs of the host backend: a list of operations with copies of their arguments. Only those that
- * depend on nothing but their arguments can be carried out twice: no events, gates, collectives.
+ * Graphs of the host backend: a list of operations with copies of their arguments. Only operations
+ * that depend on nothing but their arguments can run repeatedly: no events, gates, collectives.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * Declarations for kernels of the host backend (kernels/<file>_host.c).
+ * Interface of the host backend for kernels (kernels/<file>_host.c).
  *
- *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end) { ... }
+ *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+ *	{ ... }
  *
  *	static enum status scale_run(struct stream *stream, const void *arguments,
  *				     struct error *err)
@@ -20,23 +21,23 @@
 #include "device/host/stream.h"
 #include "kernels/kernel.h"
 
-/* Threads that an operation on this stream may use: the cores of the device's share. */
+/* Number of threads for operations on this stream: the cores of the device's partition. */
 unsigned host_threads(struct stream *stream);
 
-/* Most parts that host_parallel() makes: the size for an array of partial results. */
+/* Maximum number of parts of host_parallel(): the size of an array of partial results. */
 #define HOST_PARALLEL_MAX 256
 
 typedef void host_slice_fn(void *context, unsigned part, uint64_t begin, uint64_t end);
 
 /*
- * Cuts [0, count) into as many slices as there are threads, none smaller than `grain` (at least one
- * slice), and calls `slice` for each on a thread of its own. Which slices there are depends only on
- * count, grain and the device. Returns the number of parts.
+ * Divides [0, count) into as many slices as there are threads, none smaller than `grain` (at least
+ * one slice), and calls `slice` for each on its own thread. The slices depend only on count, grain
+ * and device. Returns the number of parts.
  */
 unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
 		       void *context);
 
-/* Defines kernel_host_<op>: puts <op>_run with a copy of its arguments in the stream's queue. */
+/* Defines kernel_host_<op>: enqueues <op>_run with a copy of its arguments. */
 #define HOST_KERNEL(op)                                                                           \
 	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");  \
 	enum status kernel_host_##op(struct stream *stream, const void *arguments,                \
@@ -46,7 +47,7 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 				      err);                                                       \
 	}
 
-/* kernels.def: what is for this backend alone, or not for it. */
+/* In kernels.def: kernels for this backend only, or not for it. */
 #define KERNEL_HOST(op) KERNEL(op)
 #define KERNEL_CUDA(op)
 

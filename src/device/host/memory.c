@@ -1,4 +1,4 @@
-/* Benchmark memory of the host backend. */
+/* Memory of benchmarks in the host backend. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "device/limits.h"
 
 /*
- * Larger requests are held against what is free now, not only against the total; smaller ones stay
- * quick.
+ * Larger requests are compared with the free memory, not only with the total; smaller ones stay
+ * fast.
  */
 #define LARGE_SHARE 8
 
 /*
- * Linux hands out more memory than there is and kills someone later, so "does not fit" is found out
- * here. `used` and `total` are those of the pool the memory is counted in.
+ * Linux overcommits memory and kills a process later, so "does not fit" is detected here. `used`
+ * and `total` are those of the pool.
  */
 enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
 			    struct error *err)
@@ -40,7 +40,7 @@ enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uin
 			 units_si((double)rest, "B", there, sizeof(there)));
 }
 
-/* Below this the ends that fill no huge page weigh. */
+/* Below this size, the partial huge pages at the ends matter. */
 #define HUGE_BYTES (4u << 20)
 
 static enum status host_memory_map_pages(struct host_device *device, const char *kind, size_t bytes,
@@ -77,7 +77,7 @@ enum status host_reserve(const char *kind, size_t bytes, void **out, struct erro
 			 strerror(errno));
 }
 
-/* Reserves addresses; memory is mapped to them later, as by cuMemMap() on a device. */
+/* Reserves addresses; memory is mapped to them later, as with cuMemMap() on a device. */
 static enum status host_memory_map_reserved(struct host_device *device, const char *kind,
 					    size_t bytes, void **out, struct error *err)
 {
@@ -147,11 +147,11 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 		if (host_memory_map_pages(device, kind, bytes, out, err) != STATUS_OK)
 			return STATUS_NO_MEMORY;
 		/*
-		 * Device memory is written through before it is timed: 4 KiB a page fault would
-		 * take most of the time of a case.
+		 * Device memory is written before it is timed: page faults of 4 KiB would dominate
+		 * a case.
 		 */
 		if (bytes >= HUGE_BYTES)
-			madvise(*out, bytes, MADV_HUGEPAGE); /* refused: small pages do, too */
+			madvise(*out, bytes, MADV_HUGEPAGE); /* if refused, small pages are used */
 		return STATUS_OK;
 	case ALLOCATOR_VMM:
 		return host_memory_map_reserved(device, kind, bytes, out, err);
@@ -226,7 +226,7 @@ enum status host_memory_free(struct device *device, enum allocator allocator, vo
 	return STATUS_OK;
 }
 
-/* malloc() keeps what is freed. */
+/* malloc() keeps freed memory. */
 enum status host_memory_trim(struct device *device, struct error *err)
 {
 	(void)device;
@@ -250,7 +250,7 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 	return STATUS_OK;
 }
 
-/* Pages of this process that are in memory; 0: unknown. */
+/* Resident bytes of this process; 0: unknown. */
 static uint64_t resident_bytes(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -265,7 +265,9 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)page;
 }
 
-/* Other processes use the machine's memory all the time, so its total is no accounting source. */
+/*
+ * The machine's total is not an accounting source, because other processes use memory all the time.
+ */
 enum status host_memory_view(struct device *device, struct memory_view *out, struct error *err)
 {
 	struct host_device *host = host_device(device);

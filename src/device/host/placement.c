@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Loaded once, when it is first asked for on a machine with several nodes: looking at the bus takes
- * a while.
- */
+/* Loaded once, on first use on a machine with several nodes: scanning the bus takes a while. */
 static struct {
 	hwloc_topology_t topology;
-	hwloc_cpuset_t cpus; /* of the calling thread, from placement_begin() to placement_end() */
+	/* saved binding of the calling thread, from placement_begin() to placement_end() */
+	hwloc_cpuset_t cpus;
 	bool loaded;
 } machine;
 
@@ -45,8 +43,8 @@ static bool hwloc_load_topology(void)
 }
 
 /*
- * The parent of the device: the nearest object above it that has memory. Where hwloc does not see
- * the bus, the node that the kernel names.
+ * The nearest object above the device that has memory. If hwloc does not see the bus, the node that
+ * the kernel reports.
  */
 static hwloc_obj_t parent_of(const struct device *device)
 {
@@ -68,18 +66,18 @@ int placement_begin(const struct device *device)
 	hwloc_obj_t parent = hwloc_load_topology() ? parent_of(device) : NULL;
 	int node;
 
-	/* Several nodes: the bus hangs on the machine as a whole, as in a virtual one. */
+	/* Several nodes: the bus is attached to the whole machine, as in a virtual one. */
 	if (!parent || hwloc_bitmap_weight(parent->nodeset) != 1)
 		return -1;
 	node = hwloc_bitmap_first(parent->nodeset);
 	if (hwloc_get_cpubind(machine.topology, machine.cpus, HWLOC_CPUBIND_THREAD) != 0)
-		return -1; /* it could not be undone */
+		return -1; /* the binding could not be restored */
 	if (hwloc_set_membind(machine.topology, parent->nodeset, HWLOC_MEMBIND_BIND,
 			      HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
 		return -1;
 	/*
-	 * A driver may take memory from where its caller runs. Without any CPU there, memory is all
-	 * that moves.
+	 * A driver may allocate where its caller runs. If the node has no CPU, only memory is
+	 * bound.
 	 */
 	if (!hwloc_bitmap_iszero(parent->cpuset))
 		hwloc_set_cpubind(machine.topology, parent->cpuset, HWLOC_CPUBIND_THREAD);

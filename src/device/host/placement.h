@@ -1,6 +1,6 @@
 /*
- * Host memory near a device: on the NUMA node that the device's bus belongs to. Memory that is
- * allocated, touched or page-locked between placement_begin() and placement_end() goes there.
+ * Places host memory near a device, on the NUMA node of the device's bus: memory that is allocated,
+ * touched or page-locked between placement_begin() and placement_end().
  */
 #ifndef GPUPROOF_DEVICE_HOST_PLACEMENT_H
 #define GPUPROOF_DEVICE_HOST_PLACEMENT_H
@@ -8,12 +8,11 @@
 #include "device/backend.h"
 
 /*
- * Moves the calling thread to the node of `device`, its CPU time as well as its memory. Returns the
- * operating system's number of the node; -1 when there is only one or the nearest is unknown: then
- * nothing changes.
+ * Binds the calling thread and its memory to the node of `device`. Returns the OS number of the
+ * node; -1 if there is only one or the nearest is unknown: then nothing changes.
  */
 int placement_begin(const struct device *device);
-/* Moves the thread back; `node` is what placement_begin() returned. */
+/* Restores the binding; `node` is the return value of placement_begin(). */
 void placement_end(int node);
 
 #endif

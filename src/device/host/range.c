@@ -1,7 +1,4 @@
-/*
- * Ranges of addresses that get their memory piece by piece: pages without access, until they have
- * it.
- */
+/* Ranges of addresses backed with memory piece by piece: inaccessible pages until then. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

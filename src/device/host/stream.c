@@ -10,10 +10,9 @@
 #include "device/host/thread_pool.h"
 
 /*
- * The queue is a linked list with one producer (the thread that drives the device) and one consumer
- * (the stream's thread). The consumer leaves the operation it last ran at the head of the list; all
- * nodes before that one are the producer's to use again, so a queue that has reached its depth
- * allocates nothing.
+ * The queue is a linked list with one producer (the driving thread) and one consumer (the stream's
+ * thread). The consumer leaves its last operation at the head of the list; the producer reuses all
+ * nodes before it, so a queue that has reached its depth does not allocate.
  */
 struct host_operation {
 	struct host_operation *next;
@@ -22,7 +21,7 @@ struct host_operation {
 	_Alignas(16) unsigned char arguments[OPERATION_BYTES];
 };
 
-/* Nodes made with the stream: a batch of this depth enqueues without malloc. */
+/* Nodes created with the stream: a batch of this depth is enqueued without malloc. */
 #define FIRST_NODES 256
 
 static struct host_operation *host_stream_take_node(struct host_stream *s)
@@ -100,7 +99,7 @@ static void *stream_thread(void *context)
 	for (;;) {
 		counter_wait(&s->enqueued, ++done, INFINITY);
 		node = node->next;
-		/* From here on the node before this one may be used again. */
+		/* From here on, the node before this one may be reused. */
 		atomic_store_explicit(&s->current, node, memory_order_release);
 		if (!node->run)
 			return NULL;
@@ -126,7 +125,8 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 	int failed;
 	struct host_operation *first, *last;
 
-	(void)high_priority; /* the OS is fair between threads; raising one takes privileges */
+	/* the OS schedules threads fairly; raising a priority needs privileges */
+	(void)high_priority;
 	s->base.device = device;
 	pthread_mutex_init(&s->taking, NULL);
 	first = xcalloc(1, sizeof(*first));
@@ -184,7 +184,7 @@ enum status host_stream_synchronize(struct stream *stream, struct error *err)
 	enum status status;
 
 	counter_wait(&s->completed, s->enqueued_count, INFINITY);
-	/* The stream's thread is idle and leaves `error` alone until more is enqueued. */
+	/* The stream's thread is idle and does not access `error` until more is enqueued. */
 	pthread_mutex_lock(&s->taking);
 	status = s->error.status;
 	if (status != STATUS_OK)

@@ -1,9 +1,9 @@
 /*
- * Streams of the host backend: a thread and an in-order queue each, so that two streams of a device
- * really run at the same time and a missing wait really is a race.
+ * Streams of the host backend: each has a thread and an in-order queue, so that two streams of a
+ * device run concurrently and a missing wait is a real race.
  *
- * When an operation fails, later ones of its stream are not executed (events, waits and gates are)
- * until a synchronise has reported the failure.
+ * After a failed operation, later ones of its stream are not executed (except events, waits and
+ * gates) until a synchronise has reported the failure.
  */
 #ifndef GPUPROOF_HOST_STREAM_H
 #define GPUPROOF_HOST_STREAM_H
@@ -13,7 +13,7 @@
 #include "device/host/counter.h"
 #include "device/host/host_device.h"
 
-/* Most bytes of arguments that an operation carries. */
+/* Maximum size of an operation's arguments. */
 #define OPERATION_BYTES 216
 
 struct host_operation; /* a place in the queue */
@@ -21,27 +21,27 @@ struct host_graph;
 
 struct host_stream {
 	struct stream base;
-	struct host_stream *next; /* of the device */
+	struct host_stream *next; /* list of the device's streams */
 	pthread_t thread;
 
 	/* Written by the driving thread. */
-	/* from the oldest node that may be used again to the last one added */
+	/* from the oldest reusable node to the newest one */
 	struct host_operation *newest, *oldest;
 	uint32_t enqueued_count;
 	uint32_t gates_closed;
 	struct counter enqueued;
-	struct host_graph *recording; /* takes what is enqueued; NULL: it is carried out */
+	struct host_graph *recording; /* records operations instead; NULL: they are executed */
 
 	/* Written by the stream's thread. */
 	_Atomic(struct host_operation *) current;
-	_Atomic uint32_t gate_timed_out; /* number of the last gate that opened by itself */
+	_Atomic uint32_t gate_timed_out; /* number of the last gate that timed out */
 	struct error error;              /* first failure since the last synchronise */
-	pthread_mutex_t taking;          /* of the error, where several threads synchronise */
+	pthread_mutex_t taking;          /* guards `error` if several threads synchronise */
 	struct counter completed;
 
 	struct counter gates_opened;
-	struct thread_pool *pool; /* made by the first operation that several threads share */
-	void *workspace;          /* of GEMMs that convert; only the stream's thread uses it */
+	struct thread_pool *pool; /* created by the first operation that uses several threads */
+	void *workspace;          /* for GEMMs that convert; used by the stream's thread only */
 	size_t workspace_bytes;
 };
 
@@ -50,19 +50,16 @@ static inline struct host_stream *host_stream(struct stream *stream)
 	return (struct host_stream *)stream;
 }
 
-/*
- * Puts an operation with a copy of its arguments at the end of the queue. `run` is called on the
- * stream's thread.
- */
+/* Enqueues an operation with a copy of its arguments. `run` is called on the stream's thread. */
 enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
 			   size_t bytes, struct error *err);
-/* The same for operations that are executed even after a failure. */
+/* As stream_enqueue(), for operations that run even after a failure. */
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err);
 
 /*
- * graph.c. STATUS_UNSUPPORTED while the stream records: for what cannot be carried out a second
- * time, before it changes anything.
+ * graph.c. STATUS_UNSUPPORTED while the stream records; call it first in operations that cannot be
+ * repeated.
  */
 enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err);
 void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes);

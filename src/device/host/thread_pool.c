@@ -11,9 +11,9 @@
 #include "device/host/host_kernel.h"
 
 /*
- * The parts still to be taken, in one word: the job's number above, then how many parts it has,
- * then the next one. Who takes a part of job n by compare-and-swap knows that job n is not over
- * before that part is, so only then may it read what the job is.
+ * The remaining parts in one word: the job's number in the high bits, then its number of parts,
+ * then the next part. A thread that claims a part of job n by compare-and-swap knows that job n
+ * lasts at least until that part is done, so only then may it read the job.
  */
 #define PART_BITS 16
 #define PART_MASK ((UINT64_C(1) << PART_BITS) - 1)
@@ -24,7 +24,7 @@ struct thread_pool {
 	void *context;
 	_Atomic uint64_t parts;
 	struct counter jobs;
-	struct counter finished; /* parts, of all jobs */
+	struct counter finished; /* finished parts of all jobs */
 	uint32_t job, finished_before;
 	atomic_bool quit;
 	unsigned helper_count;

@@ -1,7 +1,7 @@
 /*
- * Thread pool of a stream, which shares one operation's work. Any idle thread takes the next part,
- * including the stream's own: a helper that the OS does not schedule in time costs nothing, because
- * the others take its part. Helpers wait as streams do, so an idle pool costs nothing.
+ * Thread pool of a stream that divides the work of one operation. Any idle thread takes the next
+ * part, including the stream's own: a helper that the OS schedules late costs nothing, because
+ * others take its part. Helpers wait as streams do, so an idle pool uses no CPU time.
  */
 #ifndef GPUPROOF_HOST_THREAD_POOL_H
 #define GPUPROOF_HOST_THREAD_POOL_H
@@ -13,11 +13,11 @@ struct thread_pool;
 
 typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
 
-/* Starts threads - 1 helpers bound to the partition; fewer when the OS refuses. */
+/* Starts threads - 1 helpers bound to the partition; fewer if the OS refuses. */
 struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsigned threads);
-void thread_pool_free(struct thread_pool *pool); /* NULL is allowed */
+void thread_pool_free(struct thread_pool *pool); /* accepts NULL */
 
-/* Calls `run` once for each part, 0 to parts - 1, and returns when all are done. */
+/* Calls `run` once per part, 0 to parts - 1, and returns when all are done. */
 void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
 		     void *context);
 

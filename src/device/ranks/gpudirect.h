@@ -1,6 +1,6 @@
 /*
- * GPUDirect RDMA: the network adapter reads and writes GPU memory itself, instead of through
- * buffers in host memory. NCCL decides it once a process, by the distance of GPU and adapter and by
+ * GPUDirect RDMA: the network adapter accesses GPU memory directly, instead of through buffers in
+ * host memory. NCCL decides once per process, by the distance of GPU and adapter and by
  * NCCL_NET_GDR_LEVEL.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_GPUDIRECT_H
@@ -9,8 +9,8 @@
 enum gpudirect { GPUDIRECT_DEFAULT, GPUDIRECT_ON, GPUDIRECT_OFF };
 
 /*
- * Before NCCL's first call in this process or its children: at any distance (SYS), or never (LOC).
- * GPUDIRECT_DEFAULT changes nothing.
+ * Call before NCCL's first call in this process or its children: at any distance (SYS), or never
+ * (LOC). GPUDIRECT_DEFAULT changes nothing.
  */
 void gpudirect_ask(enum gpudirect wanted);
 

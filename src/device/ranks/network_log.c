@@ -14,10 +14,10 @@
 struct choice {
 	char network[64];             /* of the connections: "IB", "Socket", "AWS Libfabric" */
 	struct text adapters;         /* "mlx5_0:1/IB, mlx5_1:1/IB" */
-	struct text sockets;          /* the same of sockets: "eth0" */
-	size_t connections, directly; /* over the network; with GPUDirect RDMA */
+	struct text sockets;          /* interfaces of sockets: "eth0" */
+	size_t connections, directly; /* connections over the network; those with GPUDirect RDMA */
 	bool nvlink;                  /* between nodes */
-	char why_not[96];             /* no GPUDirect RDMA */
+	char why_not[96];             /* why there is no GPUDirect RDMA */
 };
 
 static int log_file = -1;
@@ -38,7 +38,7 @@ void network_log_open(void)
 	setenv("NCCL_DEBUG_FILE", path, 1);
 }
 
-/* " ... [send] via NET/IB/0/GDRDMA", "via NET/AWS Libfabric/2(1)/GDRDMA/Shared" */
+/* Parses " ... [send] via NET/IB/0/GDRDMA", "via NET/AWS Libfabric/2(1)/GDRDMA/Shared". */
 static void nccl_log_take_connection(struct choice *c, const char *line)
 {
 	const char *name = strstr(line, " via NET/"), *end;
@@ -57,7 +57,10 @@ static void nccl_log_take_connection(struct choice *c, const char *line)
 	c->directly += strstr(end, "/GDRDMA") != NULL;
 }
 
-/* "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:10.0.0.1<0>"; of Socket "[0]eth0:10.0.0.1<0>" */
+/*
+ * Parses "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:10.0.0.1<0>"; for Socket
+ * "[0]eth0:10.0.0.1<0>".
+ */
 static void take_adapters(struct text *adapters, const char *list, bool socket)
 {
 	adapters->length = 0;
@@ -73,7 +76,10 @@ static void take_adapters(struct text *adapters, const char *list, bool socket)
 	}
 }
 
-/* "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0 'mlx5_0'" */
+/*
+ * Parses "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0
+ * 'mlx5_0'".
+ */
 static void nccl_log_take_refusal(struct choice *c, const char *line)
 {
 	const char *refusal = strstr(line, "GPU Direct RDMA Disabled for ");
@@ -92,7 +98,7 @@ static char *network_choice_describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
 	const struct text *adapters = socket ? &c->sockets : &c->adapters;
-	/* Sockets never have it. */
+	/* Sockets never use it. */
 	const char *why_not = c->directly || socket ? "" : c->why_not;
 	const char *over = adapters->length ? adapters->data : "unknown adapters";
 
@@ -157,7 +163,7 @@ struct network_connections network_connections(const char *log, size_t length)
 	return (struct network_connections){ c.connections, c.directly };
 }
 
-/* The log so far; malloc'ed; NULL: there is none. */
+/* The log so far; NULL: none. The caller frees it. */
 static char *read_log(size_t *length)
 {
 	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);

@@ -1,7 +1,7 @@
 /*
- * NCCL's choice of network, which it tells in its log alone: the transport, the adapters, and
- * whether the adapter reads and writes GPU memory (GPUDirect RDMA). The log of a process goes into
- * memory instead of a file.
+ * NCCL's choice of network, which only its log contains: the transport, the adapters, and whether
+ * the adapter accesses GPU memory (GPUDirect RDMA). The log of a process is written to memory
+ * instead of a file.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_NETWORK_LOG_H
 #define GPUPROOF_DEVICE_RANKS_NETWORK_LOG_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Before NCCL's first call in this process: sets NCCL_DEBUG, NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE.
- * Does nothing where one of them is set already: that log is the user's.
+ * Call before NCCL's first call in this process: sets NCCL_DEBUG, NCCL_DEBUG_SUBSYS and
+ * NCCL_DEBUG_FILE. Does nothing if one of them is set: the user wants that log.
  */
 void network_log_open(void);
 
@@ -19,16 +19,16 @@ struct network_connections {
 	size_t all, direct;
 };
 
-/* Counts those of this process so far; 0: nothing is known, or there are none. */
+/* Counts the connections of this process so far; 0: unknown, or none. */
 struct network_connections network_log_connections(void);
 
 /*
- * Gives what this process has chosen so far: "NET/IB over mlx5_0:1/IB, GPUDirect RDMA". Malloc'ed;
- * NULL: nothing is known, for there is no log, or no connection to another node.
+ * The choices of this process so far: "NET/IB over mlx5_0:1/IB, GPUDirect RDMA". NULL: no log, or
+ * no connection to another node. The caller frees the string.
  */
 char *network_log_choice(void);
 
-/* The same of `length` bytes of a log; lines of the releases 2.4 to 2.28. */
+/* As network_log_choice(), for `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
 char *network_choice(const char *log, size_t length);
 struct network_connections network_connections(const char *log, size_t length);
 

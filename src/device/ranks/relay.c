@@ -18,8 +18,8 @@ struct relay {
 	size_t slot_bytes;
 	void *scratch;
 	uint64_t pieces;
-	struct stream *latest; /* of the previous operation */
-	struct event *order;   /* what the next stream waits for */
+	struct stream *latest; /* stream of the previous operation */
+	struct event *order;   /* event that the next stream waits for */
 	bool in_group;
 	struct relay_message *group;
 	size_t group_count, group_capacity;
@@ -122,7 +122,7 @@ enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int
 	return c->relay->ops->pull_reduce(c, stream, peer, sum, err);
 }
 
-/* Messages between the same two ranks arrive in the order they were sent. */
+/* Messages between the same two ranks arrive in order. */
 static bool message_waits_for_earlier(const struct relay_message *messages, size_t index)
 {
 	const struct relay_message *m = &messages[index];
@@ -165,7 +165,10 @@ static enum status relay_move_round(struct communicator *c, struct relay_message
 	return status;
 }
 
-/* All are one operation on the first one's stream: it waits for the others, and they for it. */
+/*
+ * All messages form one operation on the stream of the first: it waits for the other streams, and
+ * they for it.
+ */
 static enum status relay_exchange_messages(struct communicator *c, struct relay_message *messages,
 					   size_t count, struct error *err)
 {

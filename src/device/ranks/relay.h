@@ -1,15 +1,15 @@
 /*
- * Collectives and messages made of copies, for transports that have no library: rings of ranks,
- * each of which hands pieces of at most one slot to the next. A backend gives the three operations
- * that move a piece between two ranks; all else is the same on every backend.
+ * Collectives and messages built from copies, for transports without a library: rings of ranks,
+ * each of which passes pieces of at most one slot to the next. A backend implements the three
+ * operations that move a piece between two ranks; the rest is common to all backends.
  *
- * Between each two ranks and in each direction there are RELAY_SLOTS slots. A push waits for a free
- * one, so a rank may be that many pieces ahead of its peer. Everything is enqueued on the caller's
- * stream: a rank pushes before it pulls, and the k-th push needs no more than pulls before the
- * k-th, so no ring can dead-lock. Operations of one communicator on different streams follow each
- * other in the order of the calls.
+ * Between each two ranks there are RELAY_SLOTS slots per direction. A push waits for a free slot,
+ * so a rank may be that many pieces ahead of its peer. Everything is enqueued on the caller's
+ * stream. A rank pushes before it pulls, and the k-th push depends only on pulls before the k-th,
+ * so no ring can deadlock. Operations of one communicator on different streams run in the order of
+ * the calls.
  *
- * Sums are added up piece by piece on one rank after another in the same order each time, and then
+ * Sums are added piece by piece on one rank after another, always in the same order, and then
  * copied: all ranks have the same bits.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_RELAY_H
@@ -19,53 +19,51 @@
 
 #define RELAY_SLOTS 2
 
-/* to[i] = slot_factor * slot[i] op own_factor * own[i]: a sum, or the larger one. */
+/* to[i] = slot_factor * slot[i] op own_factor * own[i]: a sum, or the maximum. */
 struct relay_sum {
 	void *to;
-	const void *own; /* may be `to` */
+	const void *own; /* may equal `to` */
 	size_t count;
 	enum precision precision;
 	bool larger;
 	double own_factor, slot_factor;
 };
 
-/* Asynchronous on `stream`; at most one slot's bytes at a time, more than 0. */
+/* Asynchronous on `stream`; more than 0 and at most one slot's bytes per call. */
 struct transport_ops {
-	/* Writes the next slot of the channel to `peer`, as soon as it is free. */
+	/* Writes the next slot of the channel to `peer` as soon as it is free. */
 	enum status (*push)(struct communicator *communicator, struct stream *stream, int peer,
 			    const void *from, size_t bytes, struct error *err);
-	/*
-	 * Reads what `peer` pushed into the next slot, as soon as it is there; the slot is then
-	 * free.
-	 */
+	/* Reads the next slot from `peer` as soon as it is full, and frees it. */
 	enum status (*pull)(struct communicator *communicator, struct stream *stream, int peer,
 			    void *to, size_t bytes, struct error *err);
-	/* The same, and reduces it with the own elements. */
+	/* As pull(), reducing the data with the rank's own elements. */
 	enum status (*pull_reduce)(struct communicator *communicator, struct stream *stream,
 				   int peer, const struct relay_sum *sum, struct error *err);
 };
 
 /*
- * Makes communicator->relay and sets its operations; `scratch` is one slot of memory of the device,
- * the backend's own. Call relay_close() before the communicator is freed; it frees neither.
+ * Creates communicator->relay and sets its operations; `scratch` is one slot of device memory,
+ * owned by the backend. Call relay_close() before freeing the communicator; it frees neither.
  */
 enum status relay_open(struct communicator *communicator, const struct transport_ops *ops,
 		       size_t slot_bytes, void *scratch, struct error *err);
-/* Does nothing where there is no relay. */
+/* Does nothing without a relay. */
 void relay_close(struct communicator *communicator);
 
 /*
- * All operations so far are done: the stream of the latest, for which the next one would wait, may
- * be destroyed before the communicator. Does nothing for NULL, and where there is no relay.
+ * Tells the relay that all operations are done: the stream of the latest, for which the next one
+ * would wait, may then be destroyed before the communicator. Does nothing for NULL or without a
+ * relay.
  */
 void relay_settled(struct communicator *communicator);
 
-/* Queued commands per piece, at most: wait, copy, add, signal the semaphore. */
+/* Maximum queued commands per piece: wait, copy, add, signal the semaphore. */
 #define RELAY_COMMANDS 4
-/* Pushes, pulls and reductions so far. */
+/* Number of pushes, pulls and reductions so far. */
 uint64_t relay_pieces(const struct communicator *communicator);
 
-/* relay.c: of the table of operations. */
+/* relay.c: entries of the table of operations. */
 enum status relay_send(struct communicator *communicator, struct stream *stream, const void *from,
 		       size_t bytes, int peer, struct error *err);
 enum status relay_receive(struct communicator *communicator, struct stream *stream, void *to,
@@ -77,8 +75,8 @@ enum status relay_group_end(struct communicator *communicator, struct error *err
 extern const struct communicator_operations relay_operations;
 
 /*
- * For relay_collectives.c. Every operation begins with relay_turn(), which keeps the order of the
- * calls.
+ * For relay_collectives.c. Every operation starts with relay_turn(), which preserves the order of
+ * the calls.
  */
 enum status relay_turn(struct communicator *communicator, struct stream *stream, struct error *err);
 size_t relay_slot_bytes(const struct communicator *communicator);

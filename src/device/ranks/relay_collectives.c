@@ -1,13 +1,12 @@
 /*
- * Collectives of a relay. In a ring each rank puts to the next and takes from the one before; the
- * volumes are those of
- * rings: 2(n-1)/n of the tensor per rank in an all-reduce, (n-1)/n where it is gathered or
- * scattered, all of it in a broadcast or reduction, whose chains of ranks work on one piece after
- * another at the same time.
+ * Collectives of a relay. In a ring each rank pushes to the next and pulls from the previous; the
+ * volume per rank is that of ring algorithms: 2(n-1)/n of the tensor in an all-reduce, (n-1)/n in
+ * gather and scatter, the whole tensor in a broadcast or reduction, whose chains of ranks work on
+ * consecutive pieces at the same time (pipelined).
  */
 #include "device/ranks/relay.h"
 
-/* One operation over the ring; elements are counted from the tensors' beginning. */
+/* One operation over the ring; elements are counted from the start of the tensors. */
 struct ring {
 	struct communicator *c;
 	struct stream *stream;
@@ -17,7 +16,7 @@ struct ring {
 	enum reduction reduction;
 	size_t element; /* bytes */
 	size_t count;   /* elements of the whole tensor */
-	size_t part;    /* of each rank's part; the last ones may be shorter */
+	size_t part;    /* elements of each rank's part; the last ones may be shorter */
 	int next, before;
 };
 
@@ -52,13 +51,13 @@ static size_t size_min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Part of the rank `distance` places before this one on the ring. */
+/* Part of the rank `distance` places before this one in the ring. */
 static int ring_part_before(const struct ring *r, int distance)
 {
 	return (r->c->rank + 2 * r->c->size - distance) % r->c->size;
 }
 
-/* The piece `done` elements into a part, which may be empty. */
+/* The piece `done` elements into a part; may be empty. */
 static struct span ring_span_of(const struct ring *r, int part, size_t done)
 {
 	size_t begin = size_min((size_t)part * r->part + done, r->count),
@@ -87,8 +86,7 @@ static enum status ring_take(const struct ring *r, struct span span, struct erro
 }
 
 /*
- * Adds this rank's elements; `raw`: what comes has not been added to yet. Averages are sums of
- * n-ths.
+ * Adds this rank's elements; `raw`: the incoming data is not a sum yet. Averages are sums of n-ths.
  */
 static enum status ring_take_and_add(const struct ring *r, struct span span, void *to, bool raw,
 				     struct error *err)
@@ -111,7 +109,7 @@ static enum status copy_unless_in_place(struct stream *stream, void *to, const v
 	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
 }
 
-/* Each part goes round and grows; its sum ends on the rank before the one whose part it is. */
+/* Each part travels around the ring and accumulates; its sum ends on the rank before its owner. */
 static enum status ring_sum_pieces(const struct ring *r, size_t done, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -146,7 +144,7 @@ static enum status ring_pass_pieces(const struct ring *r, int distance, size_t d
 	return status;
 }
 
-/* Whole 16 bytes, so that every part is aligned as the tensor is. */
+/* Multiples of 16 bytes, so that every part has the alignment of the tensor. */
 static size_t ring_equal_parts(const struct communicator *c, size_t count, enum precision precision)
 {
 	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
@@ -191,7 +189,7 @@ static enum status ring_all_gather(struct communicator *c, struct stream *stream
 	return status;
 }
 
-/* Partial sums are kept in the scratch slot: `from` is read-only, `to` holds one part. */
+/* Partial sums are in the scratch slot: `from` is read-only, `to` has room for one part. */
 static enum status ring_scatter_pieces(const struct ring *r, size_t done, struct error *err)
 {
 	void *scratch = relay_scratch(r->c);
@@ -230,7 +228,7 @@ static enum status ring_reduce_scatter(struct communicator *c, struct stream *st
 	return status;
 }
 
-/* The chain begins at the root and ends at the rank before it. */
+/* The chain starts at the root and ends at the rank before it. */
 static enum status ring_broadcast(struct communicator *c, struct stream *stream, void *buffer,
 				  size_t bytes, int root, struct error *err)
 {
@@ -255,7 +253,7 @@ static enum status ring_broadcast(struct communicator *c, struct stream *stream,
 	return status;
 }
 
-/* The chain begins after the root and ends at it. */
+/* The chain starts after the root and ends at it. */
 static enum status ring_reduce_piece(const struct ring *r, struct span piece, int root,
 				     struct error *err)
 {
@@ -292,7 +290,7 @@ static enum status ring_reduce(struct communicator *c, struct stream *stream, vo
 	return status;
 }
 
-/* To the rank `distance` places on, from the one as many places back. */
+/* Sends to the rank `distance` places ahead, and receives from the one as many places back. */
 static enum status swap_pieces(struct communicator *c, struct stream *stream, char *to,
 			       const char *from, size_t part, size_t done, int distance,
 			       struct error *err)

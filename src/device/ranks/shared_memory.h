@@ -24,7 +24,7 @@ enum status shared_memory_create(char *out, size_t size, struct error *err);
  */
 enum status shared_memory_map(const char *name, size_t bytes, const char *use, void **out,
 			      struct error *err);
-/* NULL is allowed. */
+/* Accepts NULL. */
 void shared_memory_unmap(void *memory, size_t bytes);
 /* No further rank will map it: the process that made it closes it, in others this does nothing. */
 void shared_memory_attached(const char *name);

@@ -21,7 +21,7 @@
 #define TOKEN_BYTES 32
 /* Holds two pieces of a relay (device/ranks/relay.h), which a rank may send before it receives. */
 #define BUFFER_BYTES (1 << 20)
-/* Ids of one process whose communicator was not opened yet. */
+/* Maximum ids of a process whose communicators are not open yet. */
 #define PENDING_MOST 64
 
 /* Content of a communicator's id; both ends run the same build. */
@@ -34,10 +34,10 @@ struct rendezvous {
 struct mesh_hello {
 	unsigned char token[TOKEN_BYTES];
 	int32_t rank;
-	struct net_address listens; /* where the others reach it; to rank 0 only */
+	struct net_address listens; /* address for the other ranks; sent to rank 0 only */
 };
 
-static struct net_address own_address; /* without a family: loopback */
+static struct net_address own_address; /* without an address family: loopback */
 
 static struct mesh_pending {
 	int fd; /* 0: free */
@@ -74,7 +74,7 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 	return STATUS_OK;
 }
 
-/* The listener of the id that this process made; -1: it made none such. */
+/* The listener of an id created by this process; -1: none. */
 static int take_listener(const struct rendezvous *r)
 {
 	for (size_t i = 0; i < PENDING_MOST; i++) {
@@ -88,7 +88,7 @@ static int take_listener(const struct rendezvous *r)
 	return -1;
 }
 
-/* Waits for `events`; false when the time is over. */
+/* Waits for `events`; false after the deadline. */
 static bool mesh_wait_for(int fd, short events, double limit)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };
@@ -148,7 +148,7 @@ static int mesh_first_missing(const int *peers, int from, int end)
 	return from;
 }
 
-/* A connection of a rank of this id that is not there yet; others are closed. */
+/* Admits a connection of a missing rank of this id; closes others. */
 static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct mesh_hello *mine,
 			    int from, int size, int *peers, struct net_address *table)
 {
@@ -168,7 +168,7 @@ static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct
 	table[hello->rank] = hello->listens;
 }
 
-/* Takes up connections until ranks [from, size) are all there; closes the listener. */
+/* Accepts connections until ranks [from, size) are connected; closes the listener. */
 static enum status accept_peers(int listener, const struct mesh_hello *mine, int from, int size,
 				double limit, int *peers, struct net_address *table,
 				struct error *err)
@@ -218,7 +218,9 @@ static enum status mesh_open_other(const struct rendezvous *r, struct mesh_hello
 	struct net_address own;
 	int listener = -1;
 
-	/* The address by which rank 0 is reached is the one by which others reach this rank. */
+	/*
+	 * The local address of the connection to rank 0 is the one at which others reach this rank.
+	 */
 	if (net_connect(&r->address, limit - clock_seconds(), BUFFER_BYTES, &peers[0], err) !=
 	    STATUS_OK)
 		return error_prefix(err, "rank 0");

@@ -1,13 +1,13 @@
 /*
- * How the data of collectives and messages gets from one rank's device to another's.
+ * Transports: how data of collectives and messages moves from one rank's device to another's.
  *
- * `auto` is the first of nccl, shared_memory, peer_copy, host_copy and tcp that every rank can use;
- * for messages between stages of a pipeline it is peer_copy rather than nccl where neighbours can
+ * `auto` is the first of nccl, shared_memory, peer_copy, host_copy and tcp that all ranks can use;
+ * for messages between pipeline stages it prefers peer_copy to nccl if neighbours support it
  * (suites/training/parallel/ranks/team.h).
  *
- * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`;
- * transport_usable and communicator_open of the backends. One that only moves pieces gives the
- * operations of relay.h, and has all collectives.
+ * Adding a transport: add a row to TRANSPORTS, at its place in the order of `auto`, and extend
+ * transport_usable and communicator_open of the backends. A transport that only moves pieces
+ * implements relay.h and gets all collectives.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_TRANSPORT_H
 #define GPUPROOF_DEVICE_RANKS_TRANSPORT_H
@@ -35,7 +35,7 @@ enum transport {
 		TRANSPORT_COUNT
 };
 
-/* In the order of the enum, ending with NULL: choices of an INI key. */
+/* In the order of the enum, NULL-terminated: choices of an INI key. */
 extern const char *const transport_names[];
 
 struct device;
@@ -43,13 +43,13 @@ struct device_set;
 struct communicator_id;
 
 /*
- * STATUS_UNSUPPORTED where the transport connects devices of one node only and `devices` are on
- * several. For transport_usable() of the backends; NULL: the devices are not known yet.
+ * STATUS_UNSUPPORTED if the transport connects devices of one node only and `devices` are on
+ * several. For transport_usable() of the backends; NULL: devices not known yet.
  */
 enum status transport_reaches(const struct device *device, enum transport transport,
 			      const struct device_set *devices, struct error *err);
 
-/* An id for communicator_open(); one rank makes it, all of the communicator need it. */
+/* Creates an id for communicator_open() on one rank; all ranks of the communicator need it. */
 enum status transport_id(struct device *device, enum transport transport,
 			 struct communicator_id *out, struct error *err);
 

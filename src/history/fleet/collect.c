@@ -1,4 +1,4 @@
-/* The members of a fleet from a history: one pass over all points. */
+/* Collects the members of a fleet from a history in one pass over all points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,15 @@ struct night_id {
 	uint32_t index;
 };
 
-#define MOST_PLACES 8 /* hosts of one device that are followed, the latest ones */
+#define MOST_PLACES 8 /* number of latest hosts of a device that are tracked */
 
 struct fleet_collecting {
 	struct fleet *fleet;
-	struct night_id *ids; /* of nights, ascending */
-	size_t *host_of;      /* of each night; SIZE_MAX: it measures nothing itself */
-	bool *wanted;         /* each night: has the tag */
-	size_t at;            /* the series whose points come */
+	struct night_id *ids; /* ids of the nights, ascending */
+	/* host index of each night; SIZE_MAX: its host measured nothing itself */
+	size_t *host_of;
+	bool *wanted; /* each night: has the tag */
+	size_t at;    /* the series whose points are being read */
 	struct raw *raw;
 	size_t count, capacity;
 };
@@ -65,8 +66,8 @@ static int fleet_collect_by_text(const void *a, const void *b)
 }
 
 /*
- * Hosts that measured alone, and nodes of runs on several: where machines are and were. The host
- * that such a run was started on is none by that.
+ * Hosts are single-node hosts and the nodes of multi-node runs: the present and past places of
+ * machines. The host that only started a multi-node run does not count.
  */
 static void fleet_collect_find_hosts(struct fleet *f)
 {
@@ -100,7 +101,7 @@ static void heard_of(struct fleet_host *host, int64_t day, const char *tags)
 	host->last_day = day;
 }
 
-/* Days and tags of the hosts' last nights. */
+/* Finds day and tags of each host's last night. */
 static void fleet_collect_find_last_nights(struct fleet *f)
 {
 	for (size_t i = 0; i < f->nights.count; i++) {
@@ -117,13 +118,13 @@ static void fleet_collect_find_last_nights(struct fleet *f)
 	}
 }
 
-/* The first of the last `count` days that have a night. */
+/* First of the last `count` days that have a night. */
 static int64_t fleet_collect_first_of_last(const struct history_nights *nights, size_t count)
 {
 	int64_t *days = xcalloc(nights->count + 1, sizeof(*days)), first;
 	size_t found = 0;
 
-	/* By their starts, so by their days. */
+	/* Sorted by start, so by day. */
 	for (size_t i = nights->count; i-- > 0 && found < count;)
 		if (!found || nights->items[i].day < days[found - 1])
 			days[found++] = nights->items[i].day;
@@ -177,8 +178,8 @@ static bool fleet_collect_names_node(const struct history_series *s)
 }
 
 /*
- * The devices of a case on their host, "cuda:0,cuda:1": of a run on several nodes, where the case
- * has "n1/cuda:0,n1/cuda:1", the host is the node. False: it is no host's alone.
+ * Devices of a case on their host, "cuda:0,cuda:1". In a multi-node run, where the case has
+ * "n1/cuda:0,n1/cuda:1", the host is the node. False: the devices are on several hosts.
  */
 static bool fleet_collect_place_member(const struct fleet *f, struct fleet_member *m,
 				       size_t host_of_night)
@@ -204,8 +205,8 @@ static bool fleet_collect_place_member(const struct fleet *f, struct fleet_membe
 }
 
 /*
- * The nights of the series in which its device was where it was in that of `last`. The case of a
- * run on several nodes names its node, so it is there wherever its conductor ran.
+ * Adds the nights of the series in which its device was on the same host as in `last`. A case of a
+ * multi-node run names its node, so the host of the conductor does not matter.
  */
 static void fleet_collect_add_member(struct fleet_collecting *c, const struct raw *last, bool moved)
 {
@@ -234,7 +235,7 @@ static void fleet_collect_add_member(struct fleet_collecting *c, const struct ra
 	f->members[f->member_count++] = m;
 }
 
-/* The points of one series are complete: a member for each host that its device was in. */
+/* Completes a series: one member for each host that its device was in. */
 static void fleet_collect_finish_series(struct fleet_collecting *c)
 {
 	size_t hosts[MOST_PLACES], places = 0;
@@ -312,7 +313,7 @@ static size_t nights_since(const struct fleet *f, size_t host, int64_t day, bool
 	return count;
 }
 
-/* Devices that the last nights of their host lack. */
+/* Finds devices that are missing in the last nights of their host. */
 static void find_gone(struct fleet *f)
 {
 	bool *seen = xcalloc(f->nights.count + 1, sizeof(*seen));
@@ -392,7 +393,7 @@ void fleet_release(struct fleet *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* Cases of several devices are compared with those of the same devices only. */
+/* Cases with several devices are compared only with cases of the same devices. */
 static const char *fleet_collect_own_devices(const struct fleet_member *m)
 {
 	return strchr(m->devices, ',') ? m->devices : "";

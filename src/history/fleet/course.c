@@ -11,13 +11,13 @@
 
 #define INTERVAL 1.96
 #define MAD_SIGMAS 1.4826
-#define MEDIAN_EFFICIENCY 1.2533 /* standard error of a median, of a normal distribution */
-#define MOST_NAMED 8             /* nodes that an error lists */
+#define MEDIAN_EFFICIENCY 1.2533 /* ratio of the standard errors of median and mean, normal data */
+#define MOST_NAMED 8             /* number of nodes that an error message lists */
 
 /* One night of one member. */
 struct course_reading {
 	int64_t day;
-	size_t group; /* 0: the subject's; else 1 + the host, of a device 1 + the member */
+	size_t group; /* 0: the subject; else 1 + host index, or 1 + member index for a device */
 	double level;
 };
 
@@ -56,7 +56,7 @@ static size_t course_readings(const struct fleet *f, const struct fleet_cohort *
 	return count;
 }
 
-/* Half of the 95 % interval of the median of `n` values; NaN below three. */
+/* Half-width of the 95 % interval of the median of `n` values; NaN below three. */
 static double course_half_of_median(const double *values, size_t n, double median, double *away)
 {
 	if (n < 3)
@@ -66,7 +66,10 @@ static double course_half_of_median(const double *values, size_t n, double media
 	return INTERVAL * MEDIAN_EFFICIENCY * MAD_SIGMAS * median_of(away, n) / sqrt((double)n);
 }
 
-/* `own`: the first readings, which are the subject's. `room`: twice `n`. */
+/*
+ * `own`: number of readings that belong to the subject and come first. `room`: scratch for 2 `n`
+ * values.
+ */
 static struct course_night course_night_of(const struct fleet_cohort *c,
 					   const struct course_reading *readings, size_t n,
 					   size_t own, double *room)
@@ -84,7 +87,7 @@ static struct course_night course_night_of(const struct fleet_cohort *c,
 		values[i] = readings[i].level;
 	if (own)
 		out.own = median_of(values, own);
-	/* The median of each group's readings; `readings + own` are of one night. */
+	/* Medians per group; `readings + own` are of one night. */
 	count = 0;
 	for (size_t i = 0; i < (n - own); i = end) {
 		for (end = i;
@@ -108,7 +111,9 @@ static struct course_night course_night_of(const struct fleet_cohort *c,
 	return out;
 }
 
-/* The level of the last nights: their noise averages out, the others' scatter does not. */
+/*
+ * Level over the last nights: their noise averages out, the variation between the others does not.
+ */
 static void course_level(const struct fleet *f, const struct fleet_cohort *c, struct course *x)
 {
 	double *away = xcalloc(x->count + 1, sizeof(*away));
@@ -182,7 +187,7 @@ size_t fleet_courses(const struct fleet *f, const struct fleet_subject *s, struc
 			x.devices += course_is_of(s, &f->members[i]);
 		if (!x.devices)
 			continue;
-		/* One GPU in several places. */
+		/* The same GPU in several places counts once. */
 		x.devices = s->machine ? 1 : x.devices;
 		course_follow_subject(f, c, s, &x);
 		(*out)[count++] = x;
@@ -226,7 +231,7 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 	return out;
 }
 
-/* Names some of the nodes for who asked for one that is not there. */
+/* Lists some existing nodes in the error for an unknown name. */
 static enum status fleet_refuse_name(const struct fleet *f, const char *name, struct error *err)
 {
 	struct text known = TEXT_EMPTY;
@@ -252,7 +257,7 @@ enum status fleet_find_subject(const struct fleet *f, const char *name, struct f
 	while (out->host < f->host_count &&
 	       strcmp(f->hosts[out->host].name, place ? place->host : name) != 0)
 		out->host++;
-	/* A CPU's machine is its node. */
+	/* The machine of a CPU is its node. */
 	if (place && strcmp(place->machine, place->host) == 0)
 		out->machine = NULL;
 	return out->host < f->host_count ? STATUS_OK : fleet_refuse_name(f, name, err);

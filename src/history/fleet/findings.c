@@ -1,4 +1,4 @@
-/* Since when a finding is there, what was decided about it, and its words. */
+/* Dates findings of a fleet, applies decisions, and formats them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "history/fleet/fleet.h"
 #include "history/trend.h"
 
-#define MOST_DATED 64 /* findings; each takes a look at all nights of its cohort */
+#define MOST_DATED 64 /* limit of dated findings; each needs all nights of its cohort */
 
 /* One night of one member of a cohort. */
 struct finding_reading {
 	int64_t day;
-	double away; /* from the member's level */
-	double own;  /* its value, if it belongs to the finding's subject; else NaN */
+	double away; /* distance from the member's level */
+	double own;  /* its value if it belongs to the finding's subject; else NaN */
 };
 
 static int finding_by_day(const void *a, const void *b)
@@ -61,9 +61,9 @@ static size_t finding_readings(const struct fleet *f, const struct fleet_finding
 }
 
 /*
- * The subject day by day, without what its whole cohort has in common: the median over its members,
- * less the median over the cohort of how far the day is from each level. Less is worse. Returns how
- * many days it has.
+ * Daily values of the subject without the common course of its cohort: median over its members,
+ * minus the cohort's median distance of the day from each level. Lower is worse. Returns the number
+ * of days.
  */
 static size_t finding_course_of(const struct fleet *f, const struct fleet_finding *x, double **logs,
 				int64_t **days)
@@ -93,7 +93,7 @@ static size_t finding_course_of(const struct fleet *f, const struct fleet_findin
 	return count;
 }
 
-/* The last change for the worse that was not made good since; else its first night. */
+/* Day of the last regression that has not recovered; else its first night. */
 static void find_since(struct fleet_finding *x, const double *logs, const int64_t *days, size_t n)
 {
 	size_t *points = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*points)), count = 0;
@@ -256,7 +256,7 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 {
 	size_t *worst = xcalloc(f->device_count + 1, sizeof(*worst)), count = 0;
 
-	/* 1 + the worst member of each device. */
+	/* 1 + index of the worst member of each device. */
 	for (size_t i = 0; i < f->member_count; i++) {
 		const struct fleet_member *m = &f->members[i];
 

@@ -1,4 +1,4 @@
-/* Which members, nodes and slots of a fleet are slow, and the findings that follow. */
+/* Finds slow members, nodes and slots of a fleet, and creates their findings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 
 #define MAD_SIGMAS 1.4826
 #define MAD_EFFICIENCY 0.37
-#define MEDIAN_EFFICIENCY 1.2533 /* standard error of a median, of a normal distribution */
-#define MOST_FREEDOM 400         /* beyond, Student's t is a normal distribution's */
-#define MOST_SLOW_HOSTS 4        /* a quarter of the hosts: more are a kind of nodes */
+#define MEDIAN_EFFICIENCY 1.2533 /* ratio of the standard errors of median and mean, normal data */
+#define MOST_FREEDOM 400         /* beyond this, Student's t is a normal distribution */
+#define MOST_SLOW_HOSTS 4 /* a quarter of the hosts: more slow hosts count as a group of nodes */
 
-/* A node or a slot in a cohort: the median of its members. */
+/* A node or a slot in a cohort: median of its members. */
 struct fleet_group {
-	size_t cohort, host, member; /* member: the worst of them */
-	const char *slot;            /* NULL: a node */
-	size_t count, slow;          /* members; slow ones */
+	size_t cohort, host, member; /* member: the worst one */
+	const char *slot;            /* NULL: the group is a node */
+	size_t count, slow;          /* number of members; of slow ones */
 	double deficit, allowed, half;
 	bool is_slow;
 };
@@ -31,7 +31,7 @@ static double mad_of(double *values, size_t n, double center)
 	return MAD_SIGMAS * median_of(values, n);
 }
 
-/* The t that a MAD of n values exceeds by chance once in `tests` / FLEET_FALSE. */
+/* The t that a MAD of n values exceeds by chance with probability FLEET_FALSE / `tests`. */
 static double mad_limit(size_t n, size_t tests)
 {
 	double dof = floor(MAD_EFFICIENCY * (double)(n - 1)), low = 0, high = 1e6;
@@ -53,7 +53,7 @@ static bool fleet_judge_has_level(const struct fleet_member *m)
 	return m->recent > 0;
 }
 
-/* Index of the kind whose centre is nearest. */
+/* Index of the group with the nearest centre. */
 static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
 {
 	size_t best = 0;
@@ -64,7 +64,7 @@ static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
 	return best;
 }
 
-/* True if each host's members are of one kind; `low`: how many hosts are of the lowest. */
+/* True if each host's members are in one group; `low`: number of hosts in the lowest group. */
 static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_cohort *c,
 				     size_t *low)
 {
@@ -99,7 +99,7 @@ static size_t fleet_judge_levels_of(const struct fleet *f, const struct fleet_co
 	return n;
 }
 
-/* Kinds, residuals and deviations of a cohort. */
+/* Computes groups, residuals and deviations of a cohort. */
 static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *values)
 {
 	size_t n = 0, low;
@@ -133,13 +133,13 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 	c->deviation = mad_of(values, n, 0);
 }
 
-/* Half of the 95 % interval of a level of `nights`. */
+/* Half-width of the 95 % interval of a level from `nights`. */
 static double fleet_judge_half_of(const struct fleet_cohort *c, size_t nights)
 {
 	return 1.96 * MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)nights);
 }
 
-/* Members of fewer nights than usual scatter more. */
+/* Members with fewer nights than usual vary more. */
 static double fleet_judge_deviation_of(const struct fleet_cohort *c, const struct fleet_member *m,
 				       double usual)
 {
@@ -171,12 +171,12 @@ static void judge_members(struct fleet *f, const struct fleet_cohort *c, double 
 	}
 }
 
-/* The groups of a cohort, of nodes or slots, are in the order of `members`. */
+/* Groups of a cohort (nodes or slots), in the order of `members`. */
 struct grouping {
 	struct fleet *fleet;
 	struct fleet_group *groups; /* malloc'ed */
 	size_t count, capacity;
-	const struct fleet_member **order; /* of one cohort */
+	const struct fleet_member **order; /* members of one cohort */
 };
 
 static bool fleet_judge_groups_with(const struct fleet_member *a, const struct fleet_member *b,
@@ -185,7 +185,7 @@ static bool fleet_judge_groups_with(const struct fleet_member *a, const struct f
 	return slots ? strcmp(a->devices, b->devices) == 0 : a->host == b->host;
 }
 
-/* The median of `count` members, by their offsets. `values`: room for all members. */
+/* Adds the median of `count` members by their offsets. `values`: scratch for all members. */
 static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_member **members,
 			 size_t count, const double *offsets, bool slots, double *values)
 {
@@ -224,7 +224,7 @@ static int fleet_judge_by_slot(const void *a, const void *b)
 	return order ? order : (p->host > q->host) - (p->host < q->host);
 }
 
-/* Groups of the members of one cohort; smaller ones than `least` are none. Returns how many. */
+/* Adds the groups of one cohort with at least `least` members. Returns their number. */
 static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const double *offsets,
 				  bool slots, double *values)
 {
@@ -246,7 +246,7 @@ static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const doubl
 	return g->count - before;
 }
 
-/* Too few nodes to know how they scatter, but most of this one's devices are slow. */
+/* Too few nodes to know their variation: judges the node as slow if most of its devices are. */
 static void judge_by_members(struct grouping *g, struct fleet_group *node)
 {
 	if (node->is_slow || node->slow < 2 || node->slow * 2 <= node->count)
@@ -274,7 +274,7 @@ static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double
 	}
 }
 
-/* Offsets of members from their node's median; members and nodes are in the order of hosts. */
+/* Offsets of members from their node's median; members and nodes are sorted by host. */
 static void fleet_judge_offsets_within(const struct fleet *f, const struct fleet_cohort *c,
 				       const struct fleet_group *nodes, size_t count,
 				       double *offsets)
@@ -305,9 +305,7 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 
 		fleet_judge_offsets_within(f, c, g->groups + first, nodes, offsets);
 		slots = grouping_add_cohort(g, cohort, offsets, true, values);
-		/*
-		 * Slots are compared with none: an offset within their nodes, that most nodes have.
-		 */
+		/* A slot is compared with zero: an offset within nodes that most nodes share. */
 		for (size_t i = first + nodes; i < (first + nodes) + slots; i++) {
 			struct fleet_group *slot = &g->groups[i];
 
@@ -319,7 +317,7 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 	fleet_judge_nodes(g, first, nodes, values);
 }
 
-/* A subject is slow in one more cohort: its finding, which holds the worst. */
+/* Adds a cohort to the subject's finding, or creates it; the finding keeps the worst. */
 static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
 {
 	for (size_t i = 0; i < f->finding_count; i++) {
@@ -374,7 +372,7 @@ static void fleet_judge_find_slow_groups(struct fleet *f, const struct grouping 
 	}
 }
 
-/* A device of a slow node is a finding of its own where it is slow among its neighbours, too. */
+/* A device of a slow node has its own finding if it is also slow among its neighbours. */
 static void fleet_judge_find_slow_members(struct fleet *f, const struct grouping *g)
 {
 	for (size_t c = 0; c < f->cohort_count; c++)
@@ -409,7 +407,7 @@ void fleet_judge(struct fleet *f)
 	for (size_t i = 0; i < f->cohort_count; i++)
 		cohort_describe(f, &f->cohorts[i], values);
 	tests = 0;
-	/* Nodes and at most as many slots as a node has devices. */
+	/* Nodes, and at most as many slots as a node has devices. */
 	for (size_t i = 0; i < f->cohort_count; i++) {
 		const struct fleet_cohort *c = &f->cohorts[i];
 

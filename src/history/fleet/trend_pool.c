@@ -58,7 +58,7 @@ void trend_pools_add(struct trend_pools *pools, const struct history_series *s)
 	enum figure_kind kind = figure_kind_named(pool_text(s->kind));
 	struct trend_pool *p;
 
-	/* The host, not the GPU, decides such figures. */
+	/* The host determines such metrics, not the GPU. */
 	if (!s->model || !*s->model || (kind < FIGURE_KINDS && figure_repeat(kind).states))
 		return;
 	p = pool_of_series(pools, s);
@@ -81,7 +81,7 @@ static int pool_by_day(const void *left, const void *right)
 	return (a->point.night > b->point.night) - (a->point.night < b->point.night);
 }
 
-/* Keeps the nights of the last config, of the last POOL_DAYS. */
+/* Keeps the nights of the last config within the last POOL_DAYS. */
 static void pool_keep_last(struct trend_pool *p)
 {
 	size_t kept = 0;
@@ -96,7 +96,7 @@ static void pool_keep_last(struct trend_pool *p)
 	p->count = kept;
 }
 
-/* Counts GPUs with one of the last `nights`; SIZE_MAX: of all. */
+/* Counts GPUs with one of the last `nights`; SIZE_MAX: all GPUs. */
 static size_t pool_gpus_of_last(const struct trend_pool *p, size_t nights, size_t *days)
 {
 	bool *seen = xcalloc(p->gpus + 1, sizeof(*seen));
@@ -129,7 +129,7 @@ static bool is_pool(struct trend_pool *p)
 	return true;
 }
 
-/* The distances of the nights from the median of their GPU. */
+/* Distances of the nights from the median of their GPU. */
 static void pool_distances(const struct pool_night *nights, size_t count, size_t gpus, double *off)
 {
 	double *own = xcalloc(count, sizeof(*own));
@@ -147,7 +147,7 @@ static void pool_distances(const struct pool_night *nights, size_t count, size_t
 	free(own);
 }
 
-/* The logarithms; in `drawn` without wild nights. */
+/* Returns the logarithms; in `drawn` outliers are winsorized. */
 static struct pool_night *pool_nights_of(const struct trend_pool *p, struct pool_night **drawn)
 {
 	struct pool_night *out = xcalloc(p->count, sizeof(*out));
@@ -192,7 +192,7 @@ static struct pool_step pool_step_between(const struct pool_search *s, size_t fr
 	return pool_step_at(&in);
 }
 
-/* No GPU alone makes the step: it is there without each. */
+/* True if the step remains without any single GPU. */
 static bool pool_is_common(const struct pool_search *s, size_t from, size_t at, size_t end,
 			   double step)
 {
@@ -235,7 +235,7 @@ static void pool_add_change(const struct pool_search *s, size_t at, const struct
 	trend_set_levels(c, s->pool->series.better, step->level, step->level + step->shift.value);
 }
 
-/* Adds the changes among the nights [from, end), the oldest first. */
+/* Adds the changes among the nights [from, end), oldest first. */
 static void pool_divide(const struct pool_search *s, size_t from, size_t end)
 {
 	struct pool_step best = { .shift = { .value = 0 } };
@@ -269,7 +269,7 @@ static void pool_divide(const struct pool_search *s, size_t from, size_t end)
 	pool_divide(s, at, end);
 }
 
-/* GPUs differ by this, whatever changed: the levels of the last nights without a change. */
+/* Variation between GPUs: their levels in the last nights after the last change. */
 static double pool_apart(const struct pool_search *s)
 {
 	const struct trend *t = &s->pool->trend;
@@ -349,7 +349,7 @@ void trend_pools_release(struct trend_pools *pools)
 	memset(pools, 0, sizeof(*pools));
 }
 
-/* "; stream/triad bandwidth 3.0 % worse since 2026-02-20" for each open change. */
+/* Adds "; stream/triad bandwidth 3.0 % worse since 2026-02-20" for each open change. */
 static size_t pool_add_changes(struct text *out, const struct trend_pool *p)
 {
 	size_t open = 0;

@@ -1,4 +1,4 @@
-/* Between the files of the store: the store itself, and rows as the types of store.h. */
+/* Private declarations of the store: conversion between database rows and the types of store.h. */
 #ifndef GPUPROOF_HISTORY_SQLITE_ROWS_H
 #define GPUPROOF_HISTORY_SQLITE_ROWS_H
 
@@ -9,15 +9,21 @@ struct store {
 	struct db *db;
 };
 
-/* A column as text that is harmless on a terminal; the caller frees it. */
+/* Text of a column, without control characters; the caller frees it. */
 char *store_text(const struct db_query *query, int column);
-/* The same of a metric, under its current name. */
+/* Name of a metric under its current name; the caller frees it. */
 char *store_metric(const struct db_query *query, int column);
-/* A day that a calendar has; another one is damage, named `what`: loops run from day to day. */
+/*
+ * A day within the calendar. Other values are damage, reported as `what`, because loops run from
+ * day to day.
+ */
 int64_t store_day(struct db_query *query, int column, const char *what);
-/* section and point of a row that has them in these two columns, and the case in the third. */
+/*
+ * Section and point from these columns; derived from the case in the third column if they are
+ * empty.
+ */
 void store_section_and_point(const struct db_query *query, int section, int case_id,
 			     char **out_section, char **out_point);
-const char *store_text_or_empty(const char *text); /* NULL is "" */
+const char *store_text_or_empty(const char *text); /* NULL becomes "" */
 
 #endif

@@ -13,16 +13,16 @@
 #include "base/input.h"
 #include "base/memory.h"
 
-/* Statements that were used last and may be again: a night runs the same few a thousand times. */
-#define CHECKED_PAGES 16384 /* 64 MiB, a tenth of a second: writers open the file every time */
+/* Cache of prepared statements: a night runs the same few a thousand times. */
+#define CHECKED_PAGES 16384 /* 64 MiB take a tenth of a second: writers open the file every time */
 #define KEPT_STATEMENTS 8
 
 struct db {
 	sqlite3 *handle;
 	char *path;
-	sqlite3_stmt *kept[KEPT_STATEMENTS]; /* reset; NULL: none */
-	unsigned next;                       /* the one to give up */
-	unsigned depth;                      /* of transactions within each other */
+	sqlite3_stmt *kept[KEPT_STATEMENTS]; /* reset statements; NULL: empty */
+	unsigned next;                       /* the slot to replace */
+	unsigned depth;                      /* nesting depth of transactions */
 };
 
 struct db_query {
@@ -168,7 +168,7 @@ enum status db_end(struct db_query *q)
 {
 	enum status status = q->status;
 
-	/* One that failed is not used again: its error would come back from sqlite3_reset(). */
+	/* A failed statement is not reused: sqlite3_reset() would return its error again. */
 	if (status == STATUS_OK && q->statement)
 		db_keep_statement(q->db, q->statement);
 	else
@@ -223,7 +223,7 @@ enum status db_commit(struct db *db, struct error *err)
 		return db_run(db, err, "RELEASE inner", "");
 	}
 	db_run(db, err, "COMMIT", "");
-	/* One that failed for want of space is still open. */
+	/* A statement that failed for lack of space is still open. */
 	if (err->status != STATUS_OK)
 		db_rollback(db);
 	db->depth = 0;
@@ -234,7 +234,7 @@ void db_rollback(struct db *db)
 {
 	struct error ignored = ERROR_NONE;
 
-	/* A grave error has ended all transactions. */
+	/* A severe error ends all transactions. */
 	if (sqlite3_get_autocommit(db->handle)) {
 		db->depth = 0;
 	} else if (db->depth > 1) {
@@ -256,7 +256,9 @@ static int64_t db_pragma(struct db *db, const char *sql, struct error *err)
 	return value;
 }
 
-/* Reads the whole file, up to CHECKED_PAGES; damage in a larger one shows where it is read. */
+/*
+ * Checks the whole file, up to CHECKED_PAGES; damage in a larger file is detected when it is read.
+ */
 static enum status check_intact(struct db *db, struct error *err)
 {
 	struct db_query *q;
@@ -275,7 +277,7 @@ static enum status check_intact(struct db *db, struct error *err)
 	return status;
 }
 
-/* All statements of a migration; sqlite3_prepare_v2() takes one at a time. */
+/* Runs all statements of a migration; sqlite3_prepare_v2() handles one at a time. */
 static enum status run_script(struct db *db, const char *sql, struct error *err)
 {
 	while (*sql) {
@@ -297,7 +299,7 @@ static enum status db_migrate(struct db *db, int application, const char *const 
 {
 	char *sql;
 	enum status status = db_begin(db, err);
-	/* Read again under the lock: another program may have been faster. */
+	/* Read again under the lock: another program may have migrated it. */
 	int64_t version = status == STATUS_OK ? db_pragma(db, "PRAGMA user_version", err) : 0;
 
 	if (status == STATUS_OK && version < 0)
@@ -306,7 +308,7 @@ static enum status db_migrate(struct db *db, int application, const char *const 
 	for (; status == STATUS_OK && err->status == STATUS_OK && migrations[version]; version++)
 		status = run_script(db, migrations[version], err);
 	if (status == STATUS_OK) {
-		/* A pragma takes no parameters; both are numbers of ours. */
+		/* A pragma takes no parameters; both values are constants. */
 		sql = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;",
 				application, (int)version);
 		status = run_script(db, sql, err);
@@ -324,7 +326,7 @@ struct identity {
 	bool is_empty;
 };
 
-/* In one transaction: another program may be making the same file. */
+/* In one transaction: another program may be creating the same file. */
 static enum status db_identify(struct db *db, struct identity *out, struct error *err)
 {
 	if (db_run(db, err, "BEGIN", "") != STATUS_OK)
@@ -350,7 +352,7 @@ static enum status db_check_version(struct db *db, enum db_mode mode, int applic
 	is_new = found.version == 0 && found.application == 0 && found.is_empty;
 	if (!is_new && found.application != application)
 		return error_set(err, STATUS_USAGE, "%s: a database of another program", db->path);
-	/* A damaged file may say anything. */
+	/* A damaged file may contain any version. */
 	if (found.version < 0 || found.version > newest)
 		return error_set(err, STATUS_USAGE,
 				 "%s: version %d of a history; this gpuproof knows up to %d",
@@ -366,8 +368,8 @@ static enum status db_check_version(struct db *db, enum db_mode mode, int applic
 }
 
 /*
- * The VFS for `path`; NULL: SQLite's own, which takes a missing lock for one that another program
- * holds, and waits for it. The file is made: there are no locks of what is not there.
+ * Selects the VFS for `path`; NULL: SQLite's default, which treats missing lock support as a lock
+ * held by another program, and waits. Creates the file: locks cannot be tested without it.
  */
 static const char *choose_vfs(const char *path, enum db_mode mode)
 {
@@ -409,10 +411,7 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 	}
 	if (status == STATUS_OK)
 		status = db_check_version(db, mode, application, migrations, err);
-	/*
-	 * A file that someone else put into write-ahead mode goes back, as that needs shared
-	 * memory.
-	 */
+	/* Leaves write-ahead mode, which needs shared memory, if another program has set it. */
 	if (status == STATUS_OK && writable)
 		status = db_run(db, err, "PRAGMA journal_mode = DELETE", "");
 	if (status != STATUS_OK) {

@@ -1,7 +1,7 @@
 /*
- * The store as one SQLite file, safe with two writers: its tables, opening, transactions, columns.
+ * The store as one SQLite file, safe with two writers: tables, opening, transactions, columns.
  *
- * Adding a table or column: one more entry in `store_migrations`, never a change of an old one.
+ * Adding a table or column: append an entry to `store_migrations`; never change an existing one.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "result/result.h"
 
 /*
- * Days are counted from 1970-01-01. `better`: enum better. An epoch begins with another hardware,
- * driver or config.
+ * Days are counted from 1970-01-01. `better`: enum better. Another hardware, driver or config
+ * starts a new epoch.
  */
 static const char tables[] =
 	"CREATE TABLE night (id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, started TEXT NOT "
@@ -34,23 +34,20 @@ static const char baselines_and_notes[] =
 	"baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL, document "
 	"TEXT NOT NULL, PRIMARY KEY (name, position));";
 
-/*
- * The verdict on the run: "ACCEPTED"; empty when nothing was judged, or by a version that did not
- * keep it.
- */
+/* Verdict of the run: "ACCEPTED"; empty without one, or if the version did not store it. */
 static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
 
-/* Series of earlier versions have no section and point: both are derived of their case. */
+/* Series of earlier versions have no section and point: both are derived from their case. */
 static const char places[] =
 	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';ALTER TABLE series ADD "
 	"COLUMN point TEXT NOT NULL DEFAULT '';CREATE TABLE device (night INTEGER NOT NULL "
 	"REFERENCES night, id TEXT NOT NULL, machine TEXT NOT NULL, model TEXT NOT NULL, serial "
 	"TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (night, id)) WITHOUT ROWID;";
 
-/* Nights are read one by one, as exports and merges do. */
+/* Exports and merges read nights one by one. */
 static const char by_night[] = "CREATE INDEX point_night ON point (night);";
 
-/* Decisions of people: enum triage as its word, and what each is about. */
+/* User decisions: enum triage as a word, and the subject of each. */
 static const char tags_and_triage[] =
 	"ALTER TABLE night ADD COLUMN tags TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN "
 	"state TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN person TEXT NOT NULL DEFAULT "
@@ -60,7 +57,7 @@ static const char tags_and_triage[] =
 	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
 	"NULL DEFAULT '';";
 
-/* enum figure_kind as its name, by which the spread of few nights is judged. */
+/* enum figure_kind by name; it determines the variation assumed for few nights. */
 static const char kinds[] = "ALTER TABLE series ADD COLUMN kind TEXT NOT NULL DEFAULT '';";
 
 const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
@@ -77,7 +74,7 @@ const char *store_text_or_empty(const char *s)
 }
 
 /*
- * Series of earlier versions get their metrics' current names, unless they have a series already.
+ * Renames metrics of earlier versions to their current names, unless such a series exists already.
  */
 static enum status rename_metrics(struct db *db, struct error *err)
 {
@@ -105,7 +102,7 @@ enum status store_open(struct store **out, const char *path, enum store_mode mod
 	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
 		return err->status;
 	/*
-	 * In a read-only file series are read under the current names, but filters know the stored
+	 * In a read-only file, series are read under current names, but filters match the stored
 	 * ones.
 	 */
 	if ((mode != STORE_READ || access(path, W_OK) == 0) &&

@@ -1,4 +1,4 @@
-/* Nights as they are added, read, listed and removed; where machines were. */
+/* Adds, reads, lists and removes nights; lists the places of machines. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void store_read_devices(struct store *s, int64_t id, struct store_night *
 	db_end(q);
 }
 
-/* The index of the epoch in the night; `ids` grows with the night's epochs. */
+/* Index of the epoch in the night; adds the epoch to the night and to `ids` if it is new. */
 static size_t store_epoch_index(struct store_night *out, int64_t **ids, int64_t id,
 				const char *facts)
 {
@@ -116,7 +116,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 	return err->status;
 }
 
-/* State of adding a night's figures. */
+/* State while adding a night's values. */
 struct adding {
 	struct db *db;
 	const struct store_night *night;
@@ -136,7 +136,7 @@ static int64_t store_add_epoch(struct db *db, const char *facts, struct error *e
 	return db_id(db_select(db, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
 }
 
-/* A figure in another unit would be a change by a factor of a thousand that never was. */
+/* Refuses a value in another unit, which would look like a change by a factor of a thousand. */
 static void store_refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
 {
 	error_set(a->err, STATUS_USAGE,
@@ -266,7 +266,7 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 	return db_end(q);
 }
 
-/* "n1" of the device "n1/cuda:0" of a run on several nodes; else the host of the night. */
+/* "n1" from the device "n1/cuda:0" of a multi-node run; else the host of the night. */
 static char *device_row_host(struct db_query *q)
 {
 	const char *id = db_string(q, 2);
@@ -277,7 +277,7 @@ static char *device_row_host(struct db_query *q)
 	return host;
 }
 
-/* A later night of the same machine. */
+/* Updates the place by a later night of the same machine. */
 static void store_move_place(struct history_place *p, struct db_query *q)
 {
 	char *host = device_row_host(q);

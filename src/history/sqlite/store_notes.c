@@ -1,4 +1,4 @@
-/* Keeps what people add to a history: notes with decisions, baselines as documents under a name. */
+/* User data in a history: notes with decisions, and baselines as named documents. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "history/sqlite/rows.h"
 
-/* A note is one line wherever it is shown. */
+/* A note is displayed on one line. */
 static char *store_notes_one_line(const char *text)
 {
 	char *line = text_harmless(text);

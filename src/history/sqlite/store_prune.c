@@ -1,4 +1,4 @@
-/* Removal of old nights. */
+/* Removes old nights. */
 #include "base/memory.h"
 #include "history/sqlite/rows.h"
 

@@ -1,4 +1,4 @@
-/* Series: the figures of one metric of a case on one machine, from night to night. */
+/* Series: the values of one metric of a case on one machine, night by night. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void series_release(struct history_series *s)
 static void store_series_take_row(struct db_query *q, struct history_series *s)
 {
 	ARRAY_GROW(s->points, s->count, s->capacity);
-	/* The line "config=.." ends epoch_facts() (night.c). */
+	/* The line "config=.." is the last of epoch_facts() (night.c). */
 	s->points[s->count++] =
 		(struct history_point){ .night = db_integer(q, 10),
 					.day = store_day(q, 11, "the day"),
@@ -46,7 +46,7 @@ static void begin_series(struct db_query *q, struct history_series *s)
 	store_section_and_point(q, 3, 2, &s->section, &s->point);
 }
 
-/* The day of the night that is `nights` from the last. */
+/* Day of the night that is `nights` before the last. */
 static int64_t store_series_first_day(struct store *s, size_t nights, struct error *err)
 {
 	struct db_query *q;
@@ -62,7 +62,7 @@ static int64_t store_series_first_day(struct store *s, size_t nights, struct err
 	return day;
 }
 
-/* Which series a filter selects, with the parameters "iiiissss". */
+/* Conditions of a filter on series, with the parameters "iiiissss". */
 #define SELECTED                                                                           \
 	"(s.headline OR ?) AND (? = 0 OR s.id = ?) AND CASE WHEN ? THEN s.metric = ? AND " \
 	"s.case_id = ? ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"

@@ -22,7 +22,7 @@ pid_t child_fork(int output, struct error *err)
 	pid_t pid;
 	int fd, nothing;
 
-	fflush(NULL); /* or the child would print it again */
+	fflush(NULL); /* otherwise the child would print it again */
 	pid = fork();
 	if (pid < 0)
 		error_errno(err, "fork");
@@ -30,7 +30,7 @@ pid_t child_fork(int output, struct error *err)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1); /* it died before prctl() */
+		_exit(1); /* the parent died before prctl() */
 	signals_in_child();
 	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (nothing >= 0)
@@ -38,10 +38,10 @@ pid_t child_fork(int output, struct error *err)
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close(nothing);
-	/* Output right before a crash must not stay in a buffer. */
+	/* Output right before a crash must not remain in a buffer. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	/*
-	 * When memory runs out, the kernel shall end the worker, not the conductor that keeps the
+	 * Under memory pressure the kernel should kill the worker, not the conductor that holds the
 	 * results.
 	 */
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ noreturn void child_exit(int code)
 {
 	fflush(NULL);
 #ifdef GPUPROOF_COVERAGE
-	__gcov_dump(); /* else only exit() would write what was covered */
+	__gcov_dump(); /* _exit() would not write the coverage data */
 #endif
 	_exit(code);
 }
@@ -84,7 +84,7 @@ char *child_ending(int wait_status, char *out, size_t size)
 	return out;
 }
 
-/* Starts of at most three last lines. */
+/* Start of at most the last three lines. */
 static const char *child_last_lines(const char *text, size_t length)
 {
 	const char *at = text + length;

@@ -17,7 +17,7 @@
 #include "measure/processes/child.h"
 #include "measure/processes/process_title.h"
 
-/* State that the three kinds of process share. */
+/* State shared by the three kinds of process. */
 struct fork_server_shared {
 	struct error err;
 	bool done;
@@ -39,7 +39,7 @@ struct reply {
 
 struct fork_server {
 	pid_t pid;
-	int link; /* to the fork server; in the fork server to the worker */
+	int link; /* socket to the fork server; in the fork server, to the worker */
 	struct fork_server_shared *shared;
 	char *backends;
 	struct backend_options options;
@@ -67,7 +67,7 @@ static enum status fork_server_open_and_run(const struct fork_server *n, const s
 	if (backend->device_open(r->device.index, &device, err) != STATUS_OK)
 		return err->status;
 	status = r->run(device, n->shared->arguments, n->shared->result, err);
-	/* A device that an error has broken may hang on closing; the process ends anyway. */
+	/* A device broken by an error may hang on closing; the process exits anyway. */
 	if (status == STATUS_OK) {
 		backend->device_close(device);
 		backends_close(&list);
@@ -98,7 +98,7 @@ static void serve(const struct fork_server *n, const struct request *r, struct r
 	}
 }
 
-/* All or nothing: the messages are small and of one size. */
+/* Receives all or fails: the messages are small and of equal size. */
 static bool fork_server_receive_all(int link, void *data, size_t size)
 {
 	ssize_t got;
@@ -168,7 +168,7 @@ void fork_server_close(struct fork_server *n)
 	if (!n)
 		return;
 	if (n->link >= 0)
-		close(n->link); /* it reads the end and ends */
+		close(n->link); /* the fork server reads end-of-file and exits */
 	if (n->pid > 0)
 		waitpid(n->pid, NULL, 0);
 	if (n->shared)

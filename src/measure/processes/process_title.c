@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Numbers of fields in /proc/PID/stat, see proc(5). */
+/* Indices of fields in /proc/PID/stat, see proc(5). */
 enum {
 	STAT_START_CODE = 26,
 	STAT_END_CODE,
@@ -28,10 +28,10 @@ enum {
 
 #define TITLE_BYTES 128
 
-/* Memory of no file: the kernel reads command lines from no other. */
+/* Anonymous memory: the kernel reads command lines from no file mapping. */
 static char *title;
 
-/* Fields from the third one on, which is the first after the name in brackets. */
+/* Fields from the third one on, the first after the name in parentheses. */
 static bool read_stat(uint64_t fields[STAT_COUNT])
 {
 	char line[1024], *at = NULL;
@@ -48,7 +48,7 @@ static bool read_stat(uint64_t fields[STAT_COUNT])
 	return field == STAT_COUNT;
 }
 
-/* Lets the kernel read the command line of this process from `title`. */
+/* Makes the kernel read the command line of this process from `title`. */
 static void point_command_line_at_title(void)
 {
 	uint64_t f[STAT_COUNT];
@@ -79,7 +79,7 @@ static bool process_title_take_memory(void)
 	if (memory == MAP_FAILED)
 		return false;
 	title = memory;
-	/* A last byte that is not zero tells the kernel that the text ends at the first zero. */
+	/* A nonzero last byte tells the kernel that the text ends at its first zero. */
 	title[TITLE_BYTES - 1] = ' ';
 	return true;
 }

@@ -1,15 +1,15 @@
 /*
- * Titles of processes that were forked and not executed: `ps -ef` shows their role ("gpuproof:
- * worker cuda:1") instead of the command line of their parent. The command's name (`ps -e`, pgrep)
- * and the environment (/proc/PID/environ) stay.
+ * Titles of forked processes: `ps -ef` shows their role ("gpuproof: worker cuda:1") instead of the
+ * parent's command line. The command name (`ps -e`, pgrep) and the environment (/proc/PID/environ)
+ * remain.
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_PROCESS_TITLE_H
 #define GPUPROOF_MEASURE_PROCESSES_PROCESS_TITLE_H
 
 /*
- * Sets the role of this process, at most 126 bytes with "gpuproof: ". The first call of a process
- * and its ancestors while it has one thread: that one also tells the kernel where the heap ends.
- * Where the kernel cannot (without CONFIG_CHECKPOINT_RESTORE) nothing changes.
+ * Sets the role of this process, at most 126 bytes with "gpuproof: ". The first call must happen
+ * while the process has a single thread, because it also sets the end of the heap in the kernel.
+ * Without kernel support (CONFIG_CHECKPOINT_RESTORE) it does nothing.
  */
 void process_title(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

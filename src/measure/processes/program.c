@@ -13,25 +13,25 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-/* From the request to end to the end by force. */
+/* Grace period between the request to end and SIGKILL. */
 #define GRACE_SECONDS 2.0
-/* Between two looks at the stop flag and the deadline, and without pidfd at the program. */
+/* Interval for checking stop flag and deadline, and without pidfd also the program. */
 #define LOOK_MS 20
 #define LOOK_WITHOUT_PIDFD_MS 1
 
 struct program_guard {
-	int pipe; /* to the guard: the group to end should this process die; 0: none */
+	int pipe; /* to the guard: process group to kill if this process dies; 0: none */
 	pid_t pid;
 };
 
-/* The guard: ends the last group that it was told when the pipe has no writer any more. */
+/* The guard process: kills the last reported group when the pipe has no writer left. */
 static _Noreturn void program_watch_over(int pipe)
 {
 	pid_t group = 0, told;
 	ssize_t got;
 
 	dup2(pipe, STDIN_FILENO);
-	/* The pipes to the conductor must end with the worker. */
+	/* The pipes to the conductor must close when the worker exits. */
 	for (int fd = STDIN_FILENO + 1; fd < 1024; fd++)
 		close(fd);
 	while ((got = read(STDIN_FILENO, &told, sizeof(told))) != 0) {
@@ -56,7 +56,7 @@ enum status program_guard_open(struct program_guard **out, struct error *err)
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		/* A stop reaches the program by way of the process that started it. */
+		/* A stop request reaches the program only through the process that started it. */
 		setpgid(0, 0);
 		program_watch_over(ends[0]);
 	}
@@ -88,19 +88,19 @@ static enum status guard_send_group(const struct program_guard *guard, pid_t gro
 	return error_errno(err, "the guard of the program");
 }
 
-/* A program in flight. */
+/* A running program. */
 struct flight {
 	const struct program *program;
 	pid_t pid;
-	int pidfd;                /* -1: this kernel has none */
-	int streams[2];           /* read ends; -1: at their end */
-	double started, ended_by; /* host clock; 0: it was not asked to end */
+	int pidfd;                /* -1: not supported by this kernel */
+	int streams[2];           /* read ends; -1: at end of file */
+	double started, ended_by; /* host clock; ended_by 0: it was not asked to end */
 	bool forced;
 };
 
 /*
- * In the child of vfork(), which shares the memory of its parent: system calls alone, and what is
- * read afterwards in *failed.
+ * Runs in the child of vfork(), which shares the parent's memory: only system calls, and writes to
+ * *failed.
  */
 static void program_exec(const struct program *p, const int outputs[2], int input,
 			 volatile int *failed)
@@ -127,7 +127,7 @@ static enum status program_start(struct flight *f, const int outputs[2], struct 
 	volatile int failed = 0;
 
 	f->started = clock_seconds();
-	/* Not fork(): a process that drives a GPU has much that would have to be copied. */
+	/* vfork() instead of fork(): a process that drives a GPU has large mappings to copy. */
 	f->pid = vfork();
 	if (f->pid == 0)
 		program_exec(p, outputs, input, &failed);
@@ -161,7 +161,7 @@ static void program_read_output(const struct flight *f, struct program_stream *s
 	text_add_bytes(&stream->kept, piece, (size_t)got < room ? (size_t)got : room);
 }
 
-/* Reads what is in the pipes, which processes that the program left would keep open. */
+/* Reads what is in the pipes; processes left by the program would keep them open. */
 static void program_drain_pipes(struct flight *f, struct program_stream *const streams[2])
 {
 	for (int i = 0; i < 2; i++) {
@@ -178,7 +178,7 @@ static bool program_has_ended(struct flight *f, struct program_end *end)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	/* Not yet reaped: until the group was ended its number must not become another one's. */
+	/* Does not reap the program: its pid must not be reused until the group was killed. */
 	if (waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid != f->pid)
 		return false;
@@ -209,7 +209,7 @@ static void program_look_after(struct flight *f, struct program_end *end)
 		if (end->timed_out || program_is_stopped(f)) {
 			double now = clock_seconds();
 
-			/* Ask the group to end, at first; later by force. */
+			/* First asks the group to end; later kills it. */
 			if (!(f->ended_by > 0)) {
 				kill(-f->pid, SIGTERM);
 				f->ended_by = now + GRACE_SECONDS;
@@ -219,7 +219,7 @@ static void program_look_after(struct flight *f, struct program_end *end)
 			}
 		}
 	}
-	kill(-f->pid, SIGKILL); /* what it has left */
+	kill(-f->pid, SIGKILL); /* kills the processes it left */
 	program_drain_pipes(f, streams);
 	while (waitpid(f->pid, &end->wait_status, 0) < 0 && errno == EINTR)
 		continue;
@@ -232,7 +232,7 @@ static void program_close_pipe(const int ends[2])
 			close(ends[i]);
 }
 
-/* The pipes of both streams: their read ends do not block. */
+/* Pipes for both streams, with non-blocking read ends. */
 static enum status program_open_pipes(int reads[2], int writes[2], struct error *err)
 {
 	for (int i = 0; i < 2; i++) {
@@ -259,7 +259,7 @@ enum status program_run(const struct program *program, struct program_guard *gua
 		status = program_start(&f, outputs, err);
 	program_close_pipe(outputs);
 	if (status == STATUS_OK) {
-		/* Told after the start: a moment in which only the program itself would end. */
+		/* Reported after the start: until then only the program itself would be killed. */
 		guard_send_group(guard, f.pid, err);
 		f.pidfd = (int)syscall(SYS_pidfd_open, f.pid, 0);
 		program_look_after(&f, end);

@@ -17,9 +17,9 @@ static int ends[2] = { -1, -1 };
 static volatile sig_atomic_t stops, last_stop;
 static volatile sig_atomic_t attended, unattended_stops;
 static int depth;                  /* of signals_begin() */
-static struct timespec stopped_at; /* the handler's alone, which nothing interrupts */
+static struct timespec stopped_at; /* written by the handler only, which nothing interrupts */
 
-/* One request to stop may come twice: timeout(1) signals the process and then its whole group. */
+/* One stop request may arrive twice: timeout(1) signals the process and then its whole group. */
 #define ECHO_SECONDS 0.25
 
 static bool is_echo(int number)
@@ -84,7 +84,7 @@ enum status signals_begin(struct error *err)
 		sigaddset(&action.sa_mask, caught[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
 		sigaction(caught[i], NULL, &before_caught[i]);
-		/* Ignored from outside (nohup, a shell's background job): stays so. */
+		/* Keeps signals that the parent has ignored (nohup, a shell's background job). */
 		if (caught[i] == SIGCHLD || before_caught[i].sa_handler != SIG_IGN)
 			sigaction(caught[i], &action, NULL);
 	}

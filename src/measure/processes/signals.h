@@ -1,7 +1,7 @@
 /*
- * Signals that the conductor waits for: Ctrl-C, a request to end, a child that died. A pipe becomes
- * readable whenever something came, so that one poll() waits for signals and workers alike. (No
- * signalfd: threads that a library started before us would still take the signal and die of it.)
+ * Signals that the conductor waits for: Ctrl-C, a request to end, an exited child. A self-pipe
+ * becomes readable with each signal, so that one poll() waits for signals and workers. (signalfd
+ * does not work: threads that a library started earlier would still receive the signal and die.)
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
 #define GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
@@ -11,16 +11,16 @@
 #include "base/error.h"
 
 /*
- * Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end()
- * puts back what was. They nest: a command of several runs catches them in between as well, so that
- * a stop is never lost.
+ * Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ until signals_end()
+ * restores the former handlers. Calls nest: a command with several runs also catches signals
+ * between them, so that no stop request is lost.
  */
 enum status signals_begin(struct error *err);
 void signals_end(void);
 
 /*
- * `attended`: the caller waits for signals_fd() and heeds signals_stops(). While not (results and
- * pages are written), the first stop is answered on standard error and a second one ends the
+ * `attended`: the caller polls signals_fd() and checks signals_stops(). Otherwise (while results
+ * and pages are written) the first stop request prints a message on stderr and the second ends the
  * process.
  */
 void signals_attend(bool attended);
@@ -29,15 +29,15 @@ int signals_fd(void); /* for poll(); empty it with signals_drain() */
 void signals_drain(void);
 
 /*
- * how often a stop was asked for since signals_begin(); the same signal within a quarter of a
- * second is one
+ * number of stop requests since signals_begin(); the same signal within a quarter of a second
+ * counts once
  */
 int signals_stops(void);
 int signals_last_stop(void); /* SIGINT, SIGTERM, SIGHUP; 0: none */
 
 /*
- * In a forked child: the terminal's Ctrl-C reaches the whole process group, but a worker ends when
- * the conductor says so.
+ * Call in a forked child: the terminal sends Ctrl-C to the whole process group, but a worker ends
+ * only when the conductor asks.
  */
 void signals_in_child(void);
 

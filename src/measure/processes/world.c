@@ -1,4 +1,4 @@
-/* The operations of a world, each made of one exchange or two. */
+/* Operations of a world, each made of one or two exchanges. */
 #include "measure/processes/world.h"
 
 #include <math.h>
@@ -11,8 +11,7 @@
 #include "measure/processes/world_ops.h"
 
 /*
- * The operation that a rank is in, so that ranks out of step are detected before they mix up their
- * data.
+ * Current operation of a rank, to detect ranks that are out of step before they mix up their data.
  */
 enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESSAGE };
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
@@ -55,7 +54,7 @@ static void world_out_of_step(const struct world *world, int other, const struct
 	abort();
 }
 
-/* One exchange; `set`: every rank's slot, valid until the next exchange but one. */
+/* One exchange; `set`: slots of all ranks, valid until the next exchange but one. */
 static enum status world_try_exchange(struct world *world, enum operation operation, int root,
 				      const void *data, size_t bytes, const struct world_slot **set,
 				      struct error *err)
@@ -76,7 +75,7 @@ static enum status world_try_exchange(struct world *world, enum operation operat
 	return STATUS_OK;
 }
 
-/* The same; NULL when the world has ended and the handler wants to continue. */
+/* As world_try_exchange(); NULL if the world has ended and the handler wants to continue. */
 static const struct world_slot *exchange_or_end(struct world *world, enum operation operation,
 						int root, const void *data, size_t bytes)
 {
@@ -169,15 +168,15 @@ double world_sum(struct world *world, double mine)
 	return mine;
 }
 
-/* The rank of an error, which an earlier agreement may have found on another one. */
+/* Rank of an error, which an earlier agreement may have located on another rank. */
 static int world_rank_at_fault(const struct world *world, const struct error *err)
 {
 	return err && err->rank ? err->rank : world->rank + 1;
 }
 
 /*
- * Publishes a failure of this rank's device: the other ranks may be waiting for it. After
- * STATUS_UNSUPPORTED or a wrong result they do not, and arrive as soon as they are done.
+ * Publishes a device failure of this rank, because other ranks may be waiting for it. After
+ * STATUS_UNSUPPORTED or a wrong result they do not wait and arrive on their own.
  */
 static bool world_publish_failure(struct world *world, enum status mine, const struct error *err)
 {
@@ -211,7 +210,7 @@ void world_leave(struct world *world)
 		world->ops->leave(world);
 }
 
-/* Failures that some callers can do without (not supported, out of memory) are least severe. */
+/* Failures that some callers tolerate (not supported, out of memory) are least severe. */
 static int status_severity(int32_t status)
 {
 	switch (status) {
@@ -234,7 +233,7 @@ static int32_t world_status_in(const struct world_slot *slot)
 	return status;
 }
 
-/* The rank whose failure speaks for all: the first of the worst; -1: none has failed. */
+/* The rank whose failure is reported: the first with the worst; -1: none. */
 static int failing_rank(const struct world_slot *set, int size)
 {
 	int found = -1, worst = 0;
@@ -247,7 +246,7 @@ static int failing_rank(const struct world_slot *set, int size)
 	return found;
 }
 
-/* The own failure, if there was one, is the better reason. */
+/* The rank's own failure, if any, explains more. */
 static enum status world_fail_ended(struct error *err, const struct error *ended)
 {
 	if (!err || err->status == STATUS_OK)
@@ -270,7 +269,7 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 	if (world_try_exchange(world, AGREE, 0, &status, sizeof(status), &set, &ended) != STATUS_OK)
 		return world_fail_ended(err, &ended);
 	if (published)
-		world->ops->clear_failure(world); /* all have come */
+		world->ops->clear_failure(world); /* all ranks have arrived */
 	failing = failing_rank(set, world->size);
 	if (failing < 0)
 		return STATUS_OK;
@@ -285,7 +284,7 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 		return world_fail_ended(err, &ended);
 	memcpy(&said, set[failing].data, sizeof(said));
 	if (mine != said.status) {
-		/* One that ignored its own failure and went on would be out of step. */
+		/* A rank that ignored its own failure would get out of step. */
 		if (err)
 			error_clear(err);
 		error_set(err, said.status, "rank %d: %s", failing, said.message);

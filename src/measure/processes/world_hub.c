@@ -1,7 +1,4 @@
-/*
- * The hub of a world over TCP: collects the slots of an exchange, and hands all of them to each
- * rank.
- */
+/* Hub of a TCP world: collects the slots of an exchange and sends all of them to each rank. */
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -27,7 +24,7 @@ struct connection {
 };
 
 struct hub_member {
-	struct connection *connection; /* NULL: not yet, or no more */
+	struct connection *connection; /* NULL: not connected */
 	bool joined, left, arrived;
 	char from[GREETER_FROM];
 	struct frame slot;
@@ -41,13 +38,13 @@ struct hub_session {
 	struct connection **connections;
 	size_t count;
 	int joined, arrived;
-	double began, waiting_since; /* of the world; of the exchange in progress */
-	int failed_rank;             /* that published the pending failure; -1: none */
+	double began, waiting_since; /* times: start of the world; of the exchange in progress */
+	int failed_rank;             /* rank that published the pending failure; -1: none */
 	bool ended;
 	struct error reason;
 };
 
-/* The process that watches the world is told at once, the ranks in hub_send_farewell(). */
+/* Notifies the process that watches the world at once; hub_send_farewell() notifies the ranks. */
 static void end_world(struct hub_session *s, const struct error *reason)
 {
 	if (s->ended)
@@ -84,13 +81,13 @@ static void hub_lose_rank(struct hub_session *s, struct connection *c, const cha
 		hub_end_by(s, rank, what);
 }
 
-/* The first bytes of a rank's connection: a frame FRAME_HELLO with the token. */
+/* First bytes of a rank's connection: a FRAME_HELLO frame with the token. */
 struct hub_hello {
 	struct frame frame;
 	unsigned char token[WORLD_TOKEN_BYTES];
 };
 
-/* The rank that says hello; -1: none of this world, or one that is there already. */
+/* The rank of the hello; -1: not of this world, or already connected. */
 static int hub_rank_of(const struct hub_session *s, const struct hub_hello *hello)
 {
 	struct frame f = wire_order(hello->frame);
@@ -126,7 +123,7 @@ static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello
 	s->joined++;
 }
 
-/* To rank 0 last: when its process ends, all ranks have what they need. */
+/* Sends to rank 0 last: once its process exits, all ranks must have the data. */
 static void hub_deliver_slots(struct hub_session *s)
 {
 	struct text all = TEXT_EMPTY;
@@ -208,7 +205,7 @@ static void hub_handle_frame(struct hub_session *s, struct connection *c, const 
 	}
 }
 
-/* Whole frames of what has come; the rest stays. */
+/* Handles all complete frames in the buffer; keeps a partial frame for the next read. */
 static void take_frames(struct hub_session *s, struct connection *c)
 {
 	while (c->fd >= 0 && !s->ended && c->have >= sizeof(struct frame)) {
@@ -270,7 +267,7 @@ static void keep_deadlines(struct hub_session *s)
 	}
 }
 
-/* Forgets closed connections; returns how many are open. */
+/* Removes closed connections; returns the number of open ones. */
 static size_t hub_forget_closed(struct hub_session *s)
 {
 	size_t kept = 0;
@@ -311,8 +308,8 @@ static bool hub_is_first(const struct connection *c)
 }
 
 /*
- * Reads what ranks still send until they close: an unread byte would take the reason from them
- * (TCP's reset).
+ * Reads what ranks send until they close: with unread bytes TCP would reset the connection and lose
+ * the reason.
  */
 static void hub_linger(struct hub_session *s)
 {
@@ -337,8 +334,8 @@ static void hub_linger(struct hub_session *s)
 }
 
 /*
- * Tells all ranks why the world has ended; rank 0 last, whose process carries the hub and may exit
- * then.
+ * Sends all ranks the reason for the end of the world; rank 0 last, because its process runs the
+ * hub and may then exit.
  */
 static void hub_send_farewell(struct hub_session *s)
 {

@@ -1,7 +1,7 @@
 /*
- * A world in shared memory. Each rank writes its slot, all meet at a barrier, all read. Slots come
- * in two sets used in turn, so one barrier is enough: a rank overwrites a slot two exchanges later,
- * and the exchange between has shown that all ranks have read it.
+ * A world in shared memory. Each rank writes its slot, all meet at a barrier, then all read. Two
+ * sets of slots alternate, so one barrier is enough: a rank overwrites a slot two exchanges later,
+ * when the exchange between has shown that all ranks have read it.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -13,20 +13,20 @@
 
 #include "measure/processes/world_ops.h"
 
-/* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
+/* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that time. */
 #define SPINS 2000
 
 struct world_shared {
 	_Alignas(64) _Atomic uint32_t arrived;
 	_Alignas(64) _Atomic uint32_t
-		generation; /* exchanges completed; the futex that late ranks sleep on */
+		generation; /* completed exchanges; the futex on which waiting ranks sleep */
 	_Atomic uint32_t sleepers;
-	_Atomic int pending; /* 1: a failure of a rank's device is; -1: it is being written */
-	struct error said;   /* by that rank */
-	_Atomic int stopped; /* in the same way */
+	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
+	struct error said;   /* written by the failing rank */
+	_Atomic int stopped; /* as `pending`, for the end of the world */
 	struct error reason;
 	int size;
-	bool spin; /* every rank has a core of its own */
+	bool spin; /* every rank has its own core */
 	size_t mapped_bytes;
 	struct world_slot slots[]; /* set 0 of every rank, then set 1 */
 };
@@ -34,8 +34,8 @@ struct world_shared {
 static void barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
 	/*
-	 * Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look
-	 * again.
+	 * Not FUTEX_PRIVATE, because ranks are processes. After an error (EAGAIN, EINTR) the caller
+	 * checks again.
 	 */
 	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
@@ -90,12 +90,12 @@ static enum status shm_exchange(struct world *world, const struct world_call *ca
 				const void *data, const struct world_slot **all, struct error *err)
 {
 	struct world_shared *shared = world->state;
-	/* Stable until this rank arrives, hence the same for all. */
+	/* Constant until this rank arrives, hence equal on all ranks. */
 	uint32_t generation = atomic_load_explicit(&shared->generation, memory_order_acquire);
 	struct world_slot *set = shared->slots + (generation & 1) * (size_t)world->size;
 	struct world_slot *mine = &set[world->rank];
 
-	/* After the generation was read: a stop in between is noticed by its change. */
+	/* After the generation was read: a stop in between changes it and is noticed. */
 	if (shm_check_stopped(shared, err) != STATUS_OK)
 		return err->status;
 	mine->call = *call;
@@ -149,7 +149,7 @@ static void shm_stop(struct world *world, const struct error *reason)
 
 static void shm_leave(struct world *world)
 {
-	(void)world; /* the conductor sees how the process ends */
+	(void)world; /* the conductor sees the exit status */
 }
 
 static void shm_release(struct world *world)

@@ -1,4 +1,4 @@
-/* The ranks' side of a world over TCP; the hub's is world_hub.c. */
+/* The ranks' side of a TCP world; world_hub.c is the hub. */
 #include "measure/processes/world_tcp.h"
 
 #include <errno.h>
@@ -21,23 +21,20 @@
 #include "net/net.h"
 
 #define TICK_MS 50
-/*
- * The hub speaks first when a rank is missing; this is for a hub that is itself gone without a
- * word.
- */
+/* The hub reports a missing rank first; this timeout detects a hub that disappeared silently. */
 #define PATIENCE_SECONDS 30.0
 
-/* The state of one rank, used by the process or thread that has it. */
+/* State of one rank, used by its process or thread. */
 struct rank {
 	int fd;             /* -1: not connected */
-	struct error ended; /* why it is not connected any more */
+	struct error ended; /* why it is no longer connected */
 	struct world_slot *sets[2];
 	unsigned turn;
 };
 
 struct tcp {
 	struct world_tcp_address address;
-	struct hub hub; /* its listener is -1 but on the node of rank 0 */
+	struct hub hub; /* has a listener only on the node of rank 0 */
 	struct rank *ranks;
 	pthread_t thread;
 	bool hub_started;
@@ -84,7 +81,7 @@ static enum status world_tcp_fail(struct rank *r, enum status status, const char
 	return world_tcp_end_rank(r, &why, err);
 }
 
-/* The rank's world ends, for what its node said or for this. */
+/* Ends the world of this rank, for the reason that its node reported, or for `what`. */
 static enum status end_hub(const struct world *world, const char *what, struct error *err)
 {
 	const struct tcp *t = world->state;
@@ -119,7 +116,7 @@ static enum status world_tcp_open_connection(struct world *world, struct error *
 	return STATUS_OK;
 }
 
-/* By a rank's first call; rank 0 starts the hub. */
+/* Called by a rank's first operation; rank 0 starts the hub. */
 static enum status world_tcp_join(struct world *world, struct error *err)
 {
 	const struct frame hello = { FRAME_HELLO, world->rank, world->size, WORLD_TOKEN_BYTES };
@@ -137,7 +134,7 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		if (parallel_thread_start(&t->thread, hub_run, &t->hub) != 0)
 			return world_tcp_fail(r, STATUS_NO_MEMORY,
 					      "cannot start the thread of the hub", err);
-		/* A rank exits without waiting for it. */
+		/* A rank exits without joining the thread. */
 		pthread_detach(t->thread);
 		t->hub_started = true;
 	}
@@ -158,7 +155,7 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 }
 
 /*
- * Reads `count` bytes, unless the world is stopped on this node or the hub says nothing until
+ * Reads `count` bytes. Fails if the world is stopped on this node or the hub sends nothing until
  * `limit`.
  */
 static enum status world_tcp_read(struct world *world, void *to, size_t count, double limit,
@@ -234,7 +231,7 @@ static enum status tcp_exchange(struct world *world, const struct world_call *ca
 	if (world_tcp_join(world, err) != STATUS_OK)
 		return err->status;
 	set = r->sets[r->turn++ & 1];
-	/* If the hub has ended the world, its reason is still to be read. */
+	/* If the hub has ended the world, its reason is read below. */
 	wire_send_frame(r->fd, &frame, data, t->hub.silent_seconds);
 	limit = clock_seconds() + t->hub.join_seconds + t->hub.silent_seconds + PATIENCE_SECONDS;
 	for (int rank = 0; rank < world->size; rank++)

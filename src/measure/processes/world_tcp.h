@@ -1,13 +1,12 @@
 /*
- * A world over TCP, for ranks on several nodes. The process that has rank 0 carries a hub in a
- * thread, to which all ranks connect, its own too: an exchange is one message from each rank and
- * the messages of all to each. So a world costs one connection a rank, and an exchange two hops.
+ * A world over TCP, for ranks on several nodes. The process of rank 0 runs a hub in a thread; all
+ * ranks connect to it, including its own. An exchange is one message from each rank and the
+ * messages of all to each: one connection per rank, two hops per exchange.
  *
- * A rank identifies itself by the world's token, 256 random bits, which must reach it by a way that
- * others cannot read (the environment, never the command line). No wait is without an end: a rank
- * that does not connect, closes its connection or stays away from an exchange ends the world, and
- * every other rank is told which one it was. A machine that dies without a word is noticed by TCP's
- * keep-alive.
+ * A rank proves itself with the world's token, 256 random bits, which must be passed on a channel
+ * that others cannot read (the environment, never the command line). Every wait has a timeout: a
+ * rank that does not connect, closes its connection or misses an exchange ends the world, and every
+ * other rank learns which one it was. TCP keep-alive detects a machine that dies silently.
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_TCP_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_TCP_H
@@ -18,13 +17,14 @@
 #define WORLD_TOKEN_BYTES 32
 
 struct world_tcp_options {
-	const char *interface; /* to listen on ("eth0"); NULL: loopback, ranks of this node only */
+	/* interface to listen on ("eth0"); NULL: loopback, only ranks of this node */
+	const char *interface;
 	const char *host;    /* numeric address to listen on, instead of `interface`; NULL: none */
-	double join_seconds; /* in which all ranks must have connected; 0: 30 */
-	double silent_seconds; /* that a rank may be missing where others wait for it; 0: 600 */
+	double join_seconds; /* time for all ranks to connect; 0: 30 */
+	double silent_seconds; /* time a rank may be missing while others wait for it; 0: 600 */
 };
 
-/* Connection data for the ranks of other nodes; the token is secret. */
+/* Connection data for ranks on other nodes; the token is secret. */
 struct world_tcp_address {
 	char host[NET_HOST_SIZE]; /* numeric */
 	int port;
@@ -33,13 +33,14 @@ struct world_tcp_address {
 };
 
 /*
- * The node of rank 0, before fork(), as world_create(): listens. STATUS_USAGE names the interfaces
- * there are when options->interface is none of them. Fills `address` (NULL: not needed).
+ * Call on the node of rank 0 before fork(), like world_create(): listens. STATUS_USAGE names the
+ * existing interfaces if options->interface is not one of them. Fills `address` (NULL: not needed).
  */
 enum status world_tcp_create(struct world *world, int size, const struct world_tcp_options *options,
 			     struct world_tcp_address *address, struct error *err);
 /*
- * The other nodes, before fork(): nothing is connected yet. Each rank connects by its first call.
+ * Call on the other nodes before fork(). Connects nothing yet: each rank connects with its first
+ * call.
  */
 enum status world_tcp_attach(struct world *world, int size, const struct world_tcp_options *options,
 			     const struct world_tcp_address *address, struct error *err);

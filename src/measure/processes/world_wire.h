@@ -1,5 +1,6 @@
 /*
- * Frames between the ranks and the hub of a world over TCP (world_tcp.h), and what both ends share.
+ * Wire format between the ranks and the hub of a TCP world (world_tcp.h), with helpers of both
+ * sides.
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
@@ -8,11 +9,11 @@
 #include "measure/processes/world_tcp.h"
 
 enum frame_kind {
-	/* rank to hub: token, and in `operation` and `root` its rank and the size */
+	/* rank to hub: token; `operation` and `root` are its rank and the size */
 	FRAME_HELLO = 1,
-	/* rank to hub: its part of an exchange; hub to rank: one of each rank, in order */
+	/* rank to hub: its part of an exchange; hub to rank: one per rank, in order */
 	FRAME_SLOT,
-	/* rank to hub: publish_failure(); `operation`: the status, data: the message */
+	/* rank to hub: publish_failure(); `operation` is the status, data the message */
 	FRAME_FAILURE,
 	FRAME_CLEAR, /* rank to hub: clear_failure() */
 	FRAME_STOP,  /* rank to hub: stop(); as FRAME_FAILURE */
@@ -20,24 +21,24 @@ enum frame_kind {
 	FRAME_ENDED  /* hub to rank: the world has ended; as FRAME_FAILURE */
 };
 
-/* Little-endian on the wire, and followed by `bytes` of data, at most WORLD_MAX_BYTES. */
+/* Little-endian on the wire, followed by `bytes` of data, at most WORLD_MAX_BYTES. */
 struct frame {
 	uint32_t kind;
 	int32_t operation, root;
 	uint32_t bytes;
 };
 
-/* Failure and stop of one node, in memory that its processes share. */
+/* Failure and stop of one node, in memory shared by its processes. */
 struct world_notice {
-	_Atomic int pending; /* 1: a failure is; -1: it is being written */
+	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
 	struct error said;
-	_Atomic int stopped; /* in the same way */
+	_Atomic int stopped; /* as `pending`, for a stop */
 	struct error reason;
 };
 
-/* Sets *flag and *to once; false: it was set before. */
+/* Sets *flag and *to once; false: already set. */
 bool notice_set(_Atomic int *flag, struct error *to, const struct error *said);
-/* True, and *said, if the flag is set. */
+/* If the flag is set, copies the error to *said and returns true. */
 bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said);
 
 struct hub {
@@ -45,23 +46,23 @@ struct hub {
 	unsigned char token[WORLD_TOKEN_BYTES];
 	double join_seconds, silent_seconds;
 	struct world_notice *notice;
-	_Atomic bool quit; /* set by the process that carries it: close everything */
-	_Atomic bool done; /* set by the hub as the last it does */
+	_Atomic bool quit; /* set by the process that runs the hub: close everything */
+	_Atomic bool done; /* set by the hub as its last action */
 };
 
-/* The thread of the hub; `context` is a struct hub that outlives it. */
+/* Thread function of the hub; `context` is a struct hub that outlives the thread. */
 void *hub_run(void *context);
 
 /*
- * Options of every connection: no delay, keep-alive that notices a dead machine within half a
- * minute.
+ * Socket options of every connection: no delay, and keep-alive that detects a dead machine within
+ * 30 seconds.
  */
 void wire_prepare(int fd);
 /* As net_send(). */
 bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds);
-/* Converts to the wire's byte order, or from it. */
+/* Converts to or from the wire's byte order. */
 struct frame wire_order(struct frame frame);
-/* A frame with an error in it, its rank in `root`. `data` points into *said. */
+/* A frame that contains an error, with its rank in `root`. `data` points into *said. */
 struct frame wire_error(enum frame_kind kind, const struct error *said);
 
 #endif

@@ -1,4 +1,4 @@
-/* Figures that an operation reports itself. */
+/* Samples values that an operation reports itself. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ void reported_add(struct reported *reported, double value)
 	reported->values[reported->count++] = value;
 }
 
-/* The first figure of all is apart: its call may load and compile what the others find. */
+/* Stores the first value separately: its call may load and compile what later ones reuse. */
 static enum status reported_warm_up(struct session *s, const struct reporter *reporter,
 				    struct reported *reported, struct error *err)
 {
@@ -60,7 +60,7 @@ enum status sample_reports(const struct sampler *sampler, const struct reporter 
 	status = reported_warm_up(&s, reporter, &reported, err);
 	if (status == STATUS_OK)
 		status = reported_sample_all(&s, reporter, &reported, err);
-	/* The resolution of the figures is their program's secret. */
+	/* The resolution of the reported values is unknown. */
 	series_finish(series, 0);
 	free(reported.values);
 	return status;

@@ -1,7 +1,7 @@
 /*
- * One workload and its series: warm-up, batch choice, preheating, the samples until the stop rule
- * ends them, and its energy. A single sample is timed on the device's clock, after a gate, or on
- * the host's. Several workloads are several.c's business.
+ * Samples one workload into a series: warm-up, choice of the batch, preheat, samples until the stop
+ * rule ends them, energy. A sample is timed with the device's clock after a gate, or with the
+ * host's clock. several.c samples several workloads.
  */
 #include "measure/sampling/sampling.h"
 
@@ -20,8 +20,8 @@
 
 #define GATE_TIMEOUT_SECONDS 10.0
 /*
- * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds
- * 1,024 commands.
+ * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA's queue
+ * holds 1,024 commands.
  */
 #define GATED_COMMANDS 512
 
@@ -45,7 +45,7 @@ static enum status timer_open_events(struct timer *t, struct error *err)
 }
 
 /*
- * On the device's clock: closes the gate, or waits for all ranks; then the alignment of ranks, the
+ * Device clock: closes the gate, or waits for all ranks; then enqueues the alignment of ranks, the
  * start event, and the fork to the other streams.
  */
 static enum status timer_enqueue_start(struct timer *t, struct error *err)
@@ -66,7 +66,7 @@ static enum status timer_enqueue_start(struct timer *t, struct error *err)
 	return status;
 }
 
-/* The join of the other streams, and the end event. */
+/* Enqueues the join of the other streams and the end event. */
 static enum status timer_enqueue_end(struct timer *t, struct error *err)
 {
 	struct stream *const *streams = t->w->streams;
@@ -117,7 +117,7 @@ void timer_release(struct timer *t, struct error *err)
 	if (!t->begun || !t->gated)
 		return;
 	world_barrier(t->sampler->world);
-	/* Opened even after a failure: a closed gate would hold the stream until its time-out. */
+	/* Opened even after a failure: a closed gate would block the stream until its timeout. */
 	if (backend_gate_open(t->w->streams[0], &gate_error) != STATUS_OK && t->status == STATUS_OK)
 		t->status = error_set(err, gate_error.status, "%s", gate_error.message);
 }
@@ -135,7 +135,7 @@ enum status timer_end(struct timer *t, double *seconds, struct error *err)
 	if (w->clock == CLOCK_DEVICE && t->status == STATUS_OK)
 		t->status = backend_event_elapsed(t->start, t->end, &t->seconds, err);
 	if (w->finish) {
-		/* Also after a failure: it releases what launch() made. */
+		/* Also called after a failure: it releases what launch() created. */
 		enum status finished = w->finish(w->state, err);
 
 		t->status = t->status == STATUS_OK ? finished : t->status;
@@ -162,7 +162,7 @@ enum status timer_take(struct timer *timer, unsigned batch, double *seconds, str
 }
 
 #define LARGEST_BATCH 65536
-/* Progress is for eyes. */
+/* Interval of progress reports. */
 #define REPORT_SECONDS 0.1
 
 static unsigned session_largest_batch(const struct session *s)
@@ -176,8 +176,8 @@ static unsigned session_largest_batch(const struct session *s)
 }
 
 /*
- * The first operation ever. Never after the gate: a kernel is loaded when it is first launched, and
- * loading waits for the device, which the closed gate holds.
+ * The very first operation. Never after the gate: a kernel is loaded at its first launch, and
+ * loading waits for the device, which the closed gate blocks.
  */
 static enum status session_take_first(struct session *s, double *seconds, struct error *err)
 {
@@ -198,8 +198,8 @@ double session_preheats(const struct session *s)
 }
 
 /*
- * The first guess of the batch comes from a batch of one, which a launch dominates when the
- * operation is short: so guess again from larger batches.
+ * The first estimate of the batch size comes from a batch of one, which launch overhead dominates
+ * for short operations; repeats the estimate with larger batches.
  */
 enum status session_warm_up(struct session *s, struct error *err)
 {
@@ -208,7 +208,7 @@ enum status session_warm_up(struct session *s, struct error *err)
 	double seconds;
 	enum status status = session_take_first(s, &seconds, err);
 
-	/* One at least: what the first took says nothing about the batch. */
+	/* At least one: the first operation does not show the time of the others. */
 	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
 		status = timer_take(&s->timer, 1, &seconds, err);
 	if (s->w->min_batch > 1 && largest > 1 && status == STATUS_OK) {
@@ -230,9 +230,9 @@ enum status session_warm_up(struct session *s, struct error *err)
 }
 
 /*
- * Ten digits are beyond any clock; a double's seventeen only say how it was divided, and make
- * result files twice as large and as slow to read. Powers of ten up to 22 are exact, so the
- * quotient is the double nearest to the decimal.
+ * Ten digits exceed the resolution of any clock. A double's seventeen would only show rounding of
+ * the division, and double the size of result files and the time to read them. Powers of ten up to
+ * 22 are exact, so the quotient is the double nearest to the decimal.
  */
 static double ten_digits(double seconds)
 {
@@ -288,7 +288,10 @@ void session_count(struct session *s, double seconds)
 
 	activity_sampled(s->sampler->activity, 1);
 	series_add(s->series, seconds / s->series->batch);
-	/* The median of n samples costs more than many a sample: never after each of them. */
+	/*
+	 * The median of n samples costs more than many samples: it is not computed after each of
+	 * them.
+	 */
 	sampler = s->sampler;
 	if (!sampler->progress)
 		return;
@@ -321,7 +324,7 @@ enum status session_open(struct session *s, const struct sampler *sampler,
 	return world_agree(sampler->world, timer_open_events(&s->timer, err), err);
 }
 
-/* In front of what else is said about the noise. */
+/* Placed before other notes about noise. */
 static void note_unsettled(struct statistics *s)
 {
 	char noise[sizeof(s->noise)];
@@ -341,7 +344,7 @@ void series_finish(struct series *series, double tick)
 		struct statistics *s = &series->statistics;
 		double low, high, mean = load_mean(series->samples, series->count, &low, &high);
 
-		/* Waves that a limit makes are no noise; a mean that they leave unknown is. */
+		/* Oscillation caused by a limit is not noise; an uncertain mean is. */
 		if (high - mean > noise_limits_default.mad * mean) {
 			s->noisy = true;
 			snprintf(s->noise, sizeof(s->noise), "mean to %.1f %%",
@@ -359,11 +362,11 @@ void session_close(struct session *s)
 	for (size_t i = 1; s->timer.join && i < s->timer.w->stream_count; i++)
 		backend_event_destroy(s->timer.join[i]);
 	free(s->timer.join);
-	/* Resolution of one reading, in seconds. */
+	/* Resolution of one clock reading, in seconds. */
 	series_finish(s->series, s->timer.w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9);
 }
 
-/* Ranks look at the stop flag only where they agree about it, a single process here. */
+/* Ranks check the stop flag only where they agree on it; a single process checks here. */
 static enum status session_preheat(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
@@ -381,7 +384,7 @@ static enum status session_preheat(struct session *s, struct error *err)
 	return err->status;
 }
 
-/* A sample of this length has no share of gaps that counts. */
+/* Long enough that gaps between batches are negligible. */
 #define ENERGY_SAMPLE_SECONDS 0.05
 
 static enum status add_work(struct session *s, unsigned batch, struct work_energy *energy,
@@ -397,7 +400,7 @@ static enum status add_work(struct session *s, unsigned batch, struct work_energ
 	return STATUS_OK;
 }
 
-/* Before the window: a batch as long as ENERGY_SAMPLE_SECONDS, the same in all ranks. */
+/* Before the window: a batch of ENERGY_SAMPLE_SECONDS, equal on all ranks. */
 static enum status session_choose_energy_batch(struct session *s, unsigned *batch,
 					       struct error *err)
 {
@@ -409,12 +412,12 @@ static enum status session_choose_energy_batch(struct session *s, unsigned *batc
 	wanted = fmin(ceil(ENERGY_SAMPLE_SECONDS / seconds) * *batch, largest);
 	if (wanted <= *batch)
 		return STATUS_OK;
-	/* Untimed: what is made for one batch (a graph) is made for this one. */
+	/* Untimed: creates what depends on the batch size (a graph). */
 	*batch = (unsigned)wanted;
 	return timer_take(&s->timer, *batch, &seconds, err);
 }
 
-/* Rank 0's clock decides when it is enough. */
+/* Rank 0's clock decides when to end. */
 static enum status work_for(struct session *s, unsigned batch, double seconds,
 			    struct work_energy *energy, struct error *err)
 {
@@ -454,7 +457,7 @@ static enum status measure_energy(struct session *s, struct error *err)
 	status = world_agree(sampler->world, status, err);
 	after = status == STATUS_OK ? world_max(sampler->world, energy_meter_after_seconds(meter))
 				    : 0;
-	/* The counter's update at the end of the window is then of the same work. */
+	/* The counter's update at the end of the window then covers the same work. */
 	if (after > 0) {
 		status = work_for(s, batch, after, &uncounted, err);
 		status = world_agree(sampler->world, status, err);
@@ -474,10 +477,7 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 
 	if (!own.world)
 		own.world = &alone;
-	/*
-	 * Ranks may have different parts of one operation; they need the same gate and the same
-	 * batch.
-	 */
+	/* Ranks may have different parts of an operation, but need the same gate and batch. */
 	agreed.commands = (unsigned)world_max(own.world, workload->commands);
 	status = session_open(&s, &own, &agreed, series, err);
 	if (status == STATUS_OK)

@@ -1,7 +1,4 @@
-/*
- * Timing one workload: batch choice, gate, samples, stop rule. The only place where anything is
- * timed.
- */
+/* Times one workload: batch size, gate, samples, stop rule. All timing happens here. */
 #ifndef GPUPROOF_MEASURE_SAMPLING_SAMPLING_H
 #define GPUPROOF_MEASURE_SAMPLING_SAMPLING_H
 
@@ -18,22 +15,22 @@ struct work_energy;
 struct world;
 
 enum clock_kind {
-	/* events around the batch on streams[0]; all other streams fork from and join it */
+	/*
+	 * events before and after the batch on streams[0]; all other streams fork from and join it
+	 */
 	CLOCK_DEVICE,
-	/* the host's monotonic clock around launch(); launch returns when the work is done */
+	/* the host's monotonic clock around launch(), which returns when the work is done */
 	CLOCK_HOST
 };
 
 /*
- * One repeatable operation.
- * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns;
- * CLOCK_HOST: carries them out.
- * align: CLOCK_DEVICE: enqueues on streams[0] what lets no rank's batch begin before all ranks have
- * come to theirs. Gates are not opened at one moment, and ranks that wait for each other would have
- * that in their samples.
- * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
- * resize: untimed, before the first sample with another batch, for what is made for one batch (a
- * graph).
+ * One repeatable operation. launch(state, batch): with CLOCK_DEVICE it enqueues `batch` operations
+ * on the streams and returns; with CLOCK_HOST it executes them. align: with CLOCK_DEVICE it
+ * enqueues a barrier on streams[0] that lets no rank's batch start before all ranks have reached
+ * theirs. Gates do not open at the same time, and ranks that wait for each other would include the
+ * difference in their samples. prepare/finish: untimed, before and after each sample (finish
+ * follows a stream synchronisation). resize: untimed, before the first sample with another batch
+ * size, for objects made for one size (a graph).
  */
 struct workload {
 	void *state;
@@ -43,81 +40,84 @@ struct workload {
 	enum status (*launch)(void *state, unsigned batch, struct error *err);
 	enum status (*finish)(void *state, struct error *err);
 	enum clock_kind clock;
-	struct stream **streams; /* at most 32; of any devices, streams[0] of the sampler's */
+	/* at most 32, of any devices; streams[0] belongs to the sampler's device */
+	struct stream **streams;
 	size_t stream_count;
-	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
-	/*
-	 * where the end of an operation overlaps with the next: as many as show that; 0: one will
-	 * do
-	 */
+	unsigned max_batch; /* 0: no limit; 1: a latency metric with one operation per sample */
+	/* if consecutive operations overlap: enough operations to include the overlap; 0: one */
 	unsigned min_batch;
 	/*
-	 * what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the
-	 * queue
+	 * commands that one operation enqueues on its busiest stream (0: 1); keeps a gated batch
+	 * within the queue
 	 */
 	unsigned commands;
 	/*
-	 * more than the rules ask for, e.g. 100 for a p99; 0: the rules'. Given up after 4
+	 * if more than the rules require, such as 100 for a p99; 0: as the rules. Abandoned after 4
 	 * max_seconds
 	 */
 	int64_t min_samples;
-	/* launch synchronises (pageable copies, allocation): the gate would dead-lock */
+	/* launch synchronises (pageable copies, allocation): the gate would deadlock */
 	bool no_gate;
-	/* the energy of its operations is a figure of the case, where the rules ask for it */
+	/* the energy of its operations is a metric of the case, if the rules request it */
 	bool has_energy;
-	/* no trace of power and clock of a load: another series' is the case's */
+	/* do not record power and clock of a load: another series records them */
 	bool unwatched;
 };
 
-/* The energy of a workload's operations, carried out after its samples for as long as asked. */
+/* Energy of a workload's operations, executed after its samples for the requested time. */
 struct work_energy {
 	struct energy_window window, idle; /* idle: the same devices without work */
-	double busy_seconds;               /* of the window, on the workload's clock */
+	double busy_seconds;               /* busy time in the window, by the workload's clock */
 	double operations;
 };
 
 /*
- * Between samples, some ten times a second: median so far and relative half width (NaN before there
- * is one).
+ * Called between samples, about ten times per second: median so far, and relative half-width (NaN
+ * if there is none yet).
  */
 typedef void progress_fn(void *context, size_t samples, double median, double half_width);
 
 struct sampler {
 	const struct sampling *rules;
 	struct device *device;
-	/* ranks sample in step: a sample is the slowest rank's, the stop decision rank 0's */
+	/*
+	 * ranks sample in step: a sample is that of the slowest rank, and rank 0 decides when to
+	 * stop
+	 */
 	struct world *world;
-	struct activity *activity;         /* updated at each sample; NULL: none */
-	const volatile sig_atomic_t *stop; /* set: finish the sample and stop */
+	struct activity *activity;         /* updated after each sample; NULL: none */
+	const volatile sig_atomic_t *stop; /* if set: finish the sample and stop */
 	progress_fn *progress;
 	void *progress_context;
-	/* whose energy counts, and where sample() puts it; NULL: not measured */
+	/* devices whose energy is measured, and where sample() stores it; NULL: none */
 	struct device *const *energy_devices;
 	size_t energy_device_count;
 	struct work_energy *energy;
-	/* called after the samples, before the work whose energy counts; NULL: nothing */
+	/* called after the samples, before the work whose energy is measured; NULL: nothing */
 	void (*energy_begins)(void *context);
 	void *energy_context;
 };
 
 /*
- * Samples `workload` into `series` (released by the caller; statistics included). On
- * STATUS_INTERRUPTED, and on any other failure, the samples taken so far are in `series`.
+ * Samples `workload` into `series` (released by the caller; with statistics). After
+ * STATUS_INTERRUPTED or another failure, `series` contains the samples so far.
  */
 enum status sample(const struct sampler *sampler, const struct workload *workload,
 		   struct series *series, struct error *err);
 
 enum pace {
-	/* sample n of all starts when the last one is enqueued: what they share is shared by all */
+	/*
+	 * sample n of all starts when the last one is enqueued: shared resources are shared by all
+	 */
 	PACE_COMMON,
 	/*
-	 * each begins its next sample when it has ended one, and works on untimed when it has
-	 * enough: none rests, as a device under a power limit would be faster after it
+	 * each starts its next sample after its last one, and continues untimed work when it has
+	 * enough: under a power limit, a device would be faster after a rest
 	 */
 	PACE_FREE_RUNNING
 };
 
-/* Figures that report() has found, in the order in which they are added. */
+/* Values found by report(), in the order in which they were added. */
 struct reported {
 	double *values;
 	size_t count, capacity;
@@ -125,8 +125,8 @@ struct reported {
 void reported_add(struct reported *reported, double value);
 
 /*
- * An operation that is not timed here and reports its own figures: each call carries it out once
- * and adds one or several.
+ * An operation that reports its own values instead of being timed here: each call executes it once
+ * and adds one or several values.
  */
 struct reporter {
 	void *state;
@@ -134,28 +134,28 @@ struct reporter {
 };
 
 /*
- * Samples the figures of `reporter` by the sampler's rules: `warmup` calls are not counted, and it
- * ends after a call. Within one process: the sampler's world is not looked at, and no energy is
- * measured. Otherwise as sample().
+ * Samples the values of `reporter` by the sampler's rules: `warmup` calls are not counted, and
+ * sampling ends between calls. Single process: ignores the sampler's world, and measures no energy.
+ * Otherwise as sample().
  */
 enum status sample_reports(const struct sampler *sampler, const struct reporter *reporter,
 			   struct series *series, struct error *err);
 
 /*
- * Samples workloads of different devices at the same time; all work until each has enough. Every
- * one keeps its own batch, clock and series. Within one process: the samplers' worlds are not
- * looked at. errs[i], cleared by the caller, says what went wrong with workload i; on a failure of
- * one (returned) all stop, with what was sampled so far in their series.
+ * Samples workloads of different devices at the same time; all work until each has enough. Each has
+ * its own batch size, clock and series. Single process: ignores the samplers' worlds. errs[i],
+ * cleared by the caller, explains a failure of workload i. If one fails (returned), all stop, with
+ * the samples so far in their series.
  */
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
 			    enum pace pace, struct series *const *series, size_t count,
 			    struct error *errs);
 
 /*
- * Samples two workloads of the sampler's device in turns until each and their ratio have enough.
- * series[0], series[1]: of the workloads; series[2]: the first's duration over the second's of each
- * pair. A level that both follow, as clocks under a power limit, is not in the ratio. Within one
- * process: the sampler's world is not looked at, and no energy is measured.
+ * Samples two workloads of the sampler's device alternately until each and their ratio have enough
+ * samples. series[0], series[1]: the workloads; series[2]: ratio of the durations of each pair
+ * (first / second). A level that both follow, such as clocks under a power limit, cancels in the
+ * ratio. Single process: ignores the sampler's world, and measures no energy.
  */
 enum status sample_interleaved(const struct sampler *sampler, const struct workload workloads[2],
 			       struct series *const series[3], struct error *err);

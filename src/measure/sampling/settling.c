@@ -5,10 +5,10 @@
 #include "base/stats.h"
 #include "result/statistics.h"
 
-/* Two-sided 1 % of the normal distribution. */
+/* Two-sided 1 % quantile of the normal distribution. */
 #define SIGNIFICANT 2.576
 
-/* Mann's S: pairs in ascending order less pairs in descending order. */
+/* Mann's S: number of ascending pairs minus descending pairs. */
 static double trend_score(const double *x, size_t n)
 {
 	double score = 0;
@@ -19,10 +19,7 @@ static double trend_score(const double *x, size_t n)
 	return score;
 }
 
-/*
- * Residuals of x after isotonic regression in the direction of `sign`, by pooling adjacent
- * violators.
- */
+/* Residuals of x after isotonic regression in the direction of `sign` (pool adjacent violators). */
 static void isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
 {
 	double level[SETTLING_BLOCKS];
@@ -54,7 +51,7 @@ bool settling_drifts(const double *samples, size_t n, double target)
 
 	if (n < 6 || !(fabs(drift_of(samples, n)) > fmax(SETTLING_CHANGE, target)))
 		return false;
-	/* Medians of at most SETTLING_BLOCKS blocks of the samples; how many. */
+	/* Medians of at most SETTLING_BLOCKS blocks of samples; returns their number. */
 	count = n < SETTLING_BLOCKS ? n : SETTLING_BLOCKS;
 	for (size_t i = 0; i < count; i++) {
 		size_t begin = i * n / count, end = (i + 1) * n / count;
@@ -66,6 +63,6 @@ bool settling_drifts(const double *samples, size_t n, double target)
 	r = fmin(fmax(autocorrelation(residuals, count), 0), 0.99);
 	blocks = (double)count;
 	variance = blocks * (blocks - 1) * (2 * blocks + 5) / 18 * (1 + r) / (1 - r);
-	/* Continuity: S changes in steps of two. */
+	/* Continuity correction: S changes in steps of two. */
 	return (fabs(score) - 1) > SIGNIFICANT * sqrt(variance);
 }

@@ -1,4 +1,7 @@
-/* Several workloads: of different devices at the same time, or two of one device in turns. */
+/*
+ * Samples several workloads: of different devices at the same time, or two of one device
+ * alternately.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,9 +11,9 @@
 #include "measure/processes/world.h"
 #include "measure/sampling/session.h"
 
-/* A sample is not expected to end earlier than after this part of a sample's time. */
+/* A sample is not expected to end before this fraction of its time. */
 #define EARLIEST 0.9
-/* A sleep may last this much longer, and a device would rest meanwhile. */
+/* A sleep may take this much longer, and a device would rest in the meantime. */
 #define OVERSLEPT_SECONDS 100e-6
 
 static bool session_is_stopped(const struct session *s)
@@ -18,7 +21,7 @@ static bool session_is_stopped(const struct session *s)
 	return s->sampler->stop && *s->sampler->stop;
 }
 
-/* One sample of each: all gates open when the last batch is enqueued. */
+/* Takes one sample of each: all gates open when the last batch is enqueued. */
 static enum status several_take_each(struct session *all, size_t n, bool counts, struct error *errs)
 {
 	enum status first = STATUS_OK;
@@ -41,7 +44,7 @@ static enum status several_take_each(struct session *all, size_t n, bool counts,
 	return first;
 }
 
-/* At the same time: one that waits for the others would cool down again. */
+/* At the same time: a device that waits for the others would cool down again. */
 static enum status preheat_together(struct session *all, size_t n, struct error *errs)
 {
 	enum status status = STATUS_OK;
@@ -57,7 +60,7 @@ static enum status preheat_together(struct session *all, size_t n, struct error 
 	return status;
 }
 
-/* All continue until the last one has enough samples; its stop reason is the group's. */
+/* All continue until the last one has enough samples; its stop reason is that of the group. */
 static bool all_have_enough(struct session *all, size_t n)
 {
 	bool every = true;
@@ -73,7 +76,7 @@ static bool all_have_enough(struct session *all, size_t n)
 	return every;
 }
 
-/* One that was interrupted is the group's end. */
+/* An interrupted session ends the group. */
 static enum status several_end_of_all(const struct session *all, size_t n, struct error *errs)
 {
 	for (size_t i = 0; i < n; i++)
@@ -106,8 +109,8 @@ static void several_begin_next(struct session *s, struct error *err)
 }
 
 /*
- * Takes the sample that has ended for preheating, or for one that counts, or, from one that has
- * enough, for nothing: that is no activity, so that the watchdog notices if another one hangs.
+ * Handles a finished sample: preheat, a counted one, or, if its session has enough, none. The last
+ * kind is not reported as activity, so that the watchdog notices if another session hangs.
  */
 static enum status end_sample(struct session *s, struct error *err)
 {
@@ -129,7 +132,7 @@ static enum status end_sample(struct session *s, struct error *err)
 	return STATUS_OK;
 }
 
-/* Ends each sample that has ended by now, and begins its session's next one. */
+/* Handles all finished samples, and starts the next sample of each session. */
 static enum status several_look_round(struct session *all, size_t n, struct error *errs)
 {
 	bool waits = true;
@@ -145,7 +148,7 @@ static enum status several_look_round(struct session *all, size_t n, struct erro
 	if (waits) {
 		double next = all[0].expected, left;
 
-		/* Sleeps while no sample is about to end; then looks come without a pause. */
+		/* Sleeps while no sample is about to end, then polls without pause. */
 		for (size_t i = 1; i < n; i++)
 			next = fmin(next, all[i].expected);
 		left = next - clock_seconds() - OVERSLEPT_SECONDS;
@@ -208,15 +211,18 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
 	return status;
 }
 
-/* Two workloads in turns, and the series of their ratios, pair by pair. */
+/* Two interleaved workloads, and the series of their ratios, pair by pair. */
 struct turns {
 	struct session pair[2];
-	struct stop_rule rule; /* of the ratio */
+	struct stop_rule rule; /* stop rule of the ratio */
 	struct series *ratio;
 	bool ratio_enough;
 };
 
-/* One sample of each, in every other round the second one first: no side always follows. */
+/*
+ * Takes one sample of each, in every other round the second one first, so that the order is
+ * balanced.
+ */
 static enum status sample_both_once(struct turns *t, size_t round, bool counts, struct error *err)
 {
 	double seconds[2];

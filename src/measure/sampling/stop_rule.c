@@ -6,9 +6,9 @@
 #include "measure/sampling/settling.h"
 #include "result/statistics.h"
 
-/* How often max_seconds the samples may take that a workload wants beyond the rules. */
+/* Time limit for samples beyond the configured minimum, in multiples of max_seconds. */
 #define WORKLOAD_PATIENCE 4
-/* An autocorrelation above this is estimated from at least this number of samples, to 0.11. */
+/* A larger autocorrelation must be estimated from at least this many samples, to 0.11. */
 #define CORRELATION_SUSPECT 0.1
 #define CORRELATION_SAMPLES 80
 
@@ -30,8 +30,8 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
 }
 
 /*
- * Samples that the rules ask for take as long as they need; further ones of the workload are
- * limited.
+ * Samples required by the rules take as long as they need; further ones of the workload have a time
+ * limit.
  */
 static bool stop_rule_enough_samples(const struct stop_rule *rule, size_t n, double seconds)
 {
@@ -43,7 +43,7 @@ static bool stop_rule_enough_samples(const struct stop_rule *rule, size_t n, dou
 }
 
 /*
- * Twice as many samples narrow an interval of independent ones by 0.71; above 0.95 more are no use.
+ * Doubling independent samples narrows the interval to 0.71. Above 0.95, more samples do not help.
  */
 static bool no_longer_narrows(struct stop_rule *rule, size_t n)
 {
@@ -68,7 +68,7 @@ static bool all_within(const double *samples, size_t n, double distance)
 }
 
 /*
- * True if the interval's width is reliable: it depends on an autocorrelation that takes many
+ * True if the width of the interval is reliable: it depends on an autocorrelation that takes many
  * samples to estimate.
  */
 static bool stop_rule_width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
@@ -106,7 +106,7 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 	if (!stop_rule_enough_samples(rule, n, seconds))
 		return decision;
 	/*
-	 * Sorting after every sample would cost more than many a sample: look again after 5 % more.
+	 * Sorting after every sample would cost more than many samples: repeats it after 5 % more.
 	 */
 	if (n >= rule->next_look) {
 		rule->next_look = n + 1 + n / 20;

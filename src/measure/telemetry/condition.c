@@ -18,7 +18,7 @@ void condition_before(struct device *device, struct case_result *result)
 	telemetry_read_or_unknown(device, &result->before);
 }
 
-/* -1 where one of the two is unknown, or the counter was reset in between. */
+/* -1 if one of the two is unknown, or the counter was reset in between. */
 static int64_t counter_difference(int64_t before, int64_t after)
 {
 	return before >= 0 && after >= before ? after - before : -1;

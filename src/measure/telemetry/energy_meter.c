@@ -11,46 +11,48 @@
 #include "measure/telemetry/poller.h"
 
 /*
- * Power without a counter (before Volta). NVML says +/- 5 % of it (nvmlDeviceGetPowerUsage). A
- * reading is a mean over some time: what began before the window, or has not arrived at its end.
+ * For devices with power readings only (before Volta). NVML states +/- 5 %
+ * (nvmlDeviceGetPowerUsage). A reading is a mean over some time: it may include power before the
+ * window, or be late at its end.
  */
 #define POWER_INTERVAL_SECONDS 0.02
 #define POWER_ACCURACY 0.05
 /*
- * A counter that is updated every 0.1 s is watched for its updates: read at any moment, it misses
- * up to one update at either end of a window. A counter of more than WATCHED_UPDATES_SECOND updates
- * a second needs none of that.
+ * A counter updated every 0.1 s is polled for its updates: a single reading may miss up to one
+ * update at either end of a window. A counter with more than WATCHED_UPDATES_SECOND updates per
+ * second does not need this.
  */
 #define WATCH_INTERVAL_SECONDS 0.005
 #define WATCHED_UPDATES_SECOND 50
-/* Least error of a window below SHORT_WINDOW_SECONDS, as measured. */
+/* Measured minimum error of windows below SHORT_WINDOW_SECONDS. */
 #define SHORT_WINDOW_SECONDS 2
 #define SHORT_WINDOW_ERROR 0.035
 
-/* Power of one device; written by the poller's thread. */
+/* Power of one device; written by the poller thread. */
 struct power {
 	double sum;
 	size_t count;
-	double window; /* the longest that a reading is a mean of, in s */
+	double window; /* longest averaging time of a reading, in s */
 };
 
-/* An update of a counter, between two looks at it. */
+/* An update of a counter, detected between two polls. */
 struct update {
 	double joules, time;
-	double open; /* s by which `time` may be wrong */
+	double open; /* uncertainty of `time`, in s */
 };
 
-/* Updates of one device's counter; written by the poller's thread. */
+/* Updates of one device's counter; written by the poller thread. */
 struct updates {
-	double joules, looked; /* of the latest look, and when it began */
-	double before;         /* joules at the beginning of the window */
+	double joules, looked; /* joules at the latest poll, and its start time */
+	double before;         /* joules at the start of the window */
 	size_t count;          /* since then */
 	struct update first, last, previous;
-	double most;    /* the greatest W between two that their times leave no doubt of */
-	double longest; /* s between two */
+	/* greatest power between two updates, in W, certain in spite of timing errors */
+	double most;
+	double longest; /* longest interval between two updates, in s */
 };
 
-/* The updates around the end of the window, the latest reading. */
+/* Updates around the end of the window. */
 struct ending {
 	struct update last, after; /* after.time 0: not seen yet */
 	double most;
@@ -59,10 +61,10 @@ struct ending {
 
 struct gauge {
 	struct device *device;
-	bool counts; /* it has a counter */
+	bool counts; /* has an energy counter */
 	double first, last;
-	double error;                    /* of `last`, relative */
-	struct telemetry_poller *poller; /* NULL: no need; its lock guards what follows */
+	double error;                    /* relative error of `last` */
+	struct telemetry_poller *poller; /* NULL: not needed; its lock guards the members below */
 	struct power power;
 	struct updates updates;
 	struct ending ending;
@@ -73,10 +75,10 @@ struct energy_meter {
 	struct gauge *gauges;
 	size_t count;
 	double began, ended;
-	struct error err; /* the first reading that failed */
+	struct error err; /* first failed reading */
 };
 
-/* One rank's share; copied between processes as it is. */
+/* Contribution of one rank; copied between processes as plain memory. */
 struct share {
 	double joules, watts, seconds, error;
 	double began, first_update, last_update;
@@ -106,13 +108,13 @@ static void energy_add_power(void *context, const struct telemetry *t)
 	p->window = fmax(p->window, telemetry_power_window(t));
 }
 
-/* The updates of its counter are looked for. */
+/* True if the updates of its counter are polled. */
 static bool is_watched(const struct gauge *g)
 {
 	return g->counts && g->poller;
 }
 
-/* W that the times of both leave no doubt of. */
+/* Least power between both updates, in W, given their timing errors. */
 static double energy_power_at_least(const struct update *from, const struct update *to)
 {
 	return (to->joules - from->joules) / (to->time - from->time + from->open + to->open);
@@ -134,7 +136,7 @@ static void energy_add_update(struct gauge *g, struct update now)
 		g->ending.after = now;
 }
 
-/* On the poller's thread: has the counter changed since the look before? */
+/* Poller thread: checks if the counter has changed since the last poll. */
 static void energy_look_for_update(void *context)
 {
 	struct gauge *g = context;
@@ -154,7 +156,7 @@ static void energy_look_for_update(void *context)
 	u->looked = began;
 }
 
-/* `looked`: when the reading of `latest` began. */
+/* `looked`: start time of the reading of `latest`. */
 static void energy_watch_counter(struct gauge *g, double looked)
 {
 	const struct telemetry_poller_options options = {
@@ -188,7 +190,7 @@ static void energy_start_power(struct gauge *g)
 	telemetry_poller_switch(g->poller, true);
 }
 
-/* Joules of a device without a counter, `seconds` after the beginning. */
+/* Joules of a device without a counter, `seconds` after the start. */
 static void energy_read_power(struct gauge *g, double seconds)
 {
 	const struct power *p = &g->power;
@@ -200,8 +202,8 @@ static void energy_read_power(struct gauge *g, double seconds)
 }
 
 /*
- * Joules of the part of an update that is in the window, `inside` s long; of the rest of it,
- * `outside` s, no power is known but that it was not negative, and not more than `most`.
+ * Joules of the part of an update within the window, `inside` seconds long. Of the power in the
+ * other `outside` seconds it is only known that it is between 0 and `most`.
  */
 struct part {
 	double low, high;
@@ -215,7 +217,7 @@ static struct part energy_part_of(double joules, double inside, double outside, 
 	return (struct part){ fmin(low, high), fmax(low, high) };
 }
 
-/* As energy_meter.h says it, where updates were seen in and after most of the window. */
+/* The bound of energy_meter.h, if updates were seen in and after most of the window. */
 static void energy_bound_counter(struct gauge *g, double began, double ended)
 {
 	const struct update *first = &g->updates.first, *last = &g->ending.last,
@@ -232,7 +234,7 @@ static void energy_bound_counter(struct gauge *g, double began, double ended)
 	most = fmax(g->ending.most, (last->joules - first->joules) / between);
 	most = fmax(most, energy_power_at_least(last, after));
 	most = fmax(most, begun / (fmax(update, inside) + 2 * first->open));
-	/* An update of more joules than that took longer than the longest. */
+	/* An update of more joules took longer than the longest seen. */
 	update = fmax(update, begun / most);
 	head = energy_part_of(begun, inside + first->open, update - inside + first->open, most);
 	tail = energy_part_of(after->joules - last->joules, ended - last->time + last->open,
@@ -240,14 +242,14 @@ static void energy_bound_counter(struct gauge *g, double began, double ended)
 	low = last->joules - first->joules + head.low + tail.low;
 	high = last->joules - first->joules + head.high + tail.high;
 	g->last = (low + high) / 2;
-	/* A look may be late, and an update later than any that was seen. */
+	/* A poll may be late, and an update later than any seen. */
 	late = WATCH_INTERVAL_SECONDS + fmax(0, g->updates.longest - g->latest.update_seconds);
 	g->error = (high - low) / (high + low) + late * most / g->last;
 	if (ended - began < SHORT_WINDOW_SECONDS)
 		g->error = fmax(g->error, SHORT_WINDOW_ERROR);
 }
 
-/* The window leaves out what other devices took to open. */
+/* The window excludes the time to open other devices. */
 static void energy_begin_window(struct gauge *g)
 {
 	telemetry_poller_lock(g->poller);
@@ -286,7 +288,7 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 	return m;
 }
 
-/* An update that came after `ended` is the first one after the window. */
+/* An update after `ended` is the first one after the window. */
 static void energy_end_window(struct gauge *g, double ended)
 {
 	struct updates *u = &g->updates;
@@ -314,7 +316,7 @@ void energy_meter_read(struct energy_meter *m)
 		struct gauge *g = &m->gauges[i];
 
 		if (g->counts && backend_energy(g->device, &g->latest, &m->err) == STATUS_OK) {
-			/* The counter's difference lacks an update at most at either end. */
+			/* The difference of the counter misses at most one update at either end. */
 			g->last = g->latest.joules - g->first;
 			g->error = g->latest.update_seconds / (now - m->began);
 		} else if (!g->counts && g->poller)
@@ -352,7 +354,7 @@ static void gauge_wait_for_update(struct energy_meter *m, struct gauge *g)
 	}
 }
 
-/* True if a device before it has the same counter. */
+/* True if an earlier device has the same counter. */
 static bool energy_is_shared(const struct energy_meter *m, size_t i)
 {
 	for (size_t before = 0; before < i; before++)

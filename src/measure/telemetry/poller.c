@@ -12,13 +12,13 @@ struct telemetry_poller {
 	struct device *device;
 	struct telemetry_poller_options options;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of everything below, and of what options.add writes */
+	pthread_mutex_t lock; /* guards all members below, and what options.add writes */
 	pthread_cond_t changed;
 	bool on, close;
-	unsigned turn; /* counts switches: a reading that began in an earlier turn is dropped */
+	unsigned turn; /* counts switches: a reading that started in an earlier turn is dropped */
 };
 
-/* Waits, unlocked, until `seconds` have passed (true) or the poller was switched or closed. */
+/* Sleeps unlocked for `seconds` (true), or until the poller is switched or closed. */
 static bool sleep_for(struct telemetry_poller *p, double seconds)
 {
 	unsigned turn = p->turn;
@@ -35,7 +35,7 @@ static bool sleep_for(struct telemetry_poller *p, double seconds)
 	return !p->close && p->turn == turn;
 }
 
-/* Reads the device, unlocked; or looks, locked. */
+/* Reads the device unlocked, or calls `look` locked. */
 static void poller_take_reading(struct telemetry_poller *p)
 {
 	struct error ignored = ERROR_NONE;
@@ -57,7 +57,7 @@ static void poller_take_reading(struct telemetry_poller *p)
 static void *poll_device(void *context)
 {
 	struct telemetry_poller *p = context;
-	unsigned read_in = 0; /* the turn of the latest reading */
+	unsigned read_in = 0; /* turn of the latest reading */
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->close) {

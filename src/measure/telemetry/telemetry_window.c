@@ -8,7 +8,7 @@
 #include "measure/telemetry/poller.h"
 
 /*
- * The first reading of a series comes early, so that a short one has one, but not before the device
+ * The first reading of a series is early, so that a short series has one, but not before the device
  * is busy.
  */
 #define FIRST_SHARE 0.25
@@ -16,15 +16,15 @@
 enum quantity { SM_CLOCK, MEMORY_CLOCK, POWER, TEMPERATURE, QUANTITIES };
 
 struct window_readings {
-	double *values; /* NaN where unknown */
+	double *values; /* NaN if unknown */
 	size_t count, capacity;
 };
 
 struct telemetry_window {
 	double interval;
-	struct telemetry_poller *poller; /* its lock guards everything below */
+	struct telemetry_poller *poller; /* its lock guards all members below */
 	struct window_readings readings[QUANTITIES];
-	int64_t reasons; /* all, ORed; -1: unknown */
+	int64_t reasons; /* bitwise OR of all; -1: unknown */
 	size_t throttled, begun_readings, begun_throttled;
 };
 
@@ -94,7 +94,7 @@ void telemetry_window_end(struct telemetry_window *w, size_t *readings, size_t *
 	*throttled = w->throttled - w->begun_throttled;
 }
 
-/* Over the known readings. */
+/* Span over the known readings. */
 static struct telemetry_span telemetry_span_of(const struct window_readings *r)
 {
 	struct telemetry_span span = { (double)NAN, (double)NAN, (double)NAN };

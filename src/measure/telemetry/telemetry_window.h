@@ -1,7 +1,7 @@
 /*
- * A device's condition while samples are taken: a thread reads it (backend_telemetry_quick) at an
- * interval. It sleeps outside run_sample(), so that what it saw is what the samples saw, and
- * nothing else is disturbed.
+ * State of a device during sampling: a thread reads it (backend_telemetry_quick) at an interval. It
+ * sleeps outside run_sample(), so that its readings cover only the samples and disturb nothing
+ * else.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_TELEMETRY_WINDOW_H
 #define GPUPROOF_MEASURE_TELEMETRY_TELEMETRY_WINDOW_H
@@ -14,19 +14,23 @@
 struct telemetry_window;
 
 /*
- * One case on `device`. NULL, which every call below takes and ignores, when the interval is 0 or
- * the backend has no quick telemetry. The device must stay open until telemetry_window_close().
+ * Opens a window for one case on `device`. NULL, which every function below accepts, if the
+ * interval is 0 or the backend has no quick telemetry. The device must stay open until
+ * telemetry_window_close().
  */
 struct telemetry_window *telemetry_window_open(struct device *device, double interval_seconds);
-/* Waits for the thread; no reading is in progress when it returns. */
+/* Joins the thread; no reading is in progress after the return. */
 void telemetry_window_close(struct telemetry_window *window);
 
-/* Around the samples of one series. */
+/* Call before the samples of one series. */
 void telemetry_window_begin(struct telemetry_window *window);
-/* Readings since begin, and how many of them found the device throttled (THROTTLE_SLOWS). */
+/*
+ * Call after the samples: number of readings since begin, and of those with throttling
+ * (THROTTLE_SLOWS).
+ */
 void telemetry_window_end(struct telemetry_window *window, size_t *readings, size_t *throttled);
 
-/* All readings so far. Leaves the counters' differences unknown. */
+/* Summary of all readings so far. Leaves the counter differences unknown. */
 void telemetry_window_summary(struct telemetry_window *window, struct telemetry_during *out);
 
 #endif

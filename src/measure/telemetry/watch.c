@@ -15,7 +15,7 @@ enum quantity {
 	POWER,
 	TEMPERATURE,
 	THROTTLED,
-	READINGS, /* the above have min, mean and max, those below their last value */
+	READINGS, /* quantities above have min, mean and max, those below their last value */
 	THROTTLE_REASONS = READINGS,
 	ECC_CORRECTED,
 	ECC_UNCORRECTED,
@@ -50,20 +50,20 @@ static const struct {
 struct interval {
 	double min[READINGS], sum[READINGS], max[READINGS];
 	size_t n[READINGS];
-	double last[QUANTITIES]; /* of those from READINGS on; NaN: unknown */
+	double last[QUANTITIES]; /* of quantities from READINGS on; NaN: unknown */
 };
 
 struct watch_recorder {
 	struct device *device;
 	double interval_seconds, began;
-	/* NULL: nothing is read; its lock guards everything below */
+	/* NULL: no readings; its lock guards all members below */
 	struct telemetry_poller *poller;
 	size_t readings;
 	struct interval *intervals;
 	size_t count, capacity;
 };
 
-/* The one that `seconds` belongs to, and those before it. */
+/* The interval that contains `seconds`; creates it and those before it. */
 static struct interval *watch_interval_at(struct watch_recorder *r, double seconds)
 {
 	size_t index = seconds > 0 ? (size_t)(seconds / r->interval_seconds) : 0;
@@ -149,7 +149,7 @@ struct watch_recorder *watch_begin(struct device *device, double reading_seconds
 	return r;
 }
 
-/* One array of a quantity over all intervals; none where every value is unknown. */
+/* An array with one value per interval; none if all values are unknown. */
 static void watch_add_values(const double *values, size_t count, double **out, size_t *out_count)
 {
 	bool known = false;
@@ -191,7 +191,7 @@ static void watch_fill_quantities(struct watch *out, const double *matrix, size_
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		struct time_quantity t = { 0 };
 
-		if (q != THROTTLED) { /* yes or no: how often is all there is to say */
+		if (q != THROTTLED) { /* a flag: only its mean is meaningful */
 			watch_add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
 			watch_add_values(matrix + (3 * q + 2) * count, count, &t.highest,
 					 &t.highest_count);
@@ -270,7 +270,7 @@ void watch_gather(struct world *world, struct watch *mine, struct case_result *r
 	struct case_result carrier;
 	char *own_text;
 
-	/* As JSON, which knows how to write and read all of it. */
+	/* Transfers the watch as JSON, which already has code to write and read it. */
 	case_result_init(&carrier);
 	carrier.watches = mine;
 	carrier.watch_count = 1;

@@ -8,7 +8,7 @@
 #include "base/former_names.h"
 #include "base/memory.h"
 
-/* More are counted, not shown. */
+/* Further problems are counted, not shown. */
 #define MAX_PROBLEMS_SHOWN 100
 
 void document_init(struct document *d, const struct suite *const *suites)
@@ -44,7 +44,7 @@ void document_release(struct document *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* File names may hold anything; messages, origins and the result hold UTF-8 text in lines. */
+/* File names may contain any bytes; messages, origins and the result need lines of UTF-8 text. */
 char *document_printable(const char *name)
 {
 	bool utf8 = text_is_utf8(name, strlen(name));
@@ -124,7 +124,7 @@ void section_add_entry(struct document_section *section, const char *key, char *
 	entry->place = place;
 }
 
-/* Once per document; none for what a program wrote. */
+/* Adds a note once per document; none for text written by a program. */
 static void document_add_note(struct document *d, struct ini_place place, const char *note)
 {
 	if (d->written || (d->notes.data && strstr(d->notes.data, note)))
@@ -212,7 +212,7 @@ void document_problems(struct document *d, struct text *out)
 	if (d->problem_count > MAX_PROBLEMS_SHOWN)
 		text_addf(out, "... and %zu more errors\n",
 			  d->problem_count - MAX_PROBLEMS_SHOWN + d->uncounted_problems);
-	/* Names of files are from outside as well. */
+	/* File names are untrusted as well. */
 	if (out->data) {
 		text_mend(out->data);
 		out->length = strlen(out->data);

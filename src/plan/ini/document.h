@@ -1,9 +1,9 @@
 /*
- * The INI text of a config and everything it includes, as sections and entries with their places;
- * nothing is typed yet. A later entry overrides an earlier one of another file; within one
- * file a second section or key of the same name is an error. `$VAR` in values is replaced here.
+ * The INI text of a config with all its includes, as sections and entries with their locations,
+ * before typing. A later entry overrides an earlier one of another file; within one file, a
+ * repeated section or key is an error. `$VAR` in values is replaced here.
  *
- * Problems never stop the reading: all of them are collected, in the order of the files and lines.
+ * Reading never stops at a problem: all are collected, sorted by file and line.
  */
 #ifndef GPUPROOF_PLAN_INI_DOCUMENT_H
 #define GPUPROOF_PLAN_INI_DOCUMENT_H
@@ -19,35 +19,35 @@ struct presentation;
 struct section_kind;
 struct suite;
 
-/* A location: an index into document->files and a line (0: the file as a whole). */
+/* A location: an index into document->files, and a line (0: the whole file). */
 struct ini_place {
 	size_t file;
 	size_t line;
 };
 
 struct document_file {
-	char *name; /* as people see it: "nightly.ini", "--set run.seed=1" */
+	char *name; /* name in messages: "nightly.ini", "--set run.seed=1" */
 	bool embedded;
 	bool command_line; /* a --set */
 	bool included;
 	struct ini_place parent; /* location of the include */
-	uint64_t device, inode;  /* 0 for text that is no file */
+	uint64_t device, inode;  /* 0 for text that is not a file */
 };
 
 struct entry {
 	char *key, *value;
 	struct ini_place place;
-	bool broken; /* reported already: no value, no further complaint */
+	bool broken; /* reported already: has no value and causes no further error */
 };
 
 struct document_section {
-	char *kind, *name, *label; /* see struct section */
+	char *kind, *name, *label; /* as in struct section */
 	struct ini_place place;
-	/* a copy of its suite that it alone has (plan/suites/suite_set.h); NULL: there is none */
+	/* the section's own copy of its suite (plan/suites/suite_set.h); NULL: none */
 	const struct suite *suite;
 	struct entry *entries;
 	size_t count, capacity;
-	bool full; /* further keys are dropped; reported */
+	bool full; /* further keys are dropped, which is reported */
 };
 
 struct problem {
@@ -57,49 +57,47 @@ struct problem {
 };
 
 /*
- * Far beyond what anyone writes by hand, so that the time for what is no config, or a hostile one,
- * does not grow with the square of its size: keys of a section, sections, problems that are kept.
+ * Far above any handwritten config, so that the time to read something else, or a hostile file,
+ * does not grow with the square of its size: keys per section, sections, stored problems.
  */
 #define DOCUMENT_MOST_KEYS 1000
 #define DOCUMENT_MOST_SECTIONS 4000
 #define DOCUMENT_MOST_PROBLEMS 4000
 
 struct document {
-	const struct suite *const *suites; /* those that exist, NULL-terminated */
-	const struct section_kind *kinds;  /* of its sections (plan/schema.h); NULL: of configs */
+	const struct suite *const *suites; /* known suites, NULL-terminated */
+	/* kinds of sections (plan/schema.h); NULL: those of configs */
+	const struct section_kind *kinds;
 	struct document_file *files;
 	size_t file_count, file_capacity;
 	struct document_section *sections;
 	size_t section_count, section_capacity;
-	bool full; /* further sections are dropped; reported */
+	bool full; /* further sections are dropped, which is reported */
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
-	struct text notes;         /* former names of keys, each once: "nightly.ini:3: ...\n" */
-	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
-	/* by config_write(), into a result: reads neither environment nor files */
+	struct text notes;         /* former names of keys, one note each: "nightly.ini:3: ...\n" */
+	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only counted */
+	/* from config_write(), in a result: must not read environment or files */
 	bool written;
-	/*
-	 * no library is loaded: sections whose suite is not among `suites` are left out, and are no
-	 * problem
-	 */
+	/* loads no library: drops sections of unknown suites without a problem */
 	bool loads_nothing;
-	const struct presentation *presented; /* then known from these as well */
+	const struct presentation *presented; /* with `loads_nothing`: further known suites */
 	size_t presented_count;
-	bool reading; /* sections may be of suites that the keys below them name a library for */
-	/* something unreadable, a line or a whole file, may have been or had a suite's header */
+	bool reading; /* sections may belong to suites of libraries that their keys name */
+	/* an unreadable line or file may have contained a suite's header */
 	bool suite_maybe;
 };
 
 void document_init(struct document *d, const struct suite *const *suites);
 void document_release(struct document *d);
 
-/* `source` is a path or the name of an embedded config. */
+/* Reads `source`: a path, or the name of an embedded config. */
 void document_read(struct document *d, const char *source);
 void document_read_text(struct document *d, const char *name, const char *text, size_t length);
 
 /*
- * `path` from the folder of the file at that place; as it is where that is the command line, a
- * shipped config or a result's. malloc'ed.
+ * Resolves `path` relative to the file at that location; unchanged for the command line, a shipped
+ * config or a result's. The caller frees it.
  */
 char *document_path(const struct document *d, struct ini_place place, const char *path);
 void document_section_release(struct document_section *section);
@@ -110,42 +108,39 @@ struct entry *section_entry(const struct document_section *section, const char *
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
 					      struct ini_place place);
-/*
- * The current name of a key, which a file of an earlier version may give by a former one: then with
- * a note. `kind` is that of the section.
- */
+/* Current name of a key; adds a note if it is a former one. `kind`: of the section. */
 const char *document_key(struct document *d, const char *kind, const char *key,
 			 struct ini_place place);
 /*
- * True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect
- * any more: then with a note.
+ * True for a key that `suite` (NULL: any suite) had in an earlier version and that no longer has an
+ * effect; adds a note.
  */
 bool document_retired_key(struct document *d, const char *suite, const char *key,
 			  struct ini_place place);
-/* Takes `value` over. An entry of another file is replaced. */
+/* Takes ownership of `value`. Replaces an entry of another file. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
 		       struct ini_place place);
 size_t document_add_file(struct document *d, const char *name);
-/* A copy of a file's name, with '?' for what a line of UTF-8 text cannot hold. */
+/* Copies a file name, with '?' for bytes that a line of UTF-8 text cannot contain. */
 char *document_printable(const char *name);
 
-/* Messages of any length; a problem with the place as a whole has line 0. */
+/* Reports a problem of any length; line 0 for a whole file. */
 void document_problem(struct document *d, struct ini_place place, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* True if further problems are only counted, so that callers can skip building their messages. */
+/* True if further problems are only counted, so that callers need not format them. */
 bool document_is_full(const struct document *d);
-/* Every problem as "file:line: message\n", sorted. */
+/* Writes all problems as "file:line: message\n", sorted. */
 void document_problems(struct document *d, struct text *out);
-/* "nightly.ini:12", "--set": for messages and origins; the caller frees it. */
+/* "nightly.ini:12", "--set": location for messages and origins; the caller frees it. */
 char *document_place(const struct document *d, struct ini_place place);
 
 /*
- * `value` with $NAME and ${NAME} replaced from the environment and $$ by a dollar (variables.c);
- * the caller frees it. NULL and `err` for an unset variable, and for what the INI could not hold
- * again. Without `environment` every variable is an error.
+ * Replaces $NAME and ${NAME} in `value` from the environment, and $$ by a dollar (variables.c); the
+ * caller frees the result. NULL and `err` for an unset variable, or text that INI cannot represent.
+ * Without `environment`, every variable is an error.
  */
 char *variables_replace(const char *value, bool environment, struct error *err);
-/* The reverse for writing: every dollar doubled. */
+/* Inverse for writing: doubles every dollar. */
 void variables_quote(const char *value, struct text *out);
 
 #endif

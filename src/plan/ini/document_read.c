@@ -1,4 +1,4 @@
-/* Reading files and their includes into a document. */
+/* Reads files and their includes into a document. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct document_reading {
 	size_t file;
 	size_t depth;
 	size_t section; /* index in document->sections, SIZE_MAX before the first */
-	bool skip;      /* the header was wrong: its entries are not looked at */
+	bool skip;      /* the header was invalid: skip its entries */
 };
 
 static void document_read_source(struct document *d, const struct ini_source *source, size_t file,
@@ -36,7 +36,7 @@ static void document_on_problem(void *context, size_t line, const char *message)
 	r->document->suite_maybe = true;
 }
 
-/* The section of that header, new or of another file; NULL: there are too many (reported). */
+/* The section of that header, new or from an earlier file; NULL: there are too many (reported). */
 static struct document_section *enter_section(struct document_reading *r, size_t line,
 					      const char *kind, const char *name, const char *label)
 {
@@ -83,7 +83,7 @@ static void document_on_section(void *context, size_t line, const char *header)
 	free(label);
 }
 
-/* The chain of includes down to `file`: "a.ini -> b.ini". */
+/* Chain of includes that leads to `file`: "a.ini -> b.ini". */
 static void add_chain(const struct document *d, size_t file, struct text *out)
 {
 	if (d->files[file].included) {
@@ -100,7 +100,7 @@ static bool document_same_file(const struct document_file *file, const struct in
 	return strcmp(file->name, source->name) == 0;
 }
 
-/* False: including `source` from `r` would never end, or is too much; reported. */
+/* Checks an include of `source` by `r`. False: it is a cycle or exceeds a limit (reported). */
 static bool include_fits(struct document_reading *r, size_t line, const struct ini_source *source)
 {
 	struct document *d = r->document;
@@ -196,7 +196,7 @@ static bool document_key_fits(struct document_reading *r, size_t line, const cha
 	return line == 0;
 }
 
-/* The title of the section that is being read, followed by a blank; "" before the first. */
+/* Title of the current section, followed by a space; "" before the first one. */
 static char *document_title_of(const struct document_reading *r)
 {
 	const struct document_section *s = r->document->sections;
@@ -297,7 +297,7 @@ void document_read_text(struct document *d, const char *name, const char *text, 
 {
 	struct ini_source source = { .name = xstrdup(name), .data = NULL, .length = length };
 
-	/* A terminated copy, as source_open() makes; memory functions want no NULL. */
+	/* A NUL-terminated copy, as source_open() makes; memory functions do not accept NULL. */
 	source.data = xmalloc(length + 1);
 	memcpy(source.data, length ? text : "", length);
 	source.data[length] = '\0';

@@ -1,4 +1,4 @@
-/* " (did you mean 'sizes'?)": for a word that is not among those allowed. */
+/* " (did you mean 'sizes'?)": suggestion for an unknown word. */
 #ifndef GPUPROOF_PLAN_INI_HINT_H
 #define GPUPROOF_PLAN_INI_HINT_H
 
@@ -6,15 +6,15 @@ struct embedded_file;
 struct text;
 
 struct hint {
-	char text[96]; /* "" when nothing is near */
+	char text[96]; /* "" if no word is similar */
 };
 
-/* `names` ends with NULL. */
+/* `names` is NULL-terminated. */
 struct hint hint_for(const char *word, const char *const *names);
 
 /*
  * Adds " (did you mean 'quick'?); shipped: full, quick": the files of an embedded table, without
- * their ending.
+ * extension.
  */
 void hint_files(struct text *out, const char *name, const struct embedded_file *files);
 

@@ -14,15 +14,15 @@ enum line_kind { LINE_NONE, LINE_HEADER, LINE_ENTRY };
 
 struct ini_reader {
 	const struct ini_sink *sink;
-	const char *at, *end; /* text not yet read */
-	size_t number;        /* of `line`, from 1 */
-	struct text line;     /* the line that inih is working on */
+	const char *at, *end; /* remaining text */
+	size_t number;        /* number of `line`, from 1 */
+	struct text line;     /* the line passed to inih */
 	enum line_kind kind;
-	size_t handed;    /* bytes of `line` that inih has */
-	unsigned pieces;  /* in which it got them */
-	unsigned answers; /* calls of the handler for them: one for each */
-	bool skip;        /* after a broken header: entries are dropped */
-	char *key;        /* the entry so far */
+	size_t handed;    /* bytes of `line` that inih has received */
+	unsigned pieces;  /* in how many pieces */
+	unsigned answers; /* handler calls for them: one per piece */
+	bool skip;        /* drops entries after an invalid header */
+	char *key;        /* the current entry */
 	struct text value;
 };
 
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* The start of a comment after other text: a ';' after a blank. NULL when there is none. */
+/* Start of a trailing comment: a ';' after a blank. NULL: none. */
 static const char *trailing_comment(const char *s)
 {
 	for (const char *p = s; *p; p++)
@@ -69,7 +69,7 @@ static void ini_trim_line(struct text *line)
 	line->data[line->length] = '\0';
 }
 
-/* Takes the next physical line, without its end, into r->line. False at the end of the text. */
+/* Copies the next physical line, without its end, to r->line. False at the end of the text. */
 static bool ini_next_line(struct ini_reader *r, size_t *length)
 {
 	const char *newline;
@@ -114,7 +114,7 @@ static bool ini_bytes_fit(const struct ini_reader *r, size_t length)
 	return true;
 }
 
-/* Checks what inih would swallow in a header. */
+/* Checks what inih would silently accept in a header. */
 static bool header_fits(const struct ini_reader *r)
 {
 	const char *line = r->line.data;
@@ -140,7 +140,7 @@ static bool header_fits(const struct ini_reader *r)
 	return true;
 }
 
-/* Decides what the line in r->line is and whether inih gets it. */
+/* Classifies the line in r->line and decides if inih gets it. */
 static void ini_classify_line(struct ini_reader *r, size_t length)
 {
 	bool sound = ini_bytes_fit(r, length);
@@ -153,7 +153,7 @@ static void ini_classify_line(struct ini_reader *r, size_t length)
 	r->pieces = 0;
 	r->answers = 0;
 	if (header)
-		r->skip = true; /* until it proves sound */
+		r->skip = true; /* until it is known to be valid */
 	if (!sound || !r->line.length || strchr(";#", r->line.data[0]))
 		return;
 	if (header && !header_fits(r))
@@ -164,9 +164,9 @@ static void ini_classify_line(struct ini_reader *r, size_t length)
 }
 
 /*
- * In pieces, inih would trim blanks at their ends and drop one that looks like a comment. So in a
- * value that is handed over in pieces such bytes are others, which no line has (bytes_fit), until
- * inih is done.
+ * inih would trim blanks at the ends of pieces and drop a piece that looks like a comment. In a
+ * value passed in pieces, stand-ins that cannot occur in a line (bytes_fit) replace these bytes
+ * until inih is done.
  */
 static const char trimmed_bytes[] = " \t;#", stand_ins[] = "\x01\x02\x03\x04";
 
@@ -180,7 +180,7 @@ static void replace_bytes(char *s, const char *from, const char *to)
 	}
 }
 
-/* Makes r->line, which is longer than a piece, ready to be cut anywhere after its '='. */
+/* Prepares r->line, which is longer than a piece, to be cut anywhere after its '='. */
 static void ini_prepare_pieces(struct ini_reader *r)
 {
 	const char *comment = trailing_comment(r->line.data);
@@ -199,8 +199,10 @@ static void ini_prepare_pieces(struct ini_reader *r)
 	replace_bytes(value, trimmed_bytes, stand_ins);
 }
 
-/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
- * continuation. */
+/*
+ * Passes the next piece of the line to inih; later pieces start with a blank, which makes them
+ * continuation lines.
+ */
 static void hand_over(struct ini_reader *r, char *out, size_t size)
 {
 	size_t length, most = size - 3;
@@ -213,7 +215,7 @@ static void hand_over(struct ini_reader *r, char *out, size_t size)
 	r->pieces++;
 }
 
-/* inih is done with the line: passes the entry on, or says that inih made nothing of it. */
+/* Called when inih is done with the line: passes the entry on, or reports that inih ignored it. */
 static void ini_finish_line(struct ini_reader *r)
 {
 	if (r->kind == LINE_ENTRY && !r->skip) {
@@ -230,7 +232,7 @@ static void ini_finish_line(struct ini_reader *r)
 	r->kind = LINE_NONE;
 }
 
-/* The line reader that inih calls; see ini_reader. */
+/* Line reader called by inih; see ini_reader. */
 static char *ini_read_piece(char *out, int size, void *context)
 {
 	struct ini_reader *r = context;
@@ -241,7 +243,7 @@ static char *ini_read_piece(char *out, int size, void *context)
 		return out;
 	}
 	if (r->kind == LINE_HEADER && r->handed) {
-		/* inih calls no handler for a section: an entry without a name makes it. */
+		/* inih calls no handler for a section; an entry without a name triggers it. */
 		r->handed = 0;
 		return strcpy(out, "=");
 	}
@@ -273,7 +275,7 @@ static int ini_take_entry(void *context, const char *section, const char *key, c
 		r->sink->section(r->sink->context, r->number, section);
 		return 1;
 	}
-	/* inih gives the continuation of what was no entry to the entry before: not so here. */
+	/* inih appends a continuation of an invalid line to the previous entry; ignore it. */
 	if (!value || r->answers + 1 != r->pieces)
 		return 1;
 	if (++r->answers == 1) {
@@ -294,7 +296,7 @@ void ini_read(const char *text, size_t length, const struct ini_sink *sink)
 
 	if (length >= 3 && memcmp(text, bom, 3) == 0)
 		r.at += 3;
-	/* The return code names only the first bad line; ini_finish_line() has reported each. */
+	/* The return code is only the first bad line; ini_finish_line() has reported each. */
 	ini_parse_stream(ini_read_piece, &r, ini_take_entry, &r);
 	free(r.key);
 	text_release(&r.line);

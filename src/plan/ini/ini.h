@@ -1,32 +1,34 @@
 /*
- * The one door to inih: INI text as a stream of sections and entries with exact line numbers.
+ * The only access to inih: INI text as a stream of sections and entries with exact line numbers.
  *
- * The reader adds what inih (tried: 53, 55, 58, 62) does not report: the line
- * number; a section without keys; a section name cut at 49 bytes; a section without its ']'; a line
- * that is neither a section nor an entry, beyond the first. inih's line buffer holds 199 bytes: a
- * longer entry is handed to it in pieces, as continuation lines, and put together again, so long
- * lists work.
+ * The reader adds what inih (tested: 53, 55, 58, 62) does not report: the line number, a section
+ * without keys, a section name cut at 49 bytes, a section without ']', and every invalid line after
+ * the first. inih's line buffer holds 199 bytes; longer entries are passed in pieces, as
+ * continuation lines, and joined again, so that long lists work.
  *
- * The dialect: `key = value` (or `key: value`), `;` or `#` start a comment line, ` ;` a comment
- * after a value. Indentation means nothing. UTF-8, with or without BOM; LF or CRLF; a last line may
- * lack its end.
+ * Dialect: `key = value` (or `key: value`). A `;` or `#` starts a comment line, ` ;` a comment
+ * after a value. Indentation has no meaning. UTF-8 with or without BOM; LF or CRLF; the last line
+ * may lack its end.
  */
 #ifndef GPUPROOF_PLAN_INI_INI_H
 #define GPUPROOF_PLAN_INI_INI_H
 
 #include <stddef.h>
 
-/* Longest line, in bytes: far beyond the longest legitimate list. */
+/* Maximum length of a line in bytes: far above any legitimate list. */
 #define INI_LINE_MAX 262144
-/* Longest section name, in bytes: what inih keeps of it. */
+/* Maximum length of a section name in bytes, as in inih. */
 #define INI_SECTION_MAX 49
 
-/* Called in the order of the text; strings are valid during the call only. */
+/* Callbacks in the order of the text; strings are valid during the call only. */
 struct ini_sink {
 	void *context;
 	void (*section)(void *context, size_t line, const char *name);
 	void (*entry)(void *context, size_t line, const char *key, const char *value);
-	/* Entries after a broken section header are dropped silently: the header is the error. */
+	/*
+	 * Entries after an invalid section header are dropped silently, because the header is the
+	 * error.
+	 */
 	void (*problem)(void *context, size_t line, const char *message);
 };
 

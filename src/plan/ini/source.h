@@ -1,4 +1,4 @@
-/* The bytes of a config: a file, or one compiled into the program. */
+/* Content of a config: a file, or one embedded in the program. */
 #ifndef GPUPROOF_PLAN_INI_SOURCE_H
 #define GPUPROOF_PLAN_INI_SOURCE_H
 
@@ -8,24 +8,22 @@
 
 #include "base/error.h"
 
-/* Largest config file, in bytes: anything longer is some other file. */
+/* Maximum size of a config file in bytes; a larger file is not a config. */
 #define SOURCE_MAX_BYTES (4 << 20)
 
 struct ini_source {
-	char *name; /* as messages show it */
+	char *name; /* name in messages */
 	char *data;
 	size_t length;
 	bool embedded;
-	uint64_t device, inode; /* of the file; 0 when embedded */
+	uint64_t device, inode; /* of the file; 0 if embedded */
 };
 
 /*
- * `name`: an embedded config ("quick", and "quick.ini" from within another embedded one), else a
- * path, taken relative to the folder of `includer` (NULL: the working directory). A file in the
- * working directory that is called like an embedded config is reached as ./quick. An include may
- * also name shipped
- * limits: "limits/generic". `source->name` is
- * set on errors too; messages do not repeat it.
+ * Opens a config. `name`: an embedded config ("quick", or "quick.ini" within another embedded one),
+ * else a path relative to the folder of `includer` (NULL: the working directory). A file with the
+ * name of an embedded config is reached as ./quick. An include may also name shipped limits:
+ * "limits/generic". Sets `source->name` even on errors; messages do not repeat it.
  */
 enum status source_open(struct ini_source *source, const char *name,
 			const struct ini_source *includer, struct error *err);

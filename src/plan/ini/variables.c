@@ -1,4 +1,4 @@
-/* $NAME and ${NAME} in values. */
+/* Replaces $NAME and ${NAME} in values. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,12 @@
 #include "plan/ini/document.h"
 #include "plan/ini/ini.h"
 
-/* Longest value, in bytes; a canonical list written out again stays below INI_LINE_MAX. */
+/*
+ * Maximum length of a value in bytes; a canonical list written out again stays below INI_LINE_MAX.
+ */
 #define VALUE_MAX (INI_LINE_MAX / 4)
 
-/* Replaces the variable at `p` (after the dollar); returns what follows, NULL on error. */
+/* Replaces the variable at `p` (after the dollar). Returns the position after it, NULL on error. */
 static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
 {
 	bool braces = *p == '{';

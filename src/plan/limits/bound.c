@@ -1,4 +1,4 @@
-/* "47 GB/s", "0.85 * spec.pcie_bandwidth", "97 % * baseline", "spec.memory". */
+/* Parses bounds: "47 GB/s", "0.85 * spec.pcie_bandwidth", "97 % * baseline", "spec.memory". */
 #include <stdlib.h>
 #include <string.h>
 

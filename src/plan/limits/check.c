@@ -10,7 +10,7 @@
 #include "plan/limits/limit.h"
 #include "plan/resolve.h"
 
-/* The location of a setting's entry. */
+/* Location of a setting's entry. */
 static struct ini_place config_check_setting_place(const struct document *d,
 						   const struct section *section, const char *key)
 {
@@ -32,15 +32,15 @@ static bool config_check_is_word(const char *s)
 	return !*s;
 }
 
-/* Words for "no backend in particular", here or in another section: no module is called that. */
+/* Words for an unspecified backend in any section; no module has such a name. */
 static bool is_reserved(const char *s)
 {
 	return strcmp(s, "auto") == 0 || strcmp(s, "any") == 0 || strcmp(s, "all") == 0;
 }
 
 /*
- * Any word may be the name of a loadable backend; a near miss of a known one is a misspelling.
- * `none`: the word for no backend in particular, "auto" or "any".
+ * A loadable backend may have any name, but a name similar to a known one is a misspelling. `none`:
+ * the word for an unspecified backend, "auto" or "any".
  */
 static void check_backend(const struct section *section, const char *none, struct document *d)
 {
@@ -86,7 +86,7 @@ static bool config_check_is_all(const struct setting *setting)
 	return setting->count == 1 && strcmp(setting->values[0].text, "all") == 0;
 }
 
-/* Reports the second of two equal values. */
+/* Reports a value that occurs twice. */
 static void check_repeats(const struct section *run, const struct setting *setting,
 			  struct document *d)
 {

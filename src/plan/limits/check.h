@@ -5,7 +5,7 @@
 #include "plan/ini/document.h"
 #include "plan/schema.h"
 
-/* The words of [run], pairs of keys. */
+/* Checks the words of [run] and pairs of keys. */
 void config_check(const struct config *config, const struct schema *schema, struct document *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* `where = direction:h2d|d2h, size:>=64MiB` */
+/* Parses `where = direction:h2d|d2h, size:>=64MiB`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define MOST_NAMES 32
 
-/* Words with a meaning of their own, which name no parameter. */
+/* Conditions that are not parameters. */
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
 static const char *const special_of_node[] = { "model", "node", NULL };
 
@@ -58,7 +58,7 @@ static void condition_add_word(struct condition *c, const char *word)
 	c->words[c->word_count++] = xstrdup(word);
 }
 
-/* One alternative of "a|b|c"; `key` NULL: any text. */
+/* Parses one alternative of "a|b|c"; `key` NULL: any text. */
 static enum status condition_read_word(struct condition *c, const struct key *key, const char *word,
 				       struct error *err)
 {
@@ -79,7 +79,7 @@ static enum status condition_read_word(struct condition *c, const struct key *ke
 	return STATUS_OK;
 }
 
-/* A number of a suite that is absent: a size, or a plain one. */
+/* A number of a suite that is not available: a size, or a plain number. */
 static enum status read_any_number(const char *text, double *number, struct error *err)
 {
 	struct error ignored = ERROR_NONE;

@@ -49,7 +49,7 @@ static void limit_report_problem(struct limit_reading *r, const char *key, const
 	r->fits = false;
 }
 
-/* "" when the key is broken: that was said already. */
+/* "" if the value was invalid, which was reported. */
 static const char *limit_setting_text(struct limit_reading *r, const char *key)
 {
 	const struct setting *setting = setting_or_null(r->section, key);
@@ -115,7 +115,7 @@ enum status limit_read_metric(struct limit *limit, const struct schema *schema, 
 	return limit->metric ? STATUS_OK : limit_unknown_metric(schema, name, err);
 }
 
-/* False: there is nothing that the other keys could be checked against. */
+/* False: there is no metric to check the other keys against. */
 static bool read_metric(struct limit_reading *r)
 {
 	const char *name = limit_setting_text(r, "metric");
@@ -142,7 +142,7 @@ static void limit_read_bound(struct limit_reading *r, const char *key, struct bo
 		limit_report_problem(r, key, "no value is below 0, so this could never fail");
 }
 
-/* A margin to other devices; NaN: the key is not there, or wrong. `text` is owned by the limit. */
+/* A margin to other devices; NaN: not set, or invalid. The limit owns `text`. */
 static double read_margin(struct limit_reading *r, const char *key, char **text)
 {
 	struct error err = ERROR_NONE;

@@ -1,17 +1,17 @@
 /*
- * Limits: what a metric must satisfy, as [limit NAME] sections say it.
+ * Limits: requirements on a metric, from [limit NAME] sections.
  *
  *	[limit pcie]
  *	metric = transfer.bandwidth
  *	where = direction:h2d|d2h, memory:pinned, size:>=64MiB
  *	min = 0.85 * spec.pcie_bandwidth
  *
- * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 *
- * spec.memory_bandwidth"; spec.peak is the one that bounds the case, by its precision and the
- * device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %`
+ * A bound is a value with unit ("47 GB/s"), a fraction of a data-sheet value ("0.85 *
+ * spec.memory_bandwidth"; spec.peak is the value that bounds the case, by its precision and the
+ * device's architecture) or a fraction of the baseline ("0.97 * baseline"). `outlier_margin = 2 %`
  * compares the identical devices of one node with each other (`outlier_margin_warn = 1 %` warns
- * before that), `fleet = 3 %` those of all nodes of the run, `population = 3 %` compares each with
- * good cards of its model. Nothing is evaluated as code.
+ * before that), `fleet = 3 %` those of all nodes of the run, `population = 3 %` each device with
+ * reference GPUs of its model. Nothing is evaluated as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words
  * below. Alternatives are separated by '|', numbers may be bounded with >= and <=.
@@ -23,12 +23,13 @@
  *      node:n01*       the case was measured on this node of a run on several, or on it with
  *                      others; '*', '?' and [sets] as in names of files
  *
- * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
+ * A limit owns its texts; `metric` and `suite` belong to the schema.
  *
- * Adding limits of a GPU model: configs/limits/<name>.ini, named as the model's file in
- * configs/gpus. It includes limits/datasheet and says what differs; each limit says its `origin`.
- * tests/unit/judge/test_limits.c holds them against the config acceptance and published figures.
- * Adding a limit of the node: a row in node_metrics (limit.c), its value in src/judge/node.c.
+ * Adding limits of a GPU model: add configs/limits/<name>.ini with the name of the model's file in
+ * configs/gpus. It includes limits/datasheet and contains the differences; each limit states its
+ * `origin`. tests/unit/judge/test_limits.c compares them with the config acceptance and published
+ * values. Adding a limit of a node: add a row to node_metrics (limit.c) and its value in
+ * src/judge/node.c.
  */
 #ifndef GPUPROOF_PLAN_LIMITS_LIMIT_H
 #define GPUPROOF_PLAN_LIMITS_LIMIT_H
@@ -43,10 +44,11 @@ enum bound_kind { BOUND_NONE, BOUND_ABSOLUTE, BOUND_SPEC, BOUND_BASELINE };
 
 struct bound {
 	enum bound_kind kind;
-	double factor; /* of the figure; BOUND_ABSOLUTE: the value itself, in the metric's unit */
-	char *spec;    /* BOUND_SPEC: which figure; else NULL */
-	char *text;    /* as written; NULL for BOUND_NONE */
-	char *place;   /* "nightly.ini:12" */
+	/* factor on the reference value; BOUND_ABSOLUTE: the value itself, in the metric's unit */
+	double factor;
+	char *spec;  /* BOUND_SPEC: name of the data-sheet value; else NULL */
+	char *text;  /* as written; NULL for BOUND_NONE */
+	char *place; /* "nightly.ini:12" */
 };
 
 enum condition_test { CONDITION_IS, CONDITION_AT_LEAST, CONDITION_AT_MOST };
@@ -54,7 +56,7 @@ enum condition_test { CONDITION_IS, CONDITION_AT_LEAST, CONDITION_AT_MOST };
 struct condition {
 	char *name; /* parameter, or "device", "model", "backend", "label" */
 	enum condition_test test;
-	char **words; /* CONDITION_IS: any of them, in canonical form */
+	char **words; /* CONDITION_IS: matches any of these, in canonical form */
 	size_t word_count;
 	double number; /* else */
 };
@@ -63,54 +65,55 @@ enum limit_severity { LIMIT_FAILS, LIMIT_WARNS };
 
 struct limit {
 	char *name;
-	char *place; /* of its section */
+	char *place; /* location of its section */
 	const struct metric *metric;
 	const struct suite *suite; /* NULL: a metric of the node */
 	struct condition *conditions;
 	size_t condition_count;
 	struct bound min, max;
-	/* ratio below (or above) the median of the identical devices; NaN: not compared */
+	/* ratio below (or above) the median of the identical devices; NaN: no comparison */
 	double outlier_margin;
-	double outlier_margin_warn; /* a smaller one, from which on it is a warning; NaN: none */
+	double outlier_margin_warn; /* smaller margin that causes a warning; NaN: none */
 	char *outlier_text, *outlier_warn_text, *outlier_place;
-	/* ratio below (or above) the median of all of the model on all nodes; NaN: not compared */
+	/* ratio below (or above) the median of the model on all nodes; NaN: no comparison */
 	double fleet;
 	char *fleet_text, *fleet_place;
 	/*
-	 * ratio below what good cards of the model reach (reference/population.h); NaN: not
-	 * compared
+	 * ratio below the reference GPUs of the model (reference/population.h); NaN: no comparison
 	 */
 	double population;
 	char *population_text, *population_place;
-	/* all three: and this many robust standard deviations of what it is compared with */
+	/*
+	 * for all three: also required distance in robust standard deviations of the compared
+	 * values
+	 */
 	double sigmas;
-	/* typical standard deviation between launches, a ratio; 0: that of the figure's kind */
+	/* standard deviation between launches, a ratio; 0: that of the metric's kind */
 	double launch_spread;
-	size_t devices; /* number of different devices that must be judged; 0: all */
+	size_t devices; /* number of devices that must be judged; 0: all */
 	enum limit_severity severity;
 	bool allow_skipped, accept_derived;
-	char *origin; /* where the number comes from, in words */
+	char *origin; /* source of the number, as text */
 };
 
-/* Called for each problem, with the key that it is about. */
+/* Called for each problem, with the key that has it. */
 typedef void limit_problem_fn(void *context, const char *key, const char *message);
 
-/* Reads a section of kind "limit". False when there was a problem; `limit` is then empty. */
+/* Reads a section of kind "limit". False if there was a problem; `limit` is then empty. */
 bool limit_read(struct limit *limit, const struct section *section, const struct schema *schema,
 		limit_problem_fn *problem, void *context);
 void limit_release(struct limit *limit);
 
 #define NODE_SUSPECT "node.suspect" /* judged node by node */
-/* Metrics of a node as a whole; ends with { 0 }. */
+/* Metrics of a whole node; terminated by { 0 }. */
 extern const struct metric node_metrics[];
 
-/* Sets the metric of that name and its suite; an error names the nearest. */
+/* Sets metric and suite by the metric's name; an error names the most similar one. */
 enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
 			      struct error *err);
 
 /*
- * Parts of limit_read(): bound.c, condition.c. On failure the target holds what limit_release()
- * frees.
+ * Parts of limit_read(): bound.c, condition.c. After a failure, limit_release() frees the target.
  */
 enum status bound_read(struct bound *bound, const char *text, const struct metric *metric,
 		       struct error *err);

@@ -80,7 +80,10 @@ void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
 	free(title);
 }
 
-/* Sizes are stored in ids and results; a name there holds no blank, and no '@' before devices. */
+/*
+ * Sizes appear in ids and results. A size given by name must not contain blanks, or '@', which
+ * precedes the devices.
+ */
 static enum status adapt_check_word(const char *text, struct error *err)
 {
 	for (const char *p = text; *p; p++)

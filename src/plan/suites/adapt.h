@@ -1,5 +1,5 @@
 /*
- * A suite whose sections declare what they measure: suite->adapt() sees one section before its
+ * Suites whose sections declare what they measure: suite->adapt() receives a section before its
  * values are typed, and adds axes and metrics to that section's copy of the suite.
  */
 #ifndef GPUPROOF_PLAN_SUITES_ADAPT_H
@@ -12,30 +12,32 @@
 
 struct adaption;
 
-/* The entry as written, or the key's default; NULL: there is neither. Lasts until it is set. */
+/* The entry as written, or the key's default; NULL: neither. Valid until it is set. */
 const char *adapt_text(const struct adaption *a, const char *key);
-/* True if the section, or [defaults], has the key. */
+/* True if the section or [defaults] has the key. */
 bool adapt_has(const struct adaption *a, const char *key);
-/* True if its value was reported already: nothing follows from it. */
+/* True if its value was reported as invalid and must not be used. */
 bool adapt_is_broken(const struct adaption *a, const char *key);
-/* The value in place of what is written, or of the default. */
+/* Replaces the entry or default. */
 void adapt_set(struct adaption *a, const char *key, const char *text);
 /*
- * `path` from the folder of the file that has the entry `key`; from the working directory where the
- * command line or no file has it. malloc'ed.
+ * Resolves `path` relative to the file with the entry `key`, or to the working directory if it
+ * comes from the command line or no file. The caller frees it.
  */
 char *adapt_path(const struct adaption *a, const char *key, const char *path);
-/* "[suite command] regex = ...: <message>", at the place of the key, or of the section. */
+/*
+ * Reports "[suite command] regex = ...: <message>" at the location of the key, or of the section.
+ */
 void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * The list of that name, which the section has, becomes an axis: of sizes or of whole numbers if
- * all its values are such, else of words; returns which. `help`: of its values; static.
+ * Makes the list of that name in the section an axis: of sizes or integers if all its values are
+ * such, else of words; returns the type. `help`: of its values; static.
  */
 enum key_type adapt_axis(struct adaption *a, const char *name, const char *help);
 /*
- * A metric; its texts are copied. Sections with a metric of the same name must agree on it: false
- * with a problem where an earlier one does not.
+ * Adds a metric; copies its texts. Sections with a metric of the same name must agree on it: false,
+ * with a problem, if an earlier one differs.
  */
 bool adapt_metric(struct adaption *a, const char *key, const struct metric *metric);
 

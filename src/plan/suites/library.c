@@ -12,7 +12,7 @@
 #include "plan/suites/plugin.h"
 #include "plan/value.h"
 
-/* With a slash: dlopen() looks for other names in the system's folders. */
+/* With a slash, because dlopen() searches the system's folders for other names. */
 static void *open_library(const char *path, struct error *err)
 {
 	char *file = strchr(path, '/') ? xstrdup(path) : xasprintf("./%s", path);
@@ -26,7 +26,7 @@ static void *open_library(const char *path, struct error *err)
 	return library;
 }
 
-/* "suite.name" in small letters, digits and '_'. */
+/* "suite.name" in lowercase letters, digits and '_'. */
 static bool library_is_metric_name(const char *name, const char *suite)
 {
 	size_t length = strlen(suite);

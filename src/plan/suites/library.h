@@ -6,9 +6,9 @@
 #include "plan/suite.h"
 
 /*
- * The suite `name` of the shared object `path`, which stays loaded until the process ends.
- * STATUS_USAGE: it cannot be loaded, was built for another interface, or its suite is another one
- * or breaks a rule of plan/suite.h; the message says which.
+ * Loads the suite `name` of the shared object `path`, which stays loaded until the process ends.
+ * STATUS_USAGE, with the reason: it cannot be loaded, was built for another interface, or its suite
+ * has another name or violates plan/suite.h.
  */
 enum status library_suite(const char *path, const char *name, const struct suite **out,
 			  struct error *err);

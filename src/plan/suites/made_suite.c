@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* The tables have moved or grown. */
+/* Updates pointers after the tables have moved or grown. */
 static void made_suite_connect_tables(struct made_suite *made)
 {
 	made->suite.keys = made->keys;

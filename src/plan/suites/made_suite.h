@@ -1,4 +1,4 @@
-/* A copy of a suite with keys, axes and metrics of its own. */
+/* A copy of a suite with additional keys, axes and metrics. */
 #ifndef GPUPROOF_PLAN_SUITES_MADE_SUITE_H
 #define GPUPROOF_PLAN_SUITES_MADE_SUITE_H
 
@@ -8,18 +8,19 @@
 
 struct made_suite {
 	struct suite suite;
-	bool is_common;            /* of all sections of the suite; not the one of a section */
-	struct made_suite *common; /* NULL: it is common itself */
-	/* Tables of the suite; each ends as suite.h says. */
+	/* shared by all sections of the suite; not the copy of one section */
+	bool is_common;
+	struct made_suite *common; /* NULL: this is the common copy */
+	/* Tables of the suite, terminated as in suite.h. */
 	struct key *keys;
 	const char **axes;
 	struct metric *metrics;
 	size_t key_count, axis_count, metric_count;
-	char **texts; /* of its tables */
+	char **texts; /* texts of its tables */
 	size_t text_count, text_capacity;
 };
 
-/* The section that is adapted. */
+/* State while a section is adapted. */
 struct adaption {
 	struct document *document;
 	struct document_section *section;
@@ -28,12 +29,12 @@ struct adaption {
 
 struct made_suite *made_suite_of(const struct suite *base);
 void made_suite_free(struct made_suite *made);
-/* A copy that lasts as long as the suite. */
+/* Copies a text; the copy lives as long as the suite. */
 const char *made_suite_text(struct made_suite *made, const char *text);
 void made_suite_add_metric(struct made_suite *made, const struct metric *metric);
-/* Unless it has a key of that name: then words, where the types differ. */
+/* Adds a key unless it exists; if the types differ it becomes a key of words. */
 void made_suite_add_key(struct made_suite *made, const struct key *key);
-/* The same, as an axis. */
+/* As made_suite_add_key(), for an axis. */
 void made_suite_add_axis(struct made_suite *made, const struct key *key);
 
 #endif

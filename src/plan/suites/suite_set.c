@@ -13,7 +13,7 @@ struct suite_set {
 	unsigned holders;
 	const struct suite **all; /* NULL-terminated */
 	size_t count;
-	/* those of `all` that have copies, and the copies */
+	/* suites of `all` that have copies, and the copies */
 	struct made_suite **made;
 	size_t made_count, made_capacity;
 };
@@ -48,7 +48,7 @@ static void add_absent(struct suite_set *set, const struct presentation *present
 	add_suite(set, &made->suite);
 }
 
-/* The one of `all` whose copies sections have, made for the first of them. */
+/* The common copy of a suite of `all`, created for the first section that has a copy. */
 static struct made_suite *common_suite(struct suite_set *set, const struct suite *base)
 {
 	struct made_suite *common;
@@ -88,7 +88,7 @@ static const struct suite *suite_set_load_library(struct document *d,
 	return suite;
 }
 
-/* The section's own copy, with what it declares. */
+/* Creates the section's copy with its declarations. */
 static void suite_set_copy_for(struct suite_set *set, struct document *d,
 			       struct document_section *section, const struct suite *base,
 			       bool of_library)
@@ -106,7 +106,7 @@ static void suite_set_copy_for(struct suite_set *set, struct document *d,
 	section->suite = &own->suite;
 }
 
-/* False: the section has no suite, which was reported unless the document is known without it. */
+/* False: the section has no suite. This was reported, unless the document allows unknown suites. */
 static bool find_suite_of(struct suite_set *set, struct document *d,
 			  struct document_section *section)
 {
@@ -123,7 +123,7 @@ static bool find_suite_of(struct suite_set *set, struct document *d,
 	if (!library) {
 		char *title = header_text(section->kind, section->name, section->label);
 
-		/* Without its brackets, as header_parse() has it. */
+		/* Removes the brackets, as header_parse() expects. */
 		title[strlen(title) - 1] = '\0';
 		document_unknown_suite(d, section->place, title + 1, section->name);
 		free(title);
@@ -143,7 +143,7 @@ struct suite_set *suite_set_make(struct document *d)
 	set->holders = 1;
 	set->all = xcalloc(1, sizeof(*set->all));
 	for (const struct suite *const *s = d->suites; *s; s++)
-		/* The rows have what its sections declared. */
+		/* The rows contain what its sections declared. */
 		if (!((*s)->adapt && d->loads_nothing))
 			add_suite(set, *s);
 	for (size_t i = 0; i < d->presented_count; i++)

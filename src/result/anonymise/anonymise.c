@@ -19,13 +19,13 @@
 #define LEAST_KEY_BYTES 16
 #define KEY_BYTES 4096
 #define MOST_KEY_BYTES ((size_t)1 << 20)
-/* No value of the program is as long; a longer one is left out. */
+/* Longer than any value that the program writes; a longer value is left out. */
 #define LONGEST_VALUE 4096
 #define OPTION_LETTERS "abcdefghijklmnopqrstuvwxyz-"
 
 static enum status anonymise_read_key(struct siphash_key *key, const char *path, struct error *err)
 {
-	/* Two constants make two independent halves of it. */
+	/* Two keys give two independent 64-bit halves. */
 	static const struct siphash_key first = { 0, 1 }, second = { 0, 2 };
 	struct text bytes = TEXT_EMPTY;
 	size_t n;
@@ -61,7 +61,7 @@ static char *pseudonym(const struct anonymiser *a, const char *kind, const char 
 	return xasprintf("%s-%012" PRIx64, kind, siphash(&a->key, name, strlen(name)) >> 16);
 }
 
-/* True unless it has the form of a path, a user, a UUID, or an address of IP or PCI. */
+/* True unless it looks like a path, a user, a UUID, or an IP or PCI address. */
 static bool anonymise_is_plain(const char *text)
 {
 	static const char pattern[] =
@@ -81,7 +81,7 @@ static bool anonymise_is_plain(const char *text)
 	return plain;
 }
 
-/* True if a line of a shipped config or of shipped limits begins and ends so. */
+/* True if a line of a shipped config or of shipped limits begins and ends this way. */
 static bool is_shipped_line(const char *begin, const char *end)
 {
 	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits };
@@ -113,7 +113,7 @@ static char *rewrite_label(const struct anonymiser *a, const char *kind, const c
 	return kept ? xstrdup(label) : pseudonym(a, kind, label);
 }
 
-/* "--set", without what is set */
+/* "--set", without its value */
 static bool anonymise_is_option(const char *place)
 {
 	return text_starts_with(place, "--") && !place[strspn(place, OPTION_LETTERS)];
@@ -197,7 +197,7 @@ static char *rewrite_value(const struct anonymiser *a, const char *key, const ch
 	return known;
 }
 
-/* Sections and settings of an INI file; anything else, a comment as well, is left out. */
+/* Keeps sections and settings of an INI file; leaves out everything else, including comments. */
 static char *rewrite_ini(const struct anonymiser *a, const char *text)
 {
 	struct text out = TEXT_EMPTY;
@@ -258,7 +258,7 @@ static char *rewrite_fact(const struct anonymiser *a, const char *name, const ch
 		return pseudonym(a, "serial", value);
 	if (!variable && !anonymise_listed(anonymise_facts, name))
 		return NULL;
-	/* A version may have four parts, as an address does. */
+	/* A version may have four parts, like an address. */
 	if (anonymise_is_plain(value) || (!variable && !value[strspn(value, "0123456789.")]))
 		return xstrdup(value);
 	return variable ? pseudonym(a, "env", value) : xstrdup(ANONYMISE_LEFT_OUT);
@@ -302,7 +302,7 @@ static char *rewrite_string(const struct anonymiser *a, const struct anonymise_r
 	return xstrdup("");
 }
 
-/* True if a rule is about objects at the path or below it. */
+/* True if a rule covers objects at the path or below it. */
 static bool is_path_of_rules(const char *path)
 {
 	const size_t length = strlen(path);
@@ -314,7 +314,7 @@ static bool is_path_of_rules(const char *path)
 	return false;
 }
 
-/* The path of a member as the rules have it: with its name, or * for any. */
+/* Path of a member as in the rules: its name, or * for any. */
 static char *rewrite_path(const char *parent, const char *name)
 {
 	const char *dot = *parent ? "." : "";
@@ -326,7 +326,7 @@ static char *rewrite_path(const char *parent, const char *name)
 	return xasprintf("%s%s*", parent, dot);
 }
 
-/* `value`: the member `name` of `object`, which is at `parent`. NULL: it is left out. */
+/* `value`: the member `name` of `object`, whose parent path is `parent`. NULL: it is left out. */
 static json_t *rewrite_json(const struct anonymiser *a, const char *parent, const json_t *object,
 			    const char *name, const json_t *value)
 {
@@ -372,7 +372,7 @@ static json_t *rewrite_json(const struct anonymiser *a, const char *parent, cons
 	return out;
 }
 
-/* Sentences that follow from what is left. */
+/* Derives sentences from the remaining members. */
 static void rewrite_sentences(struct result *r)
 {
 	struct verdicts *v = r->judgement;
@@ -397,7 +397,7 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 	json_t *before, *after;
 	char *text;
 
-	/* Ids of devices and cases are kept as they are, and those of several nodes name them. */
+	/* Ids of devices and cases are kept, but in a multi-node run they contain node names. */
 	if (result->node_count)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "a result of several nodes cannot be anonymised: its ids name the "

@@ -1,12 +1,13 @@
 /*
- * Results for publication. A table (anonymise_rules.c) names the strings of a result that may be
- * published, and whether they are kept, replaced by a word like "host-1f6c0b22d9e4", or kept if
- * gpuproof ships them. All other strings are left out, sentences among them.
+ * Anonymises results for publication. A table (anonymise_rules.c) lists the strings of a result
+ * that may be published, and whether they are kept, replaced by a pseudonym like
+ * "host-1f6c0b22d9e4", or kept only if gpuproof ships them. All other strings are left out,
+ * including sentences.
  *
- * The same original becomes the same word in all results of one anonymiser. The words come from a
- * random key that is not stored: they cannot be guessed by trial, and two results that were
- * anonymised apart do not share the word of a run or a device by chance. With a key file they are
- * the same from call to call, for those who hold the file.
+ * One anonymiser maps the same original to the same pseudonym in all results. Pseudonyms come from
+ * a random key that is not stored, so they cannot be found by trial, and results anonymised
+ * separately share no pseudonym. With a key file, pseudonyms are stable across calls for holders of
+ * the file.
  */
 #ifndef GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H
 #define GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H
@@ -22,8 +23,8 @@ struct anonymiser {
 enum status anonymiser_init(struct anonymiser *anonymiser, const char *key_file, struct error *err);
 
 /*
- * Rewrites the result and its judgement. On failure it stays as it was. STATUS_UNSUPPORTED for a
- * result of several nodes.
+ * Anonymises the result and its judgement. On failure the result is unchanged. STATUS_UNSUPPORTED
+ * for a multi-node result.
  */
 enum status anonymise_result(const struct anonymiser *anonymiser, struct result *result,
 			     struct error *err);

@@ -1,6 +1,6 @@
 /*
- * The strings of a result that may be published. Adding a member to a result: a row here, or it is
- * left out; TREAT_KEEP is for what no user, no administrator and no other program has worded.
+ * Strings of a result that may be published. A new string member needs a row here, or it is left
+ * out. Use TREAT_KEEP only for text that no user, administrator or other program wrote.
  */
 #include "result/anonymise/anonymise_rules.h"
 
@@ -15,7 +15,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "run", "id", TREAT_NAME, "run" },
 	{ "run", "label", TREAT_NAME, "label" },
 	{ "run", "tags", TREAT_NAME, "tags" },
-	{ "run", "command", TREAT_DROP }, /* made anew from the config's name */
+	{ "run", "command", TREAT_DROP }, /* rebuilt from the config's name */
 	{ "config", "name", TREAT_FILE },
 	{ "config", "text", TREAT_INI },
 	{ "config.settings[]", "section", TREAT_SECTION },
@@ -62,9 +62,9 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "cases[].lost_workers[]", "devices", TREAT_KEEP },
 	{ "cases[].lost_workers[]", "reason", TREAT_TEXT },
 	{ "judgement", "verdict", TREAT_KEEP },
-	{ "judgement", "sentence", TREAT_DROP }, /* made anew of the verdict */
+	{ "judgement", "sentence", TREAT_DROP }, /* rebuilt from the verdict */
 	{ "judgement", "repeat", TREAT_ABSENT },
-	{ "judgement", "reasons", TREAT_ABSENT }, /* made anew of the checks */
+	{ "judgement", "reasons", TREAT_ABSENT }, /* rebuilt from the checks */
 	{ "judgement", "limits", TREAT_FILE },
 	{ "judgement", "limits_text", TREAT_INI },
 	{ "judgement.devices[]", "device, model", TREAT_KEEP },
@@ -89,7 +89,10 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ 0 },
 };
 
-/* Facts that TREAT_FACT keeps if they are plain; "env ", serials and hostname are apart. */
+/*
+ * Facts that TREAT_FACT keeps if they are plain. Separate rules cover "env ", serial numbers and
+ * hostname.
+ */
 const char anonymise_facts[] =
 	"os; kernel; cpu; cpu governor; cpu sockets; cpu cores; cpu threads; cpu threads usable; "
 	"numa nodes; memory; transparent huge pages; hypervisor; container; iommu; gpuproof; "

@@ -82,7 +82,7 @@ static enum cause cause_of_violation(const struct verdict_check *c)
 		return cause_of_node(c->metric);
 	if (device_id_is_cpu(c->devices) && *c->case_id && c->aspect != ASPECT_NONE)
 		return CAUSE_HOST_SLOW;
-	/* A limit as a whole: it was measured on too few devices. */
+	/* A limit as a whole: measured on too few devices. */
 	if (!*c->case_id && c->comparison == NO_COMPARISON)
 		return CAUSE_GPU_MISSING;
 	return of_aspect[c->aspect];

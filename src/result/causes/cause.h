@@ -1,9 +1,10 @@
 /*
- * Why a check did not pass: one stable word per check, which terminal, pages, JUnit, Prometheus,
- * OCP and `check --as` share, with what to do about it. The judge sets it and the result keeps it.
+ * Causes: why a check did not pass, as one stable word per check, with a remedy. Terminal, pages,
+ * JUnit, Prometheus, OCP and `check --as` share them. The judge sets the cause and the result
+ * stores it.
  *
- * Adding a cause: one row of causes.def; a check whose members do not tell it is given it where the
- * judge adds it.
+ * Adding a cause: add a row to causes.def. If the members of a check do not imply it, the judge
+ * sets it where it adds the check.
  */
 #ifndef GPUPROOF_RESULT_CAUSES_CAUSE_H
 #define GPUPROOF_RESULT_CAUSES_CAUSE_H
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 
 enum cause {
-	CAUSE_NONE, /* of a check that passed */
+	CAUSE_NONE, /* the check passed */
 #define CAUSE(symbol, name, meaning, action) CAUSE_##symbol,
 #include "result/causes/causes.def"
 #undef CAUSE
@@ -21,14 +22,14 @@ enum cause {
 struct verdict_check;
 
 const char *cause_name(enum cause cause);    /* "gpu-slow-memory"; "" for CAUSE_NONE */
-const char *cause_meaning(enum cause cause); /* a clause; "" */
+const char *cause_meaning(enum cause cause); /* a clause, or "" */
 const char *cause_action(enum cause cause);  /* sentences; "" */
-/* False: there is no cause of that name. */
+/* False: unknown cause. */
 bool cause_named(const char *name, enum cause *cause);
 
 /*
- * The cause of a check as far as its members tell it: CAUSE_NONE where it passed. For checks that
- * were given none, and those of results of earlier versions.
+ * Derives the cause of a check from its members; CAUSE_NONE if it passed. For checks without a
+ * cause, including those of earlier versions.
  */
 enum cause cause_of_check(const struct verdict_check *check);
 

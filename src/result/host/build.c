@@ -31,9 +31,7 @@ const char *build_compiler(void)
 	return COMPILER ", " BUILD_TYPE;
 }
 
-/*
- * Tables of needed symbol versions of a loaded object (Linux Standard Base, "Symbol Versioning").
- */
+/* Symbol version tables of a loaded object (Linux Standard Base, "Symbol Versioning"). */
 struct version_tables {
 	const char *strings;
 	const ElfW(Verneed) * needed;
@@ -41,8 +39,8 @@ struct version_tables {
 };
 
 /*
- * glibc replaces some of the addresses by absolute ones when it loads the object; the others count
- * from its base.
+ * glibc relocates some of the addresses when it loads the object; the others are relative to its
+ * base.
  */
 static const void *elf_address(ElfW(Addr) base, ElfW(Addr) value)
 {
@@ -64,7 +62,7 @@ static struct version_tables build_find_tables(ElfW(Addr) base, const ElfW(Dyn) 
 	return tables;
 }
 
-/* For dl_iterate_phdr(); the first object is the program itself. */
+/* Callback of dl_iterate_phdr(); the first object is the program itself. */
 static int read_floor(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct version_tables tables = { 0 };

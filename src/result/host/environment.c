@@ -33,7 +33,7 @@ static void environment_add_count(const struct facts *facts, const char *name, s
 		fact_add_if_known(facts, name, value);
 }
 
-/* Prefers $GPUPROOF_NODE: a pod has another host name each time. */
+/* Prefers $GPUPROOF_NODE, because a pod has a new host name each time. */
 static void hostname_fact(const struct facts *facts)
 {
 	const char *node = getenv("GPUPROOF_NODE");
@@ -61,7 +61,7 @@ static void system_facts(const struct facts *facts)
 	}
 }
 
-/* Distinct pairs of (package, core) and distinct packages among the CPUs that are there. */
+/* Distinct (package, core) pairs and distinct packages of the present CPUs. */
 struct topology {
 	struct core {
 		long package, core;
@@ -115,7 +115,7 @@ static void topology_facts(const struct facts *facts)
 					   NULL));
 }
 
-/* One word when all CPUs agree, else "mixed". */
+/* The common value of all CPUs, or "mixed". */
 struct agreement {
 	char word[64];
 	bool any, mixed;
@@ -148,7 +148,7 @@ static void environment_memory_facts(const struct facts *facts)
 	char value[256], size[32];
 	const char *chosen;
 
-	/* "263996044 kB", of 1024 */
+	/* "263996044 kB", in units of 1024 bytes */
 	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value));
 	if (value[0])
 		fact_add_if_known(facts, "memory",
@@ -182,14 +182,17 @@ static void virtual_facts(const struct facts *facts)
 		fact_add_if_known(facts, "container", "podman");
 	else if (host_has(facts->root, "/.singularity.d"))
 		fact_add_if_known(facts, "container", "apptainer");
-	/* Translation of DMA addresses costs peer copies. */
+	/* DMA address translation slows down peer copies. */
 	if (host_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
 		fact_add_if_known(facts, "iommu", "on");
 }
 
 static void variable_facts(const struct facts *facts)
 {
-	/* Only what changes measurements and can hold no secret, no address and no user's name. */
+	/*
+	 * Only variables that affect measurements and cannot contain secrets, addresses or user
+	 * names.
+	 */
 	static const char *const names[] = {
 		"CUDA_VISIBLE_DEVICES",
 		"CUDA_DEVICE_ORDER",
@@ -237,7 +240,7 @@ void environment_read(const char *root, fact_fn *add_fact, void *context)
 
 	system_facts(&facts);
 	host_value(facts.root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
-	if (!value[0]) /* ARM and POWER */
+	if (!value[0]) /* for ARM and POWER */
 		host_value(facts.root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
 	fact_add_if_known(&facts, "cpu", value);
 	topology_facts(&facts);

@@ -16,11 +16,11 @@
 #include "result/host/nics.h"
 
 /*
- * Ranks on one node talk through /dev/shm: NCCL takes some 10 MB per pair. Containers get 64 MB by
- * default.
+ * Ranks on one node communicate through /dev/shm: NCCL needs about 10 MB per pair. Containers get
+ * 64 MB by default.
  */
 #define ENOUGH_SHARED_MEMORY 1e9
-/* A result with raw samples has a few MB; the rest is room for the journal and the report. */
+/* A result with raw samples has a few MB; the rest is for the journal and the report. */
 #define ENOUGH_DISK 1e8
 #define ENOUGH_MEMORY 1e9
 
@@ -28,7 +28,7 @@ struct checks {
 	const char *root, *directory;
 	finding_fn *add;
 	void *context;
-	const char *device; /* that they are about; NULL: the host */
+	const char *device; /* device of the checks; NULL: the host */
 };
 
 static void host_finding_add(const struct checks *checks, enum severity severity, const char *topic,
@@ -50,7 +50,7 @@ static void host_finding_add(const struct checks *checks, enum severity severity
 	checks->add(checks->context, &finding);
 }
 
-/* Vendor 10de (NVIDIA), class 03xxxx (display or 3D controller). */
+/* Matches vendor 10de (NVIDIA), class 03xxxx (display or 3D controller). */
 static void visit_pci(void *state, const char *path)
 {
 	size_t *gpus = state;
@@ -147,8 +147,8 @@ static void governor_visit_slow(void *state, const char *path)
 	char word[64];
 
 	/*
-	 * intel_pstate and amd_pstate call their normal mode powersave: slow to wake up all the
-	 * same.
+	 * With intel_pstate and amd_pstate, powersave is the normal governor; it still wakes up
+	 * slowly.
 	 */
 	if (!slow[0] && host_first_line("", path, word, sizeof(word)) &&
 	    strcmp(word, "performance") != 0)

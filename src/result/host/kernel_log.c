@@ -9,14 +9,14 @@
 
 #include "base/memory.h"
 
-/* A record of /dev/kmsg is read whole or not at all; it has at most this many bytes. */
+/* A read from /dev/kmsg returns one whole record of at most this size. */
 #define RECORD 8192
 #define MOST_BYTES ((size_t)8 << 20)
 
 struct kernel_log {
 	const char *const *pci;
 	size_t count;
-	struct text line; /* that has not ended */
+	struct text line; /* incomplete line */
 	struct text *out;
 };
 
@@ -34,7 +34,7 @@ static bool kernel_log_is_about_gpus(const struct kernel_log *log, const char *l
 	return false;
 }
 
-/* "6,1234,98765432,-;NVRM: ..." of /dev/kmsg: microseconds since boot. */
+/* Parses "6,1234,98765432,-;NVRM: ..." of /dev/kmsg; the time is in microseconds since boot. */
 static void kernel_log_take_line(struct kernel_log *log)
 {
 	const char *line = log->line.data ? log->line.data : "", *message = strchr(line, ';');
@@ -72,7 +72,7 @@ static bool kernel_log_read_file(struct kernel_log *log, const char *path)
 
 	if (fd < 0)
 		return false;
-	/* EPIPE: records were overwritten; the next read has the first that is left. */
+	/* EPIPE: records were overwritten; the next read returns the oldest that is left. */
 	while ((n = read(fd, block, sizeof(block))) > 0 ||
 	       (n < 0 && (errno == EPIPE || errno == EINTR))) {
 		records++;

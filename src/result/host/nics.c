@@ -11,7 +11,7 @@
 
 #define PORTS "/sys/class/infiniband/*/ports/*"
 
-/* Counters that stand still on a good link. */
+/* Error counters that do not move on a healthy link. */
 static const char *const port_errors[] = { "counters/symbol_error",
 					   "counters/link_error_recovery",
 					   "counters/link_downed",
@@ -33,13 +33,13 @@ static const char *const interface_errors[] = { "statistics/rx_errors", "statist
 struct nics {
 	finding_fn *add;
 	void *context;
-	double fastest;   /* of the ports that are active, in Gb/s */
-	const char *pci;  /* real path of the device whose neighbours are looked for */
-	char numa[16];    /* its node; "" */
+	double fastest;   /* rate of the fastest active port, in Gb/s */
+	const char *pci;  /* real path of the device whose nearest adapter is searched */
+	char numa[16];    /* its NUMA node; "" */
 	char nearest[64]; /* adapter */
-	int distance;     /* of it, index into distances */
+	int distance;     /* its distance, an index into distances */
 	bool found;
-	const char *device; /* that they are about; NULL: the host */
+	const char *device; /* device of the findings; NULL: the host */
 };
 
 static void nic_finding_add(const struct nics *n, enum severity severity, const char *topic,
@@ -63,7 +63,7 @@ static bool nic_read_in(const char *folder, const char *file, char *out, size_t 
 	return there;
 }
 
-/* ", symbol_error 3": those that are not 0. */
+/* Appends ", symbol_error 3" for each counter that is not 0. */
 static void nic_add_errors(struct text *to, const char *folder, const char *const *names,
 			   size_t count)
 {
@@ -84,7 +84,7 @@ static bool is_active(const char *folder)
 	return nic_read_in(folder, "state", state, sizeof(state)) && strstr(state, "ACTIVE");
 }
 
-/* "400 Gb/sec (4X NDR)" */
+/* parses "400 Gb/sec (4X NDR)" */
 static double port_rate(const char *folder)
 {
 	char rate[64];
@@ -100,7 +100,7 @@ static void nic_visit_fastest(void *state, const char *path)
 	n->fastest = rate > n->fastest ? rate : n->fastest;
 }
 
-/* "mlx5_0:1" of ".../mlx5_0/ports/1" */
+/* "mlx5_0:1" from ".../mlx5_0/ports/1" */
 static char *port_name(const char *path)
 {
 	const char *port = strrchr(path, '/'), *ports = port - strlen("/ports"), *adapter = ports;
@@ -142,7 +142,9 @@ static void report_interface(void *state, const char *path)
 	char value[32];
 	struct text text = TEXT_EMPTY;
 
-	/* Interfaces without a device are software; those of an adapter above are told there. */
+	/*
+	 * Skips software interfaces, which have no device, and those of an adapter reported above.
+	 */
 	if (!host_has(path, "/device") || host_has(path, "/device/infiniband") ||
 	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
 		return;
@@ -192,7 +194,7 @@ static const char *const distances[] = { "over PCIe switches alone", "through th
 					 "through the CPU, on its NUMA node",
 					 "on another NUMA node" };
 
-/* Length of what two paths in the PCI tree have in common, to whole names. */
+/* Length of the common prefix of two PCI tree paths, in whole names. */
 static size_t common_length(const char *a, const char *b)
 {
 	size_t whole = 0;
@@ -208,7 +210,7 @@ static int nic_distance(const struct nics *n, const char *nic)
 	const char *bridge = strstr(n->pci, "/pci");
 	char numa[16] = "";
 
-	/* A name in common after "/pci0000:15" is that of a bridge: both hang on a switch. */
+	/* A common name after "/pci0000:15" is a bridge: both are below one switch. */
 	if (bridge && common > (size_t)(bridge - n->pci)) {
 		const char *below = strchr(bridge + 1, '/');
 

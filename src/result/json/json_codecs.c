@@ -1,4 +1,4 @@
-/* How each kind of struct member is written to and read from JSON. */
+/* Codecs that convert each type of struct member to and from JSON. */
 #include "result/json/json_fields.h"
 
 #include <limits.h>
@@ -51,7 +51,7 @@ static enum status chars_read(const json_t *json, const struct field *f, void *b
 	if (!json_is_string(json))
 		return json_expected(path, "a string", err);
 	text = text_harmless(json_string_value(json));
-	/* Cut between characters, not within one. */
+	/* Splits between characters, not within one. */
 	for (size_t left = strlen(text); left; left -= n) {
 		n = text_utf8_sequence(text + length, left);
 		if (!n || length + n >= f->size)
@@ -91,7 +91,7 @@ static enum status real_read(const json_t *json, const struct field *f, void *ba
 	return STATUS_OK;
 }
 
-/* Integers of every width: written from, and read into, 64 bits between the type's limits. */
+/* Integers of every width: stored as 64 bits, read within the limits of the type. */
 static void integer_write(struct json_writer *w, const struct field *f, int64_t value)
 {
 	if ((f->unknown == UNKNOWN_ZERO && value == 0) ||
@@ -143,7 +143,7 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 INTEGER_CODEC(int, int, INT_MIN, INT_MAX)
 INTEGER_CODEC(int64, int64_t, INT64_MIN, INT64_MAX)
 INTEGER_CODEC(unsigned, unsigned, 0, UINT_MAX)
-/* Byte counts: half of the range is plenty, and all that JSON readers agree on. */
+/* Byte counts up to half the range: that is enough, and all JSON readers agree on it. */
 INTEGER_CODEC(uint64, uint64_t, 0, INT64_MAX)
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "size_t members use codec_uint64");
 
@@ -229,7 +229,7 @@ static void flags_write(struct json_writer *w, const struct field *f, const void
 	writer_close(w, ']');
 }
 
-/* Words that this version does not know are left out: a newer backend may have added one. */
+/* Ignores unknown words: a newer backend may have added one. */
 static enum status flags_read(const json_t *json, const struct field *f, void *base,
 			      const struct json_path *path, struct error *err)
 {
@@ -368,7 +368,7 @@ static bool int_is_negative(const struct field *f, const void *base)
 }
 
 const struct codec codec_int_or_none = { int_write, int_read, int_absent, int_is_negative };
-/* The first word says nothing. */
+/* The first word is the default and is left out. */
 static bool enum_nothing(const struct field *f, const void *base)
 {
 	return CONST_MEMBER(unsigned, base, f) == 0;

@@ -1,4 +1,4 @@
-/* Nested structs and arrays of them, as JSON. */
+/* Codecs for nested structs and arrays of them. */
 #include "result/json/json_fields.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static size_t container_count_of(const struct field *f, const void *base)
 	return *(const size_t *)(const void *)((const char *)base + f->count_offset);
 }
 
-/* The first element of the array that `f` describes. */
+/* First element of the array that `f` describes. */
 static const char *items_of(const struct field *f, const void *base)
 {
 	return *(const char *const *)(const void *)((const char *)base + f->offset);
@@ -82,7 +82,7 @@ static const char *container_key_of(const struct field *f, const char *element)
 	return *(const char *const *)(const void *)(element + f->key_offset);
 }
 
-/* A JSON object holds a name once: of repeated ones the last counts. */
+/* A JSON object has each name once: the last of repeated ones counts. */
 static bool repeated_later(const struct field *f, const void *base, size_t i)
 {
 	const char *key = container_key_of(f, items_of(f, base) + i * f->element_size);

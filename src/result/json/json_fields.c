@@ -20,7 +20,10 @@ static void json_path_add(struct text *out, const struct json_path *path)
 	}
 	if (out->length)
 		text_add_char(out, '.');
-	/* Names may come from a hostile file: short, and nothing a terminal would obey. */
+	/*
+	 * Names may come from a hostile file: limits their length and removes terminal control
+	 * characters.
+	 */
 	for (const char *p = path->name; *p && p - path->name < 64; p++)
 		text_add_char(out, (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
 }
@@ -115,7 +118,8 @@ void *field_append(const struct field *field, void *base)
 	if (field->capacity_offset)
 		capacity = (size_t *)(void *)(at + field->capacity_offset);
 	else if (*count & (*count - 1))
-		own_capacity = *count + 1; /* grown to a power of two before: there is room */
+		/* capacity was grown to a power of two, so there is room */
+		own_capacity = *count + 1;
 	else
 		own_capacity = *count;
 	if (*count == *capacity) {
@@ -127,9 +131,9 @@ void *field_append(const struct field *field, void *base)
 }
 
 /*
- * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25
- * times, an array of empty arrays 45 times: only a hostile document comes near. jansson has one
- * allocator per process: it is set once, and limits the thread that parses.
+ * Memory limit of a tree relative to its text. Usual is 5 times; an array of one-digit numbers
+ * needs 25 times, an array of empty arrays 45 times, which only a hostile document has. jansson has
+ * one process-wide allocator, set once; the limit applies to the parsing thread.
  */
 #define TREE_PER_BYTE 32
 #define TREE_LEAST ((size_t)1 << 20)
@@ -142,7 +146,7 @@ struct tree_budget {
 
 static _Thread_local struct tree_budget *tree_budget; /* NULL: no limit */
 
-/* Memory of a brief tree, which goes at once; what does not fit comes from malloc(). */
+/* Memory for a short-lived tree; what does not fit is allocated with malloc(). */
 #define BRIEF_BYTES ((size_t)16 << 20)
 static _Thread_local struct {
 	char *from;
@@ -177,7 +181,7 @@ static void json_tree_free(void *p)
 }
 
 static pthread_once_t json_once = PTHREAD_ONCE_INIT;
-static pthread_key_t brief_key; /* frees the memory of a thread that ends */
+static pthread_key_t brief_key; /* frees the memory of an exiting thread */
 
 static void set_allocator(void)
 {

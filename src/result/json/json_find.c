@@ -16,7 +16,7 @@ struct json_search {
 	struct error *err;
 };
 
-/* Length of "[0]", "[*]", "[name=value]" at the start; 0: there is none, or it has no end. */
+/* Length of "[0]", "[*]" or "[name=value]" at the start; 0: none, or not closed. */
 static size_t bracket_length(const char *path)
 {
 	size_t length = *path == '[' ? strcspn(path, "]") : 0;
@@ -67,7 +67,7 @@ static bool json_find_text_is(const json_t *value, const char *text, size_t leng
 	return is;
 }
 
-/* True if the element of that index is one of those in the brackets. */
+/* True if the brackets select this element. */
 static bool is_meant(const json_t *element, size_t index, const char *bracket, size_t length)
 {
 	const char *inside = bracket + 1, *equals = memchr(inside, '=', length - 2);
@@ -83,7 +83,7 @@ static bool is_meant(const json_t *element, size_t index, const char *bracket, s
 	return meant;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): a step of the path each */
+/* NOLINTNEXTLINE(misc-no-recursion): each call handles one step of the path */
 static enum status json_find_step(struct json_search *s, const json_t *value, const char *path)
 {
 	size_t length = bracket_length(path);

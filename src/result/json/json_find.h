@@ -1,4 +1,4 @@
-/* Numbers in other programs' JSON, by a path. */
+/* Extracts numbers from other programs' JSON by a path. */
 #ifndef GPUPROOF_RESULT_JSON_JSON_FIND_H
 #define GPUPROOF_RESULT_JSON_JSON_FIND_H
 
@@ -7,16 +7,16 @@
 #include "base/error.h"
 
 /*
- * A path is names with dots between, each with any of [0] (an element), [*] (all elements) and
- * [name=value] (the elements whose member is that text or number) after it:
+ * A path has names separated by dots, each followed by any of [0] (an element), [*] (all elements)
+ * and [name=value] (elements whose member equals that text or number):
  * "benchmarks[name=BM_copy/64].real_time", "results[*].seconds".
  */
 enum status json_find_check(const char *path, struct error *err);
 
 /*
- * Every number that the path finds in the text, in its order; a text that is a number counts as
- * one. *out is released by the caller. STATUS_USAGE: the text is no JSON, or the path leads to
- * something that is no number; finding nothing is no error.
+ * Finds all numbers at the path, in document order; also accepts text that is a number. The caller
+ * frees *out. STATUS_USAGE if the text is not JSON, or the path leads to something that is not a
+ * number. Finding nothing is not an error.
  */
 enum status json_find_numbers(const char *text, size_t length, const char *path, double **out,
 			      size_t *count, struct error *err);

@@ -1,7 +1,7 @@
 /*
- * A parser for the documents that gpuproof writes, several times as fast as jansson's. What is
- * unusual (pairs of \u, integers beyond 64 bits, deep nesting) and everything malformed is left to
- * that one, which also words the error: this parser accepts nothing that it does not.
+ * Fast parser for documents written by gpuproof, several times as fast as jansson. Everything
+ * unusual (\u surrogate pairs, integers beyond 64 bits, deep nesting) or malformed is left to
+ * jansson, which also reports the error. It accepts nothing that jansson would reject.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,18 +14,18 @@
 #include "result/json/json_fields.h"
 
 #define QUICK_DEPTH 64
-/* Doubles hold integers of 15 digits and powers of ten up to this one exactly. */
+/* A double is exact for integers of 15 digits and for powers of ten up to this one. */
 #define EXACT_DIGITS 15
 #define EXACT_POWER 22
 
 struct quick {
 	const char *at, *end;
-	struct text unescaped; /* of the last string that has escapes */
+	struct text unescaped; /* last string with escapes, unescaped */
 	int depth;
 };
 
 struct quick_string {
-	const char *from; /* in the document, or unescaped */
+	const char *from; /* points into the document, or to unescaped */
 	size_t length;
 	bool ascii;
 };
@@ -48,7 +48,9 @@ static bool quick_take(struct quick *q, char wanted)
 	return true;
 }
 
-/* "00e4" of "\\u00e4" as UTF-8. False: not four digits, a nul or half of a pair. */
+/*
+ * Appends "00e4" of "\\u00e4" as UTF-8. False: not four digits, NUL, or half of a surrogate pair.
+ */
 static bool quick_code_point(const char *digits, struct text *out)
 {
 	unsigned code = 0;
@@ -71,7 +73,7 @@ static bool quick_code_point(const char *digits, struct text *out)
 	return true;
 }
 
-/* Returns what follows the escape at `at`, a backslash. NULL: not for this parser. */
+/* Returns the position after the escape at `at`, a backslash. NULL: leave it to jansson. */
 static const char *quick_unescape(struct quick *q, const char *at)
 {
 	static const char escaped[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
@@ -86,7 +88,9 @@ static const char *quick_unescape(struct quick *q, const char *at)
 										       : NULL;
 }
 
-/* The characters up to the next quote, backslash or one that this parser does not know. */
+/*
+ * End of the characters before the next quote, backslash or byte that this parser does not handle.
+ */
 static const char *quick_plain_end(const struct quick *q, bool *ascii)
 {
 	const char *p = q->at;
@@ -96,7 +100,10 @@ static const char *quick_plain_end(const struct quick *q, bool *ascii)
 	return p;
 }
 
-/* After the opening quote; goes to after the closing one. False: not for this parser. */
+/*
+ * Parses a string from after its opening quote to after its closing one. False: leave it to
+ * jansson.
+ */
 static bool quick_string(struct quick *q, struct quick_string *s)
 {
 	const char *end;
@@ -123,8 +130,8 @@ static bool quick_string(struct quick *q, struct quick_string *s)
 }
 
 struct quick_number {
-	uint64_t digits; /* without the point */
-	int count;       /* of them, without leading zeros */
+	uint64_t digits; /* digits without the decimal point */
+	int count;       /* number of digits, without leading zeros */
 	int exponent;    /* of ten */
 	bool negative, real;
 };
@@ -196,7 +203,7 @@ static json_t *quick_number(struct quick *q)
 		if (!quick_digits(q, &n, -1))
 			return NULL;
 	}
-	/* Something follows: strtod() ends there. */
+	/* A character must follow, so that strtod() stops there. */
 	if (!quick_exponent(q, &n) || q->at >= q->end)
 		return NULL;
 	return quick_number_value(&n, from);
@@ -223,7 +230,7 @@ static bool quick_array(struct quick *q, json_t *array)
 	return quick_take(q, ']');
 }
 
-/* A name that is there twice leaves the object smaller than its members. */
+/* A repeated name leaves the object with fewer members than were read. */
 static bool quick_object(struct quick *q, json_t *object)
 {
 	size_t members = 0;

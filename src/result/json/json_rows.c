@@ -1,6 +1,6 @@
 /*
- * Rows of constant tables as JSON: what a row leaves out is NULL or false, and a table ends with an
- * empty row.
+ * Codecs for rows of constant tables: omitted members are NULL or false, and an empty row ends a
+ * table.
  */
 #include "result/json/json_fields.h"
 
@@ -105,7 +105,7 @@ static enum status rows_read(const json_t *json, const struct field *f, void *ba
 		if (is_row(row)) {
 			row += f->element_size;
 		} else {
-			/* A codec refused it: a word of another program. */
+			/* A codec rejected it: a word of another program. */
 			fields_release(f->fields, row);
 			memset(row, 0, f->element_size);
 		}
@@ -134,7 +134,7 @@ void fields_release(const struct field *fields, void *base)
 		} else if (f->codec == &codec_rows) {
 			char *first = (char *)(uintptr_t)rows_at(f, base);
 
-			/* A row that could not be read whole is the last one. */
+			/* A row that could not be read completely is the last one. */
 			for (char *row = first; row && is_row(row); row += f->element_size)
 				fields_release(f->fields, row);
 			free(first);

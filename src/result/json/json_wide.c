@@ -10,7 +10,7 @@
 
 #define WINDOW ((size_t)64 << 20)
 
-/* A mapped document; `done`: from here on pages are in memory as they were read. */
+/* A mapped document; `done`: end of the pages already released. */
 static _Thread_local struct {
 	const char *from, *to, *done;
 } mapped;
@@ -21,7 +21,7 @@ void wide_mapped(const char *text, size_t length)
 	mapped.to = text ? text + length : NULL;
 }
 
-/* Lets what was read before `at` go. Pages that are wanted again are read again from the file. */
+/* Releases the pages before `at`. If they are needed again, they are read from the file. */
 static void mapped_forget_before(const char *at)
 {
 	size_t page, length;
@@ -39,7 +39,7 @@ static void mapped_forget_before(const char *at)
 	mapped.done += length;
 }
 
-/* The text that is left; at == end: it is over. */
+/* The remaining text; at == end: finished. */
 struct cursor {
 	const char *at, *end;
 };
@@ -64,7 +64,7 @@ static bool cursor_take(struct cursor *c, char wanted)
 	return true;
 }
 
-/* From the quote that begins it to after the one that ends it. */
+/* Skips a string, from its opening quote to after its closing one. */
 static bool skip_string(struct cursor *c)
 {
 	const char *quote = c->at;
@@ -84,7 +84,7 @@ static bool skip_string(struct cursor *c)
 	}
 }
 
-/* Brackets are counted here, and looked at when the value is parsed. */
+/* Counts brackets only; the value is validated when it is parsed. */
 static bool skip_container(struct cursor *c)
 {
 	size_t depth = 0;

@@ -1,6 +1,6 @@
 /*
- * Documents whose arrays have very many elements: read one by one, so that no tree of the whole
- * document is ever in memory.
+ * Streaming JSON reader for documents with long arrays: parses one element at a time and never
+ * builds the whole tree.
  */
 #ifndef GPUPROOF_RESULT_JSON_JSON_WIDE_H
 #define GPUPROOF_RESULT_JSON_JSON_WIDE_H
@@ -8,29 +8,29 @@
 #include "result/json/json_fields.h"
 
 struct wide_member {
-	const char *name, *value; /* in the text */
+	const char *name, *value; /* position in the text */
 	size_t name_length, length;
 };
 
 struct wide_document {
 	struct wide_member *members;
 	size_t count, capacity;
-	json_t *narrow; /* members without a field that holds an array of objects */
+	json_t *narrow; /* members that are not long arrays of objects, as a tree */
 };
 
 /*
- * Tells that `text` is a file that this thread has mapped to be read: pages leave memory once they
- * are read, 64 MiB at a time, so that a document need not fit. NULL: it is not mapped any more.
+ * Declares that `text` is a file mapped by this thread: pages are released once they are read, 64
+ * MiB at a time, so that the document may exceed the memory. NULL: no longer mapped.
  */
 void wide_mapped(const char *text, size_t length);
 /*
- * Finds the members of the object `text`, which must stay until wide_close(); `fields` say which
- * are arrays. Errors are those of json_parse(), but do not name a line.
+ * Finds the members of the object `text`, which must stay valid until wide_close(); `fields` marks
+ * the arrays. Errors as in json_parse(), without line numbers.
  */
 enum status wide_open(struct wide_document *document, const char *text, size_t length,
 		      const struct field *fields, struct error *err);
 /*
- * As fields_read(); `taken`, if not NULL, is called with each element of an array of the outermost
+ * As fields_read(). Calls `taken`, if not NULL, for each element of an array of the outermost
  * object as soon as it is read.
  */
 enum status wide_read(const struct wide_document *document, const struct field *fields, void *base,

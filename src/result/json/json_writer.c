@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much is drained at once, between elements of the outer levels. */
+/* Size of a piece that is drained, between elements of the outer levels. */
 #define DRAIN_BYTES ((size_t)1 << 20)
 #define DRAIN_LEVELS 2
 
@@ -22,7 +22,7 @@ static bool writer_is_expanded(const struct json_writer *w)
 	return w->depth > 0 && w->depth <= w->expand && !w->inline_depth;
 }
 
-/* Writes the separator before a value or a key: comma and line break as needed. */
+/* Writes the separator before a value or a key: comma and line break if needed. */
 static void writer_separate(struct json_writer *w)
 {
 	if (w->after_key) {
@@ -91,7 +91,7 @@ static void add_escaped(struct text *out, unsigned char c)
 		text_addf(out, "\\u%04x", c);
 }
 
-/* ASCII without what is escaped. */
+/* True for ASCII characters that need no escape. */
 static bool writer_is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
@@ -137,7 +137,7 @@ void writer_text(struct json_writer *w, const char *s)
 	json_add_string(&w->out, s ? s : "");
 }
 
-/* The decimal point is a point: the program never calls setlocale(). */
+/* The decimal separator is always a point, because the program never calls setlocale(). */
 void writer_real(struct json_writer *w, double value)
 {
 	char digits[32];
@@ -153,7 +153,7 @@ void writer_real(struct json_writer *w, double value)
 	}
 	writer_separate(w);
 	text_add(&w->out, digits);
-	/* "-0" would be read back as the integer 0. */
+	/* "-0" would read back as the integer 0. */
 	if (value == 0 && signbit(value))
 		text_add(&w->out, ".0");
 }

@@ -1,8 +1,7 @@
 /*
- * Writes JSON text, value by value. Same calls, same bytes, whatever version of jansson reads it
- * back: doubles are written in the shortest form that reads back to the same number, NaN and
- * infinities as null, ill-formed UTF-8 as U+FFFD, and '<' escaped so that the text can be embedded
- * in an HTML <script>.
+ * Writes JSON text value by value. Output is deterministic: doubles in the shortest form that reads
+ * back to the same number, NaN and infinities as null, ill-formed UTF-8 as U+FFFD, and '<' escaped
+ * so that the text can be embedded in an HTML <script>.
  *
  *	struct json_writer w = { .expand = 4 };
  *	writer_open(&w, '{');
@@ -20,20 +19,20 @@
 #include "base/text.h"
 
 struct json_writer {
-	int expand; /* this many outer levels have one member a line; 0: everything on one line */
-	/* Takes what is written so far, now and then; NULL: the text stays whole in memory. */
+	int expand; /* number of outer levels with one member per line; 0: everything on one line */
+	/* Receives the text in pieces while it is written; NULL: the whole text stays in memory. */
 	void (*drain)(void *context, const char *bytes, size_t count);
 	void *context;
 	/* Private. */
 	struct text out;
 	int depth, inline_depth;
 	bool inline_next;
-	bool inside, after_key; /* a value was written at this level; a key waits for its value */
+	bool inside, after_key; /* a value was written at this level; a key expects its value */
 };
 
 void writer_open(struct json_writer *w, char bracket);        /* '{' or '[' */
 void writer_open_inline(struct json_writer *w, char bracket); /* its contents stay on one line */
-/* the contents of what is opened next stay on one line */
+/* the next object or array stays on one line */
 void writer_inline_next(struct json_writer *w);
 void writer_close(struct json_writer *w, char bracket); /* '}' or ']' */
 void writer_key(struct json_writer *w, const char *name);
@@ -44,12 +43,12 @@ void writer_unsigned(struct json_writer *w, uint64_t value);
 void writer_bool(struct json_writer *w, bool value);
 void writer_nothing(struct json_writer *w); /* null */
 /*
- * The text so far that was not drained, malloc'ed, with a final line break when expanded; the
- * writer is empty again.
+ * Returns the text that was not drained, with a final line break if expanded; the caller frees it.
+ * The writer is empty again.
  */
 char *writer_finish(struct json_writer *w);
 
-/* A key and its value at once. */
+/* Writes a key and its value. */
 void writer_text_member(struct json_writer *w, const char *name, const char *text);
 void writer_real_member(struct json_writer *w, const char *name, double value);
 void writer_bool_member(struct json_writer *w, const char *name, bool value);

@@ -1,4 +1,4 @@
-/* The sentences of a reason: what happened, where, how much against which limit, what to do. */
+/* Sentences of a reason: what happened, where, how much against which limit, what to do. */
 #include "result/reasons/reason_words.h"
 
 #include <ctype.h>
@@ -13,13 +13,13 @@
 #include "device/xid.h"
 #include "result/verdict.h"
 
-#define MOST_NAMED 4      /* devices of one reason */
-#define MOST_LAUNCHES 100 /* that a remedy asks for */
-#define QUANTITY 48       /* bytes of a value with its unit */
+#define MOST_NAMED 4      /* maximum devices named in one reason */
+#define MOST_LAUNCHES 100 /* maximum launches that a remedy suggests */
+#define QUANTITY 48       /* size of a value with its unit, in bytes */
 #define FEWEST_LAUNCHES 2
-#define MOST_TIMES 1.99 /* beyond which an excess is no percentage */
+#define MOST_TIMES 1.99 /* larger excess is given as a factor, not a percentage */
 
-/* "cuda:1"; "cuda:0, cuda:1 and 6 more"; "the node"; " of n7.json" follows. */
+/* Adds "cuda:1", "cuda:0, cuda:1 and 6 more" or "the node", then " of n7.json". */
 static void reason_add_names(struct text *out, const char *devices, const char *machine)
 {
 	size_t count = 0;
@@ -43,7 +43,9 @@ static void reason_add_names(struct text *out, const char *devices, const char *
 		text_addf(out, " of %s", machine);
 }
 
-/* "GPU cuda:1, serial 1650," as the subject of a sentence; without `serial` no commas. */
+/*
+ * Adds "GPU cuda:1, serial 1650," as the subject of a sentence; without `serial` it has no commas.
+ */
 void reason_add_subject(struct text *out, const char *devices, const char *machine,
 			const char *serial)
 {
@@ -57,7 +59,7 @@ void reason_add_subject(struct text *out, const char *devices, const char *machi
 		text_addf(out, ", serial %s,", serial);
 }
 
-/* The share by which `a` and `b` differ, of the larger: in percent with two digits. */
+/* Adds the difference of `a` and `b` relative to the larger, in percent with two digits. */
 static void add_percent(struct text *out, double a, double b)
 {
 	double percent = 100 * (1 - fmin(a, b) / fmax(a, b));
@@ -73,7 +75,7 @@ static bool reason_is_rate_or_time(const char *unit)
 	return text_ends_with(unit, "/s") || strcmp(unit, "s") == 0;
 }
 
-/* Compares a value with another one: "slower", "faster", "higher", "lower". */
+/* Comparative for a value: "slower", "faster", "higher", "lower". */
 static const char *reason_comparative(const struct verdict_check *c, double than)
 {
 	bool less = c->value < than, time = strcmp(c->unit, "s") == 0;
@@ -93,7 +95,7 @@ static const char *reason_brief_value(const struct verdict_check *c, double valu
 	return out;
 }
 
-/* True if values below the bound miss it. */
+/* True if values below the bound violate it. */
 static bool reason_bound_is_least(const struct verdict_check *c)
 {
 	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
@@ -108,7 +110,7 @@ static bool is_comparison(const struct verdict_check *c)
 	       isfinite(c->reference) && c->reference > 0;
 }
 
-/* "cuda:0", "the median of 7 identical GPUs", "the median of 52 reference GPUs". */
+/* Adds "cuda:0", "the median of 7 identical GPUs" or "the median of 52 reference GPUs". */
 static void reason_add_reference(struct text *out, const struct verdict_check *c)
 {
 	static const char *const kinds[] = { [LIKE_IDENTICAL] = "identical",
@@ -130,7 +132,7 @@ static const char *task_of(const struct verdict_check *c)
 	return *c->task ? c->task : c->metric;
 }
 
-/* "is 16 % slower than cuda:0 in FP16 GEMM" */
+/* Adds "is 16 % slower than cuda:0 in FP16 GEMM". */
 static void add_comparison(struct text *out, const struct verdict_check *c)
 {
 	text_addf(out, " %s ", strchr(c->devices, ',') ? "are" : "is");
@@ -140,7 +142,7 @@ static void add_comparison(struct text *out, const struct verdict_check *c)
 	text_addf(out, " in %s", task_of(c));
 }
 
-/* "is 9.3 % below the limit in copies from the host" */
+/* Adds "is 9.3 % below the limit in copies from the host". */
 static void add_violation(struct text *out, const struct verdict_check *c)
 {
 	if (check_counts(c) || !(c->bound > 0) || !(c->value > 0)) {
@@ -171,7 +173,7 @@ static void add_violation_numbers(struct text *out, const struct verdict_check *
 		  strchr(c->bound_text, '*') ? c->bound_text : "");
 }
 
-/* The interval that decides reaches both sides of the bound. */
+/* True if the bound is within the interval that decides. */
 static bool interval_straddles_bound(const struct verdict_check *c)
 {
 	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
@@ -180,7 +182,7 @@ static bool interval_straddles_bound(const struct verdict_check *c)
 	return isfinite(c->bound) && low < c->bound && high >= c->bound;
 }
 
-/* "1 of 3 ends": which end of the interval is on the wrong side of which limit, and by how much. */
+/* "1 of 3 ends": tells which end of the interval violates which limit, and by how much. */
 static void add_undecided(struct text *out, const struct verdict_check *c)
 {
 	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
@@ -231,7 +233,7 @@ static enum shape reason_shape(const struct verdict_check *c)
 	return *c->case_id ? SHAPE_BOUND : SHAPE_NODE;
 }
 
-/* A check whose reason is prose: findings, errors, wrong results. */
+/* A check with a textual reason: findings, errors, wrong results. */
 static void add_words(struct text *out, const struct verdict_check *c)
 {
 	if (*c->case_id && c->comparison != NO_COMPARISON)
@@ -284,7 +286,7 @@ char *reason_headline(const struct verdict_check *c)
 	return text_detach(&out);
 }
 
-/* True if another check of the same case finds it slow as well. */
+/* True if another check of the same case also finds it slow. */
 static bool reason_check_agrees(const struct verdict_check *other, const struct verdict_check *c)
 {
 	bool warns = other->comparison == LIKE_POPULATION && other->verdict == VERDICT_WARN;
@@ -293,7 +295,7 @@ static bool reason_check_agrees(const struct verdict_check *other, const struct 
 	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->machine, c->machine) == 0;
 }
 
-/* Names what tells the faulty one of two devices: their comparison alone cannot. */
+/* Adds evidence for which of two devices is at fault; their comparison alone cannot tell. */
 static void add_which(struct text *out, const struct verdicts *v, const struct verdict_check *c)
 {
 	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL || !*c->reference_device)
@@ -318,7 +320,7 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 		      "the slower one.");
 }
 
-/* Says by how much which limit was missed. */
+/* Adds the limit and by how much it was missed. */
 static void reason_add_facts(struct text *out, const struct verdict_check *c)
 {
 	switch (reason_shape(c)) {
@@ -326,7 +328,7 @@ static void reason_add_facts(struct text *out, const struct verdict_check *c)
 
 	case SHAPE_COMPARISON:
 		add_comparison(out, c);
-		/* " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)" */
+		/* Adds " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)". */
 		text_addf(out, " (%s against %s; limit ", reason_brief_value(c, c->value, value),
 			  reason_brief_value(c, c->reference, reference));
 		add_percent(out, c->bound, c->reference);
@@ -361,7 +363,7 @@ char *reason_text(const struct verdicts *v, const struct verdict_check *c, const
 	struct text out = TEXT_EMPTY;
 
 	reason_add_subject(&out, check_faulty_devices(c), c->machine, serial);
-	/* The comma after a serial number. */
+	/* Removes the comma after a serial number. */
 	if (*serial && follows_with_colon(c))
 		out.data[--out.length] = '\0';
 	reason_add_facts(&out, c);
@@ -374,7 +376,7 @@ char *reason_text(const struct verdicts *v, const struct verdict_check *c, const
 	return text_detach(&out);
 }
 
-/* The launches whose interval, at the same variation, is narrow enough; 0: too many. */
+/* Launches after which the interval, at the same variation, is narrow enough; 0: too many. */
 static size_t launches_to_decide(const struct verdict_check *c)
 {
 	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;

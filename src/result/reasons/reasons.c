@@ -20,7 +20,7 @@ static const struct device_judgement *reasons_device_of(const struct verdicts *v
 	return NULL;
 }
 
-/* Wrong data are one fault, whichever limit covers the case as well. */
+/* Wrong data are a single fault, whatever limits also cover the case. */
 static enum aspect aspect_of_fault(const struct verdict_check *c)
 {
 	return c->wrong ? ASPECT_CORRECTNESS : c->aspect;
@@ -52,7 +52,7 @@ static void reasons_add(struct verdicts *v, const struct verdict_check *c, size_
 					   .checks = checks };
 }
 
-/* In the order of their device and aspect, the worst of each first. */
+/* Sorts by device and aspect, worst first within each. */
 static int reasons_by_subject(const void *a, const void *b)
 {
 	const struct verdict_check *p = *(const struct verdict_check *const *)a;
@@ -73,7 +73,7 @@ static bool reasons_share_subject(const struct verdict_check *a, const struct ve
 	       strcmp(a->machine, b->machine) == 0;
 }
 
-/* Allowed skips are no reason for anything. */
+/* An allowed skip needs no reason. */
 static bool needs_reason(const struct verdict_check *c)
 {
 	return c->verdict != VERDICT_PASS && !(c->verdict == VERDICT_SKIP && c->accepted);
@@ -110,7 +110,10 @@ static bool device_lacks_aspect(const struct device_judgement *d,
 	       strcmp(d->machine, other->machine) == 0;
 }
 
-/* Devices from `first` on that lack the aspect alike; "" if one before them does: it named all. */
+/*
+ * Devices from `first` on that lack the aspect for the same reason; "" if an earlier device has
+ * named them.
+ */
 static char *reasons_devices_without(const struct verdicts *v, size_t first,
 				     const struct aspect_judgement *a)
 {
@@ -126,7 +129,7 @@ static char *reasons_devices_without(const struct verdicts *v, size_t first,
 	return text_detach(&devices);
 }
 
-/* Takes over `devices`. */
+/* Takes ownership of `devices`. */
 static void reasons_add_missing(struct verdicts *v, char *devices, const char *machine,
 				const struct aspect_judgement *a)
 {
@@ -168,7 +171,7 @@ static int reason_rank(const struct verdict_reason *r)
 						 [VERDICT_SKIP] = 2,
 						 [VERDICT_WARN] = 1 };
 
-	/* A warning that --strict does not accept rejects. */
+	/* A warning counts as a failure with --strict. */
 	if (r->verdict == VERDICT_WARN && !r->accepted)
 		return 10 + rank[VERDICT_FAIL];
 	return (r->wrong                                  ? 100
@@ -189,7 +192,7 @@ static int reasons_worst_first(const void *a, const void *b)
 	return (p->check > q->check) - (p->check < q->check);
 }
 
-/* Limits that match no case leave nothing to explain, and nothing accepted either. */
+/* If limits match no case, there is nothing to explain and nothing is accepted. */
 static void explain_nothing(struct verdicts *v)
 {
 	struct verdict_reason *reason;

@@ -1,6 +1,6 @@
 /*
- * The reasons of a verdict in plain words: per device and aspect the worst check as sentences with
- * what happened, where, how much against which limit, and what to do. A pure function of checks and
+ * Derives the reasons of a verdict: per device and aspect, the worst check as sentences with what
+ * happened, where, how much against which limit, and what to do. A pure function of checks and
  * devices, so that a result without stored reasons gets the same ones.
  */
 #ifndef GPUPROOF_RESULT_REASONS_REASONS_H
@@ -8,7 +8,7 @@
 
 #include "result/verdict.h"
 
-/* Makes `reasons` anew of checks and devices, all of whose causes are known: the worst first. */
+/* Rebuilds `reasons` from checks and devices, whose causes are all set; worst first. */
 void verdicts_explain(struct verdicts *verdicts);
 
 #endif

@@ -119,7 +119,7 @@ void run_status_begin(struct run_status *s, const struct result *result)
 	s->exit_code = -1;
 }
 
-/* Cases of one node that have come to an end. */
+/* Number of finished cases of one node. */
 static size_t status_ended_cases(const struct run_status *s)
 {
 	return s->ok + s->skipped + s->failed + s->errors;

@@ -29,7 +29,7 @@ static struct soak_row *soak_row_of(struct soak_rows *rows, const char *device)
 	return row;
 }
 
-/* "burn/fp32": a suite, its label, and the parameters that are not the slice's number. */
+/* "burn/fp32": suite, label, and the parameters other than the slice number. */
 static void soak_name_load(const struct case_result *c, char *out, size_t size)
 {
 	size_t at = (size_t)snprintf(out, size, "%s/%s", c->suite ? c->suite : "",
@@ -93,7 +93,7 @@ void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 		const struct watch *w = &c->watches[i];
 		struct soak_row *row;
 
-		/* Power over time of another suite's case. */
+		/* Power over time of a case of another suite. */
 		if (!isfinite(w->rate) && !isfinite(w->verified_bytes) && !w->wrong)
 			continue;
 		row = soak_row_of(rows, w->device);
@@ -137,7 +137,7 @@ void soak_rows_print(const struct soak_rows *rows, struct text *out)
 		text_addf(out, "%-10s", r->device);
 		soak_add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
 		soak_add_cell(out, 8, r->power_watts, "%.0f W");
-		/* The degree sign is two bytes and one column. */
+		/* The degree sign has two bytes and one column. */
 		soak_add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8, r->temperature_celsius,
 			      "%.0f °C");
 		soak_add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");

@@ -35,7 +35,7 @@ static void dry_run_print_case(const struct plan *plan, const struct plan_case *
 	       units_format((double)c->device_bytes, "B", device, sizeof(device)),
 	       units_format((double)c->host_bytes, "B", host, sizeof(host)),
 	       units_format(c->estimate_seconds, "s", time, sizeof(time)));
-	/* Texts of the config, which may hold what a terminal would obey. */
+	/* Config texts may contain terminal control characters. */
 	text = c->suite->describe ? c->suite->describe(plan, c) : NULL;
 	harmless = text ? text_harmless(text) : NULL;
 	if (harmless)
@@ -80,12 +80,12 @@ void run_print_plan(const struct plan *plan)
 	printf("\n");
 }
 
-/* A group is planned with as many nodes at most: more cost no more seconds by a plan's estimate. */
+/* Maximum number of nodes in a planned group: more do not change the plan's estimate. */
 #define MOST_PLANNED 32
-/* Starting ranks, opening devices and connecting, for each round of groups. */
+/* Time to start ranks, open devices and connect, per round of groups. */
 #define ROUND_SECONDS 3.0
 
-/* Sums up all rounds. */
+/* Sum over all rounds. */
 struct costs {
 	size_t nodes;
 	size_t rounds;
@@ -123,7 +123,7 @@ static size_t dry_run_count_cases(const struct plan *plan, double *seconds, doub
 	return count;
 }
 
-/* Devices of `nodes` nodes as those of `plan`; malloc'ed. */
+/* Devices of `nodes` nodes, each like `plan`; the caller frees the array. */
 static struct device_info *repeat_devices(const struct plan *plan, int nodes)
 {
 	size_t count = plan->device_count;
@@ -140,7 +140,7 @@ static struct device_info *repeat_devices(const struct plan *plan, int nodes)
 	return devices;
 }
 
-/* `rounds` of `groups` groups of `size` nodes each, as many as `sum->nodes` allow at one time. */
+/* `rounds` of `groups` groups of `size` nodes each, as many at a time as `sum->nodes` allow. */
 static void dry_run_print_groups(struct costs *sum, const struct plan *plan, const char *stage,
 				 struct plan_group what, size_t size, size_t rounds, size_t groups)
 {
@@ -205,7 +205,7 @@ static void dry_run_print_pairs(struct costs *sum, const struct plan *plan)
 	}
 	dry_run_print_groups(sum, plan, asked ? "random pairs" : "every pair of nodes once", what,
 			     2, rounds, rounds * (sum->nodes / 2));
-	/* Comes only where there are suspects, and as often as they ask for. */
+	/* Only happens if there are suspects, once for each group of them. */
 	if (confirm > 0)
 		dry_run_print_groups(&unlikely, plan, "suspects again, for one suspect", what, 2,
 				     (size_t)confirm, (size_t)confirm);

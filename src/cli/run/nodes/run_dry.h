@@ -1,4 +1,4 @@
-/* `run --dry-run`: the expanded plan; of a config with a [fleet] what the nodes would do. */
+/* run --dry-run: prints the expanded plan and, for a config with [fleet], the work of the nodes. */
 #ifndef GPUPROOF_CLI_RUN_NODES_RUN_DRY_H
 #define GPUPROOF_CLI_RUN_NODES_RUN_DRY_H
 
@@ -8,8 +8,9 @@
 void run_print_plan(const struct plan *plan);
 
 /*
- * Prints rounds, cases, seconds, payload and node-hours for nodes that have the devices of `plan`,
- * the plan of this machine. `launch`: the command of --launch, or NULL. Nothing without a [fleet].
+ * Prints rounds, cases, seconds, payload and node-hours for nodes with the devices of `plan`, the
+ * plan of this machine. `launch`: the command of --launch, or NULL. Prints nothing without a
+ * [fleet].
  */
 void run_print_nodes(const struct plan *plan, const char *launch);
 

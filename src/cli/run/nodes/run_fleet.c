@@ -22,7 +22,7 @@
 #include "result/verdict.h"
 #include "run/journal.h"
 
-/* A line for all nodes of one reason. */
+/* A line for all nodes with the same reason. */
 static void print_losses(const struct result *result)
 {
 	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
@@ -81,7 +81,7 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 	return code;
 }
 
-/* While nodes run, the document counts nodes alone. */
+/* While nodes run, the document counts only nodes. */
 static void count_outcomes(struct run_status *status, const struct result *result)
 {
 	size_t *const counts[] = { [CASE_OK] = &status->ok,
@@ -138,7 +138,7 @@ static bool is_suspect(const struct suspects *s, const struct case_result *c)
 	return found;
 }
 
-/* Tells node `n` what to measure again, and returns how many cases that are. */
+/* Sends node `n` the list of cases to measure again; returns their number. */
 static size_t tell_node(const struct result *result, const struct result_node *n,
 			const struct suspects *s, size_t *at, const char *directory,
 			struct error *err)
@@ -146,7 +146,7 @@ static size_t tell_node(const struct result *result, const struct result_node *n
 	struct text ids = TEXT_EMPTY;
 	size_t count = 0;
 
-	/* Cases come node by node. */
+	/* Cases are sorted by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
 		char *id;
@@ -170,7 +170,7 @@ static size_t tell_node(const struct result *result, const struct result_node *n
 	return count;
 }
 
-/* Returns how many cases, of how many nodes, are to be measured again. */
+/* Returns the number of cases, and of nodes, to measure again. */
 static size_t tell_nodes(const struct result *result, const char *directory, size_t *nodes,
 			 struct error *err)
 {
@@ -204,10 +204,10 @@ static size_t tell_nodes(const struct result *result, const char *directory, siz
 }
 
 /*
- * Judges the nodes' `result`. As long as cases are not decided, and at most CONFIRM_ROUNDS times,
- * their nodes measure them in LAUNCHES_EXTENSION further launches, all at the same time, and
- * everything is judged again; the number of rounds does not grow with that of nodes. `result` and
- * DIR/result.json are then about all of them. As fleet_run() when a round is stopped.
+ * Judges the nodes' `result`. While cases are undecided, and at most CONFIRM_ROUNDS times, their
+ * nodes measure them in LAUNCHES_EXTENSION more launches, all at the same time, and everything is
+ * judged again; the number of rounds does not depend on the number of nodes. `result` and
+ * DIR/result.json then cover all launches. Returns as fleet_run() if a round is stopped.
  */
 static enum status repeat_undecided(struct run_check *check, const struct config *config,
 				    const struct fleet_options *options, struct result *result,
@@ -267,12 +267,12 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	if (result.gpuproof_version)
 		run_tell_status(&run_status, a->directory,
 				a->check.wanted ? "judging" : "writing the report");
-	/* Judges what there is also when too few nodes are left. */
+	/* Also judges the result if too few nodes are left. */
 	if (a->check.wanted && status == STATUS_UNSUPPORTED)
 		run_check_nodes(&a->check, config, a->directory, &result, &unjudged);
 	else if (a->check.wanted && status == STATUS_OK)
 		status = repeat_undecided(&a->check, config, &options, &result, &err);
-	/* Else nothing was begun. */
+	/* Otherwise the run never started. */
 	code = result.gpuproof_version ? fleet_run_finish(a, &result, status, stopped_by, &err)
 				       : command_fail(&err);
 	if (result.gpuproof_version) {
@@ -321,7 +321,7 @@ void run_places_override(const struct run_places *places,
 	free(path);
 }
 
-/* Launchers that start copies, and what is right instead. */
+/* Launchers that start copies, and the right command for each. */
 static const struct copier {
 	const char *variable, *launcher, *instead;
 } copiers[] = {

@@ -1,4 +1,4 @@
-/* `run` on several nodes: from a config with a [fleet] to a directory with result and report. */
+/* Multi-node `run`: from a config with [fleet] to a directory with result and report. */
 #ifndef GPUPROOF_CLI_RUN_NODES_RUN_FLEET_H
 #define GPUPROOF_CLI_RUN_NODES_RUN_FLEET_H
 
@@ -6,14 +6,14 @@
 
 #include "cli/run/run_one_node.h"
 
-/* The options that make a run one of several nodes, whatever its config says. */
+/* Options that make a run a multi-node run, whatever its config says. */
 struct run_places {
 	int64_t simulated;          /* 0: not given */
 	const char *hosts, *launch; /* NULL: not given */
 };
 #define RUN_PLACES_CONFLICT "give only one of --simulate-nodes, --hosts and --launch"
 bool run_places_conflict(const struct run_places *places);
-/* Calls `take` with each override that they amount to: at most two. */
+/* Calls `take` for each override that the options imply: at most two. */
 void run_places_override(const struct run_places *places,
 			 enum status (*take)(void *context, const char *name, const char *value,
 					     struct error *err),
@@ -23,8 +23,8 @@ void run_places_override(const struct run_places *places,
 int run_fleet(struct run_request *request, const struct config *config, const char *launch);
 
 /*
- * True where a launcher has started several copies of this program, of which none must be a
- * conductor; says on standard error which command is right.
+ * True if a launcher has started several copies of this program, none of which may be a conductor;
+ * prints the right command on stderr.
  */
 bool run_is_copied(void);
 

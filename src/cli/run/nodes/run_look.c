@@ -12,7 +12,7 @@
 #include "fleet/merge.h"
 #include "result/result.h"
 
-/* Opens each device and launches work that does nothing. */
+/* Opens each device and launches an empty kernel. */
 static const char look_config[] = "[fleet]\n"
 				  "launcher = auto\n"
 				  "[defaults]\n"
@@ -40,8 +40,8 @@ static enum status overrides_keep_copy(void *context, const char *name, const ch
 }
 
 /*
- * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" where it is unknown. From
- * device *at on, as devices come node by node.
+ * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" if unknown. Starts at
+ * device *at: devices are sorted by node.
  */
 static char *run_look_describe_devices(const struct result *r, const struct result_node *node,
 				       size_t *at, char *port, size_t size)
@@ -97,7 +97,7 @@ static void look_add_node(struct output_table *table, const struct result *r,
 	free(path);
 }
 
-/* `drift`: the differences between nodes alone; else all other warnings. How many they are. */
+/* `drift`: only differences between nodes; else all other warnings. Returns their number. */
 static size_t run_look_print_findings(const struct result *r, bool drift)
 {
 	struct output_table table = TABLE_EMPTY;

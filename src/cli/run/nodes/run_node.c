@@ -18,9 +18,9 @@
 #include "run/group.h"
 #include "run/journal.h"
 
-#define CONFIRM_MOST ((size_t)64 << 20) /* bytes of a list of cases */
+#define CONFIRM_MOST ((size_t)64 << 20) /* maximum size of a list of cases */
 
-/* A node that was measured with another config would be neither the one nor the other. */
+/* A node measured with another config would belong to neither run. */
 static enum status run_node_same_config(const char *folder, const char *directory,
 					struct error *err)
 {
@@ -37,7 +37,7 @@ static enum status run_node_same_config(const char *folder, const char *director
 	return err->status;
 }
 
-/* Writes what the conductor merges, and leaves `result` without samples. */
+/* Writes what the conductor merges, and removes the samples from `result`. */
 static void node_write_summary(struct result *result, const char *path, struct error *err)
 {
 	char *json;
@@ -65,7 +65,7 @@ static enum status node_measure_cases(const struct run_setup *setup,
 	if (status != STATUS_OK)
 		return status;
 	agent_report_plan(report, left.planned, left.planned - left.cases);
-	/* On every node, as the conductor alone knows whether its run will be judged. */
+	/* On every node, because only the conductor knows if its run will be judged. */
 	health_collect(&setup->probe, &before, &before_count);
 	status = launches_run(&launches, &setup->plan, &setup->probe, options, 1, left.launches,
 			      err);
@@ -85,7 +85,7 @@ static enum status node_measure_cases(const struct run_setup *setup,
 	return status == STATUS_OK ? pooled : status;
 }
 
-/* `lines` has the case's id on a line of its own. */
+/* True if `lines` contains the case's id on a separate line. */
 static bool is_listed(const void *lines, const struct plan_case *c)
 {
 	const char *ids = lines, *at = ids;
@@ -96,7 +96,7 @@ static bool is_listed(const void *lines, const struct plan_case *c)
 	return at != NULL;
 }
 
-/* Measures again what the conductor's judge suspects, and adds it to the node's result. */
+/* Measures the conductor's suspect cases again, and adds them to the node's result. */
 static enum status node_confirm_cases(const struct run_setup *setup, const char *list,
 				      const struct conduct_options *options,
 				      struct agent_report *report, const char *summary, char *state,
@@ -163,7 +163,7 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 
 #define GROUP_LOG_NAME "groups.log"
 
-/* "10.0.0.1 4242 ID TOKEN", the numbers hexadecimal but the port. */
+/* Writes "10.0.0.1 4242 ID TOKEN", the numbers in hexadecimal except the port. */
 static void tell_address(void *report, const struct world_tcp_address *address)
 {
 	struct text text = TEXT_EMPTY;
@@ -187,7 +187,7 @@ static enum status read_address(const char *text, struct world_tcp_address *out,
 	return whole ? STATUS_OK : error_set(err, STATUS_INTERNAL, "invalid address of the leader");
 }
 
-/* Divides "n1,n2" in place; names are borrowed from it. */
+/* Splits "n1,n2" in place; the names point into it. */
 static size_t divide_names(char *text, const char **names, size_t most)
 {
 	size_t count = 0;

@@ -24,7 +24,7 @@ static const struct library_symbol lt_symbols[] = {
 #undef CUBLASLT
 };
 
-/* The headers' major version is the soname's: another one has another ABI. */
+/* The headers' major version is that of the soname: another one has another ABI. */
 struct library cublas_library = {
 	.name = "cuBLAS",
 	.soname = "libcublas.so." EXPANDED(CUBLAS_VER_MAJOR),
@@ -44,7 +44,7 @@ struct library cublaslt_library = {
 };
 
 /*
- * cuBLAS names cuBLASLt as needed; opening that first, wherever it is found, lets the loader find
+ * cuBLAS depends on cuBLASLt; opening the latter first, from any folder, lets the loader resolve
  * it.
  */
 enum status cublas_open(struct error *err)
@@ -70,7 +70,7 @@ void cublas_version(char *out, size_t size)
 	snprintf(out, size, "%d.%d.%d", major, minor, patch);
 }
 
-/* major * 10000 + minor * 100 + patch, of which there were up to 12.x: six digits in both. */
+/* The version number is major * 10000 + minor * 100 + patch (six digits). */
 void cublaslt_version(char *out, size_t size)
 {
 	size_t version = cublaslt.cublasLtGetVersion();

@@ -24,10 +24,12 @@ extern struct cublas_functions cublas;
 extern struct cublaslt_functions cublaslt;
 
 enum status cublas_open(struct error *err);
-/* Both: cuBLAS names the errors of cuBLASLt. */
+/* For both: cuBLAS has the names of cuBLASLt's errors. */
 enum status cublaslt_open(struct error *err);
 
-/* Versions as text into `out`, without a handle and so without a context. The library is open. */
+/*
+ * Writes the version to `out`, without a handle and so without a context. The library must be open.
+ */
 void cublas_version(char *out, size_t size);
 void cublaslt_version(char *out, size_t size);
 

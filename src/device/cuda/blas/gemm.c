@@ -1,7 +1,7 @@
 /*
- * Matrix products by what the compute capability has: cublasSgemmEx on FP16 as storage below 5.0,
- * where cublasGemmEx refuses; cublasGemmEx from there on, which uses tensor cores by itself where
- * there are some (7.0). Or by what a search chose.
+ * GEMM by compute capability: below 5.0 cublasSgemmEx with FP16 storage, because cublasGemmEx
+ * rejects it; from 5.0 on cublasGemmEx, which uses tensor cores if available (7.0). Or the
+ * algorithm that a search chose.
  */
 #include "device/cuda/blas/contexts.h"
 #include "device/cuda/blas/gemm_types.h"
@@ -14,15 +14,15 @@
 #include "device/cuda/blas/lt.h"
 
 /*
- * One handle and one workspace per stream: products of two streams may run at the same time, and
- * cuBLAS' own workspace would grow without being reported.
+ * One handle and one workspace per stream: GEMMs of two streams may run concurrently, and cuBLAS'
+ * own workspace would grow unreported.
  */
 struct cublas_context {
 	cublasHandle_t handle;
 	void *workspace;
 };
 
-/* NVIDIA's recommendation since Hopper, and cuBLAS' own default before. */
+/* NVIDIA's recommendation since Hopper, and cuBLAS' default before. */
 size_t cuda_gemm_workspace(struct device *device)
 {
 	return (size_t)(device->info.capability_major >= 9 ? 32 : 4) << 20;
@@ -39,7 +39,7 @@ void cublas_context_free(struct cublas_context *context)
 	free(context);
 }
 
-/* Emulated devices without tensor cores must not get the present one's. */
+/* An emulated device without tensor cores must not use those of the real one. */
 static cublasMath_t math_mode(const struct device *device)
 {
 	if (device->info.emulated_on[0] && device->info.capability_major < 7)
@@ -61,7 +61,7 @@ static enum status cublas_context_new(struct cuda_stream *stream, struct cublas_
 				 "cudaMalloc for cuBLAS' workspace", workspace, err);
 	if (status == STATUS_OK)
 		status = gemm_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
-	/* In this order: setting the stream puts cuBLAS' own workspace back. */
+	/* Order matters: setting the stream resets cuBLAS' workspace. */
 	if (status == STATUS_OK)
 		status = gemm_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
 				    "cublasSetStream", err);
@@ -70,8 +70,8 @@ static enum status cublas_context_new(struct cuda_stream *stream, struct cublas_
 								 context->workspace, workspace),
 				    "cublasSetWorkspace", err);
 	/*
-	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200
-	 * the FP16 and BF16 products then miss the bound of FP32 accumulation.
+	 * By default cuBLAS may add parts of a long sum in the storage format: on an H200, FP16 and
+	 * BF16 GEMMs then exceed the error bound of FP32 accumulation.
 	 */
 	if (status == STATUS_OK)
 		status = gemm_check(cublas.cublasSetMathMode(context->handle,
@@ -135,7 +135,7 @@ static cublasStatus_t cublas_multiply(cublasHandle_t handle, const struct gemm *
 						 (int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
 }
 
-/* The products of a batch one by one: there is no batched form. */
+/* Runs the GEMMs of a batch one by one: there is no batched form. */
 static cublasStatus_t gemm_multiply_stored(cublasHandle_t handle, const struct gemm *g)
 {
 	const char *a = g->a, *b = g->b;

@@ -1,4 +1,4 @@
-/* Shared by cublasGemmEx and cuBLASLt: types of each precision, scalars, and errors. */
+/* Shared by cublasGemmEx and cuBLASLt: types per precision, scalars, and errors. */
 #ifndef GPUPROOF_DEVICE_CUDA_BLAS_GEMM_TYPES_H
 #define GPUPROOF_DEVICE_CUDA_BLAS_GEMM_TYPES_H
 
@@ -25,11 +25,11 @@ const struct gemm_types *gemm_types(enum precision precision);
 cudaDataType_t gemm_result_type(const struct gemm *gemm);
 void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out);
 
-/* STATUS_UNSUPPORTED where the device lacks the precision. */
+/* STATUS_UNSUPPORTED if the device lacks the precision. */
 enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
 			      struct error *err);
 
-/* STATUS_OK, or the failure of `call` with the library's name of `result`. */
+/* STATUS_OK, or the failure of `call` with the library's name for `result`. */
 enum status gemm_check(cublasStatus_t result, const char *call, struct error *err);
 
 static inline int64_t gemm_batch(const struct gemm *gemm)

@@ -1,4 +1,4 @@
-/* Products through cuBLASLt, each by the algorithm that was chosen for its shape on this stream. */
+/* GEMM with cuBLASLt, by the algorithm that was chosen for its shape on this stream. */
 #include "device/cuda/blas/lt.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static struct lt_chosen *lt_find_chosen(const struct lt_context *context, const 
 	return NULL;
 }
 
-/* The place for a product's choice, in which it is described anew. */
+/* Entry for the choice of a GEMM; its description is built there. */
 static enum status lt_place_for(struct lt_context *context, const struct gemm *gemm,
 				struct lt_chosen **out, struct error *err)
 {

@@ -17,7 +17,7 @@ void lt_product_release(struct lt_product *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* A stored matrix of rows x columns, `batch` of them. */
+/* Layout of a stored matrix of rows x columns, `batch` of them. */
 static enum status lt_product_layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type,
 					 int64_t rows, int64_t columns, int64_t ld, int64_t batch,
 					 int64_t stride, struct error *err)
@@ -38,7 +38,7 @@ static enum status lt_product_layout_new(cublasLtMatrixLayout_t *out, cudaDataTy
 			  "cublasLtMatrixLayoutSetAttribute", err);
 }
 
-/* The operation carries the address, which differs from layer to layer. */
+/* The operation stores the address, which differs from layer to layer. */
 static enum status lt_product_set_bias(const struct lt_product *p, const void *bias,
 				       struct error *err)
 {

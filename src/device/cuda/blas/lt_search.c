@@ -1,7 +1,6 @@
 /*
- * Choosing among cuBLASLt's algorithms. Its heuristic orders them by a model; here they, and
- * variants of them, are timed on the operands themselves, and the fastest one multiplies from then
- * on.
+ * Autotunes cuBLASLt's algorithms. Its heuristic orders them by a model; here they and variants of
+ * them are timed on the actual operands, and later GEMMs use the fastest.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,10 +15,10 @@
 #include "device/cuda/blas/gemm_types.h"
 #include "device/cuda/blas/lt.h"
 
-/* Clusters of blocks that are tried in place of an algorithm's own. */
+/* Thread block clusters to try instead of an algorithm's own. */
 #define LT_CLUSTERS 6
 
-/* The ids' names in cublasLt.h; newer ids than these are shown as numbers. */
+/* Names of the ids in cublasLt.h; newer ids are shown as numbers. */
 #define TILE(shape) [CUBLASLT_MATMUL_TILE_##shape] = #shape,
 static const char *const tiles[] = {
 	TILE(8x8) TILE(8x16) TILE(16x8) TILE(8x32) TILE(16x16) TILE(32x8) TILE(8x64) TILE(16x32)
@@ -66,7 +65,7 @@ static const struct {
 	{ "option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, NULL, 0 },
 };
 
-/* Attributes have 2 or 4 bytes; both are small and little-endian. */
+/* Attributes have 2 or 4 bytes; the values are small and little-endian. */
 static bool lt_search_read_attribute(const cublasLtMatmulAlgo_t *algorithm,
 				     cublasLtMatmulAlgoConfigAttributes_t attribute, uint32_t *out)
 {
@@ -95,7 +94,7 @@ static void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *o
 		if (value < parts[i].name_count && parts[i].names[value])
 			text_add(&text, parts[i].names[value]);
 		else if (value == UINT32_MAX)
-			text_add(&text, "auto"); /* -1: the library's own choice */
+			text_add(&text, "auto"); /* -1: the library chooses */
 		else
 			text_addf(&text, "%u", value);
 	}
@@ -146,9 +145,8 @@ static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
 }
 
 /*
- * Makes a variant: with blocks assigned to tiles in the other order (`swizzle`), and with another
- * cluster of blocks (0 to LT_CLUSTERS - 1; -1: its own). False where that is nothing else; what is
- * made may be one the library refuses.
+ * Creates a variant with the other order of tiles (`swizzle`) and another cluster (0 to LT_CLUSTERS
+ * - 1; -1: its own). False if it would be identical; the library may still reject a variant.
  */
 static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
 {
@@ -157,10 +155,10 @@ static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int
 	return cluster < 0 || change_cluster(algorithm, cluster);
 }
 
-/* Asked of the heuristic, which rarely has more. */
+/* Number requested from the heuristic, which rarely has more. */
 #define OFFERED 64
 #define CANDIDATES (OFFERED * 2 * (LT_CLUSTERS + 1))
-/* A batch pays from here on. */
+/* Least batch size worth timing. */
 #define LEAST_BATCH 2
 #define MOST_BATCH 4096
 
@@ -168,7 +166,7 @@ static enum status preference_new(const struct lt_context *context, const struct
 				  cublasLtMatmulPreference_t *out, struct error *err)
 {
 	/*
-	 * Sums over parts of k are kept in the format of accumulation, as with cublasGemmEx: see
+	 * Partial sums over k are stored in the accumulation format, as with cublasGemmEx: see
 	 * context_new() there.
 	 */
 	uint32_t reductions = precision_result_bytes(g->precision) >= 4
@@ -198,7 +196,7 @@ static enum status preference_new(const struct lt_context *context, const struct
 			  "cublasLtMatmulPreferenceSetAttribute", err);
 }
 
-/* One search in progress. */
+/* State of a search. */
 struct lt_search {
 	struct cuda_stream *stream;
 	const struct lt_product *product;
@@ -259,7 +257,7 @@ static void add_variant(struct lt_search *s, size_t offer, bool swizzle, int clu
 }
 
 /*
- * Adds variants after the offered algorithms, in their order: other orders of blocks, then other
+ * Adds variants after the offered algorithms, in their order: first other tile orders, then other
  * clusters.
  */
 static void add_variants(struct lt_search *s)
@@ -276,7 +274,7 @@ static void add_variants(struct lt_search *s)
 }
 
 /*
- * The seconds of each of `batch` products. A refused algorithm is one candidate less, not an end.
+ * Seconds per GEMM for a batch. A rejected algorithm drops a candidate and does not end the search.
  */
 static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, unsigned batch,
 					double *each, struct error *err)
@@ -312,7 +310,7 @@ static enum status lt_time_candidate(void *context, size_t candidate, double sec
 	s->warm[candidate] = true;
 	if (lt_search_time_batch(s, candidate, 1, &single, err) != STATUS_OK)
 		return err->status;
-	/* The batch fills the time; a batch of one has just been timed. */
+	/* Fills the time with a batch; a batch of one was just timed. */
 	batch = single > 0 ? seconds / single : 1;
 	*each = single;
 	if (batch < LEAST_BATCH)

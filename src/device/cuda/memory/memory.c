@@ -1,4 +1,4 @@
-/* Memory by allocator kind. */
+/* Allocates and frees memory by allocator. */
 #include "device/cuda/memory/memory.h"
 
 #include <malloc.h>
@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-/* One write per page: the pages are there afterwards, at the lowest cost that guarantees it. */
+/* Writes one byte per page: the cheapest way to allocate the pages. */
 static void touch_pages(void *memory, size_t bytes)
 {
 	volatile char *p = memory;
@@ -79,8 +79,7 @@ static enum status cuda_memory_pools_missing(const struct device *device, struct
 }
 
 /*
- * Gives back at each synchronisation what is freed by then. It was made by the driving thread's
- * first allocation.
+ * Releases freed memory at each synchronisation. Created by the driving thread's first allocation.
  */
 static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
 {
@@ -211,8 +210,9 @@ static enum status cuda_memory_default_pool(struct device *device, cudaMemPool_t
 }
 
 /*
- * With CUDA's default threshold of 0 the pool gives everything back at each synchronisation, so a
- * second allocation of the same size is as cold as the first: keep it while the device is open.
+ * With CUDA's default threshold of 0 the pool releases everything at each synchronisation, so a
+ * second allocation of the same size is as cold as the first. Keeps memory while the device is
+ * open.
  */
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 {

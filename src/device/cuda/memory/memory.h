@@ -1,10 +1,10 @@
-/* Memory of a device that other files of the backend ask for. */
+/* Memory functions used by other files of the backend. */
 #ifndef GPUPROOF_DEVICE_CUDA_MEMORY_MEMORY_H
 #define GPUPROOF_DEVICE_CUDA_MEMORY_MEMORY_H
 
 #include "device/cuda/cuda_backend.h"
 
-/* memory_managed.c. Other allocations of device memory change what fits. */
+/* memory_managed.c. Other allocations of device memory change the free amount. */
 struct managed *cuda_managed_open(void);
 void cuda_managed_changed(struct device *device);
 enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * Managed memory, held below what is free on the device. The driver grants any amount and moves
- * what does not fit to the host, which would measure the bus and disturb its other users.
+ * Managed memory, limited to the free memory of the device. The driver grants any amount and
+ * migrates the excess to the host, which would measure the bus and disturb other processes.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -9,13 +9,13 @@
 #include "base/memory.h"
 #include "device/cuda/memory/memory.h"
 
-/* Share of free memory; the rest is left to the context, which grows. */
+/* Share of free memory; the rest is for the context, which grows. */
 #define SHARE_OF_FREE 0.95
 #define ASK_AGAIN_BYTES ((uint64_t)256 << 20)
 
 struct managed {
 	_Atomic uint64_t bytes; /* allocated now */
-	_Atomic uint64_t most;  /* fit for certain; 0: to be asked */
+	_Atomic uint64_t most;  /* certainly free; 0: unknown */
 };
 
 struct managed *cuda_managed_open(void)
@@ -42,10 +42,10 @@ static enum status check_supported(const struct device *device, struct error *er
 }
 
 /*
- * Asking the driver at each call would be most of the call. It is asked when what it said last is
+ * Querying the driver on each call would dominate its time. It is queried when the last answer is
  * used up, which is soon, and after any other allocation of device memory (cuda_memory_alloc()).
- * Memory that is not touched yet does not count as used there, so all that this process has is
- * taken off.
+ * The driver does not count untouched managed memory as used, so everything allocated by this
+ * process is subtracted.
  */
 static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct error *err)
 {

@@ -1,17 +1,17 @@
-/* Memory in use by each accounting source. */
+/* Memory in use by accounting source. */
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/nvml.h"
 
-/* More processes on one GPU than this: the rest is not looked at. */
+/* Maximum number of processes read per GPU. */
 #define PROCESSES_AT_MOST 64
 
 /*
- * NVML names processes by their number outside of any container. Where that is another one than
- * ours, this process is not found, and unknown is the answer: taking the only process that is there
- * for ours would be a guess.
+ * NVML uses process ids outside of any container. If these differ from ours, this process is not
+ * found and the value is unknown: assuming that the only listed process is this one would be a
+ * guess.
  */
 static uint64_t cuda_memory_view_process_bytes(nvmlDevice_t device)
 {

@@ -1,6 +1,6 @@
 /*
- * Virtual memory: addresses are reserved, memory is created, mapped to them, and made accessible to
- * the device. The handle of created memory is given up at once: the mapping keeps it.
+ * CUDA virtual memory: reserves addresses, creates memory, maps it, and grants the device access.
+ * The handle of created memory is released at once, because the mapping keeps the memory.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct cuda_range {
 	struct memory_range base;
-	size_t *pieces; /* bytes of each mapping, which can only be undone as a whole */
+	size_t *pieces; /* size of each mapping, which can only be undone as a whole */
 	size_t count, capacity;
 };
 
@@ -24,7 +24,7 @@ static CUmemAllocationProp memory_of(const struct device *device)
 	};
 }
 
-/* Asked for once: it does not change. The first allocation comes from the driving thread. */
+/* Queried once: it is constant. The first allocation comes from the driving thread. */
 static enum status vmm_read_granularity(struct cuda_device *device, struct error *err)
 {
 	CUmemAllocationProp memory = memory_of(&device->base);
@@ -115,9 +115,7 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 	return STATUS_OK;
 }
 
-/*
- * Work that still uses the memory must be done, as with cudaFree(), which waits for it by itself.
- */
+/* Work that still uses the memory must be finished; cudaFree() waits for it by itself. */
 static enum status vmm_wait_idle(const struct device *device, struct error *err)
 {
 	enum status status = cuda_use(device, err);

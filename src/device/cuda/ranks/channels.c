@@ -1,12 +1,12 @@
-/* Pieces through the slots of a channel: what the relay makes collectives of. */
+/* Moves pieces through the slots of a channel; the relay builds collectives from them. */
 #include "device/cuda/ranks/channels.h"
 
 #include "device/cuda/ranks/channels_layout.h"
 #include "device/cuda/ranks/semaphores.h"
 
 /*
- * All slots of a rank in its device's memory, of all ranks in the host's; slots of more than so
- * much gain nothing, those of less waste time. Device memory is exported in blocks of 2 MiB.
+ * All slots of a rank in its device's memory (peer_copy), or of all ranks in host memory. Larger
+ * slots gain nothing, smaller ones cost time. Device memory is exported in blocks of 2 MiB.
  */
 #define DEVICE_BYTES ((size_t)256 << 20)
 #define DEVICE_SLOT_MOST ((size_t)32 << 20)
@@ -66,7 +66,7 @@ static struct channel_flags *channels_flags_of(const struct channels *c, int fro
 	return channels_flags(c, c->device_view, from, to);
 }
 
-/* Without the rank itself, which sends itself nothing. */
+/* Index of a rank among the others, because a rank sends nothing to itself. */
 static size_t place_among(int rank, int others)
 {
 	return (size_t)(others < rank ? others : others - 1);

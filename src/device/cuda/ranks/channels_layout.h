@@ -1,7 +1,7 @@
 /*
  * Declarations shared by channels.c (pieces through slots) and channels_open.c (how ranks open
- * them). The segment, host memory of all ranks, has a cell of each rank, the flags of each channel
- * and, in host_copy, the slots.
+ * them). The segment, host memory of all ranks, contains a cell per rank, the flags of each channel
+ * and, for host_copy, the slots.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
@@ -17,7 +17,7 @@ struct rank_cell {
 	cudaIpcMemHandle_t slots;
 };
 
-/* One side writes each; in a cache line of its own. */
+/* Each is written by one side only, in a separate cache line. */
 struct channel_flags {
 	_Alignas(64) unsigned written;
 	_Alignas(64) unsigned taken;
@@ -26,14 +26,14 @@ struct channel_flags {
 struct channels {
 	struct communicator base;
 	char name[128];
-	char *segment, *device_view; /* the same memory, for the host and for the device */
+	char *segment, *device_view; /* the same memory, mapped for the host and for the device */
 	size_t segment_bytes, slot_bytes;
 	bool locked;
-	char *slots;               /* peer_copy: slots for each other rank */
-	char **peers;              /* peer_copy: the other ranks' slots */
+	char *slots;               /* peer_copy: own slots, for each other rank */
+	char **peers;              /* peer_copy: slots of the other ranks */
 	char *scratch;             /* a slot */
 	char *landing;             /* host_copy: copy of a slot on the device */
-	unsigned *written, *taken; /* pieces, for each peer */
+	unsigned *written, *taken; /* number of pieces, per peer */
 };
 
 static inline struct channels *channels(struct communicator *communicator)
@@ -51,13 +51,13 @@ static inline bool channels_over_host(const struct channels *c)
 	return c->base.transport == TRANSPORT_HOST_COPY;
 }
 
-/* Bytes of one slot, and of the whole segment. */
+/* Bytes per slot, and of the whole segment. */
 size_t channels_slot_size(const struct channels *c);
 size_t channels_segment_size(const struct channels *c);
 
 struct rank_cell *channels_cell(const struct channels *c, int rank);
 /*
- * Semaphores of the channel between two ranks, in the mapping `view` of the segment: the host's or
+ * Semaphores of the channel between two ranks, in a mapping of the segment, `view`: the host's or
  * the device's.
  */
 struct channel_flags *channels_flags(const struct channels *c, char *view, int from, int to);

@@ -12,13 +12,15 @@
 #include "device/cuda/ranks/semaphores.h"
 #include "device/ranks/shared_memory.h"
 
-/* The time-out of host ranks. A rank that closes does not wait for others to be alive. */
+/*
+ * Timeout for opening, as for host ranks. Closing waits only briefly, because others may be dead.
+ */
 #define OPEN_SECONDS 60
 #define CLOSE_SECONDS 2
 
 /*
- * Release of abandoned channels: how often their semaphores are raised, the interval, and by how
- * many pieces.
+ * Closing abandoned channels: how often their semaphores are raised, the interval, and by how many
+ * pieces.
  */
 #define END_TURNS 50
 #define END_SECONDS 2e-3
@@ -58,7 +60,7 @@ enum status channels_usable(struct device *device, enum transport transport,
 	return STATUS_OK;
 }
 
-/* A feature that a driver or container refuses counts as unsupported, not as broken. */
+/* A feature that a driver or container refuses counts as unsupported, not as an error. */
 static enum status refusal_as_unsupported(cudaError_t code, const char *call, struct error *err)
 {
 	enum status status = cuda_check(code, call, err);
@@ -101,7 +103,7 @@ static enum status device_memory(size_t bytes, char **out, struct error *err)
 	return cuda_check_size(cudaMalloc((void **)out, bytes), "cudaMalloc", bytes, err);
 }
 
-/* Everything of this rank's own, before the others look at it. */
+/* Allocates everything of this rank before the others access it. */
 static enum status channels_allocate(struct channels *c, struct error *err)
 {
 	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1;
@@ -133,7 +135,7 @@ static enum status open_peers(struct channels *c, struct error *err)
 	return status;
 }
 
-/* Says how this rank did, and waits until all have said so; every rank fails when one does. */
+/* Publishes the result of this rank and waits for all others; every rank fails if one does. */
 static enum status channels_agree_on_stage(struct channels *c, enum channel_stage stage,
 					   enum status mine, double seconds, struct error *err)
 {
@@ -164,7 +166,7 @@ static enum status channels_prepare_flags(struct channels *c, struct error *err)
 
 	if (status != STATUS_OK)
 		return status;
-	/* The rank's channel to itself, which is otherwise unused. */
+	/* Uses the rank's channel to itself, which is otherwise unused. */
 	status = cuda_semaphores_prepare(
 		stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written,
 		err);
@@ -186,7 +188,7 @@ static enum status channels_join(struct channels *c, struct error *err)
 		status = open_peers(c, err);
 		if (status == STATUS_OK)
 			status = channels_prepare_flags(c, err);
-		/* Before they meet: after that no rank fails alone. */
+		/* Before the ranks meet: afterwards no rank may fail alone. */
 		if (status == STATUS_OK)
 			status =
 				relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
@@ -221,8 +223,8 @@ enum status channels_open(struct device *device, enum transport transport,
 }
 
 /*
- * Memory that others still have open must not be freed, also after a failure, which some learn of
- * after opening it. One that is gone is not waited for long.
+ * Memory that other ranks still have open must not be freed, even after a failure, which some
+ * notice only after opening it. Waits only briefly for a rank that has died.
  */
 static void channels_close_peers(struct channels *c)
 {
@@ -236,8 +238,8 @@ static void channels_close_peers(struct channels *c)
 }
 
 /*
- * Raises every flag that this rank's streams may wait for, far beyond what they wait for. A peer
- * that is still at work may write over it: so again and again, until the device is done.
+ * Raises every flag that this rank's streams may wait for, far beyond the awaited value. An active
+ * peer may overwrite it, so it is repeated until the device is done.
  */
 static void channels_end_waits(const struct channels *c)
 {

@@ -1,4 +1,4 @@
-/* Collectives through NCCL: one rank per process, one communicator per case. */
+/* Collectives with NCCL: one rank per process, one communicator per case. */
 #include "device/cuda/ranks/nccl.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct library nccl_library = {
 struct cuda_communicator {
 	struct communicator base;
 	ncclComm_t handle;
-	struct cuda_communicator *next; /* of the same device */
+	struct cuda_communicator *next; /* list of the same device */
 };
 
 static struct cuda_communicator *nccl_communicator(struct communicator *communicator)
@@ -114,7 +114,7 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 	return status;
 }
 
-/* Blocks of a collective occupy a multiprocessor each. Libraries before 2.17 know no limit. */
+/* Each block of a collective occupies a multiprocessor. Versions before 2.17 have no limit. */
 static int init_rank(ncclComm_t *handle, int size, ncclUniqueId id, int rank, int multiprocessors)
 {
 	ncclConfig_t config = {
@@ -215,8 +215,8 @@ static void unlink_from_device(struct cuda_communicator *c)
 }
 
 /*
- * A communicator with an error, or that is abandoned, cannot be destroyed, only aborted: destroying
- * waits for the peers.
+ * A communicator that has failed or was abandoned can only be aborted: destroying it would wait for
+ * the peers.
  */
 void cuda_communicator_close(struct communicator *communicator)
 {
@@ -357,8 +357,8 @@ enum status cuda_reduce(struct communicator *communicator, struct stream *stream
 }
 
 /*
- * NCCL has had a call of its own for this since 2.28; grouped messages are what it does,
- * everywhere.
+ * NCCL has a function for this since 2.28; grouped messages are its implementation and work with
+ * every version.
  */
 enum status cuda_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count_per_rank, enum precision precision,
@@ -374,7 +374,7 @@ enum status cuda_all_to_all(struct communicator *communicator, struct stream *st
 			status = cuda_receive(communicator, stream, (char *)to + (size_t)i * part,
 					      part, i, err);
 	}
-	/* A group begun is ended, also when it failed. */
+	/* Ends a group that was begun, even after a failure. */
 	return status == STATUS_OK ? cuda_group_end(communicator, err)
 				   : (nccl.ncclGroupEnd(), status);
 }

@@ -19,16 +19,16 @@ extern struct nccl_functions nccl;
 enum status nccl_open(struct error *err);
 
 /*
- * The same for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no code
- * for those before 5.0. STATUS_UNSUPPORTED with the reason.
+ * As nccl_open(), for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no
+ * code below 5.0. STATUS_UNSUPPORTED with the reason.
  */
 enum status nccl_serves(int capability, struct error *err);
 
-/* "2.28.9" into `out`. NCCL is open. */
+/* Writes "2.28.9" to `out`. NCCL must be open. */
 void nccl_version(char *out, size_t size);
 
 struct cuda_device;
-/* The asynchronous errors of the device's open communicators, after a synchronisation. */
+/* Reports asynchronous errors of the device's open communicators after a synchronisation. */
 enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The part of NCCL's C interface that is used here, so that the build does not need nccl.h.
- * Values as in NCCL 2.
+ * The part of NCCL's C interface used here, so that the build does not need nccl.h. Values as in
+ * NCCL 2.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_NCCL_ABI_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_NCCL_ABI_H
@@ -14,7 +14,8 @@ typedef struct {
 } ncclUniqueId;
 
 /*
- * ncclConfig_t as of 2.17: a newer library takes the first `size` bytes and sets the rest itself.
+ * ncclConfig_t of 2.17: a newer library reads the first `size` bytes and uses defaults for the
+ * rest.
  */
 typedef struct {
 	size_t size;
@@ -39,7 +40,7 @@ enum {
 #undef X
 };
 
-/* ncclRedOp_t; average came with 2.10 */
+/* ncclRedOp_t; average since 2.10 */
 enum { ncclSum = 0, ncclMax = 2, ncclAvg = 4 };
 
 /* ncclDataType_t */

@@ -6,7 +6,7 @@
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/driver.h"
 
-/* The same for all devices of a machine: the driver's doing. */
+/* The driver determines it, so it is equal for all devices of a machine. */
 static enum { UNKNOWN, BY_MEMORY_OPERATIONS, BY_KERNELS } method;
 
 static CUdeviceptr semaphore_address(const void *flag)
@@ -14,7 +14,7 @@ static CUdeviceptr semaphore_address(const void *flag)
 	return (CUdeviceptr)(uintptr_t)flag;
 }
 
-/* A recorded wait would have the value of its recording for ever. */
+/* A recorded wait would use the value of its recording forever. */
 static enum status refuse_recording(struct stream *stream, struct error *err)
 {
 	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -65,7 +65,7 @@ enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned va
 		"cuStreamWriteValue32", err);
 }
 
-/* Drivers of cards before Volta may refuse; where one is emulated, what does without is tried. */
+/* Drivers may refuse on GPUs before Volta; when one is emulated, the alternative is tested. */
 static bool semaphores_has_memory_operations(struct stream *stream, void *scratch)
 {
 	CUstream handle = cuda_stream_handle(stream);
@@ -81,7 +81,7 @@ static bool semaphores_has_memory_operations(struct stream *stream, void *scratc
 					     CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS;
 }
 
-/* A sum of nothing loads the kernel as well. */
+/* An empty sum loads the kernel as well. */
 static enum status semaphores_load_kernels(struct stream *stream, void *scratch, struct error *err)
 {
 	enum status status = cuda_semaphore_signal_launch(stream, scratch, 1, err);

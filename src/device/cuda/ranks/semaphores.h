@@ -1,10 +1,10 @@
 /*
- * Flags in mapped host memory by which streams of several processes wait for each other, and the
- * sum of two ranks' elements: what transfers between ranks need in addition to copies.
+ * Semaphores in mapped host memory by which streams of several processes wait for each other, and
+ * the sum of two ranks' elements: what transports between ranks need in addition to copies.
  *
- * A flag is a number that only rises; comparisons allow for its wrapping. Where the driver can, a
- * stream waits without holding a multiprocessor (stream memory operations); else a kernel of one
- * thread looks at the flag.
+ * A flag only increases; comparisons allow for wraparound. If the driver supports it, a stream
+ * waits without occupying a multiprocessor (stream memory operations); otherwise a one-thread
+ * kernel polls the flag.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
@@ -17,16 +17,16 @@ extern "C" {
 #endif
 
 /*
- * Once for each device before the first wait: finds out what the driver can, with the flag at
- * `scratch` (device address), which is then not 0, and loads the kernels, which must not happen
- * while a stream waits.
+ * Call once per device before the first wait: tests driver support with the flag at `scratch` (a
+ * device address), which is then nonzero, and loads the kernels, which must not happen while a
+ * stream waits.
  */
 enum status cuda_semaphores_prepare(struct stream *stream, void *scratch, struct error *err);
 
-/* Later work of the stream waits until the flag has reached `value`. */
+/* Later work of the stream waits until the flag reaches `value`. */
 enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned value,
 				struct error *err);
-/* Sets it when all before in the stream is done, and seen by every device and the host. */
+/* Sets the flag after all earlier work of the stream, visible to all devices and the host. */
 enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value,
 				  struct error *err);
 

@@ -1,16 +1,16 @@
 /*
- * The host's collectives: steps of at most one slot, through which every rank goes. A rank may be
- * SLOTS - 1 steps ahead of the slowest. In an all-reduce every rank puts its piece into its slot,
- * reduces one slice of it over all ranks, and takes the whole result: each element is added up
- * once, by one rank, so all have the same bits. If a rank gives a part to each of the others, its
- * slot is cut into one piece for each.
+ * Collectives of the host backend, in steps of at most one slot that all ranks take together. A
+ * rank may be SLOTS - 1 steps ahead of the slowest. In an all-reduce every rank copies its piece
+ * into its slot, reduces one slice of it over all ranks, and copies out the whole result: one rank
+ * adds each element once, so all ranks have the same bits. If a rank sends a part to each of the
+ * others, its slot is divided into one piece for each.
  *
- * The relay (device/ranks/relay.h), which serves every backend, could do the same over the channels
- * of messages, as transport host_copy does. But a rank of the host has several cores, and here all
- * of them copy and add; the relay's pieces have one, and go around a ring of n - 1 hand-overs.
- * tests/bench/bench_collectives on 16 quiet cores: relay / this, an all-reduce of 4 KiB 1.4 (2
- * ranks) and 2.8 (4 ranks), of 16 MiB 1.6; a broadcast of 16 MiB 2.9. The relay's CPU time is 1.6
- * to 3.4 times as much for 4 KiB, and 0.3 to 0.8 times for 16 MiB. So both are here.
+ * The relay (device/ranks/relay.h), which serves every backend, could do the same over the message
+ * channels, as transport host_copy does. But a host rank has several cores, and here all of them
+ * copy and add; the relay's pieces use one, and pass a ring of n - 1 hops.
+ * tests/bench/bench_collectives on 16 idle cores, relay / this: all-reduce of 4 KiB 1.4 (2 ranks)
+ * and 2.8 (4 ranks), of 16 MiB 1.6; broadcast of 16 MiB 2.9. The relay's CPU time is 1.6 to 3.4
+ * times as much for 4 KiB, and 0.3 to 0.8 times for 16 MiB. So both exist.
  */
 #include <string.h>
 
@@ -24,23 +24,26 @@ struct collective_arguments {
 	uint32_t turn;
 	void *to;
 	const void *from;
-	/* of elements; of bytes in a broadcast; of a rank's part where there are parts */
+	/* elements; bytes in a broadcast; for operations with parts, the size of a rank's part */
 	size_t count;
 	enum precision precision;
 	enum reduction reduction;
 	int root;
 };
 
-/* Progress of a rank in a step. Every step reaches FINISHED on every rank. */
+/* Progress of a rank in a step. Every step reaches FINISHED on all ranks. */
 enum phase { STAGED, REDUCED, FINISHED };
 
-/* One step for elements [done, done + count). */
+/* Performs one step for elements [done, done + count). */
 typedef enum status collective_step_fn(struct stream *stream, const struct collective_arguments *a,
 				       size_t done, size_t count, struct error *err);
 
-/* Below this a rank reduces all of it by itself, in the same order, and saves one meeting. */
+/*
+ * Below this size each rank reduces everything itself, in the same order, which saves one
+ * synchronisation.
+ */
 #define SMALL_BYTES 8192
-/* Slices begin at multiples of this, in elements: no cache line is written by two ranks. */
+/* Slices start at multiples of this, in elements, so that no cache line has two writers. */
 #define SLICE_ELEMENTS 64
 #define COPY_GRAIN (128u << 10)
 
@@ -57,7 +60,7 @@ static void copy_piece_slice(void *context, unsigned part, uint64_t begin, uint6
 	memcpy(piece->to + begin, piece->from + begin, end - begin);
 }
 
-/* With the threads of the stream; both have ended when these return. */
+/* Copies with the threads of the stream and waits for them. */
 static void collective_copy(struct stream *stream, void *to, const void *from, size_t bytes)
 {
 	struct slot_piece piece = { to, from };
@@ -77,7 +80,7 @@ static struct counter *collective_phase_counter(struct host_communicator *c, int
 				  : &state->finished;
 }
 
-/* Waits until every rank has reached it. */
+/* Waits until every rank has reached the phase. */
 static enum status collective_wait(struct host_communicator *c, enum phase phase, uint32_t step,
 				   struct error *err)
 {
@@ -96,7 +99,7 @@ static void collective_reach(struct host_communicator *c, enum phase phase, uint
 	counter_raise(collective_phase_counter(c, c->base.rank, phase), step);
 }
 
-/* Begins the next step; its slots are free once all ranks have read their contents. */
+/* Starts the next step; its slots are free once all ranks have read them. */
 static enum status collective_step(struct host_communicator *c, uint32_t *step, struct error *err)
 {
 	*step = ++c->step;
@@ -120,8 +123,8 @@ static void collective_reduce_slice(void *context, unsigned part, uint64_t begin
 }
 
 /*
- * Reduces elements [first, first + count) of all ranks' slots, which begin `offset` bytes into
- * each, to the same place of `to`.
+ * Reduces elements [first, first + count) of all ranks' slots, at `offset` bytes in each, to the
+ * same position in `to`.
  */
 static void collective_reduce(struct stream *stream, const struct collective_arguments *a,
 			      uint32_t step, size_t offset, void *to, size_t first, size_t count)
@@ -134,7 +137,7 @@ static void collective_reduce(struct stream *stream, const struct collective_arg
 		      collective_reduce_slice, &r);
 }
 
-/* Start of rank `index`'s slice of `count` elements. */
+/* Start of the slice of rank `index` in `count` elements. */
 static size_t collective_slice_begin(size_t count, int index, int size)
 {
 	size_t lines = (count + SLICE_ELEMENTS - 1) / SLICE_ELEMENTS;
@@ -179,7 +182,7 @@ static enum status collective_all_reduce_step(struct stream *stream,
 	return STATUS_OK;
 }
 
-/* Waits for the operation's turn, then carries out one step for every `most` elements. */
+/* Waits for the operation's turn, then performs one step per `most` elements. */
 static enum status collective_steps(struct stream *stream, const struct collective_arguments *a,
 				    size_t most, collective_step_fn *step, struct error *err)
 {
@@ -201,7 +204,7 @@ static enum status collective_all_reduce_run(struct stream *stream, const void *
 				collective_all_reduce_step, err);
 }
 
-/* The root may be SLOTS steps ahead of those who take; they wait for it alone. */
+/* The root may be SLOTS steps ahead of the receivers; they wait for the root only. */
 static enum status collective_broadcast_step(struct stream *stream,
 					     const struct collective_arguments *a, size_t done,
 					     size_t bytes, struct error *err)
@@ -236,8 +239,8 @@ static enum status collective_broadcast_run(struct stream *stream, const void *a
 }
 
 /*
- * Takes the operation's turn and puts it into the stream's queue. STATUS_INTERNAL if there is no
- * rank a.root.
+ * Takes the operation's turn and enqueues it on the stream. STATUS_INTERNAL if there is no rank
+ * a.root.
  */
 static enum status collective_enqueue(struct stream *stream, struct collective_arguments a,
 				      kernel_fn *run, struct error *err)
@@ -278,7 +281,7 @@ enum status host_broadcast(struct communicator *communicator, struct stream *str
 	return collective_enqueue(stream, a, collective_broadcast_run, err);
 }
 
-/* Pieces begin at multiples of this, in bytes: no cache line is written by two ranks. */
+/* Pieces start at multiples of this, in bytes, so that no cache line has two writers. */
 #define PIECE_ALIGNMENT 256
 
 static size_t parts_slot_elements(const struct collective_arguments *a)
@@ -298,7 +301,7 @@ static size_t part_piece_elements(const struct collective_arguments *a)
 	return part_piece_bytes(a) / precision_bytes(a->precision);
 }
 
-/* Elements [done, ...) of the part of `rank`. */
+/* Address of element `done` in the part of `rank`. */
 static unsigned char *collective_part_at(const struct collective_arguments *a, const void *tensor,
 					 int rank, size_t done)
 {
@@ -306,7 +309,7 @@ static unsigned char *collective_part_at(const struct collective_arguments *a, c
 	       ((size_t)rank * a->count + done) * precision_bytes(a->precision);
 }
 
-/* Every rank's slot is filled; what `stage` put there is seen by all. */
+/* Waits until the slots of all ranks are filled by `stage` and visible to all. */
 static enum status wait_until_staged(struct host_communicator *c, uint32_t step, struct error *err)
 {
 	collective_reach(c, STAGED, step);
@@ -341,7 +344,7 @@ static enum status parts_gather_step(struct stream *stream, const struct collect
 	return wait_leave_step(c, step);
 }
 
-/* Puts a piece of each rank's part into this rank's slot and waits until all ranks have. */
+/* Copies a piece of each rank's part into this rank's slot and waits until all ranks have. */
 static enum status collective_stage_pieces(struct stream *stream,
 					   const struct collective_arguments *a, uint32_t step,
 					   size_t done, size_t count, struct error *err)
@@ -393,7 +396,7 @@ static enum status parts_all_to_all_step(struct stream *stream,
 	return wait_leave_step(c, step);
 }
 
-/* The root adds up alone: the others would only hand it their sums through the same memory. */
+/* Only the root adds: the others would pass their sums through the same memory. */
 static enum status parts_reduce_step(struct stream *stream, const struct collective_arguments *a,
 				     size_t done, size_t count, struct error *err)
 {
@@ -443,7 +446,7 @@ static enum status parts_all_to_all_run(struct stream *stream, const void *argum
 				parts_all_to_all_step, err);
 }
 
-/* The same for `count` elements of each rank's part. */
+/* Arguments for `count` elements of each rank's part. */
 static struct collective_arguments collective_arguments_of(struct communicator *communicator,
 							   void *to, const void *from, size_t count,
 							   enum precision precision)

@@ -14,12 +14,12 @@
 
 double collective_timeout_seconds = 60;
 
-/* Looks this often whether another rank has given up. */
+/* Interval for checking if another rank has given up. */
 #define LOOK_SECONDS 0.1
 
 struct segment {
-	_Atomic int failed_rank;   /* 1 + the rank because of which the communicator is of no use */
-	struct rank_state ranks[]; /* then channels, slots, results, point-to-point slots */
+	_Atomic int failed_rank;   /* 1 + rank that made the communicator unusable */
+	struct rank_state ranks[]; /* followed by channels, slots, results, point-to-point slots */
 };
 
 static size_t communicator_round_up(size_t bytes)
@@ -81,7 +81,7 @@ enum status host_communicator_id(struct communicator_id *out, struct error *err)
 	return shared_memory_create(out->bytes, sizeof(out->bytes), err);
 }
 
-/* A new segment is all zeros, which is a valid beginning, so every rank opens it alike. */
+/* A new segment is zero, which is a valid initial state, so every rank opens it the same way. */
 static enum status communicator_map_segment(struct host_communicator *c, const char *name,
 					    struct error *err)
 {
@@ -212,7 +212,7 @@ enum status communicator_begin(struct host_communicator *c, uint32_t turn, struc
 {
 	atomic_fetch_add(&c->inside, 1);
 	counter_wait(&c->completed, turn - 1, INFINITY);
-	/* Leaving an operation out would leave the others waiting for this rank. */
+	/* Omitting an operation would leave the others waiting for this rank. */
 	if (host_stream(stream)->error.status != STATUS_OK)
 		communicator_give_up(c, c->base.rank);
 	if (atomic_load(&c->segment->failed_rank))

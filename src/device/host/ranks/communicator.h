@@ -1,11 +1,11 @@
 /*
- * Ranks of host devices talk through POSIX shared memory. The segment is named by the
- * communicator's id, made by the first rank that arrives and unlinked as soon as all have attached,
- * so nothing remains when ranks die. Operations run on their stream in the order they were called,
- * as with NCCL, also on different streams.
+ * Communicators of host devices: ranks communicate through POSIX shared memory. The segment is
+ * named by the communicator's id, created by the first rank that arrives and unlinked as soon as
+ * all have attached, so that nothing remains when ranks die. As with NCCL, operations run in the
+ * order of the calls, even on different streams.
  *
- * A rank that waits for another longer than collective_timeout_seconds without progress gives up
- * with STATUS_TIMEOUT naming it; the communicator is of no use to any rank from then on.
+ * A rank that waits for another one longer than collective_timeout_seconds without progress returns
+ * STATUS_TIMEOUT with its number; the communicator is then unusable for all ranks.
  */
 #ifndef GPUPROOF_DEVICE_HOST_RANKS_COMMUNICATOR_H
 #define GPUPROOF_DEVICE_HOST_RANKS_COMMUNICATOR_H
@@ -13,24 +13,24 @@
 #include "device/host/stream.h"
 
 /*
- * Bytes of a tensor that go through a collective at a time; two slots a rank, so that neighbours
- * overlap.
+ * Bytes of a tensor that a collective moves at a time; two slots per rank, so that steps overlap.
  */
 #define SLOT_BYTES ((size_t)512 << 10)
 #define SLOTS 2
-/* The same between each pair of ranks. */
+/* Slot size between each pair of ranks. */
 #define P2P_SLOT_BYTES ((size_t)128 << 10)
 #define P2P_SLOTS 4
 
 #define COMMUNICATOR_RANKS 256 /* at most */
 
-/* Progress of a rank; each counter is written by one side, in a cache line of its own. */
+/* Progress of a rank; each counter has a single writer and a separate cache line. */
 struct rank_state {
 	_Alignas(64) struct counter attached;
 	_Alignas(64) struct counter staged;   /* steps whose data is in the rank's slot */
-	_Alignas(64) struct counter reduced;  /* steps whose slice of the result is there */
-	_Alignas(64) struct counter finished; /* steps whose result was taken */
-	_Alignas(64) struct counter p2p;      /* something happened in a channel of this rank */
+	_Alignas(64) struct counter reduced;  /* steps whose slice of the result is ready */
+	_Alignas(64) struct counter finished; /* steps whose result was read */
+	/* incremented for each event in a channel of this rank */
+	_Alignas(64) struct counter p2p;
 };
 
 struct channel_state {
@@ -38,7 +38,7 @@ struct channel_state {
 	_Alignas(64) struct counter taken;
 };
 
-struct segment; /* the shared memory's head */
+struct segment; /* head of the shared memory */
 
 struct host_communicator {
 	struct communicator base;
@@ -48,19 +48,19 @@ struct host_communicator {
 	/* Operations take turns in the order of the calls, whatever their streams. */
 	uint32_t issued;
 	struct counter completed;
-	/* operations that may still look at this structure, though completed */
+	/* operations that may still access this structure after completion */
 	_Atomic uint32_t inside;
 
-	uint32_t step; /* collectives' steps so far: what the rank_state counters have reached */
-	uint32_t *sent, *received; /* pieces, for each peer */
+	uint32_t step; /* steps of collectives so far, the value of the rank_state counters */
+	uint32_t *sent, *received; /* pieces, per peer */
 
 	bool in_group;
 	struct exchange_transfer *group;
 	size_t group_count, group_capacity;
 
-	void *scratch; /* of a relay; NULL: there is none */
+	void *scratch; /* scratch slot of a relay; NULL: none */
 
-	int *connections;     /* transport tcp: with each peer; else NULL */
+	int *connections;     /* transport tcp: one per peer; else NULL */
 	void *received_piece; /* of it */
 };
 
@@ -79,29 +79,28 @@ struct channel_state *communicator_channel(struct host_communicator *c, int from
 unsigned char *communicator_p2p_slot(struct host_communicator *c, int from, int to, uint32_t piece);
 
 /*
- * Every operation enqueues with stream_enqueue_always and is between these two.
- * communicator_begin() waits for the operation's turn; it fails when the stream or the communicator
- * has failed before.
+ * Every operation uses stream_enqueue_always and runs between these two calls. communicator_begin()
+ * waits for the operation's turn; it fails if the stream or the communicator has failed before.
  */
 enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
 			       struct error *err);
 void communicator_end(struct host_communicator *c, uint32_t turn);
 
-/* Waits until `peer` has brought its counter to `value`. */
+/* Waits until `peer` has raised its counter to `value`. */
 enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
 			      int peer, struct error *err);
 
-/* The communicator is of no use any more, because of rank `peer`. */
+/* Marks the communicator as unusable because of rank `peer`. */
 void communicator_give_up(struct host_communicator *c, int peer);
 
-/* tcp.c: connects the ranks, and gives the communicator the relay's collectives. */
+/* tcp.c: connects the ranks, and installs the relay's collectives. */
 enum status host_tcp_open(struct host_communicator *c, const struct communicator_id *id,
 			  struct error *err);
 
 /* relay.c */
 struct transport_ops;
 extern const struct transport_ops host_transport_ops;
-/* Gives an open communicator the relay's collectives. */
+/* Installs the relay's collectives in an open communicator. */
 enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
 			    struct error *err);
 
@@ -110,7 +109,7 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 		     enum precision precision, enum reduction reduction);
 
 struct relay_sum;
-/* Implements the sum of device/ranks/relay.h, in FP32 for every narrower type. */
+/* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */
 void reduction_add_elements(const struct relay_sum *sum, const void *slot);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Messages between two ranks, in pieces through the channel of the pair. The sends and receives of
- * a group move forward in turns, a piece at a time, so that none waits for another to end.
+ * a group advance alternately, a piece at a time, so that none waits for the end of another.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct exchange_group {
 	struct exchange_transfer transfers[];
 };
 
-/* Moves one piece if there is room, or one waiting; true when it did. */
+/* Moves one piece if there is room, or one is waiting; true if it did. */
 static bool exchange_move_piece(struct host_communicator *c, struct exchange_transfer *t)
 {
 	int me = c->base.rank, from = t->is_send ? me : t->peer, to = t->is_send ? t->peer : me;
@@ -49,7 +49,7 @@ static bool exchange_move_piece(struct host_communicator *c, struct exchange_tra
 	return true;
 }
 
-/* Messages between the same two ranks arrive in the order they were sent. */
+/* Messages between the same two ranks arrive in order. */
 static bool transfer_waits_for_earlier(const struct exchange_group *x, size_t index)
 {
 	const struct exchange_transfer *t = &x->transfers[index];
@@ -74,10 +74,7 @@ static enum status exchange_pieces(struct exchange_group *x, struct error *err)
 		uint32_t seen = atomic_load(&news->value);
 		bool moved = false;
 
-		/*
-		 * One round over all transfers; `waiting` becomes the peer of one that is not done
-		 * yet, -1 when all are.
-		 */
+		/* One round over all transfers; `waiting`: peer of an unfinished one, or -1. */
 		waiting = -1;
 		for (size_t i = 0; i < x->count; i++) {
 			struct exchange_transfer *t = &x->transfers[i];
@@ -125,8 +122,8 @@ static enum status exchange_stream_join(struct stream *stream, struct stream *ah
 }
 
 /*
- * All transfers are one operation on the first one's stream, also when they were called on several:
- * those wait for it and it waits for them.
+ * All transfers form one operation on the stream of the first, even if they were called on several
+ * streams: those wait for it, and it waits for them.
  */
 static enum status enqueue_exchange(struct host_communicator *c,
 				    const struct exchange_transfer *transfers, size_t count,

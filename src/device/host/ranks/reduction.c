@@ -1,4 +1,4 @@
-/* Adding up the ranks' tensors element by element. */
+/* Adds the ranks' tensors element by element. */
 #include <string.h>
 
 #include "device/host/ranks/communicator.h"
@@ -67,7 +67,7 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 	FOR_BLOCKS (at, length, first, end) {
 		float sum[ELEMENTS_BLOCK], buffer[ELEMENTS_BLOCK];
 
-		/* FP32 for everything narrower. */
+		/* FP32 for all narrower types. */
 		memcpy(sum, elements_open(from[0], precision, at, length, buffer),
 		       length * sizeof(*sum));
 		for (int rank = 1; rank < size; rank++) {

@@ -1,7 +1,7 @@
 /*
- * The operations of a relay on the host: pieces through the channels that messages use. This is the
- * transport `host_copy` of devices whose memory is the host's; it shows on any machine that the
- * relay's collectives are right.
+ * Host operations of a relay: pieces through the message channels. This is the transport
+ * `host_copy` for devices whose memory is the host's; it tests the relay's collectives on any
+ * machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The operations of a relay on the host over TCP, for ranks on several nodes: a piece is as many
- * bytes on the connection of the two ranks, in the order of the calls.
+ * Host operations of a relay over TCP, for ranks on several nodes: a piece is a sequence of bytes
+ * on the connection of two ranks, in the order of the calls.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,9 @@
 #include "device/ranks/relay.h"
 #include "device/ranks/tcp_mesh.h"
 
-/* Two of them fit into the buffers of a connection: no ring of pushes waits for its pulls. */
+/*
+ * Two pieces fit into the buffers of a connection, so that no ring of pushes waits for its pulls.
+ */
 #define PIECE_BYTES ((size_t)128 << 10)
 
 struct tcp_piece {

@@ -24,7 +24,7 @@ static enum status rapl_read_count(const char *path, uint64_t *out, struct error
 	return read ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "%s: no number", path);
 }
 
-/* "" where the zone is not there. */
+/* "" if the zone does not exist. */
 static void rapl_read_name(const char *zone, char *name, size_t size)
 {
 	char path[160];

@@ -1,8 +1,8 @@
 /*
- * RAPL: energy counters of CPU packages and their memory, as Linux shows them for Intel and AMD in
- * /sys/class/powercap. Zones "intel-rapl:N" whose name is "package-..." count, and below them those
- * named "dram"; "psys" includes the packages, and "core" is a part of one. Since Linux 5.10 root
- * alone may read them.
+ * RAPL: energy counters of CPU packages and their memory, as Linux exposes them for Intel and AMD
+ * in /sys/class/powercap. Counted are zones "intel-rapl:N" named "package-...", and their subzones
+ * named "dram"; "psys" includes the packages, and "core" is a part of one. Since Linux 5.10 only
+ * root may read them.
  *
  * Source: Linux Documentation/power/powercap/powercap.rst.
  */
@@ -20,8 +20,8 @@
 
 struct rapl_zone {
 	char path[160];       /* of energy_uj */
-	uint64_t last, range; /* uJ; the counter begins anew beyond `range` (0: never) */
-	double joules;        /* counted since rapl_open() */
+	uint64_t last, range; /* uJ; the counter wraps around beyond `range` (0: never) */
+	double joules;        /* sum since rapl_open() */
 };
 
 struct rapl {
@@ -29,11 +29,11 @@ struct rapl {
 	size_t count, packages;
 };
 
-/* STATUS_UNSUPPORTED where there is no package, or one that cannot be read: names the file. */
+/* STATUS_UNSUPPORTED if there is no package or one cannot be read, with the file's name. */
 enum status rapl_open(struct rapl *rapl, const char *folder, struct error *err);
 /*
- * All zones together, since rapl_open(). A counter's range is some 15 minutes of full load: of two
- * calls further apart the difference is too small.
+ * Sum over all zones since rapl_open(). A counter covers about 15 minutes of full load before it
+ * wraps around: the difference of two calls further apart is too small.
  */
 enum status rapl_read(struct rapl *rapl, struct energy *out, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Telemetry of the CPU as Linux reports it. In a virtual machine that is often nothing. */
+/* CPU telemetry as reported by Linux. A virtual machine often reports nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static double sysfs_read_number(const char *path)
 	return value;
 }
 
-/* Mean of the partition's CPUs. */
+/* Mean over the partition's CPUs. */
 static double partition_clock_hz(const struct cpu_partition *partition)
 {
 	double sum = 0;
@@ -39,8 +39,8 @@ static double partition_clock_hz(const struct cpu_partition *partition)
 }
 
 /*
- * hwmon drivers that measure the CPU. The first temperature is the package's (coretemp) or the
- * control's (k10temp).
+ * hwmon drivers for the CPU. The first temperature is that of the package (coretemp) or the control
+ * temperature (k10temp).
  */
 static double temperature_celsius(void)
 {
@@ -93,7 +93,7 @@ enum status host_telemetry_quick(struct device *device, struct telemetry *out, s
 	return host_telemetry(device, out, err);
 }
 
-/* All packages of the machine: what one partition of them takes is not counted apart. */
+/* All packages of the machine: a partition's share is not counted separately. */
 enum status host_energy(struct device *device, struct energy *out, struct error *err)
 {
 	static struct rapl rapl;
