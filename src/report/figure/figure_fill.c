@@ -80,8 +80,8 @@ void figure_choose_colour(struct figure *f, const struct case_selection *selecti
 }
 
 /*
- * The colour of a case on the whole page: of its run in a comparison, else of its value of
- * f->colour, else of its device; `other` where it has neither.
+ * The colour of a case on the whole page: of its value of f->colour, else of its device; `other`
+ * where it has neither.
  */
 static size_t figure_style_of(const struct figure *f, const struct case_selection *selection,
 			      const struct selected_case *selected, size_t other)
@@ -89,8 +89,6 @@ static size_t figure_style_of(const struct figure *f, const struct case_selectio
 	const char *text = figure_value(selected, f->colour);
 	size_t style = f->colour ? view_style(f->view, f->colour, text) : SIZE_MAX;
 
-	if (f->view->count > 1)
-		return view_style_at(selected->source);
 	if (style != SIZE_MAX)
 		return style;
 	if (!f->colour && selection->several_sources && selected->c->device_count < 2)
@@ -191,14 +189,10 @@ static char *figure_row_label(const struct case_selection *selection,
 	return view_devices(selection->view, selected->c);
 }
 
-/*
- * Bars in order of their colour's parameter, then of the plan; those of the same case in several
- * runs follow each other: bars to compare are adjacent.
- */
+/* Bars in order of their colour's parameter, then of the plan. */
 struct bar {
 	const struct selected_case *selected;
 	size_t value; /* of the first parameter that names bars, in order of appearance */
-	size_t place; /* of the case in the first run that has it */
 };
 
 static int figure_bar_order(const void *a, const void *b)
@@ -207,24 +201,7 @@ static int figure_bar_order(const void *a, const void *b)
 
 	if (p->value != q->value)
 		return p->value < q->value ? -1 : 1;
-	if (p->place != q->place)
-		return p->place < q->place ? -1 : 1;
 	return p->selected < q->selected ? -1 : p->selected > q->selected;
-}
-
-/* The first of the selection that measures the same on the device of that number. */
-static size_t selection_place_of(const struct case_selection *selection, size_t i)
-{
-	const struct case_result *c = selection->items[i].c;
-
-	for (size_t j = 0; selection->view->count > 1 && j < i; j++) {
-		const struct case_result *other = selection->items[j].c;
-
-		if (cases_share_point(c, other) &&
-		    strcmp(view_string(c->device), view_string(other->device)) == 0)
-			return j;
-	}
-	return i;
 }
 
 static struct bar *ordered_bars(const struct case_selection *selection, const char *by)
@@ -235,7 +212,7 @@ static struct bar *ordered_bars(const struct case_selection *selection, const ch
 	for (size_t i = 0; i < selection->count; i++) {
 		size_t j = 0;
 
-		bars[i] = (struct bar){ &selection->items[i], 0, selection_place_of(selection, i) };
+		bars[i] = (struct bar){ &selection->items[i], 0 };
 		while (j < i && strcmp(figure_value(bars[j].selected, by),
 				       figure_value(bars[i].selected, by)) != 0)
 			j++;

@@ -110,7 +110,7 @@ size_t figure_thin(struct case_selection *selection)
 	size_t sources = selection->view->source_count, left = 0, most = 0;
 	bool *kept, *done;
 
-	if (selection->view->count > 1 || sources <= MOST_DEVICES)
+	if (sources <= MOST_DEVICES)
 		return 0;
 	kept = xcalloc(sources, sizeof(*kept));
 	done = xcalloc(selection->count + 1, sizeof(*done));

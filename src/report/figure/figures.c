@@ -347,14 +347,10 @@ static void figures_draw_node_maps(const struct figure *f, const struct case_sel
 	}
 }
 
-/*
- * A heat map shows the devices of one run; those of other runs have maps of their own, with the
- * same colours.
- */
+/* The maps of one facet share their colours. */
 static void figures_draw_maps(const struct figure *f, const struct case_selection *selection,
 			      const char *facet)
 {
-	const char *const everything[] = { NULL };
 	double size = figures_end_of_axis(selection, f->axis, true);
 	struct extent range = EXTENT_EMPTY;
 
@@ -365,24 +361,7 @@ static void figures_draw_maps(const struct figure *f, const struct case_selectio
 		if (!x || x->number == size)
 			extent_add(&range, selection->items[i].m->value);
 	}
-	for (size_t r = 0; r < f->view->count; r++) {
-		struct case_selection own;
-		char letter[4];
-		char *name = f->view->count > 1 ? xasprintf("%s%s%s", view_letter(r, letter),
-							    *facet ? ", " : "", facet)
-						: xstrdup(facet);
-		size_t kept = 0;
-
-		selection_filter(&own, selection, everything, "");
-		for (size_t i = 0; i < own.count; i++)
-			if (f->view->sources[own.items[i].source].run == r)
-				own.items[kept++] = own.items[i];
-		own.count = kept;
-		if (kept)
-			figures_draw_node_maps(f, &own, name, &range);
-		selection_release(&own);
-		free(name);
-	}
+	figures_draw_node_maps(f, selection, facet, &range);
 }
 
 /*
@@ -546,17 +525,14 @@ static void figures_draw_headlines(const struct view *view, const char *suite, s
 	static const struct figure_row rule = { .kind = "lines" };
 	const char *done[FIGURE_NAMES] = { NULL };
 
-	for (size_t r = 0; r < view->count; r++) {
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			const struct metric_value *m = view_headline(c);
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
+		const struct metric_value *m = view_headline(c);
 
-			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
-			    view_listed(m->name, done))
-				continue;
-			figure_name_list_add(done, m->name);
-			figures_draw_rule(view, suite, m->name, &rule, charts);
-		}
+		if (!m || strcmp(view_string(c->suite), suite) != 0 || view_listed(m->name, done))
+			continue;
+		figure_name_list_add(done, m->name);
+		figures_draw_rule(view, suite, m->name, &rule, charts);
 	}
 }
 

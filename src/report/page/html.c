@@ -45,14 +45,21 @@ static bool wants_architectures(const struct result *results, size_t count,
 	       (count > 1 && !html_results_share_model(results, count));
 }
 
+static bool wants_claims(const struct result *results, size_t count,
+			 const struct report_options *options)
+{
+	return !options->no_claims && !options->chart &&
+	       (options->claims ||
+		(count == 1 && strcmp(report_setting(results, "claims"), "yes") == 0));
+}
+
 /* An empty set where no claims are wanted. */
 static enum status html_load_claims(struct claim_set *set, const struct result *results,
 				    size_t count, const struct report_options *options,
 				    struct error *err)
 {
 	*set = (struct claim_set){ 0 };
-	if (!options->claims &&
-	    (count > 1 || strcmp(report_setting(results, "claims"), "yes") != 0))
+	if (!wants_claims(results, count, options))
 		return STATUS_OK;
 	return claims_load(set, options->claims && *options->claims ? options->claims : NULL, err);
 }
@@ -233,10 +240,13 @@ static enum status html_render_results(struct view *view, const struct claim_set
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
 	tree_text(page, "charts_folder", folder);
+	tree_text(page, "run_page", options->run_page ? options->run_page : "");
 	html_add_own_words(view->results, page);
 	status = options->chart ? STATUS_OK
-				: html_render(view->count > 1 ? "compare" : "run", options, page,
-					      html, err);
+				: html_render(claims->count     ? "claims"
+					      : view->count > 1 ? "compare"
+								: "run",
+					      options, page, html, err);
 	if (status == STATUS_OK && (*folder || options->chart))
 		status = html_write_charts(page, view, options, folder, html, err);
 	free(folder);
@@ -343,7 +353,7 @@ static char *run_page_of(const char *output)
 	return xasprintf("%.*s-run%s", (int)stem, output, output + stem);
 }
 
-/* A page about architectures, and the page of the run that it is made of next to it. */
+/* A page about architectures or claims, and the page of its run next to it. */
 static enum status html_write_with_run(const struct result *result,
 				       const struct report_options *options, struct error *err)
 {
@@ -353,6 +363,8 @@ static enum status html_write_with_run(const struct result *result,
 
 	run.output = path;
 	run.reference = "";
+	run.claims = NULL;
+	run.no_claims = true;
 	run.baseline = NULL;
 	run.title = NULL;
 	page.run_page = slash ? slash + 1 : path;
@@ -367,9 +379,9 @@ enum status report_write(const struct result *results, size_t count,
 {
 	const char *gpus, *baseline;
 
-	if (count == 1 && !report_on_stdout(options) && !options->claims && !options->chart &&
-	    strcmp(report_setting(results, "claims"), "yes") != 0 &&
-	    wants_architectures(results, count, options, &gpus, &baseline))
+	if (count == 1 && !report_on_stdout(options) && !options->chart &&
+	    (wants_claims(results, count, options) ||
+	     wants_architectures(results, count, options, &gpus, &baseline)))
 		return html_write_with_run(results, options, err);
 	return html_write_one(results, count, options, err);
 }

@@ -35,6 +35,7 @@ struct report_options {
 	 * this file. NULL: what the [report] of a single result says.
 	 */
 	const char *claims;
+	bool no_claims; /* whatever the [report] section and `claims` say */
 	/*
 	 * --layout=dir: also write report.css next to the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
@@ -56,13 +57,14 @@ struct report_options {
 	 */
 	const char *acceptance_page;
 	/*
-	 * A link to the page of the run, from a page about architectures; NULL: there is none.
+	 * A link to the page of the run, from a page about architectures or claims; NULL: there is
+	 * none.
 	 */
 	const char *run_page;
 };
 
 /*
- * A page about architectures (options->reference) has the page of its run next to it:
+ * A page about architectures (options->reference) or claims has the page of its run next to it:
  * "page-run.html" of "page.html".
  */
 enum status report_write(const struct result *results, size_t count,

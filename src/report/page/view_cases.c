@@ -128,20 +128,17 @@ static void add_filters(struct tree *map, size_t noisy, size_t bad)
 	tree_textf(map, "bad_count", bad ? "%zu" : "", bad);
 }
 
-static void cases_add_row(const struct view *view, size_t run, const struct case_result *c,
-			  struct tree *rows)
+static void cases_add_row(const struct view *view, const struct case_result *c, struct tree *rows)
 {
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
-	char *devices = view_devices(view, c);
 	const char *noise;
 	char error[FORMAT_SIZE], text[FORMAT_SIZE];
 
 	view_text(row, "id", c->id);
 	tree_text(row, "link", cases_row_link(c));
 	tree_text(row, "kind", case_row_kind(c));
-	tree_text(row, "where",
-		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	tree_text_owned(row, "where", view_devices(view, c));
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
 	tree_text(row, "value", m ? view_value(view, m, text, sizeof(text)) : "");
@@ -165,7 +162,6 @@ static void cases_add_row(const struct view *view, size_t run, const struct case
 	else
 		tree_text(row, "checked", "exact");
 	set_remark(row, c);
-	free(devices);
 }
 
 /* The methods of verification, each once. */
@@ -173,34 +169,22 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 {
 	struct tree *list = tree_list(map, "methods");
 
-	for (size_t r = 0; r < view->count; r++) {
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			const char *method = view_string(c->verification.method);
-			bool known = !*method || strcmp(view_string(c->suite), suite) != 0 ||
-				     list->count == 8;
-			char *cut;
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
+		const char *method = view_string(c->verification.method);
+		bool known =
+			!*method || strcmp(view_string(c->suite), suite) != 0 || list->count == 8;
+		char *cut;
 
-			for (size_t k = 0; !known && k < list->count; k++)
-				known = strncmp(list->children[k]->text, method, FORMAT_LONGEST) ==
-					0;
-			if (known)
-				continue;
-			cut = format_cut(method, FORMAT_LONGEST);
-			tree_item_text(list, cut);
-			free(cut);
-		}
+		for (size_t k = 0; !known && k < list->count; k++)
+			known = strncmp(list->children[k]->text, method, FORMAT_LONGEST) == 0;
+		if (known)
+			continue;
+		cut = format_cut(method, FORMAT_LONGEST);
+		tree_item_text(list, cut);
+		free(cut);
 	}
 	tree_flag(map, "has_methods", list->count != 0);
-}
-
-void view_case_count(struct tree *map, size_t count)
-{
-	tree_textf(map, "case_count", "%zu", count);
-	if (count == 1)
-		tree_text(map, "case_words", "The case");
-	else
-		tree_textf(map, "case_words", "All %zu cases", count);
 }
 
 /* 0: no figure; 1: a noisy one; 2: a figure. */
@@ -215,14 +199,13 @@ static int cases_rank_of_row(const struct case_result *c)
 static void cases_add_rows(const struct view *view, const char *suite, int rank, size_t most,
 			   struct tree *rows)
 {
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count && rows->count < most; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
+	for (size_t i = 0; i < view->results->case_count && rows->count < most; i++) {
+		const struct case_result *c = &view->results->cases[i];
 
-			if (strcmp(view_string(c->suite), suite) == 0 &&
-			    (rank < 0 || cases_rank_of_row(c) == rank))
-				cases_add_row(view, r, c, rows);
-		}
+		if (strcmp(view_string(c->suite), suite) == 0 &&
+		    (rank < 0 || cases_rank_of_row(c) == rank))
+			cases_add_row(view, c, rows);
+	}
 }
 
 struct case_counts {
@@ -234,16 +217,15 @@ static struct case_counts cases_count(const struct view *view, const char *suite
 {
 	struct case_counts counts = { 0 };
 
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
 
-			if (strcmp(view_string(c->suite), suite) != 0)
-				continue;
-			counts.shown = counts.shown ? counts.shown : view_headline(c);
-			counts.by_rank[cases_rank_of_row(c)]++;
-			counts.all++;
-		}
+		if (strcmp(view_string(c->suite), suite) != 0)
+			continue;
+		counts.shown = counts.shown ? counts.shown : view_headline(c);
+		counts.by_rank[cases_rank_of_row(c)]++;
+		counts.all++;
+	}
 	return counts;
 }
 
@@ -261,15 +243,15 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		cases_add_rows(view, suite, -1, counts.all, rows);
 	for (int rank = 0; rank < 3 && counts.all > MOST_LISTED; rank++)
 		cases_add_rows(view, suite, rank, WORST_LISTED, rows);
+	tree_textf(map, "case_count", "%zu", counts.all);
 	if (counts.all == rows->count)
-		view_case_count(map, counts.all);
-	else {
-		tree_textf(map, "case_count", "%zu", counts.all);
+		tree_textf(map, "case_words", counts.all == 1 ? "The case" : "All %zu cases",
+			   counts.all);
+	else
 		tree_textf(map, "case_words",
 			   "%zu of %zu cases, first those without a figure, then noisy ones "
 			   "(gpuproof export csv has all)",
 			   rows->count, counts.all);
-	}
 	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);
 	tree_text(map, "metric",
 		  counts.shown ? view_metric_title(view, view_string(counts.shown->name), name,

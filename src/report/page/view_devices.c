@@ -1,4 +1,4 @@
-/* The devices of all results side by side, a row for each fact. */
+/* The devices of all results: the facts that they share, and those that differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-#define MOST_NODES 8   /* of a table that is not folded */
-#define MOST_COLUMNS 8 /* devices side by side; more have a row each */
+#define MOST_NODES 8 /* of a table that is not folded */
 
 struct device_row {
 	const char *name;
@@ -163,28 +162,6 @@ static struct device_fact device_fact_of(const struct view *view, const struct d
 	return fact;
 }
 
-static void devices_page_add_fact_cell(struct tree *cells, const struct device_fact *fact,
-				       size_t device, size_t span)
-{
-	struct tree *cell = tree_item(cells);
-
-	tree_text(cell, "value", fact->texts[device][0] ? fact->texts[device] : "–");
-	if (span > 1)
-		tree_textf(cell, "span", "%zu", span);
-}
-
-/* Adds a row for a fact: what all have in common is one cell. */
-static void devices_page_add_fact_row(const struct device_fact *fact, size_t total, size_t columns,
-				      struct tree *rows)
-{
-	struct tree *map = tree_item(rows), *cells;
-
-	tree_text(map, "name", fact->name);
-	cells = tree_list(map, "cells");
-	for (size_t i = 0; i < total; i += fact->same ? total : 1)
-		devices_page_add_fact_cell(cells, fact, i, fact->same ? columns : 1);
-}
-
 /* The nodes that are whole, or those that are not; `folded` is the summary of a fold, "": none. */
 static void devices_page_node_table(const struct result *result, bool whole, bool other,
 				    const char *folded, struct tree *tables)
@@ -258,34 +235,32 @@ static void devices_add_rows(const struct view *view, const struct device_fact *
 			cells = tree_list(row, "cells");
 			for (size_t i = 0; i < count; i++)
 				if (facts[i].known && !facts[i].same)
-					devices_page_add_fact_cell(cells, &facts[i], at, 1);
+					tree_item_text(cells, facts[i].texts[at][0]
+								      ? facts[i].texts[at]
+								      : "–");
 		}
 	tree_flag(page, "has_device_list", rows->count != 0);
 }
 
 void view_devices_table(const struct view *view, struct tree *page)
 {
-	struct tree *columns = tree_list(page, "device_columns"), *rows;
+	struct tree *rows = tree_list(page, "device_rows");
 	struct device_fact facts[ARRAY_SIZE(device_rows)];
 	size_t total = device_total(view);
-	bool many = total > MOST_COLUMNS;
 
-	for (size_t r = 0; !many && r < view->count; r++)
-		for (size_t d = 0; d < view->results[r].device_count; d++)
-			tree_text_owned(tree_item(columns), "label", device_label(view, r, d));
-	if (many)
-		tree_textf(tree_item(columns), "label", "all %zu devices", total);
-	rows = tree_list(page, "device_rows");
+	tree_flag(page, "has_devices", total != 0);
+	tree_textf(page, "device_scope", total == 1 ? "The device" : "All %zu devices", total);
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		struct tree *row;
+
 		facts[i] = device_fact_of(view, &device_rows[i]);
-		if (facts[i].known && (!many || facts[i].same))
-			devices_page_add_fact_row(&facts[i], total, columns->count, rows);
+		if (!facts[i].known || !facts[i].same)
+			continue;
+		row = tree_item(rows);
+		tree_text(row, "name", facts[i].name);
+		tree_text(row, "value", facts[i].texts[0]);
 	}
-	tree_flag(page, "has_devices", columns->count != 0);
-	if (many)
-		devices_add_rows(view, facts, ARRAY_SIZE(facts), page);
-	else
-		tree_flag(page, "has_device_list", false);
+	devices_add_rows(view, facts, ARRAY_SIZE(facts), page);
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		free(facts[i].texts);
 }

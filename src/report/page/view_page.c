@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/claims/claims.h"
 #include "report/figure/figure.h"
 #include "report/page/view_sections.h"
 #include "report/run/run_figures.h"
@@ -139,8 +140,7 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
-	command = view->count == 1 ? page_repeat_command(view->results, view->suites[index])
-				   : xstrdup("");
+	command = page_repeat_command(view->results, view->suites[index]);
 	view_text(suite, "repeat", command);
 	free(command);
 	charts = tree_list(suite, "charts");
@@ -156,15 +156,9 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
-	if (view->count == 1)
-		page_move_charts(charts, map_count, maps);
+	page_move_charts(charts, map_count, maps);
 	view_tables(view, view->suites[index], suite);
-	/* Every case of two results is in the table of the comparison. */
-	tree_flag(suite, "side_by_side", view->count > 2);
-	if (view->count > 2)
-		view_compared_cases(view, view->suites[index], suite);
-	else if (view->count == 1)
-		view_cases(view, view->suites[index], suite);
+	view_cases(view, view->suites[index], suite);
 	return map_count != 0;
 }
 
@@ -181,10 +175,10 @@ static void page_move_last(struct tree *list, size_t place)
 #define LEAD 2 /* charts next to each other */
 
 /* A page whose data sheet says nothing begins with the first charts of its suites. */
-static void page_lead_with_charts(struct tree *suites, struct tree *lead)
+static void page_lead_with_charts(struct tree *folds, struct tree *lead)
 {
-	for (size_t i = 0; i < suites->count && lead->count < LEAD; i++) {
-		struct tree *suite = suites->children[i];
+	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
+		struct tree *suite = folds->children[i];
 
 		for (size_t m = 0; m < suite->count; m++) {
 			struct tree *charts = suite->children[m];
@@ -196,29 +190,24 @@ static void page_lead_with_charts(struct tree *suites, struct tree *lead)
 	}
 }
 
-/* The heads of tables of several results: a column for each device of each. */
-static void page_set_columns(const struct view *view, struct tree *page)
+/* The figures, charts and folds of a page of one run. */
+static void page_add_run(const struct view *view, const struct headline_shares *shares,
+			 struct tree *page)
 {
-	struct tree *columns = tree_list(page, "columns");
-
-	for (size_t s = 0; s < view->source_count; s++) {
-		struct tree *column = tree_item(columns);
-
-		view_text(column, "label", view->sources[s].label);
-		tree_flag(column, "baseline_column", s == 0);
-	}
-}
-
-/* Fills the start of a page of one run; returns the list of its first charts. */
-static struct tree *page_lead_run(const struct view *view, const struct headline_shares *shares,
-				  struct tree *page)
-{
-	struct tree *charts = tree_list(page, "share_charts");
+	struct tree *lead = tree_list(page, "share_charts"), *answers = tree_list(page, "answers"),
+		    *maps = tree_list(page, "map_charts"), *folds = tree_list(page, "suites");
+	size_t first = 0;
 
 	run_figures(view, shares, page);
 	run_plain_figures(view, page);
-	view_roofline(view, charts);
-	return charts;
+	view_roofline(view, lead);
+	for (size_t i = 0; i < view->suite_count; i++)
+		if (page_add_suite(view, i, folds, maps, answers))
+			page_move_last(folds, first++);
+	if (!lead->count && !maps->count && !tree_member(page, "figures")->count)
+		page_lead_with_charts(folds, lead);
+	tree_flag(page, "has_shares", lead->count || maps->count);
+	tree_flag(page, "has_answers", answers->count != 0);
 }
 
 /* `title`: the caller's; NULL: of the configuration, else what was found. Takes over `claims`. */
@@ -238,11 +227,10 @@ static void page_set_title(const struct view *view, const struct headline_shares
 
 struct tree *view_page(const struct view *view, const struct claim_set *claims, const char *title)
 {
-	struct tree *page = tree_new(TREE_MAP), *lead, *maps, *suites, *answers;
+	struct tree *page = tree_new(TREE_MAP);
 	struct headline_shares shares = { 0 };
-	size_t first = 0;
 
-	if (view->count == 1)
+	if (view->count == 1 && !claims->count)
 		headline_shares_of(view, &shares);
 	page_set_title(view, &shares, view_claims(view, claims, page), title, page);
 	view_runs(view, page);
@@ -250,22 +238,10 @@ struct tree *view_page(const struct view *view, const struct claim_set *claims, 
 	view_warnings(view, page);
 	view_launches(view, page);
 	view_problems(view, page);
-	lead = view->count == 1 ? page_lead_run(view, &shares, page)
-				: tree_list(page, "share_charts");
-	headline_shares_release(&shares);
-	page_set_columns(view, page);
 	tree_flag(page, "comparison", view->count > 1);
-	answers = tree_list(page, "answers");
-	maps = tree_list(page, "map_charts");
-	suites = tree_list(page, "suites");
-	for (size_t i = 0; i < view->suite_count; i++)
-		if (page_add_suite(view, i, suites, maps, answers))
-			page_move_last(suites, first++);
-	if (view->count == 1 && !lead->count && !maps->count &&
-	    !tree_member(page, "figures")->count)
-		page_lead_with_charts(suites, lead);
-	tree_flag(page, "has_shares", lead->count || maps->count);
-	tree_flag(page, "has_answers", answers->count != 0);
+	if (view->count == 1 && !claims->count)
+		page_add_run(view, &shares, page);
+	headline_shares_release(&shares);
 	view_skipped(view, page);
 	view_nodes(view, page);
 	view_devices_table(view, page);

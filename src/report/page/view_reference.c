@@ -149,7 +149,6 @@ void view_reference(const struct report_reference *r, struct tree *page)
 		for (size_t c = 0; c < r->card_count; c++)
 			reference_page_show_sheet_cell(r, i, c, cells);
 	}
-	reference_memory(r, page);
 	reference_page_show_published(r, page);
 	reference_page_show_sources(r, page);
 }

@@ -18,8 +18,6 @@ const char *verdicts_symbol(const struct verdicts *verdicts);
 /* Appends a tile of a verdict, a count in words; none for a count of 0. */
 void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
 	       const char *words);
-/* Members "case_count" and "case_words": "All 5 cases". */
-void view_case_count(struct tree *map, size_t count);
 void view_verdict(const struct view *view, struct tree *page);
 void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
 /* "ok", "failed", "errors", "not_run" of one run. */
@@ -47,7 +45,6 @@ void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
 /* For several results: the outcome of compare (compare/compare.h) with the first. */
 void view_changes(const struct view *view, struct tree *page);
-void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 /*
  * The claims of the set, each with its verdict; an empty set: no such section. Returns the page's
  * title, malloc'ed; NULL: no claim could be tested.
@@ -57,8 +54,8 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 void view_reference(const struct report_reference *r, struct tree *page);
 
 /*
- * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
- * results, or from the claims where there are any.
+ * The whole page, for claims.mustache where there are claims, run.mustache for one result, else
+ * compare.mustache. `title` NULL: from the results, or from the claims.
  */
 struct tree *view_page(const struct view *view, const struct claim_set *claims, const char *title);
 

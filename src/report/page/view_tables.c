@@ -26,15 +26,14 @@ static char *table_case_name(const struct view *view, const struct case_result *
 	return name;
 }
 
-static void tables_add_row(const struct view *view, size_t run, const struct case_result *c,
+static void tables_add_row(const struct view *view, const struct case_result *c,
 			   const struct table_row *table, struct tree *rows)
 {
-	char *name = table_case_name(view, c, table->without), *devices = view_devices(view, c);
+	char *name = table_case_name(view, c, table->without);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 
 	view_text(row, "name", name);
-	tree_text(row, "where",
-		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	tree_text_owned(row, "where", view_devices(view, c));
 	tree_text(row, "interval", "");
 	for (size_t i = 0; table->columns[i]; i++) {
 		const struct metric_value *m = case_metric(c, table->columns[i]);
@@ -43,7 +42,6 @@ static void tables_add_row(const struct view *view, size_t run, const struct cas
 		tree_item_text(cells, view_value(view, m, text, sizeof(text)));
 	}
 	free(name);
-	free(devices);
 }
 
 static bool tables_is_in(const struct case_result *c, const char *suite,
@@ -53,36 +51,22 @@ static bool tables_is_in(const struct case_result *c, const char *suite,
 	       case_metric(c, table->columns[0]);
 }
 
-static void tables_add_rows(const struct view *view, const char *suite,
-			    const struct table_row *table, struct tree *rows)
-{
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++)
-			if (tables_is_in(&view->results[r].cases[i], suite, table))
-				tables_add_row(view, r, &view->results[r].cases[i], table, rows);
-}
-
-static bool tables_has_rows(const struct view *view, const char *suite,
-			    const struct table_row *table)
-{
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++)
-			if (tables_is_in(&view->results[r].cases[i], suite, table))
-				return true;
-	return false;
-}
-
 void view_tables(const struct view *view, const char *suite, struct tree *map)
 {
 	const struct presentation p = view_presentation(view, suite);
 	struct tree *tables = tree_list(map, "tables");
 
 	for (const struct table_row *row = p.tables; row && row->title; row++) {
-		struct tree *table, *head;
+		struct tree *table = tree_new(TREE_MAP), *head, *rows = tree_list(table, "rows");
 
-		if (!tables_has_rows(view, suite, row))
+		for (size_t i = 0; i < view->results->case_count; i++)
+			if (tables_is_in(&view->results->cases[i], suite, row))
+				tables_add_row(view, &view->results->cases[i], row, rows);
+		if (!rows->count) {
+			tree_free(table);
 			continue;
-		table = tree_item(tables);
+		}
+		tree_append(tables, table);
 		view_text(table, "title", row->title);
 		tree_text(table, "first", "Case");
 		tree_text(table, "second", "Where");
@@ -94,7 +78,6 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 			format_capital(name);
 			tree_item_text(head, name);
 		}
-		tables_add_rows(view, suite, row, tree_list(table, "rows"));
 		view_text(table, "note", row->note ? row->note : "");
 	}
 	if (suite_page_of(suite).limits)

@@ -59,24 +59,22 @@ static double watches_value_at(const double *values, size_t count, size_t i)
 struct watch_walk {
 	const struct view *view;
 	const char *suite;
-	size_t run, at, device;
+	size_t at, device;
 	const struct case_result *c;
 	const struct watch *watch;
 };
 
 static bool next_watch(struct watch_walk *w)
 {
-	for (; w->run < w->view->count; w->run++, w->at = 0) {
-		const struct result *result = &w->view->results[w->run];
+	const struct result *result = w->view->results;
 
-		for (; w->at < result->case_count; w->at++, w->device = 0) {
-			w->c = &result->cases[w->at];
-			if (strcmp(view_string(w->c->suite), w->suite) != 0 ||
-			    w->device >= w->c->watch_count)
-				continue;
-			w->watch = &w->c->watches[w->device++];
-			return true;
-		}
+	for (; w->at < result->case_count; w->at++, w->device = 0) {
+		w->c = &result->cases[w->at];
+		if (strcmp(view_string(w->c->suite), w->suite) != 0 ||
+		    w->device >= w->c->watch_count)
+			continue;
+		w->watch = &w->c->watches[w->device++];
+		return true;
 	}
 	return false;
 }
@@ -87,8 +85,7 @@ static size_t watches_source_of(const struct watch_walk *w)
 	size_t s = 0;
 
 	while (s < w->view->source_count &&
-	       (w->view->sources[s].run != w->run ||
-		strcmp(w->view->sources[s].device, view_string(w->watch->device)) != 0))
+	       strcmp(w->view->sources[s].device, view_string(w->watch->device)) != 0)
 		s++;
 	return s;
 }

@@ -66,7 +66,5 @@ double reference_of_source(const struct report_reference *r, const struct refere
 /* The upper bound from the data sheet; NaN: not known. */
 double reference_peak(const struct report_reference *r, const struct reference_row *row,
 		      size_t card);
-/* The largest batches that fit, by card. */
-void reference_memory(const struct report_reference *r, struct tree *page);
 
 #endif

@@ -82,14 +82,13 @@ static void headline_each_failed(struct headline *h, const char *suite, failed_f
 {
 	const struct view *view = h->selection.view;
 
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
 
-			if ((c->status == CASE_FAILED || c->status == CASE_ERROR) &&
-			    strcmp(view_string(c->suite), suite) == 0)
-				visit(h, c, view_source_of(view, r, c));
-		}
+		if ((c->status == CASE_FAILED || c->status == CASE_ERROR) &&
+		    strcmp(view_string(c->suite), suite) == 0)
+			visit(h, c, view_source_of(view, 0, c));
+	}
 }
 
 /* Marks the case's group, of those sorted by their keys. */
@@ -326,22 +325,20 @@ void headline_each(const struct view *view, const char *suite, headline_fn *visi
 	const char *done[METRICS_MOST + 1] = { NULL };
 	size_t count = 0;
 
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			const struct metric_value *m = view_headline(c);
-			struct headline h;
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
+		const struct metric_value *m = view_headline(c);
+		struct headline h;
 
-			if (!m || c->status != CASE_OK ||
-			    strcmp(view_string(c->suite), suite) != 0 ||
-			    view_listed(m->name, done) || count == METRICS_MOST)
-				continue;
-			done[count++] = m->name;
-			headline_collect(&h, view, suite, m->name);
-			if (h.count)
-				visit(user, suite, &h);
-			headline_release(&h);
-		}
+		if (!m || c->status != CASE_OK || strcmp(view_string(c->suite), suite) != 0 ||
+		    view_listed(m->name, done) || count == METRICS_MOST)
+			continue;
+		done[count++] = m->name;
+		headline_collect(&h, view, suite, m->name);
+		if (h.count)
+			visit(user, suite, &h);
+		headline_release(&h);
+	}
 }
 
 bool headline_peak(const struct headline *h, const struct selected_case *selected,

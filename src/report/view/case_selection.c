@@ -162,18 +162,16 @@ void selection_collect(struct case_selection *selection, const struct view *view
 		       const char *metric)
 {
 	*selection = (struct case_selection){ .view = view };
-	for (size_t r = 0; r < view->count; r++) {
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			struct selected_case selected = { c, case_metric(c, metric), 0 };
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
+		struct selected_case selected = { c, case_metric(c, metric), 0 };
 
-			/* The speed of a wrong result is not shown with correct ones. */
-			if (!selected.m || c->status != CASE_OK ||
-			    strcmp(view_string(c->suite), suite) != 0)
-				continue;
-			selected.source = view_source_of(view, r, c);
-			selection_add_case(selection, &selected);
-		}
+		/* The speed of a wrong result is not shown with correct ones. */
+		if (!selected.m || c->status != CASE_OK ||
+		    strcmp(view_string(c->suite), suite) != 0)
+			continue;
+		selected.source = view_source_of(view, 0, c);
+		selection_add_case(selection, &selected);
 	}
 	selection_count_all(selection);
 }
@@ -389,14 +387,13 @@ char *selection_label(const struct case_selection *selection, const struct selec
 
 		selection_add_word(&out, devices);
 		free(devices);
-		several = selection->view->count > 1;
+		several = false;
 	} else {
-		several = selection->view->count > 1 || !several;
+		several = !several;
 	}
 	if (!out.length)
 		add_implicit_default(&out, selection, selected, without);
-	/* In a comparison a line without its run would leave the reader guessing. */
-	if (several && (selection->several_sources || selection->view->count > 1))
+	if (several && selection->several_sources)
 		selection_add_word(&out, selection->view->sources[selected->source].label);
 	return text_detach(&out);
 }

@@ -38,6 +38,7 @@ struct case_selection {
 	bool several_device_sets; /* sets of two or more devices, as many but not the same */
 };
 
+/* Takes the cases of the first result. */
 void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
 		       const char *metric);
 /* Those of `from` whose key (selection_key() with `names`) equals `key`. */

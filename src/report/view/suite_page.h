@@ -20,12 +20,6 @@ struct suite_page {
 	void (*figures)(const struct view *view, const char *suite, struct tree *charts);
 	/* for each memory limit of the view */
 	void (*limits)(const struct view *view, const char *suite, struct tree *tables);
-	/*
-	 * The largest batch that the case found, and the memory that it emulated: a size, "" for
-	 * that of its device. NULL: the case is no such search.
-	 */
-	const struct metric_value *(*largest_batch)(const struct case_result *c,
-						    const char **limit);
 };
 
 /* Sections of the built-in suite of that name (presented.c); NULL where it has none. */

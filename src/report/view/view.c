@@ -88,7 +88,7 @@ static size_t view_find_source(const struct view *view, size_t run, const char *
 static void view_add_source(struct view *view, size_t run, const char *device)
 {
 	struct view_source *source;
-	char letter[4], name[32];
+	char letter[4];
 
 	if (view_find_source(view, run, device) < view->source_count)
 		return;
@@ -98,48 +98,9 @@ static void view_add_source(struct view *view, size_t run, const char *device)
 					.run = run,
 					.device = device,
 					.info = result_device(&view->results[run], device) };
-	view_device_name(source->info ? source->info->name : "", name, sizeof(name));
-	if (view->count == 1)
-		snprintf(source->label, sizeof(source->label), "%.31s", device);
-	else
-		snprintf(source->label, sizeof(source->label), "%s %s%s%.12s",
-			 view_letter(run, letter), name, *name ? " " : "", device);
-}
-
-static bool view_one_model(const struct view *view)
-{
-	const struct device_info *first = view->source_count ? view->sources[0].info : NULL;
-
-	for (size_t i = 0; first && i < view->source_count; i++)
-		if (!view->sources[i].info || strcmp(view->sources[i].info->name, first->name) != 0)
-			return false;
-	return first;
-}
-
-/*
- * In a comparison most runs have one device: then its id says nothing, nor does the model that all
- * have.
- */
-static void shorten_labels(struct view *view)
-{
-	bool same = view_one_model(view);
-
-	for (size_t i = 0; view->count > 1 && i < view->source_count; i++) {
-		struct view_source *source = &view->sources[i];
-		size_t siblings = 0;
-		char letter[4], name[32];
-
-		for (size_t j = 0; j < view->source_count; j++)
-			siblings += view->sources[j].run == source->run;
-		view_device_name(source->info ? source->info->name : "", name, sizeof(name));
-		if (same)
-			snprintf(source->label, sizeof(source->label), "%s%s%.12s",
-				 view_letter(source->run, letter), siblings == 1 ? "" : " ",
-				 siblings == 1 ? "" : source->device);
-		else if (siblings == 1 && *name)
-			snprintf(source->label, sizeof(source->label), "%s %s",
-				 view_letter(source->run, letter), name);
-	}
+	snprintf(source->label, sizeof(source->label), "%s%s%.31s",
+		 view->count > 1 ? view_letter(run, letter) : "", view->count > 1 ? " " : "",
+		 device);
 }
 
 static void view_add_suite(struct view *view, const char *suite)
@@ -202,7 +163,6 @@ void view_init(struct view *view, const struct result *results, size_t count)
 				add_colour(view, &results[r].cases[c].parameters[p]);
 		}
 	}
-	shorten_labels(view);
 	/* One unit for all sizes of a suite: its rows are compared with each other. */
 	view->binary = xcalloc(view->suite_count + 1, sizeof(*view->binary));
 	for (size_t s = 0; s < view->suite_count; s++)

@@ -22,7 +22,7 @@ struct view_source {
 	size_t run;                     /* index of the result */
 	const char *device;             /* id; borrowed */
 	const struct device_info *info; /* NULL: the result does not describe it */
-	char label[48];                 /* "cuda:0"; comparison: "A H200 cuda:0", "A" */
+	char label[48];                 /* "cuda:0"; of several results: "A cuda:0" */
 };
 
 struct view {

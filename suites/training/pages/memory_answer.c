@@ -50,10 +50,6 @@ static char *memory_model_of(const struct view *view, size_t run, const struct c
 	struct text out = TEXT_EMPTY;
 	char text[FORMAT_SIZE];
 
-	if (view->count > 1)
-		text_add(&out, view_letter(run, text));
-	if (out.length)
-		text_add(&out, ", ");
 	strategies_layers(view, run, c, &out);
 	if (optimizer)
 		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
@@ -200,19 +196,4 @@ static void show_memory_answer(const struct view *view, const char *suite, struc
 	free(all.items);
 }
 
-static const struct metric_value *memory_answer_largest_batch(const struct case_result *c,
-							      const char **limit)
-{
-	const struct case_parameter *study = case_parameter(c, "study");
-	const struct case_parameter *memory = case_parameter(c, "memory_limit");
-
-	*limit = memory && strcmp(view_string(memory->text), "none") != 0
-			 ? view_string(memory->text)
-			 : "";
-	return study && strcmp(view_string(study->text), "largest_batch") == 0
-		       ? case_metric(c, "trainmem.largest_batch")
-		       : NULL;
-}
-
-const struct suite_page trainmem_page = { .answer = show_memory_answer,
-					  .largest_batch = memory_answer_largest_batch };
+const struct suite_page trainmem_page = { .answer = show_memory_answer };

@@ -248,8 +248,6 @@ size_t strategies_style(const struct strategy *s)
 	const struct case_parameter *mode = case_parameter(s->c, "mode");
 	size_t style = mode ? view_style(s->view, mode->name, view_string(mode->text)) : SIZE_MAX;
 
-	if (s->view->count > 1)
-		return view_style_at(view_source_of(s->view, s->run, s->c));
 	return style != SIZE_MAX ? style : 0;
 }
 

@@ -27,18 +27,12 @@ static double strategy_map_width_of(const struct strategy *strategy)
 }
 
 /* The properties that are equal on one map: all but batch, width and the number of devices. */
-static char *map_of(const struct strategies *strategies, const struct strategy *strategy)
+static char *map_of(const struct strategy *strategy)
 {
 	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
 					       "batch_mode",        NULL };
-	char letter[4], *own, *out;
 
-	own = view_parameters(strategy->view, strategy->c, without);
-	out = strategies->view->count > 1
-		      ? xasprintf("%s, %s", view_letter(strategy->run, letter), own)
-		      : xstrdup(own);
-	free(own);
-	return out;
+	return view_parameters(strategy->view, strategy->c, without);
 }
 
 struct map {
@@ -297,7 +291,7 @@ void strategies_crossover(const struct strategies *strategies, struct tree *char
 			 .widths = xcalloc(strategies->count + 1, sizeof(double)) };
 
 	for (size_t i = 0; i < strategies->count; i++) {
-		m.of[i] = map_of(strategies, &strategies->items[i]);
+		m.of[i] = map_of(&strategies->items[i]);
 		add_distinct(m.batches, &m.batch_count,
 			     strategy_global_batch(&strategies->items[i]));
 		add_distinct(m.widths, &m.width_count,

@@ -141,11 +141,10 @@ char *strategies_model(const struct view *view, size_t run, const struct case_re
 {
 	const struct result *r = &view->results[run];
 	struct text out = TEXT_EMPTY, layers = TEXT_EMPTY;
-	char letter[4], *parameters;
+	char *parameters;
 
 	strategies_layers(view, run, c, &layers);
 	parameters = model_trained_words(view, c, layers.length != 0);
-	model_add_part(&out, view->count > 1 ? view_letter(run, letter) : "");
 	model_add_part(&out, layers.length ? layers.data : "");
 	model_add_part(&out, parameters);
 	add_unusual(r, c, &out);

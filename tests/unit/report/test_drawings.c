@@ -106,7 +106,7 @@ static void no_text_leaves_its_drawing(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(stored); i++) {
 		struct report_options options = { .reference = i == 2 ? "all" : NULL,
-						  .claims = i == 4 ? "" : NULL };
+						  .no_claims = true };
 		struct text html = TEXT_EMPTY;
 		struct error err = ERROR_NONE;
 		struct result result;

@@ -256,43 +256,6 @@ static void the_page_is_small(void **state)
 	text_release(&html);
 }
 
-/* A largest batch that was found, as another case of `result` on its only device. */
-static void add_batch(struct result *result, const char *precision, const char *limit,
-		      const char *optimizer, double batch)
-{
-	const char *const parameters[][2] = { { "study", "largest_batch" },
-					      { "precision", precision },
-					      { "optimizer", optimizer },
-					      { "memory_limit", limit } };
-	struct case_result *c, *like = &result->cases[0];
-
-	result->cases = xrealloc(result->cases, result->case_count + 1, sizeof(*c));
-	like = &result->cases[0];
-	c = &result->cases[result->case_count++];
-	*c = (struct case_result){ .suite = xstrdup("trainmem"),
-				   .label = xstrdup(""),
-				   .id = xasprintf("trainmem/%s/%s/%s", precision, limit,
-						   optimizer),
-				   .device = xstrdup(like->device),
-				   .status = CASE_OK,
-				   .reason = xstrdup("") };
-	c->parameters = xcalloc(ARRAY_SIZE(parameters), sizeof(*c->parameters));
-	c->parameter_count = ARRAY_SIZE(parameters);
-	for (size_t i = 0; i < ARRAY_SIZE(parameters); i++)
-		c->parameters[i] =
-			(struct case_parameter){ xstrdup(parameters[i][0]),
-						 xstrdup(parameters[i][1]), NAN, xstrdup("") };
-	c->metrics = xcalloc(1, sizeof(*c->metrics));
-	c->metric_count = 1;
-	c->metrics[0] = (struct metric_value){ .name = xstrdup("trainmem.largest_batch"),
-					       .unit = xstrdup("samples"),
-					       .value = batch,
-					       .low = NAN,
-					       .high = NAN,
-					       .n = 1,
-					       .series = xstrdup("") };
-}
-
 /* Products of 1.4e11 FLOP/J were measured; the data sheets' rates are over their power limits. */
 static void performance_per_watt_is_next_to_data_sheets(void **state)
 {
@@ -335,52 +298,6 @@ static void performance_per_watt_is_next_to_data_sheets(void **state)
 	assert_true(
 		isnan(gpu_efficiency(rig.reference.cards[h200].gpu, quantity_find("gemm_fp32"))));
 	rig_close(&rig);
-}
-
-static void what_fits_names_the_card_and_where_it_was_measured(void **state)
-{
-	const struct report_options options = { .reference = "all", .baseline = "k80" };
-	struct text html = TEXT_EMPTY;
-	struct error err = ERROR_NONE;
-	struct result result;
-	static const char *const rows[] = {
-		"<th scope=\"row\">another card</th><td class=\"number\">8\u00a0GiB</td><td "
-		"class=\"number\">100<",
-		/* By what the driver of a K80 shows, which is less than 12 GiB. */
-		"<th scope=\"row\">K80</th><td class=\"number\">11441\u00a0MiB</td><td "
-		"class=\"number\">200</td><td class=\"number\">not measured</td><td><span "
-		"title=\"measured\">●</span> H200, <b>emulated</b>",
-		/* A sheet of "16 or 32 GiB" as well; a T4 shows less. */
-		"<th scope=\"row\">P100 PCIe, P100 SXM2, V100 PCIe, V100 SXM2</th><td "
-		"class=\"number\">16160\u00a0MiB<",
-		/* The most over the optimizers. */
-		"<th scope=\"row\">H200</th><td class=\"number\">all</td><td "
-		"class=\"number\">9000</td><td class=\"number\">17,000</td><td><span "
-		"title=\"measured\">●</span> H200</td>",
-	};
-	const char *at;
-
-	(void)state;
-	stream_result(&result, "NVIDIA H200", false);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
-	assert_null(strstr(html.data, "id=\"fits\""));
-	text_release(&html);
-	snprintf(result.devices[0].backend, sizeof(result.devices[0].backend), "cuda");
-	result.devices[0].memory_bytes = UINT64_C(150) << 30;
-	add_batch(&result, "fp32", "none", "adam", 8000);
-	add_batch(&result, "fp32", "none", "sgd", 9000);
-	add_batch(&result, "fp16_mixed", "none", "adam", 17000);
-	add_batch(&result, "fp32", "16160MiB", "adam", 300);
-	add_batch(&result, "fp32", "11441MiB", "adam", 200);
-	add_batch(&result, "fp32", "8GiB", "adam", 100);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
-	at = strstr(html.data, "id=\"fits\"");
-	assert_non_null(at);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!(at = strstr(at, rows[i])))
-			fail_msg("not there, or not in this place: %s", rows[i]);
-	text_release(&html);
-	result_release(&result);
 }
 
 /* Without the suites that compare-kepler-pascal-volta does not run. */
@@ -535,7 +452,6 @@ int main(void)
 		cmocka_unit_test(what_no_card_can_do_is_doubted),
 		cmocka_unit_test(the_page_is_small),
 		cmocka_unit_test(performance_per_watt_is_next_to_data_sheets),
-		cmocka_unit_test(what_fits_names_the_card_and_where_it_was_measured),
 		cmocka_unit_test(a_page_of_a_dozen_measured_gpus_is_small_and_fast),
 		cmocka_unit_test(the_config_can_ask_for_it),
 		cmocka_unit_test(the_link_between_cards_is_a_question),
