@@ -133,12 +133,19 @@ static const struct metric metrics[] = {
 	{ "burn.multiply_adds", "1", BETTER_NONE, 0,
 	  "multiply-adds whose results were compared, on the device with the fewest",
 	  METRIC_EXACT },
+	{ "burn.hot_multiply_adds", "1", BETTER_NONE, 0,
+	  "those of burn.multiply_adds at 65 °C and more, on the device with the fewest",
+	  METRIC_EXACT },
+	{ "burn.starts", "1", BETTER_NONE, 0,
+	  "compared GEMMs that began on an idle device, on the device with the fewest",
+	  METRIC_EXACT },
 	{ "burn.detectable_rate", "1", BETTER_LOWER, 0,
 	  "smallest fraction of wrong multiply-adds that this slice and earlier ones find with a "
 	  "probability of 95 % on each device",
 	  METRIC_EXACT },
 	{ "burn.checked_share", "1", BETTER_HIGHER, 0,
-	  "rate of checked GEMMs / rate of GEMMs without the check, on the slowest device",
+	  "compared GEMMs of a slice / those that its time, set-up included, has room for without "
+	  "the check, on the slowest device",
 	  METRIC_OTHER, .percent = true },
 	ENERGY_METRICS("burn", "energy of one GEMM, lap, sweep or turn", "flops_per_joule",
 		       "FLOP/J", "GEMM operations / energy of all devices"),
@@ -329,6 +336,7 @@ static enum status burn_run(struct run *run, struct error *err)
 		.device = run->devices[0],
 		.series = &series,
 		.to_inject = (uint64_t)section_integer(section, "inject"),
+		.celsius = (double)NAN,
 		.seed = run->seed + (uint64_t)run->world->rank,
 	};
 	struct watch watch;

@@ -38,14 +38,19 @@ enum burn_load {
 	BURN_LOADS
 };
 
+/* A dose is stated apart for devices that are at least so hot. */
+#define BURN_HOT_CELSIUS 65
+
 /* Tally of one rank; copied between processes as it is. */
 struct burn_tally {
 	uint64_t wrong, flipped; /* words; bits that were wrong in any of them */
 	uint64_t injected, injected_found;
-	uint64_t rounds;      /* GEMMs, sweeps, rounds of transfers */
-	uint64_t canaries;    /* checks with a wrong table, all of them noticed */
-	double multiply_adds; /* whose results were compared */
-	/* of a GEMM with its check, and right after that without; 0: not measured */
+	uint64_t rounds;          /* GEMMs, sweeps, rounds of transfers */
+	uint64_t canaries;        /* checks with a wrong table, all of them noticed */
+	uint64_t starts;          /* compared GEMMs that began on a device that had nothing to do */
+	double multiply_adds;     /* whose results were compared */
+	double hot_multiply_adds; /* of these at BURN_HOT_CELSIUS and more; NaN: unknown */
+	/* of the slice for each compared GEMM; of one without the check; 0: not measured */
 	double checked_seconds, alone_seconds;
 	double verified_bytes;
 	double work, seconds; /* operations or bytes of what was timed, and how long that took */
@@ -70,6 +75,7 @@ struct burn {
 	struct watch_recorder *recorder;
 	struct burn_tally tally;
 	double deadline, next_pulse; /* host clock */
+	double celsius;              /* the latest reading; NaN: unknown */
 	/*
 	 * The energy from the end of the first timed batch to the latest reading of the meter, and
 	 * the work in that time; `pending`: the work since that reading.

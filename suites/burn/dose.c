@@ -54,20 +54,25 @@ static bool dose_is_wrong(const struct case_result *c)
 	return case_metric(c, "burn.injected") || (wrong && wrong->value > 0);
 }
 
-/* Sums all slices of the search of `now`; 0: none, or one of them was wrong. */
-static double dose_searched_before(const struct result *all, const struct case_result *now)
+/*
+ * Sums a count of all slices of the search of `now`; 0: none, or one of them was wrong; NaN: one of
+ * them lacks it.
+ */
+static double dose_searched_before(const struct result *all, const struct case_result *now,
+				   const char *count)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *c = &all->cases[i];
-		const struct metric_value *m = case_metric(c, "burn.multiply_adds");
+		const struct metric_value *m = case_metric(c, count);
 
 		if (!dose_is_same_search(c, now))
 			continue;
 		if (dose_is_wrong(c))
 			return 0;
-		sum += m && c->status == CASE_OK ? m->value : 0;
+		if (c->status == CASE_OK)
+			sum += m ? m->value : (double)NAN;
 	}
 	return sum;
 }
@@ -83,7 +88,8 @@ static const char *power_of_ten(double value, char *out, size_t size)
 
 void burn_state_dose(struct run *run, enum precision precision, const struct result *all)
 {
-	double multiply_adds = dose_searched_before(all, run->result);
+	double multiply_adds = dose_searched_before(all, run->result, "burn.multiply_adds"),
+	       hot = dose_searched_before(all, run->result, "burn.hot_multiply_adds");
 	double seen = visible[precision] * multiply_adds;
 	char done[32], steady[32], coming[32];
 
@@ -98,6 +104,16 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
 		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
 		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
 		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
+	if (hot > 0)
+		run_note(run,
+			 "At %d °C and more a defect in one of %s would have been found with "
+			 "95 %%.",
+			 BURN_HOT_CELSIUS,
+			 power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
+				      sizeof(done)));
+	else
+		run_note(run, "Not tested at %d °C and more%s.", BURN_HOT_CELSIUS,
+			 isnan(hot) ? ", as far as the temperature is known" : "");
 }
 
 /* True if no later slice of the same search is there. */

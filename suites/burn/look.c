@@ -38,6 +38,7 @@ void burn_hand_over(struct burn *b, bool with_links)
 		return;
 	if (with_links && backend_link_errors(b->device, &errors, &ignored) == STATUS_OK)
 		now.nvlink_errors = errors;
+	b->celsius = now.temperature_celsius;
 	watch_hand_over(b->recorder, &now);
 }
 

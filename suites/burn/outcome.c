@@ -126,18 +126,25 @@ static void burn_record_verified(struct run *run)
 	run_verified(run, methods[load < BURN_UNITS ? BURN_FP32 : load], (double)NAN, (double)NAN);
 }
 
-/* Multiply-adds, and the cost of checking them, on the devices with the least of either. */
+/* Multiply-adds, and the cost of checking them, on the devices with the least of each. */
 static void burn_record_search(struct run *run, const struct burn_tally *all, int ranks)
 {
-	double multiply_adds = INFINITY, share = INFINITY;
+	double multiply_adds = INFINITY, hot = INFINITY, starts = INFINITY, share = INFINITY;
 
 	for (int r = 0; r < ranks; r++) {
 		multiply_adds = fmin(multiply_adds, all[r].multiply_adds);
+		starts = fmin(starts, (double)all[r].starts);
+		hot = isnan(hot) || isnan(all[r].hot_multiply_adds)
+			      ? (double)NAN
+			      : fmin(hot, all[r].hot_multiply_adds);
 		share = all[r].checked_seconds > 0
 				? fmin(share, all[r].alone_seconds / all[r].checked_seconds)
 				: 0;
 	}
 	run_value(run, "burn.multiply_adds", multiply_adds);
+	run_value(run, "burn.starts", starts);
+	if (!isnan(hot))
+		run_value(run, "burn.hot_multiply_adds", hot);
 	if (share > 0)
 		run_value(run, "burn.checked_share", share);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/autotune.h"
 #include "plan/config.h"
@@ -288,6 +289,10 @@ static enum status soak_look_end(struct burn *b, const struct products *p, uint6
 	b->tally.rounds += count;
 	b->tally.verified_bytes += (double)count * (double)place.bytes;
 	b->tally.multiply_adds += (double)count * soak_operations(p) / 2;
+	b->tally.starts++;
+	if (!(b->celsius < BURN_HOT_CELSIUS)) /* unknown makes the sum unknown */
+		b->tally.hot_multiply_adds +=
+			isnan(b->celsius) ? b->celsius : (double)count * soak_operations(p) / 2;
 	return burn_look_end(b, &b->record, &place, err);
 }
 
@@ -324,17 +329,6 @@ uint64_t products_in_chunk(const struct burn *b, double seconds)
 	return count < 1 ? 1 : count > CHUNK_MOST ? CHUNK_MOST : (uint64_t)count;
 }
 
-/* Mean of the last samples: the device is as hot as for what follows. */
-static double latest_seconds(const struct series *series)
-{
-	size_t count = series->count < 4 ? series->count : 4;
-	double sum = 0;
-
-	for (size_t i = series->count - count; i < series->count; i++)
-		sum += series->samples[i];
-	return sum / (double)count;
-}
-
 /* The rate of GEMMs without a check, right after checked ones; short slices have no time for it. */
 static enum status soak_time_unchecked(struct burn *b, struct products *p, uint64_t count,
 				       struct error *err)
@@ -357,7 +351,9 @@ static enum status soak_time_unchecked(struct burn *b, struct products *p, uint6
 		made += (double)count;
 	}
 	b->tally.alone_seconds = total / made;
-	b->tally.checked_seconds = latest_seconds(b->series);
+	/* All of the slice, set-up included. */
+	b->tally.checked_seconds = (clock_seconds() - (b->deadline - b->run->c->fixed_seconds)) /
+				   (double)b->tally.rounds;
 	return STATUS_OK;
 }
 

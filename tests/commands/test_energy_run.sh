@@ -101,6 +101,7 @@ python3 - <<-PY || fail "the energy of a soak"
 	import json
 	case, = json.load(open("out/result.json"))["cases"]
 	value = {name: m["value"] for name, m in case["metrics"].items()}
+	assert value["burn.checked_share"] > 0, value
 	if "No energy: the devices worked only" not in case["notes"]: # a machine under load
 	    assert 70 < value["burn.power"] <= 400.5, value
 	    assert abs(value["burn.energy"] * value["burn.flops_per_joule"] / (2 * 256**3) - 1) < 1e-6, value

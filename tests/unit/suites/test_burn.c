@@ -743,7 +743,7 @@ static void places_of_an_entry_are_counted(void **state)
 	assert_int_equal(exact_places(104 + 5 * 251, 1040, 500, 104, 0), 5 * 3);
 }
 
-static void make_slice(struct run *run, double multiply_adds)
+static void make_slice(struct run *run, double multiply_adds, double hot)
 {
 	struct case_result *c = run->result;
 
@@ -754,6 +754,8 @@ static void make_slice(struct run *run, double multiply_adds)
 	c->device = xstrdup("host:0");
 	c->status = CASE_OK;
 	run_value(run, "burn.multiply_adds", multiply_adds);
+	if (hot >= 0)
+		run_value(run, "burn.hot_multiply_adds", hot);
 }
 
 /* Slices of one load on the same devices search together: 2 and 4 x 10^15, of three loads. */
@@ -771,7 +773,7 @@ static void the_dose_is_stated(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		run.c = &s.plan.cases[i];
 		run.result = &cases[i];
-		make_slice(&run, counts[i]);
+		make_slice(&run, counts[i], i == 2 ? 2e15 : 0);
 	}
 	run.c = &s.plan.cases[2];
 	run.result = &cases[2];
@@ -780,6 +782,7 @@ static void the_dose_is_stated(void **state)
 			   1e-6);
 	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
 	assert_non_null(strstr(cases[2].notes, "spoils one in 1.9 x 10^15"));
+	assert_non_null(strstr(cases[2].notes, "65 °C and more a defect in one of 6.3 x 10^14"));
 	words = run.c->suite->statement(&all);
 	assert_non_null(strstr(words, "results of 2.4 x 10^16 multiply-adds per device"));
 	assert_non_null(strstr(words, "one multiply-add in 1.9 x 10^15 (bf16) would"));
@@ -791,13 +794,14 @@ static void the_dose_is_stated(void **state)
 	run.c->suite->derive(&run, &all);
 	assert_float_equal(metric(&cases[0], "burn.detectable_rate") * 0.94 * 2e15, 2.9957323,
 			   1e-6);
+	assert_non_null(strstr(cases[0].notes, "Not tested at 65 °C and more."));
 	/* A slice with wrong words leaves later ones of its load without a dose. */
 	run_value(&run, "burn.wrong", 1);
 	cases[0].status = CASE_FAILED;
 	case_result_release(&cases[2]);
 	run.c = &s.plan.cases[2];
 	run.result = &cases[2];
-	make_slice(&run, 4e15);
+	make_slice(&run, 4e15, -1);
 	run.c->suite->derive(&run, &all);
 	assert_null(case_metric(&cases[2], "burn.detectable_rate"));
 	for (size_t i = 0; i < 4; i++)
