@@ -1,7 +1,8 @@
 /*
  * Prometheus text format for node_exporter's textfile collector: base units, no timestamps. The
  * collector rejects a whole file for a duplicate sample or a family that is not contiguous, so
- * samples are sorted by family and duplicates dropped.
+ * samples are sorted by family and duplicates dropped. It also rejects a sample that two files
+ * have: all carry the run's config and label, so that the samples of two configs differ.
  */
 #include <ctype.h>
 #include <math.h>
@@ -148,7 +149,6 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 
 	prometheus_add_label(&labels, "version", r->gpuproof_version);
 	prometheus_add_label(&labels, "run", r->run_id);
-	prometheus_add_label(&labels, "run_label", r->label);
 	prometheus_add_label(&labels, "state", r->state);
 	prometheus_add_sample(samples, xstrdup("gpuproof_run_info"),
 			      xstrdup("the run of these figures"), &labels, 1);
@@ -232,7 +232,19 @@ static int by_family(const void *a, const void *b)
 	return order ? order : (p->value > q->value) - (p->value < q->value);
 }
 
-static void prometheus_write_samples(const struct samples *samples, struct text *out)
+/* Labels that all samples of a run begin with. */
+static void prometheus_add_common(struct text *labels, const struct result *r)
+{
+	const char *config = export_string(r->config_name), *label = export_string(r->label);
+
+	if (*config)
+		prometheus_add_label(labels, "config", config);
+	if (*label)
+		prometheus_add_label(labels, "run_label", label);
+}
+
+static void prometheus_write_samples(const struct samples *samples, const char *common,
+				     struct text *out)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct sample *s = &samples->items[i], *before = i ? s - 1 : NULL;
@@ -244,8 +256,9 @@ static void prometheus_write_samples(const struct samples *samples, struct text 
 		else if (strcmp(before->labels, s->labels) == 0)
 			continue;
 		text_add(out, s->family);
-		if (*s->labels)
-			text_addf(out, "{%s}", s->labels);
+		if (*common || *s->labels)
+			text_addf(out, "{%s%s%s}", common, *common && *s->labels ? "," : "",
+				  s->labels);
 		text_add_char(out, ' ');
 		export_add_number(out, s->value);
 		text_add_char(out, '\n');
@@ -255,7 +268,9 @@ static void prometheus_write_samples(const struct samples *samples, struct text 
 static void write_prometheus(const struct export_input *input, struct text *out)
 {
 	struct samples samples = { 0 };
+	struct text common = TEXT_EMPTY;
 
+	prometheus_add_common(&common, input->result);
 	prometheus_add_run(&samples, input->result);
 	for (int status = CASE_OK; status <= CASE_ERROR; status++) {
 		size_t count = 0;
@@ -278,7 +293,8 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 	}
 	if (samples.count)
 		qsort(samples.items, samples.count, sizeof(*samples.items), by_family);
-	prometheus_write_samples(&samples, out);
+	prometheus_write_samples(&samples, common.length ? common.data : "", out);
+	text_release(&common);
 	for (size_t i = 0; i < samples.count; i++) {
 		free(samples.items[i].family);
 		free(samples.items[i].help);

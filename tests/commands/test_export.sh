@@ -51,6 +51,19 @@ for name in trainmem_allocations parallel_efficiency_ratio trainmem_reserved_rat
 	grep -q "^gpuproof_$name{" names || { echo "no gpuproof_$name"; failed=1; }
 done
 ! grep -E '^gpuproof_[a-z_]*(allocations|loss|ratio)_ratio' names || failed=1
+# Two jobs of a node write a file each: no sample of one is in the other, or node_exporter drops both.
+python3 - <<'PY'
+import json
+result = json.load(open("run/result.json"))
+result["config"]["name"] = 'other "one"'
+json.dump(result, open("other.json", "w"))
+result["config"]["name"], result["run"]["label"] = "", "evening"
+json.dump(result, open("evening.json", "w"))
+PY
+for job in run/result.json other.json evening.json; do
+	"$program" export prometheus "$job" | sed -n 's/ [^ ]*$//; /^gpuproof/p' | sort -u
+done >series
+[ -z "$(sort series | uniq -d)" ] || { echo "samples of two jobs collide:"; sort series | uniq -d | head; failed=1; }
 if command -v promtool >/dev/null; then
 	"$program" export prometheus run | promtool check metrics || { echo "promtool finds fault"; failed=1; }
 fi

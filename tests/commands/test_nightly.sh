@@ -59,6 +59,10 @@ def page_of(name):
 _, red = suite("junit-night.xml")
 hold("junit-night.xml is red exactly when the exit code is not 0", (red > 0) == (code != 0))
 hold("summary.md has the exit code", f"The night as a whole: exit code {code}\n" in text("summary.md"))
+# Jenkins serves artefacts under "style-src 'self'": an element's own style would be dropped.
+for name in glob.glob("out/*.html"):
+	page = open(name).read()
+	hold(f"{name}: its style is in report.css", 'href="report.css"' in page and not re.search(r"<[^>]*\sstyle=", page))
 # Every link of every page, and of the summary, leads to a file that was copied with it.
 for name in sorted(os.listdir("out")):
 	links = re.findall(r'href="([^"#:]+)"', text(name)) if name.endswith(".html") else re.findall(r"\]\(([^)]+)\)", text(name)) if name == "summary.md" else []

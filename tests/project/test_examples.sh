@@ -44,6 +44,31 @@ if command -v promtool >/dev/null; then
 		promtool $command >"$folder/out" 2>&1 || { echo "promtool $command:"; cat "$folder/out"; failed=1; }
 	done
 fi
+# Commands of the jobs pass shellcheck.
+if command -v shellcheck >/dev/null && python3 -c 'import yaml' 2>/dev/null; then
+	mkdir "$folder/shell"
+	python3 - "$examples" "$folder/shell" <<'PYTHON' || failed=1
+import os, re, sys, yaml
+examples, out = sys.argv[1:]
+found = {}
+jenkins = open(os.path.join(examples, "Jenkinsfile")).read()
+for i, text in enumerate(re.findall(r"\bsh '''\n(.*?)'''", jenkins, re.S) + re.findall(r"sh\(script: '(.*?)'", jenkins)):
+    found[f"jenkins-{i}.sh"] = text
+for job in yaml.safe_load(open(os.path.join(examples, "gitlab-ci.yml"))).values():
+    for key in ("before_script", "script"):
+        found[f"gitlab-{key}.sh"] = "\n".join(job[key])
+for job in yaml.safe_load(open(os.path.join(examples, "github-workflow.yml")))["jobs"].values():
+    for i, step in enumerate(s for s in job["steps"] if "run" in s):
+        found[f"github-{i}.sh"] = step["run"]
+if len(found) < 7:
+    sys.exit(f"too few commands in the examples: {sorted(found)}")
+for name, text in found.items():
+    # The shell of a runner has these, and ends at the first error.
+    head = "#!/bin/sh\nset -e\nNODE_NAME=a NIGHTS=b PREFIX=c GPUPROOF_URL=d GITHUB_STEP_SUMMARY=e\n: $NODE_NAME $NIGHTS $PREFIX $GPUPROOF_URL $GITHUB_STEP_SUMMARY\n"
+    open(os.path.join(out, name), "w").write(head + text + "\n")
+PYTHON
+	shellcheck --severity=style "$folder"/shell/* || failed=1
+fi
 # An Ansible role and systemd units, where there are the programs that read them.
 if command -v ansible-playbook >/dev/null; then
 	mkdir -p "$folder/roles"

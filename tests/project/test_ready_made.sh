@@ -57,7 +57,7 @@ grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold t
 grep -q '<failure message="REJECTED: ' "$folder/nights/junit-night.xml" || fail "junit-night.xml does not say why the exit code is 1: $(cat "$folder/nights/junit-night.xml")"
 grep -q '^## The night as a whole: exit code 1$' "$folder/nights/summary.md" || fail "the summary does not end with the exit code"
 grep -q '"result":"FAIL"' "$folder/nights/run.ocp.jsonl" || fail "run.ocp.jsonl has another verdict"
-grep -qx 'gpuproof_check_accepted 0' "$folder/nights/gpuproof.prom" || fail "gpuproof.prom has another verdict"
+grep -qx 'gpuproof_check_accepted{config="[^"]*slow[^"]*"} 0' "$folder/nights/gpuproof.prom" || fail "gpuproof.prom has another verdict"
 grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
 grep -q '^\*\*REJECTED: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
 tail -n 1 "$folder/nights/verdict.txt" | grep -q '^REJECTED: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
