@@ -16,6 +16,7 @@
 
 struct line_reader {
 	const char *at, *end;
+	const char *feed, *back; /* the next '\n' and '\r' from `at` on, or `end`; NULL: unknown */
 	size_t number;
 	char *line, *captured; /* of `capacity` bytes and a few more */
 	size_t capacity;
@@ -41,6 +42,17 @@ static void clean_line(char *line)
 	*to = '\0';
 }
 
+/* The next `c` from `at` on, searched for once, however many lines of the other end precede it. */
+static const char *next_line_end(const struct line_reader *r, const char *known, char c)
+{
+	const char *found;
+
+	if (known && known >= r->at)
+		return known;
+	found = memchr(r->at, c, (size_t)(r->end - r->at));
+	return found ? found : r->end;
+}
+
 /*
  * The next line; a '\r' alone ends one as well, for what overwrites itself on a terminal. Lines are
  * numbered as editors do.
@@ -54,14 +66,10 @@ static bool import_read_line(struct line_reader *r)
 		return false;
 	if (r->at[-(r->number > 0)] == '\n' || !r->number)
 		r->number++;
-	stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
-	length = (size_t)((stop ? stop : r->end) - r->at);
-	if (memchr(r->at, '\r', length)) {
-		const char *back = memchr(r->at, '\r', length);
-
-		stop = back;
-		length = (size_t)(back - r->at);
-	}
+	r->feed = next_line_end(r, r->feed, '\n');
+	r->back = next_line_end(r, r->back, '\r');
+	stop = r->feed < r->back ? r->feed : r->back;
+	length = (size_t)(stop - r->at);
 	if (r->capacity <= length) {
 		r->capacity = 2 * length + 256;
 		r->line = xrealloc(r->line, r->capacity, 1);
@@ -69,9 +77,9 @@ static bool import_read_line(struct line_reader *r)
 	}
 	memcpy(r->line, r->at, length);
 	r->line[length] = '\0';
-	r->at = stop ? stop + 1 : r->end;
+	r->at = stop < r->end ? stop + 1 : r->end;
 	/* "\r\n" is one end. */
-	if (stop && *stop == '\r' && r->at < r->end && *r->at == '\n')
+	if (stop < r->end && *stop == '\r' && r->at < r->end && *r->at == '\n')
 		r->at++;
 	clean_line(r->line);
 	return true;

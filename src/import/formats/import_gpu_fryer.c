@@ -12,9 +12,10 @@
 struct fryer {
 	struct {
 		char name[128], uuid[64];
+		bool throttled; /* and a note says so */
 	} gpus[MOST_GPUS];
 	char precision[32];
-	size_t last; /* case of the GPU that lines of its own follow */
+	size_t last, last_gpu; /* case and number of the GPU that lines of its own follow */
 	bool has_last, concluded;
 };
 
@@ -69,6 +70,7 @@ static struct case_result *fryer_case(struct import *import, struct fryer *f, si
 	import_word(c, "load", *f->precision ? f->precision : "unknown");
 	c = import_named(import, c);
 	f->last = (size_t)(c - import->result->cases);
+	f->last_gpu = i % MOST_GPUS;
 	f->has_last = true;
 	return c;
 }
@@ -89,6 +91,8 @@ static enum status take_fryer_rate(struct import *import, void *state, size_t li
 		return STATUS_OK;
 	}
 	import_metric(c, "burn.throughput", "FLOP/s", BETTER_HIGHER, rate * 1e9);
+	if (c->metrics[0].series[0]) /* a repetition */
+		return STATUS_OK;
 	note = xasprintf("From %.20s to %.20s Gflops/s.", v[2], v[3]);
 	case_result_note(c, note);
 	free(note);
@@ -101,10 +105,11 @@ static enum status take_fryer_detail(struct import *import, void *state, size_t 
 	struct fryer *f = state;
 
 	(void)line;
-	if (f->has_last && strstr(v[0], "true")) {
+	if (f->has_last && strstr(v[0], "true") && !f->gpus[f->last_gpu].throttled) {
 		char *note = xasprintf("Throttling HW: %s.", v[0]);
 
 		case_result_note(&import->result->cases[f->last], note);
+		f->gpus[f->last_gpu].throttled = true;
 		free(note);
 	}
 	return STATUS_OK;

@@ -558,6 +558,53 @@ static void a_hundred_thousand_rows_are_read(void **state)
 	text_release(&text);
 }
 
+/* Each of them ends in '\r' alone: a search for '\n' per line would take minutes. */
+static void lines_that_overwrite_each_other_are_read(void **state)
+{
+	const struct import_options none = { 0 };
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	text_add(&text, "Burning for 10 seconds.\n");
+	for (size_t i = 0; i < 3000000; i++)
+		text_add(&text, "x\r");
+	text_add(&text, "50.0%  proc'd: 8 (7 Gflop/s)   errors: 0   temps: 60 C\n"
+			"Tested 1 GPUs:\nGPU 0: OK\n");
+	assert_int_equal(import_text(&result, NULL, "x", text.data, text.length, &none, &err),
+			 STATUS_OK);
+	assert_float_equal(result.cases[0].metrics[0].value, 7e9, 1);
+	result_release(&result);
+	text_release(&text);
+}
+
+/* A note for each of very many samples would be copied as often. */
+static void notes_do_not_grow_with_samples(void **state)
+{
+	const struct import_options none = { 0 };
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	text_add(&text, "Detected GPU #0: \"H100\" (GPU-a)\nUsing precision(s): BF16\n");
+	for (size_t i = 0; i < 2000; i++)
+		text_addf(&text,
+			  "GPU #0: %zu Gflops/s (min: 1.00, max: %zu.00, dev: 1)\n"
+			  "Throttling HW: false, Thermal SW: true, Thermal HW: false\n",
+			  100 + i, 200 + i);
+	text_add(&text, "All GPUs seem healthy\n");
+	assert_int_equal(import_text(&result, NULL, "x", text.data, text.length, &none, &err),
+			 STATUS_OK);
+	assert_int_equal(result.cases[0].metrics[0].n, 2000);
+	assert_string_equal(result.cases[0].notes,
+			    "From 1.00 to 200.00 Gflops/s. Throttling HW: false, Thermal SW: "
+			    "true, Thermal HW: false.");
+	result_release(&result);
+	text_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -576,6 +623,8 @@ int main(void)
 		cmocka_unit_test(rounded_bandwidths_are_left_out),
 		cmocka_unit_test(damaged_files_are_refused_with_their_line),
 		cmocka_unit_test(a_hundred_thousand_rows_are_read),
+		cmocka_unit_test(lines_that_overwrite_each_other_are_read),
+		cmocka_unit_test(notes_do_not_grow_with_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
