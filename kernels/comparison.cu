@@ -6,7 +6,7 @@
 
 #define THREADS 256
 
-/* The bytes of a word one by one: where memory is not aligned, and for the last word. */
+/* Assembles a word from bytes, for unaligned memory and the last word. */
 static __device__ uint64_t word_of_bytes(const unsigned char *at, uint64_t count)
 {
 	uint64_t word = 0;
@@ -56,10 +56,7 @@ extern "C" enum status kernel_cuda_checksum(struct stream *stream, const void *a
 	return cuda_check_launch("checksum", err);
 }
 
-/*
- * Each part by one block, whose threads add up in a fixed order: the same numbers have the same
- * sum.
- */
+/* One block per part; its threads add in a fixed order, so that equal numbers give equal sums. */
 template <typename T> static __global__ void difference(struct difference_arguments a)
 {
 	__shared__ struct difference_part sums[THREADS];

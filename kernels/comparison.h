@@ -1,5 +1,6 @@
 /*
- * Compares devices' results in place: between ranks by checksums, on one device element by element.
+ * Compares results of devices in place: between ranks by checksums, on one device element by
+ * element.
  */
 #ifndef GPUPROOF_KERNELS_COMPARISON_H
 #define GPUPROOF_KERNELS_COMPARISON_H
@@ -8,9 +9,9 @@
 #include "kernels/kernel.h"
 
 /*
- * The amount that word `index` adds to a checksum. For each index every value adds something else
- * (odd factors and shifted xors can be turned back), so a single changed word always changes the
- * sum, and so nearly always do several.
+ * Contribution of word `index` to a checksum. The mapping of values is different and invertible for
+ * each index (odd factors and shifted xors), so a single changed word always changes the sum, and
+ * several nearly always do.
  */
 GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 {
@@ -22,17 +23,16 @@ GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 }
 
 /*
- * "checksum": adds to *out, modulo 2^64, checksum_word() of every 8-byte word of `memory`, the last
- * one filled up with zeros. The same bytes have the same sum on every device, however they are
- * aligned.
+ * "checksum": adds checksum_word() of every 8-byte word of `memory` to *out, modulo 2^64; the last
+ * word is padded with zeros. Equal bytes give equal sums on every device, for any alignment.
  */
 struct checksum_arguments {
 	const void *memory;
 	uint64_t bytes;
-	uint64_t *out; /* memory of the device */
+	uint64_t *out; /* device memory */
 };
 
-/* Partial sums of a "difference"; the caller adds them up in their order. */
+/* Number of partial sums of a "difference"; the caller adds them in order. */
 #define DIFFERENCE_PARTS 512
 
 struct difference_part {
@@ -40,7 +40,7 @@ struct difference_part {
 };
 
 /*
- * "difference": the sums over i < count of (x[i] / x_scale - y[i] / y_scale)^2 and of (y[i] /
+ * "difference": sums over i < count of (x[i] / x_scale - y[i] / y_scale)^2 and of (y[i] /
  * y_scale)^2, in double, as DIFFERENCE_PARTS parts, all of which are written.
  */
 struct difference_arguments {
@@ -48,7 +48,7 @@ struct difference_arguments {
 	enum precision precision;
 	uint64_t count;
 	double x_scale, y_scale;
-	struct difference_part *parts; /* memory of the device */
+	struct difference_part *parts; /* device memory */
 };
 
 #endif

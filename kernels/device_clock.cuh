@@ -1,11 +1,11 @@
-/* Time on the device, for kernels that wait. */
+/* Device time for kernels that wait. */
 #ifndef GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 #define GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 
 #include "kernels/launch/compat.h"
 
 /*
- * Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the
+ * Nanoseconds, independent of the core clock. The resolution is 32 ns to 1 us, depending on the
  * GPU.
  */
 static __device__ __forceinline__ unsigned long long device_clock_ns(void)
@@ -16,7 +16,7 @@ static __device__ __forceinline__ unsigned long long device_clock_ns(void)
 	return now;
 }
 
-/* Lets others use the multiprocessor while a thread polls; older GPUs have no such instruction. */
+/* Yields the multiprocessor while a thread polls; older GPUs lack this instruction. */
 static __device__ __forceinline__ void device_relax(void)
 {
 #if CODE_HAS_NANOSLEEP

@@ -1,7 +1,6 @@
 /*
- * Numbers of one byte, for host and device: E4M3 (4 bits of exponent, 3 of fraction, no infinity)
- * and fixed point in units of 1/128. Rounding is to nearest, ties to even; what is beyond the range
- * becomes its end.
+ * 8-bit numbers for host and device: E4M3 (4 bits of exponent, 3 of fraction, no infinity) and
+ * fixed point in units of 1/128. Rounds to nearest even and saturates.
  */
 #ifndef GPUPROOF_KERNELS_FP8_H
 #define GPUPROOF_KERNELS_FP8_H
@@ -36,9 +35,9 @@ FP8_FN uint8_t fp8_from_float(float value)
 {
 	uint32_t bits = fp8_bits_of(value), sign = bits >> 24 & 0x80u;
 	uint32_t magnitude = bits & 0x7fffffffu;
-	/* Normal: the exponent's bias goes from 127 to 7, 20 bits of fraction go. */
+	/* Normal: changes the exponent's bias from 127 to 7 and drops 20 bits of fraction. */
 	uint32_t normal = (magnitude - (120u << 23) + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
-	/* Subnormal: the addition leaves units of 2^-9, rounded. */
+	/* Subnormal: the addition rounds to units of 2^-9. */
 	uint32_t subnormal = fp8_bits_of(fp8_float_of(magnitude) + 0x1p14f) - fp8_bits_of(0x1p14f);
 	uint32_t fp8 = magnitude < (121u << 23) ? subnormal : normal;
 

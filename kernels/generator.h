@@ -1,7 +1,7 @@
 /*
- * Counter-based random numbers: element `index` of stream `seed` is a pure function of both,
- * so any rank, device or thread makes any slice without communication, and a checker needs no
- * copy of the data. Compiles for host and device.
+ * Counter-based random numbers: element `index` of stream `seed` is a pure function of both, so any
+ * rank, device or thread generates any slice without communication, and a checker needs no copy of
+ * the data. Compiles for host and device.
  *
  * The mixer is splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014) over seed + index * golden
  * ratio.

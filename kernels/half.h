@@ -1,7 +1,7 @@
 /*
- * FP16 and BF16 on the host: conversions in plain integer and FP32 arithmetic without branches, so
- * that loops over them vectorise. Rounding is to nearest, ties to even; subnormals, infinities and
- * NaN (made quiet) as in IEEE 754. Bit for bit what F16C and a GPU give, NaN payloads aside.
+ * FP16 and BF16 on the host: conversions with integer and FP32 arithmetic without branches, so that
+ * loops over them vectorise. Rounds to nearest even; subnormals, infinities and NaN (made quiet) as
+ * in IEEE 754. Equal to F16C and GPUs bit for bit, except for NaN payloads.
  */
 #ifndef GPUPROOF_KERNELS_HALF_H
 #define GPUPROOF_KERNELS_HALF_H
@@ -30,7 +30,8 @@ static inline float half_to_float(uint16_t half)
 	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
 	uint32_t magnitude = half & 0x7fffu;
 	/*
-	 * Normal: the exponent's bias goes from 15 to 127. Infinity and NaN: to 255, and NaN quiet.
+	 * Normal: changes the exponent's bias from 15 to 127. Infinity and NaN: exponent 255, NaN
+	 * made quiet.
 	 */
 	uint32_t normal = (magnitude << 13) + (112u << 23);
 	uint32_t special = normal + (112u << 23) + (magnitude > 0x7c00u ? 0x400000u & ~normal : 0);
@@ -47,13 +48,11 @@ static inline uint16_t half_from_float(float value)
 	uint32_t sign = bits >> 16 & 0x8000u;
 	uint32_t magnitude = bits & 0x7fffffffu;
 	/*
-	 * Normal: half a unit of the last place less one, plus the bit that decides a tie.
-	 * Overflows into infinity.
+	 * Normal: adds half a unit in the last place minus one, plus the bit that decides a tie.
+	 * Overflows to infinity.
 	 */
 	uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1)) >> 13;
-	/*
-	 * Subnormal: adding 0.5 leaves the value in units of 2^-24, rounded by the addition itself.
-	 */
+	/* Subnormal: adding 0.5 leaves the value in units of 2^-24, rounded by the addition. */
 	uint32_t subnormal = half_bits_of(half_float_of(magnitude) + 0.5f) - half_bits_of(0.5f);
 	uint32_t special = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : 0x7c00u;
 	uint32_t half = magnitude < (113u << 23)   ? subnormal
@@ -78,8 +77,8 @@ static inline uint16_t bf16_from_float(float value)
 }
 
 /*
- * Intermediate step from FP64 to FP16 or BF16: FP32 rounded to odd, which keeps the second rounding
- * from seeing a tie that is none (Boldo and Melquiond, IEEE Trans. Computers 57(4), 2008).
+ * Intermediate step from FP64 to FP16 or BF16: FP32 rounded to odd, so that the second rounding
+ * sees no false tie (Boldo and Melquiond, IEEE Trans. Computers 57(4), 2008).
  */
 static inline float half_round_to_odd(double value)
 {
@@ -88,7 +87,7 @@ static inline float half_round_to_odd(double value)
 	double back = (double)nearest;
 
 	if (!(back == value) && value == value) {
-		/* Toward zero first, where the nearest one is further out. */
+		/* Rounds toward zero first if the nearest value is farther out. */
 		if ((value < 0 ? -back : back) > (value < 0 ? -value : value))
 			bits--;
 		bits |= 1;

@@ -1,11 +1,11 @@
 /*
- * Declarations that all kernels share. A kernel `op` is three things: `struct op_arguments` in
+ * Declarations shared by all kernels. A kernel `op` consists of `struct op_arguments` in
  * kernels/<file>.h, `kernel_host_<op>` in kernels/<file>_host.c and `kernel_cuda_<op>` in
  * kernels/<file>.cu, both of type kernel_fn (device/backend.h). Launch one with
  * backend_launch(stream, "op", &arguments, err).
  *
- * A .cu file is small and flat: kernels, then `extern "C"` launchers that check the launch.
- * It gets at the stream with cuda_stream_handle() and reports errors with cuda_check_launch()
+ * A .cu file is small and flat: kernels, then `extern "C"` launchers that check the launch. It gets
+ * the stream with cuda_stream_handle() and reports errors with cuda_check_launch()
  * (src/device/cuda/cuda_kernel.h).
  *
  * A _host.c file uses host_threads(stream) threads (src/device/host/host_kernel.h).

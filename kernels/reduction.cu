@@ -1,4 +1,4 @@
-/* Checking sums over ranks on the device: see reduction.h. */
+/* Verifies sums over ranks on the device: see reduction.h. */
 #include "kernels/reduction.h"
 
 #include "kernels/generator.h"
@@ -7,7 +7,7 @@
 
 #define THREADS 256
 
-/* The sum of element `index` over the ranks; the sum of the magnitudes in *magnitude. */
+/* Sum of element `index` over the ranks; sum of the magnitudes in *magnitude. */
 template <typename T>
 static __device__ double expected_sum(const struct check_reduction_arguments &a, uint64_t index,
 				      double *magnitude)
@@ -28,7 +28,7 @@ static __device__ double expected_sum(const struct check_reduction_arguments &a,
 	return sum;
 }
 
-/* Wrong elements are rare: a block adds up what it found with few atomics. */
+/* Wrong elements are rare: a block adds its findings with few atomics. */
 template <typename T> static __global__ void check_sums(struct check_reduction_arguments a)
 {
 	__shared__ unsigned long long wrong, lowest, worst;
@@ -59,7 +59,7 @@ template <typename T> static __global__ void check_sums(struct check_reduction_a
 		atomicAdd(&wrong, mine);
 		atomicMin(&lowest, where);
 	}
-	/* Doubles that are not negative compare like their bits. */
+	/* Non-negative doubles compare like their bits. */
 	atomicMax(&worst, (unsigned long long)__double_as_longlong(most));
 	__syncthreads();
 	if (threadIdx.x == 0) {
@@ -71,7 +71,7 @@ template <typename T> static __global__ void check_sums(struct check_reduction_a
 	}
 }
 
-/* After all blocks: the element at the lowest index. */
+/* Runs after all blocks: reads the element at the lowest index. */
 template <typename T> static __global__ void report_sum(struct check_reduction_arguments a)
 {
 	double magnitude;

@@ -7,7 +7,7 @@
 #include "device/host/host_kernel.h"
 #include "kernels/stored.h"
 
-/* Smaller slices are not worth a second thread. */
+/* Smaller slices do not justify a second thread. */
 #define GRAIN 4096
 
 struct check {

@@ -1,10 +1,9 @@
 /*
- * Storage types and packs. A tensor is stored as double, float, half or bfloat16 and computed on
- * in double or float: no arithmetic on half or bfloat16, so one source serves devices that lack
- * it.
+ * Storage types and packs. A tensor is stored as double, float, half or bfloat16 and computed in
+ * double or float: without arithmetic on half or bfloat16, one source serves devices that lack it.
  *
- * A pack is the V neighbouring elements that one thread loads and stores with one instruction
- * where it can: V is chosen by the widest tensor of a kernel, so that it moves 16 bytes.
+ * A pack is the V neighbouring elements that one thread loads and stores with one instruction if
+ * possible: the widest tensor of a kernel determines V for 16-byte accesses.
  */
 #ifndef GPUPROOF_KERNELS_STORAGE_CUH
 #define GPUPROOF_KERNELS_STORAGE_CUH
@@ -15,12 +14,12 @@
 #include "kernels/fp8.h"
 #include "kernels/launch/compat.h"
 
-/* bfloat16 by its bits: cuda_bf16.h's conversions need newer devices than this does. */
+/* bfloat16 by its bits, because the conversions in cuda_bf16.h need newer devices. */
 struct bfloat16 {
 	uint16_t bits;
 };
 
-/* E4M3 and fixed point in units of 1/128: only ever stored, by fill. */
+/* E4M3 and fixed point in units of 1/128: only stored, by fill. */
 struct fp8_e4m3 {
 	uint8_t bits;
 };
@@ -59,7 +58,7 @@ template <typename T> static __device__ __forceinline__ void to_math(double *out
 	*out = f;
 }
 
-/* Round to nearest even; a NaN stays one. */
+/* Rounds to nearest even; NaN stays NaN. */
 static __device__ __forceinline__ void from_math(float *out, float x)
 {
 	*out = x;
@@ -102,8 +101,8 @@ static __device__ __forceinline__ void from_math(float *out, double x)
 	*out = (float)x;
 }
 /*
- * Through float rounded to odd: float has more than two bits over half and bfloat16, so the
- * second rounding then gives what one rounding of the double would.
+ * Through float rounded to odd: float has more than two bits over half and bfloat16, so the second
+ * rounding gives the same as one rounding of the double.
  */
 template <typename T> static __device__ __forceinline__ void from_math(T *out, double x)
 {
@@ -118,7 +117,7 @@ template <typename T, int V> struct alignas(sizeof(T) * V) pack {
 	T v[V];
 };
 
-/* Elements i .. i + V - 1 of p, those below n; `aligned`: p and i allow one access for all. */
+/* Elements i .. i + V - 1 of p, those below n; `aligned`: one access can load all. */
 template <int V, typename M, typename T>
 static __device__ __forceinline__ void load_pack(M *out, const T *p, uint64_t i, uint64_t n,
 						 bool aligned)
@@ -159,8 +158,8 @@ static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i,
 }
 
 /*
- * The same in two steps, for kernels that read several tensors: a thread waits for what it
- * converts, so it asks for everything first. p + i allows one access.
+ * As load_pack() in two steps, for kernels that read several tensors: a thread issues all loads
+ * before it waits for the first conversion. One access must be able to load p + i.
  */
 template <int V, typename T>
 static __device__ __forceinline__ pack<T, V> fetch_pack(const T *p, uint64_t i)
@@ -176,7 +175,7 @@ static __device__ __forceinline__ void unpack(M *out, const pack<T, V> &x)
 		to_math(&out[k], x.v[k]);
 }
 
-/* True when all pointers may be read in packs of 16 bytes. NULL may. */
+/* True if all pointers may be read in packs of 16 bytes; NULL is allowed. */
 static inline bool packs_aligned(const void *a, const void *b = nullptr, const void *c = nullptr,
 				 const void *d = nullptr, const void *e = nullptr)
 {
@@ -184,7 +183,7 @@ static inline bool packs_aligned(const void *a, const void *b = nullptr, const v
 	       0;
 }
 
-/* Blocks of `threads` for `items`; kernels continue in strides of the grid if there are more. */
+/* Blocks of `threads` for `items`; kernels use grid-stride loops if there are more. */
 static inline unsigned grid_for(uint64_t items, unsigned threads)
 {
 	uint64_t blocks = (items + threads - 1) / threads;
@@ -192,9 +191,7 @@ static inline unsigned grid_for(uint64_t items, unsigned threads)
 	return blocks < 1 ? 1 : blocks > 0x7FFFFFFF ? 0x7FFFFFFF : (unsigned)blocks;
 }
 
-/*
- * Threads side by side for rows of `columns` in packs of V: a warp, or less when rows are narrow.
- */
+/* Threads side by side for rows of `columns` in packs of V: a warp, or fewer for narrow rows. */
 static inline unsigned lanes_for(uint64_t columns, unsigned V)
 {
 	unsigned lanes = 32;
@@ -205,8 +202,8 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 }
 
 /*
- * Calls expression(T) for the storage type T of `precision`, in kernels that are not written for
- * FP64; nothing when there is none.
+ * Calls expression(T) for the storage type T of `precision`, in kernels that do not support FP64;
+ * does nothing if there is none.
  */
 #define FOR_STORED_FLOATS(precision, CALL) \
 	switch (precision) {               \
@@ -224,7 +221,7 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 		break;                     \
 	}
 
-/* The same with FP64. */
+/* As FOR_STORED_FLOATS, with FP64. */
 #define FOR_STORAGE(precision, CALL)               \
 	switch (precision) {                       \
 	case PRECISION_FP64:                       \

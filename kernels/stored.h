@@ -1,4 +1,4 @@
-/* Numbers as kernels store them, read on the host. */
+/* Reads numbers in the storage types of kernels on the host. */
 #ifndef GPUPROOF_KERNELS_STORED_H
 #define GPUPROOF_KERNELS_STORED_H
 

@@ -1,4 +1,4 @@
-/* Kernels that exist to time or to prepare: see timing.h. */
+/* Kernels for timing or preparation: see timing.h. */
 #include "kernels/timing.h"
 
 #include "kernels/device_clock.cuh"

@@ -1,23 +1,20 @@
-/* Kernels that exist to time or to prepare, not to compute. */
+/* Kernels for timing or preparation, without computation. */
 #ifndef GPUPROOF_KERNELS_TIMING_H
 #define GPUPROOF_KERNELS_TIMING_H
 
 #include "kernels/kernel.h"
 
-/* "spin": one thread busy for `seconds` of the device's own clock. */
+/* "spin": one thread is busy for `seconds` of the device's clock. */
 struct spin_arguments {
 	double seconds;
 };
 
-/* "empty": a kernel without arguments or instructions; with a counter, one that counts launches. */
+/* "empty": a kernel without arguments or instructions; with a counter, it counts launches. */
 struct empty_arguments {
-	uint64_t *counter; /* one more after each launch; NULL: none */
+	uint64_t *counter; /* incremented by each launch; NULL: none */
 };
 
-/*
- * "flush_cache": writes `bytes` of scratch memory, so that nothing else is left in the last-level
- * cache.
- */
+/* "flush_cache": writes `bytes` of scratch memory, to evict everything else from the L2 cache. */
 struct flush_cache_arguments {
 	void *scratch;
 	uint64_t bytes;

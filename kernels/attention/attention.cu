@@ -1,6 +1,5 @@
 /*
- * Fused attention: see attention.h. Compute capability 9.0 has a code of its own
- * (attention_wgmma.cu).
+ * Fused attention: see attention.h. Compute capability 9.0 has its own code (attention_wgmma.cu).
  */
 #include "kernels/attention/attention.h"
 
@@ -15,7 +14,7 @@
 
 enum attention_path { PATH_SIMT, PATH_WMMA, PATH_MMA, PATH_WGMMA };
 
-/* Tensor cores are given FP16 and BF16 in pieces of 16 bytes. */
+/* Tensor cores read FP16 and BF16 in pieces of 16 bytes. */
 static enum attention_path choose_path(const struct stream *stream, const struct attention_shape *s,
 				       bool aligned)
 {
@@ -127,7 +126,10 @@ static bool is_empty(const struct attention_shape *s)
 /* call<T, HEAD>() for the head's size. */
 #define FOR_HEAD(call, T) \
 	(s->head_size <= 64 ? call<T, 64>(stream, a, err) : call<T, 128>(stream, a, err))
-/* By the path, which is not PATH_WGMMA; `name`: what was launched. CALL(T): plain arithmetic. */
+/*
+ * Calls the path, which is not PATH_WGMMA; `name`: what was launched. CALL(T): the path without
+ * tensor cores.
+ */
 #define FOR_PATH(direction)                                                                   \
 	switch (path) {                                                                       \
 	case PATH_MMA:                                                                        \

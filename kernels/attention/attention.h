@@ -1,26 +1,27 @@
 /*
- * Softmax attention, fused: "attention_forward" and "attention_backward". For each batch and head
+ * Fused softmax attention: "attention_forward" and "attention_backward". For each batch and head
  *
- *	S = scale Q K^T;  causal: S[i][j] = -inf for j > i;  P = softmax of each row of S;  O = P V
+ *	S = scale Q K^T;  causal: S[i][j] = -inf for j > i;
+ *	P = softmax of each row of S;  O = P V
  *
  * by tiles with an online softmax, so that memory is linear in the sequence: Dao et al.,
  * FlashAttention (2022), algorithm 1, and Dao, FlashAttention-2 (2023), algorithms 1 and 2.
- * Backward computes S and P again from Q, K and `lse`:
+ * Backward recomputes S and P from Q, K and `lse`:
  *
  *	delta[i] = sum of dO[i] O[i];  dV = P^T dO;  dS = P (dO V^T - delta);
  *	dQ = scale dS K;  dK = scale dS^T Q
  *
- * dQ and (dK, dV) come from two kernels, each of which owns what it writes: there are no atomic
- * additions, so results repeat bit for bit on one device model, at the price of two products more
- * than the least (seven instead of five).
+ * dQ and (dK, dV) come from two kernels, each of which owns its output. There are no atomic
+ * additions, so results repeat bit for bit on one device model, at the cost of two more GEMMs than
+ * the minimum (seven instead of five).
  *
  * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) is at (b * sequence + s) *
- * ld + h * head_size + d, so that Q, K and V may be parts of one product's result (ld = 3 * heads *
+ * ld + h * head_size + d, so that Q, K and V may be parts of one GEMM's result (ld = 3 * heads *
  * head_size). Precisions: FP32, FP16 and BF16; TF32 is computed as FP32. Sums, softmax and `lse`
- * are FP32. P and dS are rounded to FP16 or BF16 before they are multiplied by tensor cores: FP16
- * since compute capability 7.0 (wmma; mma.sync since 7.5), BF16 since 8.0, both by wgmma on 9.0.
+ * are FP32. P and dS are rounded to FP16 or BF16 before tensor cores multiply them: FP16 from
+ * compute capability 7.0 (wmma; mma.sync from 7.5), BF16 from 8.0, both with wgmma on 9.0.
  *
- * head_size is a multiple of 8, at most ATTENTION_HEAD_MAX; others are STATUS_UNSUPPORTED.
+ * head_size must be a multiple of 8, at most ATTENTION_HEAD_MAX; others are STATUS_UNSUPPORTED.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_ATTENTION_H
 #define GPUPROOF_KERNELS_ATTENTION_ATTENTION_H
@@ -28,13 +29,13 @@
 #include "kernels/kernel.h"
 
 #define ATTENTION_HEAD_MAX 128
-#define ATTENTION_HEADS_MAX 65535 /* of all batches */
+#define ATTENTION_HEADS_MAX 65535 /* over all batches */
 
 /* Shape of all tensors of one call. */
 struct attention_shape {
 	enum precision precision;
 	unsigned batch, heads, sequence, head_size;
-	/* of q, k, v and their gradients: elements from one position to the next */
+	/* of q, k, v and their gradients: elements between consecutive positions */
 	uint64_t ld_qkv;
 	uint64_t ld_o; /* of o and do */
 	float scale;   /* usually 1 / sqrt(head_size) */
@@ -42,8 +43,8 @@ struct attention_shape {
 };
 
 /*
- * Values of `lse` and of `delta` for one batch and head: the sequence, rounded up to whole tiles.
- * Forward fills the rest of `lse` with infinity, backward that of `delta` with 0.
+ * Values of `lse` and of `delta` per batch and head: the sequence, rounded up to whole tiles.
+ * Forward fills the rest of `lse` with infinity, backward the rest of `delta` with 0.
  */
 #define ATTENTION_TILE 128
 static inline uint64_t attention_padded(unsigned sequence)
@@ -56,8 +57,8 @@ static inline uint64_t attention_row_values(const struct attention_shape *s)
 }
 
 /*
- * Floating-point operations of the products, as published figures count them: forward two products
- * of sequence x sequence x head_size, backward five; causal: half of them.
+ * Floating-point operations of the GEMMs as counted in publications: forward two GEMMs of sequence
+ * x sequence x head_size, backward five; causal: half of them.
  */
 static inline double attention_operations(const struct attention_shape *s, int products)
 {
@@ -65,7 +66,7 @@ static inline double attention_operations(const struct attention_shape *s, int p
 	       (s->causal ? 2 : 1);
 }
 
-/* lse[i] = log of the sum over j of exp(S[i][j]); attention_row_values() floats, for backward. */
+/* lse[i] = log of the sum over j of exp(S[i][j]): attention_row_values() floats, for backward. */
 struct attention_forward_arguments {
 	struct attention_shape shape;
 	const void *q, *k, *v;
@@ -74,8 +75,8 @@ struct attention_forward_arguments {
 };
 
 /*
- * From the forward's tensors and `d_o`, the gradient of o. `delta`: attention_row_values() floats
- * of scratch.
+ * Computes the gradients from the forward's tensors and `d_o`, the gradient of o. `delta`: scratch
+ * of attention_row_values() floats.
  */
 struct attention_backward_arguments {
 	struct attention_shape shape;
@@ -85,7 +86,7 @@ struct attention_backward_arguments {
 	float *delta;
 };
 
-/* STATUS_OK when the kernels are written for this shape. */
+/* STATUS_OK if the kernels support this shape. */
 static inline enum status attention_check(const struct attention_shape *s, struct error *err)
 {
 	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)

@@ -1,6 +1,6 @@
 /*
- * Attention on the CPU, by the same tiles as the GPU's: K, V and the gradients of 64 positions at a
- * time in FP32, products as loops that go along lines, so that the compiler makes vectors of them.
+ * Attention on the CPU with the tiles of the GPU kernels: K, V and the gradients of 64 positions at
+ * a time in FP32, GEMMs as loops along lines, which the compiler vectorises.
  */
 #include "kernels/attention/attention.h"
 
@@ -17,9 +17,10 @@
 
 /* Working memory of a thread. */
 struct workspace {
-	float rows[TILE * HEAD], other_rows[TILE * HEAD];     /* of the tile that is owned */
-	float near[TILE * HEAD], other_near[TILE * HEAD];     /* of the tile that is passed */
-	float across[TILE * HEAD], other_across[TILE * HEAD]; /* lines are elements of the head */
+	float rows[TILE * HEAD], other_rows[TILE * HEAD]; /* of the tile that the thread owns */
+	float near[TILE * HEAD], other_near[TILE * HEAD]; /* of the tile that the loop passes */
+	/* transposed: lines are elements of the head */
+	float across[TILE * HEAD], other_across[TILE * HEAD];
 	float s[TILE * TILE], dp[TILE * TILE], turned[TILE * TILE];
 	float out[TILE * HEAD], other_out[TILE * HEAD];
 };
@@ -29,7 +30,7 @@ static unsigned smaller(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* c += a b: m x k times k x n; lines of c and b are `ldc` and `ldb` apart. */
+/* c += a b: m x k times k x n; `ldc` and `ldb` are the distances of lines of c and b. */
 HOST_VECTORISED
 static void multiply(float *c, unsigned ldc, const float *a, unsigned lda, const float *b,
 		     unsigned ldb, unsigned m, unsigned n, unsigned k)
@@ -64,7 +65,7 @@ static uint64_t element_of(const struct place *at, uint64_t ld, unsigned row)
 	       (uint64_t)at->head * at->shape->head_size;
 }
 
-/* `count` positions from `row` on, a line of HEAD for each. */
+/* Loads `count` positions from `row` on, each as a line of HEAD. */
 static void fetch(float *to, const struct place *at, const void *tensor, uint64_t ld, unsigned row,
 		  unsigned count)
 {
@@ -95,7 +96,7 @@ static void store(const struct place *at, void *tensor, uint64_t ld, unsigned ro
 	}
 }
 
-/* Index of a tile of all batches' heads. */
+/* Converts the index of a tile among all batches' heads. */
 static struct place place_of(const struct attention_shape *s, uint64_t index, unsigned *row)
 {
 	unsigned tiles = (s->sequence + TILE - 1) / TILE;
@@ -124,7 +125,7 @@ static bool hidden(const struct attention_shape *s, unsigned query, unsigned key
 	return s->causal && key > query;
 }
 
-/* A row of S becomes exp(scale (s - most)); what `out` holds is rescaled. */
+/* Online softmax: a row of S becomes exp(scale (s - most)); rescales the contents of `out`. */
 static void softmax_row(const struct attention_shape *shape, float *s, unsigned count, float *most,
 			float *sum, float *out)
 {
@@ -236,7 +237,7 @@ static void delta_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 	free(w);
 }
 
-/* P and dS of `queries` x `keys`, from `rows` = Q, `other_rows` = dO and, across, K and V. */
+/* P and dS of `queries` x `keys`, from `rows` = Q, `other_rows` = dO and, transposed, K and V. */
 static void gradients_of_tile(struct workspace *w, const struct place *at, const float *q,
 			      const float *d_o, unsigned query, unsigned queries, unsigned key,
 			      unsigned keys)

@@ -1,8 +1,8 @@
 /*
- * Attention by the tensor cores of compute capability 7.5 and newer (mma.sync). A block of four
- * warps takes 64 rows, 16 by each warp, and goes over tiles of 64; a tile of K or V arrives while
- * the other one is multiplied. Several blocks share a multiprocessor. Heads of other sizes than
- * HEAD are filled up with zeros.
+ * Attention with the tensor cores of compute capability 7.5 and newer (mma.sync). A block of four
+ * warps processes 64 rows, 16 per warp, in tiles of 64; a tile of K or V is loaded while the other
+ * one is multiplied. Several blocks share a multiprocessor. Heads smaller than HEAD are padded with
+ * zeros.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
 #define GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
@@ -17,7 +17,8 @@
 #define MMA_SHARED_BYTES(head, tiles) ((tiles)*MMA_TILE * (head)*2)
 
 /*
- * 64 positions from `row` on of this head; zeros after the sequence and after the head's elements.
+ * Loads 64 positions from `row` on of this head; zeros beyond the sequence and beyond the head's
+ * elements.
  */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem &p,
@@ -37,7 +38,7 @@ static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem
 	}
 }
 
-/* s = left right^T: 16 lines of `left` from `line` on, the 64 of `right`. */
+/* s = left right^T: 16 lines of `left` from `line` on, the 64 lines of `right`. */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], const T *left,
 						      int line, const T *right)
@@ -45,7 +46,7 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], 
 #pragma unroll
 	for (int i = 0; i < MMA_TILE / 2; i++)
 		s[i] = 0;
-#pragma unroll 1 /* more of it spills registers */
+#pragma unroll 1 /* a larger one spills registers */
 	for (int k = 0; k < HEAD; k += 16) {
 		unsigned a[4], b[4];
 
@@ -59,7 +60,7 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], 
 	}
 }
 
-/* d += packed tile: the lines of the tile are k. */
+/* d += packed tile, with k along the lines of the tile. */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
 multiply_rows(float (&d)[HEAD / 2], const unsigned (&packed)[MMA_TILE / 4], const T *tile)
@@ -101,7 +102,7 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
 	copies_commit();
 	for (int step = steps - 1; step >= 0; step--) {
 		copies_wait<0>();
-		__syncthreads(); /* K is there; all are done with V */
+		__syncthreads(); /* K is loaded, and all warps are done with V */
 		fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
 		copies_commit();
 		multiply_lines<T, HEAD>(s, q, threadIdx.x / 32 * 16, k);
@@ -112,21 +113,21 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
 		scale_rows(o, rescale);
 		pack_rows<T>(packed, s);
 		copies_wait<0>();
-		__syncthreads(); /* V is there; all are done with K */
+		__syncthreads(); /* V is loaded, and all warps are done with K */
 		if (step > 0)
 			fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (step - 1) * MMA_TILE);
 		copies_commit();
 		multiply_rows<T, HEAD>(o, packed, v);
 	}
 	store_output<T>(p, at, row, o, most, sum);
-	/* Padding of lse up to whole tiles of 128. */
+	/* Pads lse to whole tiles of 128. */
 	if (at.tile == p.tiles - 1 && p.tiles % 2 && threadIdx.x < MMA_TILE)
 		p.lse[at.row_values + first + MMA_TILE + threadIdx.x] = INFINITY;
 }
 
 /*
- * dK and dV of 64 keys: rows are keys. Four tiles of heads of 128 are the 64 KiB that a block of
- * Turing has, so that lse and delta are read where they lie.
+ * dK and dV of 64 keys; rows are keys. Four tiles of heads of 128 fill the 64 KiB of a Turing
+ * block, so lse and delta are read from global memory.
  */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void dkdv_mma(const attention_problem &p)
@@ -181,7 +182,7 @@ static __device__ __forceinline__ void dkdv_mma(const attention_problem &p)
 	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
 }
 
-/* dQ of 64 queries: rows are queries. */
+/* dQ of 64 queries; rows are queries. */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void dq_mma(const attention_problem &p)
 {

@@ -1,6 +1,4 @@
-/*
- * A call of attention as the kernels see it, for a grid of blocks that take one tile of rows each.
- */
+/* Arguments of an attention call for the kernels: a grid of blocks with one tile of rows each. */
 #ifndef GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
 #define GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
 
@@ -11,14 +9,14 @@ struct attention_problem {
 	const void *q, *k, *v, *o, *d_o;
 	void *out, *dq, *dk, *dv;
 	float *lse, *delta;
-	int tiles; /* of rows, for each batch and head */
-	/* heads whose blocks run together, so that they find each other's K and V in the cache */
+	int tiles; /* tiles of rows per batch and head */
+	/* heads whose blocks run together, so that they share K and V in the cache */
 	int heads_near;
 };
 
 /*
- * Blocks near each other in time read no more than this of K and V: half of the smallest last-level
- * cache with tensor cores.
+ * Blocks that run at the same time read at most this much of K and V: half of the smallest L2 cache
+ * of GPUs with tensor cores.
  */
 #define ATTENTION_NEAR_BYTES (16 << 20)
 

@@ -1,8 +1,8 @@
 /*
- * The part of attention between products, for sums as the tensor cores leave them: a warp has 16
- * rows, and a thread of it, for each 8 columns, two neighbouring ones of row lane / 4 and of row
- * lane / 4 + 8: s[4 i + 2 half + e] is column 8 i + lane % 4 * 2 + e. Packed in pairs the same
- * values are the left operand of the next product, 16 columns in four registers.
+ * Online softmax on mma.sync accumulators, between the two GEMMs of attention. A warp has 16 rows.
+ * Per 8 columns, a thread has two neighbouring columns of row lane / 4 and of row lane / 4 + 8: s[4
+ * i + 2 half + e] is column 8 i + lane % 4 * 2 + e. Packed in pairs, the same values are the left
+ * operand of the next GEMM, 16 columns in four registers.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_ROWS_CUH
 #define GPUPROOF_KERNELS_ATTENTION_ROWS_CUH
@@ -17,13 +17,10 @@
 
 #define LOG2_E 1.4426950408889634f
 
-/*
- * Which tile of which batch and head a block takes. Tiles count down when the last ones are the
- * longest.
- */
+/* Tile, batch and head of a block. Tiles count down if the last ones take longest. */
 struct attention_place {
 	int tile, batch, head;
-	int64_t row_values; /* where this head's values of lse and delta begin */
+	int64_t row_values; /* start of this head's values of lse and delta */
 
 	__device__ __forceinline__ attention_place(const attention_problem &p, bool down)
 	{
@@ -72,7 +69,7 @@ static __device__ __forceinline__ void pack_rows(unsigned (&packed)[COUNT / 2],
 		packed[i] = pair_of(T(), s[2 * i], s[2 * i + 1]);
 }
 
-/* Rows are queries, columns keys: what a query may not see becomes `hidden`. */
+/* Causal mask: rows are queries, columns keys; keys that a query must not see become `hidden`. */
 template <int COUNT>
 static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int column,
 						 int sequence, bool causal, float hidden)
@@ -91,9 +88,8 @@ static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int
 
 /*
  * One step of the online softmax over a tile's columns: s becomes exp(scale * (s - maximum)), not
- * yet divided by the sum; Updates `most` and `sum` (of this thread's columns); the sums so far are
- * to be multiplied by `rescale`.
- * base2: scale * log2(e).
+ * yet divided by the sum. Updates `most` and `sum` (of this thread's columns); the caller
+ * multiplies earlier sums by `rescale`. base2: scale * log2(e).
  */
 template <int COUNT>
 static __device__ __forceinline__ void
@@ -131,14 +127,17 @@ static __device__ __forceinline__ void scale_rows(float (&d)[COUNT], const float
 		d[i] *= factor[i % 4 / 2];
 }
 
-/* Sum of a row over the four threads that have parts of it. */
+/* Sum of a row over the four threads that share it. */
 static __device__ __forceinline__ float row_total(float x)
 {
 	x += __shfl_xor_sync(~0u, x, 1);
 	return x + __shfl_xor_sync(~0u, x, 2);
 }
 
-/* A warp's 16 rows from `row` on to a tensor of this layout; those of the sequence alone. */
+/*
+ * Stores a warp's 16 rows, from `row` on, to a tensor of this layout; only rows within the
+ * sequence.
+ */
 template <typename T, int COUNT>
 static __device__ __forceinline__ void
 store_rows(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
@@ -168,7 +167,7 @@ store_rows(const attention_problem &p, const attention_place &at, void *to, uint
 	}
 }
 
-/* o = sums / sum, and lse; infinity in rows after the sequence. */
+/* o = sums / sum, and lse; infinity in rows beyond the sequence. */
 template <typename T, int COUNT>
 static __device__ __forceinline__ void
 store_output(const attention_problem &p, const attention_place &at, int row,

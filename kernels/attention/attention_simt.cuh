@@ -1,7 +1,7 @@
 /*
- * Attention by ordinary multiply-adds, for FP32 and for devices without tensor cores: a block of
- * 256 threads takes 16 rows and goes over tiles of 16, thread (r, c) makes element (r, c) of S, and
- * elements c, c + 16, ... of a row of the output. Nothing is rounded between the products.
+ * Attention without tensor cores, for FP32 and for older devices: a block of 256 threads processes
+ * 16 rows in tiles of 16. Thread (r, c) computes element (r, c) of S, and elements c, c + 16, ...
+ * of a row of the output. Nothing is rounded between the GEMMs.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_SIMT_CUH
 #define GPUPROOF_KERNELS_ATTENTION_SIMT_CUH
@@ -14,10 +14,10 @@
 
 template <int HEAD> struct simt_tile {
 	float at[SIMT_TILE]
-		[HEAD + 1]; /* one more: 16 lines' elements of a column lie in different banks */
+		[HEAD + 1]; /* one more: elements of a column in 16 lines are in different banks */
 };
 
-/* 16 positions from `row` on; zeros after the sequence and after the head's elements. */
+/* Loads 16 positions from `row` on; zeros beyond the sequence and beyond the head's elements. */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void fetch_simt(simt_tile<HEAD> &to, const attention_problem &p,
 						  const attention_place &at, const void *tensor,
@@ -48,7 +48,7 @@ static __device__ __forceinline__ float dot(const simt_tile<HEAD> &a, int r,
 	return sum;
 }
 
-/* out += sum over j of weight[j * step] times line j of the tile. */
+/* out += sum over j of weight[j * step] * line j of the tile. */
 template <int HEAD>
 static __device__ __forceinline__ void add_lines(float (&out)[HEAD / SIMT_TILE],
 						 const float *weight, int step,
@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2)
 	if (c == 0)
 		p.lse[at.row_values + row] =
 			row < (int)p.shape.sequence ? most * p.shape.scale + logf(sum) : INFINITY;
-	/* Padding of lse up to whole tiles of 128. */
+	/* Pads lse to whole tiles of 128. */
 	for (int i = (at.tile + 1) * SIMT_TILE + threadIdx.x;
 	     at.tile == p.tiles - 1 &&
 	     i < (int)((p.shape.sequence + ATTENTION_TILE - 1) / ATTENTION_TILE * ATTENTION_TILE);
@@ -208,7 +208,7 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_dq_simt(atte
 	store_simt<T, HEAD>(p, at, p.dq, p.shape.ld_qkv, first + r, c, dq, p.shape.scale);
 }
 
-/* delta = sum of do o, by a warp for each position of a head, zero after the sequence. */
+/* delta = sum of do o, one warp per position of a head, zero beyond the sequence. */
 template <typename T>
 static __global__ void attention_delta(attention_problem p, uint64_t padded, uint64_t values)
 {

@@ -1,4 +1,4 @@
-/* Attention by the tensor cores of compute capability 9.0: see attention_wgmma.cuh. */
+/* Attention with the tensor cores of compute capability 9.0: see attention_wgmma.cuh. */
 #include "kernels/attention/attention_wgmma.h"
 
 #include "kernels/attention/attention_wgmma.cuh"
@@ -11,7 +11,7 @@ extern "C" bool attention_wgmma_takes(const struct attention_shape *s)
 	       s->head_size <= ATTENTION_HEAD_MAX;
 }
 
-/* A tensor of this shape, copied in boxes of 64 elements of one head x `rows`. */
+/* TMA map of a tensor of this shape, copied in boxes of 64 elements of one head x `rows`. */
 static bool encode(CUtensorMap *map, const struct attention_shape *s, const void *tensor,
 		   uint64_t ld, unsigned rows)
 {
@@ -25,7 +25,7 @@ static bool encode(CUtensorMap *map, const struct attention_shape *s, const void
 			  tensor, 4, sizes, strides, box);
 }
 
-/* The boxes have `q_rows` of q and of do, `k_rows` of k and v. `d_o` may be NULL. */
+/* The boxes have `q_rows` of q and do, `k_rows` of k and v. `d_o` may be NULL. */
 static enum status encode_all(attention_maps *maps, const attention_problem &p, unsigned q_rows,
 			      unsigned k_rows, struct error *err)
 {
@@ -78,7 +78,7 @@ static enum status backward(struct stream *stream, const attention_problem &p, s
 		      "attention_backward", err);
 }
 
-/* By the least of 64, 96 and 128 that the head fits. */
+/* Uses the smallest of 64, 96 and 128 that holds the head. */
 #define FOR_HEAD(call, T)                                        \
 	(p.shape.head_size <= 64   ? call<T, 64>(stream, p, err) \
 	 : p.shape.head_size <= 96 ? call<T, 96>(stream, p, err) \

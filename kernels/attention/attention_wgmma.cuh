@@ -1,12 +1,11 @@
 /*
- * Attention by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
- * In each kernel one thread copies tiles into shared memory with TMA, STAGES ahead, and
- * two groups of four warps compute, each with 64 rows of the block's 128.
+ * Attention with the tensor cores of compute capability 9.0 (wgmma), only for machine code sm_90a.
+ * In each kernel one thread copies tiles into shared memory with TMA, STAGES ahead, and two groups
+ * of four warps compute, each on 64 of the block's 128 rows.
  *
- * A tile in shared memory is blocks of lines of 64 elements, HEAD in all: 64, 96 or 128, the head's
- * size or more, filled up with zeros by TMA. Read along its lines it is an operand whose k is the
- * head's elements (Q K^T), read across them one whose k is its rows (P V): no tile is ever
- * transposed.
+ * A tile in shared memory consists of blocks of lines of 64 elements, HEAD in total: 64, 96 or 128,
+ * padded with zeros by TMA. Read along its lines, k is the head's elements (Q K^T); read across
+ * them, k is its rows (P V). No tile is ever transposed.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
@@ -28,7 +27,7 @@ struct attention_maps {
 	CUtensorMap q, k, v, d_o;
 };
 
-/* Bytes of `rows` lines of 64 elements, and of a tile: whole lines, zeros after the head's. */
+/* Bytes of `rows` lines of 64 elements, and of a tile: whole lines, zero-padded beyond the head. */
 #define LINES_BYTES(rows) ((rows)*ATTENTION_LINE * 2)
 #define HEAD_LINES(head) (((head) + ATTENTION_LINE - 1) / ATTENTION_LINE)
 #define TILE_BYTES(head, rows) (HEAD_LINES(head) * LINES_BYTES(rows))
@@ -56,7 +55,7 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[COUNT], const c
 			    b + (i / 4 * LINES_BYTES(RIGHT) + i % 4 * 32 >> 4), i > 0);
 }
 
-/* d = d * keep + packed tile: the rows of the tile are k. */
+/* d = d * keep + packed tile, with k along the rows of the tile. */
 template <typename T, int ROWS, int COUNT>
 static __device__ __forceinline__ void multiply_rows(float (&d)[COUNT],
 						     const unsigned (&packed)[ROWS / 4],
@@ -69,7 +68,7 @@ static __device__ __forceinline__ void multiply_rows(float (&d)[COUNT],
 		multiply_held(T(), d, packed + 4 * i, b + (i * 16 * 128 >> 4), keep || i > 0);
 }
 
-/* The first multiple of 1,024 bytes, from which the swizzle counts lines. */
+/* Aligns to 1,024 bytes, from which the swizzle counts lines. */
 static __device__ __forceinline__ char *aligned_memory(void)
 {
 	extern __shared__ char attention_memory[];
@@ -77,7 +76,7 @@ static __device__ __forceinline__ char *aligned_memory(void)
 	return attention_memory + (1024 - shared_address(attention_memory) % 1024) % 1024;
 }
 
-/* The barriers of a block: its own tile, and two rings. */
+/* Barriers of a block: for its own tile, and for two rings. */
 template <int STAGES> struct attention_barriers {
 	uint64_t own, full[2][STAGES], empty[2][STAGES];
 
@@ -97,7 +96,7 @@ template <int STAGES> struct attention_barriers {
 };
 
 /*
- * The two groups issue their products in turns: while the tensor cores multiply for one, the other
+ * The two groups issue their GEMMs alternately: while the tensor cores work for one, the other
  * computes its softmax (Shah et al., FlashAttention-3, 2024, 3.1).
  */
 static __device__ __forceinline__ void turn_wait(int group)
@@ -142,8 +141,8 @@ forward_produce(const attention_maps &maps, const attention_place &at, char *mem
 }
 
 /*
- * The last tile of keys first, the only one that has hidden ones. While the softmax of one tile is
- * computed, the tensor cores multiply the probabilities of the one before.
+ * Starts with the last tile of keys, the only one with masked keys. While the softmax of one tile
+ * is computed, the tensor cores multiply the probabilities of the previous one.
  */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
@@ -151,7 +150,7 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 		attention_barriers<FORWARD_STAGES> *b, int steps)
 {
 	const int TILE = forward_memory<HEAD>::TILE;
-	const bool TURNS = HEAD < 128; /* then the softmax takes as long as the products */
+	const bool TURNS = HEAD < 128; /* then the softmax takes as long as the GEMMs */
 	int group = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS + warp * 16;
 	const char *q = memory + group * LINES_BYTES(ATTENTION_GROUP_ROWS);
@@ -181,7 +180,7 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 		turn_pass(group);
 	for (int step = 1; step < steps; step++) {
 		float s[FORWARD_KEYS /
-			2]; /* nothing of the old ones: the tensor cores are not to wait for it */
+			2]; /* does not depend on the old values: the tensor cores need not wait */
 
 		if (TURNS)
 			turn_wait(group);
@@ -217,7 +216,7 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 	store_output<T>(p, at, row, o, most, sum);
 }
 
-/* Tiles of `keys` that queries up to `end` may see. */
+/* Number of tiles of `keys` that queries up to `end` may see. */
 static __device__ __forceinline__ int key_tiles(const attention_problem &p, int end, int keys)
 {
 	int last = p.shape.causal && end < (int)p.shape.sequence ? end : (int)p.shape.sequence;
@@ -246,19 +245,22 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	}
 }
 
-/* Queries, or keys, of a step of the gradients: as many as the accumulators leave registers for. */
+/*
+ * Queries, or keys, per step of the gradients: limited by the registers that the accumulators
+ * leave.
+ */
 #define BACKWARD_TILE(head) ((head) == 64 ? 128 : 64)
 
 /*
  * dK and dV of 128 keys, over tiles of queries. Rows are keys: S^T = K Q^T and dP^T = V dO^T, so
- * that P^T and dS^T are left operands as they are. A stage holds Q, dO, lse and delta of its
+ * that P^T and dS^T can be left operands directly. A stage contains Q, dO, lse and delta of its
  * queries.
  */
 #define DKDV_STAGES 3
 template <int HEAD> struct dkdv_memory {
 	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
 			 TILE = TILE_BYTES(HEAD, BACKWARD_TILE(HEAD));
-	static const int VALUES = 2 * OWN + 2 * DKDV_STAGES * TILE; /* where lse and delta are */
+	static const int VALUES = 2 * OWN + 2 * DKDV_STAGES * TILE; /* offset of lse and delta */
 	static const int BYTES =
 		VALUES + DKDV_STAGES * 2 * BACKWARD_TILE(HEAD) * (int)sizeof(float) + 1024;
 };
@@ -294,7 +296,7 @@ dkdv_produce(const attention_problem &p, const attention_maps &maps, const atten
 	}
 }
 
-/* s = P^T from S^T, by each column's lse. */
+/* s = P^T from S^T, with each column's lse. */
 template <int COUNT>
 static __device__ __forceinline__ void probabilities(float (&s)[COUNT], const float *lse,
 						     float base2)
@@ -371,7 +373,10 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 		wgmma_wait<0>();
 		accumulators_fence(dk);
 		accumulators_fence(dv);
-		/* Not one for a warp: every lane has read lse and delta by loads of its own. */
+		/*
+		 * Every lane arrives, not one per warp, because each has loaded lse and delta
+		 * itself.
+		 */
 		mbarrier_arrive(&b->empty[0][r.stage]);
 		r.advance();
 	}
@@ -401,7 +406,7 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	}
 }
 
-/* dQ of 128 queries, over tiles of 64 keys: rows are queries. A stage holds K and V. */
+/* dQ of 128 queries, over tiles of 64 keys; rows are queries. A stage contains K and V. */
 #define DQ_STAGES 3
 template <int HEAD> struct dq_memory {
 	static const int OWN = TILE_BYTES(HEAD, ATTENTION_ROWS),
@@ -441,7 +446,7 @@ static __device__ __forceinline__ void dq_consume(const attention_problem &p,
 						  attention_barriers<DQ_STAGES> *b, int steps)
 {
 	typedef dq_memory<HEAD> M;
-	/* The last product of a step is waited for in the next one, if registers are left. */
+	/* If registers are left, the last GEMM of a step is awaited in the next one. */
 	const bool OVERLAP = HEAD == 64;
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	int row = at.tile * ATTENTION_ROWS + group * ATTENTION_GROUP_ROWS +

@@ -1,9 +1,8 @@
 /*
- * Attention in FP16 by the first tensor cores, compute capability 7.0, in the words that every
- * later one understands (wmma, 16 x 16 x 16). A block of four warps takes 64 rows, 16 by each warp,
- * and goes over tiles of 64. Which thread has which element of a fragment is the hardware's: the
- * warp asks by loading a matrix of row numbers. Scores go through shared memory to become FP16
- * operands.
+ * Fused FP16 attention with WMMA (16 x 16 x 16), for compute capability 7.0; portable to later
+ * ones. A block of four warps processes 64 rows, 16 per warp, in tiles of 64. The fragment layout
+ * is opaque, so each warp finds it by loading a matrix of row numbers. Scores pass through shared
+ * memory to become FP16 operands.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_WMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WMMA_CUH
@@ -17,7 +16,7 @@
 #define WMMA_THREADS 128
 #define WMMA_TILE 64
 #define WMMA_SIDE 16
-/* Elements of a line in shared memory: more than needed, so that lines start in other banks. */
+/* Elements of a line in shared memory, padded so that lines start in different banks. */
 #define WMMA_LINE(head) ((head) + 8)
 #define WMMA_SCORES (WMMA_TILE + 4)
 #define WMMA_SHARED_BYTES(head, tiles) \
@@ -29,7 +28,9 @@ typedef wmma::fragment<wmma::accumulator, WMMA_SIDE, WMMA_SIDE, WMMA_SIDE, float
 typedef wmma::fragment<wmma::matrix_a, WMMA_SIDE, WMMA_SIDE, WMMA_SIDE, half, wmma::row_major>
 	wmma_left;
 
-/* 64 positions from `row` on of this head; zeros after the sequence and the head's elements. */
+/*
+ * Loads 64 positions from `row` on of this head; zeros beyond the sequence and the head's elements.
+ */
 template <int HEAD>
 static __device__ __forceinline__ void load_tile(half *to, const attention_problem &p,
 						 const attention_place &at, const void *tensor,
@@ -55,7 +56,7 @@ template <int COUNT> static __device__ __forceinline__ void clear(wmma_sums (&su
 		wmma::fill_fragment(sums[i], 0.0f);
 }
 
-/* s = left right^T: the warp's 16 lines of `left`, the 64 of `right`. */
+/* s = left right^T: the warp's 16 lines of `left`, the 64 lines of `right`. */
 template <int HEAD>
 static __device__ __forceinline__ void multiply_lines(wmma_sums (&s)[WMMA_TILE / WMMA_SIDE],
 						      const half *left, const half *right)
@@ -76,7 +77,7 @@ static __device__ __forceinline__ void multiply_lines(wmma_sums (&s)[WMMA_TILE /
 	}
 }
 
-/* sums += left tile: 16 lines of 64 elements, lines as long as those of the scores. */
+/* sums += left tile: 16 lines of 64 elements, as long as lines of the scores. */
 template <int HEAD>
 static __device__ __forceinline__ void multiply_rows(wmma_sums (&sums)[HEAD / WMMA_SIDE],
 						     const half *left, const half *tile)
@@ -96,7 +97,7 @@ static __device__ __forceinline__ void multiply_rows(wmma_sums (&sums)[HEAD / WM
 	}
 }
 
-/* Row of each element that a thread has of a fragment. */
+/* Row of each element that a thread has in a fragment. */
 struct fragment_rows {
 	unsigned char row[8];
 
@@ -118,19 +119,19 @@ struct fragment_rows {
 };
 
 /*
- * A warp's scores in shared memory, 16 lines: a thread has 32 elements of a line, every second one.
- * Written as FP16 they begin where the line begins.
+ * A warp's scores in shared memory, 16 lines: a thread has every second one of the 32 elements of a
+ * line. FP16 values overwrite the line from its start.
  */
 struct score_line {
 	float *line;
-	int first; /* of its columns */
+	int first; /* first of its columns */
 	float x[WMMA_TILE / 2];
 
 	__device__ __forceinline__ score_line(float *scores)
 	    : line(scores + threadIdx.x % 32 / 2 * WMMA_SCORES), first(threadIdx.x % 2)
 	{
 	}
-	/* From fragments, which all threads of the warp have. */
+	/* Stores fragments, collectively over the warp. */
 	__device__ __forceinline__ void take(float *scores,
 					     const wmma_sums (&s)[WMMA_TILE / WMMA_SIDE])
 	{
@@ -153,7 +154,7 @@ struct score_line {
 	}
 };
 
-/* A warp's 16 rows from `row` on to a tensor, by way of its scores' memory. */
+/* Stores a warp's 16 rows, from `row` on, to a tensor, through the memory of its scores. */
 template <int HEAD>
 static __device__ __forceinline__ void
 store_sums(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
@@ -182,7 +183,7 @@ store_sums(const attention_problem &p, const attention_place &at, void *to, uint
 template <int HEAD> static __device__ __forceinline__ void forward_wmma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
-	__shared__ float factors[WMMA_TILE]; /* of the rows, in a step */
+	__shared__ float factors[WMMA_TILE]; /* of the rows, in one step */
 	half *q = (half *)wmma_memory, *k = q + WMMA_TILE * WMMA_LINE(HEAD),
 	     *v = k + WMMA_TILE * WMMA_LINE(HEAD);
 	int warp = threadIdx.x / 32, line = warp * WMMA_SIDE + threadIdx.x % 32 / 2;
@@ -203,7 +204,7 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 	for (int key = 0; key < last; key += WMMA_TILE) {
 		float before = most, total = 0, rescale;
 
-		__syncthreads(); /* all are done with K and V */
+		__syncthreads(); /* all warps are done with K and V */
 		load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
 		load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
 		__syncthreads();
@@ -225,7 +226,7 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 			total += x.x[i];
 		}
 		sum = sum * rescale + total;
-		factors[line] = rescale; /* both threads of a row have the same */
+		factors[line] = rescale; /* both threads of a row store the same value */
 		x.put();
 #pragma unroll
 		for (int n = 0; n < HEAD / WMMA_SIDE; n++)
@@ -239,12 +240,12 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 	store_sums<HEAD>(p, at, p.out, p.shape.ld_o, first + warp * WMMA_SIDE, o, scores, 1 / sum);
 	p.lse[at.row_values + query] =
 		query < (int)p.shape.sequence ? most * p.shape.scale + logf(sum) : INFINITY;
-	/* Padding of lse up to whole tiles of 128. */
+	/* Pads lse to whole tiles of 128. */
 	if (at.tile == p.tiles - 1 && p.tiles % 2 && threadIdx.x < WMMA_TILE)
 		p.lse[at.row_values + first + WMMA_TILE + threadIdx.x] = INFINITY;
 }
 
-/* dK and dV of 64 keys: rows are keys. */
+/* dK and dV of 64 keys; rows are keys. */
 template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
@@ -267,7 +268,7 @@ template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const atten
 	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
 		int query = tile * WMMA_TILE;
 
-		__syncthreads(); /* all are done with Q and dO */
+		__syncthreads(); /* all warps are done with Q and dO */
 		load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, query);
 		load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, query);
 		values[threadIdx.x / WMMA_TILE][threadIdx.x % WMMA_TILE] =
@@ -302,7 +303,7 @@ template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const atten
 			 p.shape.scale);
 }
 
-/* dQ of 64 queries: rows are queries. */
+/* dQ of 64 queries; rows are queries. */
 template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
@@ -322,7 +323,7 @@ template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attenti
 	load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
 	load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, first);
 	for (int key = 0; key < last && key < (int)p.shape.sequence; key += WMMA_TILE) {
-		__syncthreads(); /* all are done with K and V */
+		__syncthreads(); /* all warps are done with K and V */
 		load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
 		load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
 		__syncthreads();

@@ -1,6 +1,5 @@
 /*
- * Convolutions: see convolution.h. Compute capability 9.0 has a code of its own
- * (convolution_wgmma.cu).
+ * Convolutions: see convolution.h. Compute capability 9.0 has its own code (convolution_wgmma.cu).
  */
 #include "kernels/convolution/convolution.h"
 
@@ -75,7 +74,7 @@ static void launch_depthwise(const convolution_problem &p, enum convolution_pass
 enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS, PATH_WGMMA, PATHS };
 static const char *const path_names[] = { "SIMT", "MMA", "MMA, rows of images", "WGMMA" };
 
-/* The way of a convolution: its kernel and the columns of a tile, 0: what that chooses. */
+/* Implementation of a convolution: its kernel and the columns of a tile; 0: the kernel chooses. */
 struct convolution_way {
 	enum convolution_path path;
 	int columns;
@@ -127,7 +126,7 @@ static convolution_way choose_way(const struct stream *stream, const convolution
 	return { PATH_FMA, columns > 64 && convolution_fma_wide(p) ? 128 : 64 };
 }
 
-/* Launches the pass, for the weights the parts of their sums; `path`: what was taken. */
+/* Launches the pass (for the weights, the parts of their sums); `path`: the chosen code path. */
 static enum status launch_way(struct stream *stream, const convolution_problem &p,
 			      enum convolution_pass pass, const char **path, struct error *err)
 {
@@ -155,7 +154,7 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 	return convolution_by_fma(stream, p, pass, way.columns, err);
 }
 
-/* dw from the parts of its sum. */
+/* Adds the parts of dw. */
 template <typename T>
 static __global__ void convolution_join(convolution_problem p, uint64_t count, int parts,
 					float keep)

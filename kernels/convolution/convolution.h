@@ -1,10 +1,9 @@
 /*
- * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and
- * pooling. Images are batch x height x width x channels; weights filters x kernel_height x
- * kernel_width x channels, and without the last for a depthwise convolution, where filter c reads
- * channel c alone. Precisions: FP32, TF32 (stored as FP32; as FP32 where tensor cores lack it or
- * there is nothing for them: on the host, depthwise), FP16, BF16; sums are FP32. Every sum has a
- * fixed order.
+ * Implicit-GEMM 2-D convolution with its gradients (no im2col buffer), and pooling. Images are
+ * batch x height x width x channels; weights are filters x kernel_height x kernel_width x channels,
+ * without the last dimension for a depthwise convolution, where filter c reads only channel c.
+ * Precisions: FP32, TF32 (stored as FP32; computed as FP32 on the host, for depthwise, and without
+ * TF32 tensor cores), FP16, BF16; sums are FP32. Every sum has a fixed order.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
 #define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
@@ -12,9 +11,9 @@
 #include "kernels/kernel.h"
 
 /*
- * Kernel and columns of its tiles. Sums are the same but for their order. CONVOLUTION_CHOSEN: what
- * the launcher takes for the fastest; any other may be refused as STATUS_UNSUPPORTED, for a shape,
- * a pass or a device that it is not written for.
+ * Kernel and columns of its tiles; sums differ only in their order. CONVOLUTION_CHOSEN: the
+ * launcher's estimate of the fastest. Any other may return STATUS_UNSUPPORTED for a shape, pass or
+ * device that it does not support.
  */
 enum convolution_algorithm {
 	CONVOLUTION_CHOSEN,
@@ -44,7 +43,7 @@ static inline const char *convolution_algorithm_name(enum convolution_algorithm 
 struct convolution_shape {
 	enum precision precision;
 	unsigned batch, height, width, channels;
-	unsigned filters; /* depthwise: as many as channels */
+	unsigned filters; /* depthwise: equal to channels */
 	unsigned kernel_height, kernel_width;
 	unsigned stride, padding; /* in both directions */
 	int depthwise;
@@ -63,7 +62,7 @@ static inline uint64_t convolution_out_pixels(const struct convolution_shape *s)
 {
 	return (uint64_t)s->batch * convolution_out_height(s) * convolution_out_width(s);
 }
-/* Channels that a filter reads. */
+/* Number of channels that a filter reads. */
 static inline unsigned convolution_depth(const struct convolution_shape *s)
 {
 	return s->depthwise ? 1 : s->channels;
@@ -78,7 +77,7 @@ static inline double convolution_operations(const struct convolution_shape *s)
 	return 2.0 * (double)convolution_out_pixels(s) * (double)convolution_weights(s);
 }
 
-/* "convolution_forward": y = x * w (a correlation, as in all of machine learning). */
+/* "convolution_forward": y = x * w (a cross-correlation, as usual in machine learning). */
 struct convolution_forward_arguments {
 	struct convolution_shape shape;
 	const void *x, *w;
@@ -94,7 +93,7 @@ struct convolution_data_gradient_arguments {
 
 /*
  * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
- * is cut into convolution_parts(), which are added up in FP32 in `scratch`,
+ * is split into convolution_parts(), which are added in FP32 in `scratch` of
  * convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
@@ -106,11 +105,11 @@ struct convolution_weight_gradient_arguments {
 };
 
 /*
- * As many as make some 128 blocks of 128 filters x 256 channels on tensor cores of compute
- * capability 9.0, one on each multiprocessor. Where these never take the shape (FP32, TF32,
- * channels that are no multiple of 8) some 256 blocks of 128 taps and channels x 128 filters, two
- * on each: a tile or two that went over all pixels would leave most of a GPU idle. Not of the
- * batch: the scratch of one is that of all.
+ * Enough parts for about 128 blocks of 128 filters x 256 channels on the tensor cores of compute
+ * capability 9.0, one per multiprocessor. For shapes that these do not support (FP32, TF32,
+ * channels that are not a multiple of 8), about 256 blocks of 128 taps and channels x 128 filters,
+ * two per multiprocessor: one or two tiles over all pixels would leave most of a GPU idle.
+ * Independent of the batch, so that the scratch is, too.
  */
 static inline unsigned convolution_parts(const struct convolution_shape *s)
 {
@@ -119,7 +118,7 @@ static inline unsigned convolution_parts(const struct convolution_shape *s)
 		 blocks = ((taps * depth + 127) / 128) * ((s->filters + 127) / 128);
 	bool everywhere = precision_bytes(s->precision) > 2 || depth % 8 || s->filters % 8;
 
-	if (s->depthwise) /* few channels in each */
+	if (s->depthwise) /* few channels per part */
 		return 64;
 	if (everywhere)
 		return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
@@ -130,8 +129,9 @@ static inline uint64_t convolution_scratch_bytes(const struct convolution_shape 
 	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
 }
 
-#define CONVOLUTION_DEPTHWISE_TAPS 121      /* 11 x 11 */
-#define CONVOLUTION_MOST (INT32_MAX - 1024) /* weights, pixels, bytes of one */
+#define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */
+#define CONVOLUTION_MOST \
+	(INT32_MAX - 1024) /* maximum number of weights, of pixels, and of bytes of a tensor */
 
 static inline enum status convolution_refuse(const struct convolution_shape *s, struct error *err)
 {
@@ -140,7 +140,7 @@ static inline enum status convolution_refuse(const struct convolution_shape *s, 
 			 convolution_algorithm_name(s->algorithm));
 }
 
-/* STATUS_OK when the kernels are written for this shape. */
+/* STATUS_OK if the kernels support this shape. */
 static inline enum status convolution_check(const struct convolution_shape *s, struct error *err)
 {
 	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)

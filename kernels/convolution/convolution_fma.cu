@@ -1,5 +1,5 @@
 /*
- * Convolution by ordinary multiply-adds in FP32: see convolution_gemm.cuh. A thread makes 8 rows x
+ * Convolution without tensor cores, in FP32: see convolution_gemm.cuh. A thread computes 8 rows x
  * COLUMNS / 16 columns.
  */
 #define GEMM_THREADS 256
@@ -28,13 +28,13 @@ template <typename T> static __device__ __forceinline__ void load_four(float *to
 		to_math(&to[i], x[i]);
 }
 
-/* Line i of a thread's lines of an operand, of which it is the `t`-th of 16 threads. */
+/* Index of line i of an operand for thread `t` of 16. */
 template <bool ALONG> static __device__ __forceinline__ int line_of(int t, int i)
 {
 	return ALONG ? t + i * FMA_SIDE : t * 4 + i % 4 + i / 4 * 4 * FMA_SIDE;
 }
 
-/* COUNT lines at a depth, of a tile of lines across k. */
+/* Loads COUNT lines at a depth, from a tile whose lines run across k. */
 template <typename T, int WIDTH, int COUNT>
 static __device__ __forceinline__ void load_across(float (&x)[COUNT], const T *tile, int t,
 						   int depth)
@@ -60,8 +60,9 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
 	}
 
 	/*
-	 * 4 deep at a time, in one body but for weights in FP32, which were 8 to 15 % slower so.
-	 * Of the left operand as little as can be: 128 columns of FP32 leave no register for more.
+	 * Processes 4 of k at a time in one loop body, except for weights in FP32, where that was 8
+	 * to 15 % slower. Loads as little of the left operand as possible: 128 columns of FP32
+	 * leave no spare registers.
 	 */
 	__device__ __forceinline__ void add(const T *left, const T *right)
 	{

@@ -1,18 +1,18 @@
 /*
- * Convolution as a matrix product C[m][n] = sum over k of A(m, k) B(k, n) on any device, any shape,
- * without patches in memory: a block makes 128 rows x COLUMNS of C and gathers both operands,
- * 64 bytes deep, a stage ahead of what it multiplies.
+ * Implicit-GEMM convolution C[m][n] = sum over k of A(m, k) B(k, n) on any device and for any
+ * shape, without an im2col buffer. A block computes 128 rows x COLUMNS of C and gathers both
+ * operands, 64 bytes deep, one stage ahead of the multiplication.
  *
  *	          rows m                columns n   depth k              A          B
  *	forward   pixels of y           filters     taps x channels      x          w
  *	data      pixels of dx          channels    taps x filters       dy         w
  *	weights   taps x channels       filters     pixels of y          x          dy
  *
- * An operand whose neighbours in memory are neighbours along k (x and w of the forward pass, dy of
- * the data's) is a tile of lines of 64 bytes along k, the others are lines across k. Pieces of 16
- * bytes of a line are exchanged by its number: a warp reads from different banks. PACK neighbours,
- * all of one tap, are copied at a time: 16 bytes; 4 or one element where the channels are no
- * multiple of that.
+ * An operand that is contiguous in memory along k (x and w of the forward pass, dy of the data
+ * pass) is a tile of lines of 64 bytes along k; the others are lines across k. Pieces of 16 bytes
+ * of a line are permuted by its number, so that a warp reads from different banks. PACK elements of
+ * one tap are copied at a time: 16 bytes, or 4, or one element if the channels are not a multiple
+ * of that.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
@@ -24,7 +24,7 @@
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
-/* Threads of a block: the including file says how many. */
+/* Threads per block, defined by the including file. */
 #ifndef GEMM_THREADS
 #error "GEMM_THREADS"
 #endif
@@ -33,7 +33,7 @@
 #define GEMM_DEPTH(T) (GEMM_LINE_BYTES / (int)sizeof(T))
 #define GEMM_STAGE_BYTES(columns) ((GEMM_ROWS + (columns)) * GEMM_LINE_BYTES)
 
-/* Division of 0 to 2^31 - 1 by a number known on the host (Granlund and Montgomery 1994). */
+/* Division of 0 to 2^31 - 1 by an invariant divisor (Granlund and Montgomery 1994). */
 struct divider {
 	unsigned size, factor, shift;
 
@@ -59,24 +59,24 @@ static inline divider divider_of(unsigned size)
 	return { size, (unsigned)((((1ull << shift) - size) << 32) / size + 1), shift };
 }
 
-/* Arguments of a launch; the gradient of the data has one for each class of pixels (class_taps). */
+/* Arguments of a launch; the data gradient has one launch per class of pixels (class_taps). */
 struct convolution_gemm_arguments {
 	convolution_problem problem;
-	class_taps taps; /* all taps, unless of a class */
+	class_taps taps; /* all taps, or those of a class */
 	int rows, columns, depth;
 	int row_width, row_height; /* pixels of the rows (weights: of the depth) */
-	int part;                  /* of the depth, for a block */
+	int part;                  /* part of the depth per block */
 	divider tap_columns, width, height, depth_channels, column_tiles;
 };
 
 /*
- * A row's pixel (weights: one of the depth): what its first tap reads of which image, and where it
- * is in the output.
+ * Pixel of a row (weights: of the depth): image and position that its first tap reads, and its
+ * position in the output.
  */
 struct alignas(16) row_pixel {
-	int first; /* pixel, of all images */
+	int first; /* index over the pixels of all images */
 	int h, w;
-	int out; /* -1: after the last */
+	int out; /* -1: beyond the last */
 };
 
 template <enum convolution_pass PASS>
@@ -103,7 +103,10 @@ static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_
 	return { (n * a.problem.out_height + h) * a.problem.out_width + w, h, w, out };
 }
 
-/* Place of element `at` of a line of WIDTH elements. `Index` unsigned takes fewer instructions. */
+/*
+ * Position of element `at` in a line of WIDTH elements. An unsigned `Index` needs fewer
+ * instructions.
+ */
 template <typename T, bool ALONG, int WIDTH, typename Index>
 static __device__ __forceinline__ int tile_offset(Index line, Index at)
 {
@@ -118,8 +121,8 @@ static __device__ __forceinline__ int tile_offset(Index line, Index at)
 }
 
 /*
- * Copies run on by themselves, but for packs of 2 bytes, which nothing copies so: these are loaded
- * to registers before a stage is multiplied and stored after it.
+ * Copies are asynchronous, except packs of 2 bytes, which cp.async does not support: these are
+ * loaded to registers before a stage is multiplied and stored after it.
  */
 enum gather_phase { GATHER_COPY, GATHER_LOAD, GATHER_STORE };
 
@@ -134,7 +137,7 @@ static __device__ __forceinline__ void copy_pack(T *to, const T *from, bool in, 
 		*reinterpret_cast<uint16_t *>(to) = *held;
 }
 
-/* Element `at` of a tensor. */
+/* Copies element `at` of a tensor. */
 template <typename T, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void copy_element(T *to, const T *tensor, int64_t at, bool in,
 						    uint16_t *held)
@@ -143,8 +146,8 @@ static __device__ __forceinline__ void copy_element(T *to, const T *tensor, int6
 }
 
 /*
- * threadIdx.x, read here: what is computed from it is not kept in registers while a stage is
- * multiplied, which takes all there are.
+ * threadIdx.x, read again here so that values computed from it do not occupy registers while a
+ * stage is multiplied, which needs all of them.
  */
 static __device__ __forceinline__ int thread_now(void)
 {
@@ -154,7 +157,7 @@ static __device__ __forceinline__ int thread_now(void)
 	return thread;
 }
 
-/* The channels of an image's pixels that a row's taps read, along k. */
+/* Gathers along k: the channels of an image's pixels that a row's taps read. */
 template <typename T, convolution_pass PASS, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_gemm_arguments &a,
 						     const row_pixel *rows, int first, int end,
@@ -191,7 +194,7 @@ static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_
 	}
 }
 
-/* Filters, along k. */
+/* Gathers along k: filters. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void gather_filters(T *tile, const convolution_gemm_arguments &a,
 						      int column, int first, int end,
@@ -212,7 +215,7 @@ static __device__ __forceinline__ void gather_filters(T *tile, const convolution
 	}
 }
 
-/* Across k: the weights of a class's taps and their filters. */
+/* Gathers across k: weights of a class's taps and their filters. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void gather_channels(T *tile, const convolution_gemm_arguments &a,
 						       int column, int first, int end,
@@ -241,14 +244,14 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 	}
 }
 
-/* Across k: what taps read of the image for pixels of y; rows are taps x channels. */
+/* Gathers across k: image values that taps read for pixels of y; rows are taps x channels. */
 template <typename T, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void gather_taps(T *tile, const convolution_gemm_arguments &a,
 						   const row_pixel *pixels, int row, uint16_t *held)
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
-	unsigned thread = (unsigned)thread_now() % GEMM_THREADS; /* a range that is known */
+	unsigned thread = (unsigned)thread_now() % GEMM_THREADS; /* a known range */
 	int at = thread % PACKS * PACK, channel, c;
 	int r = a.tap_columns.quotient(a.depth_channels.quotient(row + at, &channel), &c);
 	const char *tap =
@@ -256,7 +259,7 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 			       (int64_t)(r * (int)s.width + c) * (int)s.channels + channel);
 	int pitch = (int)s.channels * (int)sizeof(T);
 	bool in = row + at < a.rows;
-	/* A copy waits for its pixel: up to four are read at a time. */
+	/* A copy waits for its pixel, so up to four pixels are read at a time. */
 	const int COPIES = GEMM_DEPTH(T) * PACKS / GEMM_THREADS, GROUP = COPIES < 4 ? COPIES : 4;
 
 #pragma unroll
@@ -281,7 +284,7 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 	}
 }
 
-/* Across k: the filters of a pixel of dy. */
+/* Gathers across k: the filters of a pixel of dy. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void
 gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int first, int end,
@@ -315,8 +318,8 @@ template <typename T> static __device__ __forceinline__ void store_two(T *to, fl
 }
 
 /*
- * Lines that a block's tile is stored to, each of neighbours in memory: columns of a row's pixel;
- * weights: rows of a column, in FP32.
+ * Lines of the output for a block's tile, each contiguous in memory: columns of a row's pixel; for
+ * the weights, rows of a column, in FP32.
  */
 template <typename T, convolution_pass PASS> struct tile_store {
 	typedef typename std::conditional<PASS == PASS_WEIGHTS, float, T>::type element;
@@ -324,7 +327,7 @@ template <typename T, convolution_pass PASS> struct tile_store {
 	const row_pixel *rows;
 	int row, column; /* first of the tile */
 
-	/* Line of row `i` of the tile (weights: column); null after the last. */
+	/* Line of row `i` of the tile (weights: column); null beyond the last. */
 	__device__ __forceinline__ element *line(int i) const
 	{
 		if (PASS == PASS_WEIGHTS)
@@ -338,12 +341,12 @@ template <typename T, convolution_pass PASS> struct tile_store {
 						  (int64_t)rows[i].out * a.columns + column
 					: nullptr;
 	}
-	/* Elements of a line that are in the tensor. */
+	/* Number of elements of a line that are in the tensor. */
 	__device__ __forceinline__ int end(void) const
 	{
 		return PASS == PASS_WEIGHTS ? a.rows - row : a.columns - column;
 	}
-	/* True when every even element of a line and the next can be stored at once. */
+	/* True if each even element of a line can be stored together with the next. */
 	__device__ __forceinline__ bool pairs(void) const
 	{
 		return PASS != PASS_WEIGHTS && a.columns % 2 == 0 &&
@@ -353,19 +356,19 @@ template <typename T, convolution_pass PASS> struct tile_store {
 
 /*
  * PRODUCTS keeps a thread's sums: add(left, right) multiplies a stage, store(to) stores them.
- * STAGES of copies are under way or being multiplied. RIGHT: the pack of the right operand.
+ * STAGES stages are being copied or multiplied. RIGHT: pack of the right operand.
  */
 template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS, int STAGES,
 	  typename PRODUCTS>
 static __device__ __forceinline__ void multiply_tile(const convolution_gemm_arguments &a)
 {
 	extern __shared__ __align__(128) char gemm_memory[];
-	/* Weights: pixels along k, a half of the table while the other is read. */
+	/* Weights: pixels along k; one half of the table is filled while the other is read. */
 	__shared__ row_pixel rows[PASS == PASS_WEIGHTS ? 2 * GEMM_ROWS : GEMM_ROWS];
 	const int DEPTH = GEMM_DEPTH(T);
 	int column, row = a.column_tiles.quotient(blockIdx.x, &column) * GEMM_ROWS;
 	int begin = blockIdx.z * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
-	int to = 0; /* the stage to copy to; the next one is multiplied */
+	int to = 0; /* stage to copy to; the next one is multiplied */
 	PRODUCTS products;
 
 	column *= COLUMNS;
@@ -379,11 +382,11 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
 	const bool HELD = PACK * sizeof(T) < 4, HELD_RIGHT = RIGHT * sizeof(T) < 4;
-	/* one more than none */
+	/* one more element, because an array must not be empty */
 	uint16_t held_left[HELD ? GEMM_ROWS * DEPTH / GEMM_THREADS : 1],
 		held_right[HELD_RIGHT ? COLUMNS * DEPTH / GEMM_THREADS : 1];
 
-	/* The copies of a stage, or their second half: what is held is stored. */
+	/* Copies of a stage, or their second half, which stores the held elements. */
 	auto gather = [&](auto ends, int first) {
 		const bool END = decltype(ends)::value;
 		const gather_phase OF_LEFT = END ? GATHER_STORE : HELD ? GATHER_LOAD : GATHER_COPY;
@@ -418,8 +421,8 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	std::integral_constant<bool, true> end_copies;
 
 	/*
-	 * The first turns only copy. One body, not unrolled: four of it made this the largest code
-	 * of all.
+	 * The first iterations only copy. The loop body is not unrolled: four copies made this the
+	 * largest code of all.
 	 */
 #pragma unroll 1
 	for (int first = begin - (STAGES - 1) * DEPTH; first < end; first += DEPTH) {
@@ -427,13 +430,17 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		const T *left = (const T *)(gemm_memory + from * GEMM_STAGE_BYTES(COLUMNS));
 
 		copies_wait<STAGES - 2>();
-		__syncthreads(); /* the stage is there; all are done with the one before */
+		/* the stage is loaded, and all warps are done with the previous one */
+		__syncthreads();
 		gather(begin_copies, first + (STAGES - 1) * DEPTH);
 		copies_commit();
 		if (PASS == PASS_WEIGHTS) {
 			int next = first + (STAGES - 1) * DEPTH;
 
-			/* All warps at once, and seldom: none waits for another's divisions. */
+			/*
+			 * Rarely, and for all warps at once, so that none waits for another's
+			 * divisions.
+			 */
 			if (next % GEMM_ROWS == 0 && threadIdx.x < GEMM_ROWS) {
 				next += GEMM_ROWS + (int)threadIdx.x;
 				rows[next % (2 * GEMM_ROWS)] = row_pixel_of<PASS>(a, next, end);
@@ -455,7 +462,7 @@ static inline int gemm_ceiling(int64_t count, int size)
 	return (int)((count + size - 1) / size);
 }
 
-/* Launches a kernel for tiles of `columns`, steps of `depth`: once, or for each class of pixels. */
+/* Launches a kernel for tiles of `columns`, steps of `depth`: once, or per class of pixels. */
 template <enum convolution_pass PASS>
 static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *kernel,
 			       const convolution_problem &p, int columns, int depth, int stages,

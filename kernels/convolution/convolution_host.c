@@ -1,7 +1,4 @@
-/*
- * Convolutions on the CPU: a slice of output lines for each thread, loops along channels or
- * filters.
- */
+/* Convolutions on the CPU: a slice of output lines per thread, loops along channels or filters. */
 #include "kernels/convolution/convolution.h"
 
 #include <stdlib.h>
@@ -19,7 +16,7 @@ static const float *open_tensor(const void *tensor, enum precision precision, ui
 	return elements_open(tensor, precision, 0, count, *copy);
 }
 
-/* One pass, with its inputs and weights as FP32. */
+/* One pass, with its inputs and weights in FP32. */
 struct pass {
 	struct convolution_shape shape;
 	/* weights of the forward pass: taps x channels x filters */
@@ -91,7 +88,7 @@ static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t
 	free(sum);
 }
 
-/* Taps x channels x filters from filters x taps x channels. */
+/* Transposes filters x taps x channels to taps x channels x filters. */
 static float *turned_weights(const struct convolution_shape *s, const float *w)
 {
 	uint64_t line = (uint64_t)s->kernel_height * s->kernel_width * convolution_depth(s);
@@ -210,7 +207,7 @@ static enum status convolution_data_gradient_run(struct stream *stream, const vo
 }
 HOST_KERNEL(convolution_data_gradient)
 
-/* The gradient of filter f, taps x channels. */
+/* Gradient of filter f, taps x channels. */
 static void filter_gradient(const struct pass *a, float *sum, unsigned f)
 {
 	const struct convolution_shape *c = &a->shape;

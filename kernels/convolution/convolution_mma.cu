@@ -1,7 +1,7 @@
 /*
- * Convolution by the tensor cores of compute capability 7.5 and newer (mma.sync): see
- * convolution_gemm.cuh. Each of four warps makes half of the rows and columns of a block's
- * tile; a step is two products deep.
+ * Convolution with the tensor cores of compute capability 7.5 and newer (mma.sync): see
+ * convolution_gemm.cuh. Each of four warps computes half of the rows and columns of a block's tile;
+ * a step is two instructions deep.
  */
 #define GEMM_THREADS 128
 
@@ -9,9 +9,9 @@
 #include "kernels/gemm/mma.cuh"
 
 #define MMA_STAGES 3
-#define MMA_DEPTH(T) (32 / (int)sizeof(T)) /* of a product */
+#define MMA_DEPTH(T) (32 / (int)sizeof(T)) /* depth of an mma instruction */
 
-/* The product of a stored type, and the capability from which tensor cores have it. */
+/* mma instruction for a storage type, and the first capability with it. */
 template <typename T> struct mma_of;
 template <> struct mma_of<half> {
 	static const int since = 75;
@@ -39,8 +39,8 @@ template <> struct mma_of<float> {
 };
 
 /*
- * 16 lines from `line` on and the k of a product from `depth` on, as four matrices of 8 lines x 16
- * bytes along k. Left: the two of 8 lines first; right: the two of 8 lines' k first.
+ * Loads 16 lines from `line` on and the k of an instruction from `depth` on, as four matrices of 8
+ * lines x 16 bytes along k. Left: the two of 8 lines first; right: the two of 8 lines' k first.
  */
 template <typename T, bool ALONG, bool LEFT, int WIDTH>
 static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T *tile, int line,
@@ -60,8 +60,8 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 									   line + of_lines * 8));
 	else {
 		/*
-		 * No instruction transposes these. It is tile_offset() in terms that are constants
-		 * but for the lane's: as a call it took two instructions for each register.
+		 * No instruction transposes these. Equals tile_offset() with constants except for
+		 * the lane's part; a call would take two instructions per register.
 		 */
 		const T *of_lane = tile + lane % 4 * WIDTH + lane / 4;
 
@@ -80,8 +80,9 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 
 template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 	static const bool LEFT_ALONG = PASS != PASS_WEIGHTS, RIGHT_ALONG = PASS == PASS_FORWARD;
-	static const int ACROSS = COLUMNS < 32 ? 1 : 2;                      /* warps */
-	static const int N = COLUMNS / ACROSS, M = GEMM_ROWS / (4 / ACROSS); /* of a warp */
+	static const int ACROSS = COLUMNS < 32 ? 1 : 2; /* warps */
+	/* columns and rows of a warp */
+	static const int N = COLUMNS / ACROSS, M = GEMM_ROWS / (4 / ACROSS);
 	float sums[M / 16][N / 8][4] = {};
 
 	__device__ __forceinline__ static int row(void)
@@ -117,7 +118,7 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 		}
 	}
 
-	/* Sum of row i * 8 and column j * 8 + k from this thread's first on. */
+	/* Sum of row i * 8 and column j * 8 + k, relative to this thread's first. */
 	__device__ __forceinline__ float sum(int i, int j, int k) const
 	{
 		return sums[i / 2][j][i % 2 * 2 + k];
@@ -184,7 +185,7 @@ static enum status launch_columns(struct stream *stream, const convolution_probl
 
 	return for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
-		/* Images of 3 channels, and filters in whole packs: first layers. */
+		/* Images of 3 channels with filters in whole packs: first layers. */
 		const int RIGHT = PASS == PASS_WEIGHTS && PACK == 1 ? 16 / sizeof(T) : PACK;
 		bool whole =
 			RIGHT != PACK && p.shape.filters % RIGHT == 0 && packs_aligned(p.gradient);
@@ -198,7 +199,7 @@ static enum status launch_columns(struct stream *stream, const convolution_probl
 	});
 }
 
-/* The gradient of images of few channels: dy by whole packs, the weights by elements. */
+/* Gradient of images with few channels: dy in whole packs, the weights by elements. */
 template <typename T, int COLUMNS>
 static enum status launch_image_gradient(struct stream *stream, const convolution_problem &p,
 					 struct error *err)

@@ -1,13 +1,13 @@
 /*
- * Forward pass over images of few channels, as a network's first layer has them, by tensor cores
- * (mma.sync). What a row of a filter's taps reads of an image is contiguous: a block keeps the rows
- * of the image that some pixels of an output row read in shared memory, next to all weights, and
- * multiplies from there, with the taps of a row next to each other instead of one gather for each.
+ * Forward convolution of images with few channels, as in a network's first layer, with tensor cores
+ * (mma.sync). A row of a filter's taps reads contiguous elements of an image. A block therefore
+ * keeps the image rows for an output row in shared memory, next to all weights, and multiplies from
+ * there with the taps of a row side by side, instead of one gather per tap.
  *
  *	rows: pixels, 16 to a product    columns: filters    k: rows of taps, in pairs of elements
  *
- * Pairs are read as words, so that the first element of each pixel must be even. What follows an
- * odd row of taps is masked.
+ * Pairs are read as words, so the first element of each pixel must be even. Elements after an odd
+ * row of taps are masked.
  */
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/mma.cuh"
@@ -15,17 +15,17 @@
 #include "kernels/storage.cuh"
 
 #define ROWS_THREADS 128
-#define ROWS_PIXELS 128 /* 32 of each warp */
+#define ROWS_PIXELS 128 /* 32 per warp */
 #define ROWS_FILTERS 64
-#define ROWS_SHARED (96 << 10) /* two blocks on a multiprocessor of 8.0 or newer */
+#define ROWS_SHARED (96 << 10) /* two blocks per multiprocessor of 8.0 or newer */
 
 /* Sizes in words of two elements. */
 struct image_rows {
 	convolution_problem problem;
-	int taps;         /* of a row of a filter */
-	int line;         /* of an image in shared memory */
-	int step;         /* from pixel to pixel */
-	int depth, pitch; /* of a filter, in whole products; in shared memory */
+	int taps;         /* taps of a row of a filter */
+	int line;         /* line of an image in shared memory */
+	int step;         /* distance from pixel to pixel */
+	int depth, pitch; /* depth of a filter, in whole instructions; its pitch in shared memory */
 	int across, tiles;
 };
 
@@ -70,7 +70,10 @@ bool convolution_rows_takes(const struct stream *stream, const convolution_probl
 	       shared_bytes(image_rows_of(p)) <= (most < ROWS_SHARED ? most : ROWS_SHARED);
 }
 
-/* Weights in pairs; for each pair its place in the rows of an image, and the bits that count. */
+/*
+ * Loads the weights in pairs; for each pair also its position in the rows of an image, and a bit
+ * mask.
+ */
 template <typename T>
 static __device__ __forceinline__ void load_filters(const image_rows &r, T *weights, uint2 *place)
 {
@@ -98,7 +101,7 @@ static __device__ __forceinline__ void load_filters(const image_rows &r, T *weig
 	}
 }
 
-/* The rows of image n that output row h reads for pixels from w on; zeros for the padding. */
+/* Loads the rows of image n that output row h reads for pixels from w on; zeros for the padding. */
 template <typename T>
 static __device__ __forceinline__ void load_rows(const image_rows &r, T *rows, int n, int h, int w)
 {
@@ -146,7 +149,7 @@ static __device__ __forceinline__ void multiply_pairs(const bfloat16 *, float *d
 	multiply_16(__nv_bfloat16(), d, a, b);
 }
 
-/* Two products of 16 pixels and all filters, for pixels from `pixel` on of the tile. */
+/* Multiplies 2 x 16 pixels and all filters, from `pixel` of the tile on. */
 template <typename T>
 static __device__ __forceinline__ void multiply_rows(const image_rows &r, const unsigned *weights,
 						     const uint2 *place, const unsigned *rows,
@@ -177,7 +180,7 @@ static __device__ __forceinline__ void multiply_rows(const image_rows &r, const 
 	}
 }
 
-/* Filters of a thread's pixels, 16 bytes at a time. */
+/* Stores the filters of a thread's pixels, 16 bytes at a time. */
 template <typename T>
 static __device__ __forceinline__ void store_rows(const image_rows &r, int64_t line, int w,
 						  const float (&sums)[2][8][4])
@@ -223,7 +226,7 @@ static __global__ void __launch_bounds__(ROWS_THREADS) convolution_rows(image_ro
 		    pixel = threadIdx.x / 32 * 32;
 		float sums[2][8][4] = {};
 
-		__syncthreads(); /* all are done with the rows before */
+		__syncthreads(); /* all warps are done with the previous rows */
 		load_rows(r, (T *)rows, line / r.problem.out_height, line % r.problem.out_height,
 			  w);
 		__syncthreads();

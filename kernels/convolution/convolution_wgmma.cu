@@ -1,4 +1,4 @@
-/* Convolutions by the tensor cores of compute capability 9.0: see convolution_wgmma.cuh. */
+/* Convolutions with the tensor cores of compute capability 9.0: see convolution_wgmma.cuh. */
 #include "kernels/convolution/convolution_wgmma.cuh"
 
 #include "device/cuda/cuda_kernel.h"
@@ -18,8 +18,8 @@ static int ceiling(int count, int size)
 }
 
 /*
- * The boxes of `pixels` (a power of two) that cover the images with the fewest, the widest of
- * these.
+ * Shape of boxes of `pixels` (a power of two) that cover the images with the fewest boxes; the
+ * widest of these.
  */
 static pixel_boxes choose_boxes(int width, int height, int images, int pixels)
 {
@@ -42,7 +42,7 @@ static pixel_boxes choose_boxes(int width, int height, int images, int pixels)
 	return best;
 }
 
-/* Copies of TF32 round the FP32 that is stored. */
+/* TMA copies to TF32 round the stored FP32. */
 static CUtensorMapDataType type_of(const convolution_problem &p)
 {
 	return p.shape.precision == PRECISION_FP16   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
@@ -50,7 +50,7 @@ static CUtensorMapDataType type_of(const convolution_problem &p)
 						     : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
 }
 
-/* A line of channels of pixels in boxes, every `stride`-th of both directions. */
+/* TMA map: a line of channels of pixels in boxes, with `stride` in both directions. */
 template <typename T>
 static bool encode_images(CUtensorMap *map, const convolution_problem &p, const void *images,
 			  unsigned height, unsigned width, unsigned channels, const pixel_boxes &b,
@@ -81,7 +81,7 @@ static bool encode_dy(CUtensorMap *map, const convolution_problem &p, const pixe
 				1);
 }
 
-/* One tap, a line of channels of `filters` filters. */
+/* TMA map: one tap, a line of channels of `filters` filters. */
 template <typename T>
 static bool encode_weights(CUtensorMap *map, const convolution_problem &p, unsigned filters)
 {
@@ -124,7 +124,7 @@ static convolution_tiles cut_tiles(const convolution_problem &p, int columns)
 	t.problem = p;
 	t.pixel_width = of_image ? (int)s.width : p.out_width;
 	t.pixel_height = of_image ? (int)s.height : p.out_height;
-	/* Boxes of the pixels of one class, for the gradient of the data. */
+	/* For the data gradient, boxes of the pixels of one class. */
 	t.boxes = choose_boxes(ceiling(t.pixel_width, of_image ? s.stride : 1),
 			       ceiling(t.pixel_height, of_image ? s.stride : 1), (int)s.batch,
 			       sums_pixels ? CONVOLUTION_LINE
@@ -169,9 +169,9 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 }
 
 /*
- * The columns of tiles that take the shortest time: rounds of tiles on all multiprocessors, each as
- * long as the lines that it reads, the 128 of the left operand and its columns. 140 tiles of
- * 256 columns would leave most of 132 multiprocessors idle in the second round.
+ * Tile columns with the shortest time: rounds of tiles over all multiprocessors, each as long as
+ * the lines that it reads, the 128 of the left operand and its columns. 140 tiles of 256 columns
+ * would leave most of 132 multiprocessors idle in the second round.
  */
 template <typename T, enum convolution_pass PASS>
 static int choose_columns(const convolution_problem &p, int multiprocessors)
@@ -182,7 +182,7 @@ static int choose_columns(const convolution_problem &p, int multiprocessors)
 	if (CONVOLUTION_TURNED(T, PASS))
 		most = 256;
 	for (int columns : { 64, 96, 128, 192, 256 }) {
-		/* The boxes of pixels that are columns are powers of two. */
+		/* Boxes of pixels that are columns have power-of-two sizes. */
 		if (columns >= 2 * most || (CONVOLUTION_TURNED(T, PASS) && columns % 96 == 0))
 			continue;
 		int tiles = cut_tiles<T, PASS>(p, columns).tiles;

@@ -1,23 +1,22 @@
 /*
- * Convolution by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
+ * Implicit-GEMM convolution with WGMMA, sm_90a.
  *
- * A tile's pixels are a box of an image: width x height x images. TMA brings the box
- * that a tap reads, 64 channels of it, moved by the tap, with zeros for the padding, so that no
- * patches are ever made; a stride is one of TMA as well. A line in shared memory is a
- * pixel's 64 channels.
+ * A tile's pixels are a box of an image: width x height x images. TMA loads the box of the image
+ * that a filter tap reads, 64 channels at a time, and fills padding with zeros: no im2col buffer.
+ * TMA also applies the stride. A line in shared memory has 64 channels of a pixel.
  *
  *	forward:  128 pixels x COLUMNS filters,  k: taps x channels; both operands run along k
  *	data:     128 pixels x COLUMNS channels, k: taps x filters; of dy, the weights across
  *	weights:  128 filters x COLUMNS channels of a tap, k: pixels, 64 at a time; both across
  *
- * TF32 has 32 channels to a line, and TMA rounds to it. Its operands in shared memory
- * must run along k, so that the gradient of the data is made the other way round, with the weights
- * read across from shared memory to registers; that of the weights is not here.
+ * For TF32 a line has 32 channels, and TMA rounds to TF32. Its operands in shared memory must run
+ * along k. The data gradient is therefore computed transposed, with the weights read across from
+ * shared memory to registers; the weight gradient is not implemented here.
  *
  *	data, TF32:  128 channels x COLUMNS pixels
  *
- * As in the matrix product a block makes tile after tile; one thread copies, STAGES ahead, and two
- * groups of four warps multiply, each half of the tile's rows.
+ * As in the GEMM kernel, a block is persistent and computes one tile after another; one thread
+ * copies, STAGES ahead, and two groups of four warps multiply, each half of the tile's rows.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
@@ -34,12 +33,12 @@
 #define CONVOLUTION_LINE_OF(T) (CONVOLUTION_LINE_BYTES / (int)sizeof(T))
 #define CONVOLUTION_LINE 64 /* 16-bit elements */
 /*
- * 64 lines: what one group multiplies of the left operand, and one copy of an operand that is read
- * across its lines.
+ * 64 lines: what one group multiplies of the left operand, and one copy of an operand read across
+ * its lines.
  */
 #define CONVOLUTION_BLOCK_BYTES (64 * CONVOLUTION_LINE_BYTES)
 #define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE_BYTES)
-/* A right operand that is read across its lines is copied in whole blocks. */
+/* A right operand read across its lines is copied in whole blocks. */
 #define CONVOLUTION_BLOCKS(columns) (((columns) + CONVOLUTION_LINE - 1) / CONVOLUTION_LINE)
 #define CONVOLUTION_STAGE_BYTES(pass, columns)                      \
 	(CONVOLUTION_LEFT_BYTES +                                   \
@@ -48,13 +47,13 @@
 #define CONVOLUTION_SHARED_BYTES(pass, columns) \
 	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(pass, columns) + 1024)
 
-/* The gradient of the data in TF32: rows of tiles are channels, columns pixels. */
+/* Transposed data gradient in TF32: rows of tiles are channels, columns pixels. */
 #define CONVOLUTION_TURNED(T, PASS) (sizeof(T) == 4 && (PASS) == PASS_DATA)
 /* A copy of its weights: 32 channels of 32 filters. */
 #define CONVOLUTION_TURNED_LINE 32
 #define CONVOLUTION_TURNED_BYTES (CONVOLUTION_TURNED_LINE * CONVOLUTION_LINE_BYTES)
 
-/* Boxes of pixels, and how many of them cover the images. */
+/* Shape of the boxes of pixels, and the number that covers the images. */
 struct pixel_boxes {
 	int width, height, images;
 	int across, down, deep;
@@ -62,12 +61,12 @@ struct pixel_boxes {
 
 struct convolution_tiles {
 	convolution_problem problem;
-	pixel_boxes boxes; /* of the pixels that the pass writes, weights: that it sums over */
+	pixel_boxes boxes; /* of the pixels that the pass writes; weights: that it sums over */
 	int pixel_width, pixel_height;
-	int column_tiles;      /* filters or channels; turned: boxes */
-	int row_tiles;         /* boxes; weights: filters; turned: channels */
-	int inner;             /* channels or filters that are summed over, in steps of a line */
-	int parts, part_steps; /* weights: parts of the sum, and steps of each */
+	int column_tiles;      /* of filters or channels; transposed: of boxes */
+	int row_tiles;         /* of boxes; weights: of filters; transposed: of channels */
+	int inner;             /* channels or filters summed over, in steps of a line */
+	int parts, part_steps; /* weights: parts of the sum, and steps per part */
 	int tiles;
 };
 
@@ -88,8 +87,8 @@ struct box_place {
 };
 
 /*
- * A tile of the result. `kind`: of the weights' gradient the tap; of the data's the class of pixels
- * (class_taps).
+ * A tile of the result. `kind`: for the weight gradient the tap; for the data gradient the class of
+ * pixels (class_taps).
  */
 struct tile_place {
 	int column, row, kind, part;
@@ -102,8 +101,7 @@ static __device__ __forceinline__ tile_place place_of(const convolution_tiles &t
 	tile_place at = { tile % t.column_tiles, tile / t.column_tiles, 0, 0 };
 	int taps = s.kernel_height * s.kernel_width;
 
-	if (PASS == PASS_DATA) { /* all tiles of a class one after the other: classes take different
-				    times */
+	if (PASS == PASS_DATA) { /* tiles sorted by class: classes take different times */
 		at.kind = at.row / t.row_tiles;
 		at.row %= t.row_tiles;
 	}
@@ -208,7 +206,8 @@ convolution_produce(const convolution_tiles &t, const convolution_maps &maps, ch
 }
 
 /*
- * A line deep. Along a line a product is 32 bytes deep, across lines 16 of them are 2,048.
+ * Multiplies one line deep. An instruction is 32 bytes deep along a line; across lines, 16 lines
+ * are 2,048 bytes.
  */
 template <typename T, enum convolution_pass PASS, int COUNT>
 static __device__ __forceinline__ void multiply_step(float (&d)[COUNT], const char *left,
@@ -231,8 +230,8 @@ static __device__ __forceinline__ void multiply_step(float (&d)[COUNT], const ch
 }
 
 /*
- * The left operand of a turned step: of weights that lie as filters x channels, 32 of each in a
- * copy, the 16 channels of this warp for all 32 filters.
+ * Loads the left operand of a transposed step: weights stored as filters x channels, 32 of each per
+ * copy; the 16 channels of this warp for all 32 filters.
  */
 static __device__ __forceinline__ void load_turned(unsigned (&a)[16], const char *left)
 {
@@ -273,14 +272,14 @@ static __device__ __forceinline__ unsigned stored_pair(__nv_bfloat16, float x, f
 	return *reinterpret_cast<unsigned *>(&pair);
 }
 
-/* Row h of the two of a thread, which are 8 apart, of the block's tile. */
+/* Tile row h of the thread's two rows, which are 8 apart. */
 static __device__ __forceinline__ int tile_row(int h)
 {
 	return (threadIdx.x / 128 - 1) * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4 +
 	       h * 8;
 }
 
-/* Sums of a thread: for each 8 columns two neighbours of each of its rows. */
+/* Stores a thread's sums: per 8 columns, two neighbours in each of its rows. */
 template <int COLUMNS>
 static __device__ __forceinline__ void store_parts(const convolution_tiles &t, const tile_place &at,
 						   const float (&d)[COLUMNS / 2])
@@ -303,7 +302,7 @@ static __device__ __forceinline__ void store_parts(const convolution_tiles &t, c
 	}
 }
 
-/* The pixel of the result that is number `row` of a box; -1 outside of the images. */
+/* Pixel of the result with number `row` in a box; -1 outside of the images. */
 template <enum convolution_pass PASS>
 static __device__ __forceinline__ int pixel_of(const convolution_tiles &t, int kind, int in_box,
 					       int row)
@@ -322,7 +321,7 @@ static __device__ __forceinline__ int pixel_of(const convolution_tiles &t, int k
 	return (n * t.pixel_height + h) * t.pixel_width + w;
 }
 
-/* The sums of a row of the tile, `line`, from `column` on: 16 bytes by each thread. */
+/* Stores the sums of a row of the tile, `line`, from `column` on: 16 bytes per thread. */
 template <typename T, int COLUMNS>
 static __device__ __forceinline__ void store_line(T *line, int column, int end, int h,
 						  const float (&d)[COLUMNS / 2])
@@ -341,7 +340,7 @@ static __device__ __forceinline__ void store_line(T *line, int column, int end, 
 				make_uint4(v[0], v[1], v[2], v[3]);
 	}
 }
-/* FP32: 8 bytes. */
+/* For FP32: 8 bytes per thread. */
 template <int COLUMNS>
 static __device__ __forceinline__ void store_floats(float *line, int column, int end, int h,
 						    const float (&d)[COLUMNS / 2])
@@ -374,13 +373,13 @@ store_pixels(const convolution_tiles &t, const tile_place &at, const float (&d)[
 	}
 }
 
-/* All threads that multiply. */
+/* Synchronises all threads that multiply. */
 static __device__ __forceinline__ void multipliers_wait(void)
 {
 	asm volatile("bar.sync 1, 256;" ::: "memory");
 }
 
-/* Channels of the pixels whose numbers `pixels` has. */
+/* Stores the channels of the pixels whose indices are in `pixels`. */
 template <int COLUMNS>
 static __device__ __forceinline__ void store_turned(const convolution_tiles &t,
 						    const tile_place &at, const int *pixels,
@@ -415,7 +414,7 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 		if (TURNED) {
 			int row = threadIdx.x - 128;
 
-			multipliers_wait(); /* the tile before is stored */
+			multipliers_wait(); /* the previous tile is stored */
 			if (row < COLUMNS)
 				pixels[row] = pixel_of<PASS>(t, at.kind, at.column, row);
 		}
@@ -458,7 +457,7 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 			for (int i = 0; i < COLUMNS / 2; i++)
 				d[i] = 0;
 		if (TURNED)
-			multipliers_wait(); /* `pixels` are there */
+			multipliers_wait(); /* `pixels` is filled */
 		if constexpr (PASS == PASS_WEIGHTS)
 			store_parts<COLUMNS>(t, at, d);
 		else if constexpr (TURNED)

@@ -1,7 +1,7 @@
 /*
- * Depthwise convolutions: a thread takes the V channels of one access of 16 bytes, a block LANES
- * such neighbours and 32 pixels at a time, so that a pixel's channels are read along memory; the
- * taps' neighbours come from the cache. Channels that are no multiple of V go one by one (V = 1).
+ * Depthwise convolutions: a thread processes the V channels of one 16-byte access, a block LANES
+ * such neighbours and 32 pixels at a time, so that a pixel's channels are read contiguously; the
+ * taps' neighbours come from the cache. V = 1 if the channels are not a multiple of V.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_DEPTHWISE_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_DEPTHWISE_CUH
@@ -12,7 +12,7 @@
 #define DEPTHWISE_LANES 8
 #define DEPTHWISE_ROWS 32 /* pixels at a time */
 #define DEPTHWISE_THREADS (DEPTHWISE_LANES * DEPTHWISE_ROWS)
-/* Pixels of a block, which reads the weights once. */
+/* Pixels per block, which reads the weights once. */
 #define DEPTHWISE_PIXELS 128
 
 /* A pixel of y (forward, weights) or of dx (data). */
@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 		float sum[V] = { 0 };
 
 		for (int r = 0; r < (int)p.shape.kernel_height; r++)
-#pragma unroll 1 /* most are 3 wide: the compiler unrolls by 4 */
+#pragma unroll 1 /* most filters are 3 wide, but the compiler unrolls by 4 */
 			for (int s = 0; s < (int)p.shape.kernel_width; s++) {
 				int64_t pixel = PASS == PASS_FORWARD ? read_pixel(p, at, r, s)
 								     : reading_pixel(p, at, r, s);
@@ -102,8 +102,8 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 }
 
 /*
- * Part blockIdx.z of the gradient of WIDTH taps side by side, group blockIdx.y of them: a thread
- * adds up every 32nd pixel of the part, then the block its threads' sums, in a fixed order.
+ * Part blockIdx.z of the gradient of WIDTH neighbouring taps, group blockIdx.y: a thread adds every
+ * 32nd pixel of the part, then the block adds its threads' sums, in a fixed order.
  */
 template <typename T, int V, int WIDTH>
 static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)

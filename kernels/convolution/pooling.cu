@@ -1,5 +1,6 @@
 /*
- * Pooling: see pooling.h. A thread makes V channels of a pixel, neighbours neighbouring channels.
+ * Pooling: see pooling.h. A thread computes V channels of a pixel, neighbouring threads
+ * neighbouring channels.
  */
 #include "kernels/convolution/pooling.h"
 
@@ -26,7 +27,7 @@ template <int V> struct pooled_pixel {
 	}
 };
 
-/* The greatest pixels of a window, channel by channel, and where they are first in the image. */
+/* Per-channel maximum of a window, and the position of its first occurrence. */
 template <int V> struct greatest {
 	float value[V];
 	int at[V];
@@ -41,7 +42,7 @@ template <int V> struct greatest {
 		for (int k = 0; k < V; k++)
 			g.at[k] = -1;
 		for (int y = h.first; y < h.end; y++)
-#pragma unroll 1 /* windows are 2 or 3 wide: the compiler unrolls by 4 */
+#pragma unroll 1 /* windows are 2 or 3 wide, but the compiler unrolls by 4 */
 			for (int x = w.first; x < w.end; x++) {
 				int at = y * (int)s.width + x;
 				float v[V];
@@ -134,8 +135,9 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 }
 
 /*
- * Calls launch(T(), V, first image, images) for slices of the batch that 31 bits count, with whole
- * packs of 16 bytes where channels and addresses allow. `each`: elements of an image of the result.
+ * Calls launch(T(), V, first image, images) for slices of the batch whose indices fit into 31 bits,
+ * with packs of 16 bytes if channels and addresses allow it. `each`: elements per image of the
+ * result.
  */
 template <typename Launch>
 static void launch_slices(const pooling_shape &s, bool aligned, uint64_t each, Launch launch)

@@ -1,8 +1,8 @@
 /*
  * Pooling of images, batch x height x width x channels: "pooling_forward" and "pooling_backward". A
- * window that reaches into the padding has the pixels of the image alone: the average is of those.
- * Precisions: FP32 (and TF32), FP16, BF16; sums are FP32, in a fixed order. The padding is less
- * than the window.
+ * window that extends into the padding uses only the pixels of the image, also for the average.
+ * Precisions: FP32 (and TF32), FP16, BF16; sums are FP32, in a fixed order. The padding must be
+ * smaller than the window.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_POOLING_H
 #define GPUPROOF_KERNELS_CONVOLUTION_POOLING_H
@@ -13,7 +13,7 @@ struct pooling_shape {
 	enum precision precision;
 	unsigned batch, height, width, channels;
 	unsigned window, stride, padding; /* in both directions */
-	int average;                      /* else the greatest; a NaN is greater than all */
+	int average;                      /* else maximum; NaN counts as larger than any number */
 };
 
 static inline unsigned pooling_out(const struct pooling_shape *s, unsigned size)
@@ -36,14 +36,16 @@ struct pooling_forward_arguments {
 	void *y;
 };
 
-/* dx from dy; of several greatest pixels of a window the first, line by line, gets the gradient. */
+/*
+ * dx from dy. If several pixels of a window are maximal, the first in row order gets the gradient.
+ */
 struct pooling_backward_arguments {
 	struct pooling_shape shape;
 	const void *x, *dy;
 	void *dx;
 };
 
-/* STATUS_OK when the kernels are written for this shape. */
+/* STATUS_OK if the kernels support this shape. */
 static inline enum status pooling_check(const struct pooling_shape *s, struct error *err)
 {
 	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)
@@ -66,7 +68,7 @@ static inline enum status pooling_check(const struct pooling_shape *s, struct er
 	return STATUS_OK;
 }
 
-/* The pixels [first, end) of an image of `size` that window number `out` has. */
+/* The pixels [first, end) of an image of `size` in window `out`. */
 struct pooling_range {
 	int first, end;
 };
@@ -85,7 +87,7 @@ __host__ __device__
 	return range;
 }
 
-/* The windows [first, end) of `count` that have pixel `at`. */
+/* The windows [first, end) of `count` that contain pixel `at`. */
 #ifdef __CUDACC__
 __host__ __device__
 #endif

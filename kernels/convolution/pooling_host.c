@@ -14,7 +14,7 @@ static float value_at(const void *tensor, const struct pooling_shape *s, uint64_
 	return (float)stored_value(tensor, s->precision, at);
 }
 
-/* Index of the first greatest pixel of a window. */
+/* Index of the first maximum of a window. */
 static uint64_t greatest(const struct pooling_shape *s, const void *x, unsigned n,
 			 struct pooling_range h, struct pooling_range w, unsigned c)
 {
@@ -45,7 +45,7 @@ static float average(const struct pooling_shape *s, const void *x, unsigned n,
 	return sum / (float)((h.end - h.first) * (w.end - w.first));
 }
 
-/* Indices of an element of an image of `height` x `width`. */
+/* Coordinates of an element of an image of `height` x `width`. */
 struct position {
 	unsigned n, h, w, c;
 };

@@ -1,6 +1,6 @@
 /*
- * Copies from global to shared memory that run on by themselves, since compute capability 8.0;
- * plain ones before.
+ * cp.async copies from global to shared memory (compute capability 8.0 and newer); plain loads and
+ * stores before.
  */
 #ifndef GPUPROOF_KERNELS_ASYNC_COPY_CUH
 #define GPUPROOF_KERNELS_ASYNC_COPY_CUH
@@ -9,7 +9,7 @@
 
 #include "kernels/launch/compat.h"
 
-/* `BYTES` (4 or 16) of `from`, or zeros unless `in`. */
+/* Copies `BYTES` (4 or 16) of `from`, or zeros unless `in`. */
 template <int BYTES>
 static __device__ __forceinline__ void copy_async(void *to, const void *from, bool in)
 {
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void copy_async(void *to, const void *from, bo
 #endif
 }
 
-/* `BYTES` (4 or 16) of `from`. */
+/* Copies `BYTES` (4 or 16) of `from`. */
 template <int BYTES> static __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
 #if CODE_HAS_ASYNC_COPY

@@ -1,19 +1,19 @@
 /*
- * GEMM by our own code, for comparison with the library's: "gemm_simt" (FP32 by ordinary
- * multiply-adds), "gemm_half2" (FP16 by pairs, with FP16 sums: FP16_ACC16) and "gemm_tensor" (FP16
- * and BF16 with FP32 sums by the tensor cores, compute capability 7.0 and newer). The arguments are
- * a struct gemm (device/backend.h) without transposition; any shape and leading dimension, and
- * batches. Another precision is STATUS_UNSUPPORTED.
+ * Built-in GEMM kernels, for comparison with the library's: "gemm_simt" (FP32 without tensor
+ * cores), "gemm_half2" (FP16 pairs with FP16 accumulation: FP16_ACC16) and "gemm_tensor" (FP16 and
+ * BF16 with FP32 accumulation on tensor cores, compute capability 7.0 and newer). The arguments are
+ * a struct gemm (device/backend.h) without transposition; any shape, leading dimension and batch.
+ * Another precision is STATUS_UNSUPPORTED.
  *
- * Multiples of the vector width (16 bytes) in m, k, the leading dimensions and the addresses are
- * the fast path; other shapes take narrower loads.
+ * The fast path needs m, k, leading dimensions and addresses in multiples of 16 bytes; other shapes
+ * use narrower loads.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_GEMM_H
 #define GPUPROOF_KERNELS_GEMM_GEMM_H
 
 #include "kernels/kernel.h"
 
-/* STATUS_OK when `gemm` is one that the kernel is written for. */
+/* STATUS_OK if the kernel supports `gemm`. */
 static inline enum status gemm_kernel_check(const char *kernel, const struct gemm *gemm,
 					    unsigned precisions, struct error *err)
 {
@@ -32,8 +32,7 @@ static inline enum status gemm_kernel_check(const char *kernel, const struct gem
 }
 
 /*
- * True if A and B may be read 16 bytes (`elements`) at a time: each such piece is wholly inside or
- * outside.
+ * True if A and B may be read in 16-byte pieces of `elements`, each completely inside or outside.
  */
 static inline bool gemm_kernel_aligned(const struct gemm *g, int64_t elements)
 {

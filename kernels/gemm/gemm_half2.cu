@@ -1,4 +1,4 @@
-/* FP16 products by multiply-adds of pairs: see gemm.h and gemm_half2.cuh. */
+/* FP16 GEMM with packed multiply-adds (half2): see gemm.h and gemm_half2.cuh. */
 #include "kernels/gemm/gemm.h"
 
 #include "kernels/gemm/gemm_half2.cuh"

@@ -1,7 +1,7 @@
 /*
- * C = alpha A B + beta C in column-major FP16 by multiply-adds of pairs, with sums in FP16. The
- * tiles, their order and their places are those of gemm_simt.cuh; a pair is two neighbours in m,
- * and a piece of B is eight elements of k.
+ * C = alpha A B + beta C in column-major FP16 with packed multiply-adds (half2) and FP16
+ * accumulation. Tiles, their order and layout are those of gemm_simt.cuh; a pair is two neighbours
+ * in m, and a piece of B is eight elements of k.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_HALF2_CUH
 #define GPUPROOF_KERNELS_GEMM_HALF2_CUH
@@ -19,7 +19,7 @@
 #define HALF2_BK 32
 #define HALF2_STAGES 2
 #define HALF2_THREADS 256
-/* Each thread: eight pairs of m in two pieces of 16 bytes, and eight columns. */
+/* Per thread: eight pairs of m in two pieces of 16 bytes, and eight columns. */
 #define HALF2_PIECES 2
 #define HALF2_COLUMNS 8
 #define HALF2_STAGE (HALF2_BK * (HALF2_BM + HALF2_BN))
@@ -32,7 +32,7 @@ static __device__ __forceinline__ int half2_place(int n, int chunk)
 	return n * HALF2_BK + (chunk ^ (n >> 1 & 3)) * 8;
 }
 
-/* Eight halves to shared memory; without WIDE one by one, and not asynchronously. */
+/* Copies eight halves to shared memory; without WIDE one by one, and synchronously. */
 template <bool WIDE>
 static __device__ __forceinline__ void half2_piece(half *to, const half *matrix, int64_t ld,
 						   int line, int lines, int at, int length)
@@ -74,11 +74,11 @@ static __device__ __forceinline__ half2 half2_fma(half2 a, half2 b, half2 c)
 #if CODE_HAS_HALF_ARITHMETIC
 	return __hfma2(a, b, c);
 #else
-	return c; /* never launched there */
+	return c; /* never launched on such devices */
 #endif
 }
 
-/* Pair `i` of four; by names, since an index would put the piece into memory. */
+/* Pair `i` of four, by member name, because an index would put the piece into local memory. */
 static __device__ __forceinline__ half2 half2_of(uint4 piece, int i)
 {
 	unsigned bits = i == 0 ? piece.x : i == 1 ? piece.y : i == 2 ? piece.z : piece.w;
@@ -144,7 +144,7 @@ half2_store(const half2_problem &p, int row, int column,
 }
 
 /*
- * Warps: four in m (each 64 wide: four lanes by 16), two in n (each 64: eight lanes by eight
+ * Warps: four in m (each 64 wide: four lanes of 16), two in n (each 64: eight lanes of eight
  * columns).
  */
 template <bool WIDE>

@@ -1,6 +1,6 @@
 /*
- * The CPU's counterpart of gemm_simt: C = alpha A B + beta C in FP32 by plain loops. A panel of A
- * stays in the first-level cache while a stretch of columns of C goes over it.
+ * CPU counterpart of gemm_simt: C = alpha A B + beta C in FP32 with plain loops. A panel of A stays
+ * in the L1 cache while the loop passes over a range of columns of C.
  */
 #include "kernels/gemm/gemm.h"
 
@@ -11,7 +11,8 @@
 #define COLUMNS 4
 
 /*
- * `rows` of COLUMNS columns of C += A B, `depth` deep; the compiler makes vectors along the rows.
+ * Multiplies `rows` of COLUMNS columns of C += A B, `depth` deep; the compiler vectorises along the
+ * rows.
  */
 HOST_VECTORISED
 static void multiply_panel(const struct gemm *g, const float *a, const float *b, float *c,
@@ -43,7 +44,7 @@ static void scale_columns(const struct gemm *g, float *c, int64_t columns)
 			c[i + j * g->ldc] = g->beta != 0 ? (float)g->beta * c[i + j * g->ldc] : 0;
 }
 
-/* Columns begin to end - 1 of one product. */
+/* Columns begin to end - 1 of one GEMM. */
 static void multiply_columns(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct gemm *g = context;

@@ -1,4 +1,4 @@
-/* Arguments of the GEMM kernels, made from a struct gemm, and their launch. */
+/* Arguments of the GEMM kernels, from a struct gemm, and their launch. */
 #ifndef GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
 #define GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
 
@@ -6,7 +6,7 @@
 
 #include "kernels/gemm/gemm.h"
 
-/* T: of the elements; void where one kernel takes several types. */
+/* T: type of the elements; void if one kernel supports several types. */
 template <typename T> struct gemm_problem {
 	const T *a, *b;
 	T *c;
@@ -32,7 +32,7 @@ static inline unsigned gemm_batch(const struct gemm *g)
 	return g->batch > 0 ? (unsigned)g->batch : 1;
 }
 
-/* A block for each tile of `rows` x `columns`, and that for each product of the batch. */
+/* One block per tile of `rows` x `columns` and per GEMM of the batch. */
 static inline dim3 gemm_grid(const struct gemm *g, int rows, int columns)
 {
 	return dim3((unsigned)((g->m + rows - 1) / rows) *
@@ -40,7 +40,7 @@ static inline dim3 gemm_grid(const struct gemm *g, int rows, int columns)
 		    1, gemm_batch(g));
 }
 
-/* True if C has no element; a grid without blocks cannot be launched. */
+/* True if C has no elements; a grid without blocks cannot be launched. */
 static inline bool gemm_is_empty(const struct gemm *g)
 {
 	return g->m == 0 || g->n == 0;

@@ -1,15 +1,15 @@
-/* FP32 products by ordinary multiply-adds: see gemm.h and gemm_simt.cuh. */
+/* FP32 GEMM without tensor cores: see gemm.h and gemm_simt.cuh. */
 #include "kernels/gemm/gemm.h"
 
 #include "kernels/gemm/gemm_simt.cuh"
 #include "device/cuda/cuda_kernel.h"
 
 /*
- * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to
- * fill a device once, and for older devices. On an H200 at 8192^3, where cuBLAS has 50.9 to 51.3
- * TFLOP/s, the large ones without bounds have 50.2 to 50.5, those that read each element of A anew
- * 48.0, sixteen rows by eight columns a thread 47.7, and these with bounds 43.9; two blocks of half
- * the tile 50.0.
+ * Tiles for devices with asynchronous copies and large shared memory, for GEMMs too small to fill
+ * such a device once, and for older devices. On an H200 at 8192^3, where cuBLAS reaches 50.9 to
+ * 51.3 TFLOP/s, the large tiles without bounds checks reach 50.2 to 50.5; rereading each element of
+ * A 48.0; sixteen rows by eight columns per thread 47.7; bounds checks 43.9; two blocks of half the
+ * tile 50.0.
  */
 #define LARGE "large tiles, asynchronous copies"
 typedef simt_shape<256, 128, 16, 8, 16, 8, 3> large_tiles;

@@ -1,10 +1,10 @@
 /*
- * C = alpha A B + beta C in column-major FP32 by ordinary multiply-adds.
+ * C = alpha A B + beta C in column-major FP32 without tensor cores.
  *
- * A block makes a BM x BN tile of C, BK deep at a time. Tiles of A and B come into shared memory
- * asynchronously where the device can, STAGES - 1 of them ahead: A as in memory, B transposed, so
- * that both are rows of one k. Each thread keeps TM x TN sums; while it multiplies by the elements
- * of one k it reads those of the next, also across the border between two tiles.
+ * A block computes a BM x BN tile of C, BK deep at a time. Tiles of A and B are copied to shared
+ * memory (asynchronously if supported), STAGES - 1 of them ahead: A as in memory, B transposed, so
+ * that both are rows of one k. Each thread accumulates TM x TN sums; while it multiplies the
+ * elements of one k it loads those of the next, even across two tiles.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_SIMT_CUH
 #define GPUPROOF_KERNELS_GEMM_SIMT_CUH
@@ -22,19 +22,19 @@ struct simt_shape {
 	static const int WARP_M = LANES_M * TM, WARP_N = LANES_N * TN;
 	static const int WARPS_M = BM / WARP_M, WARPS_N = BN / WARP_N;
 	static const int THREADS = 32 * WARPS_M * WARPS_N;
-	/* Row length of B's tile: padded, so that transposing B meets other banks. */
+	/* Row length of B's tile, padded so that transposing B uses different banks. */
 	static const int LINE = BN + 4;
 	static const int STAGE_FLOATS = BK * (BM + LINE);
 	static const int SHARED_BYTES = STAGES * STAGE_FLOATS * 4;
 	/*
-	 * Pieces of a tile that a thread copies, and how far in k (A) or in columns (B) the next
-	 * one is.
+	 * Pieces of a tile that a thread copies, and the distance to the next one in k (A) or
+	 * columns (B).
 	 */
 	static const int A_PIECES = BK * BM / 4 / THREADS, A_STEP = THREADS / (BM / 4);
 	static const int B_PIECES = BK * BN / THREADS, B_STEP = THREADS / BK;
 };
 
-/* One stage; what is beyond the matrices becomes 0. WIDE: 16 bytes of A at a time, else 4. */
+/* Loads one stage; elements beyond the matrices become 0. WIDE: 16 bytes of A at a time, else 4. */
 template <typename S, bool WIDE>
 static __device__ __forceinline__ void simt_load(const simt_problem &p, float *stage, int row,
 						 int column, int depth)
@@ -61,11 +61,11 @@ static __device__ __forceinline__ void simt_load(const simt_problem &p, float *s
 	}
 }
 
-/* Addresses of a thread's pieces when every tile is whole: no bounds to check, one step apart. */
+/* Addresses of a thread's pieces if every tile is whole: no bounds checks, constant distance. */
 struct simt_source {
 	const float *a, *b;
 	int64_t step_a, step_b;
-	int to_a, to_b; /* floats from the stage's beginning */
+	int to_a, to_b; /* floats from the start of the stage */
 };
 
 template <typename S>
@@ -84,7 +84,7 @@ static __device__ __forceinline__ simt_source simt_source_of(const simt_problem 
 	return source;
 }
 
-/* The next stage. */
+/* Advances to the next stage. */
 template <typename S>
 static __device__ __forceinline__ void simt_load_whole(simt_source *source, float *stage)
 {
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void simt_load_whole(simt_source *source, floa
 	source->b += S::BK;
 }
 
-/* Operands of a thread in one step of k: TM elements of A, TN of B, in pieces of four. */
+/* Operands of a thread for one k: TM elements of A, TN of B, in pieces of four. */
 template <typename S> struct simt_pieces {
 	float4 left[S::TM / 4], right[S::TN / 4];
 };
@@ -127,7 +127,10 @@ static __device__ __forceinline__ float simt_part(float4 x, int i)
 	return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w;
 }
 
-/* To and fro: the element of A at a turn is read from the register file once for two products. */
+/*
+ * Zigzag order: the element of A at a turn is read from the register file once for two
+ * multiply-adds.
+ */
 template <typename S>
 static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
 						     float sums[S::TM][S::TN])
@@ -190,8 +193,8 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 #if CODE_CAPABILITY && !CODE_HAS_ASYNC_COPY
 	if (S::STAGES > 2)
 		/*
-		 * never launched there: its stages would only be waited for; saves minutes of
-		 * compiling
+		 * never launched on such devices, where waiting for stages has no benefit; saves
+		 * minutes of compile time
 		 */
 		return;
 #endif

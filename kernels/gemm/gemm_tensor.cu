@@ -1,7 +1,4 @@
-/*
- * Products by the tensor cores: see gemm.h. Compute capability 9.0 has a code of its own
- * (gemm_wgmma.cu).
- */
+/* GEMM on tensor cores: see gemm.h. Compute capability 9.0 has its own code (gemm_wgmma.cu). */
 #include "kernels/gemm/gemm.h"
 
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-/* Products by the tensor cores of compute capability 9.0: see gemm_wgmma.cuh. */
+/* GEMM on the tensor cores of compute capability 9.0: see gemm_wgmma.cuh. */
 #include "kernels/gemm/gemm_wgmma.h"
 
 #include "kernels/gemm/gemm.h"
@@ -7,7 +7,7 @@
 
 extern "C" bool gemm_wgmma_takes(const struct gemm *g)
 {
-	/* Strides of a batch only have to keep the addresses aligned. */
+	/* Strides of a batch only have to preserve the alignment of addresses. */
 	int64_t misfit = g->lda % 8 | g->ldb % 8;
 
 	if (g->batch > 1)
@@ -15,7 +15,7 @@ extern "C" bool gemm_wgmma_takes(const struct gemm *g)
 	return misfit == 0 && g->k > 0 && (((uintptr_t)g->a | (uintptr_t)g->b) & 15) == 0;
 }
 
-/* A matrix of `lines` lines of `length` elements, copied in boxes of 64 x `height`. */
+/* TMA map of a matrix of `lines` lines of `length` elements, copied in boxes of 64 x `height`. */
 static bool encode(CUtensorMap *map, CUtensorMapDataType type, const void *matrix, int64_t length,
 		   int64_t lines, int64_t ld, unsigned height)
 {

@@ -1,14 +1,14 @@
 /*
- * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores of compute
- * capability 9.0 (wgmma), for machine code sm_90a alone.
+ * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 accumulation on the tensor cores of
+ * compute capability 9.0 (wgmma), only for machine code sm_90a.
  *
- * A block stays on its multiprocessor and makes one tile of C after the other. One thread copies
- * tiles of A and B into shared memory by TMA, STAGES ahead; two groups of four
- * warps multiply, each half of the tile. The rows of the tensor cores' result are columns of C:
- * their left operand is B, contiguous along k, their right operand A, contiguous along m.
+ * Blocks are persistent: each computes one tile of C after another. One thread copies tiles of A
+ * and B to shared memory with TMA, STAGES ahead; two groups of four warps multiply, each half of
+ * the tile. The rows of the tensor cores' result are columns of C: their left operand is B,
+ * contiguous along k, their right operand A, contiguous along m.
  *
- * In shared memory a line is 128 bytes, eight lines are swapped among each other in pieces of 16
- * bytes (the 128-byte swizzle), as TMA writes and the tensor cores read them.
+ * A line in shared memory has 128 bytes; groups of eight lines use the 128-byte swizzle of 16-byte
+ * pieces, as TMA writes and the tensor cores read them.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_WGMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WGMMA_CUH
@@ -26,12 +26,12 @@
 #define WGMMA_TILE_M 256
 #define WGMMA_TILE_N 128
 #define WGMMA_TILE_K 64
-/* Elements of a line of 128 bytes. */
+/* Elements per line of 128 bytes. */
 #define WGMMA_LINE 64
 #define WGMMA_A_BYTES (WGMMA_TILE_M * WGMMA_TILE_K * 2)
 #define WGMMA_B_BYTES (WGMMA_TILE_N * WGMMA_TILE_K * 2)
 #define WGMMA_STAGE_BYTES (WGMMA_A_BYTES + WGMMA_B_BYTES)
-/* 64 x 64 elements: what one copy brings of A, and what one group multiplies of B. */
+/* 64 x 64 elements: one copy of A, and what one group multiplies of B. */
 #define WGMMA_BLOCK_BYTES (WGMMA_LINE * WGMMA_TILE_K * 2)
 #define WGMMA_STAGES 4
 #define WGMMA_THREADS 384

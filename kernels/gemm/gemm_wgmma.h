@@ -1,4 +1,4 @@
-/* The part of gemm_tensor that is compiled for compute capability 9.0 alone. */
+/* The part of gemm_tensor compiled only for compute capability 9.0. */
 #ifndef GPUPROOF_KERNELS_GEMM_GEMM_WGMMA_H
 #define GPUPROOF_KERNELS_GEMM_GEMM_WGMMA_H
 

@@ -1,10 +1,9 @@
 /*
- * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores, in the
- * words that every compute capability from 7.0 on understands (16 x 16 x 16 fragments).
+ * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 accumulation with WMMA (16 x 16 x
+ * 16 fragments), portable from compute capability 7.0 on.
  *
- * A block makes a 128 x 128 tile of C, 32 deep at a time, two stages ahead of each other; each of
- * eight warps has 64 x 32 of it. Lines in shared memory are a little longer than they need be, so
- * that they start in other banks.
+ * A block computes a 128 x 128 tile of C, 32 deep at a time, with two stages; each of eight warps
+ * computes 64 x 32 of it. Lines in shared memory are padded so that they start in different banks.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_WMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WMMA_CUH
@@ -22,14 +21,14 @@
 #define WMMA_TILE 128
 #define WMMA_DEPTH 32
 #define WMMA_THREADS 256
-#define WMMA_LINE_A (WMMA_TILE + 8)  /* A: lines of m */
-#define WMMA_LINE_B (WMMA_DEPTH + 8) /* B: lines of k */
+#define WMMA_LINE_A (WMMA_TILE + 8)  /* A: lines along m */
+#define WMMA_LINE_B (WMMA_DEPTH + 8) /* B: lines along k */
 #define WMMA_STAGE (WMMA_DEPTH * WMMA_LINE_A + WMMA_TILE * WMMA_LINE_B)
 #define WMMA_SHARED_BYTES (2 * WMMA_STAGE * 2)
 
 typedef gemm_problem<void> wmma_problem;
 
-/* Eight elements to shared memory; without WIDE one by one, and not asynchronously. */
+/* Copies eight elements to shared memory; without WIDE one by one, and synchronously. */
 template <typename T, bool WIDE>
 static __device__ __forceinline__ void wmma_piece(T *to, const T *matrix, int64_t ld, int line,
 						  int lines, int at, int length)
@@ -120,7 +119,7 @@ template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_til
 		}
 	}
 	__syncthreads();
-	/* Each warp hands its fragments out through 1 KiB of its own. */
+	/* Each warp writes its fragments through 1 KiB of its own. */
 #pragma unroll
 	for (int i = 0; i < 4; i++) {
 #pragma unroll

@@ -1,10 +1,11 @@
 /*
- * A warp's products by mma.sync, since compute capability 7.5 (BF16, TF32: 8.0): 16 rows, 8
- * columns, 16 deep (TF32: 8), with operands loaded from tiles in shared memory (ldmatrix).
- * Registers of an operand and sums are laid out as wgmma has them.
+ * Warp-level GEMM with mma.sync, from compute capability 7.5 (BF16, TF32: 8.0): 16 rows, 8 columns,
+ * 16 deep (TF32: 8), with operands loaded from tiles in shared memory (ldmatrix). Registers of
+ * operands and sums have the layout of wgmma.
  *
- * A tile of 16-bit elements has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a
- * line are exchanged by its number, so that 8 lines' pieces of one column lie in different banks.
+ * A tile of 16-bit elements has lines of WIDTH elements, a multiple of 64. Pieces of 8 elements are
+ * permuted by the line's number, so that the pieces of one column in 8 lines are in different
+ * banks.
  */
 #ifndef GPUPROOF_KERNELS_MMA_CUH
 #define GPUPROOF_KERNELS_MMA_CUH
@@ -67,7 +68,7 @@ static __device__ __forceinline__ void multiply_8(float *d, const unsigned *a, c
 #endif
 }
 
-/* Rounds COUNT registers to TF32, half away from zero: the tensor cores would cut bits off. */
+/* Rounds COUNT registers to TF32, half away from zero: the tensor cores would truncate. */
 template <int COUNT> static __device__ __forceinline__ void round_to_tf32(unsigned *r)
 {
 #if CODE_HAS_TF32
@@ -77,7 +78,7 @@ template <int COUNT> static __device__ __forceinline__ void round_to_tf32(unsign
 #endif
 }
 
-/* Four 8 x 8 matrices; `piece`: the address of the line that this thread names. */
+/* Loads four 8 x 8 matrices; `piece`: address of the line that this thread provides. */
 template <bool TRANSPOSED>
 static __device__ __forceinline__ void load_matrices(unsigned *r, const void *piece)
 {
@@ -131,9 +132,9 @@ static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *
 }
 
 /*
- * Exchanges the sums of four threads of a row, packed in pairs: v[i] of thread t of the four is
- * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16 bytes
- * next to each other to store. All threads of the warp call it.
+ * Exchanges the sums of a row's four threads, packed in pairs: v[i] of thread t of the four is
+ * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16
+ * contiguous bytes to store. Collective over the warp.
  */
 static __device__ __forceinline__ void exchange_pairs(unsigned (&v)[4])
 {

@@ -1,6 +1,6 @@
 /*
- * Which tile of C a block makes: the blocks that run together make a patch of C that is about as
- * high as wide, so that they share what they read of A and B in the last-level cache.
+ * Threadblock swizzle: maps a block index to a tile of C. Concurrent blocks cover a roughly square
+ * patch, so that they share A and B in L2.
  */
 #ifndef GPUPROOF_KERNELS_TILE_ORDER_CUH
 #define GPUPROOF_KERNELS_TILE_ORDER_CUH

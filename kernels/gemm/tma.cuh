@@ -1,4 +1,4 @@
-/* TMA (copies of boxes by one thread, compute capability 9.0) and its mbarriers. */
+/* TMA (Tensor Memory Accelerator) copies and mbarriers, compute capability 9.0. */
 #ifndef GPUPROOF_KERNELS_TMA_CUH
 #define GPUPROOF_KERNELS_TMA_CUH
 
@@ -15,7 +15,7 @@ static __device__ __forceinline__ void mbarrier_init(uint64_t *barrier, unsigned
 		     "r"(count));
 }
 
-/* Makes initialised barriers visible to TMA; before a __syncthreads(). */
+/* Makes initialised barriers visible to TMA; call before a __syncthreads(). */
 static __device__ __forceinline__ void mbarriers_publish(void)
 {
 	asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -37,8 +37,8 @@ static __device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier)
 }
 
 /*
- * A warp is done with a stage. All its lanes have read it by ordinary loads: __syncwarp() orders
- * these before the arrival, which is lane 0's alone (PTX memory model).
+ * Releases a stage that a warp has read. All lanes have read it with ordinary loads: __syncwarp()
+ * orders these before the arrival of lane 0 (PTX memory model).
  */
 static __device__ __forceinline__ void consumer_release(uint64_t *empty)
 {
@@ -62,8 +62,8 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned
 }
 
 /*
- * A box of a matrix whose first element is (x, y); what lies outside of the matrix arrives as
- * zeros.
+ * Loads a box of a matrix with the first element (x, y); elements outside of the matrix become
+ * zero.
  */
 static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
 						uint64_t *barrier)
@@ -92,7 +92,7 @@ static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map
 		     : "memory");
 }
 
-/* `bytes` as they lie, a multiple of 16 as both addresses are. */
+/* Copies contiguous `bytes`, a multiple of 16, between addresses aligned to 16. */
 static __device__ __forceinline__ void bulk_load(void *to, const void *from, unsigned bytes,
 						 uint64_t *barrier)
 {
@@ -117,9 +117,9 @@ template <int STAGES> struct pipeline_state {
 };
 
 /*
- * Describes a tensor for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
- * the innermost first; strides in bytes of all but the innermost; `steps` between the elements of a
- * box (NULL: 1). False when the driver lacks the function or refuses.
+ * Creates a TMA map for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
+ * innermost first; strides in bytes of all but the innermost; `steps`: distance between the
+ * elements of a box (NULL: 1). False if the driver lacks the function or refuses.
  */
 static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
 			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,

@@ -1,4 +1,4 @@
-/* Shared by kernels for the tensor cores of compute capability 9.0 (wgmma, sm_90a). */
+/* Declarations shared by kernels for the tensor cores of compute capability 9.0 (wgmma, sm_90a). */
 #ifndef GPUPROOF_KERNELS_WGMMA_CUH
 #define GPUPROOF_KERNELS_WGMMA_CUH
 
@@ -12,9 +12,8 @@ static __device__ __forceinline__ unsigned shared_address(const void *p)
 }
 
 /*
- * An operand's descriptor for the tensor cores: address, the step between lines of 64 elements next
- * to each other (leading; means nothing along k), the step between groups of eight lines (stride),
- * 128-byte swizzle.
+ * Matrix descriptor of an operand: address, distance between neighbouring lines of 64 elements
+ * (leading; unused along k), distance between groups of eight lines (stride), 128-byte swizzle.
  */
 static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, unsigned leading,
 							      unsigned stride)
@@ -24,8 +23,8 @@ static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, uns
 }
 
 /*
- * The sums of a thread for 64 rows x 64, 96, 128, 192 and 256 columns: their names in the assembly,
- * and as operands of `type` ("+f", "+r").
+ * Sums of a thread for 64 rows x 64, 96, 128, 192 and 256 columns: their names in the assembly, and
+ * as operands of `type` ("+f", "+r").
  */
 #define WGMMA_REGISTERS_32                                                       \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
@@ -62,7 +61,9 @@ static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, uns
 #define WGMMA_SUMS_128(type, d) \
 	WGMMA_SUMS_96(type, d), WGMMA_SUMS_16(type, d, 96), WGMMA_SUMS_16(type, d, 112)
 
-/* Before the first multiplication after registers changed that it reads or adds to. */
+/*
+ * Call before the first multiplication after a change of registers that it reads or accumulates to.
+ */
 static __device__ __forceinline__ void wgmma_begin(void)
 {
 	asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -72,13 +73,16 @@ static __device__ __forceinline__ void wgmma_commit(void)
 {
 	asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/* Until at most PENDING groups are not done; before their sums are read: accumulators_fence(). */
+/*
+ * Waits until at most PENDING groups are unfinished; call accumulators_fence() before reading their
+ * sums.
+ */
 template <int PENDING> static __device__ __forceinline__ void wgmma_wait(void)
 {
 	asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Keeps what reads the sums after a wait. */
+/* Prevents reads of the sums from moving before a wait. */
 #define WGMMA_FENCE(count)                                                          \
 	static __device__ __forceinline__ void accumulators_fence(float(&d)[count]) \
 	{                                                                           \
@@ -91,10 +95,9 @@ WGMMA_FENCE(96)
 WGMMA_FENCE(128)
 
 /*
- * d = d * keep + left right, 16 deep: 64 rows, as many columns as d has room for (64 to 256).
- * Both operands lie in shared memory; `along`: a letter for each, "k" where its lines run along k,
- * "m" where along its other dimension. The numbers in the assembly: the two descriptors and `keep`
- * follow the sums.
+ * d = d * keep + left right, 16 deep: 64 rows, and as many columns as d has room for (64 to 256).
+ * Both operands are in shared memory; `along`: a letter for each, "k" if its lines run along k, "m"
+ * if along its other dimension. In the assembly, the two descriptors and `keep` follow the sums.
  */
 #define WGMMA_SHARED(along, T, type, count, columns, registers, sums, n0, n1, n2, left_along,     \
 		     right_along)                                                                 \
@@ -128,8 +131,8 @@ WGMMA_SHARED_TYPES(km, "0", "1")
 WGMMA_SHARED_TYPES(mm, "1", "1")
 
 /*
- * The same with the left operand in registers, as mma.m16n8k16 has it for each warp's 16 rows;
- * right along its columns.
+ * As WGMMA_SHARED, with the left operand in registers, in the layout of mma.m16n8k16 for each
+ * warp's 16 rows; the right operand runs along its columns.
  */
 #define WGMMA_HELD(T, type, count, columns, registers, sums, n0, n1, n2, n3, n4, n5)               \
 	static __device__ __forceinline__ void multiply_held(T, float(&d)[count],                  \
@@ -155,8 +158,8 @@ WGMMA_HELD_WIDTHS(half, "f16")
 WGMMA_HELD_WIDTHS(__nv_bfloat16, "bf16")
 
 /*
- * TF32, 8 deep, from FP32 elements whose last 13 bits are cut off: right runs along k (wgmma has no
- * other), left as well, or is in registers as mma.m16n8k8 has it.
+ * TF32, 8 deep, from FP32 elements whose last 13 bits are truncated. The right operand runs along k
+ * (wgmma has no other); so does the left one, or it is in registers in the layout of mma.m16n8k8.
  */
 #define WGMMA_TF32(count, columns, registers, sums, n0, n1, n2, n3, n4, n5)                        \
 	static __device__ __forceinline__ void multiply_kk(float, float(&d)[count], uint64_t left, \

@@ -1,10 +1,10 @@
-/* The body of a kernel that the code being compiled cannot have. */
+/* Body of a kernel that the compiled architecture does not support. */
 #ifndef GPUPROOF_KERNELS_LAUNCH_ABSENT_CUH
 #define GPUPROOF_KERNELS_LAUNCH_ABSENT_CUH
 
 /*
- * A device whose driver compiled the code of an older one must not take such a launch for a
- * result.
+ * Traps: a device whose driver compiled PTX of an older architecture must not return from such a
+ * launch as if it had computed something.
  */
 static __device__ __forceinline__ void code_is_absent(void)
 {

@@ -1,9 +1,8 @@
 /*
- * Differences between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled
- * for, and nothing
- * else: no other file tests a version or __CUDA_ARCH__ (ci/check-layers). What a device can do is
- * asked at run time. If a toolkit dropped a field of cudaDeviceProp (13: the clocks), the files ask
- * cudaDeviceGetAttribute, which all have.
+ * Differences between CUDA toolkits 11.8 to 13 and between target architectures: no other file
+ * tests a version or __CUDA_ARCH__ (ci/check-layers). Device features are queried at run time. If a
+ * toolkit dropped a field of cudaDeviceProp (13: the clocks), files use cudaDeviceGetAttribute,
+ * which all have.
  *
  * Adding a code path of a kernel for some architectures: cuda_check_path() (cuda_kernel.h) in its
  * launcher, and a row in tests/gpu/coverage.c.
@@ -14,8 +13,7 @@
 #include <cuda_runtime_api.h>
 
 /*
- * The oldest driver on which a program of this toolkit starts (NVIDIA's table of minor-version
- * compatibility).
+ * Oldest driver that runs programs of this toolkit (NVIDIA's table of minor-version compatibility).
  */
 #if CUDART_VERSION >= 13000
 #define CUDA_MIN_DRIVER 580
@@ -27,14 +25,14 @@
 #error "the CUDA backend needs toolkit 11.8 or newer"
 #endif
 
-/* 1 if the module contains the code for sm_90a, whose instructions toolkit 11.8 does not know. */
+/* 1 if the module contains code for sm_90a, whose instructions toolkit 11.8 lacks. */
 #ifdef GPUPROOF_WGMMA
 #define CUDA_HAS_WGMMA 1
 #else
 #define CUDA_HAS_WGMMA 0
 #endif
 
-/* Features available to the device code being compiled; none in host code. */
+/* Features of the device code being compiled; none in host code. */
 #ifdef __CUDA_ARCH__
 #define CODE_CAPABILITY (__CUDA_ARCH__ / 10)
 #else

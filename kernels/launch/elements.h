@@ -1,4 +1,4 @@
-/* Stretches of tensors as FP32, whatever they are stored in; FP64 is not for these. */
+/* Ranges of tensors as FP32, whatever their storage type; not for FP64. */
 #ifndef GPUPROOF_KERNELS_LAUNCH_ELEMENTS_H
 #define GPUPROOF_KERNELS_LAUNCH_ELEMENTS_H
 
@@ -7,10 +7,10 @@
 
 #include "device/backend.h"
 
-/* Elements that a loop takes at a time: small enough for the first-level cache. */
+/* Elements per loop block: small enough for the L1 cache. */
 #define ELEMENTS_BLOCK 1024
 
-/* A kernel with fewer elements for each thread is done sooner by fewer threads. */
+/* With fewer elements per thread, fewer threads are faster. */
 #define ELEMENTS_GRAIN 16384
 /* The same grain in rows, at least one. */
 static inline uint64_t elements_grain_rows(uint64_t columns)
@@ -18,13 +18,13 @@ static inline uint64_t elements_grain_rows(uint64_t columns)
 	return columns < ELEMENTS_GRAIN ? ELEMENTS_GRAIN / (columns ? columns : 1) : 1;
 }
 
-/* FP16 or BF16 to FP32 and back. */
+/* Converts FP16 or BF16 to FP32 and back. */
 void elements_from_16(float *to, const uint16_t *from, uint64_t count, enum precision precision);
 void elements_to_16(uint16_t *to, const float *from, uint64_t count, enum precision precision);
 
 /*
- * elements_open: elements [first, first + count) of a tensor: in place for FP32 and TF32, else
- * converted into `buffer`. elements_close puts changed ones back where they are stored.
+ * elements_open: elements [first, first + count) of a tensor, in place for FP32 and TF32, else
+ * converted to `buffer`. elements_close stores changed elements back.
  */
 float *elements_open(const void *tensor, enum precision precision, uint64_t first, uint64_t count,
 		     float *buffer);
@@ -40,7 +40,7 @@ static inline uint64_t elements_block(uint64_t first, uint64_t end)
 	return end - first < ELEMENTS_BLOCK ? end - first : ELEMENTS_BLOCK;
 }
 
-/* A loop over the blocks of [begin, end): `first` and `count` of each are declared by it. */
+/* A loop over the blocks of [begin, end); declares `first` and `count` of each. */
 #define FOR_BLOCKS(first, count, begin, end)  \
 	for (uint64_t first = (begin), count; \
 	     first < (end) && (count = elements_block(first, end), true); first += count)

@@ -5,7 +5,7 @@
 
 #define THREADS 256
 
-/* One row of threads per matrix row, so that no thread divides to find its column. */
+/* One row of threads per matrix row, so that no thread needs a division to find its column. */
 template <typename T, int V>
 static __global__ void activation_forward(activation_forward_arguments a)
 {
@@ -23,7 +23,7 @@ static __global__ void activation_forward(activation_forward_arguments a)
 		load_pack<V>(v, x, column, a.columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
-			T stored; /* f of what backward reads */
+			T stored; /* f of the value that backward reads */
 
 			from_math(&stored, v[k] + b[k]);
 			to_math(&v[k], stored);
@@ -40,7 +40,7 @@ static __global__ void activation_forward(activation_forward_arguments a)
 template <typename T, int V>
 static void launch_forward_packs(const activation_forward_arguments &a, cudaStream_t stream)
 {
-	const unsigned most = 65535; /* rows of blocks in a grid */
+	const unsigned most = 65535; /* maximum rows of blocks in a grid */
 	unsigned lanes = lanes_for(a.columns, V), height = THREADS / lanes;
 	uint64_t row_blocks = (a.rows + height - 1) / height;
 	dim3 grid(grid_for(a.columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);

@@ -1,4 +1,4 @@
-/* Activations and their derivatives, the same formulas on host and devices. */
+/* Activations and their derivatives, with the same formulas on host and devices. */
 #ifndef GPUPROOF_KERNELS_LAYERS_ACTIVATION_H
 #define GPUPROOF_KERNELS_LAYERS_ACTIVATION_H
 
@@ -17,7 +17,7 @@
 #define GELU_SQRT_HALF 0.7071067811865476f
 #define GELU_DENSITY 0.3989422804014327f /* 1 / sqrt(2 pi) */
 
-/* A NaN stays one in all of them: it must show. */
+/* NaN stays NaN in all of them, so that it is noticed. */
 ACTIVATION_FUNCTION float activation_value(enum activation activation, float x)
 {
 	switch (activation) {

@@ -1,9 +1,9 @@
 /*
- * Batch normalization: see layers.h. A block sums up some columns over a part of the rows, and the
- * parts are joined in a fixed order. Mean and variance come from one look at x: a thread sums
- * distances to the first value that it sees and their squares, which cancel little; what threads
- * and parts found is put together from their means (Chan, Golub and LeVeque 1979). The scratch
- * holds two arrays of parts, then the two sums of each column.
+ * Batch normalization: see layers.h. A block sums some columns over a part of the rows, and the
+ * parts are combined in a fixed order. Mean and variance need only one pass over x: a thread sums
+ * distances to its first value and their squares, which avoids cancellation; the results of threads
+ * and parts are combined by their means (Chan, Golub and LeVeque 1979). The scratch holds two
+ * arrays of parts, then the two sums of each column.
  */
 #include "kernels/layers/layers.cuh"
 
@@ -12,7 +12,7 @@
 #define GROUPS 8
 #define THREADS 256
 
-/* Operands of the sums; `dy` for gradients alone. */
+/* Operands of the sums; `dy` only for gradients. */
 struct batch_columns {
 	const void *x, *dy;
 	const float *mean, *rstd;
@@ -20,7 +20,7 @@ struct batch_columns {
 	uint64_t rows, columns, rows_per_part;
 };
 
-/* Rows of part `part`. */
+/* Number of rows in part `part`. */
 static __device__ __forceinline__ float part_rows(const batch_columns &a, unsigned part)
 {
 	uint64_t begin = part * a.rows_per_part;
@@ -30,13 +30,13 @@ static __device__ __forceinline__ float part_rows(const batch_columns &a, unsign
 	return (float)(a.rows - begin < a.rows_per_part ? a.rows - begin : a.rows_per_part);
 }
 
-/* Number of rows in [begin, end) that the threads with threadIdx.y = y have. */
+/* Number of rows in [begin, end) for the threads with threadIdx.y = y. */
 static __device__ __forceinline__ float thread_rows(uint64_t begin, uint64_t end, unsigned y)
 {
 	return begin + y < end ? (float)((end - begin - y - 1) / blockDim.y + 1) : 0;
 }
 
-/* Number of some rows of a column, their mean, the sum of squared distances to it. */
+/* Count, mean, and sum of squared distances to the mean of some rows of a column. */
 struct moments {
 	float count, mean, squares;
 
@@ -123,8 +123,8 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 }
 
 /*
- * Joins the parts of a column: each of GROUPS threads every GROUPS-th part, then the first of them
- * all; the threads are STRIP columns x GROUPS. True for the thread that has the result.
+ * Combines the parts of a column: each of GROUPS threads every GROUPS-th part, then the first
+ * thread their results; threads are STRIP columns x GROUPS. True for the thread with the result.
  */
 template <bool GRADIENTS>
 static __device__ __forceinline__ bool join_parts(const batch_columns &a, uint64_t column,
@@ -261,7 +261,7 @@ struct batch_grid {
 
 	batch_grid(uint64_t rows, uint64_t columns, unsigned V)
 	{
-		const unsigned most = 65535; /* rows of blocks in a grid */
+		const unsigned most = 65535; /* maximum rows of blocks in a grid */
 		unsigned lanes = lanes_for(columns, V), height = THREADS / lanes;
 		uint64_t row_blocks = (rows + height - 1) / height;
 

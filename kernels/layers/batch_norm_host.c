@@ -6,11 +6,13 @@
 #include "device/host/host_kernel.h"
 #include "kernels/layers/layers.h"
 
-/* A thread takes a range of columns and goes over all rows: each column's sum has one order,
- * whatever the threads. */
+/*
+ * A thread processes a range of columns over all rows: each column's sum has a fixed order,
+ * whatever the number of threads.
+ */
 #define COLUMNS_GRAIN 16
 
-/* Columns [first, first + count) of a row, into `buffer` unless they are FP32. */
+/* Columns [first, first + count) of a row, converted to `buffer` unless they are FP32. */
 static float *open_part(const void *tensor, enum precision precision, uint64_t columns,
 			uint64_t row, uint64_t first, uint64_t count, float *buffer)
 {
@@ -76,7 +78,7 @@ static enum status batch_norm_forward_run(struct stream *stream, const void *arg
 }
 HOST_KERNEL(batch_norm_forward)
 
-/* Adds a column's sum to keep times what was there. */
+/* Adds a column's sum to keep * the old value. */
 static void store_sums(const struct batch_norm_backward_arguments *a, void *out, const double *sum,
 		       uint64_t first, uint64_t count)
 {

@@ -1,7 +1,6 @@
 /*
- * Embeddings: see layers.h. The gradient's additions have the order of the ids' places: the places
- * are first sorted by id, each to where those of smaller ids end plus the number of the same id
- * before it; then a block adds up the lines of one row of the table.
+ * Embeddings: see layers.h. The gradient adds in the order of the positions of the ids. Positions
+ * are first sorted by id (counting sort); then a block adds the lines of one row of the table.
  */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/layers/layers.h"
@@ -40,7 +39,10 @@ static __global__ void count_ids(const int32_t *ids, uint64_t count, uint32_t *c
 			atomicAdd(&counts[ids[i] - first], 1u);
 }
 
-/* counts[v] becomes the sum of those before it, counts[rows] of all; by one block, in stretches. */
+/*
+ * Exclusive prefix sum: counts[v] becomes the sum of those before it, counts[rows] that of all.
+ * Runs in one block, range by range.
+ */
 static __global__ void __launch_bounds__(SCAN_THREADS) scan_counts(uint32_t *counts, uint64_t rows)
 {
 	__shared__ uint32_t sums[SCAN_THREADS];

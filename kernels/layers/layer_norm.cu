@@ -1,6 +1,5 @@
 /*
- * Layer normalization: see layers.h. A block takes a row; what it reads twice comes from the cache
- * the second time.
+ * Layer normalization: see layers.h. A block processes a row; the second read comes from the cache.
  */
 #include "kernels/layers/layers.cuh"
 
@@ -8,7 +7,7 @@
 #define STRIP 32
 #define GROUPS 8
 
-/* The sum over a block, known to all its threads, in a fixed order. */
+/* Sum over a block, for all its threads, in a fixed order. */
 static __device__ __forceinline__ float block_sum(float x)
 {
 	__shared__ float warps[THREADS / 32];
@@ -17,7 +16,7 @@ static __device__ __forceinline__ float block_sum(float x)
 #pragma unroll
 	for (int lane = 16; lane > 0; lane /= 2)
 		x += __shfl_xor_sync(~0u, x, lane);
-	__syncthreads(); /* the last sum has been read */
+	__syncthreads(); /* the previous sum has been read */
 	if (threadIdx.x % 32 == 0)
 		warps[threadIdx.x / 32] = x;
 	__syncthreads();
@@ -110,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS)
 	}
 }
 
-/* Sums of dy and of dy n over some of the rows, of 32 columns: GROUPS rows at a time. */
+/* Sums of dy and of dy n over some of the rows, of 32 columns, GROUPS rows at a time. */
 template <typename T>
 static __global__ void layer_norm_parts(layer_norm_backward_arguments a, uint64_t rows_per_part)
 {
@@ -172,7 +171,7 @@ static void launch_backward(const layer_norm_backward_arguments &a, cudaStream_t
 	const int V = 16 / sizeof(T);
 	uint64_t each = (a.rows + LAYER_NORM_PARTS - 1) / LAYER_NORM_PARTS;
 
-	/* The sums first: dx may be dy. */
+	/* The sums first, because dx may be dy. */
 	layer_norm_parts<T><<<dim3(grid_for(a.columns, STRIP), LAYER_NORM_PARTS),
 			      dim3(STRIP, GROUPS), 0, stream>>>(a, each);
 	layer_norm_join<T><<<dim3(grid_for(a.columns, THREADS), 2), THREADS, 0, stream>>>(a);

@@ -6,7 +6,7 @@
 #include "device/host/host_kernel.h"
 #include "kernels/layers/layers.h"
 
-/* Rows of a tensor as FP32: in place, or in the n-th of a slice's buffers. */
+/* Rows of a tensor as FP32: in place, or in the n-th buffer of a slice. */
 struct row_buffers {
 	float *memory;
 	uint64_t columns;
@@ -81,7 +81,9 @@ static void add_products(float *gamma, float *beta, const float *x, const float 
 	}
 }
 
-/* Sums of fixed parts of the rows into the scratch: their order does not depend on the threads. */
+/*
+ * Sums fixed parts of the rows into the scratch, in an order that does not depend on the threads.
+ */
 static void parts_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct layer_norm_backward_arguments *a = context;
@@ -158,7 +160,7 @@ static enum status layer_norm_backward_run(struct stream *stream, const void *ar
 
 	if (layer_check("layer_norm_backward", a.precision, err) != STATUS_OK)
 		return err->status;
-	/* The sums first: dx may be dy. */
+	/* The sums first, because dx may be dy. */
 	host_parallel(stream, LAYER_NORM_PARTS,
 		      1 + ELEMENTS_GRAIN * LAYER_NORM_PARTS / (a.rows * a.columns + 1), parts_slice,
 		      &a);

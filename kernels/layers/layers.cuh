@@ -1,4 +1,4 @@
-/* Entries of the kernels of this folder, which differ in what they launch only. */
+/* Entry points of the kernels in this folder, which differ only in what they launch. */
 #ifndef GPUPROOF_KERNELS_LAYERS_LAYERS_CUH
 #define GPUPROOF_KERNELS_LAYERS_LAYERS_CUH
 
@@ -8,7 +8,7 @@
 #include "kernels/storage.cuh"
 
 /*
- * Refuses precisions that the kernel `name` is not written for, does nothing without elements, and
+ * Rejects precisions that kernel `name` does not support, does nothing without elements, and
  * otherwise calls launch(T()) for the storage type T of a->precision. a: its arguments.
  */
 template <typename A, typename Launch>

@@ -1,5 +1,5 @@
 /*
- * Layers between the products of a network: layer and batch normalization, activations, residual
+ * Layers between the GEMMs of a network: layer and batch normalization, activations, residual
  * additions, embeddings. Tensors are row-major and stored in `precision`: FP32 (and TF32), FP16,
  * BF16; arithmetic and sums are FP32 (on the host sums are FP64). Every sum has a fixed order:
  * results repeat bit for bit on one device model.
@@ -9,7 +9,7 @@
 
 #include "kernels/kernel.h"
 
-/* STATUS_OK when the kernels of layers are written for this precision. */
+/* STATUS_OK if the kernels of layers support this precision. */
 static inline enum status layer_check(const char *kernel, enum precision precision,
 				      struct error *err)
 {
@@ -21,8 +21,8 @@ static inline enum status layer_check(const char *kernel, enum precision precisi
 
 /*
  * "layer_norm_forward" (Ba et al. 2016): for each row of x, mean and the biased variance, then y =
- * (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for
- * each row, for backward. y may be x where backward is not wanted.
+ * (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: one value
+ * per row, for backward. y may be x without backward.
  */
 struct layer_norm_forward_arguments {
 	const void *x, *gamma, *beta;
@@ -57,8 +57,8 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
 /*
  * "batch_norm_forward" (Ioffe and Szegedy 2015, in training): for each column of x (a channel; rows
  * are the pixels of the whole batch) mean and the biased variance, then y = (x - mean) * rstd *
- * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for each column, for
- * backward. Averages over steps are not kept. `scratch`: batch_norm_scratch_bytes(columns).
+ * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: one value per column, for
+ * backward. No running averages. `scratch`: batch_norm_scratch_bytes(columns).
  */
 #define BATCH_NORM_PARTS 128
 struct batch_norm_forward_arguments {
@@ -89,13 +89,15 @@ static inline uint64_t batch_norm_scratch_bytes(uint64_t columns)
 	return 2 * (BATCH_NORM_PARTS + 1) * columns * sizeof(float);
 }
 
-/* GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the
- * paper's tanh formula. */
+/*
+ * GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, with erf or the
+ * paper's tanh formula.
+ */
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_ERF, ACTIVATION_GELU_TANH };
 
 /*
- * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x stays); y = f(x). y may be x
- * where backward does not want x; ReLU's backward takes y for x.
+ * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x unchanged); y = f(x). y may be x
+ * if backward does not need x; ReLU's backward uses y instead of x.
  */
 struct activation_forward_arguments {
 	void *x;
@@ -107,8 +109,8 @@ struct activation_forward_arguments {
 };
 
 /*
- * "activation_backward": dx = dy * f'(x), with what forward left in x; dx may be dy. The bias'
- * gradient: output_gradient.
+ * "activation_backward": dx = dy * f'(x), with the x that forward left; dx may be dy. For the
+ * gradient of the bias see output_gradient.
  */
 struct activation_backward_arguments {
 	const void *x, *dy;
@@ -128,8 +130,8 @@ struct residual_add_arguments {
 
 /*
  * "embedding_gather": y[i] = table[ids[i]] + position[i % positions], rows of `columns` (position
- * NULL: without). `rows` 0: ids[i] is below the table's rows; otherwise the table has rows [first,
- * first + rows) of a larger one, and the others read as zeros.
+ * NULL: without). `rows` 0: the whole table. Otherwise the table has rows [first, first + rows) of
+ * a larger one, and other ids read as zeros.
  */
 struct embedding_gather_arguments {
 	const void *table, *position;
@@ -142,9 +144,8 @@ struct embedding_gather_arguments {
 
 /*
  * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in
- * the order of i. Also the rows that no id names are written. The table is rows
- * [first, first + rows) of a larger one: ids of others add nothing. `scratch`:
- * embedding_scratch_bytes() of device memory.
+ * the order of i. Also writes the rows without ids. The table has rows [first, first + rows) of a
+ * larger one; other ids are ignored. `scratch`: embedding_scratch_bytes() of device memory.
  */
 struct embedding_scatter_add_arguments {
 	const void *dy;

@@ -150,7 +150,7 @@ static enum status embedding_gather_run(struct stream *stream, const void *argum
 }
 HOST_KERNEL(embedding_gather)
 
-/* The ids' places, sorted by id and then by place, and where those of each row begin. */
+/* Sorts the positions by id and then by position, and finds the start of each row's. */
 static void sort_places(const struct embedding_scatter_add_arguments *a)
 {
 	uint32_t *firsts = a->scratch, *places = firsts + a->rows + 1;
@@ -169,7 +169,7 @@ static void sort_places(const struct embedding_scatter_add_arguments *a)
 	for (uint64_t i = 0; i < a->count; i++)
 		if ((uint64_t)a->ids[i] - a->first < a->rows)
 			places[firsts[(uint64_t)a->ids[i] - a->first]++] = (uint32_t)i;
-	/* Each now has where its own end, which is where the next one's begin. */
+	/* Each entry is now the end of its row, which is the start of the next. */
 	memmove(firsts + 1, firsts, a->rows * sizeof(*firsts));
 	firsts[0] = 0;
 }

@@ -1,11 +1,11 @@
-/* One thread that follows pointers: see chase.h. */
+/* Pointer chase with one thread: see chase.h. */
 #include "kernels/memory/chase.h"
 
 #include "device/cuda/cuda_kernel.h"
 
 /*
- * One block for each multiprocessor, of which one works. Loads are cached in L2 only, where peer
- * and host memory is not.
+ * One block per multiprocessor, of which one works. Loads are cached in L2 only, which does not
+ * cache peer and host memory.
  */
 static __global__ void chase(uint64_t *cursor, uint64_t hops, unsigned turn)
 {

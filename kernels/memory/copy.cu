@@ -1,8 +1,8 @@
 /*
- * Copying by a kernel: see copy.h. On an H200 the better half of 31 variants (threads, blocks,
- * requests in flight, cache hints, bulk copies through shared memory) came within a few per cent of
- * each other on every link; few blocks, and both ends by one warp, were far slower. That 128-byte
- * packets are the limit is a guess, not measured.
+ * Copy kernel: see copy.h. On an H200 the better half of 31 variants (threads, blocks, requests in
+ * flight, cache hints, bulk copies through shared memory) were within a few percent of each other
+ * on every link; few blocks, and both ends in one warp, were far slower. That 128-byte packets are
+ * the limit is an assumption, not measured.
  */
 #include "kernels/memory/copy.h"
 
@@ -10,12 +10,12 @@
 #include "kernels/storage.cuh"
 
 #define THREADS 512
-/* Vectors that a thread has in flight. */
+/* Vectors in flight per thread. */
 #define DEPTH 4
 
 /*
- * DEPTH vectors `lane` apart from vector `first` on, then `step` further, while they are within
- * `count`; vector by vector where they end.
+ * Copies DEPTH vectors, `lane` apart, from vector `first` on, then advances by `step`, within
+ * `count`; vector by vector at the end.
  */
 static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64_t first,
 			    uint64_t lane, uint64_t step)
@@ -37,7 +37,7 @@ static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64
 	}
 }
 
-/* The bytes after the last whole vector. */
+/* Copies the bytes after the last whole vector. */
 static __device__ void move_rest(char *to, const char *from, uint64_t bytes)
 {
 	if (blockIdx.x == 0 && threadIdx.x < bytes % 16)
@@ -57,7 +57,10 @@ static __global__ void __launch_bounds__(THREADS, 2)
 	}
 }
 
-/* Warps alternate: an even one moves a vector per thread forth, the next odd one the same back. */
+/*
+ * Warps alternate: an even one copies a vector per thread forth, the next odd one the same vectors
+ * back.
+ */
 static __global__ void copy_both_by_warps(char *to, const char *from, char *back_to,
 					  const char *back_from, uint64_t bytes)
 {
@@ -74,7 +77,7 @@ static __global__ void copy_both_by_warps(char *to, const char *from, char *back
 		to[bytes / 16 * 16 + at] = from[bytes / 16 * 16 + at];
 }
 
-/* Every thread moves both directions, so that neither can run ahead. */
+/* Every thread copies in both directions, so that neither can run ahead. */
 static __global__ void __launch_bounds__(THREADS, 2)
 	copy_both_by_threads(char *to, const char *from, char *back_to, const char *back_from,
 			     uint64_t bytes)

@@ -4,7 +4,7 @@
 
 #include "device/host/host_kernel.h"
 
-/* One core copies smaller pieces sooner than a second one is woken. */
+/* One core copies smaller pieces faster than a second one wakes up. */
 #define GRAIN_BYTES (256u << 10)
 
 static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t end)

@@ -1,4 +1,4 @@
-/* Filling and checking memory on the device: see fill.h. */
+/* Fills and verifies memory on the device: see fill.h. */
 #include "kernels/memory/fill.h"
 
 #include "kernels/generator.h"
@@ -7,7 +7,7 @@
 
 #define THREADS 256
 
-/* 16 bytes a thread; the last thread writes what is left byte by byte. */
+/* 16 bytes per thread; the last thread writes the rest byte by byte. */
 static __global__ void fill_bits(unsigned char *memory, uint64_t bytes, uint64_t first_word,
 				 uint64_t seed)
 {
@@ -93,8 +93,8 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 }
 
 /*
- * The 8-byte word at `at`, of which only bytes below `bytes` count; the same bytes of `expected`
- * in *expected.
+ * The 8-byte word at `at`, using only bytes below `bytes`; the same bytes of `expected` in
+ * *expected.
  */
 static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uint64_t bytes,
 				   uint64_t *expected)
@@ -110,7 +110,7 @@ static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uin
 	return got;
 }
 
-/* Wrong words are rare: a block that found some adds them up with two atomics. */
+/* Wrong words are rare: a block that found some adds them with two atomics. */
 static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, uint64_t first_word,
 				  uint64_t seed, bool aligned, struct fill_mismatch *out)
 {
@@ -156,7 +156,7 @@ static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, u
 	}
 }
 
-/* After all blocks: the words at the lowest index. */
+/* Runs after all blocks: reads the words at the lowest index. */
 static __global__ void check_fill_report(const unsigned char *memory, uint64_t bytes,
 					 uint64_t first_word, uint64_t seed,
 					 struct fill_mismatch *out)
@@ -168,7 +168,7 @@ static __global__ void check_fill_report(const unsigned char *memory, uint64_t b
 	expected = generator_bits(seed, first_word + out->index / 8);
 	got = word_at(memory, out->index, bytes, &expected);
 	if (got == expected)
-		return; /* an earlier launch's finding, in other memory */
+		return; /* from an earlier launch, in other memory */
 	out->got = got;
 	out->expected = expected;
 }
@@ -182,8 +182,7 @@ extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void 
 	uint64_t most = (uint64_t)cuda_stream_multiprocessors(stream) * 32;
 	uint64_t blocks = grid_for(a->bytes, THREADS * 16);
 
-	if (blocks >
-	    most) /* enough to fill the device; each block then adds up several stretches */
+	if (blocks > most) /* enough to fill the device; each block then processes several ranges */
 		blocks = most;
 	if (a->first % 8)
 		return error_set(err, STATUS_INTERNAL,

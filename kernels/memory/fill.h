@@ -1,4 +1,4 @@
-/* Filling memory with generated data and checking it without a copy. */
+/* Fills memory with generated data, and verifies it without a copy. */
 #ifndef GPUPROOF_KERNELS_MEMORY_FILL_H
 #define GPUPROOF_KERNELS_MEMORY_FILL_H
 
@@ -6,13 +6,13 @@
 
 enum fill_kind {
 	FILL_BITS, /* raw bytes: byte i is byte i%8 (little-endian) of generator_bits(seed, i/8) */
-	/* scale * generator_uniform(seed, first + i), rounded to nearest, ties to even */
+	/* scale * generator_uniform(seed, first + i), rounded to nearest even */
 	FILL_FP64,
 	FILL_FP32,
 	FILL_FP16,
 	FILL_BF16,
-	FILL_FP8,   /* E4M3; what is beyond 448 becomes 448 */
-	FILL_FIXED8 /* in units of 1/128; what is beyond the range becomes its end */
+	FILL_FP8,   /* E4M3; saturates at 448 */
+	FILL_FIXED8 /* in units of 1/128; saturates */
 };
 
 /* "fill": writes `count` elements (FILL_BITS: bytes; `memory` 16-byte aligned). */
@@ -24,17 +24,17 @@ struct fill_arguments {
 	double scale;
 };
 
-/* Result of "check_fill"; in memory of the device, or pinned memory the device can write. */
+/* Result of "check_fill", in device memory, or pinned memory that the device can write. */
 struct fill_mismatch {
 	uint64_t count;         /* wrong 8-byte words (the last may be partial), saturating */
-	uint64_t index;         /* byte offset of the first wrong word; valid when count > 0 */
+	uint64_t index;         /* byte offset of the first wrong word; valid if count > 0 */
 	uint64_t expected, got; /* of that word */
 };
 
 /*
  * "check_fill": compares `bytes` bytes at `memory` with FILL_BITS data of `seed` from byte offset
- * `first`. `out` must have been set to { 0, UINT64_MAX, 0, 0 } before. Deterministic: always the
- * lowest index.
+ * `first`. Set `out` to { 0, UINT64_MAX, 0, 0 } before. Deterministic: always reports the lowest
+ * index.
  */
 struct check_fill_arguments {
 	const void *memory;

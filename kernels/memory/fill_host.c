@@ -7,7 +7,7 @@
 #include "kernels/half.h"
 #include "device/host/host_kernel.h"
 
-/* Smaller slices are not worth a second thread. */
+/* Smaller slices do not justify a second thread. */
 #define GRAIN 16384
 
 /* Word `index` of the byte stream, as in memory. */
@@ -31,7 +31,7 @@ static void fill_words(char *to, uint64_t first, uint64_t count, uint64_t seed)
 	}
 }
 
-/* A slice is counted in words; the last one of all may be partial. */
+/* A slice is counted in words; only the last word of all may be partial. */
 static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct fill_arguments *a = context;
@@ -46,7 +46,7 @@ static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64
 	}
 }
 
-/* One loop for each storage type: `store` turns the exact product, a double, into an element. */
+/* One loop per storage type: `store` converts the exact value, a double, to an element. */
 #define FILL_LOOP(name, type, store)                                                       \
 	HOST_VECTORISED                                                                    \
 	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed,   \
@@ -61,7 +61,8 @@ FILL_LOOP(fp16, uint16_t, half_from_double)
 FILL_LOOP(bf16, uint16_t, bf16_from_double)
 
 /*
- * Through FP32 rounded to odd, which leaves the second rounding what one of the double would find.
+ * Through FP32 rounded to odd, so that the second rounding gives the same as one rounding of the
+ * double.
  */
 static inline uint8_t fp8_from_double(double value)
 {
@@ -122,7 +123,7 @@ struct check {
 };
 
 /*
- * The words that differ in a stretch of whole words: the quick look that nearly always finds none.
+ * Number of wrong words in a range of whole words: the fast test, which nearly always finds none.
  */
 HOST_VECTORISED
 static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, uint64_t seed)
@@ -175,7 +176,7 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 		check_word(a, whole, a->bytes % 8, found);
 }
 
-/* Adds the parts, which are in the order of memory, to what earlier launches left in `out`. */
+/* Merges the parts, in the order of memory, with the findings of earlier launches in `out`. */
 static void merge(struct fill_mismatch *out, const struct fill_mismatch *found, unsigned parts)
 {
 	for (unsigned i = 0; i < parts; i++) {

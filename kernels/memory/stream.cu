@@ -1,4 +1,4 @@
-/* Kernels that only move through memory: see stream.h. */
+/* Memory bandwidth kernels: see stream.h. */
 #include "kernels/memory/stream.h"
 
 #include "device/cuda/cuda_kernel.h"
@@ -38,7 +38,10 @@ template <int OP> static __device__ __forceinline__ float4 pack_of(float4 x, flo
 			   one<OP>(x.w, y.w));
 }
 
-/* A block takes stretches of U * blockDim.x packs of 16 bytes; all loads of a stretch go first. */
+/*
+ * A block processes ranges of U * blockDim.x packs of 16 bytes; all loads of a range are issued
+ * first.
+ */
 template <int OP, typename P, int U, bool STREAMING>
 static __global__ void __launch_bounds__(MAX_THREADS)
 	elementwise(P *out, const P *x, const P *y, uint64_t packs)
@@ -93,7 +96,7 @@ static __device__ __forceinline__ uint64_t shuffle_down(uint64_t x, int by)
 	return (uint64_t)__shfl_down_sync(~0u, (unsigned long long)x, by);
 }
 
-/* The sum over the block, in thread 0. */
+/* Sum over the block, in thread 0. */
 template <typename A> static __device__ A block_sum(A mine)
 {
 	__shared__ A warps[MAX_THREADS / 32];
@@ -101,7 +104,7 @@ template <typename A> static __device__ A block_sum(A mine)
 
 	for (int by = 16; by; by /= 2)
 		mine += shuffle_down(mine, by);
-	__syncthreads(); /* `warps` may still be in use by a sum before this one */
+	__syncthreads(); /* an earlier sum may still use `warps` */
 	if (lane == 0)
 		warps[warp] = mine;
 	__syncthreads();
@@ -140,7 +143,7 @@ static __device__ __forceinline__ void finish(struct stream_sum *s, uint64_t val
 	s->sum.words = value;
 }
 
-/* Adds up the grid: the block that comes last takes the parts in one fixed order. */
+/* Sum over the grid: the last block to finish adds the parts in a fixed order. */
 template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mine)
 {
 	__shared__ bool last;
@@ -238,7 +241,7 @@ struct launch {
 	uint64_t packs;
 };
 
-/* Blocks for `stretches`: one each, or as many as the variant wants on the device. */
+/* Blocks for `stretches` ranges: one each, or as many as the variant sets for the device. */
 static unsigned blocks_for(const struct launch *l, uint64_t stretches)
 {
 	uint64_t blocks = stretches ? stretches : 1;
@@ -249,7 +252,7 @@ static unsigned blocks_for(const struct launch *l, uint64_t stretches)
 	return blocks > 0x7FFFFFFF ? 0x7FFFFFFF : (unsigned)blocks;
 }
 
-/* A sum has few blocks: each leaves a part. */
+/* A sum has few blocks, because each leaves a part. */
 static unsigned sum_blocks(const struct launch *l, uint64_t stretches)
 {
 	unsigned blocks = blocks_for(l, stretches);
@@ -335,7 +338,7 @@ template <int U> static void launch_write(const struct launch *l)
 								       a->seed, l->packs);
 }
 
-/* Independent accesses of a thread for one block's worth of work. */
+/* Independent accesses of a thread in one block's share of the work. */
 #define SCATTERED 8
 
 static void launch_scattered(const struct launch *l)

@@ -4,7 +4,7 @@
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
-/* The bits of element i that `operation` must have made. */
+/* Expected bits of element i after `operation`. */
 template <typename T>
 static __device__ uint64_t expected_bits(const struct check_stream_arguments &a, uint64_t i)
 {

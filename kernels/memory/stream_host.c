@@ -13,8 +13,8 @@ typedef float pack_fp32 __attribute__((vector_size(PACK)));
 typedef uint64_t pack_words __attribute__((vector_size(PACK)));
 
 /*
- * Stores past the caches save reading what is overwritten, where a processor has them. What is
- * stored must be visible to other threads at the end of a slice.
+ * Non-temporal stores avoid reading what is overwritten, if the processor has them. Stored data
+ * must be visible to other threads at the end of a slice.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -26,8 +26,8 @@ typedef uint64_t pack_words __attribute__((vector_size(PACK)));
 #endif
 
 /*
- * name(out, x, y, n): plain loops over n packs that leave the rest to the compiler, and ones with
- * streaming stores.
+ * name(out, x, y, n): plain loops over n packs that the compiler optimises, and loops with
+ * non-temporal stores.
  */
 #define ELEMENTWISE(name, type, expression)                                                     \
 	VECTORISED                                                                              \
@@ -81,7 +81,7 @@ static void write_words_streaming(pack_words *out, uint64_t first, uint64_t pack
 	STREAM_FENCE();
 }
 
-/* Sums in as many lanes as the widest registers hold twice. */
+/* Accumulates in twice as many lanes as the widest register has. */
 #define LANES 16
 
 #define DOT(type)                                                                                \
@@ -160,7 +160,7 @@ static void array_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 
 	(void)part;
 	switch (a->operation) {
-	case STREAM_COPY: /* moves words: the same for both precisions */
+	case STREAM_COPY: /* copies words: equal for both precisions */
 		CALL(copy, double);
 		break;
 	case STREAM_MUL:
@@ -253,7 +253,7 @@ struct check {
 	struct fill_mismatch found[HOST_PARALLEL_MAX];
 };
 
-/* The bits of element i that the operation must have made. */
+/* Expected bits of element i after the operation. */
 static inline uint64_t expected_bits(const struct check_stream_arguments *a, bool fp32, uint64_t i)
 {
 	double value = stream_weight(a->operation, 0) * (double)generator_uniform(a->seeds[0], i) +

@@ -1,4 +1,4 @@
-/* Kernels at the rate of the multiply-add units: see peak.h. */
+/* Peak-rate kernels for multiply-add units: see peak.h. */
 #include "kernels/peak/peak.h"
 
 #include <cuda_fp16.h>
@@ -22,7 +22,7 @@ static __device__ __forceinline__ half2 peak_step(half2 x)
 #if CODE_HAS_HALF_ARITHMETIC
 	return __hfma2(x, x, __float2half2_rn(PEAK_SHIFT));
 #else
-	return x; /* never launched there */
+	return x; /* never launched on such devices */
 #endif
 }
 

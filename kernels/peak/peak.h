@@ -1,6 +1,6 @@
 /*
- * Kernels that calculate as fast as a device can, and whose results are known to the last bit, so
- * that none of the work can be left out.
+ * Peak-rate arithmetic kernels. Their results are known to the last bit, so that no work can be
+ * optimised away.
  */
 #ifndef GPUPROOF_KERNELS_PEAK_PEAK_H
 #define GPUPROOF_KERNELS_PEAK_PEAK_H
@@ -9,19 +9,19 @@
 #include "kernels/kernel.h"
 
 /*
- * One operation of all: x = x * x + PEAK_SHIFT, rounded once. It neither settles nor grows (the
- * logistic map), so that the multipliers see other digits each time, as they do in real work.
+ * The operation of all kernels: x = x * x + PEAK_SHIFT, rounded once. It neither converges nor
+ * diverges (logistic map), so that the multipliers see different digits each time, as in real work.
  */
 #define PEAK_SHIFT (-1.875f)
-/* Chains of a lane, which do not wait for each other; starts repeat after PEAK_PERIOD lanes. */
+/* Independent chains per lane; start values repeat after PEAK_PERIOD lanes. */
 #define PEAK_CHAINS 8
 #define PEAK_PERIOD 32
 #define PEAK_SEED UINT64_C(0x7065616b)
 
 /*
  * "peak_fma": `lanes` lanes of PEAK_CHAINS chains of `steps` operations, in FP64, FP32 or
- * FP16_ACC16 (pairs: twice the chains). out[lane] is the exclusive or of the bits that the chains
- * end with, a pair's first half in the low bits.
+ * FP16_ACC16 (pairs: twice the chains). out[lane] is the exclusive or of the final bits of its
+ * chains, with a pair's first half in the low bits.
  */
 struct peak_fma_arguments {
 	enum precision precision;
@@ -31,8 +31,7 @@ struct peak_fma_arguments {
 };
 
 /*
- * "peak_stream": out[i] is what `steps` operations make of in[i], in FP64 or FP32. Multiples of 512
- * bytes.
+ * "peak_stream": out[i] is in[i] after `steps` operations, in FP64 or FP32. Multiples of 512 bytes.
  */
 struct peak_stream_arguments {
 	enum precision precision;
@@ -43,9 +42,9 @@ struct peak_stream_arguments {
 };
 
 /*
- * "peak_tensor": `groups` groups of threads multiply the same small whole numbers again and again,
- * and add up: TF32, FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of what it ends
- * with. The shape of a step depends on the device: peak_tensor_shape().
+ * "peak_tensor": `groups` groups of threads multiply the same small integers repeatedly, and
+ * accumulate: TF32, FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of the final
+ * accumulator. The shape of a step depends on the device: peak_tensor_shape().
  */
 struct peak_tensor_arguments {
 	enum precision precision;
@@ -54,12 +53,12 @@ struct peak_tensor_arguments {
 	int64_t *out;
 };
 
-/* A step: lefts x rights products of m x k by k x n matrices. */
+/* A step: lefts x rights multiplications of m x k by k x n matrices. */
 struct peak_tensor_shape {
 	int m, n, k, lefts, rights;
 	int groups_per_multiprocessor;
-	uint64_t most_steps; /* until sums are no longer exact */
-	bool adds_up;        /* else each step starts from zero */
+	uint64_t most_steps; /* while sums are exact */
+	bool adds_up;        /* otherwise each step starts from zero */
 };
 
 /* Start value of a chain; a pair's halves are neighbouring chains of twice as many. */
@@ -79,8 +78,8 @@ GENERATOR_FN int peak_element(int side, int line, int k)
 }
 
 /*
- * True for 9.0 with a module that has no WGMMA code, without which its tensor cores do not reach
- * their rate.
+ * True for 9.0 with a module without WGMMA code: its tensor cores then cannot reach their peak
+ * rate.
  */
 static inline bool peak_lacks_wgmma(const struct device_info *info)
 {
@@ -89,9 +88,9 @@ static inline bool peak_lacks_wgmma(const struct device_info *info)
 }
 
 /*
- * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these
- * alone. m = 0: the device has no tensor cores for this precision, or the module has no code that
- * brings them to their rate.
+ * The tensor cores of compute capability 9.0 support larger shapes and reach their peak rate only
+ * with these. m = 0: the device has no tensor cores for this precision, or the module has no code
+ * that reaches their peak rate.
  */
 static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
 							 enum precision precision)

@@ -1,5 +1,5 @@
 /*
- * The CPU's counterpart of peak.cu: eight vectors of chains at a time, each operation a fused
+ * CPU counterpart of peak.cu: eight vectors of chains at a time, each operation a fused
  * multiply-add.
  */
 #include "kernels/peak/peak.h"
@@ -71,7 +71,7 @@ enum status kernel_host_peak_fma(struct stream *stream, const void *arguments, s
 	return stream_enqueue(stream, peak_fma_run, a, sizeof(*a), err);
 }
 
-/* Elements that go through their steps together, in registers. */
+/* Elements that are processed together, in registers. */
 #define BLOCK_FP32 128
 #define BLOCK_FP64 64
 

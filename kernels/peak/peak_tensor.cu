@@ -1,6 +1,5 @@
 /*
- * Tensor cores at their rate: see peak.h. Compute capability 9.0 has a code of its own
- * (peak_wgmma.cu).
+ * Tensor cores at peak rate: see peak.h. Compute capability 9.0 has its own code (peak_wgmma.cu).
  */
 #include "kernels/peak/peak.h"
 
@@ -17,7 +16,9 @@
 #define LEFTS 2
 #define RIGHTS 4
 
-/* Types of fragments and sums of T, depth of a step, and the first compute capability with them. */
+/*
+ * Types of fragments and sums for T, depth of a step, and the first compute capability with them.
+ */
 template <typename T> struct peak_fragments {
 	typedef T element;
 	typedef float sum;

@@ -1,4 +1,4 @@
-/* The tensor cores of compute capability 9.0 at their rate: see peak.h. */
+/* The tensor cores of compute capability 9.0 at peak rate: see peak.h. */
 #include "kernels/peak/peak_wgmma.h"
 
 #include <cuda_bf16.h>
@@ -9,7 +9,7 @@
 #include "device/cuda/cuda_kernel.h"
 
 #define THREADS 256
-/* Bytes of a line, and lines: a step is 64 x 256, as deep as a line. */
+/* Bytes per line, and lines: a step is 64 x 256, one line deep. */
 #define LINE 128
 #define LEFT_LINES 64
 #define RIGHT_LINES 256
@@ -56,8 +56,8 @@ static __device__ __forceinline__ void peak_put(signed char *to, int x)
 }
 
 /*
- * Lines of 128 bytes whose pieces of 16 are swapped by the line's number, as the tensor cores read
- * them.
+ * Lines of 128 bytes whose 16-byte pieces are permuted by the line's number, as the tensor cores
+ * expect.
  */
 template <typename T>
 static __device__ __forceinline__ void peak_fill(char *to, int side, int lines)

@@ -8,7 +8,7 @@
 #define FIRST_PACK(V) (((uint64_t)blockIdx.x * THREADS + threadIdx.x) * (V))
 #define PACK_STRIDE(V) ((uint64_t)gridDim.x * THREADS * (V))
 
-/* The type both storage types convert through without loss. */
+/* Type to which both storage types convert without loss. */
 template <typename A, typename B> struct wider {
 	typedef float type;
 };
@@ -99,7 +99,7 @@ extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *argu
 	return cuda_check_launch("scale", err);
 }
 
-/* One row of threads per matrix row, so that no thread divides to find its column. */
+/* One row of threads per matrix row, so that no thread needs a division to find its column. */
 template <typename T, int V>
 static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu)
 {
@@ -119,7 +119,7 @@ static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t co
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			v[k] += b[k];
-			if (relu && v[k] < 0) /* leaves a NaN: it must show */
+			if (relu && v[k] < 0) /* keeps NaN, so that it is noticed */
 				v[k] = 0;
 		}
 		store_pack<V>(row, v, column, columns, true);
@@ -129,7 +129,7 @@ static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t co
 template <typename T, int V>
 static void launch_bias_relu_packs(const struct bias_relu_arguments *a, cudaStream_t stream)
 {
-	const unsigned most = 65535; /* rows of blocks in a grid */
+	const unsigned most = 65535; /* maximum rows of blocks in a grid */
 	unsigned lanes = lanes_for(a->columns, V), height = THREADS / lanes;
 	uint64_t row_blocks = (a->rows + height - 1) / height;
 	dim3 grid(grid_for(a->columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);

@@ -1,4 +1,4 @@
-/* The loss scale on the device: see loss_scale.h. */
+/* Dynamic loss scale on the device: see loss_scale.h. */
 #include "kernels/training/loss_scale.h"
 
 #include "device/cuda/cuda_kernel.h"
@@ -6,13 +6,13 @@
 
 #define THREADS 256
 
-/* Packs that a thread has in flight. */
+/* Packs in flight per thread. */
 #define EACH 4
 
 /*
- * The bits of the exponent in a 32-bit word of T, and the lowest of them. Where the exponent is all
- * ones (infinite, NaN) adding the lowest carries into the sign's place: two operations for all
- * elements of a word, without converting them.
+ * Exponent bits in a 32-bit word of T, and the lowest of them. If the exponent is all ones
+ * (infinite, NaN), adding the lowest carries into the sign bit: two operations for all elements of
+ * a word, without conversion.
  */
 template <typename T> struct exponent;
 template <> struct exponent<half> {
@@ -29,7 +29,7 @@ template <> struct exponent<double> {
 	static const unsigned BITS = 0x7FF00000u, LOWEST = 0x00100000u, CARRY = 0x80000000u;
 };
 
-/* Bits of exponent<T>::CARRY say that an element of the pack is not finite. */
+/* The bits of exponent<T>::CARRY show that an element of the pack is not finite. */
 template <typename T> static __device__ __forceinline__ unsigned carries(const uint4 &pack)
 {
 	const unsigned BITS = exponent<T>::BITS, LOWEST = exponent<T>::LOWEST;
@@ -69,7 +69,7 @@ static __global__ void check(const T *gradient, uint64_t count, struct loss_scal
 		to_math(&g, gradient[i]);
 		bad |= !isfinite(g);
 	}
-	/* All who write, write the same. */
+	/* All writers write the same value. */
 	if (bad || found & exponent<T>::CARRY)
 		state->found = 1;
 }

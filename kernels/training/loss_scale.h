@@ -1,7 +1,7 @@
 /*
- * The loss scale that follows the gradients, kept on the device so that a step never waits for the
- * host (Micikevicius et al., ICLR 2018, in PyTorch's shape): halved when a gradient overflowed,
- * whose step is skipped, and doubled after many good steps.
+ * Dynamic loss scale, kept on the device so that a step never waits for the host (Micikevicius et
+ * al., ICLR 2018, as in PyTorch): halved when a gradient overflows, and that step is skipped;
+ * doubled after many good steps.
  *
  *	backward, with the loss times `scale`; gradients added up over ranks
  *	loss_scale_check  of every array of gradients: sets `found`
@@ -19,17 +19,15 @@
 
 /* Device memory. */
 struct loss_scale {
-	float scale;   /* of the gradients that are computed next */
-	float found;   /* not 0: some gradient is infinite or not a number */
-	float inverse; /* decided: 1 / scale of the gradients that are there; 0: skip this step */
-	float correction1, correction2; /* decided: 1 - beta^applied */
-	uint32_t good;                  /* steps since the scale changed */
-	uint64_t applied, skipped;      /* steps so far */
+	float scale;   /* for the next gradients */
+	float found;   /* not 0: a gradient is infinite or NaN */
+	float inverse; /* decision: 1 / scale of the present gradients; 0: skip this step */
+	float correction1, correction2; /* decision: 1 - beta^applied */
+	uint32_t good;                  /* steps since the last change of the scale */
+	uint64_t applied, skipped;      /* number of steps so far */
 };
 
-/*
- * "loss_scale_check": state->found = 1 where some gradient is not finite; else it stays as it is.
- */
+/* "loss_scale_check": sets state->found = 1 if a gradient is not finite; otherwise unchanged. */
 struct loss_scale_check_arguments {
 	const void *gradient;
 	enum precision precision;
@@ -38,7 +36,7 @@ struct loss_scale_check_arguments {
 };
 
 /*
- * "loss_scale_decide": skips the step or counts it, sets `inverse` and the corrections, clears
+ * "loss_scale_decide": skips or counts the step, sets `inverse` and the corrections, clears
  * `found`, and sets the scale of the next step: halved, or doubled after `interval` good steps (0:
  * never).
  */

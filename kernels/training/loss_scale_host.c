@@ -5,7 +5,7 @@
 #include "kernels/launch/elements.h"
 #include "device/host/host_kernel.h"
 
-/* Several threads may find something; all write the same. */
+/* Several threads may find something; all write the same value. */
 static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct loss_scale_check_arguments *a = context;

@@ -7,7 +7,7 @@
 
 #define THREADS 256
 
-/* By the master weights, which are never narrower than the gradient. */
+/* Sized by the master weights, which are never narrower than the gradient. */
 #define PACK(M) ((int)(16 / sizeof(M)))
 
 static unsigned grid_within(uint64_t items, unsigned most)
@@ -17,7 +17,7 @@ static unsigned grid_within(uint64_t items, unsigned most)
 	return most && most < blocks ? most : blocks;
 }
 
-/* Everything that a step reads of V elements; what is not there is not read. */
+/* All inputs of a step for V elements; absent arrays are not read. */
 template <typename T, typename M, int V> struct operands {
 	pack<M, V> weights, first, second; /* both moments */
 	pack<T, V> gradient, copy;
@@ -39,7 +39,7 @@ static __device__ __forceinline__ void fetch(operands<T, M, V> *x, const M *weig
 		x->second = fetch_pack<V>(second, i);
 }
 
-/* The weights as they were, from where they are. */
+/* The old weights, from wherever they are stored. */
 template <typename T, typename M, int V>
 static __device__ __forceinline__ void unpack_weights(M *out, const operands<T, M, V> &x,
 						      bool masters)
@@ -63,7 +63,7 @@ template <typename M> struct sgd_factors {
 	M rate, momentum, gradient_scale;
 };
 
-/* Elements i .. i + V - 1. The loss scale is read after all other loads have been issued. */
+/* Elements i .. i + V - 1. Reads the loss scale after all other loads have been issued. */
 template <int V, typename T, typename M>
 static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T *gradient, T *copy,
 						uint64_t i, const sgd_factors<M> &f,
@@ -92,7 +92,7 @@ static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T
 	store_weights<V>(weights, copy, w, i);
 }
 
-/* CALL(V, i) for whole packs, CALL(1, i) for the elements that are none. */
+/* CALL(V, i) for whole packs, CALL(1, i) for the remaining elements. */
 #define FOR_PACKS(M, count, aligned, CALL)                                                       \
 	do {                                                                                     \
 		const int V = PACK(M);                                                           \
@@ -144,7 +144,7 @@ extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const vo
 }
 
 template <typename M> struct adam_factors {
-	/* rest1 = 1 - beta1, computed in double: in float it would be off in the fifth digit. */
+	/* rest1 = 1 - beta1, computed in double: in float the fifth digit would be wrong. */
 	M rate, beta1, rest1, beta2, rest2, epsilon, correction1, correction2, gradient_scale;
 };
 

@@ -16,7 +16,7 @@
 #define REAL_SQRT sqrt
 #include "kernels/training/optimizer_loops.inc"
 
-/* The step is skipped; else what the loss scale decided is in the arguments from here on. */
+/* True if the step is skipped; else copies the decision of the loss scale to the arguments. */
 static bool skips(const struct loss_scale *scale, double *gradient_scale)
 {
 	if (scale)
@@ -24,7 +24,7 @@ static bool skips(const struct loss_scale *scale, double *gradient_scale)
 	return scale && scale->inverse == 0;
 }
 
-/* The weights, or, where there are no others, the copy's in `buffer`. */
+/* The weights; if there are no separate ones, those of the copy, in `buffer`. */
 static float *weights_open(void *weights, const void *copy, enum precision precision,
 			   uint64_t first, uint64_t count, float *buffer)
 {

@@ -1,8 +1,7 @@
 /*
- * output_gradient: see training.h. A block takes a strip of columns and some of the rows, tile by
- * tile. Where the transposed copy is wanted, what a tile reads along the rows it writes along the
- * columns, through shared memory. Sums are float within a tile and double between tiles, in one
- * fixed order.
+ * output_gradient: see training.h. A block processes a strip of columns and some of the rows, tile
+ * by tile. For the transposed copy, a tile is read along the rows and written along the columns,
+ * through shared memory. Sums are float within a tile and double between tiles, in a fixed order.
  */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
@@ -10,15 +9,14 @@
 
 #define THREADS 256
 #define WARP 32
-/* Columns of a strip whose tiles go through shared memory, and rows of such a tile. */
+/* Columns of a strip whose tiles pass through shared memory, and rows of such a tile. */
 #define TILE 64
 /*
- * Rows that a thread has in flight: with fewer, packs of narrow elements wait for memory half of
- * the time.
+ * Rows in flight per thread: with fewer, packs of narrow elements wait for memory half of the time.
  */
 #define UNDER_WAY 4
 
-/* Partition of the sums: `parts` ranges of `rows_per_part` rows, whole tiles each. */
+/* Partition of the sums: `parts` ranges of `rows_per_part` rows, in whole tiles. */
 struct output_gradient_cut {
 	unsigned parts;
 	uint64_t rows_per_part;
@@ -34,7 +32,7 @@ static struct output_gradient_cut cut_rows(uint64_t rows, unsigned tile)
 }
 
 /*
- * A tile: LANES threads side by side, with V columns each; GROUPS rows at once, EACH times without
+ * A tile: LANES threads side by side with V columns each; GROUPS rows at once, EACH times without
  * waiting.
  */
 template <int V, bool TRANSPOSES> struct layout {
@@ -45,7 +43,7 @@ template <int V, bool TRANSPOSES> struct layout {
 	static const int EACH = ROWS / GROUPS < UNDER_WAY ? ROWS / GROUPS : UNDER_WAY;
 };
 
-/* The gradient becomes zero where the output is not positive. */
+/* ReLU mask: the gradient becomes zero where the output is not positive. */
 template <typename T, int V>
 static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pack<T, V> *output)
 {
@@ -59,10 +57,7 @@ static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pac
 	}
 }
 
-/*
- * Rows first, first + GROUPS, ... of those before `end`, EACH of them, masked; zero where there are
- * none.
- */
+/* Rows first, first + GROUPS, ... below `end`, EACH of them, masked; zero beyond. */
 template <typename T, int V, int GROUPS, int EACH>
 static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *y, uint64_t first,
 						 uint64_t end, uint64_t column, uint64_t columns)
@@ -94,7 +89,7 @@ static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *
 		}
 }
 
-/* Rows [row, end) of a tile: into the sums, and to shared memory. */
+/* Adds rows [row, end) of a tile to the sums, and copies them to shared memory. */
 template <typename T, int V, bool TRANSPOSES>
 static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *sum, T *dy,
 						 const T *y, uint64_t row, uint64_t end,
@@ -128,7 +123,7 @@ static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *su
 		sum[k] += run[k];
 }
 
-/* A tile's columns from `column` on, V rows of each by one thread. */
+/* Writes a tile's columns from `column` on, V rows of each per thread. */
 template <typename T, int V>
 static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *transposed,
 						  uint64_t ld, uint64_t row, uint64_t end,
@@ -154,8 +149,8 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 }
 
 /*
- * The sums of a strip's columns, of which `columns` exist, over the groups of rows: some threads
- * for each column add up a stretch of the groups, then one of them their sums.
+ * Adds the sums of a strip's columns, of which `columns` exist, over the groups of rows: several
+ * threads per column add a range of groups, then one adds their sums.
  */
 template <int STRIP, int GROUPS>
 static __device__ __forceinline__ void join_groups(double (*joined)[STRIP], double *out,
@@ -209,7 +204,7 @@ static __global__ void __launch_bounds__(THREADS)
 					 columns - strip);
 }
 
-/* Second pass of the sums: a row of JOIN_GROUPS threads for each column. */
+/* Second pass of the sums: a row of JOIN_GROUPS threads per column. */
 #define JOIN_COLUMNS 32
 #define JOIN_GROUPS 8
 
@@ -234,7 +229,7 @@ static __global__ void join_parts(T *out, const double *parts, unsigned count, u
 	from_math(&out[column], beta != 0 ? beta * before + total : total);
 }
 
-/* Returns the number of parts that the sums came in. */
+/* Returns the number of partial sums. */
 template <typename T, int V, bool TRANSPOSES>
 static unsigned launch_pass(const struct output_gradient_arguments *a, cudaStream_t stream)
 {

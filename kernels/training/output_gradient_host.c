@@ -13,7 +13,7 @@
 #define LOOP(name) name##_double
 #include "kernels/training/output_gradient_loops.inc"
 
-/* Edge of the squares that are transposed at a time: both sides stay in the first cache. */
+/* Edge of the squares transposed at a time: both sides fit into the L1 cache. */
 #define SQUARE 32
 
 static void mask_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
@@ -98,7 +98,7 @@ static void sum_rows_slice(void *context, unsigned part, uint64_t begin, uint64_
 		sum_rows(context, i);
 }
 
-/* beta * what was there + sum, from column `first` on. */
+/* beta * old value + sum, from column `first` on. */
 static void store_sums(const struct output_gradient_arguments *a, double *sum, uint64_t first,
 		       uint64_t count)
 {

@@ -1,4 +1,4 @@
-/* The loss of a training step, which adds up rows in one fixed order: see training.h. */
+/* Loss of a training step, which sums rows in a fixed order: see training.h. */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training/training.h"
@@ -7,7 +7,7 @@
 
 /*
  * softmax_cross_entropy: blockDim.x threads share a row (a warp for short rows, a block for long
- * ones), each with a fixed set of columns; the join is a fixed tree.
+ * ones), each with a fixed set of columns, combined in a fixed tree.
  */
 #define WARP 32
 
@@ -41,14 +41,14 @@ struct larger {
 	}
 };
 
-/* All threads of a row get the same value. */
+/* Reduces over the threads of a row; all get the same value. */
 template <typename Op, typename M> static __device__ M row_join(M mine, M *shared)
 {
 	for (int offset = WARP / 2; offset; offset /= 2)
 		mine = Op::join(mine, __shfl_xor_sync(0xFFFFFFFFu, mine, offset));
 	if (blockDim.x == WARP)
 		return mine;
-	__syncthreads(); /* the previous join's readers are done */
+	__syncthreads(); /* the readers of the previous reduction are done */
 	if (threadIdx.x % WARP == 0)
 		shared[threadIdx.x / WARP] = mine;
 	__syncthreads();
@@ -63,7 +63,7 @@ template <int V> struct held {
 	static const int PACKS = V < 4 ? 4 * V : 32 / V;
 };
 
-/* The loss; everyone has read the label's logit when it returns, and may overwrite it. */
+/* Stores the loss. After it, all threads have read the label's logit and may overwrite it. */
 template <typename T, typename M>
 static __device__ __forceinline__ void store_loss(double *loss, const T *row, int32_t label,
 						  M highest, M sum)
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void store_loss(double *loss, const T *row, in
 		__syncthreads();
 }
 
-/* Columns c .. c + V - 1; v: the exponentials less the highest logit. */
+/* Columns c .. c + V - 1; v: exponentials relative to the highest logit. */
 template <int V, typename T, typename M>
 static __device__ __forceinline__ void store_gradient(T *row, M *v, uint64_t c, int32_t label,
 						      M factor, M gradient_scale)
@@ -90,7 +90,7 @@ static __device__ __forceinline__ void store_gradient(T *row, M *v, uint64_t c, 
 	store_pack<V>(row, v, c, c + V, true);
 }
 
-/* For rows of whole packs, as the following ones. */
+/* For rows of whole packs, like the following functions. */
 template <typename T, int V>
 static __device__ void softmax_long(T *row, int32_t label, double *loss, uint64_t columns,
 				    typename math_of<T>::type gradient_scale,
@@ -125,7 +125,7 @@ static __device__ void softmax_long(T *row, int32_t label, double *loss, uint64_
 	}
 }
 
-/* The same in the same order, but read once. */
+/* As softmax_long() in the same order, but reads the row once. */
 template <typename T, int V>
 static __device__ void softmax_held(T *row, int32_t label, double *loss, uint64_t columns,
 				    typename math_of<T>::type gradient_scale,
@@ -193,7 +193,7 @@ softmax_rows(T *logits, const int32_t *labels, double *row_loss, uint64_t rows, 
 	}
 }
 
-/* Two kernels, so that the registers of the one do not cost the other its threads. */
+/* Two kernels, so that the registers of one do not reduce the other's occupancy. */
 template <typename T, int V>
 static __global__ void __launch_bounds__(THREADS, sizeof(T) == 8 ? 2 : 3)
 	softmax_cross_entropy_held(T *logits, const int32_t *labels, double *row_loss,
@@ -238,7 +238,7 @@ static void launch_softmax(const struct softmax_cross_entropy_arguments *a, cuda
 		launch_softmax_packs<T, 1>(a, stream);
 }
 
-/* One pass: a thread's sum is of exponentials less the highest logit that it has read so far. */
+/* One pass: a thread sums exponentials relative to the highest logit that it has read so far. */
 template <typename T, int V>
 static __global__ void __launch_bounds__(THREADS)
 	softmax_part_statistics(struct softmax_statistics_arguments a)

@@ -63,7 +63,7 @@ static enum status softmax_cross_entropy_run(struct stream *stream, const void *
 }
 HOST_KERNEL(softmax_cross_entropy)
 
-/* The statistics of a whole row. */
+/* Combined statistics of a whole row. */
 static struct softmax_statistics softmax_joined(const struct softmax_gradient_arguments *a,
 						uint64_t row)
 {
@@ -81,7 +81,7 @@ static struct softmax_statistics softmax_joined(const struct softmax_gradient_ar
 	return all;
 }
 
-/* The label's column in this part; at least `columns`: in another one. */
+/* The label's column in this part; at least `columns` if it is in another one. */
 static uint64_t part_label(const struct softmax_part *part, uint64_t row)
 {
 	return (uint64_t)part->labels[row] - part->first;

@@ -1,8 +1,7 @@
 /*
- * Elementwise and row-wise kernels of a training step of a multilayer perceptron. Tensors are
- * stored in `precision` (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for
- * FP64).
- * Every reduction has a fixed order: results repeat bit for bit on one device model.
+ * Elementwise and row-wise kernels of a training step. Tensors are stored in `precision`
+ * (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for FP64). Every reduction
+ * has a fixed order: results repeat bit for bit on one device model.
  */
 #ifndef GPUPROOF_KERNELS_TRAINING_TRAINING_H
 #define GPUPROOF_KERNELS_TRAINING_TRAINING_H
@@ -39,14 +38,14 @@ struct bias_relu_arguments {
 };
 
 /*
- * "output_gradient": what backward does with the gradient of a layer's output before its products,
- * in one pass over dy (rows x columns):
+ * "output_gradient": prepares the gradient of a layer's output for the GEMMs of backward, in one
+ * pass over dy (rows x columns):
  *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy
- *   stays); transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not
- *   wanted); sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not
- *   wanted), in an order that is always the same for the same arguments, but may be another with
- *   `transposed` than without. `scratch`: output_gradient_scratch_bytes(columns) bytes of device
- *   memory when `sum` is wanted.
+ *   unchanged);
+ *   transposed[c * ld + r] = dy[r][c], for GEMMs that read it along the rows (NULL: not needed);
+ *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not needed), in a
+ *   fixed order that may differ with and without `transposed`. `scratch`:
+ *   output_gradient_scratch_bytes(columns) bytes of device memory if `sum` is set.
  */
 #define OUTPUT_GRADIENT_PARTS 64
 struct output_gradient_arguments {
@@ -68,7 +67,7 @@ static inline uint64_t output_gradient_scratch_bytes(uint64_t columns)
 /*
  * "softmax_cross_entropy": forward and backward in one pass. logits: rows x columns, replaced by
  * their gradient (softmax - onehot) * gradient_scale; row_loss[r] (double) = log(sum exp(logits)) -
- * logit[label], not divided by anything. labels[r] < columns.
+ * logit[label], not divided. labels[r] < columns.
  */
 struct softmax_cross_entropy_arguments {
 	void *logits;
@@ -77,19 +76,19 @@ struct softmax_cross_entropy_arguments {
 	enum precision precision;
 	uint64_t rows, columns;
 	double gradient_scale;               /* loss scale / global batch */
-	const struct loss_scale *loss_scale; /* NULL, or: times its `scale` as well */
+	const struct loss_scale *loss_scale; /* if not NULL, its `scale` is a further factor */
 };
 
 /*
- * The same of rows whose columns several ranks have parts of (Shoeybi et al. 2019,
- * arXiv:1909.08053), in two kernels. "softmax_statistics": of each row of a part, rows x columns
- * from column `first` of the whole on. "softmax_gradient": from those of all parts,
- * statistics[part * rows + row], joined in the order of the parts, the loss and, in place, the
- * part's gradient.
+ * As softmax_cross_entropy, for rows whose columns are split over several ranks (Shoeybi et al.
+ * 2019, arXiv:1909.08053), in two kernels. "softmax_statistics": of each row of a part, rows x
+ * columns, which starts at column `first` of the whole. "softmax_gradient": combines the statistics
+ * of all parts, statistics[part * rows + row], in the order of the parts, and computes the loss
+ * and, in place, the part's gradient.
  */
 struct softmax_statistics {
 	double highest, sum; /* logit; sum of exp(logit - highest) */
-	double target;       /* the label's logit, 0 where another part has it */
+	double target;       /* the label's logit; 0 if another part has it */
 };
 struct softmax_part {
 	void *logits;
@@ -111,18 +110,17 @@ struct softmax_gradient_arguments {
 };
 
 /*
- * "optimizer_sgd", in PyTorch's form: g = gradient * gradient_scale;
- * momentum ? (velocity = momentum * velocity + g, w -= rate * velocity) : w -= rate * g.
- * Weights and velocity are FP32 (FP64 when precision is FP64); the gradient is stored in
- * `precision`; when `copy` is not NULL the new weights are also stored there in `precision`. When
- * `weights` is NULL there are no others: they are read from `copy` as well (not in FP64).
+ * "optimizer_sgd", in PyTorch's form: g = gradient * gradient_scale; momentum ? (velocity =
+ * momentum * velocity + g, w -= rate * velocity) : w -= rate * g. Weights and velocity are FP32
+ * (FP64 if precision is FP64); the gradient is stored in `precision`. If `copy` is not NULL, the
+ * new weights are also stored there in `precision`. If `weights` is NULL, `copy` has the only
+ * weights (not in FP64).
  *
- * Launches at most `blocks` blocks, to leave room for concurrent kernels; 0: as many as there is
- * work for. The host ignores it.
+ * Launches at most `blocks` blocks, to leave room for concurrent kernels; 0: no limit. The host
+ * ignores it.
  *
- * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is
- * multiplied in addition to gradient_scale, and Adam's corrections, which then count the steps that
- * were not skipped.
+ * `loss_scale`, if not NULL, determines whether this step is skipped, a further factor of the
+ * gradient, and Adam's corrections, which then count only the steps that were not skipped.
  */
 struct optimizer_sgd_arguments {
 	void *weights;
@@ -137,12 +135,12 @@ struct optimizer_sgd_arguments {
 };
 
 /*
- * "optimizer_adam": Kingma & Ba with PyTorch's placement of epsilon:
- * m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon),
- * c1 = 1 - b1^t and c2 = 1 - b2^t computed by the caller in double. Storage as in optimizer_sgd.
+ * "optimizer_adam": Kingma & Ba with PyTorch's placement of epsilon: m = b1 m + (1-b1) g; v = b2 v
+ * + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon), c1 = 1 - b1^t and c2 = 1 - b2^t
+ * computed by the caller in double. Storage as in optimizer_sgd.
  *
- * `clock`, where it is not NULL, has the corrections instead: for steps that were recorded once
- * (graphs), whose arguments stay what they were.
+ * `clock`, if not NULL, contains the corrections instead, for recorded steps (graphs), whose
+ * arguments cannot change.
  */
 struct optimizer_clock; /* device memory */
 struct optimizer_adam_arguments {
@@ -153,7 +151,7 @@ struct optimizer_adam_arguments {
 	uint64_t count;
 	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
 	const struct loss_scale *loss_scale; /* device memory, or NULL */
-	const struct optimizer_clock *clock; /* NULL where there is a loss_scale */
+	const struct optimizer_clock *clock; /* NULL if there is a loss_scale */
 	unsigned blocks;
 };
 
