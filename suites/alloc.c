@@ -1,6 +1,6 @@
 /*
- * Cost of allocating and freeing memory, of failing at it, and of starting a process: one operation
- * a file, suites/alloc/alloc.h names them.
+ * Cost of allocating and freeing memory, of failed allocations, and of starting a process; one file
+ * per operation, listed in suites/alloc/alloc.h.
  */
 #include "suites/alloc/alloc.h"
 
@@ -146,7 +146,7 @@ static const char *const axes[] = { "allocators", "operations",      "states",  
 				    "scenarios",  "logical_devices", "loadings", "sizes",
 				    NULL };
 
-/* Metrics of one step of the staircase. */
+/* Metrics of one step of the start-up. */
 #define START(what, help_time, help_memory)                                        \
 	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },             \
 		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory }, \
@@ -247,7 +247,7 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* More allocators than a chart has lines. */
+/* More allocators than a chart can show as lines. */
 #define ON_DEVICE                                                                          \
 	"allocator", "device", "pool", "pool_release", "vmm", "managed", "caching", "bfc", \
 		"bfc_growth", "arena"
@@ -333,7 +333,7 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
-/* The share of the memory must hold the case: else it says nothing about the allocator. */
+/* The share of the memory must have room for the case; otherwise it does not test the allocator. */
 static enum status check_fraction(const struct run *run, enum alloc_operation operation, int kind,
 				  struct error *err)
 {

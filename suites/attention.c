@@ -1,6 +1,6 @@
 /*
- * Softmax attention and its gradients by this program's own fused kernels, next to the matrix
- * products alone, by the library: time, throughput, and the memory that their tensors take.
+ * Softmax attention and its gradients with the built-in fused kernels, and for comparison only the
+ * GEMMs with the library: time, throughput, and memory of the tensors.
  */
 #include <math.h>
 
@@ -124,10 +124,13 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
-/* Scores of as many heads as fit here are stored at a time: those of all can exceed a device. */
+/*
+ * Stores the scores of as many heads as fit here at a time: those of all can exceed the device
+ * memory.
+ */
 #define SCORE_BYTES (1ull << 30)
 
-/* A part of a batch's heads, in one call of the library. */
+/* A part of a batch's heads, in one library call. */
 static unsigned scored_of(const struct attention_shape *s)
 {
 	uint64_t head = (uint64_t)s->sequence * s->sequence * precision_bytes(s->precision),
@@ -144,7 +147,7 @@ static uint64_t attention_usual_size(const struct plan_case *c, const char *key,
 	return value > 0 ? (uint64_t)value : cpu ? small : large;
 }
 
-/* False: `why` says what cannot be. */
+/* False: `why` has the reason. */
 static bool attention_shape_of_case(const struct plan_case *c, const struct device_info *info,
 				    struct attention_shape *s, struct error *why)
 {
@@ -244,7 +247,7 @@ static enum status attention_run(struct run *run, struct error *err)
 	return err->status;
 }
 
-/* Seconds of a sampled row on the CPU, with a margin. */
+/* Seconds per value of a sampled row on the CPU, with a margin. */
 #define CHECK_SECONDS_PER_VALUE 4e-8
 
 static enum status attention_expand(struct plan *plan, struct plan_case *point, struct error *err)

@@ -1,10 +1,10 @@
 /*
- * Collectives between devices, one rank each. The operations of a sample run in one stream,
- * enqueued before the ranks start together; a sample lasts as long as on the slowest rank. Verified
- * on every rank before and after timing.
+ * Collectives between devices, one rank each. The operations of a sample run in one stream and are
+ * enqueued before the ranks start together; a sample lasts as long as on the slowest rank. Every
+ * rank verifies before and after timing.
  *
- * Times and bandwidths mean what nccl-tests' mean: the size is that of the whole tensor, of which a
- * rank has one part in all_gather, reduce_scatter and all_to_all.
+ * Times and bandwidths are defined as in nccl-tests: the size is that of the whole tensor, of which
+ * a rank has one part in all_gather, reduce_scatter and all_to_all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static const struct key keys[] = {
 };
 
 /*
- * Devices first: cases of the same ranks follow one another, and share their processes and
+ * Devices first: cases of the same ranks are consecutive, and share their processes and
  * communicator.
  */
 static const char *const axes[] = { "gpudirect",  "nodes",     "devices", "transport", "operations",
@@ -127,8 +127,8 @@ static const struct figure_row figures[] = {
 static const struct word_row words[] = { PRECISION_WORDS, TRANSPORT_WORDS, { 0 } };
 
 /*
- * On the first n devices of one backend, `first` being the backend's first; of a group of nodes on
- * all.
+ * Places a point on the first n devices of one backend, whose first device is `first`; for a group
+ * of nodes, on all.
  */
 static enum status collective_plan_on(struct plan *plan, struct plan_case *point, size_t first,
 				      const struct operation *operation, bool in_place,
@@ -144,7 +144,7 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 
 	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
 	if (plan_backend_devices(plan, first) < (size_t)ranks)
-		; /* the plan says so */
+		; /* the plan reports it */
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s does not support collectives", info->id);
 	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
@@ -152,8 +152,8 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 			 precision_name(precision));
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
 	/*
-	 * Filling and checking, roughly. Opening the communicator takes the first case most of a
-	 * second, and counts on all.
+	 * Approximate time for filling and checking. Opening the communicator takes almost a second
+	 * in the first case, and is counted in all.
 	 */
 	rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
 	point->setup_seconds = 0.02 * ranks + 6 * (double)point->device_bytes / rate;
@@ -171,11 +171,11 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	precision_from_name(case_text(point, "precisions"), &precision);
 	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point))
 		return STATUS_OK;
-	/* A group has all devices of its nodes; one device has no peer. */
+	/* A group uses all devices of its nodes; a single device has no peer. */
 	if (plan->group.nodes ? !plan_drop_axis(point, "devices")
 			      : case_integer(point, "devices") == 1)
 		return STATUS_OK;
-	/* Ids leave out the default values; each value comes once. */
+	/* Ids leave out default values; each value occurs once. */
 	if (strcmp(case_text(point, "launch"), "direct") == 0)
 		plan_drop_axis(point, "launch");
 	if (strcmp(case_text(point, "transport"), "auto") == 0)

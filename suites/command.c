@@ -1,6 +1,6 @@
 /*
- * Any program as a benchmark: started by its section's command line once for each sample, its
- * figure the wall time, or what it reports of itself.
+ * Any program as a benchmark: started once per sample with its section's command line; the value is
+ * the wall time, or one that the program reports.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "suites/command/declare.h"
 #include "suites/command/start.h"
 
-/* Starts that the watchdog's patience with signs of life does not cover. */
+/* Number of starts that the watchdog's patience does not cover. */
 #define PATIENCE 10.0
 
 static const char *const match_words[] = { "one", "all", NULL };
@@ -139,7 +139,10 @@ static enum status command_expand(struct plan *plan, struct plan_case *point, st
 	double starts = (double)section_integer(point->section, "min_samples") +
 			(double)section_integer(point->section, "warmup") + 1;
 
-	/* A start that takes its whole time is no hang, nor are all that min_samples asks for. */
+	/*
+	 * A start that takes its whole timeout is not hung, nor are the starts that min_samples
+	 * requires.
+	 */
 	point->silent_seconds =
 		section_real(point->section, "timeout") * fmax(1, starts / PATIENCE);
 	return plan_add_each(plan, point, err);
@@ -179,7 +182,7 @@ static enum status command_run(struct run *run, struct error *err)
 	if (starts_open(&starts, run, err) == STATUS_OK &&
 	    run_sample_reports(run, &reporter, metric, command_unit(run->c->section, &factor),
 			       &series, err) == STATUS_OK) {
-		/* A counted figure has no interval: no launch changes it. */
+		/* A counted value has no interval, because it does not vary between launches. */
 		if (command_own_metric(run->c->suite, metric)->kind == METRIC_EXACT)
 			run_value(run, metric, series->statistics.median);
 		else

@@ -1,9 +1,8 @@
 /*
- * Congestion: what a group of nodes notices of the others' traffic. A network that gives each node
- * its bandwidth alone may still let one job stop another: the victims' operation is timed alone and
- * while all other nodes load the network, its mean and its p99, as GPCNeT does (Chunduri et al.,
- * "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
- * SC 2019).
+ * Network congestion (GPCNeT): time of the victims' operation alone and while all other nodes load
+ * the network, mean and p99 (Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and
+ * Measuring Contention in HPC Networks", SC 2019). A network that gives each node its full
+ * bandwidth alone may still let one job slow down another.
  */
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +117,7 @@ static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 
 static const struct key turn_key = { .name = "turn", .type = KEY_INTEGER };
 
-/* The first turn has no number, so that its cases keep their ids whatever `turns` says. */
+/* The first turn has no number in ids, so that they do not depend on `turns`. */
 static enum status congestion_add_turn(struct plan *plan, const struct plan_case *point, int turn,
 				       const char *reason, struct error *err)
 {

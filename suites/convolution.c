@@ -1,6 +1,6 @@
 /*
- * 2-D convolutions and their gradients by this program's own kernels, plain and depthwise: time,
- * throughput, and the memory that their tensors take.
+ * 2-D convolutions and their gradients with the built-in kernels, plain and depthwise: time,
+ * throughput, and memory of the tensors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -229,7 +229,7 @@ static double convolution_scale_of(const struct convolution *c, enum tensor tens
 	return 1 / sqrt((double)s->kernel_height * s->kernel_width * convolution_depth(s));
 }
 
-/* Element `i` of a tensor that is read, as it is stored. */
+/* Element `i` of an input tensor, as stored. */
 static double convolution_element(const struct convolution *c, enum tensor tensor, uint64_t i)
 {
 	double value = (double)((float)convolution_scale_of(c, tensor) *
@@ -296,7 +296,7 @@ static enum status convolution_launch_candidate(void *state, enum convolution_al
 	return convolution_launch_one(c, err);
 }
 
-/* From then on the fastest algorithm is launched. */
+/* Selects the fastest algorithm for later launches. */
 static enum status convolution_search_fastest(struct run *run, struct convolution *c,
 					      struct error *err)
 {
@@ -317,12 +317,12 @@ static enum status convolution_search_fastest(struct run *run, struct convolutio
 	return STATUS_OK;
 }
 
-/* One product of the sums: image n, output pixel (oy, ox), filter f, tap (ky, kx), depth d. */
+/* One term of the sums: image n, output pixel (oy, ox), filter f, tap (ky, kx), depth d. */
 struct term {
 	uint64_t n, oy, ox, f, ky, kx, d;
 };
 
-/* Place in the input of what a term reads; false: in the padding. */
+/* Input position of a term; false: in the padding. */
 static bool convolution_input_of(const struct convolution_shape *s, const struct term *t,
 				 uint64_t *at)
 {
@@ -371,7 +371,7 @@ static double convolution_output_element(const struct convolution *c, uint64_t i
 	return sum;
 }
 
-/* Element `i` of the gradient of the input: all outputs that read it. */
+/* Element `i` of the gradient of the input: over all outputs that read it. */
 static double convolution_input_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
@@ -402,7 +402,7 @@ static double convolution_input_element(const struct convolution *c, uint64_t i)
 	return sum;
 }
 
-/* Element `i` of the gradient of the weights: all pixels. */
+/* Element `i` of the gradient of the weights: over all pixels. */
 static double convolution_weight_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
@@ -423,7 +423,7 @@ static double convolution_weight_element(const struct convolution *c, uint64_t i
 	return sum;
 }
 
-/* Results that the CPU computes again, in about this many products. */
+/* Results that the CPU recomputes, with about this many multiplications. */
 #define SAMPLES 48
 #define CHECKED_PRODUCTS 4e7
 
@@ -459,7 +459,7 @@ static double convolution_tolerance(enum precision precision)
 	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_BF16 ? 2e-2 : 2e-3;
 }
 
-/* The first and the last element, and others in between. */
+/* The first and the last element, and some in between. */
 static enum status convolution_verify(struct run *run, struct convolution *c, struct error *err)
 {
 	const struct convolution_shape *s = &c->shape;
@@ -482,7 +482,7 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 	}
 	error = sqrt(difference / square);
 	run_value(run, "convolution.error", error);
-	/* NaN is a difference. */
+	/* NaN counts as a difference. */
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,
 				 "%llu results differ by %.3g from double precision; tolerance "
@@ -514,7 +514,7 @@ static enum status convolution_open_tensors(struct run *run, struct convolution 
 		return err->status;
 	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
 	run_value(run, "convolution.memory", (double)convolution_bytes_of_all(&c->shape, c->pass));
-	/* Memory that is the operating system's moves with what others do. */
+	/* Memory of the operating system also changes with other processes. */
 	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) && before > after)
 		run_value(run, "convolution.device_memory", (double)(before - after));
 	for (int t = INPUT; t < SCRATCH; t++)

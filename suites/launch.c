@@ -1,6 +1,6 @@
 /*
- * Cost of making a device do something: launching, waiting, graphs, callbacks. Calls of the host
- * are on the host's clock; what the device takes between two kernels is on its own.
+ * Overhead of device operations: launching, waiting, graphs, callbacks. Host calls are timed with
+ * the host clock; the time between two kernels on the device with the device clock.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -56,7 +56,7 @@ static const struct key keys[] = {
 
 static const char *const axes[] = { "operations", "nodes", NULL };
 
-/* Operations whose time passes on the device. */
+/* Operations timed on the device. */
 static const struct metric_kind_row device_timed[] = {
 	{ "operation", "back_to_back", METRIC_LAUNCH }, { "operation", "record", METRIC_LAUNCH },
 	{ "operation", "handover", METRIC_LAUNCH },     { "operation", "graph", METRIC_LAUNCH },
@@ -80,29 +80,29 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* Samples that a p99 needs. */
+/* Samples needed for a p99. */
 #define TAIL_SAMPLES 100
 /*
- * Seconds of the kernel in front when waiting is verified. A busy host that keeps the thread from
- * running for longer hides a wait that ended at once.
+ * Duration of the preceding kernel when waiting is verified. A busy host that suspends the thread
+ * for longer hides a wait that ended too early.
  */
 #define KERNEL_IN_FRONT 10e-3
-/* Launches in flight that no queue is too short for. */
+/* Launches in flight, few enough for any queue. */
 #define QUEUED 256
 
 struct launch_case {
 	struct run *run;
 	enum operation operation;
 	unsigned nodes;
-	struct stream *streams[2]; /* handover: takes turns; others: the first */
+	struct stream *streams[2]; /* handover: alternating; others: the first */
 	struct event *events[2];
 	struct graph *graph;
-	struct buffer counter;         /* on the device, for counting launches */
-	struct empty_arguments kernel; /* with the counter while verifying, else without */
+	struct buffer counter;         /* device memory, for counting launches */
+	struct empty_arguments kernel; /* with the counter for verification, else without */
 	_Atomic uint64_t calls;        /* of the callback */
 };
 
-/* A kernel in a stream, for which the other stream's next command waits. */
+/* Launches a kernel in one stream for which the other stream's next command waits. */
 static enum status launch_hand_over(struct launch_case *l, unsigned turn, struct error *err)
 {
 	struct stream *from = l->streams[turn % 2], *to = l->streams[(turn + 1) % 2];
@@ -130,7 +130,7 @@ static void launch_count_call(void *context)
 	atomic_fetch_add(&l->calls, 1);
 }
 
-/* One operation of the kind that is measured, the one of number `turn`. */
+/* One operation of the measured kind, with number `turn`. */
 static enum status launch_one_operation(struct launch_case *l, unsigned turn, struct error *err)
 {
 	switch (l->operation) {
@@ -210,7 +210,7 @@ static struct workload launch_workload(struct launch_case *l)
 			      .max_batch = 1,
 			      .min_samples = TAIL_SAMPLES };
 
-	/* Too short for one reading of the clock each. */
+	/* Too short for a clock reading per operation. */
 	if (l->operation == ENQUEUE || l->operation == THROUGHPUT ||
 	    launch_on_device(l->operation) || l->operation == STREAM_SYNC) {
 		w.max_batch = QUEUED;
@@ -242,7 +242,7 @@ static enum status launch_record_graph(struct launch_case *l, struct error *err)
 	return err->status;
 }
 
-/* Every launch, as it is measured, adds one to a counter on the device. */
+/* Verifies that every launch increments a counter on the device. */
 static enum status verify_launches(struct launch_case *l, struct error *err)
 {
 	const unsigned times = 20;
@@ -265,7 +265,7 @@ static enum status verify_launches(struct launch_case *l, struct error *err)
 	return STATUS_OK;
 }
 
-/* Verifies that waiting includes an earlier kernel, and that each callback is called once. */
+/* Verifies that waiting covers an earlier kernel, and that each callback is called once. */
 static enum status verify_waiting(struct launch_case *l, struct error *err)
 {
 	const struct spin_arguments spin = { KERNEL_IN_FRONT };
@@ -280,7 +280,7 @@ static enum status verify_waiting(struct launch_case *l, struct error *err)
 	    launch_one_operation(l, 0, err) != STATUS_OK)
 		return err->status;
 	waited = clock_seconds() - start;
-	/* The clocks of the device and the host may differ by their steps. */
+	/* The clocks of device and host may differ by their resolution. */
 	if (waited < 0.99 * spin.seconds)
 		return error_set(err, STATUS_MISMATCH,
 				 "waiting returned after %.3g ms, but the kernel before it takes "
@@ -391,7 +391,7 @@ static enum status launch_run(struct run *run, struct error *err)
 {
 	struct launch_case l = { 0 };
 
-	/* Verifying first also loads the kernels; a graph cannot be recorded before. */
+	/* Verifying first also loads the kernels, which a graph cannot record. */
 	if (open_launcher(&l, run, err) == STATUS_OK && launch_kernels(&l, 1, err) == STATUS_OK &&
 	    launch_verify(&l, err) == STATUS_OK && launch_measure(&l, err) == STATUS_OK &&
 	    launch_verify(&l, err) == STATUS_OK)

@@ -1,9 +1,8 @@
 /*
- * Matrix products C = op(A) op(B) in each precision. All matrices are column-major; op(A) is m x k,
- * op(B) k x n. Operands are uniform in [-scale, scale) (never zeros: some GPUs clock higher on
- * them).
+ * GEMM C = op(A) op(B) in each precision. All matrices are column-major; op(A) is m x k, op(B) k x
+ * n. Operands are uniform in [-scale, scale) (never zeros: some GPUs clock higher on them).
  *
- * Three figures report the memory of a product: the operands, the library's workspace, and the
+ * Three metrics report the memory of a GEMM: the operands, the library's workspace, and the
  * decrease of the device's free memory.
  */
 #include "suites/matmul/measure.h"
@@ -121,7 +120,7 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* FP16 against FP32, below each chart. */
+/* FP16 relative to FP32, below each chart. */
 #define BY_PRECISION \
 	.kind = "bars", .bars = { "precision" }, .compare = { "precision", "fp16", "fp32" }
 

@@ -1,9 +1,9 @@
 /*
- * Messages between two nodes: the rails at the same time, one by one, and crossed. A rail is a
- * device of one node and the device of the other with the same number, which in a rail-optimised
- * fabric share a switch. Unlike a collective, which needs the network for a part of its time only,
- * messages over all rails fill it, so they show a slow one; and two nodes of many in a few random
- * rounds show which node it is (suites/pairs/suspects.h).
+ * Messages between two nodes: over all rails at the same time, one by one, and crossed. A rail is a
+ * device of one node and the device of the other with the same number, which share a switch in a
+ * rail-optimised fabric. A collective uses the network only for a part of its time; messages over
+ * all rails saturate it, so they reveal a slow one. A few random rounds over many nodes locate the
+ * slow node (suites/pairs/suspects.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
-/* A rail has a port of its own; of both directions together it carries twice its rate. */
+/* A rail has its own port; both directions together carry twice its rate. */
 static const struct sheet_row sheet[] = {
 	{ "pairs.bandwidth", { "direction", "both" }, .key = "nic_bandwidth", .factor = 0.5 },
 	{ "pairs.bandwidth", .key = "nic_bandwidth" },

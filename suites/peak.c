@@ -1,7 +1,7 @@
 /*
- * Maximum rate of calculation of a device, by kernels that do nothing else, and the roofline
- * between that and its memory: the same operation a few times on each number read, then ever more
- * often. Every result is known to the last bit.
+ * Peak arithmetic rate of a device, with pure arithmetic kernels, and the roofline between it and
+ * memory: an increasing number of operations on each number that is read. Every result is known to
+ * the last bit.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -96,14 +96,14 @@ static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, P
 					       PRECISION_INT8 };
 
 /*
- * Lanes of a multiprocessor and of a core, and operations of each chain: some tenths of a
+ * Lanes per multiprocessor and per core, and operations per chain, for some tenths of a
  * millisecond.
  */
 #define GPU_LANES 2048
 #define CPU_LANES 256
 #define FMA_STEPS 8192
 #define TENSOR_STEPS 2048
-/* Numbers of a roofline case that are looked at, and operations that the CPU repeats for them. */
+/* Numbers of a roofline case that are checked, and operations that the CPU repeats for them. */
 #define LOOKED_AT UINT64_C(65536)
 #define REPEATED (UINT64_C(1) << 25)
 
@@ -155,8 +155,8 @@ static const char *peak_obstacle(enum unit unit, enum precision precision,
 }
 
 /*
- * The launches that a case has at least, and what all numbers take to the CPU, twice: many steps
- * are no hang.
+ * The minimum of a case's launches, and twice the CPU's time for all numbers, so that many steps do
+ * not look like a hang.
  */
 static double roofline_seconds(const struct plan_case *c, enum precision precision,
 			       const struct device_info *info)
@@ -306,7 +306,7 @@ static enum status peak_check_words(const struct peak_work *w, const uint64_t *g
 	return STATUS_OK;
 }
 
-/* All of them would take the CPU as long as the device takes for all samples. */
+/* Checking all would take the CPU as long as all samples take the device. */
 static uint64_t looked_at(const struct peak_work *w)
 {
 	uint64_t most = REPEATED / w->steps;

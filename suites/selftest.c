@@ -1,6 +1,6 @@
 /*
  * Self-test of the harness on the device: if it misses an injected slowdown or an injected wrong
- * byte, no other number is trustworthy. A check that fails makes its case FAILED.
+ * byte, no other number is trustworthy. A failed check makes its case FAILED.
  */
 #include "base/memory.h"
 #include "plan/suite.h"

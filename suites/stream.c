@@ -1,10 +1,9 @@
 /*
- * Device memory: how fast a device reads and writes it, in the operations of the STREAM benchmark
- * and in those that bound them. Bytes are counted as BabelStream does: each array that an operation
- * reads or writes, once.
+ * Device memory bandwidth: the operations of the STREAM benchmark, and those that bound them. Bytes
+ * are counted as in BabelStream: each array that an operation reads or writes, once.
  *
- * Kernels have variants (accesses in flight, block size, caching); which one is best differs
- * between devices and sizes, so each case tries them shortly and takes the fastest for its samples.
+ * Kernels have variants (accesses in flight, block size, caching). The best one depends on device
+ * and size, so each case tries them briefly and samples the fastest.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -108,7 +107,7 @@ static size_t stream_arrays_of(enum stream_operation operation)
 	return (size_t)s->x + s->y + s->out;
 }
 
-/* Bytes that one pass counts. */
+/* Bytes counted for one pass. */
 static double counted_bytes(enum stream_operation operation, uint64_t bytes)
 {
 	if (operation == STREAM_RANDOM)
@@ -139,7 +138,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 		point->device_bytes = stream_arrays_of(operation) * bytes +
 				      sizeof(struct stream_sum) + BUFFER_CHECK_BYTES +
 				      (cold ? cache_flush_bytes(info) : 0);
-		/* References are the CPU's. */
+		/* The CPU computes references. */
 		passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 		reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
 		point->setup_seconds =
@@ -164,7 +163,7 @@ static struct workload stream_workload(struct stream_case *c)
 				  .has_energy = true };
 }
 
-/* The median time of a few passes. */
+/* Median time of a few passes. */
 static enum status try_variant(struct stream_case *c, double *seconds, struct error *err)
 {
 	static const struct sampling rules = { .min_samples = 3,

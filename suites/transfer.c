@@ -1,13 +1,13 @@
 /*
- * Copies between the host and a device, within a device, and between devices, by the devices' copy
- * engines or by a kernel; and the latency of one load over the same path.
+ * Copies between the host and a device, within a device, and between devices, with the devices'
+ * copy engines or a kernel; and the latency of one load over the same path.
  *
- * Copies of a sample are enqueued after a gate and timed by the device's clock. Copies of pageable
- * memory block the caller, so they are timed on the host's clock, waiting included. Where several
+ * Copies of a sample are enqueued after a gate and timed with the device clock. Copies of pageable
+ * memory block the caller, so they are timed with the host clock, including the wait. If several
  * copies compete, all start from one event, and those that are not timed have twice the work, so
- * that they are busy from the first to the last timed byte.
+ * that they are busy until the last timed byte.
  *
- * docs/nvbandwidth.md says which case is which test of nvbandwidth.
+ * docs/nvbandwidth.md maps cases to tests of nvbandwidth.
  */
 #include <stdlib.h>
 

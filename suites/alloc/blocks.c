@@ -38,7 +38,7 @@ static enum status free_block(struct blocks *b, void *block, struct error *err)
 void blocks_close(struct blocks *b)
 {
 	if (b->stream) {
-		blocks_settle(b, NULL); /* nothing still uses what is freed now */
+		blocks_settle(b, NULL); /* nothing still uses the blocks to free */
 		free_block(b, b->current, NULL);
 		blocks_release(b, NULL);
 	}

@@ -1,6 +1,6 @@
 /*
- * Blocks of one size from one allocator: the one in use, and those held so that no later one can be
- * served from them.
+ * Blocks of one size from one allocator: the current one, and those held so that they cannot serve
+ * later requests.
  */
 #ifndef GPUPROOF_SUITES_ALLOC_BLOCKS_H
 #define GPUPROOF_SUITES_ALLOC_BLOCKS_H
@@ -17,8 +17,8 @@ struct blocks {
 	void *current; /* NULL: none */
 	void **held;
 	size_t held_count, held_most;
-	uint64_t seed, token;     /* of the patterns written; number of the latest */
-	struct exchange exchange; /* copies in flight use it, also after a failure */
+	uint64_t seed, token;     /* of the written patterns; number of the latest */
+	struct exchange exchange; /* used by copies in flight, even after a failure */
 };
 
 /*
@@ -26,26 +26,28 @@ struct blocks {
  */
 size_t blocks_held_most(uint64_t bytes);
 
-/* `limit` as of origin_open(). Failed blocks must be closed as well. */
+/* `limit` as in origin_open(). Close blocks even after a failure. */
 enum status blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
 			uint64_t limit, struct error *err);
 void blocks_close(struct blocks *b);
 
-/* One call of the allocator each: makes `current`, frees it. */
+/* One allocator call each: allocates `current`, frees it. */
 enum status blocks_get(struct blocks *b, struct error *err);
 enum status blocks_give(struct blocks *b, struct error *err);
-/* Until what was enqueued is done. */
+/* Waits for enqueued work. */
 enum status blocks_settle(struct blocks *b, struct error *err);
 
 /*
- * Writes a new pattern to both ends of `current` and reads it back: STATUS_MISMATCH when it is not
- * kept.
+ * Writes a new pattern to both ends of `current` and reads it back: STATUS_MISMATCH if it changed.
  */
 enum status blocks_use(struct blocks *b, struct error *err);
 
-/* Puts `current` with the held ones. Room is the caller's concern: held_count < held_most. */
+/*
+ * Moves `current` to the held blocks. The caller ensures that there is room: held_count <
+ * held_most.
+ */
 void blocks_hold(struct blocks *b);
-/* Frees all that are held and has the allocator give what it caches back to the device. */
+/* Frees all held blocks and makes the allocator return its cache to the device. */
 enum status blocks_release(struct blocks *b, struct error *err);
 
 #endif

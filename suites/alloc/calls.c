@@ -1,14 +1,15 @@
 /*
- * One call that allocates or frees, on the host's clock.
+ * Single calls that allocate or free, timed with the host clock.
  *
  * States of an allocation:
  *   reused  a block of this size was freed just before: an allocator that keeps blocks has one
- *   cold    no freed block can serve it: blocks are held until there are many (alloc/blocks.h),
- *           then all are freed and the allocator's cache is given back to the device (memory_trim)
- * The timed part is the call. The stream-ordered pools return before the memory can be used;
- * until then it is alloc.usable (the call and a synchronisation of its stream). Between two timed
- * calls a block is written, read and freed, so that the call finds the processor's caches used; a
- * loop that only allocates and frees is several times as fast: alloc.row.
+ *   cold    no freed block can serve it: many blocks are held (alloc/blocks.h), then all are freed
+ *           and the allocator returns its cache to the device (memory_trim)
+ *
+ * Only the call is timed. Stream-ordered pools return before the memory can be used; alloc.usable
+ * includes a synchronisation of the stream. Between two timed calls a block is written, read and
+ * freed, so that the call finds the processor's caches in use. A loop that only allocates and
+ * frees is several times as fast: alloc.row.
  */
 #include <math.h>
 
@@ -17,7 +18,7 @@
 #include "suites/alloc/blocks.h"
 #include "suites/alloc/memory_filler.h"
 
-/* Pairs in a sample; the driver's queue holds as many. */
+/* Pairs per sample; the driver's queue has room for this many. */
 #define ROW_LONGEST 256
 
 struct calls {
@@ -25,7 +26,7 @@ struct calls {
 	struct blocks blocks;
 	enum alloc_operation operation;
 	enum alloc_state state;
-	bool wait; /* the clock covers the synchronisation as well */
+	bool wait; /* time the synchronisation as well */
 };
 
 static enum status prepare_alloc(void *state, struct error *err)
@@ -88,7 +89,7 @@ static enum status calls_finish_free(void *state, struct error *err)
 	return blocks_settle(&a->blocks, err);
 }
 
-/* Single operations, and as many as a p99 needs. */
+/* Samples single operations, as many as a p99 needs. */
 static enum status sample_calls(struct calls *a, const char *name, const struct series **time,
 				struct error *err)
 {
@@ -127,7 +128,7 @@ static enum status calls_launch_row(void *state, unsigned batch, struct error *e
 	return err->status;
 }
 
-/* Pairs in a row, none of which waits for the device; the block of one more is verified. */
+/* Consecutive pairs without waiting for the device; verifies the block of an additional pair. */
 static enum status calls_measure_row(struct calls *a, struct error *err)
 {
 	struct workload w = { .state = a,
@@ -168,7 +169,7 @@ static enum status alloc_measure_latency(struct calls *a, struct error *err)
 	return calls_measure_row(a, err);
 }
 
-/* Takes the share of the device's free memory that the case asks for. */
+/* Allocates the share of the device's free memory that the case requests. */
 static enum status calls_fill_device(struct run *run, struct memory_filler *filler,
 				     struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * Threads that allocate and free at the same time. A sample is a batch of pairs (allocate, free) in
- * each of them, from a common start until the last is done. Streams matter to the pools: pair i of
- * thread t uses stream t + i * threads, in turn over all there are, so that one stream is shared by
- * the threads, as many streams as threads give each its own, and more rotate.
+ * Contended allocation: threads that allocate and free at the same time. A sample is a batch of
+ * pairs (allocate, free) per thread, from a common start until the last thread is done. For pools,
+ * pair i of thread t uses stream t + i * threads, modulo the number of streams: one stream is
+ * shared by all threads, as many streams as threads give each its own, and more rotate.
  */
 #include <math.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
 
-/* Pairs between two synchronisations: no queue of a stream is too short for them. */
+/* Pairs between two synchronisations, small enough for any stream's queue. */
 #define LARGEST_BATCH 256
 
 struct contention;
@@ -27,7 +27,7 @@ struct contention_member {
 	struct contention *contention;
 	size_t number;
 	pthread_t thread;
-	struct stream *stream; /* for its own copies, never the one that orders allocations */
+	struct stream *stream; /* for its own copies, never for the order of allocations */
 	struct error err;
 	void *held[CONTEND_HELD];
 	struct exchange ends[CONTEND_HELD][2];
@@ -36,9 +36,9 @@ struct contention_member {
 struct contention {
 	struct origin origin;
 	size_t bytes, threads, streams;
-	struct stream **order; /* the streams that allocations are ordered by */
+	struct stream **order; /* streams that order the allocations */
 	struct contention_member *members;
-	size_t started; /* threads; the driving one is member 0 */
+	size_t started; /* threads; the driving thread is member 0 */
 	uint64_t seed;
 	phase_fn *phase;
 	unsigned batch;
@@ -72,7 +72,7 @@ static char *held_block_end(const struct contention *c, const struct contention_
 	return (char *)m->held[i] + (end ? exchange_last(c->bytes) : 0);
 }
 
-/* Verification, first half: every thread holds blocks, written at both ends. */
+/* First half of the verification: every thread holds blocks with patterns at both ends. */
 static enum status contention_hold_blocks(struct contention *c, size_t thread, struct error *err)
 {
 	struct contention_member *m = &c->members[thread];
@@ -87,7 +87,7 @@ static enum status contention_hold_blocks(struct contention *c, size_t thread, s
 			m->ends[i][end].sent =
 				generator_bits(c->seed,
 					       (thread * CONTEND_HELD + i) * 2 + (size_t)end);
-			/* Ends of a block of one word are the same place. */
+			/* The two ends of a one-word block coincide. */
 			if (end && held_block_end(c, m, i, 1) == held_block_end(c, m, i, 0))
 				m->ends[i][0].sent = m->ends[i][1].sent;
 			if (exchange_write(m->stream, origin_on_device(c->origin.kind),
@@ -99,7 +99,7 @@ static enum status contention_hold_blocks(struct contention *c, size_t thread, s
 	return backend_stream_synchronize(m->stream, err);
 }
 
-/* Second half, when all have written: each block still has what its own thread wrote. */
+/* Second half, after all have written: each block still contains its own thread's pattern. */
 static enum status contention_check_blocks(struct contention *c, size_t thread, struct error *err)
 {
 	struct contention_member *m = &c->members[thread];
@@ -140,7 +140,7 @@ static void contention_run_phase(struct contention *c, size_t thread)
 }
 
 /*
- * Spins between samples, so that no sample begins with waking a thread; yields if there are few
+ * Spins between samples, so that no sample starts with a thread wake-up; yields if there are few
  * cores.
  */
 static void *contention_member_run(void *context)
@@ -160,7 +160,7 @@ static void *contention_member_run(void *context)
 	}
 }
 
-/* Has every thread carry out `phase`, the driving one as well, and waits for all. */
+/* Runs `phase` on every thread, including the driving one, and waits for all. */
 static enum status contention_run_together(struct contention *c, phase_fn *phase, struct error *err)
 {
 	c->phase = phase;
@@ -251,7 +251,7 @@ static enum status contention_measure(struct contention *c, struct run *run, str
 	return STATUS_OK;
 }
 
-/* The first allocation of a kind is the driving thread's (device/backend.h). */
+/* The driving thread must make the first allocation of a kind (device/backend.h). */
 static enum status contention_first_pair(struct contention *c, struct error *err)
 {
 	void *memory;

@@ -1,7 +1,7 @@
 /*
- * Real size of a block: many blocks of one size, by the difference of the free memory of the device
- * or of the resident memory of this process, over their number. What an allocator takes in larger
- * units is shared by as many blocks as it serves.
+ * Real size of a block: allocates many blocks of one size, and divides the decrease of the device's
+ * free memory, or the increase of this process's resident memory, by their number. Larger
+ * allocation units are shared by all blocks that they serve.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define LOOKED_AT_BYTES ((uint64_t)128 << 20)
 #define MOST_BLOCKS 4096
 #define LEAST_BLOCKS 4
-/* Virtual memory comes in units of 2 MiB: as many blocks as elsewhere would fill a card. */
+/* Virtual memory has units of 2 MiB: the usual number of blocks would fill a GPU. */
 #define UNIT_BYTES ((uint64_t)2 << 20)
 
 size_t cost_blocks(int kind, uint64_t bytes)
@@ -38,7 +38,7 @@ struct cost {
 	struct exchange *ends;
 };
 
-/* Bytes allocated now, up to a constant. */
+/* Bytes allocated at present, up to a constant. */
 static enum status cost_read_memory(struct cost *c, int64_t *taken, struct error *err)
 {
 	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
@@ -110,7 +110,7 @@ static void cost_record(struct cost *c, int64_t taken)
 	run_note(c->run, "Over %zu blocks.", c->count);
 }
 
-/* A reading below the bytes written means that this kind of memory is not visible to it. */
+/* A reading below the written bytes means that it does not cover this kind of memory. */
 static enum status check_seen(const struct cost *c, int64_t taken, struct error *err)
 {
 	char seen[32], all[32];
@@ -128,7 +128,7 @@ static enum status cost_measure(struct cost *c, struct error *err)
 {
 	int64_t before, after;
 
-	/* The first use of an allocator costs memory that is not part of a block. */
+	/* The first use of an allocator takes memory that is not part of a block. */
 	if (cost_take_block(c, err) != STATUS_OK || cost_check_all(c, err) != STATUS_OK)
 		return err->status;
 	c->held = 0;

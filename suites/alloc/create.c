@@ -1,9 +1,9 @@
 /*
- * Time until a tensor of constants is on the device. Methods:
- *   device  a kernel or the device's own memset writes it
- *   copy    the CPU writes ordinary memory, which is copied
+ * Time to create a tensor of constants on the device. Methods:
+ *   device  a kernel or the device's memset writes it
+ *   copy    the CPU writes pageable memory, which is copied
  *   pinned  the CPU writes page-locked memory, which is copied
- * All memory is there before: only writing and moving are timed, up to the end of the copy.
+ * All memory is allocated before: only writing and copying are timed, up to the end of the copy.
  */
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static enum status creation_measure(struct run *run, struct creation *c, struct 
 	return STATUS_OK;
 }
 
-/* Once more, over other contents. */
+/* Repeats it over other contents. */
 static enum status creation_verify(struct creation *c, struct error *err)
 {
 	if (backend_memory_set(c->stream, c->device.memory, OTHER_BYTE, c->device.bytes, err) !=

@@ -11,18 +11,17 @@
 #include "suites/alloc/blocks.h"
 #include "suites/shared/buffers.h"
 
-/* Memory that the driver may keep after a first failure; more counts as lost. */
+/* Memory that the driver may keep after the first failure; more counts as lost. */
 #define MAY_KEEP_BYTES ((int64_t)32 << 20)
-/* A full device is filled up in pieces of this size, then of smaller ones. */
+/* A full device is filled in pieces of this size, then with smaller ones. */
 #define PIECES 64
 #define SMALLEST_PIECE ((uint64_t)2 << 20)
-/* Asked of a full device, again and again. */
+/* Size of repeated requests to a full device. */
 #define REFUSED_BYTES ((size_t)128 << 20)
 
 /*
- * Twice the device's memory, which its driver tries in earnest to find. Memory of the operating
- * system is granted beyond what there is and taken back by killing the process, so there it is more
- * than an address space holds.
+ * Twice the device's memory, which its driver actually tries to allocate. The operating system
+ * overcommits its memory and kills the process later, so there the size exceeds the address space.
  */
 static enum status failure_impossible_size(struct device *device, int kind, size_t *bytes,
 					   struct error *err)
@@ -70,7 +69,7 @@ static enum status measure_failure(struct run *run, struct blocks *b, struct err
 	return STATUS_OK;
 }
 
-/* A kernel fills `memory`; what it wrote comes back by copy and is compared by the CPU. */
+/* A kernel fills `memory`; the CPU compares a copy of it. */
 static enum status failure_kernel_works(struct stream *stream, int kind, void *memory, size_t bytes,
 					uint64_t seed, struct error *err)
 {
@@ -123,9 +122,8 @@ static enum status failure_use_memory(struct blocks *b, struct origin *origin, s
 }
 
 /*
- * After a failed allocation the device must work as if nothing had happened. Wrong data, and no
- * memory, are a wrong result; a device that fails altogether is an error, after which its process
- * can do nothing more.
+ * After a failed allocation the device must work as before. Wrong data, or no memory, are a wrong
+ * result; a device that fails completely is an error, after which its process can do nothing more.
  */
 static enum status still_works(struct blocks *b, struct error *err)
 {
@@ -138,7 +136,7 @@ static enum status still_works(struct blocks *b, struct error *err)
 			 "the device does not work after a failed allocation: %s", broken.message);
 }
 
-/* Free memory of the device when nothing is cached; -1 where it cannot be known. */
+/* Free memory of the device with empty caches; -1 if unknown. */
 static enum status free_now(struct blocks *b, int64_t *out, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
@@ -182,7 +180,7 @@ static enum status alloc_record_recovered(struct run *run, struct blocks *b, int
 	return err->status;
 }
 
-/* The first use of an allocator and of a kernel costs memory that is not part of the failure. */
+/* The first use of an allocator and of a kernel takes memory that is not part of the failure. */
 static enum status warm_up(struct blocks *b, struct error *err)
 {
 	return failure_use_memory(b, &b->origin, err);
@@ -215,7 +213,7 @@ struct memory_filling {
 	uint64_t bytes;
 };
 
-/* Ever smaller pieces, until not even the smallest is granted. */
+/* Allocates ever smaller pieces until even the smallest is refused. */
 static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memory_filling *f,
 				   struct error *err)
 {
@@ -239,7 +237,7 @@ static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memo
 	return backend_stream_synchronize(b->stream, err);
 }
 
-/* A full device still computes in the memory that it has given. */
+/* A full device still computes in allocated memory. */
 static enum status works_when_full(struct blocks *b, const struct memory_filling *f,
 				   struct error *err)
 {
@@ -268,7 +266,7 @@ static enum status alloc_exhaust_device(struct run *run, struct blocks *b, int64
 	return works_when_full(b, f, err);
 }
 
-/* Regions keep what is freed: without some memory left the device could not show that it works. */
+/* Regions keep freed memory: without a reserve the device could not show that it works. */
 static uint64_t exhaust_limit(int kind, uint64_t unused)
 {
 	return origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64 : 0;

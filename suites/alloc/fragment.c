@@ -1,14 +1,15 @@
 /*
- * Requests that still fit into fragmented free memory. The device keeps `span` and an eighth of it
- * free (by a memory filler; a caching allocator by its own limit; memory of the operating system
+ * Requests that fit into fragmented free memory. The device keeps `span` plus an eighth of it free
+ * (with a memory filler; a caching allocator by its own limit; memory of the operating system
  * without a limit). Scenarios:
  *   checkerboard  64 blocks that fill the span, every other one freed
- *   alternating   steps of a training run whose batches differ in size, with a small tensor kept
- *                 now and then from between the large ones (a 128th of the span)
- * Then requests: of a block, of two, and of a quarter of the span; and by bisection the largest
- * that fits. external_frag is 1 - largest / all that is free.
- * With two logical devices each has an allocator with a limit of its own: they go through the
- * scenario in turns, and a request beyond the first one's limit must leave the second what it has.
+ *   alternating   training steps with batches of different sizes; now and then a small tensor
+ *                 (a 128th of the span), allocated between the large ones, is kept
+ * Then requests: of one block, of two, and of a quarter of the span; and by bisection the largest
+ * that fits. external_frag is 1 - largest / all free bytes.
+ *
+ * With two logical devices, each has an allocator with its own limit: they run the scenario
+ * alternately, and a request beyond the first one's limit must not affect the memory of the second.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,11 +19,11 @@
 #include "suites/alloc/memory_filler.h"
 #include "suites/shared/checked_blocks.h"
 
-/* The step of the bisection: 1024 of them make the span. */
+/* Bisection step: 1024 steps are the span. */
 #define RESOLUTION 1024
 #define LAYERS 12
 #define STEPS 16
-#define KEEP_EVERY 3 /* steps between two tensors that stay */
+#define KEEP_EVERY 3 /* steps between two tensors that are kept */
 #define DEVICES_MOST 2
 #define LIVE_MOST (CHECKERBOARD_BLOCKS + STEPS + LAYERS)
 
@@ -33,7 +34,7 @@ struct alloc_heap {
 	struct memory_filler filler;
 	uint64_t span, limit;
 	struct checked_block live[LIVE_MOST];
-	size_t count; /* of live[] in use, freed ones included */
+	size_t count; /* entries of live[] in use, including freed ones */
 };
 
 static enum status alloc_heap_take(void *state, size_t bytes, void **out, struct error *err)
@@ -50,7 +51,7 @@ static enum status alloc_heap_give(void *state, void *memory, size_t bytes, stru
 	return origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
 }
 
-/* For less than 10 MiB an allocator of segments takes 20. */
+/* Below 10 MiB an allocator of segments takes 20. */
 static enum status heap_checkerboard(struct alloc_heap *h, struct error *err)
 {
 	h->count = CHECKERBOARD_BLOCKS;
@@ -63,9 +64,8 @@ static enum status heap_checkerboard(struct alloc_heap *h, struct error *err)
 }
 
 /*
- * Sizes of the layers' activations in 1/1000 of the span at the largest batch (720 together), and
- * the
- * batches in 1/100 of that: full ones, ragged ones, and a larger one late.
+ * Sizes of the layers' activations in 1/1000 of the span at the largest batch (720 in total), and
+ * the batches in 1/100 of that: full ones, ragged ones, and a larger one late.
  */
 static const unsigned layers[LAYERS] = { 20, 80, 120, 60, 30, 90, 110, 40, 70, 50, 35, 15 };
 static const unsigned batches[] = { 80, 33, 80, 57, 80, 71, 80, 12, 100, 46 };
@@ -89,7 +89,7 @@ static enum status train_step(struct alloc_heap *h, size_t step, struct error *e
 		if (status == STATUS_OK && done == LAYERS / 2 && step % KEEP_EVERY == 0)
 			status = checked_take(&h->blocks, &h->live[h->count++], h->span / 128, err);
 	}
-	/* Backwards, as gradients are computed; all of them also after a failure. */
+	/* Backwards, as gradients are computed; frees all of them even after a failure. */
 	while (done > 0) {
 		struct error own = ERROR_NONE;
 
@@ -129,7 +129,7 @@ struct replay {
 	size_t step;
 };
 
-/* Requests of one step after another, without touching the memory. */
+/* Requests of consecutive steps, without accessing the memory. */
 static enum status fragment_launch_step(void *state, unsigned batch, struct error *err)
 {
 	struct replay *r = state;
@@ -161,7 +161,7 @@ static enum status fragment_finish_step(void *state, struct error *err)
 	return backend_stream_synchronize(r->heap->blocks.stream, err);
 }
 
-/* A step of each logical device in turns. */
+/* Alternates steps of both logical devices. */
 static enum status fragment_launch_both(void *state, unsigned batch, struct error *err)
 {
 	struct replay *replays = state;
@@ -209,7 +209,7 @@ static uint64_t fragment_reserved_by_all(const struct fragment *f)
 	return bytes;
 }
 
-/* The cost of a step's requests in memory that earlier steps have left in pieces. */
+/* Time of a step's requests in memory fragmented by earlier steps. */
 static enum status fragment_time_steps(struct fragment *f, struct error *err)
 {
 	struct replay replays[DEVICES_MOST] = { { .heap = &f->heaps[0] },
@@ -259,7 +259,7 @@ static enum status fragment_give_all(struct alloc_heap *h, struct error *err)
 	return STATUS_OK;
 }
 
-/* Memory that the allocator keeps when everything is freed. */
+/* Memory that the allocator keeps after everything is freed. */
 static enum status fragment_measure_kept(struct fragment *f, struct error *err)
 {
 	struct origin *origin = &f->heaps[0].origin;
@@ -279,7 +279,7 @@ static enum status fragment_measure_kept(struct fragment *f, struct error *err)
 	return STATUS_OK;
 }
 
-/* Metrics of the second logical device have names of their own. */
+/* Metrics of the second logical device have separate names. */
 static enum status fragment_measure_pieces(struct alloc_heap *h, bool second, struct error *err)
 {
 	uint64_t step = h->span / RESOLUTION, largest = 0, all = h->limit - h->blocks.used;

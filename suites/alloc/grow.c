@@ -1,10 +1,10 @@
 /*
- * A block that grows, as a buffer that follows its content. Methods:
- *   once    all of it at the start
- *   copy    a larger block at each step, the content copied, the old one freed
+ * A growing block, such as a buffer that follows its content. Methods:
+ *   once    allocates the full size at the start
+ *   copy    allocates a larger block at each step, copies the content, frees the old block
  *   double  the same, but the capacity doubles: fewer copies, more memory
- *   map     reserved addresses that get memory at each step: nothing moves
- * A sample is the whole growth and the end of the last copy, from nothing to the full size.
+ *   map     reserves addresses and maps memory at each step: nothing moves
+ * A sample is the whole growth from nothing to the full size, up to the end of the last copy.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,13 +21,14 @@ struct grower {
 	struct stream *stream;
 	enum alloc_growth method;
 	size_t step, final; /* bytes */
-	void *block;        /* the current one, and */
+	void *block;        /* the current block */
 	size_t bytes;       /* its size */
-	size_t other;       /* of the one that the content moves to */
+	size_t other;       /* size of the block that the content moves to */
 	struct memory_range *range;
-	struct exchange *marks; /* content of the first bytes of each step; NULL: not now */
-	int64_t peak, base;     /* while marks are made: memory taken at most, and before */
-	bool seen;              /* the device reports its free memory */
+	struct exchange *marks; /* patterns in the first bytes of each step; NULL: not now */
+	/* while marks are written: peak of allocated memory, and its base */
+	int64_t peak, base;
+	bool seen; /* the device reports its free memory */
 };
 
 static char *growth_start_of(const struct grower *g)
@@ -36,7 +37,8 @@ static char *growth_start_of(const struct grower *g)
 }
 
 /*
- * Reads the memory in use; of memory shared with others, the bytes that this growth has requested.
+ * Reads the memory in use; for memory shared with other processes, the bytes requested by this
+ * growth.
  */
 static void growth_track_peak(struct grower *g)
 {
@@ -86,9 +88,7 @@ static enum status growth_move_to(struct grower *g, size_t bytes, struct error *
 		origin_give(&g->origin, old, before, g->stream, NULL);
 		return err->status;
 	}
-	/*
-	 * A pool frees in the order of the stream; another allocator must not be ahead of the copy.
-	 */
+	/* A pool frees in stream order; with another allocator, freeing must wait for the copy. */
 	if (g->origin.kind != ALLOCATOR_POOL && g->origin.kind != ALLOCATOR_POOL_RELEASE &&
 	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
 		return err->status;
@@ -146,7 +146,7 @@ static enum status growth_launch(void *state, unsigned batch, struct error *err)
 	return backend_stream_synchronize(g->stream, err);
 }
 
-/* Back to nothing: the next sample finds what the first one found. */
+/* Frees everything, so that each sample starts from the same state. */
 static enum status growth_finish(void *state, struct error *err)
 {
 	struct grower *g = state;
@@ -174,7 +174,7 @@ static enum status growth_check_marks(struct grower *g, struct error *err)
 	return STATUS_OK;
 }
 
-/* A growth with marks, which are all there at its end. */
+/* A growth with marks, which must all be intact at its end. */
 static enum status growth_verify(struct grower *g, struct error *err)
 {
 	struct error ignored = ERROR_NONE, freed = ERROR_NONE;

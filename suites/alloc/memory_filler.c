@@ -7,7 +7,7 @@
 #include "suites/alloc/alloc.h"
 
 #define CHUNK_BYTES ((uint64_t)1 << 30)
-/* The smallest amount that can be allocated by itself. */
+/* Smallest amount that can be allocated separately. */
 #define UNIT_BYTES ((uint64_t)2 << 20)
 
 enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err)
@@ -56,7 +56,7 @@ enum status memory_filler_leave(struct memory_filler *filler, struct device *dev
 		    alloc_free_bytes(device, &unused, err) != STATUS_OK)
 			return err->status;
 		if (unused >= before)
-			break; /* others give back as much as is taken: it is theirs */
+			break; /* other processes free as much as is allocated */
 	}
 	return STATUS_OK;
 }

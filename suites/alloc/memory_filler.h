@@ -15,7 +15,7 @@ struct memory_filler {
 };
 
 /*
- * Allocates device memory until at most `bytes` are free. `filler` owns it, also after a failure.
+ * Allocates device memory until at most `bytes` are free. `filler` owns it, even after a failure.
  */
 enum status memory_filler_leave(struct memory_filler *filler, struct device *device, uint64_t bytes,
 				struct error *err);

@@ -1,4 +1,4 @@
-/* Combinations of the axes that make a case, and the time and memory of each. */
+/* Valid combinations of the axes, with the time and memory of each case. */
 #include "plan/plan.h"
 
 #include "suites/alloc/alloc.h"
@@ -9,15 +9,15 @@
 #define UNIT_BYTES ((uint64_t)2 << 20)
 /* Largest segment that a caching allocator takes for a smaller request. */
 #define SEGMENT_BYTES ((uint64_t)20 << 20)
-/* For the estimate: how many growths a case has at least. */
+/* Minimum number of growths per case, for the estimate. */
 #define GROWTHS_LOOKED_AT 10
 /*
- * Seconds to allocate a block and free another: 0.16 ms on an H200 (to map one: 0.03), more on busy
- * machines.
+ * Seconds to allocate a block and free another: 0.16 ms on an H200 (0.03 to map one), longer on
+ * busy machines.
  */
 #define STEP_SECONDS 0.3e-3
 
-/* Axes of their own; the others belong to all operations or are dropped by hand. */
+/* Axes specific to an operation; the others belong to all operations or are dropped explicitly. */
 static const struct {
 	const char *axis;
 	unsigned operations; /* bits */
@@ -54,7 +54,7 @@ static uint64_t alloc_bytes_taken(int kind, uint64_t count, uint64_t bytes)
 {
 	if (kind == ALLOCATOR_VMM)
 		bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
-	/* Regions that double: twice what is needed, at most. */
+	/* Doubling regions: at most twice what is needed. */
 	if (origin_is_own(kind) && kind != ORIGIN_CACHING)
 		return 2 * count * bytes + UNIT_BYTES;
 	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
@@ -65,7 +65,7 @@ static uint64_t plan_span_of(const struct plan_case *point)
 	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
 }
 
-/* The old block and the new one; of capacities that double the last may be larger than the size. */
+/* The old and the new block; with doubling, the last capacity may exceed the size. */
 static uint64_t plan_growth_need(const struct plan_case *point, int kind, uint64_t bytes)
 {
 	uint64_t capacity =
@@ -110,7 +110,7 @@ static uint64_t alloc_bytes_needed(const struct plan_case *point, enum alloc_ope
 	}
 }
 
-/* Seconds in addition to the samples: memory is touched, a device filled, processes started. */
+/* Seconds in addition to the samples: memory is written, a device filled, processes started. */
 static double alloc_setup_seconds(const struct plan_case *point, enum alloc_operation operation,
 				  uint64_t bytes)
 {
@@ -126,7 +126,7 @@ static double alloc_setup_seconds(const struct plan_case *point, enum alloc_oper
 	return seconds;
 }
 
-/* NULL: it can be done; else why not, whatever the device. */
+/* Why the case is impossible on any device; NULL: possible. */
 static const char *alloc_impossible(const struct plan_case *point, enum alloc_operation operation,
 				    int kind)
 {
@@ -143,7 +143,7 @@ static const char *alloc_impossible(const struct plan_case *point, enum alloc_op
 	return NULL;
 }
 
-/* NULL: it can be done on this device. */
+/* Why the case is impossible on this device; NULL: possible. */
 static const char *plan_impossible_on(const struct plan_case *point, enum alloc_operation operation,
 				      int kind, const struct device_info *device)
 {
@@ -159,7 +159,7 @@ static const char *plan_impossible_on(const struct plan_case *point, enum alloc_
 	return NULL;
 }
 
-/* Operations that make no sense for an allocator. */
+/* Operations that are meaningless for an allocator. */
 static bool alloc_is_meaningless(const struct plan_case *point, enum alloc_operation operation,
 				 int kind)
 {
@@ -170,17 +170,17 @@ static bool alloc_is_meaningless(const struct plan_case *point, enum alloc_opera
 			kind != ALLOCATOR_VMM);
 	case OPERATION_FRAGMENT:
 		return !origin_on_device(kind);
-	case OPERATION_COST: /* the region's size has nothing to do with the blocks in it */
+	case OPERATION_COST: /* the size of the region is unrelated to its blocks */
 		return kind == ORIGIN_BFC || kind == ORIGIN_ARENA;
 	case OPERATION_ALLOC:
-	case OPERATION_FREE: /* host memory is not what fills */
+	case OPERATION_FREE: /* host memory does not fill the device */
 		return !origin_on_device(kind) && case_value(point, "fills")->real > 0;
 	default:
 		return false;
 	}
 }
 
-/* Seconds of a growth: its steps, and its copies if the CPU makes them. */
+/* Seconds of a growth: its steps, and copies made by the CPU. */
 static double alloc_growth_seconds(const struct plan_case *point, enum alloc_operation operation,
 				   const struct device_info *device)
 {
@@ -233,7 +233,7 @@ enum status alloc_expand(struct plan *plan, struct plan_case *point, struct erro
 	if (!origin_on_device(kind) || operation == OPERATION_CREATE)
 		point->host_bytes = bytes;
 	point->setup_seconds = alloc_setup_seconds(point, operation, bytes);
-	/* Ordinary memory has nothing to do with any device: once is enough. */
+	/* Pageable memory is independent of the device: one case is enough. */
 	if (kind == ALLOCATOR_PAGEABLE && operation != OPERATION_START && devices > 1)
 		devices = 1;
 	for (size_t i = 0; i < devices; i++)

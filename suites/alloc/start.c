@@ -1,8 +1,8 @@
 /*
- * Cost of a process before its first result, as a staircase: the driver, the context, the first
- * kernel, the first matrix product, the first collective; each in time, device memory and host
- * memory, in processes that have touched no device before. This process keeps the device open, so
- * that the device itself is awake.
+ * Start-up cost of a process before its first result: the driver, the context, the first kernel,
+ * the first GEMM, the first collective; each in time, device memory and host memory, in processes
+ * that have not touched a device before. This process keeps the device open, so that the device
+ * itself is awake.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "measure/steps.h"
 #include "suites/alloc/alloc.h"
 
-/* Fewer have no interval; a process costs from a fraction of a second to several. */
+/* Fewer have no interval; a process takes from a fraction of a second to several seconds. */
 #define LEAST_PROCESSES 6
-/* Opening eight GPUs without persistence mode takes most of a minute. */
+/* Opening eight GPUs without persistence mode takes almost a minute. */
 #define LONGEST_SECONDS 120
 #define PRODUCT 64 /* rows and columns */
 #define STEP_COUNT 5
@@ -61,7 +61,7 @@ static enum status start_open_context(void *state, struct error *err)
 	return s->opened->device_open(s->index, &s->device, err);
 }
 
-/* The kernel counts its launch: a word of device memory that must be 1 afterwards. */
+/* The kernel counts its launch: a word of device memory must be 1 afterwards. */
 static enum status start_first_kernel(void *state, struct error *err)
 {
 	struct starting *s = state;
@@ -85,7 +85,7 @@ static enum status start_first_kernel(void *state, struct error *err)
 				   (unsigned long long)count);
 }
 
-/* Device memory with `count` times `value`. */
+/* Allocates device memory and fills it with `count` times `value`. */
 static enum status start_fill_memory(struct starting *s, float value, size_t count, void **out,
 				     struct error *err)
 {
@@ -120,7 +120,7 @@ static enum status start_expect_values(struct starting *s, const void *memory, f
 	return status;
 }
 
-/* Product of 2s and 3s: every element is 6 * 64, exactly. */
+/* GEMM of 2s and 3s: every element is exactly 6 * 64. */
 static enum status start_first_product(void *state, struct error *err)
 {
 	struct starting *s = state;
@@ -169,7 +169,7 @@ static enum status start_first_collective(void *state, struct error *err)
 	return start_expect_values(s, to, 7, PRODUCT, "the first all-reduce", err);
 }
 
-/* By what is known without a context; the memory of the operating system is others' as well. */
+/* Used device memory without a context; memory of the operating system also has other users. */
 static int64_t start_used_bytes(void *state)
 {
 	struct starting *s = state;
@@ -188,7 +188,7 @@ static const struct steps_work work = {
 	.device_bytes = start_used_bytes,
 };
 
-/* In the fresh process, in which nothing is open. */
+/* Runs in the fresh process, in which nothing is open. */
 static enum status start_staircase(struct device *none, const void *arguments, void *result,
 				   struct error *err)
 {
@@ -201,12 +201,12 @@ static enum status start_staircase(struct device *none, const void *arguments, v
 struct process_starts {
 	struct run *run;
 	struct starting arguments;
-	size_t steps; /* that every process could do; the rest has no library */
+	size_t steps; /* steps that every process completed; the others lack a library */
 	double memory[STEP_COUNT], resident[STEP_COUNT]; /* of the latest process */
-	struct error missing;                            /* why there are not all */
+	struct error missing;                            /* why steps are missing */
 };
 
-/* Lacking a library is no failure of what came before it. */
+/* A missing library does not invalidate the steps before it. */
 static enum status start_one(void *state, double *seconds, struct error *err)
 {
 	struct process_starts *s = state;
@@ -239,7 +239,7 @@ static enum status start_one(void *state, double *seconds, struct error *err)
 	return STATUS_OK;
 }
 
-/* The metric of a step, or of the whole. */
+/* Records the metric of a step, or of the total. */
 static void start_record_value(struct run *run, const char *metric, const char *step, double value)
 {
 	char name[64];

@@ -7,16 +7,16 @@
 #include "base/units.h"
 
 #define BUCKETS 1024
-/* Addresses that share a bucket are this far apart. */
+/* Addresses within this range share a bucket. */
 #define BUCKET_BYTES 256
 
 struct caching_block {
 	char *at;
 	size_t bytes;
 	bool used;
-	unsigned pool;                        /* the bin that its segment was taken for */
+	unsigned pool;                        /* bin that its segment was allocated for */
 	struct caching_block *before, *after; /* neighbours in the segment */
-	/* In the list of a bin, or in the bucket of the used; `list` is which. */
+	/* Links in the list of a bin, or in the bucket of used blocks; `list` is the head. */
 	struct caching_block *previous, *next;
 	struct caching_block **list;
 };
@@ -25,7 +25,7 @@ struct caching {
 	struct caching_source source;
 	const struct ruleset *rules;
 	uint64_t limit, reserved;
-	size_t region; /* of rules that double: the next one */
+	size_t region; /* for doubling rules: size of the next region */
 	struct caching_block *free[RULES_MOST_BINS];
 	struct caching_block *used[BUCKETS]; /* by address */
 	pthread_mutex_t lock;
@@ -101,7 +101,7 @@ static bool caching_whole_segment(const struct caching_block *b)
 	return !b->before && !b->after;
 }
 
-/* Frees a whole segment: `b` is its only block. */
+/* Frees a whole segment; `b` is its only block. */
 static enum status caching_give_segment_back(struct caching *c, struct caching_block *b,
 					     struct error *err)
 {
@@ -130,7 +130,7 @@ static enum status caching_trim_free(struct caching *c, struct error *err)
 	return status;
 }
 
-/* Takes `b` into its neighbour before it; neither is in a list. */
+/* Merges `b` into its predecessor; neither is in a list. */
 static struct caching_block *caching_merge_block(struct caching_block *before,
 						 struct caching_block *b)
 {
@@ -142,7 +142,7 @@ static struct caching_block *caching_merge_block(struct caching_block *before,
 	return before;
 }
 
-/* Makes `b`, which is in no list, free, together with neighbours that are. */
+/* Frees `b`, which is in no list, and merges it with free neighbours. */
 static void caching_free_block(struct caching *c, struct caching_block *b)
 {
 	if (b->before && !b->before->used) {
@@ -198,7 +198,7 @@ static struct caching_block *caching_best_fit(const struct caching *c, unsigned 
 	return best;
 }
 
-/* Bytes that the limit leaves, in whole units. */
+/* Bytes left below the limit, in whole units. */
 static size_t caching_limit_left(const struct caching *c)
 {
 	uint64_t bytes = c->limit > c->reserved ? c->limit - c->reserved : 0;
@@ -219,8 +219,8 @@ static enum status caching_take_segment(struct caching *c, size_t bytes, void **
 }
 
 /*
- * A region is doubled until it holds the request, and after it was taken; the limit cuts the last
- * one short. A request that is refused does not change how regions grow.
+ * A region is doubled until it has room for the request, and again after it was allocated; the
+ * limit truncates the last one. A refused request does not change how regions grow.
  */
 static enum status take_region(struct caching *c, size_t request, size_t *bytes, void **memory,
 			       struct error *err)
@@ -259,7 +259,7 @@ static enum status take_more(struct caching *c, size_t request, size_t *bytes, v
 	return caching_take_segment(c, *bytes, memory, err);
 }
 
-/* PyTorch's rules try again in any case, the others if what is free as a whole could make room. */
+/* PyTorch's rules always retry, the others only if completely free segments could make room. */
 static bool may_help(const struct caching *c, size_t request)
 {
 	uint64_t whole = 0;
@@ -310,7 +310,7 @@ static enum status caching_take_block(struct caching *c, size_t bytes, void **ou
 	if (status != STATUS_OK)
 		return status;
 	unlink_block(b);
-	/* Make the remainder a block of its own, where the rules say so. */
+	/* Makes the remainder a separate block if the rules say so. */
 	if (c->rules->cuts(b->bytes, rounded, b->pool)) {
 		other = xcalloc(1, sizeof(*other));
 		*other = (struct caching_block){ .at = b->at + rounded,

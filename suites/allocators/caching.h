@@ -1,12 +1,11 @@
 /*
- * An allocator of the kind that frameworks put on top of device memory: it takes segments from a
- * source, cuts blocks out of them, and keeps what is freed; by whose rules says rules.h. All take
- * the block that fits best, of equal ones the lowest; free neighbours merge; when nothing fits and
- * the source refuses, segments that are free as a whole are given back first.
+ * A caching allocator like those of deep-learning frameworks: it takes segments from a source,
+ * splits them into blocks, and keeps freed blocks, by the rules of rules.h. All use best fit,
+ * lowest address first; free neighbours merge; if nothing fits and the source refuses, completely
+ * free segments are returned first.
  *
- * It never touches the memory: a source may give addresses of none, to find out what would be
- * taken. It may be used by several threads, which wait for each other; one of them at a time is in
- * the source.
+ * It never accesses the memory, so a source may return fake addresses for a dry run. Thread-safe;
+ * only one thread at a time calls the source.
  */
 #ifndef GPUPROOF_SUITES_ALLOCATORS_CACHING_H
 #define GPUPROOF_SUITES_ALLOCATORS_CACHING_H
@@ -27,18 +26,18 @@ struct caching_source {
 struct caching_source caching_source_device(struct device *device);
 
 /*
- * Segments take `limit` bytes together at most; 0: as much as the source has. CACHING_BFC takes all
- * of it with the first request; without a limit it grows.
+ * Segments use at most `limit` bytes in total; 0: no limit. CACHING_BFC takes the whole limit with
+ * the first request; without a limit it grows.
  */
 struct caching *caching_open(struct caching_source source, enum caching_rules rules,
 			     uint64_t limit);
-/* Gives all segments back, used or not. NULL is allowed. */
+/* Returns all segments, used or not. Accepts NULL. */
 void caching_close(struct caching *caching);
 
 enum status caching_alloc(struct caching *caching, size_t bytes, void **out, struct error *err);
-/* `memory` that did not come from here is STATUS_INTERNAL. NULL is allowed. */
+/* STATUS_INTERNAL for `memory` that did not come from here. Accepts NULL. */
 enum status caching_free(struct caching *caching, void *memory, struct error *err);
-/* Gives segments back in which nothing is used. */
+/* Returns segments without used blocks. */
 enum status caching_trim(struct caching *caching, struct error *err);
 /* Bytes of all segments. */
 uint64_t caching_reserved(struct caching *caching);

@@ -84,7 +84,7 @@ struct region_piece *region_take_end(struct region *region, struct region_piece 
 	return piece;
 }
 
-/* `piece` takes in its successor. */
+/* Merges `piece` with its successor. */
 static void region_join_next(struct region_piece *piece)
 {
 	struct region_piece *next = piece->next;

@@ -1,6 +1,6 @@
 /*
- * Pieces of one block of memory: handed out, taken back, neighbours joined again. It never touches
- * the memory, so that a plan can be made for more memory than exists.
+ * Sub-allocator of one block of memory: hands out pieces, takes them back, merges free neighbours.
+ * It never accesses the memory, so that a plan may exceed the existing memory.
  */
 #ifndef GPUPROOF_ALLOCATORS_REGION_H
 #define GPUPROOF_ALLOCATORS_REGION_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Every piece is a multiple of this and begins at one. */
+/* Sizes and offsets of all pieces are multiples of this. */
 #define REGION_ROUNDING 512
 
 struct region_piece {
@@ -19,28 +19,25 @@ struct region_piece {
 
 struct region {
 	uint64_t bytes;
-	uint64_t used;               /* of all pieces handed out */
-	struct region_piece *pieces; /* in order of their offsets; free neighbours never touch */
+	uint64_t used;               /* bytes of all pieces in use */
+	struct region_piece *pieces; /* sorted by offset; free neighbours are always merged */
 };
 
 enum region_fit {
-	REGION_FIRST, /* the lowest free piece that is large enough */
+	REGION_FIRST, /* first fit: the lowest free piece that is large enough */
 	REGION_LAST   /* the highest */
 };
 
 void region_init(struct region *region, uint64_t bytes);
 void region_release(struct region *region);
 
-/*
- * The free piece that `bytes` would come from; NULL: there is none. region_take() takes the front
- * of it.
- */
+/* The free piece that would serve `bytes`; NULL: none. region_take() takes its start. */
 struct region_piece *region_find(const struct region *region, uint64_t bytes, enum region_fit fit);
 void region_take(struct region *region, struct region_piece *piece, uint64_t bytes);
-/* Takes the end of it, and returns that. */
+/* Takes the end of the piece and returns it. */
 struct region_piece *region_take_end(struct region *region, struct region_piece *piece,
 				     uint64_t bytes);
-/* The piece handed out at `offset`; NULL: there is none. */
+/* The piece in use at `offset`; NULL: none. */
 struct region_piece *region_at(const struct region *region, uint64_t offset);
 void region_give(struct region *region, struct region_piece *piece);
 

@@ -10,7 +10,7 @@
 struct reservation {
 	struct caching_source source;
 	uint64_t bytes;
-	char *base; /* NULL: not made yet, or given back */
+	char *base; /* NULL: not allocated yet, or returned */
 	struct region region;
 	pthread_mutex_t lock;
 };

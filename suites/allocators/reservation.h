@@ -1,7 +1,7 @@
 /*
- * One allocation of a source, made with the first request and handed out in pieces: from the bottom
- * the lowest free piece that is large enough, from the top the highest. Free neighbours join.
- * Several threads may use it; they wait for each other.
+ * An arena: one allocation of a source, made with the first request and sub-allocated from the
+ * bottom (lowest free piece that fits) or from the top (highest). Free neighbours merge.
+ * Thread-safe.
  */
 #ifndef GPUPROOF_SUITES_ALLOCATORS_RESERVATION_H
 #define GPUPROOF_SUITES_ALLOCATORS_RESERVATION_H
@@ -10,20 +10,20 @@
 
 struct reservation;
 
-/* The first piece has the source asked for `bytes`, rounded down to a multiple of 512. */
+/* The first request makes the source allocate `bytes`, rounded down to a multiple of 512. */
 struct reservation *reservation_open(struct caching_source source, uint64_t bytes);
-/* Gives the allocation back, whatever is handed out of it. NULL is allowed. */
+/* Returns the allocation, even if pieces are in use. Accepts NULL. */
 void reservation_close(struct reservation *reservation);
 
-/* Makes the allocation, if it is not there. */
+/* Makes the allocation if it does not exist. */
 enum status reservation_make(struct reservation *reservation, struct error *err);
 enum status reservation_take(struct reservation *reservation, bool from_top, uint64_t bytes,
 			     void **out, struct error *err);
-/* `memory` that did not come from here is STATUS_INTERNAL. NULL is allowed. */
+/* STATUS_INTERNAL for `memory` that did not come from here. Accepts NULL. */
 enum status reservation_give(struct reservation *reservation, void *memory, struct error *err);
-/* Gives the allocation back if nothing is handed out; it is made again when it is needed. */
+/* Returns the allocation if no piece is in use; the next request makes it again. */
 enum status reservation_trim(struct reservation *reservation, struct error *err);
-/* Bytes that are taken from the source. */
+/* Bytes taken from the source. */
 uint64_t reservation_taken(struct reservation *reservation);
 /* Free bytes in them, and the largest free piece. */
 void reservation_free_bytes(struct reservation *reservation, uint64_t *all, uint64_t *largest);

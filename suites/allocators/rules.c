@@ -7,7 +7,7 @@ const char *const caching_rules_names[] = { CACHING_RULES(X) };
 #undef X
 
 /* PyTorch. */
-#define SMALL_MOST MIB /* a request from a small segment */
+#define SMALL_MOST MIB /* largest request served from a small segment */
 #define SMALL_SEGMENT (2 * MIB)
 #define MIDDLE_MOST (10 * MIB)
 #define MIDDLE_SEGMENT (20 * MIB)
@@ -43,7 +43,7 @@ static size_t segment_of_class(size_t bytes)
 #define BFC_ROUNDING ((size_t)256)
 #define BFC_MOST_UNUSED (128 * MIB)
 
-/* Bin b holds blocks of 256 B * 2^b up to twice that; the last one all that are larger. */
+/* Bin b has blocks of 256 B * 2^b up to twice that; the last bin all larger ones. */
 static unsigned bin_of_size(size_t bytes)
 {
 	unsigned bin = 0;

@@ -1,6 +1,6 @@
 /*
- * The rules by which frameworks keep memory: sizes, bins, when a block is cut, how much more is
- * taken from the device. caching.c is the mechanism that all of them share.
+ * Rules of frameworks' caching allocators: rounding, bins, when a block is split, and segment
+ * sizes. caching.c implements the common mechanism.
  */
 #ifndef GPUPROOF_SUITES_ALLOCATORS_RULES_H
 #define GPUPROOF_SUITES_ALLOCATORS_RULES_H
@@ -13,14 +13,14 @@
  *
  * PYTORCH (its notes on CUDA semantics and its allocator's comments): sizes in steps of 512 B;
  * requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments of 20 MiB, larger ones
- * from a segment of their own in steps of 2 MiB; a rest of more than 1 MiB (in small segments: of
- * any size) becomes a block.
+ * from a segment of their own in steps of 2 MiB; a remainder of more than 1 MiB (in small segments:
+ * of any size) becomes a block.
  *
  * BFC and BFC_GROWTH, best fit with coalescing (TensorFlow's and XLA's description): sizes in steps
- * of 256 B; 21 bins of doubled size; a block is cut when it is at least twice as large as the
- * request, or 128 MiB larger. BFC takes one region of all memory that it may have. With growth
- * (`allow_growth`) regions begin with 2 MiB and double, until the limit. A region that the device
- * refuses is asked for again, a tenth smaller each time, down to the request.
+ * of 256 B; 21 bins with doubling sizes; a block is split if it is at least twice as large as the
+ * request, or 128 MiB larger. BFC takes its whole limit as one region. With growth (`allow_growth`)
+ * regions start with 2 MiB and double, up to the limit. A refused region is requested again, a
+ * tenth smaller each time, down to the request.
  */
 #define CACHING_RULES(X)                                                        \
 	X(PYTORCH, caching, "keeps and splits blocks like PyTorch's allocator") \
@@ -34,21 +34,21 @@ enum caching_rules {
 #undef X
 		CACHING_RULES_COUNT
 };
-extern const char *const caching_rules_names[]; /* in the enum's order */
+extern const char *const caching_rules_names[]; /* in the order of the enum */
 
 #define RULES_MOST_BINS 21
 
 struct ruleset {
 	size_t rounding;
-	size_t first_region; /* of a growth: the smallest; 0: all of the limit */
+	size_t first_region; /* with growth: the smallest region; 0: the whole limit */
 	unsigned bins;
-	/* Bin of a request, and of a free block; `pool`: bin that its segment was taken for. */
+	/* Bin of a request, and of a free block; `pool`: bin that its segment was allocated for. */
 	unsigned (*bin_of_request)(size_t bytes);
 	unsigned (*bin_of_block)(size_t bytes, unsigned pool);
-	bool larger_bins; /* a request looks at those of larger blocks as well */
-	/* True if a block that serves `bytes` is cut. */
+	bool larger_bins; /* a request also searches bins of larger blocks */
+	/* True if a block that serves `bytes` is split. */
 	bool (*cuts)(size_t block_bytes, size_t bytes, unsigned pool);
-	/* Bytes to take for a request; NULL: regions double. */
+	/* Bytes to allocate for a request; NULL: doubling regions. */
 	size_t (*segment)(size_t bytes);
 };
 

@@ -10,12 +10,12 @@
 #include "suites/attention/reference.h"
 #include "suites/training/models/reference/values.h"
 
-/* Errors of each tensor: OUTPUTS, gradients of queries, keys, values. */
+/* Errors per tensor: OUTPUTS, gradients of queries, keys, values. */
 struct errors {
 	double difference[4], square[4], lse;
 };
 
-/* `rows` rows of a head, `ld` elements apart. */
+/* Reads `rows` rows of a head, `ld` elements apart. */
 static enum status attention_found_row(const struct attention *a, enum tensor tensor,
 				       uint64_t first, uint64_t rows, uint64_t ld, double *out,
 				       struct error *err)
@@ -98,7 +98,7 @@ static enum status attention_check_gemms(const struct head *e, uint64_t i, struc
 				     errors, err);
 }
 
-/* The forward's results of the head, which gradients are computed from. */
+/* Reads the forward results of the head, from which gradients are computed. */
 static enum status attention_fetch_forward(struct head *e, struct error *err)
 {
 	const struct attention *a = e->a;
@@ -152,7 +152,7 @@ static double attention_worst_of(const struct errors *errors)
 	for (int t = 0; t < 4; t++) {
 		double error = sqrt(errors->difference[t] / errors->square[t]);
 
-		/* NaN of a tensor that was compared is a difference. */
+		/* NaN in a compared tensor counts as a difference. */
 		if (errors->square[t] > 0 && !(error <= worst))
 			worst = error;
 	}

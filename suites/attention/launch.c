@@ -82,7 +82,7 @@ static enum status attention_multiply_scores(const struct attention *a, struct a
 	return backend_gemm(a->stream, &gemm, err);
 }
 
-/* Y = scores X, or of their transpose. */
+/* Y = scores X, or with the transposed scores. */
 static enum status attention_multiply_rows(const struct attention *a, bool transposed,
 					   struct attention_rows x, struct attention_rows y,
 					   unsigned heads, struct error *err)
@@ -111,8 +111,8 @@ static enum status attention_multiply_rows(const struct attention *a, bool trans
 }
 
 /*
- * Forward S = Q K^T, O = S V. Backward dP = dO V^T, dV = dP^T dO, dQ = dP K, dK = dP^T Q: products
- * of the same shapes as attention's, of other values.
+ * Forward S = Q K^T, O = S V. Backward dP = dO V^T, dV = dP^T dO, dQ = dP K, dK = dP^T Q: GEMMs
+ * with the shapes of attention, but other values.
  */
 static enum status attention_launch_gemms(const struct attention *a, uint64_t b, unsigned h,
 					  unsigned heads, struct error *err)

@@ -1,4 +1,4 @@
-/* One pass of attention, by the fused kernel or by the library's products. Asynchronous. */
+/* Launches one attention pass, with the fused kernel or the library's GEMMs. Asynchronous. */
 #ifndef GPUPROOF_SUITES_ATTENTION_LAUNCH_H
 #define GPUPROOF_SUITES_ATTENTION_LAUNCH_H
 
@@ -6,10 +6,10 @@
 
 enum status attention_launch_fused(const struct attention *attention, enum pass pass,
 				   struct error *err);
-/* The case's own pass and implementation. */
+/* The case's pass and implementation. */
 enum status attention_launch(const struct attention *attention, struct error *err);
 
-/* The factor of scores, and of what is made of them, so that FP16 overflows nowhere. */
+/* Factor on scores and derived values that prevents FP16 overflow. */
 double attention_score_factor(const struct attention *attention);
 double attention_sum_factor(const struct attention *attention);
 

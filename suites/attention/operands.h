@@ -1,4 +1,4 @@
-/* Operands of an attention pass: tensors of a case, their sizes, places of rows. */
+/* Operands of an attention pass: tensors of a case, their sizes, and positions of rows. */
 #ifndef GPUPROOF_SUITES_ATTENTION_OPERANDS_H
 #define GPUPROOF_SUITES_ATTENTION_OPERANDS_H
 
@@ -8,7 +8,7 @@
 enum pass { FORWARD, BACKWARD };
 enum implementation { FUSED, PRODUCTS };
 
-/* Queries, keys and values are parts of a row of INPUTS, their gradients of one of RESULTS. */
+/* Queries, keys and values are parts of a row of INPUTS, their gradients of a row of RESULTS. */
 enum tensor {
 	INPUTS,
 	OUTPUT_GRADIENTS,
@@ -17,7 +17,7 @@ enum tensor {
 	LSE,
 	DELTA,
 	SCORES,
-	HEAD, /* of verification: a head's rows on their way to the host */
+	HEAD, /* for verification: copies a head's rows to the host */
 	TENSORS
 };
 enum part { QUERY, KEY, VALUE };
@@ -26,29 +26,29 @@ struct attention {
 	struct attention_shape shape;
 	enum pass pass;
 	enum implementation implementation;
-	unsigned scored; /* heads whose scores are stored at a time */
+	unsigned scored; /* number of heads whose scores are stored at a time */
 	struct stream *stream;
 	struct buffer tensors[TENSORS];
 	uint64_t seed;
 };
 
-/* Elements of a tensor, 0 where the case has none; bytes of one. */
+/* Elements of a tensor, 0 if the case lacks it; bytes per element. */
 uint64_t attention_count(const struct attention *attention, enum tensor tensor);
 size_t attention_element_bytes(const struct attention *attention, enum tensor tensor);
-/* Bytes of the tensors, with the scores of all heads, or of those that are stored at a time. */
+/* Bytes of the tensors, with the scores of all heads, or of those stored at a time. */
 uint64_t attention_bytes(const struct attention *attention, bool all);
 
 /* Address of an element. */
 char *attention_at(const struct attention *attention, enum tensor tensor, uint64_t element);
-/* The first element of row `i` of head `h` of sample `b` in INPUTS and RESULTS. */
+/* First element of row `i` of head `h` of sample `b` in INPUTS and RESULTS. */
 uint64_t attention_place(const struct attention *attention, enum part part, uint64_t b, uint64_t i,
 			 uint64_t h);
-/* The same in OUTPUTS and their gradients. */
+/* As attention_place(), in OUTPUTS and their gradients. */
 uint64_t attention_place_out(const struct attention *attention, uint64_t b, uint64_t i, uint64_t h);
 
-/* Inputs are uniform in +-SPREAD, so that rows of scores have weights of very different size. */
+/* Inputs are uniform in +-SPREAD, so that the weights in a row of scores differ strongly. */
 #define SPREAD 2.0f
-/* INPUTS or OUTPUT_GRADIENTS, from the seed. Asynchronous on the stream. */
+/* Fills INPUTS or OUTPUT_GRADIENTS from the seed. Asynchronous on the stream. */
 enum status attention_fill(struct attention *attention, enum tensor tensor, struct error *err);
 
 #endif

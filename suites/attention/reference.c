@@ -6,7 +6,7 @@
 #include "suites/attention/launch.h"
 #include "suites/training/models/reference/values.h"
 
-/* A head's values of a row of INPUTS or OUTPUT_GRADIENTS, as stored. */
+/* A head's values in a row of INPUTS or OUTPUT_GRADIENTS, as stored. */
 static void attention_input_row(const struct attention *a, enum tensor tensor, uint64_t first,
 				double *row)
 {

@@ -8,9 +8,9 @@
 #include "suites/shared/ranks/collective_data.h"
 #include "suites/shared/ranks/collective_session.h"
 
-/* A direct operation is a kernel and the events by which NCCL keeps its streams in order. */
+/* A direct operation is a kernel plus the events with which NCCL orders its streams. */
 #define DIRECT_COMMANDS 4
-/* Operations of a graph: enough that launching it is no longer seen. */
+/* Operations per graph: enough that its launch is negligible. */
 #define GRAPH_OPERATIONS 128
 
 static enum transport collective_transport_of(const struct plan_case *c)
@@ -42,7 +42,7 @@ static void collective_describe(struct collective *c, const struct run *run)
 	c->bytes = collective_bytes(c->operation, size, c->ranks, &c->part);
 }
 
-/* One operation from fresh data, checked. Each step may fail on one rank only. */
+/* Verifies one operation on fresh data. Each step may fail on one rank only. */
 static enum status collective_verify(struct collective *c, struct world *world, const char *when,
 				     struct error *err)
 {
@@ -57,7 +57,7 @@ static enum status collective_verify(struct collective *c, struct world *world, 
 	return status == STATUS_OK ? status : error_prefix(err, "%s timing", when);
 }
 
-/* Sums in place grow from one operation to the next; all else gives the same again. */
+/* In-place sums grow from one operation to the next; all others repeat their results. */
 static bool collective_repeats(const struct collective *c)
 {
 	return !(c->in_place && c->operation->reduces);
@@ -83,15 +83,15 @@ static enum status collective_launch_batch(void *state, unsigned batch, struct e
 }
 
 /*
- * Sums that restart in each sample stay finite for some operations (in FP16, over eight ranks, for
- * five) and are infinite afterwards, which takes links and adders the same time.
+ * Restarts in-place sums in each sample. They stay finite for some operations (in FP16, over eight
+ * ranks, for five) and are infinite afterwards, which takes links and adders the same time.
  */
 static enum status begin_anew(void *state, struct error *err)
 {
 	return collective_prepare(((struct timed_collective *)state)->c, err);
 }
 
-/* A graph that was begun is ended, also when what it was to record has failed. */
+/* Ends a recording even if an operation in it has failed. */
 static enum status collective_record_batch(void *state, unsigned batch, struct error *err)
 {
 	struct timed_collective *t = state;
@@ -172,7 +172,7 @@ static void collective_note_verified(struct run *run, const struct collective *c
 			     NAN, NAN);
 }
 
-/* Verifies the result of the timed operations, or, if their sums are not known, of a new one. */
+/* Verifies the result of the timed operations or, if their sums are unknown, of a new one. */
 static enum status collective_verify_after(struct collective *c, struct world *world,
 					   struct error *err)
 {
@@ -210,14 +210,14 @@ enum status collective_run(struct run *run, struct error *err)
 	if (status == STATUS_OK) {
 		enum transport transport = c.communicator->transport;
 
-		/* Note the transport, which all ranks have chosen together. */
+		/* Notes the transport that all ranks have chosen together. */
 		if (transport != TRANSPORT_AUTO)
 			run_note(run, "Transport between the devices: %s.",
 				 transport_names[transport]);
 		collective_note_size(run, &c);
 		collective_note_verified(run, &c);
 	}
-	/* With the device or a rank lost, waiting would not end; the process is about to. */
+	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
 	backend_graph_destroy(timed.graph);

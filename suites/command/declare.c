@@ -20,7 +20,7 @@ const char *const command_kinds[] = { "auto", "device", "host", "exact", NULL };
 
 extern const struct suite suite_command;
 
-/* Keys whose texts may have placeholders, in the order in which these become axes. */
+/* Keys whose texts may contain placeholders, in the order in which these become axes. */
 static const char *const templates[] = { "command", "environment", "directory", "output",
 					 "regex",   "json",        "expect" };
 
@@ -148,7 +148,7 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	free(name);
 }
 
-/* As its file has it: programs next to a config are found wherever gpuproof was started. */
+/* Relative to its file: programs next to a config are found wherever gpuproof was started. */
 static void command_settle_directory(struct adaption *a)
 {
 	bool given = is_given(a, "directory");
@@ -173,7 +173,7 @@ static enum better command_usual_better(const char *unit)
 	return strchr(unit, '/') ? BETTER_HIGHER : BETTER_NONE;
 }
 
-/* The index of a word of a choice, which an unknown one, reported elsewhere, leaves at 0. */
+/* Index of a word of a choice; 0 for an unknown one, which is reported elsewhere. */
 static size_t command_choice_index(const struct adaption *a, const char *key,
 				   const char *const *words)
 {
@@ -200,7 +200,7 @@ static enum better command_better_of(struct adaption *a, const char *unit)
 	return command_usual_better(unit);
 }
 
-/* A program's start is the host's work; what the program reports is what it measures. */
+/* Starting a program is host work; a value that the program reports is its own measurement. */
 static enum metric_kind command_metric_kind(const struct adaption *a, bool timed)
 {
 	static const enum metric_kind chosen[] = { METRIC_TIMED, METRIC_TIMED, METRIC_HOST,
@@ -210,7 +210,7 @@ static enum metric_kind command_metric_kind(const struct adaption *a, bool timed
 	return at == 0 && timed ? METRIC_HOST : chosen[at];
 }
 
-/* The unit in results; NULL: a problem was reported, here or for the key alone. */
+/* Unit in results; NULL: a problem was reported, here or for the key. */
 static const char *command_metric_unit(struct adaption *a, bool timed)
 {
 	struct error err = ERROR_NONE;
@@ -308,7 +308,7 @@ const char *command_unit(const struct section *section, double *factor)
 	const char *unit = "s";
 
 	*factor = 1;
-	/* The wall time is in seconds, in whatever unit it was asked for. */
+	/* The wall time is in seconds, whatever unit was requested. */
 	if (command_source(section) != SOURCE_TIME)
 		units_parse_unit(section_text(section, "unit"), &unit, factor, &err);
 	return unit;

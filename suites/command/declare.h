@@ -1,11 +1,11 @@
-/* Axes and the metric of a [suite command], and what is wrong with its keys together. */
+/* Axes and metric of a [suite command], and checks of combinations of its keys. */
 #ifndef GPUPROOF_SUITES_COMMAND_DECLARE_H
 #define GPUPROOF_SUITES_COMMAND_DECLARE_H
 
 #include "plan/config.h"
 #include "plan/suites/adapt.h"
 
-/* The source of a start's figures. */
+/* Source of a start's values. */
 enum source { SOURCE_TIME, SOURCE_REGEX, SOURCE_JSON };
 
 enum command_better {
@@ -22,7 +22,7 @@ void command_adapt(struct adaption *a);
 enum source command_source(const struct section *section);
 /* "command.bandwidth"; malloc'ed. */
 char *command_metric(const struct section *section);
-/* The unit in the result, and the factor from the unit that the program prints. */
+/* Unit in the result, and the factor from the program's unit. */
 const char *command_unit(const struct section *section, double *factor);
 
 /* Checks of single keys. */

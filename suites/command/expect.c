@@ -13,7 +13,7 @@
 #include "measure/processes/child.h"
 #include "suites/command/patterns.h"
 
-/* File systems count time in ticks of up to 10 ms, and some in less. */
+/* File systems store time in ticks of up to 10 ms, some in coarser ones. */
 #define FILE_TICK_SECONDS 0.02
 
 struct timespec expect_time(void)
@@ -61,7 +61,7 @@ static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], stru
 	return got < 0 ? error_errno(err, "output") : STATUS_OK;
 }
 
-/* A regular file that this start has written: one of an earlier start says nothing about it. */
+/* A regular file written by this start; one of an earlier start does not count. */
 static enum status expect_hash_output(const struct starts *s, struct timespec began,
 				      char digest[SHA256_DIGITS + 1], struct error *err)
 {

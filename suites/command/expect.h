@@ -1,4 +1,4 @@
-/* Verification of one start: how it ended, what it has written. */
+/* Verification of one start: its exit code and its output. */
 #ifndef GPUPROOF_SUITES_COMMAND_EXPECT_H
 #define GPUPROOF_SUITES_COMMAND_EXPECT_H
 
@@ -6,11 +6,11 @@
 
 #include "suites/command/start.h"
 
-/* Now, on the clock of files. */
+/* Current time on the clock of the file system. */
 struct timespec expect_time(void);
 /*
- * Holds a start that began at `began` against what its section expects. STATUS_MISMATCH: its exit
- * code or what it has written is another one; STATUS_IO: it was ended by a signal or for its time.
+ * Verifies a start that began at `began` against the expectations of its section. STATUS_MISMATCH:
+ * another exit code or output; STATUS_IO: killed by a signal or a timeout.
  */
 enum status expect_end(const struct starts *s, const struct program_end *end, struct timespec began,
 		       struct error *err);

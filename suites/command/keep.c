@@ -12,11 +12,11 @@
 #include "base/text.h"
 
 #define FOLDER "outputs"
-/* Bytes of the beginning and of the end of a stream. */
+/* Bytes kept from the start and from the end of a stream. */
 #define PART_BYTES ((size_t)512 << 10)
 #define LAST_WORDS 200
 
-/* "outputs/command_1MiB_cuda_0.stdout", of a case's id. */
+/* "outputs/command_1MiB_cuda_0.stdout", from a case's id. */
 static char *command_keep_name_of(const char *id, const char *stream)
 {
 	char *name = xasprintf("%s/%.200s.%s", FOLDER, id, stream);
@@ -61,7 +61,7 @@ static bool command_keep_write_stream(int fd, const struct program_stream *strea
 	return written;
 }
 
-/* False: there is nothing, or it cannot be kept. */
+/* False: the stream is empty, or cannot be stored. */
 static bool keep_stream(const char *folder, const char *name, const struct program_stream *stream)
 {
 	char *path = xasprintf("%s/%s", folder, name);
@@ -76,7 +76,7 @@ static bool keep_stream(const char *folder, const char *name, const struct progr
 	return kept;
 }
 
-/* The last line that is not empty; malloc'ed. */
+/* The last non-empty line; the caller frees it. */
 static char *command_keep_last_line(const struct text *text)
 {
 	size_t end = text->length, start;

@@ -20,7 +20,7 @@ static enum status pattern_compile(regex_t *regex, const char *pattern, struct e
 	return error_set(err, STATUS_USAGE, "not an extended regular expression: %s", why);
 }
 
-/* With "x" for each placeholder. */
+/* Replaces each placeholder by "x". */
 static char *without_placeholders(const char *pattern)
 {
 	struct text out = TEXT_EMPTY;
@@ -92,11 +92,11 @@ enum status pattern_numbers(const char *pattern, const char *text, double **out,
 		return err->status;
 	while (err->status == STATUS_OK && regexec(&regex, text, 2, groups, flags) == 0) {
 		pattern_add_number(text, &groups[1], out, count, err);
-		/* An empty match must not be found for ever. */
+		/* An empty match must not repeat forever. */
 		if (groups[0].rm_eo == groups[0].rm_so && !text[groups[0].rm_eo])
 			break;
 		text += groups[0].rm_eo + (groups[0].rm_eo == groups[0].rm_so);
-		/* Only at a line's beginning would '^' match there. */
+		/* '^' must match there only at the start of a line. */
 		flags = text[-1] == '\n' ? 0 : REG_NOTBOL;
 	}
 	regfree(&regex);

@@ -1,4 +1,4 @@
-/* POSIX extended regular expressions over a program's output, line by line as grep -E has them. */
+/* POSIX extended regular expressions on a program's output, line by line like grep -E. */
 #ifndef GPUPROOF_SUITES_COMMAND_PATTERNS_H
 #define GPUPROOF_SUITES_COMMAND_PATTERNS_H
 
@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 
-/* Placeholders in it count as text. */
+/* Placeholders in the pattern count as text. */
 enum status pattern_check(const char *pattern, size_t *groups, struct error *err);
 
-/* True if it matches somewhere. `text` is terminated. */
+/* True if it matches anywhere. `text` is NUL-terminated. */
 bool pattern_matches(const char *pattern, const char *text);
 /*
- * The number in the first group of each match, in their order; released by the caller. STATUS_USAGE
- * names what is no number.
+ * The numbers in the first group of each match, in order; the caller frees them. STATUS_USAGE if a
+ * match is not a number.
  */
 enum status pattern_numbers(const char *pattern, const char *text, double **out, size_t *count,
 			    struct error *err);

@@ -18,7 +18,7 @@ static size_t placeholder_name_length(const char *name)
 	return length;
 }
 
-/* Length of "{name}" or "{name:bytes}" at `text`; 0: it is none. */
+/* Length of "{name}" or "{name:bytes}" at `text`; 0: not a placeholder. */
 static size_t placeholder_length(const char *text, struct placeholder *found)
 {
 	size_t length = *text == '{' ? placeholder_name_length(text + 1) : 0, more;
@@ -74,7 +74,7 @@ static void add_escaped(struct text *out, const char *value, enum escape escape)
 	}
 }
 
-/* As it is, but for {{name}}. */
+/* Appends text unchanged, except {{name}}. */
 static void placeholder_add_plain(struct text *out, const char *text, const char *end)
 {
 	while (text < end) {

@@ -11,11 +11,11 @@
 #include "suites/command/patterns.h"
 #include "suites/command/placeholders.h"
 
-/* Bytes of each stream; a longer one is no report of a benchmark. */
+/* Bytes kept of each stream; more is not a benchmark's report. */
 #define MOST_OUTPUT ((size_t)4 << 20)
 #define MOST_FIGURES 10000
 
-/* The texts were checked: an error cannot be. */
+/* The texts were checked, so there is no error. */
 static void split_filled(const struct plan_case *c, const char *key,
 			 const struct device_info *device, struct words *out)
 {
@@ -35,7 +35,7 @@ void command_words(const struct plan_case *c, const struct device_info *device, 
 	split_filled(c, "command", device, out);
 }
 
-/* "NAME=value" in place of what the environment has of that name. Takes it over. */
+/* Sets "NAME=value" in the environment, replacing an existing value. Takes ownership. */
 static void command_set_variable(struct words *environment, char *assignment)
 {
 	size_t length = strcspn(assignment, "=") + 1;
@@ -49,7 +49,10 @@ static void command_set_variable(struct words *environment, char *assignment)
 	words_add(environment, assignment);
 }
 
-/* The entry at `index` of CUDA_VISIBLE_DEVICES as it is, by which CUDA has counted; malloc'ed. */
+/*
+ * The unmodified entry at `index` of CUDA_VISIBLE_DEVICES, which CUDA numbered; the caller frees
+ * it.
+ */
 static char *visible_index(int index)
 {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -61,7 +64,7 @@ static char *visible_index(int index)
 	return list && *list ? xstrndup(list, strcspn(list, ",")) : xasprintf("%d", index);
 }
 
-/* The case's GPU as the only one that CUDA shows the program. */
+/* Makes the case's GPU the only one that CUDA shows the program. */
 static void command_show_device(struct words *environment, const struct plan_case *c,
 				const struct device_info *device)
 {
@@ -126,7 +129,7 @@ void starts_close(struct starts *s)
 	free(s->pattern);
 }
 
-/* The figures in its output in its own unit. */
+/* Extracts the values from its output, in the program's unit. */
 static enum status command_find_figures(const struct starts *s, const struct program_end *end,
 					double **figures, size_t *count, struct error *err)
 {
@@ -190,7 +193,7 @@ enum status starts_report(void *starts, struct reported *out, struct error *err)
 	struct timespec began = expect_time();
 	enum status status = program_run(&s->program, s->guard, &end, err);
 
-	/* Texts end at their first 0. */
+	/* A text ends at its first NUL. */
 	for (size_t i = 0; i < end.output.kept.length; i++)
 		if (!end.output.kept.data[i])
 			end.output.kept.data[i] = '?';
@@ -212,7 +215,7 @@ char *starts_verified(const struct starts *s)
 	const struct section *section = s->run->c->section;
 	struct text text = TEXT_EMPTY;
 
-	/* Texts of the section may name what an anonymous result does not tell. */
+	/* Texts of the section may contain what an anonymised result must not show. */
 	text_addf(&text, "exit code %lld", (long long)section_integer(section, "exit_code"));
 	if (*s->expect)
 		text_add(&text, ", output as expected");

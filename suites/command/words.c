@@ -22,7 +22,7 @@ void words_release(struct words *words)
 	*words = (struct words){ 0 };
 }
 
-/* The part in quotation marks that begins at `at`; returns what follows, NULL without an end. */
+/* The quoted part that starts at `at`; returns the position after it, NULL if it is not closed. */
 static const char *take_quoted(const char *at, struct text *word)
 {
 	const char mark = *at++;
@@ -35,7 +35,7 @@ static const char *take_quoted(const char *at, struct text *word)
 	return *at ? at + 1 : NULL;
 }
 
-/* True for what a shell would obey; here it would be an argument that surprises the program. */
+/* True for a shell operator; here it would be an unexpected argument. */
 static bool is_operator(const char *at, size_t length)
 {
 	static const char *const words[] = { "|", "||", "&",  "&&",   ";", "<",
@@ -47,7 +47,7 @@ static bool is_operator(const char *at, size_t length)
 	return false;
 }
 
-/* The word at `at`; returns what follows, NULL and `err` where it is none. */
+/* The word at `at`; returns the position after it, NULL and `err` if it is invalid. */
 static const char *command_take_word(const char *at, struct words *words, struct error *err)
 {
 	const char *start = at;

@@ -1,4 +1,4 @@
-/* A line of text as words, by a part of the rules of shells: nothing is expanded. */
+/* Splits a line into words by a subset of shell rules, without expansions. */
 #ifndef GPUPROOF_SUITES_COMMAND_WORDS_H
 #define GPUPROOF_SUITES_COMMAND_WORDS_H
 
@@ -7,18 +7,18 @@
 #include "base/error.h"
 
 struct words {
-	char **items; /* NULL-terminated unless there are none */
+	char **items; /* NULL-terminated unless empty */
 	size_t count;
 };
 
 /*
- * Words are separated by blanks. 'text' is taken as it is; in "text" a backslash keeps a quotation
- * mark or a backslash; elsewhere it keeps any character. Parts without a blank between are one
- * word, and '' is an empty one. STATUS_USAGE: a quotation without its end, or an unquoted operator
- * of shells, such as a word |. The caller releases `words` in any case.
+ * Blanks separate words. 'text' is literal; in "text" a backslash escapes a quotation mark or a
+ * backslash; elsewhere it escapes any character. Adjacent parts form one word, and '' is an empty
+ * one. STATUS_USAGE: an unclosed quotation, or an unquoted shell operator, such as a word |. The
+ * caller always releases `words`.
  */
 enum status words_split(const char *text, struct words *words, struct error *err);
-void words_add(struct words *words, char *word); /* takes it over */
+void words_add(struct words *words, char *word); /* takes ownership */
 void words_release(struct words *words);
 
 #endif

@@ -12,27 +12,27 @@
 #include "suites/shared/ranks/collective_data.h"
 #include "suites/shared/ranks/communicators.h"
 
-/* Samples of one operation that a p99 with an interval needs. */
+/* Samples of one operation needed for a p99 with an interval. */
 #define TAIL_SAMPLES 400
-/* An operation, with the events by which NCCL keeps its streams in order. */
+/* An operation plus the events with which NCCL orders its streams. */
 #define OPERATION_COMMANDS 4
-/* Commands of the load that may be queued at a time. */
+/* Maximum queued commands of the load. */
 #define LOAD_COMMANDS 400
-/* The load lasts this many times as long as the victims' operation takes alone, to begin with. */
+/* Initial duration of a piece of load, in multiples of the victims' operation alone. */
 #define LOAD_AHEAD 4
-/* Gaps of the load above this share of its time make its pieces longer. */
+/* If the load is idle for more than this share of its time, its pieces become longer. */
 #define GAP_MOST 0.1
-/* Nodes in the note about who is hurt. */
+/* Nodes in the note about slowed victims. */
 #define HURT_MOST 4
 /* 97.5 % quantile of the normal distribution. */
 #define NORMAL_QUANTILE 1.96
 
-/* Kept by a rank from case to case: opening communicators takes as long as many cases. */
+/* State that a rank keeps between cases: opening communicators takes as long as many cases. */
 struct congestion_state {
 	uint64_t world;
 	int turn;
 	struct stream *stream;
-	struct communicator *communicator; /* of the victims, or of the others */
+	struct communicator *communicator; /* of the victims, or of the other ranks */
 };
 
 /* A piece of the load, from event to event. */
@@ -47,19 +47,19 @@ struct congestion_side {
 	int part_size, part_rank;
 	struct collective c; /* the victims' operation, or the load */
 	enum load load;
-	unsigned commands; /* of one operation */
+	unsigned commands; /* commands of one operation */
 	/*
-	 * The most of any rank of the load: in an incast the receiver has more than a sender, and
-	 * all make their pieces longer together.
+	 * Maximum over the ranks of the load: in an incast the receiver has more commands than a
+	 * sender, and all make their pieces longer together.
 	 */
 	unsigned load_commands;
-	/* the sampled stream; the load has one of its own while victims are sampled */
+	/* the sampled stream; the load has a separate one while victims are sampled */
 	struct stream *stream, *load_stream;
 	struct congestion_piece pieces[2];
 	unsigned piece_operations;
 	uint64_t piece_count;
 	double busy_seconds, gap_seconds;
-	struct event *began, *ended; /* of the rank's own operations */
+	struct event *began, *ended; /* around the rank's own operations */
 	double *own;
 	size_t own_count, own_capacity;
 };
@@ -136,7 +136,7 @@ static enum status congestion_connect(struct congestion_state *state, const stru
 
 static enum operation_kind congestion_kind_of_load(enum load load)
 {
-	/* The receiver of an incast has what all have after an all-gather. */
+	/* The receiver of an incast ends with the data of an all-gather. */
 	static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE,
 						     BROADCAST };
 
@@ -177,7 +177,7 @@ static void congestion_describe_side(struct congestion_side *s, struct run *run,
 	s->c.bytes = collective_bytes(s->c.operation, bytes, s->part_size, &s->c.part);
 }
 
-/* All send their part to the first rank, which has room for all. */
+/* All ranks send their part to the first one, which has room for all. */
 static enum status enqueue_incast(const struct collective *c, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
@@ -241,7 +241,7 @@ static void congestion_close_side(struct congestion_side *s)
 	free(s->own);
 }
 
-/* One operation of each part from fresh data, checked. */
+/* Verifies one operation of each part on fresh data. */
 static enum status congestion_verify(struct congestion_side *s, struct error *err)
 {
 	struct world *world = s->run->world;
@@ -274,7 +274,9 @@ static enum status congestion_launch_load(void *state, unsigned batch, struct er
 	return STATUS_OK;
 }
 
-/* The rank's own time is between two events, since a sample is the slowest rank's. */
+/*
+ * The rank's own time is measured between two events, because a sample is that of the slowest rank.
+ */
 static enum status launch_victims(void *state, unsigned batch, struct error *err)
 {
 	const struct congestion_side *s = state;
@@ -304,7 +306,10 @@ static enum status congestion_note_own(void *state, struct error *err)
 	return STATUS_OK;
 }
 
-/* Waits for the piece before the latest, and adds up how long the load stood still between them. */
+/*
+ * Waits for the second-latest piece, and accumulates the gap between them, in which the load was
+ * idle.
+ */
 static enum status congestion_follow_load(struct congestion_side *s, double *gap, double *length,
 					  struct error *err)
 {
@@ -334,8 +339,8 @@ static enum status congestion_add_piece(struct congestion_side *s, struct error 
 }
 
 /*
- * Before each sample of the victims: one more piece of load, while the latest one runs. Where it
- * stood still for too long the pieces become longer, on all ranks alike.
+ * Before each sample of the victims: adds a piece of load while the latest one runs. If the gaps
+ * were too long, pieces become longer, equally on all ranks.
  */
 static enum status keep_loaded(void *state, struct error *err)
 {
@@ -356,7 +361,7 @@ static enum status congestion_stop_load(struct congestion_side *s, struct error 
 	return s->victim ? STATUS_OK : backend_stream_synchronize(s->load_stream, err);
 }
 
-/* The rank's own mean over the `counted` samples, which follow those of the warm-up. */
+/* The rank's own mean over the `counted` samples, which follow the warm-up. */
 static double congestion_own_mean(const struct congestion_side *s, size_t counted)
 {
 	double sum = 0;
@@ -373,8 +378,8 @@ struct time_spread {
 };
 
 /*
- * The mean with its 95 % interval by the normal approximation, for as many independent samples as
- * a series of this autocorrelation is worth.
+ * Mean with its 95 % interval by the normal approximation, for the effective number of samples of a
+ * series with this autocorrelation.
  */
 static struct time_spread congestion_mean_of(const struct series *series)
 {
@@ -391,8 +396,8 @@ static struct time_spread congestion_mean_of(const struct series *series)
 }
 
 /*
- * The 99th percentile with its 95 % interval from order statistics: of n samples the number below
- * it is binomial. An end is NaN where the samples do not bound it.
+ * 99th percentile with its 95 % interval from order statistics: among n samples the number below it
+ * is binomial. A bound is NaN if the samples do not determine it.
  */
 static struct time_spread tail_of(const struct series *series)
 {
@@ -411,7 +416,7 @@ static struct time_spread tail_of(const struct series *series)
 	return tail;
 }
 
-/* Errors of both add up as independent ones do. */
+/* Ratio of two values with independent errors. */
 static struct time_spread spread_ratio(struct time_spread a, struct time_spread b)
 {
 	double value = a.value / b.value;
@@ -440,7 +445,7 @@ static int most_hurt(const void *a, const void *b)
 	return (q->ratio > p->ratio) - (q->ratio < p->ratio);
 }
 
-/* By node, the slowest of its ranks; ranks of one node follow each other. */
+/* Slowdown per node, by the slowest of its ranks; ranks of a node are consecutive. */
 static size_t nodes_hurt(const struct congestion_side *s, double ratio, struct hurt *nodes)
 {
 	struct world *world = s->run->world;
@@ -481,7 +486,7 @@ static void note_hurt(struct congestion_side *s, double ratio)
 	free(nodes);
 }
 
-/* The part of its time in which the load was busy, of the rank where it was least. */
+/* Share of time in which the load was active, on the rank with the smallest. */
 static void congestion_record_load(struct congestion_side *s)
 {
 	double total = s->busy_seconds + s->gap_seconds;
@@ -543,7 +548,7 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	while (s->piece_operations < operations_ahead &&
 	       2 * s->piece_operations * s->commands <= LOAD_COMMANDS)
 		s->piece_operations *= 2;
-	/* The same on every rank that loads; victims have other commands and no pieces. */
+	/* Equal on all ranks of the load; victims have other commands and no pieces. */
 	s->piece_operations =
 		(unsigned)world_max(s->run->world, s->victim ? 1 : s->piece_operations);
 	w.prepare = keep_loaded;
@@ -590,7 +595,7 @@ enum status congestion_run(struct run *run, struct error *err)
 		run_note(run, "Transport between the devices: %s.",
 			 transport_names[s.c.communicator->transport]);
 	}
-	/* With the device or a rank lost, waiting would not end; the process is about to. */
+	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
 	congestion_close_side(&s);

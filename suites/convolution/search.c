@@ -13,7 +13,7 @@ struct algorithm_search {
 	size_t count;
 };
 
-/* Seconds of a launch, the mean of `launches`. */
+/* Seconds per launch, mean over `launches`. */
 static enum status convolution_search_time_launches(const struct algorithm_search *s,
 						    enum convolution_algorithm algorithm,
 						    unsigned launches, double *seconds,
@@ -48,8 +48,8 @@ static enum status convolution_time_candidate(void *context, size_t candidate, d
 }
 
 /*
- * Launches each algorithm once, which loads its kernel outside of the time that autotune() has:
- * those that refuse are not asked again.
+ * Launches each algorithm once, which loads its kernel outside of autotune()'s time; those that
+ * refuse are not tried again.
  */
 static enum status convolution_search_find_usable(struct algorithm_search *s, struct error *err)
 {

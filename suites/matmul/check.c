@@ -10,18 +10,21 @@
 #include "suites/shared/gemm_numbers.h"
 
 /*
- * A row's sum may be off by this many times the tolerance of the norm. Rounding errors are 2 to 5
- * times below the norm's.
+ * Tolerance of a row's sum, in multiples of that of the norm. Rounding errors are 2 to 5 times
+ * below the norm's.
  */
 #define ROW_MARGIN 1.5
-/* The smallest number that rounds to infinity in FP16, and the spacing of its subnormal numbers. */
+/*
+ * The smallest number that rounds to infinity in FP16, and the distance between its subnormal
+ * numbers.
+ */
 #define FP16_INFINITE 65520.0
 #define FP16_SMALLEST 0x1p-24
 #define TILE_ROWS 256
-/* Operations for checking an element. */
+/* Operations to check an element. */
 #define ELEMENT_OPERATIONS 4
 
-/* Observations of C: a sum and a sum of squares for each row and block. */
+/* Measured sums of C: a sum and a sum of squares per row and block. */
 struct observed {
 	const struct matmul_reference *r;
 	const void *c;
@@ -73,7 +76,7 @@ static double matmul_exact_element(const struct matmul_reference *r, int64_t row
 	return sum;
 }
 
-/* The element of a wrong sum that is furthest off; a NaN is further than anything. */
+/* Names the element of a wrong sum with the largest error; NaN counts as the largest. */
 static enum status matmul_name_element(const struct matmul_reference *r, const void *c, int64_t at,
 				       int64_t wrong, struct error *err)
 {
@@ -101,7 +104,10 @@ static enum status matmul_name_element(const struct matmul_reference *r, const v
 			 r->width == 1 ? "elements" : "partial row sums", r->tolerance);
 }
 
-/* A sum's own scale; where cancellation left little of it, that of a typical one. */
+/*
+ * True if a sum is wrong: relative to its own scale or, after cancellation, to that of a typical
+ * one.
+ */
 static bool matmul_wrong_sum(const struct matmul_reference *r, const struct observed *o, int64_t i)
 {
 	double scale = fmax(sqrt(o->squares[i]), r->rms * sqrt((double)r->width));
@@ -110,8 +116,8 @@ static bool matmul_wrong_sum(const struct matmul_reference *r, const struct obse
 }
 
 /*
- * The same for a single element where the range matters. FP16 partial sums may leave the range
- * although the element is within it: when six standard deviations of an element reach its end.
+ * As matmul_wrong_sum(), for a single element near the end of the range. FP16 partial sums may
+ * overflow although the element does not: if six standard deviations of an element reach the end.
  */
 static bool matmul_wrong_element(const struct matmul_reference *r, double got, double exact)
 {
@@ -136,7 +142,7 @@ static bool matmul_element_is_wrong(const struct matmul_reference *r, const stru
 				     : matmul_wrong_element(r, o->sums[i], r->sums[i]);
 }
 
-/* The norms; with one element to a sum, of those that are finite. */
+/* Computes the norms; with one element per sum, over finite elements. */
 static void matmul_measure_error(const struct matmul_reference *r, const struct observed *o,
 				 struct matmul_error *error)
 {

@@ -1,4 +1,4 @@
-/* A product on one device, or the same one on several devices at the same time. */
+/* A GEMM on one device, or the same one on several devices at the same time. */
 #include "suites/matmul/measure.h"
 
 #include <stdlib.h>
@@ -16,9 +16,9 @@ static enum status matmul_launch(void *state, unsigned batch, struct error *err)
 }
 
 /*
- * Commands that one operation enqueues: the product and the sum of its parts, once per product of a
- * batch without a batched call. After a closed gate, more commands than the device's queue holds
- * could never be enqueued.
+ * Commands that one operation enqueues: the GEMM and the sum of its parts, once per GEMM of a batch
+ * without a batched call. Commands beyond the device's queue could not be enqueued after a closed
+ * gate.
  */
 static unsigned matmul_commands_of(const struct device_info *info, const struct operands *o)
 {
@@ -43,8 +43,7 @@ static struct workload matmul_workload(struct operands *o, const struct device_i
 }
 
 /*
- * Free bytes on the device; 0: unknown, or the memory of the whole machine, which others use as
- * well.
+ * Free bytes on the device; 0: unknown, or memory of the whole machine, which others use as well.
  */
 static uint64_t matmul_free_bytes(struct device *device)
 {
@@ -101,8 +100,8 @@ static void matmul_record_error(struct run *run, const struct operands *o)
 }
 
 /*
- * A first product in a stream of its own, so that what the library keeps for good is not counted to
- * the case that happens to be the first.
+ * Runs a first GEMM in a separate stream, so that the library's permanent allocations are not
+ * attributed to the first case.
  */
 static enum status matmul_load_library(struct run *run, const struct matmul_case *s,
 				       struct error *err)
@@ -137,7 +136,7 @@ static enum status matmul_search_algorithm(struct run *run, struct operands *o,
 	return STATUS_OK;
 }
 
-/* Everything before the samples. `o` is closed by the caller, also after a failure. */
+/* All preparations before the samples. The caller closes `o`, even after a failure. */
 static enum status matmul_prepare_operands(struct run *run, struct operands *o, struct error *err)
 {
 	struct matmul_case s = matmul_case_of(run->c);
@@ -145,7 +144,7 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 	uint64_t free_before, cache, set_bytes;
 	char size[32];
 
-	/* The same on every device: what a product takes in power depends on its operands. */
+	/* The same on every device, because the power of a GEMM depends on its operands. */
 	s.problem.seed_a = run->run_seed;
 	s.problem.seed_b = run->run_seed + 1;
 	if (phases_next(run->phases, run->world, "operands", err) != STATUS_OK ||
@@ -183,7 +182,7 @@ static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 					.operations = matmul_operations(&o->problem, o->batch) };
 }
 
-/* Everything after them. */
+/* All steps after the samples. */
 static enum status matmul_conclude(const struct sustained_work *work, struct operands *o,
 				   struct error *err)
 {
@@ -270,7 +269,7 @@ static void measure_group(const struct matmul_group *g)
 	free(errs);
 }
 
-/* One whose product is wrong is out; the rest continues. */
+/* A device with a wrong result is left out; the others continue. */
 void matmul_run_group(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct operands *all = xcalloc(count, sizeof(*all));

@@ -7,11 +7,11 @@
 #include "suites/matmul/check.h"
 #include "suites/shared/cache.h"
 
-/* Sets that are rotated at most. */
+/* Maximum number of rotated sets. */
 #define MOST_SETS 64
 /* Operands start where every kernel may use its widest loads. */
 #define ALIGNMENT 256
-/* Host memory for results that are checked, where it holds more than one. */
+/* Host memory for results to check, if it has room for more than one. */
 #define COPY_BYTES ((size_t)4 << 20)
 
 static const enum fill_kind fills[PRECISION_GEMM_COUNT] = {
@@ -66,16 +66,13 @@ uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)
 	return one > COPY_BYTES ? one : COPY_BYTES;
 }
 
-/* Products of all sets. */
+/* GEMMs of all sets. */
 static size_t operands_products_of(const struct operands *o)
 {
 	return o->sets * (size_t)o->batch;
 }
 
-/*
- * Results that are copied back at once: every wait for the device costs as much as checking a small
- * one.
- */
+/* Results per copy: every wait for the device takes as long as checking a small one. */
 static size_t operands_results_of_copy(const struct operands *o)
 {
 	size_t fit = COPY_BYTES / o->strides[OPERAND_C];
@@ -284,7 +281,7 @@ enum status operands_verify(struct operands *o, struct error *err)
 {
 	if (operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
-	/* The device computes while the reference does. */
+	/* The device computes while the reference is computed. */
 	o->reference = operands_reference_of(&o->problem);
 	return operands_check(o, err) != STATUS_OK ? err->status : operands_poison_results(o, err);
 }

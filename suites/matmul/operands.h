@@ -1,7 +1,7 @@
 /*
- * The operands of one product C = op(A) op(B), or of a batch of them, column-major, in as many sets
- * as it takes to rotate them out of the last-level cache. Every set, and every product of a batch,
- * has the same values in memory of its own, so that one reference serves all results.
+ * Operands of a GEMM C = op(A) op(B), or of a batch, column-major, in enough sets to rotate them
+ * out of the L2 cache. Every set, and every GEMM of a batch, has the same values in separate
+ * memory, so that one reference serves all results.
  */
 #ifndef GPUPROOF_SUITES_MATMUL_OPERANDS_H
 #define GPUPROOF_SUITES_MATMUL_OPERANDS_H
@@ -11,11 +11,11 @@
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS };
 
-/* Implementations of the product. */
+/* Implementations of the GEMM. */
 enum implementation {
-	IMPLEMENTATION_BLAS, /* the library as its user gets it */
-	IMPLEMENTATION_LT,   /* the library's fastest, by search */
-	IMPLEMENTATION_SIMT, /* own kernels from here on */
+	IMPLEMENTATION_BLAS, /* the library's default algorithm */
+	IMPLEMENTATION_LT,   /* the library's fastest algorithm, by search */
+	IMPLEMENTATION_SIMT, /* built-in kernels from here on */
 	IMPLEMENTATION_HALF2,
 	IMPLEMENTATION_TENSOR
 };
@@ -25,43 +25,44 @@ struct operands {
 	struct matmul_problem problem;
 	enum implementation implementation;
 	int64_t batch;
-	uint64_t counts[OPERANDS], strides[OPERANDS]; /* elements; bytes from product to product */
+	/* elements; distance between GEMMs of a batch in bytes */
+	uint64_t counts[OPERANDS], strides[OPERANDS];
 	size_t sets;
 	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one after the other */
-	struct buffer copy;               /* some C in host memory, one after the other */
-	uint64_t operations; /* since C was last poisoned; the n-th uses set n modulo `sets` */
+	struct buffer copy;               /* several C in host memory, one after the other */
+	uint64_t operations; /* since C was last poisoned; operation n uses set n modulo `sets` */
 	const struct matmul_reference *reference; /* of operands_verify() */
-	struct matmul_error error;                /* the largest of all checks */
+	struct matmul_error error;                /* maximum over all checks */
 };
 
-/* Elements of each matrix, and their bytes as stored. */
+/* Elements of each matrix. */
 void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS]);
 size_t operand_bytes(enum precision precision, int which);
-/* Device memory of one set, and how many sets are used on a device. */
+/* Device memory of one set, and the number of sets used on a device. */
 uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch);
 size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
 			  const struct device_info *info);
 
-/* Host memory that their results are checked in, at most. */
+/* Maximum host memory for checking the results. */
 uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision);
 
-/* Allocates, fills A and B, poisons C. Failed operands must be closed as well. */
+/* Allocates, fills A and B, poisons C. Close operands even after a failure. */
 enum status operands_open(struct operands *o, struct device *device,
 			  const struct matmul_problem *problem, int64_t batch,
 			  enum implementation implementation, struct error *err);
 void operands_close(struct operands *o);
 
-/* For IMPLEMENTATION_LT, before the first multiplication: C is poisoned again. */
+/* For IMPLEMENTATION_LT, before the first multiplication; poisons C again. */
 enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
 			    struct error *err);
-/* Enqueues `count` operations, each of `batch` products. */
+/* Enqueues `count` operations, each of `batch` GEMMs. */
 enum status operands_multiply(struct operands *o, uint64_t count, struct error *err);
 /* Compares every result computed since C was poisoned. */
 enum status operands_check(struct operands *o, struct error *err);
 /*
- * Multiplies every set once, checks the results, and poisons C for what comes next. The reference
- * is the process's latest one: devices that multiply the same operands after each other share it,
- * and it lasts until another product is verified.
+ * Multiplies every set once, checks the results, and poisons C for later use. The reference is the
+ * process's latest one: devices that multiply the same operands one after another share it until
+ * another GEMM is verified.
  */
 enum status operands_verify(struct operands *o, struct error *err);
 

@@ -7,12 +7,12 @@
 #include "suites/shared/estimate.h"
 #include "suites/shared/sustained.h"
 
-/* Room for the library's workspace in the plan. */
+/* Allowance for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)
-/* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
+/* FLOP/s of an ordinary core; a multiprocessor has more. Only for time estimates. */
 #define UNIT_RATE 50e9
 
-/* Precisions that our own kernels support; the library takes all. */
+/* Precisions of the built-in kernels; the library supports all. */
 #define ONLY(precision) (1u << PRECISION_##precision)
 static const unsigned written_for[] = {
 	[IMPLEMENTATION_BLAS] = ~0u,
@@ -48,8 +48,8 @@ double matmul_operations(const struct matmul_problem *p, int64_t batch)
 }
 
 /*
- * The reference reads each element of the three matrices a few times on one core; a full one, which
- * other scales have, multiplies.
+ * The reference reads each element of the three matrices several times on one core; a full one,
+ * needed for other scales, multiplies.
  */
 static void matmul_estimate_case(struct plan_case *point, const struct matmul_case *s,
 				 const struct device_info *info)
@@ -77,7 +77,7 @@ static void matmul_estimate_case(struct plan_case *point, const struct matmul_ca
 		point->setup_seconds += 2 * section_real(point->section, "search_time");
 }
 
-/* False for meaningless combinations; the axes are lists for the sake of the others. */
+/* False for meaningless combinations of the axes. */
 static bool matmul_makes_sense(const struct matmul_case *s)
 {
 	bool own = s->implementation >= IMPLEMENTATION_SIMT;
@@ -89,7 +89,7 @@ static bool matmul_makes_sense(const struct matmul_case *s)
 	       !(whole && s->problem.scale != 1);
 }
 
-/* Why this device cannot, into `reason`; NULL when it can. */
+/* Writes why this device cannot run the case to `reason`; NULL if it can. */
 static const char *matmul_obstacle(const struct matmul_case *s, const struct device_info *info,
 				   char *reason, size_t size)
 {

@@ -1,7 +1,4 @@
-/*
- * Which products a sweep of suite matmul means, what each one needs, and why a device cannot carry
- * one out.
- */
+/* GEMMs of a sweep of suite matmul: requirements of each, and why a device cannot run one. */
 #ifndef GPUPROOF_SUITES_MATMUL_PLAN_H
 #define GPUPROOF_SUITES_MATMUL_PLAN_H
 

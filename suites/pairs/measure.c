@@ -10,26 +10,26 @@
 #include "suites/shared/ranks/collective_session.h"
 #include "suites/shared/ranks/communicators.h"
 
-/* Samples of one operation that a p99 needs. */
+/* Samples of one operation needed for a p99. */
 #define TAIL_SAMPLES 100
-/* A send and a receive, each with the events by which NCCL keeps its streams in order. */
+/* A send and a receive, each with the events with which NCCL orders its streams. */
 #define MESSAGE_COMMANDS 8
 
-/* A rank's side. */
+/* State of one rank. */
 struct pairs_side {
 	struct communicator *communicator;
 	struct stream *stream;
 	struct buffer out, in;
-	int peer; /* -1: this rank has none in this case */
+	int peer; /* -1: this rank has no peer in this case */
 	bool sends, receives;
-	bool ping_pong, first; /* first: begins the ping-pong */
+	bool ping_pong, first; /* first: this rank starts the ping-pong */
 	size_t bytes;
-	uint64_t seed; /* of what it sends; the peer's differs in the rank */
+	uint64_t seed; /* seed of its data; the peer's differs by the rank */
 	int rank;
 	unsigned commands;
 };
 
-/* Rails: the i-th devices of both nodes. The peer of `rank`, -1 where it has none. */
+/* Rails: the i-th devices of both nodes. Returns the peer of `rank`, -1 if none. */
 static int pairs_find_peer(const struct device_address *all, int size, int rank,
 			   const struct run *run)
 {
@@ -149,7 +149,7 @@ static enum status pairs_poison_inbox(const struct pairs_side *s, struct error *
 	return s->peer < 0 ? STATUS_OK : buffer_poison(&s->in, s->stream, err);
 }
 
-/* One operation into poisoned memory. Each step may fail on one rank only. */
+/* Verifies one operation into poisoned memory. Each step may fail on one rank only. */
 static enum status pairs_verify(struct pairs_side *s, struct world *world, const char *when,
 				struct error *err)
 {
@@ -165,7 +165,7 @@ static enum status pairs_verify(struct pairs_side *s, struct world *world, const
 	return status == STATUS_OK ? status : error_prefix(err, "%s timing", when);
 }
 
-/* Half a ping-pong; its p99 from samples of one. */
+/* Half a ping-pong; its p99 from single samples. */
 static enum status pairs_measure_latency(struct run *run, struct workload *w, struct error *err)
 {
 	const struct series *time;
@@ -235,7 +235,7 @@ enum status pairs_run(struct run *run, struct error *err)
 		run_note(run, "Transport between the devices: %s.",
 			 transport_names[s.communicator->transport]);
 	}
-	/* With the device or a rank lost, waiting would not end; the process is about to. */
+	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
 	buffer_free(&s.out);

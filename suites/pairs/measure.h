@@ -1,4 +1,4 @@
-/* One pair of nodes: every rank's part, verified, timed, verified again. */
+/* One case of suite pairs on one rank: verify, time, verify again. */
 #ifndef GPUPROOF_PAIRS_MEASURE_H
 #define GPUPROOF_PAIRS_MEASURE_H
 
@@ -7,10 +7,10 @@
 enum pattern { ALL_RAILS, EACH_RAIL, CROSSED };
 enum direction { BOTH, FORTH, BACK };
 
-/* Up to this many bytes a message is timed as a ping-pong, beyond as a flow. */
+/* A message of up to this many bytes is timed as a ping-pong, a larger one as a flow. */
 #define PAIRS_LATENCY_BYTES 4096
 
-/* struct suite's run. */
+/* run() of struct suite. */
 enum status pairs_run(struct run *run, struct error *err);
 
 #endif

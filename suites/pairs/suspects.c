@@ -14,10 +14,10 @@
 #include "plan/suite.h"
 #include "result/result.h"
 
-/* A case as the nodes of its pair see it. */
+/* A case of a pair of nodes. */
 struct measured_pair {
 	const struct case_result *c;
-	const struct metric_value *metric; /* NULL: it did not come to its end */
+	const struct metric_value *metric; /* NULL: it did not finish */
 	size_t point;                      /* index of its point without the round */
 	size_t nodes[2];                   /* the first one sends, in one direction */
 };
@@ -26,18 +26,18 @@ struct measured_pair {
 enum { SENDS, RECEIVES, EITHER, SIDES };
 
 /*
- * Pairs of a node from which on they are averaged, where two of them at least are with proven
- * nodes; of fewer the best one counts.
+ * Number of pairs from which on a node's pairs are averaged, if at least two are with proven nodes;
+ * with fewer the best one counts.
  */
 #define AVERAGED_PAIRS 4
-/* Best pair from which on a node is a candidate, as a share of the margin. */
+/* Deficit of the best pair from which on a node is a candidate, as a share of the margin. */
 #define CANDIDATE_SHARE 0.5
 
 /* One point on one side: the pairs of each node. */
 struct pair_table {
-	const struct measured_pair **best; /* by node; NULL: it has none */
+	const struct measured_pair **best; /* by node; NULL: no pair */
 	size_t *pairs;
-	double median; /* of the best ones; NaN with fewer than three */
+	double median; /* of the best pairs; NaN with fewer than three */
 	double proven; /* median of the pairs of two proven nodes; NaN: none */
 };
 
@@ -50,14 +50,15 @@ struct pair_suspects {
 	size_t name_count, name_capacity;
 	struct measured_pair *edges;
 	size_t edge_count, edge_capacity;
-	size_t *of_nodes; /* indices of edges, node after node */
-	size_t *begins;   /* by node, and one more: its first in of_nodes */
+	size_t *of_nodes; /* indices of edges, sorted by node */
+	size_t *begins;   /* by node, plus one: its first in of_nodes */
 	struct suspect *found;
 	size_t count, capacity;
 	bool *candidate;    /* by node */
-	size_t *suspect_at; /* by node: 1 + place in `found`, 0: none */
-	unsigned *ways;     /* by node: bit 0 it is slow sending, 1 receiving, 2 in a rail alone */
-	char (*rails)[32];  /* by node: the rail, or "" where it is slow in several */
+	size_t *suspect_at; /* by node: 1 + index in `found`; 0: none */
+	/* by node, bit mask: 0 slow in sending, 1 in receiving, 2 in a single rail */
+	unsigned *ways;
+	char (*rails)[32]; /* by node: the rail, or "" if it is slow in several */
 };
 
 static size_t pairs_name_index(struct pair_suspects *b, const char *device)
@@ -78,7 +79,7 @@ static size_t pairs_point_index(struct pair_suspects *b, const struct case_resul
 	struct text text = TEXT_EMPTY;
 	char *point;
 
-	/* Name one flow, whichever of the two nodes sends. */
+	/* Names one flow, whichever of the two nodes sends. */
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
 
@@ -109,7 +110,7 @@ static const struct metric_value *pair_headline(const struct case_result *c)
 	return NULL;
 }
 
-/* Pairs that were measured, and those that failed; one that never settled says nothing. */
+/* Collects measured and failed pairs; an unsettled one is ignored. */
 static void pairs_collect_measured(struct pair_suspects *b, const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -150,7 +151,7 @@ static bool pairs_is_better(const struct measured_pair *a, const struct measured
 						  : a->metric->value < than->metric->value;
 }
 
-/* The end of its interval that speaks for it; the value where there is no interval. */
+/* The more favourable end of its interval; the value if there is no interval. */
 static double most_favourable(const struct metric_value *m)
 {
 	double end = m->better == BETTER_HIGHER ? m->high : m->low;
@@ -158,7 +159,7 @@ static double most_favourable(const struct metric_value *m)
 	return isnan(end) ? m->value : end;
 }
 
-/* How much worse `value` is than the median, as a share of it; negative: it is better. */
+/* Deficit of `value` relative to the median; negative: better. */
 static double worse_or_better(const struct metric_value *m, double value, double median)
 {
 	return m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
@@ -177,7 +178,7 @@ static double pair_margin(const struct pair_suspects *b, const struct measured_p
 	return section_real(b->section, latency ? "latency_margin" : "margin");
 }
 
-/* True if the node at this end is no candidate on its side of the point. */
+/* True if the node at this end is not a candidate on its side of the point. */
 static bool is_proven(const struct pair_suspects *b, const struct measured_pair *e, int end)
 {
 	/* The side of the node at one end of a pair. */
@@ -195,9 +196,9 @@ static int pairs_by_value(const void *a, const void *b)
 }
 
 /*
- * How much worse the node's pairs with proven nodes are, on average, than those of two proven
- * nodes; a quarter of them, one at least, may be on bad links and does not count. Of two the better
- * one counts. NaN: too few pairs.
+ * Mean deficit of the node's pairs with known-good nodes, relative to that of two such nodes. Drops
+ * the worst quarter, at least one, as possible bad links. Of two the better one counts. NaN: too
+ * few pairs.
  */
 static double average_shortfall(const struct pair_suspects *b, size_t point, int side, size_t node)
 {
@@ -222,7 +223,7 @@ static double average_shortfall(const struct pair_suspects *b, size_t point, int
 	return t->pairs[node] < AVERAGED_PAIRS || count < 2 ? (double)NAN : sum;
 }
 
-/* `averaged`: it is that of several pairs. 0 where the best pair is as good as it should be. */
+/* `averaged`: from several pairs. 0 if the best pair is as good as expected. */
 static double node_shortfall(const struct pair_suspects *b, size_t point, int side, size_t node,
 			     bool *averaged)
 {
@@ -260,7 +261,10 @@ static void pairs_suspect_node(struct pair_suspects *b, size_t node, size_t othe
 	snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-/* Text about the best of a node's pairs, or one pair alone; `averaged`: `worse` is of several. */
+/*
+ * Evidence text: the best of a node's pairs, or a single pair; `averaged`: `worse` comes from
+ * several.
+ */
 static char *suspect_evidence(const struct pair_suspects *b, const struct measured_pair *e,
 			      const struct pair_table *t, size_t pairs, double worse, bool averaged,
 			      const char *role)
@@ -308,7 +312,7 @@ static void pairs_fill_table(const struct pair_suspects *b, size_t point, int si
 	free(values);
 }
 
-/* After the best pairs of all nodes are known. */
+/* Call after the best pairs of all nodes are known. */
 static void fill_proven(struct pair_suspects *b)
 {
 	double *values = xcalloc(b->edge_count + 1, sizeof(*values));
@@ -391,7 +395,7 @@ static void pairs_add_text(struct suspect *a, const char *text)
 	snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text), "%s", text);
 }
 
-/* The direction and the rail, where it is one alone. */
+/* Determines the direction and the rail if only one is slow. */
 static void narrow_down(struct pair_suspects *b)
 {
 	for (size_t node = 0; node < b->name_count; node++) {
@@ -431,7 +435,7 @@ static void suspect_nodes(struct pair_suspects *b, size_t point, int side)
 	}
 }
 
-/* Nodes that are near to being a suspect. */
+/* Nodes that are nearly suspects. */
 static void pairs_add_candidates(struct pair_suspects *b)
 {
 	for (size_t node = 0; node < b->name_count; node++) {

@@ -9,8 +9,8 @@
 #define CHAINS (PEAK_PERIOD * PEAK_CHAINS)
 
 /*
- * A fused multiply-add rounds once: exact in double before that for FP16, by the C library's for
- * the others.
+ * A fused multiply-add rounds once: for FP16, double is exact before that rounding; the others use
+ * the C library's.
  */
 VECTORISED
 static void run_fp64(double *x, size_t count, uint64_t steps)
@@ -91,8 +91,8 @@ double peak_expect_stream(enum precision precision, uint64_t steps, double numbe
 }
 
 /*
- * The sum over all elements of left right is, for each k, that of left's column times that of
- * right's.
+ * The sum over all elements of left * right is, for each k, left's column sum times right's row
+ * sum.
  */
 int64_t peak_expect_tensor(const struct peak_tensor_shape *shape, uint64_t steps)
 {

@@ -1,4 +1,4 @@
-/* The clocks: a kernel of known duration, and a sample with nothing in it. */
+/* Checks the clocks with a kernel of known duration and an empty sample. */
 #include <math.h>
 
 #include "base/units.h"
@@ -39,9 +39,8 @@ static enum status selftest_clock_wrong_time(const char *clock, double took, dou
 }
 
 /*
- * The kernel times itself; the device's events must agree, and the host cannot see it end early.
- * The fastest sample
- * counts: what else runs on a CPU can only make it longer.
+ * The kernel times itself; the device's events must agree, and the host must not see it end early.
+ * The fastest sample counts, because other processes can only lengthen it.
  */
 enum status selftest_clock(struct selftest *t, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* An injected wrong bit must be found where it is. */
+/* Detection of an injected wrong bit at its address. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "suites/selftest/checks.h"
 #include "suites/shared/buffers.h"
 
-/* No whole number of words, so that the last one is partial. */
+/* Not a multiple of the word size, so that the last word is partial. */
 #define BYTES ((16u << 20) + 5)
 
 uint64_t selftest_corruption_bytes(void)
@@ -16,7 +16,7 @@ uint64_t selftest_corruption_bytes(void)
 	return BYTES + BUFFER_CHECK_BYTES;
 }
 
-/* First, last, then anywhere. */
+/* First, last, then random positions. */
 static size_t corruption_offset(const struct selftest *t, int64_t trial)
 {
 	if (trial < 2)

@@ -1,6 +1,6 @@
 /*
- * Energy of a known duty cycle: a device that works for a part of the time takes
- * idle + part * (busy - idle); and a counter must agree with mean power * time.
+ * Energy of a known duty cycle: a device that works for a part of the time uses idle + part * (busy
+ * - idle), and a counter must agree with mean power * time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 
 #define BYTES (64u << 20)
 /*
- * Pulse and pause. 100 ms, after which sensors repeat that look for a part of the time
- * alone, are no multiple of it: they see all parts of the period alike.
+ * Period of pulse and pause. It does not divide 100 ms, the period of sensors that sample only a
+ * part of the time, so that they see all parts of the period equally.
  */
 #define PERIOD_SECONDS 0.037
 #define READING_SECONDS 0.02
 /*
- * Leakage grows with temperature, and that with work: with less work before more, each part is as
+ * Leakage grows with temperature, and temperature with work: with less work first, each part is as
  * warm as its own work makes it.
  */
 static const double parts[] = { 0, 0.25, 0.5, 0.75, 1 };
@@ -30,13 +30,13 @@ enum { IDLE, PARTS, BUSY = 4, CYCLES };
 
 struct power_readings {
 	double sum, least, most; /* of power, in W */
-	double window;           /* the longest that a reading is a mean of, in s */
+	double window;           /* longest averaging time of a reading, in s */
 	size_t count;
 };
 
-/* One duty cycle as it was measured. */
+/* A measured duty cycle. */
 struct cycle {
-	double part; /* of the time that the device worked */
+	double part; /* share of the time in which the device worked */
 	struct energy_window energy;
 	struct power_readings power;
 };
@@ -44,7 +44,7 @@ struct cycle {
 struct duty {
 	struct selftest *t;
 	struct buffer buffer;
-	double each; /* seconds of one pass over the buffer */
+	double each; /* seconds per pass over the buffer */
 	double window, tolerance;
 	struct cycle cycles[CYCLES];
 };
@@ -72,7 +72,7 @@ static void duty_add_reading(void *context, const struct telemetry *t)
 	r->count++;
 }
 
-/* Without passes a launch alone, so that the device is as awake as between two pulses. */
+/* Without passes, only a launch, so that the device is as awake as between two pulses. */
 static enum status duty_pulse(struct duty *d, unsigned passes, double *seconds, struct error *err)
 {
 	static const struct empty_arguments nothing;
@@ -90,7 +90,7 @@ static enum status duty_pulse(struct duty *d, unsigned passes, double *seconds, 
 	return status;
 }
 
-/* Works for `part` of each period, for `seconds`; adds to `busy` how long it worked. */
+/* Works for `part` of each period, for `seconds`; adds the working time to `busy`. */
 static enum status duty_work(struct duty *d, double part, double seconds, double *busy,
 			     struct error *err)
 {
@@ -111,7 +111,7 @@ static enum status duty_work(struct duty *d, double part, double seconds, double
 	return STATUS_OK;
 }
 
-/* After half a window of the same, in which power and its readings become what they stay. */
+/* Runs after half a window of the same load, in which power and readings settle. */
 static enum status duty_measure_cycle(struct duty *d, double part, struct cycle *c,
 				      struct error *err)
 {
@@ -142,7 +142,7 @@ static enum status duty_measure_cycle(struct duty *d, double part, struct cycle 
 	return status;
 }
 
-/* Some passes at first, which touch the memory, then as many as take most of a period. */
+/* First some passes that touch the memory, then as many as take most of a period. */
 static enum status duty_calibrate(struct duty *d, struct error *err)
 {
 	double seconds = 0;
@@ -158,7 +158,7 @@ static enum status duty_calibrate(struct duty *d, struct error *err)
 	return STATUS_OK;
 }
 
-/* Refuses where `allowed` would hide what work adds: nothing was checked then. */
+/* Rejects a tolerance that would hide the power of the work: nothing would be checked. */
 static enum status can_tell(const struct duty *d, const struct cycle *c, double allowed,
 			    struct error *err)
 {
@@ -178,7 +178,7 @@ struct worst {
 	bool wrong;
 };
 
-/* Relative to `right`; the one that is nearest to its tolerance stays. */
+/* Relative to `right`; keeps the error nearest to its tolerance. */
 static void duty_keep_worst_error(struct worst *w, double value, double right, double allowed)
 {
 	double error = fabs(value / right - 1), tolerance = allowed / right;
@@ -198,7 +198,10 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 		double part = c->part / d->cycles[BUSY].part;
 		double right = idle->watts + part * (busy->watts - idle->watts);
 
-		/* W of a cycle by those without and with work alone, and what is allowed. */
+		/*
+		 * Expected power of a cycle from those without work and with work only, and the
+		 * tolerance.
+		 */
 		allowed = d->tolerance * right + (1 - part) * idle->error * idle->watts +
 			  part * busy->error * busy->watts + c->energy.error * c->energy.watts;
 		if (can_tell(d, c, allowed, err) != STATUS_OK)
@@ -212,8 +215,8 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 }
 
 /*
- * False: there is no counter, or no reading of power. The mean of a power that pulses is open by
- * one reading: a sensor that looks every 0.1 s sees 12 moments of 1.2 s, not the same part of each.
+ * False: no counter, or no power readings. The mean of pulsed power is uncertain by one reading: a
+ * sensor that samples every 0.1 s sees 12 moments in 1.2 s, not the same part of each period.
  */
 static bool duty_hold_power(const struct duty *d, struct worst *worst)
 {

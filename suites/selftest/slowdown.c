@@ -1,11 +1,11 @@
-/* An injected slowdown must be found, and where there is none, none. */
+/* Detection rate and false-alarm rate for an injected slowdown. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "suites/selftest/checks.h"
 #include "suites/selftest/trial.h"
 
-/* The median of three samples in a series of its own, as if it were a launch. */
+/* Median of three samples in a separate series, as if it were a launch. */
 static enum status slowdown_measure_median(void *context, double *seconds, struct error *err)
 {
 	static const struct sampling rules = { .min_samples = 3,
@@ -60,7 +60,7 @@ static enum status slowdown_take_trials(struct selftest *t, double seconds, doub
 	return STATUS_OK;
 }
 
-/* Four standard deviations and one above what chance gives. */
+/* One above the chance rate plus four standard deviations. */
 static double most_alarms(int64_t trials)
 {
 	double expected = (double)trials * TRIAL_FALSE_ALARMS;

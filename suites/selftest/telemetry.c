@@ -1,6 +1,6 @@
 /*
- * Watching must not change what is watched: launching and waiting, which a thread would disturb
- * first.
+ * Checks that telemetry polling does not slow down kernel launch and wait, which are the most
+ * sensitive to another thread.
  */
 #include <math.h>
 
@@ -25,13 +25,13 @@ static enum status selftest_launch_and_wait(struct selftest *t, struct error *er
 	return status == STATUS_OK ? backend_stream_synchronize(t->stream, err) : status;
 }
 
-/* Length of one measurement: it contains readings, whatever else the machine does. */
+/* Length of one measurement, which contains readings whatever else the machine does. */
 #define INTERVALS 4
 
 /*
- * Counts the launches that fit into some intervals. Not sampled as in other suites: a batch or a
- * count chosen during a reading would leave no room for another, and a median would hide the cost
- * to few samples.
+ * Counts the launches within several polling intervals. Not sampled as in other suites: a batch or
+ * a count chosen during a reading would exclude another one, and a median would hide a cost in few
+ * samples.
  */
 static enum status telemetry_count_launches(void *context, double *seconds, struct error *err)
 {
@@ -84,7 +84,7 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 				 "telemetry slows down launches by at least %.2g %%, tolerance "
 				 "%.2g %%",
 				 100 * (ratio.low - 1), 100 * limit);
-	/* The lower bound is held against the limit: a noisy host is no wrong result. */
+	/* Compares the lower bound with the limit: a noisy host is not a wrong result. */
 	run_verified(t->run, "with and without telemetry, alternating", fmax(0, ratio.low - 1),
 		     limit);
 	return STATUS_OK;

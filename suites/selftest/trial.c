@@ -7,8 +7,8 @@
 #define REPEATS 5
 #define RATIOS (REPEATS * REPEATS)
 /*
- * U <= 2 has probability 4/252 for 5 against 5: the interval goes from the third ratio to the third
- * but last.
+ * U <= 2 has probability 4/252 for 5 against 5: the interval goes from the third lowest to the
+ * third highest ratio.
  */
 #define LOWEST 2
 
@@ -19,7 +19,7 @@ enum status trial_run(const struct contender *a, const struct contender *b, stru
 	double ratios[RATIOS];
 
 	for (int i = 0; i < 2 * REPEATS; i++) {
-		/* ABBA: what drifts hits both alike. */
+		/* ABBA order: drift affects both equally. */
 		int second = i % 4 == 1 || i % 4 == 2;
 		const struct contender *c = second ? b : a;
 

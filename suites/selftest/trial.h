@@ -1,6 +1,6 @@
 /*
- * Is B slower than A? Answered as launches are compared: both are measured five times, in turn, and
- * the ratio of two medians counts as different from 1 when its interval by ranks leaves 1 out.
+ * Tests if B is slower than A with the method of launch comparisons: both are measured five times,
+ * alternating, and the ratio of the medians differs from 1 if its rank interval excludes 1.
  */
 #ifndef GPUPROOF_SUITES_SELFTEST_TRIAL_H
 #define GPUPROOF_SUITES_SELFTEST_TRIAL_H
@@ -13,14 +13,14 @@ struct contender {
 	void *context;
 };
 
-/* B over A: Hodges-Lehmann, and the interval that holds the true ratio in 96.8 % of trials. */
+/* B / A: Hodges-Lehmann, and the interval that contains the true ratio in 96.8 % of trials. */
 struct ratio {
 	double value, low, high;
 };
 
 /*
- * Probability that equal contenders come out different: 2 * 4 / 252, by the exact distribution of
- * Mann and Whitney's U.
+ * Probability of a difference between equal contenders: 2 * 4 / 252, by the exact distribution of
+ * Mann-Whitney's U.
  */
 #define TRIAL_FALSE_ALARMS (8.0 / 252.0)
 

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "kernels/generator.h"
 
-/* Words below which another thread costs more than it saves. */
+/* With fewer words another thread costs more than it saves. */
 #define WORDS_PER_THREAD (1 << 17)
 
 enum status buffer_alloc(struct buffer *buffer, struct device *device, enum allocator allocator,
@@ -32,7 +32,7 @@ void buffer_free(struct buffer *buffer)
 	buffer->memory = NULL;
 }
 
-/* Write-combined memory is written fast by the CPU but read at a few hundred MB/s. */
+/* The CPU writes write-combined memory fast, but reads it at a few hundred MB/s. */
 static bool buffer_cpu_writes(const struct buffer *b)
 {
 	return !allocator_on_device(b->allocator);
@@ -95,7 +95,7 @@ static uint64_t buffer_word_at(const struct host_data *d, size_t i)
 	return word;
 }
 
-/* The quick look that nearly always finds nothing. */
+/* The fast test, which nearly always finds nothing. */
 VECTORISED
 static uint64_t pattern_differences(const unsigned char *memory, uint64_t first, size_t count,
 				    uint64_t seed)
@@ -156,8 +156,8 @@ static void buffer_on_host(const struct buffer *b, size_t offset, size_t bytes, 
 }
 
 /*
- * The device looks at the memory in place; what it found travels through device memory, which there
- * always is.
+ * The device checks the memory in place; its findings pass through device memory, which always
+ * exists.
  */
 static enum status buffer_check_on_device(const struct buffer *b, const struct buffer *record,
 					  struct stream *stream, size_t offset, size_t bytes,
@@ -178,7 +178,7 @@ static enum status buffer_check_on_device(const struct buffer *b, const struct b
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
 	if (status != STATUS_OK)
-		backend_stream_synchronize(stream, NULL); /* what was enqueued still uses both */
+		backend_stream_synchronize(stream, NULL); /* enqueued work still uses both */
 	return status;
 }
 
@@ -199,7 +199,7 @@ enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t 
 	return backend_stream_synchronize(stream, err);
 }
 
-/* Bytes below which another thread costs more than it saves. */
+/* With fewer bytes another thread costs more than it saves. */
 #define BYTES_PER_THREAD (8u << 20)
 
 static void buffer_poison_bytes(void *context, size_t begin, size_t end)

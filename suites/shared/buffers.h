@@ -1,11 +1,11 @@
 /*
- * Memory that suites measure with: allocated by the backend, filled with generated data, poisoned,
+ * Buffers of suites: memory allocated by the backend, filled with generated data, poisoned, and
  * checked.
  *
- * Data of a buffer is FILL_BITS (kernels/memory/fill.h) from byte 0, so a copy that keeps its
- * offset is checked with the seed alone. Memory that the CPU reads fast is filled and checked by
- * the CPU, so that a fault of the copy path cannot be masked by a second use of it; device and
- * write-combined memory is checked by the device in place.
+ * A buffer contains FILL_BITS data (kernels/memory/fill.h) from byte 0, so a copy that preserves
+ * its offset is checked with the seed alone. The CPU fills and checks memory that it reads fast, so
+ * that a second use of the copy path cannot mask its fault; the device checks device and
+ * write-combined memory in place.
  */
 #ifndef GPUPROOF_SUITES_SHARED_BUFFERS_H
 #define GPUPROOF_SUITES_SHARED_BUFFERS_H
@@ -23,31 +23,31 @@ struct buffer {
 /* Errors name the allocator and the size. */
 enum status buffer_alloc(struct buffer *buffer, struct device *device, enum allocator allocator,
 			 size_t bytes, struct error *err);
-/* Does nothing for a zeroed or failed buffer. */
+/* Does nothing for a zeroed buffer, or after a failed allocation. */
 void buffer_free(struct buffer *buffer);
 
 /*
- * Generated data over the whole buffer. `stream` belongs to the buffer's device. Returns when done.
+ * Fills the buffer with generated data. `stream` belongs to the buffer's device. Waits until done.
  */
 enum status buffer_fill(const struct buffer *buffer, struct stream *stream, uint64_t seed,
 			struct error *err);
 /*
- * 0xFF over the whole buffer: no generated data, and NaN in every floating-point format. Returns
- * when done.
+ * Fills the buffer with 0xFF: not generated data, and NaN in every floating-point format. Waits
+ * until done.
  */
 enum status buffer_poison(const struct buffer *buffer, struct stream *stream, struct error *err);
-/* Device memory that buffer_check() takes for itself. */
+/* Device memory that buffer_check() allocates. */
 #define BUFFER_CHECK_BYTES sizeof(struct fill_mismatch)
 /*
- * Compares bytes offset to offset + bytes - 1 with what buffer_fill() puts there. `offset` is a
- * multiple of 16. STATUS_MISMATCH names the first wrong word, what was expected and what is there,
- * and how many are wrong.
+ * Compares bytes offset to offset + bytes - 1 with the data of buffer_fill(). `offset` is a
+ * multiple of 16. STATUS_MISMATCH names the first wrong word with its expected and actual value,
+ * and the number of wrong words.
  */
 enum status buffer_check(const struct buffer *buffer, struct stream *stream, size_t offset,
 			 size_t bytes, uint64_t seed, struct error *err);
 /*
- * The same with BUFFER_CHECK_BYTES of device memory from the caller, for who checks often:
- * `record`, of the buffer's device, is looked at only where buffer_check_needs_record().
+ * As buffer_check(), with BUFFER_CHECK_BYTES of device memory from the caller, for frequent checks:
+ * `record`, on the buffer's device, is used only if buffer_check_needs_record().
  */
 bool buffer_check_needs_record(const struct buffer *buffer);
 enum status buffer_check_by(const struct buffer *buffer, const struct buffer *record,
@@ -55,16 +55,15 @@ enum status buffer_check_by(const struct buffer *buffer, const struct buffer *re
 			    struct error *err);
 
 /*
- * Compares the whole buffer with one byte, as backend_memory_set() leaves it. Device memory is
- * copied to the host in pieces. STATUS_MISMATCH names the first wrong byte and how many are wrong.
+ * Compares the whole buffer with one byte, as set by backend_memory_set(). Device memory is copied
+ * to the host in pieces. STATUS_MISMATCH names the first wrong byte and the number of wrong bytes.
  */
 enum status buffer_check_byte(const struct buffer *buffer, struct stream *stream,
 			      unsigned char byte, struct error *err);
 
 /*
- * Sets of operands through which a timed loop rotates, so that none is still in the last-level
- * cache when its turn comes: enough that they take twice `cache_bytes` together, at least 1 and at
- * most `most`.
+ * Number of operand sets that a timed loop rotates through, so that none is still in the L2 cache
+ * when it is used again: enough for twice `cache_bytes` in total, at least 1 and at most `most`.
  */
 size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most);
 

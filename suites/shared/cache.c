@@ -4,7 +4,7 @@
 
 /*
  * Last-level cache of the CPU partition. A virtual machine shows the caches of a whole socket, 1
- * GiB and more, of which its cores reach those of the dies they run on: 16 to 96 MiB.
+ * GiB and more, but its cores reach only those of their dies: 16 to 96 MiB.
  */
 #define HOST_CACHE_MOST (64u << 20)
 

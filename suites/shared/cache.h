@@ -1,7 +1,7 @@
 /*
- * Cold samples: fills a device's last-level cache with other data before each sample. What it
- * leaves there is written back while the sample runs, so a cold figure is a little lower than
- * memory that was never touched would give.
+ * Cold samples: fills a device's L2 cache with other data before each sample. This data is written
+ * back during the sample, so a cold value is slightly lower than for memory that was never
+ * accessed.
  */
 #ifndef GPUPROOF_SUITES_SHARED_CACHE_H
 #define GPUPROOF_SUITES_SHARED_CACHE_H
@@ -15,20 +15,18 @@ struct cache_flush {
 
 /*
  * Bytes that `info` can keep in its last-level cache: a working set that must come from memory has
- * twice the size. Of devices made of host memory never more than 64 MiB, whatever the machine says
- * it has.
+ * twice the size. For host devices at most 64 MiB, whatever the machine reports.
  */
 uint64_t cache_reached_bytes(const struct device_info *info);
-/* Device memory that cache_flush_open() takes. */
+/* Device memory that cache_flush_open() allocates. */
 uint64_t cache_flush_bytes(const struct device_info *info);
 /*
- * Flushes run on `stream`, in front of what is timed there. Unsupported where the size of the cache
- * is unknown.
+ * Flushes run on `stream`, before the timed work. Unsupported if the size of the cache is unknown.
  */
 enum status cache_flush_open(struct cache_flush *flush, struct stream *stream, struct error *err);
 /* Enqueues one flush; for a workload's prepare(). */
 enum status cache_flush(const struct cache_flush *flush, struct error *err);
-/* Does nothing for a zeroed or failed one. */
+/* Does nothing for a zeroed flush, or after a failure. */
 void cache_flush_close(struct cache_flush *flush);
 
 #endif

@@ -115,7 +115,8 @@ enum status checked_fits(struct checked_blocks *b, size_t bytes, bool *out, stru
 enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t most, uint64_t *out,
 			    struct error *err)
 {
-	uint64_t low = 0, high = most / step + 1; /* fits; does not */
+	/* largest known to fit; smallest known not to fit */
+	uint64_t low = 0, high = most / step + 1;
 
 	while (high - low > 1) {
 		uint64_t middle = (low + high) / 2;

@@ -1,7 +1,7 @@
 /*
- * Blocks of memory from any allocator that hold a pattern at both ends for as long as they are
- * allocated, and what still fits between them: free memory in pieces is of no use for a request
- * that is larger than the largest piece.
+ * Blocks of memory from any allocator with a pattern at both ends while they are allocated, and
+ * tests of what still fits between them: fragmented free memory cannot serve a request larger than
+ * its largest piece.
  */
 #ifndef GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
 #define GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
@@ -14,10 +14,9 @@ struct exchange {
 };
 
 /*
- * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, for whose
- * duration `x` must stay, or with memory that is not `on_device` at once, by the CPU.
- * exchange_compare(): STATUS_MISMATCH unless what was received is what was sent. exchange_check()
- * reads, waits and compares.
+ * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, during which
+ * `x` must stay valid, or directly by the CPU if the memory is not `on_device`. exchange_compare():
+ * STATUS_MISMATCH if both differ. exchange_check() reads, waits and compares.
  */
 enum status exchange_write(struct stream *stream, bool on_device, void *at, struct exchange *x,
 			   struct error *err);
@@ -38,18 +37,19 @@ struct checked_block {
 	struct exchange ends[2];
 };
 
-/* Source of blocks. take() returns STATUS_NO_MEMORY for a request that it refuses. */
+/* Source of blocks. take() returns STATUS_NO_MEMORY if it refuses a request. */
 struct checked_blocks {
 	void *state;
 	enum status (*take)(void *state, size_t bytes, void **out, struct error *err);
 	enum status (*give)(void *state, void *memory, size_t bytes, struct error *err);
-	struct stream *stream; /* which may use the memory; NULL: addresses without memory */
+	/* stream that uses the memory; NULL: fake addresses without memory */
+	struct stream *stream;
 	bool on_device;
 	uint64_t seed, token; /* of the patterns; number of the latest */
-	uint64_t used;        /* bytes of all blocks, as asked for */
+	uint64_t used;        /* total requested bytes of all blocks */
 };
 
-/* checked_give() frees a block whose pattern is intact, and does nothing without memory. */
+/* checked_give() frees a block whose pattern is intact; without memory it checks nothing. */
 enum status checked_take(struct checked_blocks *b, struct checked_block *block, size_t bytes,
 			 struct error *err);
 enum status checked_give(struct checked_blocks *b, struct checked_block *block, struct error *err);
@@ -57,17 +57,16 @@ enum status checked_give(struct checked_blocks *b, struct checked_block *block, 
 /* Sets *out if a block of that size can be allocated now; uses and frees it. */
 enum status checked_fits(struct checked_blocks *b, size_t bytes, bool *out, struct error *err);
 /*
- * By bisection: the largest multiple of `step`, at most `most`, that fits; 0 when not even `step`
- * does.
+ * Bisection: the largest multiple of `step`, at most `most`, that fits; 0 if not even `step` does.
  */
 enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t most, uint64_t *out,
 			    struct error *err);
 
 #define CHECKERBOARD_BLOCKS 64
 /*
- * Takes `span` bytes as one block and frees it, so that an allocator that cuts segments has one to
- * cut; then takes them as equal blocks, and frees every other one. `blocks` are zeroed; they are
- * the caller's to free, also after a failure.
+ * Allocates `span` bytes as one block and frees it, so that a segment allocator has a segment to
+ * split; then allocates them as equal blocks, and frees every other one. `blocks` are zeroed; the
+ * caller frees them, even after a failure.
  */
 enum status checkerboard_make(struct checked_blocks *b, uint64_t span,
 			      struct checked_block blocks[CHECKERBOARD_BLOCKS], struct error *err);

@@ -1,11 +1,14 @@
 /*
- * The metrics that run_energy() records, as rows of a suite's table; and how pages show them: with
- * the time and, most frugal and fastest, as bars.
+ * Metrics recorded by run_energy(), as rows of a suite's table, and their presentation on pages:
+ * next to the time and, least energy and fastest, as bars.
  */
 #ifndef GPUPROOF_SUITES_SHARED_ENERGY_H
 #define GPUPROOF_SUITES_SHARED_ENERGY_H
 
-/* `operation`: what one is; `efficiency`, `unit` and `gain`: "flops_per_joule", "FLOP/J", ... */
+/*
+ * `operation`: what an operation is; `efficiency`, `unit` and `gain`: "flops_per_joule", "FLOP/J",
+ * ...
+ */
 #define ENERGY_METRICS(suite, operation, efficiency, unit, gain)                              \
 	{ suite "." efficiency, unit, BETTER_HIGHER, 0, gain, METRIC_OTHER },                 \
 		{ suite ".energy",                                                            \
@@ -25,7 +28,7 @@
 			"power of the same devices without work, contexts open", METRIC_OTHER \
 	}
 
-/* The table of energy with time; one row for each case whose energy was measured. */
+/* Table of energy with time; one row for each case with an energy measurement. */
 #define ENERGY_TABLE(suite, time, efficiency)                                       \
 	{                                                                           \
 		.title = "Energy",                                                  \

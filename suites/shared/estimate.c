@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Floating-point operations per clock and multiprocessor, by the least compute capability that has
- * them.
+ * Floating-point operations per clock and multiprocessor, by the lowest compute capability with
+ * that rate.
  */
 static const struct per_clock_rates {
 	int capability;
@@ -18,7 +18,7 @@ static const struct per_clock_rates {
 	{ 50, 8, 256, 256, 256 },   { 0, 16, 256, 256, 256 },
 };
 
-/* FLOP/s of one of the host's cores. */
+/* FLOP/s of a host core. */
 #define CORE_FLOPS 40e9
 #define CORE_BANDWIDTH 5e9
 
@@ -57,7 +57,7 @@ double estimate_flops(const struct device_info *info, enum precision precision)
 
 double estimate_memory_rate(const struct device_info *info)
 {
-	/* Two transfers a clock. */
+	/* Two transfers per clock. */
 	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
 
 	if (device_is_host(info))

@@ -1,6 +1,6 @@
 /*
- * How fast a device probably is, judged by its description alone: for what the plan says about
- * time, and so for the moment at which a case counts as hung. Never for a figure that is published.
+ * Estimates the speed of a device from its description, for the plan's times and thus for the time
+ * after which a case counts as hung. Never used for published values.
  */
 #ifndef GPUPROOF_SUITES_SHARED_ESTIMATE_H
 #define GPUPROOF_SUITES_SHARED_ESTIMATE_H
@@ -9,17 +9,14 @@
 #include "device/device_info.h"
 
 /*
- * FLOP/s that large products reach: half of what the multiprocessors of that compute capability can
- * do at their highest clock; of the host 20 (FP64) or 40 GFLOP/s and core. Source: arithmetic
+ * FLOP/s that large GEMMs reach: half of the peak of the multiprocessors of that compute capability
+ * at their maximum clock; for the host 20 (FP64) or 40 GFLOP/s per core. Source: arithmetic
  * instructions in the CUDA C++ Programming Guide, and the data sheets for tensor cores (dense, FP32
  * accumulation).
  */
 double estimate_flops(const struct device_info *info, enum precision precision);
 
-/*
- * B/s of the device's memory: half of what its bus can do; where that is unknown 5 GB/s and core,
- * or 100 GB/s.
- */
+/* B/s of device memory: half of the peak of its bus; if unknown 5 GB/s per core, or 100 GB/s. */
 double estimate_memory_rate(const struct device_info *info);
 
 /* B/s that a busy core copies and touches. */

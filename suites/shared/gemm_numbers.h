@@ -1,6 +1,6 @@
 /*
- * Numbers as the formats of a product store them, in double precision on the CPU. Operands of a
- * precision and its results may have different formats: FP8 multiplies into FP16, INT8 into INT32.
+ * Storage formats of GEMM operands and results, decoded to double precision on the CPU. Operands
+ * and results of a precision may have different formats: FP8 gives FP16, INT8 gives INT32.
  */
 #ifndef GPUPROOF_SUITES_SHARED_GEMM_NUMBERS_H
 #define GPUPROOF_SUITES_SHARED_GEMM_NUMBERS_H
@@ -11,16 +11,16 @@
 
 /* Value stored in an operand of `precision` for `value`, converted through FP32. */
 double number_stored(enum precision precision, double value);
-/* The same for many FP32 numbers, in place. */
+/* As number_stored(), for many FP32 numbers in place. */
 void number_round(enum precision precision, double *values, size_t count);
-/* Rounds to FP32 before a narrower format, so that rounding twice equals rounding once. */
+/* Rounds to FP32 (to odd) before a narrower format, so that rounding twice equals rounding once. */
 void number_round_to_odd(double *values, size_t count);
 /* True if an operand loses digits of FP32. */
 bool number_is_narrow(enum precision precision);
 /* Results `first` to `first + count` of the matrix at `c`. */
 void number_decode(enum precision precision, const void *c, size_t first, size_t count,
 		   double *out);
-/* The smallest normal number of an operand; 0: its format has no subnormal ones. */
+/* Smallest normal number of an operand; 0: its format has no subnormal ones. */
 double number_smallest_normal(enum precision precision);
 
 #endif

@@ -18,39 +18,38 @@
 #define SUMS_PER_ROW 8
 /* Cost of generating an element, in multiplications. */
 #define GENERATION 8
-/* Fewer share cache lines: matrices are column-major. */
+/* Fewer rows would share cache lines: matrices are column-major. */
 #define LEAST_ROWS 16
 #define TILE_ROWS 256
 #define SIGN_SEED UINT64_C(0x5369676e73)
 
 /*
- * Units of the last place, relative: of the stored result, of what the multiplier sees, of
- * accumulation.
+ * Relative rounding units: of the stored result, of the multiplier's inputs, of the accumulation.
  */
 static const struct {
 	double stored, multiplied, accumulated;
 } rounding[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP64] = { 0x1p-53, 0, 0x1p-53 },
 	[PRECISION_FP32] = { 0x1p-24, 0, 0x1p-24 },
-	/* Tensor cores cut off rather than round when they align products. */
+	/* Tensor cores truncate rather than round when they align products. */
 	[PRECISION_TF32] = { 0x1p-24, 0x1p-11, 0x1p-23 },
 	[PRECISION_FP16] = { 0x1p-11, 0, 0x1p-23 },
 	[PRECISION_BF16] = { 0x1p-8, 0, 0x1p-23 },
 	[PRECISION_FP16_ACC16] = { 0x1p-11, 0, 0x1p-12 },
-	/* Hopper's tensor cores keep some 14 bits of a sum of FP8 products. */
+	/* Hopper's tensor cores keep about 14 bits of a sum of FP8 products. */
 	[PRECISION_FP8] = { 0x1p-11, 0, 0x1p-14 },
 	[PRECISION_INT8] = { 0, 0, 0 },
 };
 
 /*
- * FP16 sums of 65,536 terms and more: a random walk of their roundings comes to 0.15 at 2^20 (0.14
- * on an H200), and a product of zeros to 1, which must not pass.
+ * FP16 sums of 65,536 terms and more: the random walk of their rounding errors reaches 0.15 at 2^20
+ * (0.14 on an H200), and a result of zeros has an error of 1, which must not pass.
  */
 #define TOLERANCE_MOST 0.5
 
 /*
- * Errors of accumulation grow like a random walk; 8 covers every order of summation seen, and
- * biased ones.
+ * Accumulation errors grow like a random walk; a factor of 8 covers every observed order of
+ * summation, and biased ones.
  */
 double matmul_tolerance(enum precision precision, int64_t k)
 {
@@ -71,13 +70,13 @@ double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t ind
 			     p->scale * (double)generator_uniform(seed, (uint64_t)index));
 }
 
-/* One product of a generated matrix, rows x columns, with a matrix of right-hand sides. */
+/* Multiplication of a generated matrix, rows x columns, by a matrix of right-hand sides. */
 struct product {
 	const struct matmul_reference *r;
 	uint64_t seed;
 	int64_t rows, columns;
-	bool transposed;     /* stored column after row */
-	int64_t per_row;     /* sums of a row */
+	bool transposed;     /* stored in row-major order */
+	int64_t per_row;     /* sums per row */
 	const double *right; /* columns x per_row; NULL: signs in their blocks */
 	bool rounded;        /* of the values as stored, not as generated */
 	double *out;         /* rows x per_row */
@@ -114,7 +113,7 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 
 /* sums[i][*] += values[i] * right[*] */
 VECTORISED
-/* The usual number of sums, which the compiler can then keep in one or two registers. */
+/* Specialised for the usual number of sums, which fit into one or two registers. */
 VECTORISED
 static void gemm_add_column(const struct product *p, int64_t column, const double *values,
 			    size_t count, double *sums)
@@ -140,7 +139,7 @@ static void gemm_add_column(const struct product *p, int64_t column, const doubl
 	}
 }
 
-/* A tile of rows at a time, whose sums stay in the first-level cache. */
+/* One tile of rows at a time, whose sums stay in the L1 cache. */
 static void gemm_multiply_rows(void *context, size_t begin, size_t end)
 {
 	const struct product *p = context;
@@ -177,7 +176,7 @@ size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
 	return rows > LEAST_ROWS ? rows : LEAST_ROWS;
 }
 
-/* A (B r): of the operands as stored, or of those before rounding. */
+/* A (B r): of the operands as stored, or before rounding. */
 static double *gemm_reference_expected_sums(const struct matmul_reference *r, bool rounded)
 {
 	const struct matmul_problem *p = &r->problem;

@@ -1,17 +1,17 @@
 /*
- * Reference matrix product, computed on the CPU in double precision from the generator and
- * not from device memory: C = op(A) op(B), column-major, op(A) m x k, op(B) k x n, A and B filled
- * with scale * generator_uniform() as they are stored in `precision`.
+ * Reference GEMM, computed on the CPU in double precision from the generator, not from device
+ * memory: C = op(A) op(B), column-major, op(A) m x k, op(B) k x n, A and B filled with scale *
+ * generator_uniform() as stored in `precision`.
  *
- * A full reference of a large product costs as much as the product, so C is checked through sums
- * (Freivalds 1977): the columns are cut into `blocks`, each is multiplied by a vector r of random
- * signs, and every row must satisfy (C r)_i = (A (B r))_i within rounding. With signs the expected
- * square of that difference is the sum of squares of the elements' errors, so the same sums
- * estimate the relative Frobenius norm of the error over the whole of C (Hutchinson's estimator).
- * Small products have one column to a block: then nothing is estimated.
+ * A full reference costs as much as the GEMM, so C is checked through sums (Freivalds 1977): the
+ * columns are divided into `blocks`, each is multiplied by a vector r of random signs, and every
+ * row must satisfy (C r)_i = (A (B r))_i within rounding. With random signs, the expected square of
+ * the difference is the sum of squares of the elements' errors, so the same sums estimate the
+ * relative Frobenius norm of the error of C (Hutchinson's estimator). Small GEMMs have one column
+ * per block: then nothing is estimated.
  *
- * With a scale other than 1 results may be beyond the range of their format. Each element is then
- * looked at by itself: what is beyond the range must be infinite, with its sign, and all else
+ * With a scale other than 1, results may exceed the range of their format. Each element is then
+ * checked separately: one beyond the range must be infinite with the right sign, and all others
  * right.
  */
 #ifndef GPUPROOF_SUITES_SHARED_GEMM_REFERENCE_H
@@ -19,7 +19,7 @@
 
 #include "device/backend.h"
 
-/* Operands whose elements are looked at one by one: what a CPU multiplies in a second or so. */
+/* Operands whose elements are checked one by one: what a CPU multiplies in about a second. */
 #define MATMUL_FULL_OPERATIONS (INT64_C(1) << 30)
 
 struct matmul_problem {
@@ -34,33 +34,30 @@ struct matmul_reference {
 	struct matmul_problem problem;
 	int64_t blocks, width; /* columns of a block; the last may have fewer */
 	double *sums;          /* m x blocks: from the operands as stored */
-	double *unrounded;     /* the same before rounding from FP32; NULL: nothing was rounded */
+	double *unrounded;     /* as `sums`, before rounding from FP32; NULL: nothing was rounded */
 	double rms;            /* of an element of C */
-	double tolerance;      /* matmul_tolerance(); of the whole, a row's sums get a margin */
+	double tolerance;      /* matmul_tolerance() of the whole; a row's sums get a margin */
 };
 
-/* A scale other than 1 takes at most MATMUL_FULL_OPERATIONS multiplications. */
+/* A scale other than 1 allows at most MATMUL_FULL_OPERATIONS multiplications. */
 void matmul_reference_init(struct matmul_reference *reference,
 			   const struct matmul_problem *problem);
 void matmul_reference_release(struct matmul_reference *reference);
 
-/*
- * Least rows per thread, for rows of `columns` columns with `operations` operations for each of
- * them.
- */
+/* Minimum rows per thread, for rows of `columns` columns with `operations` operations each. */
 size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
 
-/* The random sign, 1 or -1, by which column `column` of C goes into its block's sum. */
+/* Random sign, 1 or -1, of column `column` of C in its block's sum. */
 double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);
 /* Element `index` of an operand in memory order: `seed` is seed_a or seed_b. */
 double matmul_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
 
-/* Bound of the rounding error of a product of `k` terms, as a relative Frobenius norm. */
+/* Bound of the rounding error of a GEMM of depth `k`, as a relative Frobenius norm. */
 double matmul_tolerance(enum precision precision, int64_t k);
 
 /*
- * The share of the operands' elements that their format stores as a subnormal number or as zero,
- * with fewer digits than it has else (of the first million of each).
+ * Share of the operands' elements that are stored as subnormal numbers or zero, and so with fewer
+ * digits (of the first million of each).
  */
 double matmul_subnormal_share(const struct matmul_problem *problem);
 

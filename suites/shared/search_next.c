@@ -3,15 +3,15 @@
 #include <math.h>
 
 /*
- * Moves away from the known size by growing steps: the prediction was wrong by an unknown amount.
+ * Moves away from the known size in growing steps, because the error of the prediction is unknown.
  */
 static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
 			  double tolerance)
 {
 	double distance = fabs((double)known - (double)predicted);
 	/*
-	 * Upwards a first step that fails ends the search; downwards one that fits should come
-	 * soon.
+	 * Upwards, the first failing step ends the search; downwards, a fitting size should be
+	 * found soon.
 	 */
 	double first = (sign > 0 ? 1 : 3) * tolerance * (double)known;
 	double next = (double)known + sign * fmax(4 * distance, first);

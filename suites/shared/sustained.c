@@ -9,13 +9,13 @@
 
 /* Longer bursts meet the power limit. */
 #define BURST_SECONDS 0.02
-/* Shorter calls take longer to enqueue than to carry out: they are enqueued before they begin. */
+/* Shorter calls take longer to enqueue than to execute: they are enqueued before they start. */
 #define CALL_SECONDS 20e-6
-/* Before a load of this time counts, it lasts for this part of it: the clock falls meanwhile. */
+/* Share of a load's time that precedes its measurement, while the clock falls. */
 #define LEAD_IN 0.25
-/* Samples of a load that lasts; the driver's queue holds a sample's commands. */
+/* Samples of a sustained load; the driver's queue has room for a sample's commands. */
 #define LOAD_SAMPLES 40
-/* Fewer have no interval. */
+/* With fewer there is no interval. */
 #define LOAD_LEAST 6
 #define LOAD_COMMANDS 512
 #define UNLIMITED_SAMPLES 1000000
@@ -88,7 +88,7 @@ static bool is_gapless(const struct sustained_work *work)
 	return burst && sustained_is_gapless(burst, 1);
 }
 
-/* One kind of sampling of all of `work`. */
+/* One way of sampling all of `work`. */
 struct sampling_pass {
 	const char *part;
 	bool lasts, has_energy;
@@ -218,7 +218,7 @@ void sustained_record(const struct sustained_work *work)
 			     sustained_series_of(work, "sustained"));
 		free(name);
 	}
-	/* Say that there was no load, or one of short calls. */
+	/* Notes a missing load, or one with short calls. */
 	if (!sustained_series_of(work, "sustained"))
 		run_note(work->run, "Throughput of a burst; under a sustained load the power limit "
 				    "can reduce it (sustained_time).");

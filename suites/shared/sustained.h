@@ -1,10 +1,10 @@
 /*
- * Work that heats a GPU. At first it runs at the full clock: a burst. Within some 0.1 s the power
- * limit lowers the clock, in waves of about a second, and the mean over these is sustained. Both
- * are measured: the burst, then the same work without a pause.
+ * Sustained load: work that heats a GPU. At first it runs at full clock: a burst. Within about 0.1
+ * s the power limit lowers the clock, in waves of about a second; the mean over these is the
+ * sustained rate. Both are measured: the burst, then the same work without a pause.
  *
  * A suite with such work has SUSTAINED_KEY, SUSTAINED_METRICS, the metrics `throughput` and `time`,
- * and SUSTAINED_TABLE. Training steps (suite parallel) have metrics of their own.
+ * and SUSTAINED_TABLE. Training steps (suite parallel) have separate metrics.
  */
 #ifndef GPUPROOF_SUITES_SHARED_SUSTAINED_H
 #define GPUPROOF_SUITES_SHARED_SUSTAINED_H
@@ -23,7 +23,7 @@ struct section;
 			"the power limit; 0s: the throughput is that of the burst"                 \
 	}
 
-/* The rest: the metric_kind of the burst, and its kinds. */
+/* Further arguments: the metric_kind of the burst, and its kinds. */
 #define SUSTAINED_METRICS(suite, ...)                                                         \
 	{ suite ".burst",                                                                     \
 	  "FLOP/s",                                                                           \
@@ -44,42 +44,45 @@ struct section;
 		.note = "Throughput: mean over seconds of load. Burst: after a rest."         \
 	}
 
-/* A case's work; one of these for each device that works at the same time. */
+/* A case's work; one per device that works at the same time. */
 struct sustained_work {
 	struct run *run;
 	struct workload workload;
-	double operations; /* of a call */
+	double operations; /* per call */
 };
 
-/* Seconds that it adds to a case of the section on that device; for the plan. */
+/* Additional seconds of a case of the section on that device; for the plan. */
 double sustained_seconds(const struct section *section, const struct device_info *info);
 
 /*
- * The parts of it, for suites that sample several series: seconds of load that the section asks for
- * on this device, 0: none; the rules of a burst and of a load of that time.
+ * Building blocks for suites that sample several series: seconds of load that the section requests
+ * on this device (0: none); the rules of a burst and of a load of that time.
  */
 double sustained_load_seconds(const struct run *run);
 struct sampling sustained_burst_rules(const struct sampling *rules);
 struct sampling sustained_load_rules(const struct sampling *rules, double seconds);
-/* Calls of `commands` last longer than they take to enqueue. */
+/* True if `commands` calls take longer to execute than to enqueue. */
 bool sustained_is_gapless(const struct series *burst, unsigned commands);
 /* `burst` under load; gapless: no gate holds the device while a sample is enqueued. */
 struct workload sustained_load_workload(const struct workload *burst, bool gapless);
 
 /*
- * Samples the series SUITE.time, and SUITE.sustained where the section asks for it and the device
- * is a GPU.
+ * Samples the series SUITE.time and, if the section requests it and the device is a GPU,
+ * SUITE.sustained.
  */
 enum status sustained_sample(const struct sustained_work *work, struct error *err);
 
-/* The same on several devices at once, each at its own pace; errs[i] belongs to work[i]. */
+/*
+ * As sustained_sample() on several devices at once, each at its own pace; errs[i] belongs to
+ * work[i].
+ */
 enum status sustained_sample_together(const struct sustained_work *work, size_t count,
 				      struct error *errs);
 
-/* The series that the throughput comes from; valid until the next series is added. */
+/* The series of the throughput; valid until the next series is added. */
 const struct series *sustained_series(const struct sustained_work *work);
 
-/* Records throughput, time, burst and share; a note says that the load has gaps or is missing. */
+/* Records throughput, time, burst and share; adds a note if the load has gaps or is missing. */
 void sustained_record(const struct sustained_work *work);
 
 #endif

@@ -1,8 +1,8 @@
-/* Words of parameters that several suites have, for their `struct word_row` tables. */
+/* Display texts of parameters that several suites share, for their `struct word_row` tables. */
 #ifndef GPUPROOF_SUITES_SHARED_WORDS_H
 #define GPUPROOF_SUITES_SHARED_WORDS_H
 
-/* Precisions that tensor cores are not asked for: rows of metric.kinds, for METRIC_TENSOR. */
+/* Precisions without tensor cores: rows of metric.kinds, for METRIC_TENSOR. */
 #define WITHOUT_TENSOR_CORES                                                          \
 	{ "precision", "fp64", METRIC_TIMED }, { "precision", "fp32", METRIC_TIMED }, \
 	{                                                                             \

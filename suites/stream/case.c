@@ -128,7 +128,7 @@ enum status stream_flush_before(void *state, struct error *err)
 }
 
 /*
- * Every element, in place: what was found travels through the memory of the sum, which is not in
+ * Checks every element in place; the findings pass through the memory of the sum, which is not in
  * use.
  */
 static enum status stream_check_elements(struct stream_case *c, struct error *err)
@@ -148,8 +148,7 @@ static enum status stream_check_elements(struct stream_case *c, struct error *er
 	    backend_launch(c->stream, "check_stream", &a, err) != STATUS_OK ||
 	    backend_copy(c->stream, &found, c->sum.memory, sizeof(found), err) != STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
-		backend_stream_synchronize(c->stream,
-					   NULL); /* what was enqueued still uses `found` */
+		backend_stream_synchronize(c->stream, NULL); /* enqueued work still uses `found` */
 		return err->status;
 	}
 	if (found.count == 0)

@@ -9,8 +9,8 @@
 #define GRAIN (1 << 16)
 
 /*
- * generator_uniform() in units of 2^-23, so products are integers below 2^46 and GRAIN of them add
- * up in 64 bits.
+ * generator_uniform() in units of 2^-23: products are integers below 2^46, and GRAIN of them can be
+ * added in 64 bits.
  */
 static inline int64_t uniform_steps(uint64_t seed, uint64_t i)
 {

@@ -19,7 +19,7 @@ static const struct stream_variant sums[] = {
 static const struct stream_variant scattered[] = {
 	{ 8, 256, 8, 0 }, { 8, 512, 4, 0 }, { 8, 1024, 2, 0 }, { 8, 256, 16, 0 }, { 8, 128, 16, 0 },
 };
-/* The CPU's threads are its cores; stores past the caches are its only choice. */
+/* On a CPU, threads are cores; non-temporal stores are the only choice. */
 static const struct stream_variant on_host[] = { { 1, 32, 0, 0 }, { 1, 32, 0, 1 } };
 
 const struct stream_variant *stream_variants(const struct device_info *info,

@@ -6,11 +6,11 @@
 
 struct access_pair {
 	struct device *a, *b;
-	unsigned turn; /* of the latest case that asked for it */
+	unsigned turn; /* of the latest case that requested it */
 };
 
 struct access {
-	struct access_pair *pairs; /* that were switched on */
+	struct access_pair *pairs; /* pairs that were enabled */
 	size_t count, capacity;
 	unsigned turn;
 };
@@ -48,7 +48,7 @@ static enum status switch_both(struct device *a, struct device *b, bool on, stru
 	return err->status;
 }
 
-/* Takes back what earlier cases had of `a` and of `b`; false: there is nothing. */
+/* Disables access of `a` and of `b` that earlier cases needed; false: there is none. */
 static bool access_release_unused(struct access *access, const struct device *a,
 				  const struct device *b)
 {
@@ -87,7 +87,10 @@ enum status access_set(struct access *access, struct device *a, struct device *b
 		known->turn = access->turn;
 		return STATUS_OK;
 	}
-	/* Off also if it was not switched on here: the backend may have it on from the start. */
+	/*
+	 * Disables access even if it was not enabled here: the backend may enable it from the
+	 * start.
+	 */
 	if ((on ? switch_on(access, a, b, err) : switch_both(a, b, false, err)) != STATUS_OK)
 		return err->status;
 	if (on) {

@@ -1,4 +1,4 @@
-/* One case of copies from its parameters to its outcome: buffers, timed quantities, metrics. */
+/* One case of copies from its parameters to its outcome: buffers, timings, metrics. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ const struct series *transfer_series(const struct transfer *t, size_t timing)
 	return &t->run->result->series[t->timings[timing].series];
 }
 
-/* The first lane by itself. */
+/* The first lane alone. */
 static void transfer_plan_one(struct transfer *t, const char *name)
 {
 	struct transfer_lane *lane = &t->lanes[0];
@@ -196,7 +196,7 @@ static void transfer_record_copy(struct transfer *t, const struct series *time, 
 		run_energy(t->run, "bytes_per_joule", bytes);
 }
 
-/* One kernel moves both directions in step, so both take the same time. */
+/* One kernel copies both directions in step, so both take the same time. */
 static void record_reverses(struct transfer *t)
 {
 	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
@@ -232,7 +232,7 @@ static void record_together(struct transfer *t, const struct series *time)
 	run_rate(t->run, "transfer.bandwidth_each", (double)t->bytes, time);
 }
 
-/* Less than this of what the first pair has alone is a disturbance. */
+/* A lower share of the first pair's bandwidth alone is a disturbance. */
 #define KEPT_AT_LEAST 0.97
 
 void transfer_record(struct transfer *t)
@@ -304,7 +304,7 @@ static void transfer_note_cache(const struct transfer *t)
 	else if (t->bytes < cache)
 		run_note(t->run, "The data fits in the cache of the device (%s).",
 			 units_size(cache, size, sizeof(size)));
-	/* Small ones then take what a launch takes, many times what they take by themselves. */
+	/* Small copies then take the time of a launch, many times their own. */
 	if (t->slots > 1 && transfer_by_kernel(t->run->c))
 		run_note(t->run, "Each copy is one launch; the copies of one block in a sample are "
 				 "a single launch.");
@@ -448,7 +448,7 @@ void transfer_verified(struct transfer *t)
 
 enum status transfer_finish(struct transfer *t, struct error *err)
 {
-	/* First the numbers: a pair whose data are wrong keeps them. */
+	/* The numbers first: a pair with wrong data keeps them. */
 	if (t->chase)
 		chase_record(t);
 	else

@@ -59,9 +59,7 @@ const struct direction_info *direction_info(enum direction direction)
 	return &infos[direction];
 }
 
-/*
- * The route of one device `i` in a direction that has one for each; in the other directions i is 0.
- */
+/* Route of device `i` in a direction with one route per device; in the other directions i is 0. */
 static struct route route_of(enum direction direction, int i)
 {
 	switch (direction) {

@@ -1,6 +1,5 @@
 /*
- * Meaning of the transfer suite's directions: which devices a case has and which copies run
- * between them.
+ * Directions of the transfer suite: which devices a case has and which copies run between them.
  *
  * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c
  * and its line in docs/nvbandwidth.md.
@@ -43,18 +42,18 @@ enum direction {
 /* Names by value, NULL-terminated. */
 extern const char *const direction_names[];
 
-/* The devices of a case, the one it is about first. */
+/* Devices of a case, with the measured one first. */
 enum placing {
 	EACH_DEVICE,
 	EACH_PAIR,      /* ordered */
-	EACH_TWO,       /* pairs whose order does not matter */
+	EACH_TWO,       /* unordered pairs */
 	ALL_DEVICES,    /* one case */
-	EACH_AMONG_ALL, /* one case for each device, followed by the others */
+	EACH_AMONG_ALL, /* one case per device, followed by the others */
 	EACH_ROUND /* all devices in pairs, pair after pair; each two meet in one of the cases */
 };
 
 enum timing_kind {
-	TIME_ONE,     /* there is one route */
+	TIME_ONE,     /* a single route */
 	TIME_IN_TURN, /* each of two routes while the other one is busy; the headline is the sum */
 	TIME_FIRST,   /* the first route while the others are busy */
 	/* all routes start together; the headline is all bytes until the last one ends */
@@ -66,8 +65,8 @@ enum timing_kind {
 struct direction_info {
 	enum placing placing;
 	enum timing_kind timing;
-	bool host; /* host memory takes part */
-	bool peer; /* memory of other devices takes part */
+	bool host; /* uses host memory */
+	bool peer; /* uses memory of other devices */
 };
 
 const struct direction_info *direction_info(enum direction direction);
@@ -77,20 +76,20 @@ const struct direction_info *direction_info(enum direction direction);
 /* One stream of copies; numbers are positions in the case's list of devices. */
 struct route {
 	int from, to; /* ROUTE_HOST: host memory near the other end's device */
-	int issuer;   /* whose stream, and whose copy engine or cores */
+	int issuer;   /* owner of the stream, and of the copy engine or cores */
 };
 
 /*
- * The routes of a case on `devices` devices, the timed one first; their number, at most two a
- * device.
+ * The routes of a case on `devices` devices, the timed one first; returns their number, at most two
+ * per device.
  */
 #define ROUTES_MOST(devices) (2 * (devices))
 size_t direction_routes(enum direction direction, size_t devices, struct route *out);
 
-/* True if each route is followed by the one that leads back, by the same issuer. */
+/* True if each route is followed by its reverse, with the same issuer. */
 bool direction_goes_back(enum direction direction);
 
-/* The device at the route's end that is not the issuer's; -1: there is none. */
+/* The device at the route's end that is not the issuer's; -1: none. */
 int route_peer(const struct route *route);
 
 #endif

@@ -1,8 +1,6 @@
 /*
- * Pairs of devices that copy at the same time, because links between different devices carry their
- * data at the same
- * time: on a switch they do, through a host or a bridge they may not. So each concurrent group is
- * checked:
+ * Concurrent copies between pairs of devices. Links between different pairs are independent on a
+ * switch, but may not be through a host or a bridge, so each concurrent group is checked:
  *
  * 1. the first pair of all of a kind is sampled alone: the reference;
  * 2. all pairs of a group are sampled together, each on its own device's clock;
@@ -10,7 +8,7 @@
  *    as well. When it is faster then, that counts, and the group disturbs; else the pair is so by
  *    itself.
  *
- * Once a group was found to disturb, cases of its kind run one by one.
+ * After a group was found to disturb, cases of its kind run one by one.
  */
 #include <math.h>
 #include <stdint.h>
@@ -31,7 +29,7 @@ struct pair_kind {
 	bool disturbs, known;
 	size_t bytes;
 	struct bounds alone[TIMINGS_MAX]; /* the reference */
-	char pair[2][32];                 /* whose it is */
+	char pair[2][32];                 /* names of the pair */
 };
 
 struct pair_kinds {
@@ -69,7 +67,7 @@ static bool pairs_group_share_a_device(const struct plan_case *a, const struct p
 	return false;
 }
 
-/* Between pairs, directly; copies through the host share it. */
+/* Direct copies between pairs only; copies through the host share it. */
 static bool pairs_group(const struct transfer_state *state, const struct plan_case *const *group,
 			size_t count, const struct plan_case *other)
 {
@@ -100,7 +98,7 @@ struct pair_group {
 	struct error **errs;
 	size_t count;
 	struct pair_kind *kind;
-	/* series of the first pair alone; NOT_ALONE: the reference is an earlier one's */
+	/* series of the first pair alone; NOT_ALONE: the reference is from an earlier group */
 	size_t alone[TIMINGS_MAX];
 };
 
@@ -117,10 +115,13 @@ static struct bounds pairs_group_bounds_of(const struct series *s)
 				isfinite(x->high) ? x->high : x->median };
 }
 
-/* By more than this it is slower, or faster, whatever the intervals say: noise must not hide it. */
+/*
+ * A larger difference counts as slower, or faster, whatever the intervals are: noise must not hide
+ * it.
+ */
 #define DIFFERENT_ANYHOW 0.03
 
-/* Beyond both intervals, and by more than the precision that was asked for. */
+/* Beyond both intervals, and by more than the requested precision. */
 static bool pair_is_slower(const struct transfer *t, struct bounds a, struct bounds b)
 {
 	return a.low > b.high * (1 + t->run->sampler.rules->target) ||
@@ -141,7 +142,7 @@ static void rename_series(const struct transfer *t, size_t index, const char *na
 	series->name = xasprintf("%s%s", name, ending);
 }
 
-/* Samples it as NAME_alone; *index: the series. */
+/* Samples the pair as NAME_alone; *index: the series. */
 static enum status pair_sample_alone(struct transfer *t, size_t i, size_t *index, struct error *err)
 {
 	const struct timing *timing = &t->timings[i];
@@ -155,7 +156,7 @@ static enum status pair_sample_alone(struct transfer *t, size_t i, size_t *index
 	return status;
 }
 
-/* The faster of the two counts: step 3. */
+/* Step 3: the faster of the two counts. */
 static enum status pair_compare_with_alone(const struct pair_group *c, size_t member, size_t i)
 {
 	struct transfer *t = c->all[member];
@@ -205,7 +206,7 @@ static enum status pairs_group_pairs_sample_all(const struct pair_group *c, size
 	return status;
 }
 
-/* Once for all its timings: the worst of them. */
+/* One note for all its timings: the worst of them. */
 static void pairs_group_pairs_add_note(const struct pair_group *c, const struct transfer *t)
 {
 	double kept = INFINITY, apart = INFINITY;
@@ -234,7 +235,7 @@ static void pairs_group_pairs_add_note(const struct pair_group *c, const struct 
 			 slow ? ", and no more when alone" : "");
 }
 
-/* Step 1, of one timing. */
+/* Step 1, for one timing. */
 static enum status pairs_group_sample_reference(struct pair_group *c, size_t i)
 {
 	struct transfer *first = c->all[0];
@@ -299,7 +300,7 @@ static void pairs_group_run_pairs(struct run *const *runs, size_t count, struct 
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
 				.errs = xcalloc(count, sizeof(struct error *)) };
 
-	/* One whose data are wrong is out; the rest continues. */
+	/* A case with wrong data is left out; the others continue. */
 	for (size_t i = 0; i < count; i++) {
 		if (transfer_open(&all[i], runs[i], &errs[i]) != STATUS_OK)
 			continue;

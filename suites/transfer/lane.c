@@ -24,7 +24,7 @@ static enum status lane_poison(struct transfer_lane *lane, struct error *err)
 	return buffer_poison(&lane->to, lane->at_to, err);
 }
 
-/* One stream for each device that takes part. */
+/* One stream per participating device. */
 static enum status lane_open_streams(struct transfer_lane *lane, struct error *err)
 {
 	struct device *issuer = lane->plan.issuer;
@@ -132,7 +132,7 @@ enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *
 	lane->copies += count;
 	if (lane->reverse)
 		lane->reverse->copies += count;
-	/* Copies of one block follow each other without another launch. */
+	/* Copies of one block follow each other within one launch. */
 	if (plan->by_kernel && plan->slots == 1)
 		return launch_copies(lane, 0, count, err);
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++) {

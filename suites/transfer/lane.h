@@ -1,7 +1,7 @@
 /*
- * A lane: copies from one buffer to another in one stream, with data that can be checked. Both
- * buffers hold `slots` blocks of `bytes`; copy n moves block n modulo `slots`, so that a loop over
- * small blocks does not find them in a cache.
+ * A lane: copies from one buffer to another in one stream, with verifiable data. Both buffers have
+ * `slots` blocks of `bytes`; copy n moves block n modulo `slots`, so that a loop over small blocks
+ * does not hit a cache.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_LANE_H
 #define GPUPROOF_SUITES_TRANSFER_LANE_H
@@ -10,7 +10,7 @@
 #include "suites/shared/buffers.h"
 
 struct lane_end {
-	struct device *device; /* of host memory: the one it is near */
+	struct device *device; /* for host memory: the device that it is near */
 	enum allocator allocator;
 };
 
@@ -19,7 +19,7 @@ struct pool;
 struct lane_plan {
 	struct pool *pool; /* of the buffers' memory */
 	struct lane_end from, to;
-	struct device *issuer; /* whose stream, and whose copy engine or cores */
+	struct device *issuer; /* owner of the stream, and of the copy engine or cores */
 	bool by_kernel;
 	size_t bytes, slots;
 	uint64_t seed;
@@ -28,38 +28,39 @@ struct lane_plan {
 struct transfer_lane {
 	struct lane_plan plan;
 	struct stream *stream;          /* the issuer's */
-	struct stream *at_from, *at_to; /* of the ends' devices, for filling and checking */
+	struct stream *at_from, *at_to; /* streams of the ends' devices, for filling and checking */
 	struct buffer from, to;
-	struct buffer record; /* for checks by the device; none where the CPU checks */
+	struct buffer record; /* for checks by the device; unset if the CPU checks */
 	int node;             /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	/* whose copies this lane's kernel carries out as well; NULL: none */
+	/* lane whose copies this lane's kernel executes as well; NULL: none */
 	struct transfer_lane *reverse;
-	bool led;        /* it is a reverse lane: lane_copy() leaves its copies to the other */
+	/* this is a reverse lane: lane_copy() leaves its copies to the leading lane */
+	bool led;
 	uint64_t copies; /* since the target was last poisoned */
 };
 
-/* Memory that lane_open() takes at one end. */
+/* Memory that lane_open() allocates at one end. */
 uint64_t lane_footprint(size_t bytes, size_t slots);
 
 /*
- * Allocates, fills the source and poisons the target; memory comes from the pool (pool.h). A
- * failed lane must be closed as well.
+ * Allocates, fills the source and poisons the target; the pool provides the memory (pool.h). Close
+ * a lane even after a failure.
  */
 enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err);
 void lane_close(struct transfer_lane *lane);
 
 /*
- * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel,
- * as many bytes, issued by the same device.
+ * Makes one kernel copy both lanes' bytes in step; `lane` leads. Both must be copied by kernel,
+ * with equal sizes and the same issuer.
  */
 void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse);
 
 /* Enqueues `count` copies. */
 enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *err);
-/* Waits for the copies and compares every byte that was copied since the target was poisoned. */
+/* Waits for the copies and compares every byte copied since the target was poisoned. */
 enum status lane_check(struct transfer_lane *lane, struct error *err);
-/* Copies every block once, checks it, and poisons the target for what comes next. */
+/* Copies every block once, checks it, and poisons the target for later use. */
 enum status lane_verify(struct transfer_lane *lane, struct error *err);
 
 #endif

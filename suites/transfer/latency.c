@@ -1,6 +1,6 @@
 /*
- * Latency of dependent loads: a kernel follows pointers that lead once through all of the memory in
- * a random order, so that neither a cache nor a prefetcher knows the next one.
+ * Latency of dependent loads: a kernel follows pointers that visit all of the memory once in random
+ * order, so that neither a cache nor a prefetcher can predict the next one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,19 +13,19 @@
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"
 
-/* Each pointer has a cache line of its own. */
+/* Each pointer has a separate cache line. */
 #define LINE 128
 /*
- * A longer chain takes longer to set up and gains nothing: in larger memory its steps are longer.
+ * A longer chain takes longer to set up without a benefit: in larger memory its steps are longer.
  */
 #define MOST_NODES (1u << 20)
 /*
- * Steps of one launch, which takes a few microseconds itself. A prime: a launch that does nothing
- * leaves the cursor where it was, and so must no whole number of times round the memory, whose
- * nodes are often a power of two.
+ * Steps per launch, which takes a few microseconds itself. A prime: a launch that does nothing
+ * leaves the cursor unchanged, so the steps must not be a multiple of the number of nodes, which is
+ * often a power of two.
  */
 #define HOPS 2053
-/* Each launch is on another multiprocessor: the median should be of many of them. */
+/* Each launch runs on another multiprocessor: the median should cover many of them. */
 #define MIN_SAMPLES 33
 
 struct chase {
@@ -34,9 +34,9 @@ struct chase {
 	struct device *device; /* that loads */
 	struct stream *stream, *at_memory;
 	struct buffer memory, cursor;
-	struct buffer staging; /* for memory the CPU does not write */
+	struct buffer staging; /* for memory that the CPU does not write */
 	int node;
-	uint32_t *order; /* node that is met at step i */
+	uint32_t *order; /* node visited in step i */
 	size_t count, spacing;
 	uint64_t launches;
 };
@@ -65,7 +65,7 @@ static uintptr_t chase_address(const struct chase *c, uint64_t step)
 	return (uintptr_t)c->memory.memory + c->order[step % c->count] * c->spacing;
 }
 
-/* A random order, and in `memory` the pointers that lead through it and back to its start. */
+/* A random order, and in `memory` the pointers that follow it and return to the start. */
 static void lay_out(struct chase *c, char *memory)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -136,7 +136,7 @@ static enum status launch_chase(void *state, unsigned batch, struct error *err)
 	enum status status = STATUS_OK;
 
 	for (unsigned i = 0; i < batch && status == STATUS_OK; i++) {
-		/* Multiprocessors by turns; a prime step soon comes by all parts of the chip. */
+		/* Multiprocessors in rotation; a prime step soon covers all parts of the chip. */
 		struct chase_arguments a = { .cursor = c->cursor.memory,
 					     .hops = HOPS,
 					     .turn = 37 * c->launches++ };
@@ -146,7 +146,7 @@ static enum status launch_chase(void *state, unsigned batch, struct error *err)
 	return status;
 }
 
-/* Verifies every hop: the chain ends at the expected node unless one of them went wrong. */
+/* Verifies every hop: the chain ends at the expected node unless one of them was wrong. */
 enum status chase_check(struct transfer *t, const char *when, struct error *err)
 {
 	struct chase *c = t->chase;

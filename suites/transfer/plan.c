@@ -1,4 +1,4 @@
-/* Cases that a config asks for, and time and memory of each. */
+/* Cases of a config, with time and memory of each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,7 @@
 #include "suites/shared/cache.h"
 #include "suites/transfer/transfer.h"
 
-/*
- * Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready.
- */
+/* Copies that only keep the other links busy may be smaller: their buffers are ready sooner. */
 #define BUSY_BYTES (64u << 20)
 
 bool transfer_by_kernel(const struct plan_case *c)
@@ -38,7 +36,7 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 	/* Blocks that need padding are checked one by one. */
 	size_t most = bytes % 16 == 0 ? 1 << 20 : 64;
 
-	/* Within a device a cache would decide the number; elsewhere the link does. */
+	/* Within a device a cache would determine the result; elsewhere the link does. */
 	if (direction != LOCAL && !cold)
 		return 1;
 	return buffer_rotation(bytes, transfer_cache(info, cold), most);
@@ -102,7 +100,7 @@ static void transfer_estimate_case(struct plan_case *point, enum direction direc
 		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }
 
-/* NULL, or why the devices of a case cannot do it with direct access. */
+/* Why the devices of a case cannot run it with direct access; NULL: they can. */
 static const char *transfer_unreachable(const struct plan *plan, enum direction direction,
 					const size_t *devices, size_t count, char *reason,
 					size_t size)
@@ -158,7 +156,7 @@ static bool transfer_plan_same_backend(const struct plan *plan, size_t i, size_t
 	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
 }
 
-/* Places device `first` followed by all others of its backend; nothing when there is no other. */
+/* Places device `first` followed by all others of its backend; nothing if there is no other. */
 static enum status transfer_plan_place_all(struct plan *plan, struct plan_case *point, size_t first,
 					   struct error *err)
 {
@@ -192,7 +190,7 @@ static enum status place_among_all(struct plan *plan, struct plan_case *point, b
 	return STATUS_OK;
 }
 
-/* Devices of the backend of `first`, which is its first one; returns how many. */
+/* Devices of the backend whose first device is `first`; returns their number. */
 static size_t transfer_plan_devices_of_backend(const struct plan *plan, size_t first, size_t *all)
 {
 	size_t count = 0;
@@ -209,9 +207,9 @@ static size_t transfer_plan_rounds_of(size_t count)
 }
 
 /*
- * One round of a tournament by the circle method: the last one stays, the others move on by one.
- * With an odd number the last one is a dummy, and its partner sits out. Fills `pairs`, pair after
- * pair; returns the number of devices.
+ * One round of a round-robin tournament by the circle method: the last device stays, the others
+ * rotate. With an odd number the last one is a dummy, and its partner sits out. Fills `pairs`, pair
+ * after pair; returns the number of devices.
  */
 static size_t transfer_plan_pair_up(const size_t *all, size_t count, size_t round, size_t *pairs)
 {
@@ -228,7 +226,7 @@ static size_t transfer_plan_pair_up(const size_t *all, size_t count, size_t roun
 	return used;
 }
 
-/* With fewer than two pairs there is nothing to disturb. */
+/* With fewer than two pairs there is no disturbance. */
 static enum status transfer_plan_place_rounds(struct plan *plan, struct plan_case *point,
 					      size_t first, struct error *err)
 {
@@ -258,8 +256,8 @@ static enum status transfer_plan_place_round_of_pairs(struct plan *plan, struct 
 }
 
 /*
- * Places every two devices, in an order in which neighbours share none and can be measured together
- * (group.c).
+ * Places all pairs of devices, in an order in which consecutive pairs share no device and can be
+ * measured together (group.c).
  */
 static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case *point,
 					     size_t first, struct error *err)
@@ -282,7 +280,7 @@ static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case
 	return STATUS_OK;
 }
 
-/* Combinations that make no sense or were there already; takes axes out that say nothing. */
+/* Rejects meaningless or duplicate combinations; drops axes without meaning. */
 static bool transfer_makes_sense(struct plan_case *point, enum direction direction)
 {
 	const struct direction_info *d = direction_info(direction);
@@ -291,7 +289,8 @@ static bool transfer_makes_sense(struct plan_case *point, enum direction directi
 	bool off = d->peer && strcmp(case_text(point, "access"), "off") == 0;
 
 	/*
-	 * Copies of pageable memory block, and kernels reach neither it nor memory without access.
+	 * Copies of pageable memory block, and kernels can access neither it nor memory without
+	 * peer access.
 	 */
 	if (pageable && (by_kernel || (direction != H2D && direction != D2H)))
 		return false;
@@ -315,7 +314,7 @@ static bool transfer_makes_sense(struct plan_case *point, enum direction directi
 	return d->peer || plan_drop_axis(point, "access");
 }
 
-/* There is a cold state only where a block could stay in a cache. */
+/* A cold state exists only where a block could stay in a cache. */
 static bool always_cold(const struct plan *plan, const struct plan_case *point)
 {
 	uint64_t largest = 0;

@@ -24,11 +24,11 @@ struct pool *pool_open(void)
 }
 
 /*
- * Part of a device's memory that may stay allocated between cases: the next one may need nearly all
- * of it.
+ * Share of device memory that may stay allocated between cases: the next one may need nearly all of
+ * it.
  */
 #define DEVICE_SHARE 16
-/* The same of the host's available memory. */
+/* Share of the host's available memory. */
 #define HOST_SHARE 4
 
 static void remove_block(struct pool *pool, size_t index)
@@ -51,7 +51,7 @@ void pool_close(struct pool *pool)
 	free(pool);
 }
 
-/* A device that is made of host memory has its own; GPUs share what is near. */
+/* Host devices have their own memory; GPUs share host memory on a near node. */
 static bool pool_block_serves(const struct pool_block *b, const struct device *device,
 			      enum allocator allocator, int node)
 {
@@ -65,7 +65,7 @@ static bool pool_block_serves(const struct pool_block *b, const struct device *d
 	return owner->backend == device->backend;
 }
 
-/* A large block is not spent on a few bytes: its like will be asked for next. */
+/* A large block is not used for a few bytes, because its own size will be requested next. */
 #define SPENDTHRIFT 64
 #define SMALL_BYTES (4u << 20)
 
@@ -76,7 +76,7 @@ static bool pool_block_fits(const struct pool_block *b, size_t bytes)
 	return size >= bytes && (size <= SMALL_BYTES || size / SPENDTHRIFT <= bytes);
 }
 
-/* The smallest idle block that will do. */
+/* The smallest idle block that fits. */
 static struct pool_block *pool_find_block(const struct pool *pool, const struct device *device,
 					  enum allocator allocator, size_t bytes, int node)
 {
@@ -100,8 +100,8 @@ static enum status pool_add_block(struct pool *pool, struct device *device,
 	struct buffer buffer;
 
 	/*
-	 * The pool may hold the missing memory: it is emptied before the retry. A failed device is
-	 * not asked again.
+	 * The pool may occupy the missing memory: it is emptied before the retry. A failed device
+	 * is not asked again.
 	 */
 	if (buffer_alloc(&buffer, device, allocator, bytes, &first) != STATUS_OK) {
 		if (pool->count == 0 || first.status != STATUS_NO_MEMORY)
@@ -125,7 +125,9 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 
 	memset(buffer, 0, sizeof(*buffer));
 	if (!block) {
-		/* Sizes grow in a sweep: what was too small now will be so again. */
+		/*
+		 * Frees blocks smaller than requested: a sweep grows, so they will not fit again.
+		 */
 		for (size_t i = pool->count; i-- > 0;)
 			if (pool_block_serves(&pool->blocks[i], device, allocator, near) &&
 			    pool->blocks[i].buffer.bytes < bytes &&
@@ -146,7 +148,9 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 	return STATUS_OK;
 }
 
-/* Bytes that the pool keeps in the memory of `given`: on its device, or anywhere on the host. */
+/*
+ * Bytes that the pool keeps in the same memory as `given`: on its device, or anywhere on the host.
+ */
 static uint64_t kept_with(const struct pool *pool, const struct pool_block *given)
 {
 	bool on_device = allocator_on_device(given->buffer.allocator);
@@ -163,7 +167,7 @@ static uint64_t kept_with(const struct pool *pool, const struct pool_block *give
 	return bytes;
 }
 
-/* Keeping must not make the next case's memory scarce. */
+/* Keeping a block must not make memory scarce for the next case. */
 static bool may_keep(const struct pool *pool, const struct pool_block *block)
 {
 	if (allocator_on_device(block->buffer.allocator))

@@ -1,8 +1,7 @@
 /*
- * host_to_all and its kind: times one device while all others are busy, round-robin over the
- * devices. All these cases have the same copies, so they share them: opened and filled once,
- * verified before the first and after the last of them. Each case answers for the data of its own
- * device.
+ * host_to_all and similar directions: time one device while all others are busy, round-robin over
+ * the devices. The cases share their copies, which are opened, filled and verified once before the
+ * first and after the last of them. Each case is responsible for the data of its own device.
  */
 #include <stdlib.h>
 
@@ -11,8 +10,8 @@
 #include "suites/transfer/transfer.h"
 
 /*
- * At most this part of the host's free memory for all copies in full size; else each case opens its
- * own.
+ * Maximum share of the host's free memory for all copies at full size; otherwise each case opens
+ * its own.
  */
 #define HOST_SHARE 4
 
@@ -44,7 +43,7 @@ bool rotation_groups_with(const struct plan_case *c, const struct plan_case *oth
 	return true;
 }
 
-/* The first lane of the device that the case is about. */
+/* First lane of the device that the case measures. */
 static size_t lane_of(const struct transfer *t, const struct plan_case *first,
 		      const struct plan_case *c)
 {

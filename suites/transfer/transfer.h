@@ -1,4 +1,4 @@
-/* One case of the transfer suite, as its files share it. */
+/* Private declarations of the transfer suite. */
 #ifndef GPUPROOF_SUITES_TRANSFER_TRANSFER_H
 #define GPUPROOF_SUITES_TRANSFER_TRANSFER_H
 
@@ -6,30 +6,30 @@
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
 
-/* plan.c: transfer_expand(), and what a case's parameters say. */
+/* plan.c: transfer_expand(), and the meaning of a case's parameters. */
 enum status transfer_expand(struct plan *plan, struct plan_case *point, struct error *err);
-/* Parameters that a case need not have; what is meant where they are missing. */
+/* Optional parameters, with their defaults. */
 bool transfer_by_kernel(const struct plan_case *c); /* no */
 bool transfer_cold(const struct plan_case *c);      /* no */
 
-/* The largest cache a block could stay in: the device's, or with `host` that of the host. */
+/* Largest cache that could contain a block: the device's, or with `host` that of the host. */
 uint64_t transfer_cache(const struct device_info *info, bool host);
 /*
- * Blocks that a case rotates over so that none is in a cache of the device, or with `cold` of the
- * host.
+ * Number of blocks that a case rotates through so that none is in a cache of the device, or with
+ * `cold` of the host.
  */
 size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 		      const struct device_info *info);
-/* Bytes of one copy of route `index` of a case with copies of `bytes`. */
+/* Bytes of one copy of route `index` in a case with copies of `bytes`. */
 size_t transfer_route_bytes(const struct plan_case *c, size_t index);
-/* True if one kernel executes a route and the next one, which leads back. */
+/* True if one kernel executes a route and the next one, its reverse. */
 bool transfer_reverses(const struct plan_case *c);
 
 struct access;
 struct pair_kinds;
 struct pool;
 
-/* State kept from case to case: run->suite_state. */
+/* State kept between cases: run->suite_state. */
 struct transfer_state {
 	struct pool *pool;
 	struct access *access;
@@ -40,16 +40,16 @@ struct transfer_state {
 struct timing {
 	const char *name; /* of the series */
 	struct workload workload;
-	size_t series; /* index in the result, where all timings are sampled in their order */
+	size_t series; /* index in the result, where all timings are sampled in order */
 	/*
-	 * group.c: it is slower in a concurrent group, so `series` is of it alone; the index of the
-	 * other one.
+	 * group.c: it is slower in a concurrent group, so `series` was sampled alone; the index of
+	 * the other series.
 	 */
 	bool apart;
 	size_t grouped;
 };
 
-/* A lane that is timed while the others are busy. */
+/* A lane timed while the others are busy. */
 struct contended_copy {
 	struct transfer *t;
 	size_t timed; /* lane */
@@ -63,8 +63,8 @@ struct transfer {
 	enum direction direction;
 	const struct direction_info *info;
 	enum allocator memory; /* host memory */
-	bool staged;           /* between devices with access off */
-	bool rotates;          /* every lane has its turn (rotation.c): all are of `bytes` */
+	bool staged;           /* between devices with access disabled */
+	bool rotates;          /* every lane is timed in rotation (rotation.c): all have `bytes` */
 	size_t bytes, slots;
 	struct route *routes; /* with room for ROUTES_MOST of the case's devices, as below */
 	struct transfer_lane *lanes;
@@ -73,19 +73,19 @@ struct transfer {
 	struct timing timings[TIMINGS_MAX];
 	size_t timing_count;
 	struct contended_copy contended[TIMINGS_MAX];
-	struct chase *chase; /* latency.c's; NULL: copies */
+	struct chase *chase; /* of latency.c; NULL: copies */
 };
 
-/* case.c: describes what is timed, once the lanes are open; closes what it has opened. */
+/* case.c: sets up the timings after the lanes are open; closes what it has opened. */
 enum status transfer_plan_timings(struct transfer *t, struct error *err);
 void transfer_close_timings(struct transfer *t);
 const struct series *transfer_series(const struct transfer *t, size_t timing);
-/* Records the metrics, once all is sampled. */
+/* Records the metrics after all sampling. */
 void transfer_record(struct transfer *t);
 
 /*
- * latency.c: the same steps for a case of TIME_CHASE, with its memory and its verification; and the
- * memory it takes at its end of the link. chase_close() closes one that failed to open as well.
+ * latency.c: the same steps for a case of TIME_CHASE, with its own memory and verification, and the
+ * memory at its end of the link. chase_close() also closes one that failed to open.
  */
 enum status chase_open(struct transfer *t, struct error *err);
 enum status chase_check(struct transfer *t, const char *when, struct error *err);
@@ -93,7 +93,7 @@ void chase_record(struct transfer *t);
 void chase_close(struct transfer *t);
 uint64_t chase_footprint(size_t bytes);
 
-/* case.c: a case up to the point where it is timed, and from there on. */
+/* case.c: the steps of a case before timing, and from there on. */
 enum status transfer_open(struct transfer *t, struct run *run, struct error *err);
 enum status transfer_finish(struct transfer *t, struct error *err);
 void transfer_close(struct transfer *t);
@@ -105,7 +105,7 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 void transfer_note(const struct transfer *t);
 void transfer_verified(struct transfer *t);
 
-/* case.c: one lane is timed while all others are busy. */
+/* case.c: times one lane while all others are busy. */
 enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
 					 struct error *err);
 
@@ -113,14 +113,14 @@ enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other);
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
-/* Knowledge about groups of pairs; another suite's cases may change it. Freed by free(). */
+/* Knowledge about groups of pairs; cases of another suite may change it. Freed with free(). */
 struct pair_kinds *pair_kinds_open(void);
 
-/* rotation.c: cases of TIME_FIRST on the same devices, each of which is the first once. */
+/* rotation.c: cases of TIME_FIRST on the same devices, each of which is first once. */
 bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other);
 void rotation_run(struct run *const *runs, size_t count, struct error *errs);
 
-/* Says on which NUMA nodes the case's host memory is; nothing where there is no choice. */
+/* Notes the NUMA nodes of the case's host memory; nothing if there is no choice. */
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count);
 
 #endif

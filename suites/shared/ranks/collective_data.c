@@ -5,10 +5,10 @@
 
 #include "kernels/reduction.h"
 
-/* Parts begin where every device can read and write at full speed. */
+/* Parts start where every device can read and write at full speed. */
 #define ALIGNMENT 16
 
-/* A stretch of `to`: bytes [first, first + bytes) of a rank's data. */
+/* A range of `to`: bytes [first, first + bytes) of a rank's data. */
 struct data_piece {
 	size_t offset, bytes, first;
 	int rank;
@@ -32,7 +32,7 @@ uint64_t collective_footprint(const struct operation *operation, bool in_place, 
 	return (in_place ? bytes : from + to) + sizeof(struct reduction_mismatch);
 }
 
-/* In place, the one part is the rank's own of the whole tensor. */
+/* In place, the part is the rank's own part of the whole tensor. */
 enum status collective_open(struct collective *c, struct error *err)
 {
 	size_t from = c->operation->one_part_from ? c->part : c->bytes;
@@ -68,7 +68,7 @@ static enum fill_kind collective_data_number_kind(enum precision precision)
 					     : FILL_FP32;
 }
 
-/* Offset of a rank's data: its part of the tensor, so that the data differ by rank. */
+/* Offset of a rank's data, its part of the tensor, so that the data differ by rank. */
 static size_t collective_data_first_byte(const struct collective *c)
 {
 	return c->operation->one_part_from ? (size_t)c->rank * c->part : 0;
@@ -93,7 +93,7 @@ enum status collective_prepare(const struct collective *c, struct error *err)
 	return backend_stream_synchronize(c->stream, err);
 }
 
-/* Runs a kernel that records what it found in device memory; `found` goes there and back. */
+/* Runs a kernel that records its findings in device memory; copies `found` there and back. */
 static enum status collective_launch_check(const struct collective *c, const char *kernel,
 					   const void *arguments, struct buffer *record,
 					   void *found, size_t bytes, struct error *err)
@@ -107,7 +107,7 @@ static enum status collective_launch_check(const struct collective *c, const cha
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(c->stream, err);
 	else
-		backend_stream_synchronize(c->stream, NULL); /* what was enqueued uses both */
+		backend_stream_synchronize(c->stream, NULL); /* enqueued work uses both */
 	return status;
 }
 
@@ -143,11 +143,14 @@ double collective_tolerance(const struct collective *c)
 			  : c->precision == PRECISION_BF16 ? 0x1p-8
 							   : 0x1p-24;
 
-	/* 1.01 for the terms of higher order. */
+	/* 1.01 covers the terms of higher order. */
 	return 1.01 * (c->ranks - 1) * rounding;
 }
 
-/* Elements from byte `first` of the data of `ranks` ranks, the first of them `rank`, summed. */
+/*
+ * Checks elements from byte `first` on against the sums of the data of `ranks` ranks, starting with
+ * `rank`.
+ */
 static enum status collective_data_check_sums(struct collective *c, struct buffer *record,
 					      const char *memory, struct data_piece piece,
 					      int ranks, const char *what, struct error *err)

@@ -3,13 +3,13 @@
 const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scatter", "broadcast",
 					"reduce",     "send_recv",  "all_to_all",     NULL };
 
-/* Each element is sent once to be summed and once as the sum, except for the rank's own part. */
+/* Each element is sent once to be summed and once as the sum, except the rank's own part. */
 static double bus_there_and_back(double n)
 {
 	return 2 * (n - 1) / n;
 }
 
-/* All but the rank's own part. */
+/* All except the rank's own part. */
 static double all_but_one(double n)
 {
 	return (n - 1) / n;
@@ -57,7 +57,7 @@ static enum status bus_enqueue_reduce(const struct collective *c, struct error *
 			      COLLECTIVE_ROOT, err);
 }
 
-/* A ring: to the next rank, from the one before. A group that was begun is ended. */
+/* A ring: to the next rank, from the previous one. Ends a group that was begun. */
 static enum status send_recv(const struct collective *c, struct error *err)
 {
 	int next = (c->rank + 1) % c->ranks, before = (c->rank + c->ranks - 1) % c->ranks;

@@ -1,6 +1,6 @@
 /*
- * The collective operations. Each rank has a `from` and a `to`; which of them is the whole tensor
- * and which is one rank's part of it, and what the ranks then hold, is all that differs.
+ * Collective operations. Each rank has a `from` and a `to`; operations differ in which of them is
+ * the whole tensor and which a rank's part, and in the result.
  *
  * Adding one: docs/walks.md.
  */
@@ -20,7 +20,7 @@ enum operation_kind {
 	OPERATION_COUNT
 };
 
-/* In the order of operation_kind, ending with NULL. */
+/* In the order of operation_kind, NULL-terminated. */
 extern const char *const operation_names[];
 
 enum placements { EITHER_PLACE, IN_PLACE_ONLY, OUT_OF_PLACE_ONLY };
@@ -28,13 +28,13 @@ enum placements { EITHER_PLACE, IN_PLACE_ONLY, OUT_OF_PLACE_ONLY };
 struct collective;
 
 struct operation {
-	bool parts;                      /* the tensor is cut into one part for each rank */
+	bool parts;                      /* the tensor is divided into one part per rank */
 	bool reduces;                    /* sums over ranks; else it moves data unchanged */
-	bool one_part_from, one_part_to; /* that side holds one rank's part only */
+	bool one_part_from, one_part_to; /* that side has only one rank's part */
 	enum placements placements;
 	/*
-	 * Bytes that pass each device's link, over the tensor's: nccl-tests' factors
-	 * (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), so that figures compare.
+	 * Bytes that pass each device's link / bytes of the tensor: the factors of nccl-tests
+	 * (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), for comparable values.
 	 */
 	double (*bus_factor)(double ranks);
 	enum status (*enqueue)(const struct collective *c, struct error *err);
@@ -48,20 +48,20 @@ struct collective {
 	enum precision precision;
 	bool in_place;
 	int rank, ranks;
-	size_t bytes, part; /* of the tensor, of one rank's part (`bytes` where there are none) */
+	size_t bytes, part; /* of the tensor, and of one rank's part (`bytes` without parts) */
 	uint64_t seed;
 	struct device *device;
 	struct stream *stream;
 	struct communicator *communicator;
-	struct buffer tensor; /* where `to` is, and in place `from` */
-	struct buffer source; /* where `from` is otherwise */
+	struct buffer tensor; /* contains `to`, and in place `from` */
+	struct buffer source; /* contains `from` otherwise */
 	char *from, *to;
-	/* of one operation, where the transport is made of copies; set by collective_run() */
+	/* of one operation, if the transport uses copies; set by collective_run() */
 	unsigned copy_commands;
-	double error; /* largest found by collective_check(), relative to its tolerance's base */
+	double error; /* maximum found by collective_check(), relative to its tolerance's base */
 };
 
-/* The rank that broadcasts and that receives sums. */
+/* The root rank of broadcasts and reductions. */
 #define COLLECTIVE_ROOT 0
 
 #endif

@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "suites/shared/ranks/communicators.h"
 
-/* Over a transport or two; more would hold memory of the device for nothing. */
+/* Sessions per world, for one or two transports; more would only occupy device memory. */
 #define SESSIONS_OF_WORLD 2
 
 /*
- * In the order of the cases, as all ranks have them: closing may wait for the other ranks, some of
- * which are in other worlds as well.
+ * In the order of the cases, equal on all ranks: closing may wait for other ranks, some of which
+ * are also in other worlds.
  */
 struct sessions {
 	struct collective_session *list;
@@ -54,8 +54,8 @@ const struct collective_session *session_find(struct sessions *all, struct devic
 		if (all->list[i].world == world->id && all->list[i].asked == transport)
 			return &all->list[i];
 	/*
-	 * Close the oldest of this world, as all of its ranks do now; those of other worlds are not
-	 * theirs to close.
+	 * Closes the oldest session of this world, as all of its ranks do now; sessions of other
+	 * worlds must stay.
 	 */
 	oldest = 0;
 	of_world = 0;

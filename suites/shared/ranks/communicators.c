@@ -32,7 +32,7 @@ static struct part_place rank_place_in_part(const struct world *world, const int
 	return place;
 }
 
-/* The id of this rank's part, which the first rank of each makes. */
+/* Id of this rank's part, created by the first rank of each part. */
 static enum status communicators_share_id(struct device *device, struct world *world,
 					  enum transport transport, const int *part_of,
 					  struct communicator_id *id, struct error *err)
@@ -55,7 +55,7 @@ static enum status communicators_share_id(struct device *device, struct world *w
 	return STATUS_OK;
 }
 
-/* part_of NULL: all ranks are one part. */
+/* part_of NULL: all ranks form one part. */
 static enum status communicators_join_over(struct device *device, struct world *world,
 					   const struct communicator_options *options,
 					   const int *part_of, struct communicator **out,

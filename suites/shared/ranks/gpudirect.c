@@ -4,7 +4,7 @@ const char *const gpudirect_names[] = { "default", "on", "off", NULL };
 
 bool gpudirect_plan(const struct plan *plan, struct plan_case *point)
 {
-	/* One node has no adapter between its devices. */
+	/* A single node has no adapter between its devices. */
 	if (!plan->group.nodes)
 		return plan_drop_axis(point, "gpudirect");
 	point->gpudirect = (enum gpudirect)case_integer(point, "gpudirect");

@@ -1,4 +1,4 @@
-/* With and without GPUDirect RDMA, for suites of several nodes. */
+/* Cases with and without GPUDirect RDMA, for multi-node suites. */
 #ifndef GPUPROOF_SUITES_SHARED_RANKS_GPUDIRECT_H
 #define GPUPROOF_SUITES_SHARED_RANKS_GPUDIRECT_H
 
@@ -6,7 +6,7 @@
 
 extern const char *const gpudirect_names[]; /* by enum gpudirect */
 
-/* The axis is the suite's first: each change of it takes other processes. */
+/* The axis is the suite's first, because each change of it needs new processes. */
 #define GPUDIRECT_KEY                                                                              \
 	{                                                                                          \
 		.name = "gpudirect", .type = KEY_CHOICE, .list = true, .fallback = "default",      \
@@ -16,7 +16,7 @@ extern const char *const gpudirect_names[]; /* by enum gpudirect */
 			"not confirm the setting"                                                  \
 	}
 
-/* For suite->expand(), of a point with that axis: false if it is planned already. */
+/* For suite->expand(), for a point with that axis: false if it is already planned. */
 bool gpudirect_plan(const struct plan *plan, struct plan_case *point);
 
 #endif
