@@ -94,6 +94,7 @@ struct chart {
 	bool together;
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
+	size_t table_step;   /* the data table has every n-th row; 0: all */
 	/* CHART_TIMELINE, _MAP: the meaning of each colour, NULL-terminated; borrowed */
 	const char *const *key;
 	struct chart_series *series;
@@ -146,8 +147,8 @@ struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
 /*
  * One of `count` names of a chart, each made of words with ", " between them, in at most `longest`
- * characters: words that most of the others have too go first ("FP32, …, tensor"), and only what is
- * then too long is cut in its middle. malloc'ed.
+ * characters: words that most of the others have too go first ("FP32, …, tensor"), and only what
+ * is then too long is cut in its middle. malloc'ed.
  */
 char *chart_short_name(const char *name, const char *const *names, size_t count, size_t longest);
 /* "12.3", "4": one decimal, none where it is zero. */

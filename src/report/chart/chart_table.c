@@ -74,6 +74,12 @@ static struct text_index *chart_table_index_points(const struct chart *chart)
 	return points;
 }
 
+/* True for every n-th row and for the last one. */
+static bool chart_table_has_row(const struct chart *chart, size_t index, size_t count)
+{
+	return chart->table_step < 2 || index % chart->table_step == 0 || index + 1 == count;
+}
+
 /* Lines, heat maps, stacks: a row for each x (or column of the map), a column for each series. */
 static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
@@ -90,8 +96,11 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 		tree_item_text(head,
 			       *chart->series[s].name ? chart->series[s].name : chart->y_name);
 	for (size_t i = 0; i < count; i++) {
-		struct tree *row = tree_item(rows), *cells;
+		struct tree *row, *cells;
 
+		if (!chart_table_has_row(chart, i, count))
+			continue;
+		row = tree_item(rows);
 		tree_text(row, "name", columns[i].text);
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < chart->count; s++) {
@@ -137,8 +146,11 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const struct chart_point *point = &chart->series[s].points[p];
 			struct chart_point quantile = { .low = NAN, .high = NAN };
-			struct tree *row = tree_item(rows), *cells;
+			struct tree *row, *cells;
 
+			if (!chart_table_has_row(chart, p, chart->series[s].count))
+				continue;
+			row = tree_item(rows);
 			table_row_name(row, &chart->series[s], point);
 			cells = tree_list(row, "cells");
 			chart_table_add_cell(cells, chart, point);
@@ -231,7 +243,7 @@ static void table_roofs(const struct chart *chart, struct tree *head, struct tre
 			const struct chart_point *point = &chart->series[s].points[p];
 			struct tree *row, *cells;
 
-			if (!point->label)
+			if (!point->label || !chart_table_has_row(chart, p, chart->series[s].count))
 				continue;
 			row = tree_item(rows);
 			tree_text(row, "name", point->text);
@@ -249,6 +261,9 @@ void chart_table(const struct chart *chart, struct tree *map)
 {
 	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
 
+	tree_flag(map, "sampled", chart->table_step > 1);
+	if (chart->table_step > 1)
+		tree_textf(map, "table_step", "%zu", chart->table_step);
 	if (chart->kind == CHART_TIMELINE) {
 		table_timeline(chart, head, rows);
 		return;

@@ -153,6 +153,7 @@ static void figures_start_chart(const struct figure *f, const struct case_select
 	char name[FORMAT_SIZE];
 
 	chart_init(chart, f->kind);
+	chart->table_step = f->view->table_step;
 	view_metric_title(f->view, f->metric, name, sizeof(name));
 	chart->y_name = xstrdup(name);
 	chart->y_unit = xstrdup(view_unit(f->view, m->name, m->unit));

@@ -271,6 +271,7 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 
 	chart_init(&chart, CHART_LINES);
 	chart.roofs = true;
+	chart.table_step = r->view->table_step;
 	chart.id = xstrdup("roofline");
 	chart.title = xasprintf("Roofline of %s", r->view->sources[r->source].label);
 	chart.shows = xasprintf("Rate over operations per byte, each operand moved once. Roofs: %s "

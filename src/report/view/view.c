@@ -149,10 +149,15 @@ static bool view_has_cases(const struct result *result, const char *device, size
 	return false;
 }
 
+#define TABLE_CASES_MOST 10000 /* in the data tables of all charts */
+
 void view_init(struct view *view, const struct result *results, size_t count)
 {
+	size_t cases = 0;
+
 	*view = (struct view){ .results = results, .count = count };
 	for (size_t r = 0; r < count; r++) {
+		cases += results[r].case_count;
 		for (size_t d = 0, at = 0; d < results[r].device_count; d++)
 			if (view_has_cases(&results[r], results[r].devices[d].id, &at))
 				view_add_source(view, r, results[r].devices[d].id);
@@ -163,6 +168,7 @@ void view_init(struct view *view, const struct result *results, size_t count)
 				add_colour(view, &results[r].cases[c].parameters[p]);
 		}
 	}
+	view->table_step = (cases + TABLE_CASES_MOST - 1) / TABLE_CASES_MOST;
 	/* One unit for all sizes of a suite: its rows are compared with each other. */
 	view->binary = xcalloc(view->suite_count + 1, sizeof(*view->binary));
 	for (size_t s = 0; s < view->suite_count; s++)

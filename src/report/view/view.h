@@ -35,6 +35,8 @@ struct view {
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
 	bool *binary; /* of each suite: sizes are shown in powers of two (view_unit()) */
+	/* Data tables of charts have every n-th row, which bounds a page of many cases. */
+	size_t table_step;
 	/* view_style() by name and text of a parameter; by name and "": how many texts it has */
 	struct text_index colours, colour_counts;
 	/* For which the best strategy is named; borrowed. */

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-#define WINDOW ((size_t)64 << 20)
+#define WINDOW ((size_t)4 << 20)
 
 /* A mapped document; `done`: end of the pages already released. */
 static _Thread_local struct {
