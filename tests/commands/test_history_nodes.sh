@@ -124,6 +124,16 @@ for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 
 done
 expect 0 'GPU-7-2: node07, cuda:2, 0000:12:00.0, serial S072' history node S072
 expect 0 'No finding' history node node05
+# The page of a node with a slow GPU draws that GPU, which the node's median hides; the map of nodes names it.
+expect 0 '' history node node07 -o node07.html
+python3 - <<'END' || complain "the page of a node does not draw its slow GPU, or the map does not name it"
+import re
+charts = re.findall(r'<figure class="chart" id="nights-[0-9]+">.*?</figure>', open("node07.html").read(), re.S)
+assert "<strong>cuda:2: stream/triad, bandwidth" in charts[0] and "worse than the median" in charts[0], charts[0][:300]
+assert len(charts) == 2 and "<strong>stream/triad" in charts[1], len(charts)
+row = re.search(r'<bdi>node07</bdi>.*', open("fleet.html").read()[open("fleet.html").read().index('id="matrix"'):])[0]
+assert re.search("✗ cuda:2 −[23]", row), row
+END
 expect 1 '' history node node07/cuda:2 --fail-on change
 expect 0 '' history node node05 --fail-on change
 expect 2 'nodes: node00, node01, ' history node node99

@@ -15,6 +15,8 @@ lacks() { grep -qE -- "$2" "$1.html" && { echo "$1: has '$2'"; failed=1; }; }
 page models "$data/quick_h200.json" "$data/nights/h100_1.json"
 has models '<h1>From H100 to H200 in 2 years: '
 lacks models '<h1>.*Hopper|regressed|No regression'
+# Two models: no line through two cards, no column that nothing fills, no note about cards that are not there.
+lacks models 'id="growth"|ResNet-50|K80|GeForce'
 page one "$data/claims_h200_x2.json" --claims
 page two "$data/claims_h200_x2.json" "$data/compare_h200_x2.json" --claims
 for name in one two; do

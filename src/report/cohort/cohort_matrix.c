@@ -22,6 +22,7 @@
 struct cohort_cell {
 	double offset; /* logarithm, of the case where it is farthest on the bad side; NaN: none */
 	bool slow;
+	const struct fleet_member *slowest; /* of the slow ones; NULL: none, or the whole node is */
 };
 
 struct matrix {
@@ -64,7 +65,11 @@ static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *
 			if (!members[end].recent)
 				continue;
 			values[n++] = members[end].residual;
-			cell->slow = cell->slow || members[end].slow;
+			if (!members[end].slow)
+				continue;
+			cell->slow = true;
+			if (!cell->slowest || members[end].residual > cell->slowest->residual)
+				cell->slowest = &members[end];
 		}
 		offset = median_of(values, n);
 		if (isnan(cell->offset) || offset > cell->offset)
@@ -90,10 +95,14 @@ static void matrix_init(struct matrix *m, const struct fleet *f)
 	for (size_t i = 0; i < f->finding_count; i++) {
 		const struct fleet_finding *x = &f->findings[i];
 
-		if (x->kind == FLEET_HOST)
-			matrix_cell_at(m, x->host,
-				       matrix_section(m, f->members[x->member].series->section))
-				->slow = true;
+		if (x->kind == FLEET_HOST) {
+			struct cohort_cell *cell = matrix_cell_at(
+				m, x->host,
+				matrix_section(m, f->members[x->member].series->section));
+
+			cell->slow = true;
+			cell->slowest = NULL;
+		}
 	}
 	free(values);
 }
@@ -144,9 +153,13 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 			  : -expm1(-c->offset) > HEAT1 ? "heat1"
 						       : "");
 		tree_text(cell, "symbol", c->slow ? "✗ " : "");
+		tree_textf(cell, "device", "%s%s", c->slowest ? c->slowest->devices : "",
+			   c->slowest ? " " : "");
 		tree_text(cell, "offset",
 			  isnan(c->offset) ? "not compared"
-					   : format_margin(expm1(-c->offset), text, sizeof(text)));
+					   : format_margin(expm1(-(c->slowest ? c->slowest->residual
+									      : c->offset)),
+							   text, sizeof(text)));
 	}
 }
 

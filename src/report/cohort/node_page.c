@@ -128,7 +128,9 @@ static void node_chart_add_point(struct chart_series *line, int64_t day, int64_t
 	point->n = n;
 }
 
-static void node_draw_course(const struct node_page *p, const struct course *x, struct tree *charts)
+/* name: of the subject, where it is not the page's; "" else. */
+static void node_draw_course(const struct node_page *p, const struct course *x, const char *name,
+			     struct tree *charts)
 {
 	const struct history_series *s = course_series(p, x);
 	double base = base_of(x);
@@ -141,8 +143,9 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 		return;
 	history_date(p->fleet->last_day, last);
 	chart_init(&chart, CHART_LINES);
-	chart.id = xasprintf("nights-%zu", x->cohort);
-	chart.title = xasprintf("%s, %s", s->point, format_metric(s->metric, text, sizeof(text)));
+	chart.id = xasprintf("nights-%zu", charts->count + 1);
+	chart.title = xasprintf("%s%s%s, %s", name, *name ? ": " : "", s->point,
+				format_metric(s->metric, text, sizeof(text)));
 	chart.shows =
 		xasprintf("Each night next to the %s, in percent of their mean level, more is "
 			  "better. Area of the %s: the middle 80 %% of them; of this one: the "
@@ -182,7 +185,30 @@ static void node_draw_courses(const struct node_page *p, struct tree *charts)
 		while (k < i && strcmp(course_series(p, &p->courses[k])->section, suite))
 			k++;
 		if (k == i)
-			node_draw_course(p, &p->courses[i], charts);
+			node_draw_course(p, &p->courses[i], "", charts);
+	}
+}
+
+/* A device of the node that is slow, where it is worst: the node's median does not show it. */
+static void node_draw_devices(const struct node_page *p, struct tree *charts)
+{
+	for (size_t i = 0; i < p->fleet->finding_count && charts->count < MOST_CHARTS; i++) {
+		const struct fleet_finding *x = &p->fleet->findings[i];
+		const struct fleet_member *member = &p->fleet->members[x->member];
+		const struct fleet_subject subject = { x->host, member->series->machine };
+		struct node_page device = *p;
+		struct course *courses;
+		size_t count;
+
+		if (p->subject->machine || x->kind != FLEET_DEVICE ||
+		    !fleet_finding_is_about(p->fleet, x, p->subject))
+			continue;
+		count = fleet_courses(p->fleet, &subject, &courses);
+		device.subject = &subject;
+		for (size_t k = 0; k < count; k++)
+			if (courses[k].cohort == x->cohort)
+				node_draw_course(&device, &courses[k], member->devices, charts);
+		courses_release(courses, count);
 	}
 }
 
@@ -203,6 +229,7 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	node_add_findings(&p);
 	for (size_t i = 0; i < p.count; i++)
 		node_add_course_row(&p, &courses[i], rows);
+	node_draw_devices(&p, charts);
 	node_draw_courses(&p, charts);
 	tree_flag(p.tree, "has_rows", rows->count);
 	tree_flag(p.tree, "has_charts", charts->count);

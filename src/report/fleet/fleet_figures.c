@@ -146,8 +146,7 @@ static void figures_add_row(struct chart_series *rows, const char *name, const d
 static char *figures_finding(const struct fleet_figure *f, const char *median, const char *low,
 			     const char *high)
 {
-	return xasprintf("%zu devices: median %s, from %s to %s%s.", f->count, median, low, high,
-			 f->failed_count ? "; those that did not pass have rows of their own" : "");
+	return xasprintf("%zu devices: median %s, from %s to %s.", f->count, median, low, high);
 }
 
 static void figures_draw(const struct result *r, struct fleet_figure *f, struct tree *charts)
@@ -167,9 +166,11 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, struct 
 	chart.id = xasprintf("figure-%zu", charts->count + 1);
 	chart.title = xasprintf("%s, %.*s", name, (int)f->length, f->id);
 	format_capital(chart.title);
-	chart.shows =
-		xstrdup("One tick for each device, higher where more devices have that value; "
-			"triangle: the median.");
+	/* The legend stands once. */
+	chart.shows = xstrdup(charts->count ? ""
+					    : "One tick for each device, higher where more devices "
+					      "have that value. A device that did not pass has a "
+					      "row of its own.");
 	format_quantity(median_of_sorted(f->values, f->count), unit, median, sizeof(median));
 	format_quantity(f->values[0], unit, low, sizeof(low));
 	format_quantity(f->values[f->count - 1], unit, high, sizeof(high));

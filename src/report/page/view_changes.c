@@ -64,7 +64,7 @@ static void change_add_reason(struct text *out, size_t count, const char *reason
 		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, reason);
 }
 
-/* Why rows are open: "18 vary too much between sessions, 5 are inconclusive" */
+/* Why rows are open: "18 vary too much between sessions, 5 changed, but not for certain" */
 static void changes_show_open(const struct comparison *c, struct tree *map)
 {
 	size_t possible = 0, inconclusive = 0, grouped = 0, missing = 0;
@@ -84,7 +84,6 @@ static void changes_show_open(const struct comparison *c, struct tree *map)
 	change_add_reason(&out, inconclusive, "may have got worse by more than the margin");
 	change_add_reason(&out, possible, "changed, but not for certain");
 	change_add_reason(&out, missing, "have no value to compare with");
-	tree_textf(map, "open_count", "%zu", possible + inconclusive + grouped + missing);
 	tree_flag(map, "open_sessions", grouped);
 	tree_text_owned(map, "open_reasons", text_detach(&out));
 }
@@ -309,7 +308,7 @@ static void changes_show_case(const struct changes *k, const struct comparison_r
 			      struct tree *map)
 {
 	const struct case_result *c = changes_case_of(k, row->case_id);
-	char *parameters = c ? view_parameters(k->view, c, NULL) : NULL;
+	char *parameters = c ? view_named_parameters(k->view, c, NULL) : NULL;
 	const char *section = c ? view_section(c) : "";
 	struct text out = TEXT_EMPTY;
 	char metric[FORMAT_SIZE];

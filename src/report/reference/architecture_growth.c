@@ -20,6 +20,7 @@
 #define LEAST_POWER 100.0  /* W: below, a card is of another class than its architecture's others */
 #define NAME_CHARACTER 8.5 /* px: bold, 13 px */
 #define NAME_APART 6.0     /* px between names of cards */
+#define LEAST_CARDS 3      /* a line through two says less than the matrix */
 
 struct growth {
 	const struct architectures *a;
@@ -197,21 +198,29 @@ void architectures_growth(const struct architectures *a, struct tree *page)
 	struct tree *list = tree_list(page, "growth");
 	struct growth g = { .a = a };
 	double ratio;
+	size_t cards = 0;
+	bool drawn;
 
 	g.first = INFINITY;
 	g.last = -INFINITY;
 	g.ratios = (struct extent)EXTENT_EMPTY;
-	for (size_t i = 0; i < g.a->count; i++)
+	for (size_t i = 0; i < g.a->count; i++) {
+		size_t answers = 0;
+
 		for (size_t q = 0; q < QUESTIONS; q++)
 			if (growth_line_is_drawn(&g, i, q, &ratio)) {
 				g.first = fmin(g.first, g.a->lines[i].year);
 				g.last = fmax(g.last, g.a->lines[i].year);
 				extent_add(&g.ratios, ratio);
+				answers++;
 			}
+		cards += answers != 0;
+	}
 	g.ratios.min = exp2(floor(log2(g.ratios.min) - 0.01));
 	g.ratios.max = exp2(ceil(log2(g.ratios.max) + 0.01));
-	tree_flag(page, "has_growth", g.last > g.first && a->baseline != a->subject);
-	if (!(g.last > g.first) || a->baseline == a->subject)
+	drawn = cards >= LEAST_CARDS && g.last > g.first && a->baseline != a->subject;
+	tree_flag(page, "has_growth", drawn);
+	if (!drawn)
 		return;
 	g.width = 860;
 	g.left = 44;

@@ -54,26 +54,29 @@ static void architecture_set_cell(const struct answer *answer, double most, doub
 		tree_text(cell, "share", "");
 }
 
+/* Questions that no card answers have no column: their unit stays "". */
 static void architecture_add_columns(const struct architectures *a, struct tree *page,
 				     double *factors, char units[][FORMAT_SIZE])
 {
 	struct tree *columns = tree_list(page, "questions");
 
 	for (size_t q = 0; q < QUESTIONS; q++) {
-		struct tree *column = tree_item(columns);
 		const char *unit = "";
+		struct tree *column;
 		char *text = units[q];
 
 		for (size_t i = 0; i < a->count; i++)
 			if (a->lines[i].answers[q].row)
 				unit = a->lines[i].answers[q].row->quantity->unit;
-		factors[q] =
-			*unit ? format_unit(answers_highest(a, q), unit, text, FORMAT_SIZE) : 1;
+		if (!*unit)
+			continue;
+		factors[q] = format_unit(answers_highest(a, q), unit, text, FORMAT_SIZE);
 		/* 1 PFLOP/s would make fractions of all older cards. */
 		if (factors[q] == 1e15) {
 			factors[q] = 1e12;
 			snprintf(text, FORMAT_SIZE, "T%s", unit);
 		}
+		column = tree_item(columns);
 		tree_text(column, "title", questions[q].title);
 		tree_text(column, "unit", text);
 	}
@@ -100,8 +103,10 @@ static void architecture_add_matrix(const struct architectures *a, struct tree *
 		tree_flag(row, "measured", line->measured);
 		cells = tree_list(row, "cells");
 		for (size_t q = 0; q < QUESTIONS; q++) {
-			struct tree *cell = tree_item(cells);
+			struct tree *cell = *units[q] ? tree_item(cells) : NULL;
 
+			if (!cell)
+				continue;
 			tree_text(cell, "title", questions[q].title);
 			tree_text(cell, "unit", units[q]);
 			architecture_set_cell(&line->answers[q], answers_highest(a, q), factors[q],
@@ -324,6 +329,15 @@ static void architecture_add_ranges(const struct architectures *a, struct tree *
 	}
 }
 
+/* True if a card has `word` in its name. */
+static bool architectures_have(const struct architectures *a, const char *word)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (strstr(a->lines[i].label, word))
+			return true;
+	return false;
+}
+
 void architectures_page(const struct architectures *a, struct tree *page)
 {
 	if (!a->count)
@@ -334,4 +348,7 @@ void architectures_page(const struct architectures *a, struct tree *page)
 	architecture_add_halves(a, page);
 	architecture_add_launches(a, page);
 	architecture_add_ranges(a, page);
+	tree_flag(page, "has_k80", architectures_have(a, "K80"));
+	tree_flag(page, "has_geforce",
+		  architectures_have(a, "GTX") || architectures_have(a, "RTX"));
 }

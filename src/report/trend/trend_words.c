@@ -83,6 +83,10 @@ char *trend_incident_words(const struct trend_row *const *rows, size_t count)
 		high = fmax(high, trend_percent(trend_row_change(rows[i])));
 	}
 	history_date(c->day, date);
-	return xasprintf("%s: %.1f %% to %.1f\u00a0%% %s since %s", change_state_name(c->state),
-			 low, high, trend_change_direction(rows[0]->better, c->ratio), date);
+	if (high - low < 0.05)
+		return xasprintf("%s: %.1f\u00a0%% %s since %s", change_state_name(c->state), high,
+				 trend_change_direction(rows[0]->better, c->ratio), date);
+	return xasprintf("%s: %.1f\u00a0%% to %.1f\u00a0%% %s since %s",
+			 change_state_name(c->state), low, high,
+			 trend_change_direction(rows[0]->better, c->ratio), date);
 }
