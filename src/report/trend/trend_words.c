@@ -86,7 +86,6 @@ char *trend_incident_words(const struct trend_row *const *rows, size_t count)
 	if (high - low < 0.05)
 		return xasprintf("%s: %.1f\u00a0%% %s since %s", change_state_name(c->state), high,
 				 trend_change_direction(rows[0]->better, c->ratio), date);
-	return xasprintf("%s: %.1f\u00a0%% to %.1f\u00a0%% %s since %s",
-			 change_state_name(c->state), low, high,
-			 trend_change_direction(rows[0]->better, c->ratio), date);
+	return xasprintf("%s: %.1f %% to %.1f\u00a0%% %s since %s", change_state_name(c->state),
+			 low, high, trend_change_direction(rows[0]->better, c->ratio), date);
 }
