@@ -12,12 +12,9 @@ struct seen {
 	struct wrong_word first;
 };
 
-static __device__ void look(struct seen *f, uint64_t offset, uint64_t address, uint64_t expected,
-			    uint64_t got)
+static __device__ void note_wrong(struct seen *f, uint64_t offset, uint64_t address,
+				  uint64_t expected, uint64_t got)
 {
-	f->compared++;
-	if (got == expected)
-		return;
 	if (f->count++ == 0) {
 		f->first.offset = offset;
 		f->first.address = address;
@@ -27,15 +24,27 @@ static __device__ void look(struct seen *f, uint64_t offset, uint64_t address, u
 	f->flipped |= got ^ expected;
 }
 
+static __device__ void look(struct seen *f, uint64_t offset, uint64_t address, uint64_t expected,
+			    uint64_t got)
+{
+	f->compared++;
+	if (got != expected)
+		note_wrong(f, offset, address, expected, got);
+}
+
 /* Called by all threads of a block. Wrong words are rare: what costs time here is never seen. */
 static __device__ void report(const struct seen *f, struct wrong_words *out)
 {
 	__shared__ unsigned long long count, compared;
+	unsigned long long words = f->compared;
 
 	if (threadIdx.x == 0)
 		count = compared = 0;
 	__syncthreads();
-	atomicAdd(&compared, f->compared);
+	for (int distance = 16; distance; distance /= 2)
+		words += __shfl_xor_sync(0xffffffff, words, distance);
+	if (threadIdx.x % 32 == 0)
+		atomicAdd(&compared, words);
 	if (f->count) {
 		unsigned long long slot = atomicAdd((unsigned long long *)&out->recorded, 1ull);
 
@@ -109,33 +118,103 @@ template <typename T> struct alignas(16) results {
 	T v[16 / sizeof(T)];
 };
 
-/* A block for each column, whose entries of the table lie in shared memory. */
+/* Loads of a thread that are in flight together. */
+#define LOADS 4
+/* Blocks for the columns that have the same entries of the table. */
+#define BLOCKS_OF_COLUMNS 8
+
+/* C is read once: it need not stay in the cache in which the next GEMM's operands may be. */
+template <typename T> static __device__ __forceinline__ struct results<T> read_once(const T *p) {
+	uint4 words = __ldcs(reinterpret_cast<const uint4 *>(p));
+
+	return *reinterpret_cast<struct results<T> *>(&words);
+}
+
 template <typename T>
-static __global__ void soak_table(const T *memory, const T *table, uint64_t rows,
-				  uint32_t row_period, uint32_t column_period, uint32_t row_offset,
-				  uint32_t column_offset, uint32_t canary, struct wrong_words *out)
+static __device__ __forceinline__ void look_at_results(struct seen *f, const T *memory,
+						       uint64_t index, struct results<T> expected,
+						       struct results<T> got)
 {
 	const unsigned V = 16 / sizeof(T);
-	__shared__ T expected[SOAK_ROW_PERIOD_MOST];
-	uint32_t kind = (uint32_t)((blockIdx.x + (uint64_t)column_offset) % column_period);
-	const T *column = memory + (uint64_t)blockIdx.x * rows;
-	struct seen found = {};
-
-	for (uint32_t i = threadIdx.x; i < row_period; i += THREADS) {
-		uint32_t entry = kind * row_period + i;
-
-		expected[i] = table[entry] ^ (T)(entry == canary);
-	}
-	__syncthreads();
-	for (uint64_t i = (uint64_t)threadIdx.x * V; i < rows; i += THREADS * V) {
-		struct results<T> got = *reinterpret_cast<const struct results<T> *>(column + i);
-		uint32_t at = (uint32_t)((i + row_offset) % row_period);
+	bool same = true;
 
 #pragma unroll
-		for (unsigned k = 0; k < V; k++) {
-			look(&found, sizeof(T) * ((uint64_t)blockIdx.x * rows + i + k),
-			     (uint64_t)(uintptr_t)(column + i + k), expected[at], got.v[k]);
-			at = at + 1 == row_period ? 0 : at + 1;
+	for (unsigned k = 0; k < V; k++)
+		same &= got.v[k] == expected.v[k];
+	f->compared += V;
+	if (same)
+		return;
+	for (unsigned k = 0; k < V; k++)
+		if (got.v[k] != expected.v[k])
+			note_wrong(f, sizeof(T) * (index + k),
+				   (uint64_t)(uintptr_t)(memory + index + k), expected.v[k],
+				   got.v[k]);
+}
+
+/* A column's entries of the table: V copies, each one element further than the one before. */
+template <typename T> struct expected_column {
+	static const unsigned V = 16 / sizeof(T);
+	struct results<T> copies[V][SOAK_ROW_PERIOD_MOST / V + 1];
+
+	__device__ void fill(const T *entries, uint32_t period, uint32_t canary)
+	{
+		for (uint32_t i = threadIdx.x; i < period; i += THREADS) {
+			T entry = entries[i] ^ (T)(i == canary);
+
+			for (uint32_t copy = 0; copy < V; copy++) {
+				uint32_t at = i < copy ? i + period - copy : i - copy;
+
+				copies[copy][at / V].v[at % V] = entry;
+				if (at < V) /* the next period begins */
+					copies[copy][(at + period) / V].v[(at + period) % V] =
+						entry;
+			}
+		}
+		__syncthreads();
+	}
+	/* Entries from `at` on, in one aligned load. */
+	__device__ struct results<T> from(uint32_t at) const {
+		return copies[at % V][at / V];
+	}
+};
+
+/* blockIdx.x says which columns of the table's period, and blockIdx.y which of these. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS)
+	soak_table(const T *memory, const T *table, uint64_t rows, uint64_t columns,
+		   uint32_t row_period, uint32_t column_period, uint32_t row_offset,
+		   uint32_t column_offset, uint32_t canary, struct wrong_words *out)
+{
+	const unsigned V = 16 / sizeof(T);
+	__shared__ struct expected_column<T> expected;
+	uint32_t step = THREADS * V % row_period;
+	struct seen found = {};
+
+	expected.fill(table + (uint64_t)blockIdx.x * row_period, row_period,
+		      canary - blockIdx.x * row_period);
+	for (uint64_t column =
+		     (blockIdx.x + column_period - column_offset % column_period) % column_period +
+		     (uint64_t)blockIdx.y * column_period;
+	     column < columns; column += (uint64_t)column_period * gridDim.y) {
+		uint32_t at = (threadIdx.x * V + row_offset) % row_period;
+
+		for (uint64_t i = threadIdx.x * V; i < rows; i += LOADS * THREADS * V) {
+			struct results<T> got[LOADS];
+
+#pragma unroll
+			for (unsigned n = 0; n < LOADS; n++)
+				if (i + n * THREADS * V < rows)
+					got[n] = read_once(memory + column * rows + i +
+							   n * THREADS * V);
+#pragma unroll
+			for (unsigned n = 0; n < LOADS; n++) {
+				if (i + n * THREADS * V < rows)
+					look_at_results(&found, memory,
+							column * rows + i + n * THREADS * V,
+							expected.from(at), got[n]);
+				at += step;
+				at -= at >= row_period ? row_period : 0;
+			}
 		}
 	}
 	report(&found, out);
@@ -213,9 +292,11 @@ extern "C" enum status kernel_cuda_soak_operand(struct stream *stream, const voi
 template <typename T>
 static void compare_table(struct stream *stream, const struct soak_table_arguments *a)
 {
-	soak_table<<<(unsigned)a->columns, THREADS, 0, cuda_stream_handle(stream)>>>(
-		(const T *)a->memory, (const T *)a->table, a->rows, a->row_period, a->column_period,
-		a->row_offset, a->column_offset, a->canary, a->out);
+	dim3 grid(a->column_period, BLOCKS_OF_COLUMNS);
+
+	soak_table<<<grid, THREADS, 0, cuda_stream_handle(stream)>>>(
+		(const T *)a->memory, (const T *)a->table, a->rows, a->columns, a->row_period,
+		a->column_period, a->row_offset, a->column_offset, a->canary, a->out);
 }
 
 extern "C" enum status kernel_cuda_soak_table(struct stream *stream, const void *arguments,
@@ -223,7 +304,8 @@ extern "C" enum status kernel_cuda_soak_table(struct stream *stream, const void 
 {
 	const struct soak_table_arguments *a = (const struct soak_table_arguments *)arguments;
 
-	if (a->rows % 4 || (uintptr_t)a->memory % 16 || a->row_period > SOAK_ROW_PERIOD_MOST)
+	if (a->rows % 4 || (uintptr_t)a->memory % 16 || a->row_period < 4 ||
+	    a->row_period > SOAK_ROW_PERIOD_MOST)
 		return error_set(err, STATUS_INTERNAL,
 				 "soak_table: rows, alignment or period do not fit");
 	if (a->rows * a->columns == 0)

@@ -108,7 +108,7 @@ struct soak_table_arguments {
 	const void *memory, *table;
 	uint32_t element_bytes;
 	uint64_t rows, columns;
-	uint32_t row_period, column_period; /* row_period: at most SOAK_ROW_PERIOD_MOST */
+	uint32_t row_period, column_period; /* row_period: 4 to SOAK_ROW_PERIOD_MOST */
 	uint32_t row_offset, column_offset;
 	uint32_t canary;
 	struct wrong_words *out;

@@ -153,7 +153,8 @@ static enum status soak_table_run(struct stream *stream, const void *arguments, 
 	struct findings found = { .arguments = a };
 	unsigned parts;
 
-	if (a->rows % 4 || (uintptr_t)a->memory % 16 || a->row_period > SOAK_ROW_PERIOD_MOST)
+	if (a->rows % 4 || (uintptr_t)a->memory % 16 || a->row_period < 4 ||
+	    a->row_period > SOAK_ROW_PERIOD_MOST)
 		return error_set(err, STATUS_INTERNAL,
 				 "soak_table: rows, alignment or period do not fit");
 	parts = host_parallel(stream, a->columns, 1 + GRAIN / (a->rows + 1), table_slice, &found);

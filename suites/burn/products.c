@@ -25,7 +25,7 @@
 #define ROW_STEP 8
 /* Slices from which on the rate without the check is measured too, for a share of this. */
 #define LONG_SLICE_SECONDS 5.0
-#define ALONE_SHARE 0.02
+#define ALONE_SHARE 0.01
 
 /* Rows of op(A) that are stored: any offset leaves the size. */
 static int64_t soak_stored_rows(int64_t n)
