@@ -414,7 +414,7 @@ const struct suite suite_burn = {
 	.expand = burn_expand,
 	.run = burn_run,
 	.derive = burn_derive,
-	.statement = burn_statement,
+	.page = &burn_page,
 	.open_state = burn_open_state,
 	.close_state = burn_close_state,
 };

@@ -144,12 +144,6 @@ struct suite {
 	void (*derive)(struct run *run, const struct result *all);
 
 	/*
-	 * Summary of this suite's cases in sentences, for the end of a run; NULL: none. The caller
-	 * frees it.
-	 */
-	char *(*statement)(const struct result *all);
-
-	/*
 	 * Compares the cases of `section` in a multi-node result to find suspects. The caller
 	 * releases *out. NULL: the suite names none.
 	 */

@@ -168,6 +168,24 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
  */
 char *burn_statement(const struct result *all);
 
+/* True for slices of one load on the same devices. */
+bool burn_same_search(const struct case_result *a, const struct case_result *b);
+
+/*
+ * The rarest defect that all slices of the load of `c` together find with a probability of 95 %, as
+ * in "one multiply-add in 10^15". All 0: nothing is known, or words were wrong or injected.
+ * `one_in_hot` is NaN or 0 if no GEMM is known to have run hot.
+ */
+struct burn_dose {
+	double multiply_adds;
+	double one_in;        /* a steady defect */
+	double one_in_bursts; /* one that comes and goes */
+	double one_in_hot;    /* one that shows at BURN_HOT_CELSIUS and more */
+};
+struct burn_dose burn_dose_of(const struct result *all, const struct case_result *c);
+
+extern const struct suite_page burn_page; /* page.c */
+
 /* Bytes of device memory of a load. */
 uint64_t burn_products_bytes(const struct section *section, enum precision precision);
 uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info);

@@ -35,15 +35,18 @@ static const char *parameter_text_or_empty(const struct case_result *c, const ch
 	return p && p->text ? p->text : "";
 }
 
-/* True if `c` is a slice of the same load on the same devices, at most as late as `now`. */
+bool burn_same_search(const struct case_result *a, const struct case_result *b)
+{
+	return strcmp(a->suite, b->suite) == 0 && strcmp(a->label, b->label) == 0 &&
+	       strcmp(a->device, b->device) == 0 &&
+	       strcmp(parameter_text_or_empty(a, "load"), parameter_text_or_empty(b, "load")) == 0;
+}
+
+/* True if `c` is a slice of the same search, at most as late as `now`. */
 static bool dose_is_same_search(const struct case_result *c, const struct case_result *now)
 {
-	return strcmp(c->suite, now->suite) == 0 && strcmp(c->label, now->label) == 0 &&
-	       strcmp(c->device, now->device) == 0 &&
-	       strcmp(parameter_text_or_empty(c, "load"), parameter_text_or_empty(now, "load")) ==
-		       0 &&
-	       strcmp(parameter_text_or_empty(c, "slice"), parameter_text_or_empty(now, "slice")) <=
-		       0;
+	return burn_same_search(c, now) && strcmp(parameter_text_or_empty(c, "slice"),
+						  parameter_text_or_empty(now, "slice")) <= 0;
 }
 
 /* True if the case found wrong words, or had some injected. */
@@ -127,6 +130,30 @@ static bool is_latest(const struct result *all, const struct case_result *c)
 			return false;
 	}
 	return true;
+}
+
+struct burn_dose burn_dose_of(const struct result *all, const struct case_result *c)
+{
+	const struct metric_value *rate = NULL;
+	const struct case_result *latest = c;
+	struct burn_dose dose = { 0 };
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *other = &all->cases[i];
+
+		if (burn_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
+		    is_latest(all, other))
+			latest = other;
+	}
+	rate = case_metric(latest, "burn.detectable_rate");
+	dose.multiply_adds = dose_searched_before(all, latest, "burn.multiply_adds");
+	if (!rate || !(rate->value > 0) || !(dose.multiply_adds > 0))
+		return (struct burn_dose){ 0 };
+	dose.one_in = 1 / rate->value;
+	dose.one_in_bursts = dose.one_in * RULE_OF_THREE / COMES_AND_GOES;
+	dose.one_in_hot = dose.one_in / dose.multiply_adds *
+			  dose_searched_before(all, latest, "burn.hot_multiply_adds");
+	return dose;
 }
 
 static bool is_clean(const struct result *all)

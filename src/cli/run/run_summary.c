@@ -168,21 +168,6 @@ static void print_soak(const struct result *result)
 	soak_rows_release(&rows);
 }
 
-static void print_statements(const struct result *result)
-{
-	struct text lines = TEXT_EMPTY;
-
-	for (const struct suite *const *suite = suites; *suite; suite++) {
-		char *words = (*suite)->statement ? (*suite)->statement(result) : NULL;
-
-		if (words)
-			text_addf(&lines, "%s\n", words);
-		free(words);
-	}
-	summary_print_folded(&lines);
-	text_release(&lines);
-}
-
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
@@ -190,7 +175,6 @@ void run_print_summary(const struct result *result)
 	char time[32];
 
 	print_skipped(result);
-	print_statements(result);
 	print_headlines(result);
 	print_soak(result);
 	printf("%zu case%s", result->planned, text_plural(result->planned));

@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "run/workers/describe.h"
+#include "report/view/suite_page.h"
 #include "suites/burn/burn.h"
 #include "suites/burn/exact_table.h"
 
@@ -758,6 +759,42 @@ static void make_slice(struct run *run, double multiply_adds, double hot)
 		run_value(run, "burn.hot_multiply_adds", hot);
 }
 
+static bool tree_holds(const struct tree *tree, const char *words)
+{
+	if (tree->text && strstr(tree->text, words))
+		return true;
+	for (size_t i = 0; i < tree->count; i++)
+		if (tree_holds(tree->children[i], words))
+			return true;
+	return false;
+}
+
+/* The table's row of a load, and the sentence. */
+static void assert_page_states(const struct result *all, const struct case_result *latest)
+{
+	struct burn_dose dose = burn_dose_of(all, latest);
+	struct tree *page = tree_new(TREE_MAP), *answers = tree_list(page, "answers"),
+		    *tables = tree_list(page, "tables");
+	struct text terms = TEXT_EMPTY;
+	struct view view;
+
+	assert_float_equal(dose.multiply_adds, 6e15, 1);
+	assert_float_equal(dose.one_in / (0.94 * 6e15 / 2.9957323), 1, 1e-6);
+	assert_float_equal(dose.one_in_bursts / (0.94 * 6e15 / 19), 1, 1e-6);
+	assert_float_equal(dose.one_in_hot / (0.94 * 2e15 / 2.9957323), 1, 1e-6);
+	view_init(&view, all, 1);
+	burn_page.answer(&view, "burn", answers, tables, &terms);
+	view_release(&view);
+	assert_true(tree_holds(page, "Defects that this soak would have found"));
+	assert_true(tree_holds(page, "6.0 × 10¹⁵ multiply-adds"));
+	assert_true(tree_holds(page, "1.9 × 10¹⁵"));
+	assert_true(tree_holds(page, "3.0 × 10¹⁴"));
+	assert_true(tree_holds(page, "6.3 × 10¹⁴"));
+	assert_true(tree_holds(page, "one multiply-add in 1.9 x 10^15 (bf16) would"));
+	text_release(&terms);
+	tree_free(page);
+}
+
 /* Slices of one load on the same devices search together: 2 and 4 x 10^15, of three loads. */
 static void the_dose_is_stated(void **state)
 {
@@ -783,12 +820,13 @@ static void the_dose_is_stated(void **state)
 	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
 	assert_non_null(strstr(cases[2].notes, "spoils one in 1.9 x 10^15"));
 	assert_non_null(strstr(cases[2].notes, "65 °C and more a defect in one of 6.3 x 10^14"));
-	words = run.c->suite->statement(&all);
+	assert_page_states(&all, &cases[2]);
+	words = burn_statement(&all);
 	assert_non_null(strstr(words, "results of 2.4 x 10^16 multiply-adds per device"));
 	assert_non_null(strstr(words, "one multiply-add in 1.9 x 10^15 (bf16) would"));
 	free(words);
 	run_value(&run, "burn.wrong", 1);
-	assert_null(run.c->suite->statement(&all));
+	assert_null(burn_statement(&all));
 	run.c = &s.plan.cases[0];
 	run.result = &cases[0];
 	run.c->suite->derive(&run, &all);
