@@ -214,7 +214,7 @@ void backends_open(struct backend_list *list, const char *only,
 			registry_choose_for(list, i, index);
 	close_unneeded(list);
 	if (list->count == 0 && list->missing_count == 0) {
-		char *why = xasprintf("there is no backend of this name; found: %s", names.data);
+		char *why = xasprintf("unknown backend; found: %s", names.data);
 
 		/* Reports that no backend of that name was found, and the existing ones. */
 		registry_add_missing(list, only ? only : "auto", why);

@@ -121,7 +121,8 @@ static void add_completeness(struct tests *tests, const struct result *r)
 	junit_add_of_run(tests, r, "every device could be used",
 			 devices ? xasprintf("%zu could not", devices) : NULL);
 	junit_add_of_run(tests, r, "no worker process was lost",
-			 workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
+			 workers ? xasprintf("%zu were lost, without loss of a case", workers)
+				 : NULL);
 }
 
 /* A skip that the limit does not allow does not pass, nor does a warning with --strict. */

@@ -77,7 +77,7 @@ enum status baseline_save(struct store *store, const char *name, const struct re
 		store_remove_baseline(store, name, &was_there, err);
 	else if (baseline_is_there(store, name, err))
 		error_set(err, STATUS_USAGE,
-			  "there is a baseline '%s' already: --replace, or another name", name);
+			  "baseline '%s' exists; add --replace or choose another name", name);
 	for (size_t i = 0; err->status == STATUS_OK && i < count; i++) {
 		char *document = slim_document(&results[i], err);
 
@@ -99,7 +99,7 @@ static enum status baseline_unknown(struct store *store, const char *name, struc
 		for (size_t i = 0; i < list.count; i++)
 			names[i] = list.items[i].name;
 		near = text_nearest(name, names);
-		error_set(err, STATUS_USAGE, "there is no baseline '%.120s'%s%s%s", name,
+		error_set(err, STATUS_USAGE, "no baseline '%.120s'%s%s%s", name,
 			  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 		free(names);
 	}

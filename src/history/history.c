@@ -201,15 +201,15 @@ static enum history_added choose_night_version(const struct store_night *before,
 
 	if (v.missing)
 		error_set(err, STATUS_USAGE,
-			  "run %.80s is in the history with %zu figures, %zu of which this result "
-			  "lacks: not replaced",
+			  "not replaced: the history has run %.80s with %zu figures, and this "
+			  "result lacks %zu of them",
 			  after->run_id, v.old_figures, v.missing);
 	else if (v.figures > v.old_figures || completed)
 		return HISTORY_REPLACED;
 	else if (v.changed)
 		error_set(err, STATUS_USAGE,
-			  "run %.80s is in the history, and %zu of its %zu figures have other "
-			  "values there: not replaced; a run of its own has an id of its own",
+			  "not replaced: the history has run %.80s, and %zu of its %zu figures "
+			  "differ; a different run needs its own id",
 			  after->run_id, v.changed, v.old_figures);
 	else if (*after->verdict && strcmp(before->verdict, after->verdict) != 0)
 		return HISTORY_REPLACED;
@@ -299,8 +299,8 @@ static enum status history_check_day(struct store *store, int64_t day, struct er
 		history_date(before, early);
 	if (after != INT64_MAX)
 		history_date(after, late);
-	return error_set(err, STATUS_USAGE, "there is no night of %s; the nearest: %s%s%s", date,
-			 early, *early && *late ? " and " : "", late);
+	return error_set(err, STATUS_USAGE, "no night of %s; nearest: %s%s%s", date, early,
+			 *early && *late ? " and " : "", late);
 }
 
 enum status history_annotate(struct store *store, int64_t day, int64_t series, bool acknowledges,

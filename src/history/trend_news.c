@@ -158,7 +158,7 @@ char *trend_found_words(const struct trend_change *c)
 	return xasprintf("%s (p = %.0e)",
 			 c->found == FOUND_AT_SEAM   ? "with another driver, config or hardware"
 			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool alike"
-						     : "far beyond what nights differ by",
+						     : "far beyond the variation between nights",
 			 c->probability);
 }
 
@@ -173,7 +173,7 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 	history_date(seam->day, date);
 	if (isnan(half))
 		return xasprintf("starts anew %s: hardware, driver or config changed; too few "
-				 "nights to compare the levels",
+				 "nights for a comparison of the levels",
 				 date);
 	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
 			 "(±%.1f) %s: no clear difference",

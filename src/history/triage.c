@@ -133,11 +133,14 @@ static void history_note_check(const struct history_note *n, const struct histor
 			  "a decision needs --series, --node, --device, --case or "
 			  "--metric");
 	else if (n->host && !triage_has_host(nights, places, n->host))
-		error_set(err, STATUS_USAGE, "--node %.80s: no night is of this host", n->host);
+		error_set(err, STATUS_USAGE,
+			  "--node %.80s: the history has no night of this "
+			  "host",
+			  n->host);
 	else if (n->machine && !place)
 		error_set(err, STATUS_USAGE,
-			  "--device %.80s: no night has a GPU of this UUID, serial number or place "
-			  "(HOST/cuda:3)",
+			  "--device %.80s: the history has no GPU with this UUID, serial "
+			  "number or place (HOST/cuda:3)",
 			  n->machine);
 	if (err->status != STATUS_OK)
 		return;
@@ -146,7 +149,7 @@ static void history_note_check(const struct history_note *n, const struct histor
 	if (!out->day)
 		out->day = nights->items[nights->count - 1].day;
 	if (n->until && n->until < out->day)
-		error_set(err, STATUS_USAGE, "--until is before the night of the decision");
+		error_set(err, STATUS_USAGE, "--until is earlier than the night of the decision");
 }
 
 enum status triage_decide(struct store *store, const struct history_note *note, struct error *err)

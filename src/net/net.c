@@ -221,8 +221,8 @@ enum status net_interface_address(const char *interface, struct net_address *out
 		return error_errno(err, "getifaddrs");
 	if (!find_interface(all, interface, out, &known))
 		error_set(err, STATUS_USAGE,
-			  "there is no interface %s with an IPv4 or global IPv6 address; there "
-			  "are: %s",
+			  "interface %s does not exist or has no IPv4 or global IPv6 address; "
+			  "interfaces: %s",
 			  interface, known.length ? known.data : "none");
 	freeifaddrs(all);
 	text_release(&known);

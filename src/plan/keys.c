@@ -43,8 +43,8 @@ const struct key run_keys[] = {
 	{ .name = "only",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "ids of the cases to run, separated by blanks: with or without devices, a prefix "
-		  "up to a '/', or with * and ?; empty: all" },
+	  .help = "ids of the cases to run, separated by blanks: with or without devices, a "
+		  "prefix that ends before a '/', or a pattern with * and ?; empty: all" },
 	{ .name = "launches",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
@@ -83,7 +83,8 @@ const struct key run_keys[] = {
 	{ .name = "tags",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "words to select nights of a history by, separated by commas: rack:7, site:b" },
+	  .help = "words by which to select nights of a history, separated by commas: rack:7, "
+		  "site:b" },
 	{ .name = "promises",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -96,9 +97,9 @@ const struct key run_keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "limits",
 	  .choices = verdicts,
-	  .help = "with --check, what a run without limits of its own needs to be accepted: "
-		  "limits, the shipped ones; trend, only that every case ran and every result is "
-		  "right, because the history decides about speed" },
+	  .help = "with --check, requirement for a run without limits of its own: limits, the "
+		  "shipped limits; trend, only that every case ran with a right result, "
+		  "because the history judges the speed" },
 	{ .name = "telemetry",
 	  .type = KEY_DURATION,
 	  .fallback = "20ms",

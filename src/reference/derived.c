@@ -115,7 +115,7 @@ static bool derived_memory(const struct device_info *device, const char *key, do
 	(void)key;
 	*value = (double)device->memory_bytes;
 	if (words)
-		text_add(words, "size of its memory");
+		text_add(words, "size of device memory");
 	return *value > 0;
 }
 
@@ -149,7 +149,7 @@ static bool derived_nic(const struct device_info *device, const char *key, doubl
 	(void)key;
 	*value = device->nic_bandwidth;
 	if (words)
-		text_addf(words, "the fastest port in use has %g Gb/s", 8e-9 * *value);
+		text_addf(words, "the fastest active port has %g Gb/s", 8e-9 * *value);
 	return *value > 0;
 }
 
@@ -173,7 +173,8 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)
 		text_addf(words,
-			  "%d multiprocessors x %.0f MHz x %.0f a clock (compute capability %d.%d)",
+			  "%d multiprocessors x %.0f MHz x %.0f per clock (compute capability "
+			  "%d.%d)",
 			  device->multiprocessors, device->clock_hz / 1e6, rate,
 			  device->capability_major, device->capability_minor);
 	return *value > 0;

@@ -140,7 +140,7 @@ static void gpu_file_begin_published(struct gpu_reading *r, size_t line, const c
 
 	for (size_t i = 0; i < gpu->published_count; i++)
 		if (strcmp(gpu->published[i].name, name) == 0)
-			gpu_report_problem(r, line, "a second [published %s]", name);
+			gpu_report_problem(r, line, "[published %s] is repeated", name);
 	ARRAY_GROW(gpu->published, gpu->published_count, gpu->published_capacity);
 	gpu->published[gpu->published_count++] = (struct published){ .name = xstrdup(name),
 								     .value = NAN,
@@ -189,7 +189,7 @@ static void gpu_on_section(void *context, size_t line, const char *name)
 		gpu_file_begin_published(r, line, name + strlen(PUBLISHED));
 	}
 	if (r->section == SECTION_NONE)
-		gpu_report_problem(r, line, "there is no section [%.60s]", name);
+		gpu_report_problem(r, line, "unknown section [%.60s]", name);
 }
 
 static void gpu_set_text(char **member, const char *value)
@@ -226,11 +226,11 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 	double value = NAN;
 
 	if (!key) {
-		gpu_report_problem(r, line, "there is no figure '%.60s'", name);
+		gpu_report_problem(r, line, "unknown key '%.60s'", name);
 		return;
 	}
 	if (gpu_entry(gpu, name)) {
-		gpu_report_problem(r, line, "a second '%.60s'", name);
+		gpu_report_problem(r, line, "'%.60s' is repeated", name);
 		return;
 	}
 	if (key->unit && gpu_file_sheet_parse(text, key->unit, &value, r->err) != STATUS_OK) {
@@ -273,7 +273,7 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 	if (strcmp(key, "quantity") == 0) {
 		p->quantity = quantity_find(value);
 		if (!p->quantity)
-			gpu_report_problem(r, line, "there is no quantity '%.60s'", value);
+			gpu_report_problem(r, line, "unknown quantity '%.60s'", value);
 	} else if (strcmp(key, "value") == 0) {
 		gpu_file_parse_value(r, line, p, value);
 	} else if (strcmp(key, "devices") == 0) {
@@ -282,7 +282,7 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 		if (units_parse_integer(value, &devices, r->err) != STATUS_OK)
 			error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
 		else if (devices < 1 || devices > 100000)
-			gpu_report_problem(r, line, "devices = %s: a number from 1", value);
+			gpu_report_problem(r, line, "devices = %s is not a number from 1", value);
 		else
 			p->devices = (int)devices;
 	} else if (strcmp(key, "workload") == 0) {

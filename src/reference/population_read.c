@@ -86,7 +86,8 @@ static bool population_file_begin_values(struct population_reading *r, size_t li
 			r, line, "case, metric and unit must be before the values of a figure");
 	else if (strcmp(h->unit, "B/s") != 0 && strcmp(h->unit, "FLOP/s") != 0)
 		population_report_problem(r, line,
-					  "unit = %.30s: populations are of rates, B/s or FLOP/s",
+					  "unit = %.30s; populations contain rates, in B/s or "
+					  "FLOP/s",
 					  h->unit);
 	else
 		r->figure = population_add_figure(r->p, h->point, h->preheat ? h->preheat : "",
@@ -108,8 +109,10 @@ static double population_file_read_value(struct population_reading *r, size_t li
 	if (units_parse_quantity(text, r->heading.unit, &value, &err) != STATUS_OK)
 		population_report_problem(r, line, "%.100s: %s", key, err.message);
 	else if (!(value >= LEAST_RATE && value <= MOST_RATE))
-		population_report_problem(r, line, "%.100s = %.60s: a rate of 1 to 1e18 %s", key,
-					  text, r->heading.unit);
+		population_report_problem(r, line,
+					  "%.100s = %.60s is not a rate of 1 to 1e18 "
+					  "%s",
+					  key, text, r->heading.unit);
 	else
 		return value;
 	return NAN;
@@ -127,8 +130,7 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 		bool known = population_card(r->p, id) != NULL;
 
 		if (!known)
-			population_report_problem(r, line,
-						  "there is no [card %.60s] before this line", id);
+			population_report_problem(r, line, "no [card %.60s] before this line", id);
 		free(id);
 		if (!known)
 			return false;
@@ -136,7 +138,7 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 	}
 	if (count <= POPULATION_MOST_DEVICES)
 		return true;
-	population_report_problem(r, line, "%.100s: a value is of one card or of two", cards);
+	population_report_problem(r, line, "%.100s: a value belongs to one GPU or two", cards);
 	return false;
 }
 
@@ -187,7 +189,8 @@ static void population_finish_section(struct population_reading *r)
 		for (size_t k = 1; k < f->count; k++)
 			if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
 				population_report_problem(r, sorted[k]->line,
-							  "%.100s is repeated: a card counts once",
+							  "%.100s is repeated; a GPU has one "
+							  "value",
 							  sorted[k]->cards);
 		free(sorted);
 	}
@@ -201,7 +204,7 @@ static void population_file_begin_card(struct population_reading *r, size_t line
 	population_set_text(&r->id, id);
 	if (!population_id_fits(id) || (there && text_starts_with(there->place, r->name))) {
 		population_report_problem(r, line,
-					  there ? "a second [card %.60s]"
+					  there ? "[card %.60s] is repeated"
 						: "'%.60s' is not a valid GPU name",
 					  id);
 		r->section = SECTION_NONE;
@@ -237,9 +240,8 @@ static void population_on_section(void *context, size_t line, const char *name)
 		population_file_begin_card(r, line, name + strlen("card "));
 	else if (r->section == SECTION_NONE)
 		population_report_problem(r, line,
-					  "there is no section [%.60s]; there are [population], "
-					  "[card ID] and "
-					  "[figure NAME]",
+					  "unknown section [%.60s]; sections: [population], "
+					  "[card ID] and [figure NAME]",
 					  name);
 }
 
@@ -257,7 +259,9 @@ static void population_file_on_card(struct population_reading *r, size_t line, c
 	else if (strcmp(key, "measured") == 0 && population_file_is_day(value))
 		population_set_text(&card->measured, value);
 	else if (strcmp(key, "measured") == 0)
-		population_report_problem(r, line, "measured = %.60s: a day like 2026-11-20",
+		population_report_problem(r, line,
+					  "measured = %.60s is not a day such as "
+					  "2026-11-20",
 					  value);
 	else if (strcmp(key, "launches") != 0)
 		population_report_problem(r, line,
@@ -266,7 +270,9 @@ static void population_file_on_card(struct population_reading *r, size_t line, c
 					  key);
 	else if (units_parse_integer(value, &launches, &err) != STATUS_OK || launches < 1 ||
 		 launches > 1000000)
-		population_report_problem(r, line, "launches = %.60s: a number from 1 to 1000000",
+		population_report_problem(r, line,
+					  "launches = %.60s is not a number from 1 to "
+					  "1000000",
 					  value);
 	else
 		card->launches = (size_t)launches;
@@ -317,7 +323,8 @@ static void population_on_entry(void *context, size_t line, const char *key, con
 						  "[population] has no key '%.60s'; keys: shipped",
 						  key);
 		else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-			population_report_problem(r, line, "shipped = %.60s: yes or no", value);
+			population_report_problem(r, line, "shipped = %.60s is not yes or no",
+						  value);
 		else
 			r->p->without_shipped = strcmp(value, "no") == 0;
 	} else if (r->section == SECTION_CARD)

@@ -439,7 +439,7 @@ static void result_add_lost(struct case_result *c, struct lost_worker *lost)
 
 void case_result_lose(struct case_result *c, struct lost_worker *lost)
 {
-	char *note = xasprintf("A worker was lost, which cost no case: %s.", lost->reason);
+	char *note = xasprintf("A worker was lost, without loss of a case: %s.", lost->reason);
 
 	case_result_note(c, note);
 	free(note);

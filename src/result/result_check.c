@@ -80,7 +80,7 @@ static enum status check_unit(const char *unit, const struct json_path *path, st
 	if (units_known(unit))
 		return STATUS_OK;
 	return json_path_error(MEMBER(path, "unit"), err,
-			       "'%.60s' is not a unit of results; they have %s", unit,
+			       "'%.60s' is not a valid unit; allowed: %s", unit,
 			       units_all(known, sizeof(known)));
 }
 
@@ -116,7 +116,7 @@ static enum status check_n(const struct metric_value *m, const struct case_resul
 				       m->n, m->series, series->statistics.n);
 	if (m->n == 0 && !isnan(m->value))
 		return json_path_error(MEMBER(path, "n"), err,
-				       "0: a value rests on a sample at least");
+				       "0; a value needs at least one sample");
 	return STATUS_OK;
 }
 
@@ -140,7 +140,7 @@ static enum status check_samples(const struct series *s, const struct json_path 
 	for (size_t i = 0; i < s->count; i++)
 		if (!isfinite(s->samples[i]))
 			return json_path_error(ELEMENT(&values, i), err,
-					       "a sample is a finite number");
+					       "a sample must be a finite number");
 	return STATUS_OK;
 }
 
@@ -157,7 +157,7 @@ static enum status check_series(const struct series *s, enum samples_wanted samp
 				       "%zu, but there are %zu samples", s->statistics.n, s->count);
 	if (!s->batch && s->count)
 		return json_path_error(MEMBER(&here, "batch"), err,
-				       "0: a sample is one operation at least");
+				       "0; a sample has at least one operation");
 	if (check_unit(s->unit, &here, err) != STATUS_OK ||
 	    check_samples(s, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
@@ -212,7 +212,7 @@ static enum status check_energy(const struct case_result *c, const struct json_p
 		if (!(0 <= e->began && e->began < e->ended) || e->first_update < e->began ||
 		    e->last_update > e->ended || e->first_update > e->last_update)
 			return json_path_error(ELEMENT(&windows, i), err,
-					       "its times do not follow each other");
+					       "its times are not in order");
 		if (!(e->low <= e->joules && e->joules <= e->high))
 			return json_path_error(ELEMENT(&windows, i), err,
 					       "its joules are outside their own interval");
@@ -254,7 +254,7 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 	if (!*c->suite)
 		return json_path_error(MEMBER(path, "suite"), err, "is empty");
 	if (!c->device_count)
-		return json_path_error(&devices, err, "a case has a device at least");
+		return json_path_error(&devices, err, "a case needs at least one device");
 	if (strcmp(c->device, c->devices[0]) != 0)
 		return json_path_error(MEMBER(path, "device"), err,
 				       "'%.60s' is not the first of its devices, '%.60s'",
@@ -282,7 +282,7 @@ static enum status check_parameters(const struct case_result *c, const struct js
 
 		if (*p->unit && !units_known(p->unit))
 			return json_path_error(MEMBER(&units, p->name), err,
-					       "'%.60s' is not a unit of results", p->unit);
+					       "'%.60s' is not a valid unit", p->unit);
 	}
 	return STATUS_OK;
 }
@@ -439,7 +439,7 @@ static enum status check_planned(const struct result *r, struct error *err)
 
 	if (!r->planned)
 		return json_path_error(MEMBER(&run, "planned"), err,
-				       "0: a run has a case at least");
+				       "0; a run has at least one case");
 	if (r->case_count > r->planned)
 		return json_path_error(MEMBER(&run, "planned"), err, "%zu, but there are %zu cases",
 				       r->planned, r->case_count);

@@ -118,7 +118,7 @@ def skipped():
 	judged("matmul fp16 of cuda:1 not in the file", result, "INCONCLUSIVE")
 
 def foreign():
-	text = "1 other process may compute on it (pid 4711): measurements will be disturbed"
+	text = "1 other process may compute on it (pid 4711) and will slow down measurements"
 	result = copy.deepcopy(HEALTHY)
 	result["preflight"] = [f for f in result["preflight"] if f["subject"] != "processes cuda:1"]
 	result["preflight"].append(dict(severity="warning", subject="processes cuda:1", topic="processes", device="cuda:1", text=text))

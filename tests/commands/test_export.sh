@@ -112,7 +112,7 @@ modes = ddp, tensor
 timeline = yes
 sample_time = 100us
 END
-expect 3 'run/result.json: no case has a timeline; one of a step is recorded with [suite parallel] timeline = yes' trace run
+expect 3 'run/result.json: no case has a timeline; to record one, set [suite parallel] timeline = yes' trace run
 "$program" run steps.ini -o steps -q >/dev/null || { echo "run steps.ini: exit code $?"; failed=1; }
 expect 0 '' trace steps -o trace.json
 python3 - <<'END' || failed=1

@@ -121,12 +121,12 @@ assert not re.search(r"(?i)\bnan\b|\binf\b", text.split("</style>")[1].split("<s
 END
 series=$("$program" history trend | awk '/alloc.latency/ { print $1 }')
 expect 2 'invalid date' history annotate soon 'a text'
-expect 2 'there is no series 999' history annotate 2026-02-01 'a text' --series 999
+expect 2 'no series 999' history annotate 2026-02-01 'a text' --series 999
 expect 0 '' history annotate 2026-02-01 'new kernel, accepted' --series "$series" --acknowledge
 expect 0 'ACKNOWLEDGED' history trend --fail-on change
 expect 0 'new kernel, accepted' history trend
 # A note about a whole night is shown wherever nights are; one about no night is refused.
-expect 2 'there is no night of 2026-01-11; the nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
+expect 2 'no night of 2026-01-11; nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
 expect 0 '' history annotate 2026-01-12 'moved to <b>rack 7</b>'
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history trend
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history show
@@ -194,8 +194,8 @@ END
 expect 0 'part.json is now in resumed.db' history add part.json --db resumed.db
 expect 0 'replacing an earlier version of its run' history add whole.json --db resumed.db
 expect 0 'complete' history show --db resumed.db
-expect 2 'which this result lacks: not replaced' history add other_half.json --db resumed.db
-expect 2 'which this result lacks: not replaced' history add part.json --db resumed.db
+expect 2 'not replaced: the history has run' history add other_half.json --db resumed.db
+expect 2 'not replaced: the history has run' history add part.json --db resumed.db
 expect 0 'whole.json is in resumed.db already' history add whole.json --db resumed.db
 "$program" history show --db resumed.db >out
 [ "$(wc -l <out)" -eq 2 ] || { echo "a resumed run is not one night"; cat out; failed=1; }
@@ -273,22 +273,22 @@ for action in show "show --case alloc" "trend --all"; do
 done
 "$program" history show --db escape.db >out
 [ "$(wc -l <out)" -eq 2 ] || { echo "history show: a newline in a label breaks its row"; cat out; failed=1; }
-expect 2 "in this history so far in 's'" history add unit.json --db escape.db
+expect 2 "and 's' in this history" history add unit.json --db escape.db
 
 printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\nlaunch_spread = 0.1 %%\n' >base.ini
 expect 0 'stored baseline:good in gpuproof-history.db' baseline save good 00.json 01.json 02.json 03.json 04.json
-expect 2 "there is a baseline 'good' already" baseline save good 00.json
+expect 2 "baseline 'good' exists" baseline save good 00.json
 expect 0 'good' baseline list
 expect 0 'night3' baseline show good
 expect 0 'ACCEPTED' check 05.json 06.json 07.json 08.json -l base.ini --baseline baseline:good
 expect 1 '1 failed' check 31.json 32.json 33.json 34.json -l base.ini --baseline baseline:good
-expect 2 "there is no baseline 'goood'; did you mean 'good'?" check 05.json -l base.ini --baseline baseline:goood
+expect 2 "no baseline 'goood'; did you mean 'good'?" check 05.json -l base.ini --baseline baseline:goood
 expect 1 'REGRESSED' compare --fail-on regression baseline:good -- 31.json 32.json 33.json 34.json 35.json
 mkdir elsewhere && mv gpuproof-history.db elsewhere/h.db
 expect 1 'REGRESSED' compare --fail-on regression --db elsewhere/h.db baseline:good -- 31.json 32.json 33.json 34.json 35.json
 mv elsewhere/h.db gpuproof-history.db
 expect 0 '' baseline delete good
-expect 2 "there is no baseline 'good'" baseline show good
+expect 2 "no baseline 'good'" baseline show good
 expect 0 '' history add 00.json --db other.db
 [ -s other.db ] || { echo "--db was not used"; failed=1; }
 exit $failed

@@ -42,8 +42,8 @@ for node in range(4):
 		json.dump(n, open(f"{where}/result.json" if day % 2 else f"{where}/{day:02}.json", "w"))
 END
 
-expect 0 'whole.db: 48 added, 0 replaced, 0 there already, 0 refused' history add fleet --db whole.db
-expect 0 'whole.db: 0 added, 0 replaced, 48 there already, 0 refused' history add fleet --db whole.db
+expect 0 'whole.db: 48 added, 0 replaced, 0 already stored, 0 rejected' history add fleet --db whole.db
+expect 0 'whole.db: 0 added, 0 replaced, 48 already stored, 0 rejected' history add fleet --db whole.db
 mkdir -p empty/deeper
 expect 2 'empty: no result.json in this directory' history add empty --db whole.db
 # One that is no result does not keep the others out, and is told.
@@ -51,7 +51,7 @@ mkdir mixed
 cp fleet/node0/00.json mixed/a.json
 echo '{}' >mixed/b.json
 cp fleet/node1/00.json mixed/c.json
-expect 2 'mixed.db: 2 added, 0 replaced, 0 there already, 1 refused' history add mixed --db mixed.db
+expect 2 'mixed.db: 2 added, 0 replaced, 0 already stored, 1 rejected' history add mixed --db mixed.db
 grep -qF 'mixed/b.json' err || complain "add: the refused file is not named"
 
 # A GPU is named with its host, slot and serial number, also one that moved.
@@ -75,8 +75,8 @@ expect 0 '' history annotate 2026-03-05 'new riser' --acknowledge --db whole.db
 for node in 3 1 0 2; do
 	expect 0 '' history add fleet/node$node --db shard$node.db
 done
-expect 0 'merged.db: 48 added, 0 replaced, 0 there already, 0 refused' history merge shard2.db shard0.db shard3.db shard1.db --db merged.db
-expect 0 'merged.db: 0 added, 0 replaced, 48 there already' history merge whole.db --db merged.db
+expect 0 'merged.db: 48 added, 0 replaced, 0 already stored, 0 rejected' history merge shard2.db shard0.db shard3.db shard1.db --db merged.db
+expect 0 'merged.db: 0 added, 0 replaced, 48 already stored' history merge whole.db --db merged.db
 expect 0 '' history merge whole.db --db merged.db
 for db in whole merged; do
 	"$program" history trend --all --all-metrics --json --db $db.db >$db.trend || complain "trend of $db.db: exit code $?"

@@ -138,7 +138,7 @@ expect 1 '' history node node07/cuda:2 --fail-on change
 expect 0 '' history node node05 --fail-on change
 expect 2 'nodes: node00, node01, ' history node node99
 expect 2 'node' history node
-expect 0 'not compared: no other node measured the same in the last nights' history node node19 --nights 3
+expect 0 'not compared: no other node has values of the same cases in the last nights' history node node19 --nights 3
 expect 0 '' history node S072 -o node.html
 python3 - <<'END' || complain "the page of a GPU has not one chart per suite"
 import re
@@ -179,10 +179,10 @@ expect 0 '3 findings, 0 open' history fleet --fail-on change
 expect 1 '' history fleet --fail-on warning
 expect 0 '' history acknowledge 'no' --device GPU-3-5 --state open
 expect 0 '3 findings, 1 open' history fleet
-expect 2 'no night is of this host' history acknowledge x --node node99
-expect 2 'no night has a GPU of this' history acknowledge x --device S999
+expect 2 'no night of this host' history acknowledge x --node node99
+expect 2 'the history has no GPU with this' history acknowledge x --device S999
 expect 2 'a decision needs' history acknowledge x
-expect 2 'is before' history acknowledge x --node node11 --until 2026-03-01
+expect 2 'is earlier' history acknowledge x --node node11 --until 2026-03-01
 # Decisions travel with the nights.
 "$program" history merge fleet.db --db again.db 2>/dev/null
 "$program" history fleet --db again.db >again; "$program" history fleet --db fleet.db >out

@@ -99,7 +99,7 @@ mkdir -p logs/more
 cp "$data"/nccl.txt logs
 cp "$data"/babelstream.csv logs/more
 echo nothing >logs/notes.md
-refuses 4 "folder: 2 files imported, 1 refused" import logs -o folder
+refuses 4 "folder: 2 files imported, 1 rejected" import logs -o folder
 refuses 4 "logs/notes.md:1: no format reads this" import logs -o folder
 if ! [ -s folder/nccl.txt.json ] || ! [ -s folder/more_babelstream.csv.json ]; then fail "a folder's results are not there"; fi
 

@@ -157,7 +157,7 @@ killed.stderr.readline(), killed.stderr.readline()
 killed.kill()
 killed.wait()
 said = ask("watch", "killed", code=4).stdout
-if "the process is gone, last seen" not in said:
+if "the process has exited, last seen" not in said:
     complain("watch of a killed run", said)
 said = ask("report", "killed", code=3).stderr
 if "was killed before it wrote result.json" not in said:

@@ -12,7 +12,7 @@ if [ "$code" -ne 77 ]; then
 	echo "expected exit 77 without a GPU, got $code"
 	exit 1
 fi
-if ! grep -Eq 'no GPU to check: (cuda[0-9]+: cudaGetDeviceCount: cudaError[A-Za-z]+: .*/dev/nvidiactl|cuda: there is no backend)' <<<"$output"; then
+if ! grep -Eq 'no GPU to check: (cuda[0-9]+: cudaGetDeviceCount: cudaError[A-Za-z]+: .*/dev/nvidiactl|cuda: unknown backend)' <<<"$output"; then
 	echo "the reason is not told"
 	exit 1
 fi

@@ -166,12 +166,12 @@ same "$(python3 -c 'import json; print(sum("testStepStart" in json.loads(l).get(
 	"$(json events/result.json 'len(r["cases"])')" "steps among the events"
 "$gpuproof" watch events >watch.out 2>&1
 same $? 0 "watch of a whole run"
-expect "2 nodes: 2 done, 0 running, 0 not there yet, 0 lost" watch.out "watch"
+expect "2 nodes: 2 done, 0 running, 0 not connected yet, 0 lost" watch.out "watch"
 "$gpuproof" watch agent >watch.out 2>&1
 expect "3 nodes: 3 done" watch.out "watch of a continued run"
 "$gpuproof" watch silent >watch.out 2>&1
 same $? 4 "watch of a run with a lost node"
-expect "2 nodes: 1 done, 0 running, 0 not there yet, 1 lost" watch.out "watch of a lost node"
+expect "2 nodes: 1 done, 0 running, 0 not connected yet, 1 lost" watch.out "watch of a lost node"
 
 # kill -9 of the conductor: agents end, journals stay, --resume finishes.
 begin conductor --simulate-nodes 2
@@ -180,7 +180,7 @@ for _ in $(seq 100); do
 	"$gpuproof" watch conductor --once >watch.out 2>&1 && grep -q "2 running" watch.out && break
 	sleep 0.1
 done
-expect "2 nodes: 0 done, 2 running, 0 not there yet, 0 lost" watch.out "watch of a run on nodes"
+expect "2 nodes: 0 done, 2 running, 0 not connected yet, 0 lost" watch.out "watch of a run on nodes"
 kill -9 "$conductor"
 await_lines conductor/agents.log 2 "lost the conductor"
 finish
@@ -446,7 +446,7 @@ expect "callers with a wrong token, the last at 127.0.0.1" hostile.err "stranger
 [ "$(grep -c 'token' hostile.err)" -le 4 ] || fail "a line for each stranger: $(grep -c token hostile.err)"
 "$gpuproof" run short.ini -o nowhere --launch ./hostile.sh --set fleet.nodes=1 --set fleet.interface=nowhere0 --no-report >nowhere.out 2>nowhere.err
 same $? 2 "exit code of an interface that is not there"
-expect "there is no interface nowhere0 with an IPv4 or global IPv6 address; there are: " nowhere.err "interfaces are named"
+expect "interface nowhere0 does not exist or has no IPv4 or global IPv6 address; interfaces: " nowhere.err "interfaces are named"
 
 # IPv6: conductor, hub and mesh listen on the address that was asked for alone, and nodes meet there.
 cat >listeners.py <<-'PY'

@@ -25,10 +25,10 @@ const struct command command_agent = {
 	.name = "agent",
 	.summary = "per-node agent of a multi-node run (internal)",
 	.forms = { "agent" },
-	.about = "On several nodes, gpuproof run starts one agent on each node through srun, "
-		 "mpirun or the command of --launch. The agent connects to the conductor at "
-		 "GPUPROOF_AGENT_ADDRESS, authenticates with GPUPROOF_AGENT_TOKEN, and carries out "
-		 "the run on its node. GPUPROOF_AGENT_NODE names the node if its name is not the "
-		 "host name. The agent ends with the conductor.",
+	.about = "In a multi-node run, gpuproof run starts one agent on each node through "
+		 "srun, mpirun or the command of --launch. The agent connects to the conductor "
+		 "at GPUPROOF_AGENT_ADDRESS, authenticates with GPUPROOF_AGENT_TOKEN, and runs "
+		 "the cases of its node. GPUPROOF_AGENT_NODE names the node if its name is not "
+		 "the host name. The agent ends with the conductor.",
 	.run = agent_run,
 };

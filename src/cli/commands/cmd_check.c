@@ -83,8 +83,9 @@ static const struct option_row rows[] = {
 	  TEXT_AT(check_arguments, report),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "also write the acceptance page: answer, verdicts per device, limits; of several "
-		  "machines the delivery page: rejected ones first, by serial number" },
+	  .help = "also write the acceptance page: answer, verdicts per device, limits; with "
+		  "several machines the delivery page, rejected machines first, then by serial "
+		  "number" },
 	{ .name = "no-script",
 	  FLAG_AT(check_arguments, no_script),
 	  .help = "with --report: omit the script that sorts, searches and copies tables" },

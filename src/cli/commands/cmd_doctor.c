@@ -193,14 +193,14 @@ static const struct option_row rows[] = {
 	{ .name = "json", FLAG_AT(doctor_arguments, json), .help = "print the findings as JSON" },
 	{ .name = "fleet",
 	  FLAG_AT(doctor_arguments, fleet),
-	  .help = "examine all nodes of the allocation or of the options below: hardware, nodes "
-		  "that cannot be reached or opened, and differences from the majority" },
+	  .help = "examine all nodes of the allocation or of the options below: hardware, "
+		  "unreachable nodes, devices that cannot be opened, and differences from the "
+		  "majority" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(doctor_arguments, output),
 	  .value = "DIR",
-	  .help = "with --fleet: a directory that all nodes share (default: "
-		  "gpuproof-results/...)" },
+	  .help = "with --fleet: a shared directory (default: gpuproof-results/...)" },
 	{ .name = "simulate-nodes",
 	  COUNT_AT(doctor_arguments, places.simulated),
 	  .value = "N",

@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 	  TEXT_AT(evidence_arguments, output),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "the archive, such as n017.tar.gz; needed" },
+	  .help = "archive to write, such as n017.tar.gz; required" },
 	{ 0 },
 };
 
@@ -122,8 +122,8 @@ static void evidence_add_kernel_log(struct evidence *evidence, const struct resu
 			  "was made%s\n",
 			  from, lines.length ? "." : "; there are none.");
 	} else {
-		text_add(summary, "\nNo kernel.log: the log of the kernel cannot be read without "
-				  "root. Run gpuproof evidence as root to include it.\n");
+		text_add(summary, "\nNo kernel.log: reading the kernel log needs root. Run "
+				  "gpuproof evidence as root to include it.\n");
 	}
 	text_release(&lines);
 	free(pci);
@@ -139,8 +139,8 @@ static void evidence_add_machine(struct evidence *evidence, const struct result 
 
 	if (gethostname(here, sizeof(here) - 1) != 0 || !measured || strcmp(here, measured) != 0) {
 		text_addf(summary,
-			  "\nNo doctor.txt and kernel.log: this archive was made on %s, and "
-			  "measured was %s.\n",
+			  "\nNo doctor.txt and kernel.log: this archive was created on %s, but "
+			  "the result was measured on %s.\n",
 			  *here ? here : "another machine", measured ? measured : "elsewhere");
 		return;
 	}
@@ -201,7 +201,7 @@ static int evidence_take_operands(struct evidence_arguments *a, const struct opt
 	if (result_list_add(&a->results, o->operands[0], &err) != STATUS_OK)
 		return command_fail(&err);
 	if (a->results.count != 1 || text_starts_with(o->operands[0], "baseline:"))
-		return command_usage(&command_evidence, "'%s' is no result of one run",
+		return command_usage(&command_evidence, "'%.80s' is not the result of one run",
 				     o->operands[0]);
 	return EXIT_ACCEPTED;
 }

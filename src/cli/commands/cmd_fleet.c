@@ -78,8 +78,7 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 				     struct error *err)
 {
 	if (!result->node_count)
-		return error_set(err, STATUS_USAGE,
-				 "this is the result of one machine, without nodes");
+		return error_set(err, STATUS_USAGE, "not a multi-node result");
 	/* Before the first line is printed, so that no list is used incompletely. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if (!fleet_name_valid(result->nodes[i].name))

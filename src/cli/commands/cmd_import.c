@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	  TEXT_AT(import_arguments, output),
 	  .value = "RESULT",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "file to write (default: result.json); of a folder the folder to write "
+	  .help = "file to write (default: result.json); for a FOLDER, the folder to write "
 		  "(default: imported)" },
 	{ .name = "device",
 	  TEXT_AT(import_arguments, options.device),
@@ -149,7 +149,7 @@ static int import_folder(const struct import_arguments *a)
 		return command_fail(&err);
 	}
 	import_tree(&f, a->file, 0);
-	printf("%s: %zu file%s imported, %zu refused\n", a->output, f.read, text_plural(f.read),
+	printf("%s: %zu file%s imported, %zu rejected\n", a->output, f.read, text_plural(f.read),
 	       f.refused);
 	if (!f.read)
 		return EXIT_USAGE;
@@ -185,13 +185,13 @@ const struct command command_import = {
 	.summary = "convert another tool's output to a result",
 	.forms = { "import [FORMAT] FILE [-o RESULT] [--device NAME] [--collective NAME]",
 		   "import [FORMAT] FOLDER [-o FOLDER]", "import --list-formats" },
-	.about = "FORMAT is one of --list-formats; without it a mark of the tool's own output "
-		 "tells which.\n"
-		 "FILE may be - (standard input), gzip or zstd; launchers' prefixes and other "
-		 "programs' lines are skipped. "
-		 "The result has gpuproof's metrics and parameters, so that it compares with what "
-		 "gpuproof measured. Pages say where it is from, and check accepts no import.\n"
-		 "Of a folder each file becomes a result; exit code 4: some were not read.",
+	.about = "FORMAT is one of --list-formats; without it, import detects the format from "
+		 "the tool's own output.\nFILE may be - (standard input), gzip or zstd; "
+		 "prefixes of launchers and lines of other programs are skipped. The result "
+		 "has gpuproof's metrics and parameters, so that it can be compared with "
+		 "gpuproof's measurements. Pages state its origin, and check does not accept "
+		 "imported results.\nEach file of a FOLDER becomes a result; exit code 4: some "
+		 "could not be read.",
 	.options = rows,
 	.words = words_import_formats,
 	.run = import_run,

@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	  TEXT_AT(limits_arguments, gpu),
 	  .value = "GPU",
 	  .words = words_gpus,
-	  .help = "model whose data sheet gives the figures of a FILE (gpuproof list gpus)" },
+	  .help = "GPU model whose data sheet applies to FILE (gpuproof list gpus)" },
 	{ .name = "json", FLAG_AT(limits_arguments, json), .help = "print JSON" },
 	{ 0 },
 };
@@ -296,13 +296,11 @@ const struct command command_limits = {
 	.name = "limits",
 	.summary = "print the limits of a GPU model in GB/s and TFLOP/s",
 	.forms = { "limits GPU|FILE [OPTIONS]" },
-	.about = "Prints each limit that `check` and `run --check` apply to a GPU model: the bound "
-		 "in "
-		 "its unit, by the model's data sheet; whether a violation rejects or warns; the "
-		 "margins to "
-		 "identical GPUs of the node and to reference GPUs; and where the number comes "
-		 "from. "
-		 "FILE: your own limits, with the data sheet of --gpu.",
+	.about = "Prints each limit that `check` and `run --check` apply to a GPU model: the "
+		 "bound in its unit, by the model's data sheet; whether a violation rejects or "
+		 "warns; the margins to identical GPUs of the node and to reference GPUs; and "
+		 "the source of the number. FILE: your own limits, evaluated with the data "
+		 "sheet of --gpu.",
 	.options = rows,
 	.notes = "gpuproof list gpus lists the models; gpuproof help limits explains the method.",
 	.words = words_of_limits,

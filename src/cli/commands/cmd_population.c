@@ -95,8 +95,8 @@ static int population_add_action(const struct action_call *call)
 	    population_write_file(&p, path, &err) == STATUS_OK)
 		fprintf(stderr,
 			"gpuproof: %zu GPU%s added, %zu updated, %zu values stored; %zu values "
-			"were left out because they do not repeat or were not verified; %s has %zu "
-			"GPU%s\n",
+			"were left out because they vary too much or were not verified; %s has "
+			"%zu GPU%s\n",
 			added.cards, added.cards == 1 ? "" : "s", added.again, added.values,
 			added.unsteady, path, p.card_count, p.card_count == 1 ? "" : "s");
 	population_release(&p);
@@ -202,10 +202,10 @@ static int population_run(int argc, char **argv)
 const struct command command_population = {
 	.name = "population",
 	.summary = "manage the reference GPUs of a model",
-	.about = "A GPU counts once, by its UUID, with its newest values. Results of one config on "
-		 "one machine, given together, count as launches. GPUs that a limit of the model "
-		 "rejects are refused. `population = 3 %` in a [limit] compares with the shipped "
-		 "reference GPUs and yours: gpuproof help good-cards",
+	.about = "A GPU counts once, by its UUID, with its newest values. Results of one "
+		 "config on one machine, given together, count as launches. GPUs that violate "
+		 "a limit of the model are rejected. `population = 3 %` in a [limit] compares "
+		 "with the shipped reference GPUs and yours: gpuproof help good-cards",
 	.actions = actions,
 	.options = rows,
 	.run = population_run,

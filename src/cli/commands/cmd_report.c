@@ -63,8 +63,8 @@ static const struct option_row rows[] = {
 		  "need results of other GPU models, versions or machines (gpuproof help claims)" },
 	{ .name = "fleet",
 	  FLAG_AT(report_arguments, fleet),
-	  .help = "write the page of a multi-node run: nodes to look at first, and each figure "
-		  "over all devices" },
+	  .help = "write the page of a multi-node run: suspects first, and each figure over "
+		  "all devices" },
 	{ .name = "chart",
 	  TEXT_AT(report_arguments, options.chart),
 	  .value = "NAME",

@@ -149,12 +149,12 @@ static const struct option_row rows[] = {
 	{ .name = "launch",
 	  TEXT_AT(run_arguments, places.launch),
 	  .value = "COMMAND",
-	  .help = "run on several nodes: COMMAND must start its arguments once on each node, as "
-		  "'srun -N4 --no-kill --container-image=IMAGE' does" },
+	  .help = "run on several nodes: COMMAND must start its arguments once per node, like "
+		  "'srun -N4 --no-kill --container-image=IMAGE'" },
 	{ .name = "node-name",
 	  TEXT_AT(run_arguments, node_name),
 	  .value = "NAME",
-	  .help = "name of this node in results and in the history, where the host name is that of "
+	  .help = "name of this node in results and in the history if the host name is that of "
 		  "a container (default: $GPUPROOF_NODE, else the host name)" },
 	{ .name = "quiet",
 	  FLAG_AT(run_arguments, request.quiet),

@@ -117,9 +117,9 @@ const struct command command_watch = {
 	.summary = "follow a run's progress",
 	.forms = { "watch DIR [--once] [--json]" },
 	.about = "Works on any machine that can read the run directory: the run replaces "
-		 "DIR/status.json every two seconds. A soak shows one row per device: latest rate "
-		 "compared with the first slice, power, temperature, clock, throttling, words "
-		 "compared and wrong words.",
+		 "DIR/status.json every two seconds. A soak shows one row per device: latest "
+		 "rate relative to the first slice, power, temperature, clock, throttling, "
+		 "words compared and wrong words.",
 	.options = rows,
 	.notes = "Exit code: the same as the run's; 0 with --once while it runs; 4 if its process "
 		 "has died.",

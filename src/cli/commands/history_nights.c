@@ -87,7 +87,8 @@ static int tell_tally(const struct history_arguments *a, const struct history_ta
 {
 	if (several)
 		fprintf(stderr,
-			"gpuproof: %s: %zu added, %zu replaced, %zu there already, %zu refused\n",
+			"gpuproof: %s: %zu added, %zu replaced, %zu already stored, %zu "
+			"rejected\n",
 			a->db, t->added, t->replaced, t->present, t->refused);
 	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
 }

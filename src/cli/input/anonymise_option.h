@@ -20,14 +20,14 @@ struct anonymise_option {
 #define ANONYMISE_OPTIONS(ARGUMENTS)                                                              \
 	{ .name = "anonymise",                                                                    \
 	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                   \
-	  .help = "replace hosts, UUIDs, serials, PCI addresses, labels, titles, and names of "   \
-		  "your configs and limits by words such as host-1f6c0b22d9e4; omit reasons, "    \
-		  "notes and other sentences" },                                                  \
+	  .help = "replace hosts, UUIDs, serials, PCI addresses, labels, titles, and names "      \
+		  "of your configs and limits by pseudonyms such as host-1f6c0b22d9e4; omit "     \
+		  "reasons, notes and other sentences" },                                         \
 	{                                                                                         \
 		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE", \
 		.file = OPTION_FILE_READ,                                                         \
-		.help = "use the key in FILE (16 bytes or more), so that the words are the same " \
-			"every time; without it the key is random and not stored"                 \
+		.help = "use the key in FILE (16 bytes or more), so that pseudonyms are the "     \
+			"same every time; without it the key is random and not stored"            \
 	}
 
 static inline bool anonymise_wanted(const struct anonymise_option *option)

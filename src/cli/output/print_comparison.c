@@ -257,7 +257,7 @@ static void print_launches(const struct comparison *c)
 	printf(" launch%s of each%s", most == 1 ? "" : "es",
 	       c->turns && most > 1 ? ", in turns" : "");
 	if (!isnan(c->resemblance))
-		printf("; correlation of launches in a row: %.2f, over %zu series", c->resemblance,
+		printf("; autocorrelation of launches: %.2f, over %zu series", c->resemblance,
 		       c->resemblance_series);
 	printf("\n");
 }
@@ -344,7 +344,7 @@ void print_comparison(const struct comparison *c, bool all)
 		printf("%s\n", c->advice);
 	print_host(c);
 	if (hidden && !all)
-		printf("--all lists what is unchanged or inconclusive, too\n");
+		printf("--all also lists unchanged and inconclusive cases\n");
 	print_differences(c, all);
 }
 

@@ -16,12 +16,12 @@
 static void fleet_print_not_compared(const struct fleet *f)
 {
 	if (!f->compared)
-		printf("Nothing was compared: a cohort needs %d devices of one model, driver and "
-		       "config, on two nodes.\n",
+		printf("Nothing was compared: a cohort needs %d devices with the same model, "
+		       "driver and config, on two nodes.\n",
 		       FLEET_FEWEST);
 	else if (f->too_few)
-		printf("%zu device%s not compared: too few others of the same model, driver and "
-		       "config, or none of the last nights.\n",
+		printf("%zu device%s not compared: too few others with the same model, driver "
+		       "and config, or no values in the last nights.\n",
 		       f->too_few, f->too_few == 1 ? " was" : "s were");
 	if (f->compared && !f->finding_count)
 		puts("No node, device or slot is worse than the others.");

@@ -37,9 +37,9 @@ static void node_print_findings(const struct fleet *f, const struct fleet_subjec
 	}
 	if (!count)
 		printf("%s\n",
-		       f->compared
-			       ? "No finding: history fleet does not suspect it."
-			       : "Not compared: too few devices of one model, driver and config.");
+		       f->compared ? "No finding: history fleet does not suspect it."
+				   : "Not compared: too few devices with the same model, driver "
+				     "and config.");
 }
 
 static void print_node_value_cell(const struct history_series *s, double level, char out[48])
@@ -99,7 +99,7 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 	free(name);
 	node_print_findings(f, s);
 	if (!count)
-		puts("It measured nothing that a filter admits.");
+		puts("No measurement matches the filter.");
 	for (size_t i = 0; i < count; i++) {
 		const struct history_series *series = print_node_series_of(f, &courses[i]);
 		char *words = course_words(f, s, &courses[i]);

@@ -85,7 +85,7 @@ static const struct {
 	const struct library *library; /* NULL: not a separate library */
 	const char *detail;            /* of those */
 } pieces[] = {
-	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, as NVML reports" },
+	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, from NVML" },
 	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
 	  "newest CUDA the driver supports" },
 	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,

@@ -70,9 +70,9 @@ static void check_persistence(struct gpu_findings *list, const struct device_inf
 		gpu_finding_add(list, SEVERITY_OK, "persistence", info->id, "on");
 	else
 		gpu_finding_add(list, SEVERITY_NOTE, "persistence", info->id,
-				"off: the first call after idling starts the device, which takes a "
-				"second or "
-				"more; nvidia-smi -pm 1 (root) keeps it up");
+				"off: the first call after idling starts the device, which "
+				"takes a second or more; nvidia-smi -pm 1 (root) keeps it "
+				"running");
 }
 
 static void gpu_check_compute_mode(struct gpu_findings *list, const struct device_info *info)
@@ -121,8 +121,8 @@ static void check_processes(struct gpu_findings *list, const struct device_info 
 	}
 	if (others)
 		gpu_finding_add(list, SEVERITY_WARNING, "processes", info->id,
-				"%u other %s compute on it (pid %s): measurements will be "
-				"disturbed",
+				"%u other %s compute on it (pid %s) and will slow down "
+				"measurements",
 				others, others == 1 ? "process may" : "processes may", pids.data);
 	else
 		gpu_finding_add(list, SEVERITY_OK, "processes", info->id,
@@ -225,8 +225,8 @@ static void gpu_check_power(struct gpu_findings *list, const struct device_info 
 		return;
 	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, device, &usual) && limit < usual)
 		gpu_finding_add(list, SEVERITY_WARNING, "power cap", info->id,
-				"%.0f W, below the board's %.0f W: it will be slower; nvidia-smi "
-				"-pl (root)",
+				"%.0f W, below the board's %.0f W, which slows it down; "
+				"nvidia-smi -pl (root)",
 				1e-3 * limit, 1e-3 * usual);
 	else
 		gpu_finding_add(list, SEVERITY_OK, "power cap", info->id, "%.0f W", 1e-3 * limit);

@@ -303,10 +303,12 @@ static enum status host_gemm_check(const struct gemm *g, struct error *err)
 	int64_t a_rows = g->transpose_a ? g->k : g->m, b_rows = g->transpose_b ? g->n : g->k;
 
 	if (g->precision == PRECISION_TF32 || g->precision >= PRECISION_COUNT)
-		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no %s multiplication",
+		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no %s GEMM",
 				 precision_name(g->precision));
 	if (g->searched)
-		return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS has nothing to choose from");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "OpenBLAS has no algorithms to "
+				 "choose from");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		if (sizes[i] < 0)
 			return error_set(err, STATUS_INTERNAL, "gemm: a dimension is negative");

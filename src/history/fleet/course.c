@@ -219,7 +219,8 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 		if (x->nights[i].day >= f->first_day && x->nights[i].count > others)
 			others = x->nights[i].count;
 	if (!x->recent)
-		return xasprintf("not compared: no other %s measured the same in the last nights",
+		return xasprintf("not compared: no other %s has values of the same cases in "
+				 "the last nights",
 				 other);
 	if (isfinite(x->half))
 		snprintf(half, sizeof(half), "±%.2f", 100 * x->half);
@@ -241,8 +242,8 @@ static enum status fleet_refuse_name(const struct fleet *f, const char *name, st
 	if (f->host_count > MOST_NAMED)
 		text_addf(&known, " and %zu more", f->host_count - MOST_NAMED);
 	error_set(err, STATUS_USAGE,
-		  "%.80s: no night has a node, a serial number, a UUID or a place (HOST/cuda:3) of "
-		  "this name; nodes: %s",
+		  "%.80s: the history has no node, serial number, UUID or place (HOST/cuda:3) "
+		  "of this name; nodes: %s",
 		  name, known.data ? known.data : "none");
 	text_release(&known);
 	return err->status;

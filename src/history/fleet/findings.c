@@ -223,7 +223,7 @@ char *fleet_since_words(const struct fleet_finding *x)
 
 	history_date(x->since, day);
 	if (!x->dated)
-		return xasprintf("since %s or earlier: too few nights to tell", day);
+		return xasprintf("since %s or earlier: too few nights to date it", day);
 	return xasprintf(x->always ? "since its first night, %s" : "since %s", day);
 }
 
@@ -292,8 +292,8 @@ char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 	if (!c->kinds_of_hosts)
 		return NULL;
 	high += c->kinds.count - 1;
-	return xasprintf("%s %s, %s: nodes are of %zu kinds, %.1f %% apart; %zu of %zu devices are "
-			 "of the lowest; none of them is a suspect for that",
+	return xasprintf("%s %s, %s: nodes form %zu groups, %.1f %% apart; %zu of %zu devices "
+			 "are in the lowest group, and none is a suspect for that",
 			 s->point, s->metric, s->model, c->kinds.count,
 			 100 * fleet_percent(high->center - low->center), low->count, c->count);
 }

@@ -406,7 +406,7 @@ char *trend_pool_words(const struct trend_pools *pools, size_t *next)
 		  figures == 1 ? "" : "s", 100 * most, figures == 1 ? "" : " at most");
 	text_add(&out, open     ? changes.data
 		       : !young ? "; no change common to them"
-				: "; changes common to them: cannot tell yet");
+				: "; too few nights for changes common to them");
 	text_release(&changes);
 	return text_detach(&out);
 }

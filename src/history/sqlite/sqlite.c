@@ -37,8 +37,7 @@ static enum status db_fail(const struct db *db, struct error *err)
 	int code = sqlite3_errcode(db->handle);
 
 	if (code == SQLITE_BUSY)
-		return error_set(err, STATUS_IO,
-				 "%s: another program has been writing to it for %d s", db->path,
+		return error_set(err, STATUS_IO, "%s: locked by another program for %d s", db->path,
 				 DB_BUSY_SECONDS);
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
 		return error_set(err, STATUS_IO, "%s: not a history, or damaged (%s)", db->path,
@@ -351,18 +350,21 @@ static enum status db_check_version(struct db *db, enum db_mode mode, int applic
 		return err->status;
 	is_new = found.version == 0 && found.application == 0 && found.is_empty;
 	if (!is_new && found.application != application)
-		return error_set(err, STATUS_USAGE, "%s: a database of another program", db->path);
+		return error_set(err, STATUS_USAGE,
+				 "%s: not a history, but a database of "
+				 "another program",
+				 db->path);
 	/* A damaged file may contain any version. */
 	if (found.version < 0 || found.version > newest)
 		return error_set(err, STATUS_USAGE,
-				 "%s: version %d of a history; this gpuproof knows up to %d",
+				 "%s: history version %d; this gpuproof reads up to version %d",
 				 db->path, (int)found.version, (int)newest);
 	if (found.version == newest)
 		return check_intact(db, err);
 	if (mode == DB_READ && access(db->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "%s: version %d of a history must be brought to version %d, and "
-				 "cannot be written to",
+				 "%s: history version %d must be upgraded to version %d, but "
+				 "the file is read-only",
 				 db->path, (int)found.version, (int)newest);
 	return db_migrate(db, application, migrations, err);
 }

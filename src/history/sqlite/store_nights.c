@@ -106,7 +106,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 					     .facts = store_text(q, 7),
 					     .tags = store_text(q, 8) };
 	if (db_end(q) == STATUS_OK && !out->run_id)
-		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
+		error_set(err, STATUS_USAGE, "no night %" PRId64, id);
 	if (err->status == STATUS_OK)
 		store_read_devices(s, id, out, err);
 	if (err->status == STATUS_OK)
@@ -140,8 +140,8 @@ static int64_t store_add_epoch(struct db *db, const char *facts, struct error *e
 static void store_refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
 {
 	error_set(a->err, STATUS_USAGE,
-		  "%.200s: %.80s is in '%.30s', in this history so far in '%.30s': it belongs into "
-		  "another one (--db)",
+		  "%.200s: %.80s has unit '%.30s' here and '%.30s' in this history; use "
+		  "another history (--db)",
 		  f->case_id, f->metric, f->unit, before);
 }
 

@@ -68,7 +68,7 @@ enum status store_add_note(struct store *s, const struct history_note *n, struct
 {
 	if (n->series &&
 	    !db_id(db_select(s->db, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
-		return error_set(err, STATUS_USAGE, "there is no series %" PRId64, n->series);
+		return error_set(err, STATUS_USAGE, "no series %" PRId64, n->series);
 	return db_run(s->db, err,
 		      "INSERT INTO note (day, series, acknowledges, text, written, state, person, "
 		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "

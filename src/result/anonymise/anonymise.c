@@ -400,8 +400,8 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 	/* Ids of devices and cases are kept, but in a multi-node run they contain node names. */
 	if (result->node_count)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "a result of several nodes cannot be anonymised: its ids name the "
-				 "nodes; anonymise those below nodes/ one by one");
+				 "a multi-node result cannot be anonymised, because its ids "
+				 "name the nodes; anonymise the results in nodes/ one by one");
 	text = result_to_json(result);
 	json_parse(text, strlen(text), &before, err);
 	free(text);

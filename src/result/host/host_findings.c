@@ -207,8 +207,8 @@ static void host_finding_check_load(const struct checks *checks)
 	cpus = CPU_COUNT(&set);
 	if (load > 0.5 * cpus)
 		host_finding_add(checks, SEVERITY_WARNING, "load",
-				 "%.1f on %d usable CPUs: other work disturbs what is timed on the "
-				 "host",
+				 "%.1f on %d usable CPUs: other processes slow down host-timed "
+				 "cases; stop them before you measure",
 				 load, cpus);
 	else
 		host_finding_add(checks, SEVERITY_OK, "load", "%.1f on %d usable CPUs", load, cpus);
@@ -228,8 +228,8 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 			host_finding_add(&checks, SEVERITY_OK, "locked memory", "unlimited");
 		else
 			host_finding_add(&checks, SEVERITY_NOTE, "locked memory",
-					 "limited to %s: does not affect CUDA's pinned memory; "
-					 "NCCL over InfiniBand needs ulimit -l unlimited",
+					 "limited to %s; CUDA's pinned memory is not affected, "
+					 "but NCCL over InfiniBand needs ulimit -l unlimited",
 					 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 	}
 	check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
@@ -247,9 +247,8 @@ static void host_finding_check_link(const struct checks *checks, const struct de
 		return;
 	if (d->pcie_width < d->pcie_width_max)
 		host_finding_add(checks, SEVERITY_WARNING, FINDING_PCIE,
-				 "x%d of x%d lanes: the card is seated badly or the slot is "
-				 "narrow, and copies "
-				 "are slower for it",
+				 "x%d of x%d lanes: the GPU is badly seated or the slot is "
+				 "narrow; copies are slower",
 				 d->pcie_width, d->pcie_width_max);
 	else if (d->pcie_generation < d->pcie_generation_max)
 		host_finding_add(checks, SEVERITY_NOTE, FINDING_PCIE,
@@ -268,7 +267,8 @@ void device_findings(const struct device_info *device, finding_fn *add, void *co
 	host_finding_check_link(&checks, device);
 	if (device->ecc == 0)
 		host_finding_add(&checks, SEVERITY_NOTE, FINDING_ECC,
-				 "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
+				 "off: memory errors are not detected; nvidia-smi -e 1 (root, "
+				 "reboot)");
 	else if (device->ecc == 1)
 		host_finding_add(&checks, SEVERITY_OK, FINDING_ECC, "on");
 	if (device->numa_node >= 0)

@@ -190,7 +190,7 @@ double nic_bandwidth(const char *root)
 }
 
 enum { SAME_SWITCH, SAME_BRIDGE, SAME_NUMA, OTHER_NUMA };
-static const char *const distances[] = { "over PCIe switches alone", "through the host bridge",
+static const char *const distances[] = { "through PCIe switches only", "through the host bridge",
 					 "through the CPU, on its NUMA node",
 					 "on another NUMA node" };
 
@@ -253,7 +253,7 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 	if (n.found) {
 		snprintf(text, sizeof(text), "%s, %s%s", n.nearest, distances[n.distance],
 			 n.distance == OTHER_NUMA
-				 ? ": what it sends crosses the link between the CPUs"
+				 ? ": its traffic crosses the link between the CPUs"
 				 : "");
 		nic_finding_add(&n, n.distance == OTHER_NUMA ? SEVERITY_WARNING : SEVERITY_OK,
 				"nearest nic", device->id, text);

@@ -185,7 +185,7 @@ enum status wide_open(struct wide_document *d, const char *text, size_t length,
 
 		for (size_t k = 0; f && k < i; k++)
 			if (field_of(fields, &d->members[k]) == f)
-				error_set(err, STATUS_USAGE, "'%s' is there twice", f->name);
+				error_set(err, STATUS_USAGE, "'%s' is repeated", f->name);
 		if (!f || f->codec == &codec_array || f->codec == &codec_pointer)
 			continue;
 		text_addf(&narrow, "%s\"%s\":", narrow.length > 1 ? "," : "", f->name);

@@ -394,7 +394,7 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 	struct text out = TEXT_EMPTY;
 
 	if (c->accepted && c->verdict == VERDICT_INCONCLUSIVE)
-		text_add(&out, "Nothing needs to be done: this limit only warns.");
+		text_add(&out, "No action is needed: this limit only warns.");
 	else if (reason_shape(c) == SHAPE_UNDECIDED) {
 		size_t launches = launches_to_decide(c);
 

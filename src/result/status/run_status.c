@@ -214,11 +214,13 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 
 	text_addf(out, "%s on %s since %s: ", s->config, s->hostname, s->started);
 	if (lost)
-		text_addf(out, "the process is gone, last seen %s\n", s->updated);
+		text_addf(out, "the process has exited, last seen %s\n", s->updated);
 	else
 		text_addf(out, "%s\n", running ? s->doing : s->state);
 	if (s->nodes.planned)
-		text_addf(out, "%zu nodes: %zu done, %zu running, %zu not there yet, %zu lost\n",
+		text_addf(out,
+			  "%zu nodes: %zu done, %zu running, %zu not connected yet, %zu "
+			  "lost\n",
 			  s->nodes.planned, s->nodes.done, s->nodes.running, s->nodes.waiting,
 			  s->nodes.lost);
 	if (s->nodes.planned && s->exit_code < 0)

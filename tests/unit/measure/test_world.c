@@ -602,7 +602,7 @@ static void an_unknown_interface_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(world_tcp_create(&world, 2, &options, NULL, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "there is no interface none9"));
+	assert_non_null(strstr(err.message, "interface none9 does not exist"));
 	assert_non_null(strstr(err.message, "lo"));
 }
 

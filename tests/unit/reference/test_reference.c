@@ -332,15 +332,15 @@ static void mistakes_name_file_and_line(void **state)
 	static const struct {
 		const char *text, *message;
 	} rows[] = {
-		{ GPU "[read]\nfp31 = 1 TFLOP/s\n", "x.ini:6: there is no figure 'fp31'" },
+		{ GPU "[read]\nfp31 = 1 TFLOP/s\n", "x.ini:6: unknown key 'fp31'" },
 		{ GPU "[read]\nfp32 = 1 GB/s\n",
 		  "x.ini:6: fp32: '1 GB/s' needs the unit FLOP/s, optionally with an SI prefix" },
 		{ GPU "[read]\nfp32 = 1 TFLOP/s\n[derived]\nfp32 = 1 TFLOP/s\n",
-		  "x.ini:8: a second 'fp32'" },
-		{ GPU "[reed]\n", "x.ini:5: there is no section [reed]" },
+		  "x.ini:8: 'fp32' is repeated" },
+		{ GPU "[reed]\n", "x.ini:5: unknown section [reed]" },
 		{ GPU "size = 1\n", "x.ini:5: [gpu] has no key 'size'" },
 		{ "[read]\nfp32 = 1 TFLOP/s\n", "x.ini:1: [gpu] needs name, label and match" },
-		{ GPU "[published a]\nquantity = gemm\n", "x.ini:6: there is no quantity 'gemm'" },
+		{ GPU "[published a]\nquantity = gemm\n", "x.ini:6: unknown quantity 'gemm'" },
 		{ GPU "[published a]\nquantity = gemm_fp32\nvalue = 1 TFLOP/s\n[published b]\n",
 		  "x.ini:5: [published a] has no source" },
 		{ GPU "[published a]\nquantity = gemm_fp32\nsource = S\n",
@@ -350,9 +350,9 @@ static void mistakes_name_file_and_line(void **state)
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us .. 2 GB/s\n",
 		  "x.ini:7: value: '2 GB/s' needs the unit s, optionally with an SI prefix" },
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\ndevices = 0\n",
-		  "x.ini:9: devices = 0: a number from 1" },
+		  "x.ini:9: devices = 0 is not a number from 1" },
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\n[published a]\n",
-		  "x.ini:9: a second [published a]" },
+		  "x.ini:9: [published a] is repeated" },
 	};
 
 	(void)state;

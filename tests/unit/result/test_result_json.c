@@ -425,7 +425,7 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "cases[0]" },
 		{ "\"suite\": \"transfer\"", "\"suite\": \"\"", "cases[0].suite: is empty" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": []",
-		  "cases[0].devices: a case has a device at least" },
+		  "cases[0].devices: a case needs at least one device" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:1\", \"cuda:0\"]",
 		  "cases[0].device: 'cuda:0' is not the first of its devices, 'cuda:1'" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:0\"]",
@@ -433,12 +433,12 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:7\"]",
 		  "cases[0].devices[1]: 'cuda:7' is not a device of the result" },
 		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
-		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is not a unit of "
-		  "results; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
-		  "samples/J, \302\260C, degC, "
-		  "samples, samples/s, ops/s, items/s, images/s, cycles" },
+		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is not a valid unit; "
+		  "allowed: 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
+		  "samples/J, \302\260C, degC, samples, samples/s, ops/s, items/s, images/s, "
+		  "cycles" },
 		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
-		  "cases[0].parameter_units.size: 'bytes' is not a unit of results" },
+		  "cases[0].parameter_units.size: 'bytes' is not a valid unit" },
 		{ "\"low\": 54000000000", "\"low\": 56000000000",
 		  "cases[0].metrics.transfer.bandwidth.low: 5.6e+10 is above the value, 5.5e+10" },
 		{ "\"high\": 56000000000", "\"high\": 54000000000",
@@ -448,26 +448,26 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"n\": 8", "\"n\": 30",
 		  "cases[0].metrics.transfer.bandwidth.n: 30, but 'transfer.time' has 8 samples" },
 		{ "\"n\": 1, ", "\"n\": 0, ",
-		  "cases[0].metrics.transfer.cold.n: 0: a value rests on a sample at least" },
+		  "cases[0].metrics.transfer.cold.n: 0; a value needs at least one sample" },
 		{ "\"series\": \"transfer.time\"", "\"series\": \"transfer.tame\"",
 		  "cases[0].metrics.transfer.bandwidth.series: the case has no samples "
 		  "'transfer.tame'" },
 		{ "\"values\": [0.0011, 0.1, ", "\"values\": [",
 		  "cases[0].samples.transfer.time.statistics.n: 8, but there are 6 samples" },
 		{ "\"values\": [0.0011", "\"values\": [null",
-		  "cases[0].samples.transfer.time.values[0]: a sample is a finite number" },
+		  "cases[0].samples.transfer.time.values[0]: a sample must be a finite number" },
 		{ "\"batch\": 8", "\"batch\": 0",
-		  "cases[0].samples.transfer.time.batch: 0: a sample is one operation at least" },
+		  "cases[0].samples.transfer.time.batch: 0; a sample has at least one operation" },
 		{ "\"median\": 0.4", "\"median\": 0.3",
 		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median, 0.3" },
 		{ "\"spans\": [0, ", "\"spans\": [",
 		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
 		{ "\"ended\": 1795489080.75", "\"ended\": 1795489070",
-		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		  "cases[0].energy_windows[0]: its times are not in order" },
 		{ "\"began\": 1795489077.5,", "\"began\": -1795489077.5,",
-		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		  "cases[0].energy_windows[0]: its times are not in order" },
 		{ "\"last_update\": 1795489080.6875", "\"last_update\": 1795489081",
-		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		  "cases[0].energy_windows[0]: its times are not in order" },
 		{ "\"joules\": 1024", "\"joules\": 1050",
 		  "cases[0].energy_windows[0]: its joules are outside their own interval" },
 		{ "\"mean\": [300, ", "\"mean\": [",
@@ -555,7 +555,7 @@ static void a_run_without_a_case_is_refused(void **state)
 	json = result_to_json(&result);
 	result_release(&result);
 	assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
-	assert_string_equal(err.message, "run.planned: 0: a run has a case at least");
+	assert_string_equal(err.message, "run.planned: 0; a run has at least one case");
 	free(json);
 }
 

@@ -143,7 +143,7 @@ static void errors_name_the_case(void **state)
 	memcpy(at, "\"cases\" ", 8);
 	refused(json, length, "");
 	refused("{\"format\":\"gpuproof-result\",\"version\":1,\"cases\":[],\"cases\":[]}", 62,
-		"'cases' is there twice");
+		"'cases' is repeated");
 	refused("{\"format\":\"gpuproof-result\",\"version\":99}", 41, "newer gpuproof");
 	refused("{\"cases\":[\"\\", 12, "not valid JSON");
 	free(json);

@@ -97,7 +97,7 @@ static enum status check_request(const struct device *device, const struct gemm 
 		return err->status;
 	if (gemm->precision == PRECISION_FP8)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "cublasGemmEx has no FP8 products; cuBLASLt has (implementation "
+				 "cublasGemmEx has no FP8 GEMM; cuBLASLt has (implementation "
 				 "lt)");
 	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
 	    gemm->batch > INT_MAX)

@@ -23,7 +23,8 @@ static const struct library_symbol symbols[] = {
 struct library nccl_library = {
 	.name = "NCCL",
 	.soname = "libnccl.so.2",
-	.cost = "collectives and training steps on several devices use copies, which are slower",
+	.cost = "without it, collectives and training steps on several devices use copies, "
+		"which are slower",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &nccl,
@@ -69,8 +70,8 @@ enum status nccl_serves(int capability, struct error *err)
 		return STATUS_OK;
 	nccl_version(version, sizeof(version));
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "NCCL %s has no code for compute capability %d.%d: 2.27 built with CUDA "
-			 "11 has",
+			 "NCCL %s has no code for compute capability %d.%d; use 2.27 built "
+			 "with CUDA 11",
 			 version, capability / 10, capability % 10);
 }
 

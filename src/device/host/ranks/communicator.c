@@ -202,8 +202,8 @@ static enum status communicator_report_failed(struct host_communicator *c, struc
 	int rank = atomic_load(&c->segment->failed_rank) - 1;
 
 	return error_set(err, STATUS_TIMEOUT,
-			 "rank %d: rank %d failed or stopped answering: the communicator is of no "
-			 "use any more",
+			 "rank %d: rank %d failed or stopped answering; the communicator is "
+			 "unusable",
 			 c->base.rank, rank);
 }
 
