@@ -45,10 +45,11 @@ enum chart_trace { CHART_MARKED_LINE, CHART_PLAIN_LINE, CHART_DASHED_LINE, CHART
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
 	size_t n;
-	char *text;            /* of x: "64 MiB"; the bar's, row's or cell's name */
-	const double *samples; /* CHART_STRIP; borrowed */
+	char *text; /* of x: "64 MiB"; the bar's, row's or cell's name */
+	/* CHART_STRIP; CHART_BARS: values of the devices that a bar stands for, sorted; borrowed */
+	const double *samples;
 	size_t sample_count;
-	double *converted;    /* CHART_STRIP: samples that the chart owns; NULL: none */
+	double *converted;    /* samples that the chart owns; NULL: none */
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none; see `roofs` */
 	/* CHART_BARS, _TIMELINE, _MAP: colour; _STACKED: that of the part, 0 in all: by order */
@@ -92,6 +93,7 @@ struct chart {
 	bool roofs;
 	/* CHART_HEATMAP: a cell covers both directions at once, not from its row to its column */
 	bool together;
+	bool listed; /* the page has a table of its values: the chart needs none of its own */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
 	size_t table_step;   /* the data table has every n-th row; 0: all */

@@ -12,6 +12,7 @@
 #define ROW 19.0
 #define BAR 12.0
 #define MARK 7.0 /* px: width of a value's mark where bars have no start */
+#define DOT 3.0  /* px: of a device */
 #define HEADING 20.0
 #define TOP 8.0
 #define AXIS 38.0
@@ -90,6 +91,26 @@ static void add_whisker(const struct scale *scale, const struct chart_point *poi
 	text_add(path, "m0 -3v6");
 }
 
+/* A dot for each device, up and down by turns where they would cover each other. */
+static void bars_add_dots(const struct scale *scale, const struct chart_point *point, double middle,
+			  struct text *path)
+{
+	double last = -HUGE_VAL;
+	bool up = false;
+
+	for (size_t i = 0; i < point->sample_count; i++) {
+		double x = scale_at(scale, point->samples[i]);
+
+		up = x - last < DOT && !up;
+		text_add_char(path, 'M');
+		chart_number(path, x - DOT / 2);
+		text_add_char(path, ' ');
+		chart_number(path, middle - DOT / 2 + (up ? -DOT / 2 : DOT / 2));
+		text_addf(path, "h%.0fv%.0fh-%.0fz", DOT, DOT, DOT);
+		last = x;
+	}
+}
+
 /* The tick with its number in grey, after the value: it is not read as the value. */
 static void draw_ideal(const struct chart *chart, const struct scale *scale, struct tree *row,
 		       const struct chart_point *point, double y, double value_end)
@@ -117,7 +138,9 @@ static void draw_ideal(const struct chart *chart, const struct scale *scale, str
 static double bars_place_value(const struct scale *scale, struct tree *row,
 			       const struct chart_point *point, const char *value, double base)
 {
-	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
+	double end = scale_at(scale, point->y);
+	double high = scale_at(scale, point->sample_count ? point->samples[point->sample_count - 1]
+							  : point->high);
 	double low = scale_at(scale, point->low), ideal = scale_at(scale, point->ideal);
 	double inside = fmin(end, isfinite(low) ? low : end) - VALUE_GAP;
 	bool fits =
@@ -161,7 +184,7 @@ static double bars_draw_groups(const struct chart *chart, const struct scale *sc
 			       struct tree *map, double base, bool above)
 {
 	struct tree *groups = tree_list(map, "groups");
-	struct text whiskers = TEXT_EMPTY;
+	struct text whiskers = TEXT_EMPTY, dots = TEXT_EMPTY;
 	size_t count;
 	const char **names = chart_texts(chart, &count);
 	double y = TOP;
@@ -186,10 +209,12 @@ static double bars_draw_groups(const struct chart *chart, const struct scale *sc
 			y += above ? CHART_NAME_ROW : 0;
 			bars_draw_bar(chart, scale, row, &series->points[p], y, base);
 			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
+			bars_add_dots(scale, &series->points[p], y + ROW / 2, &dots);
 		}
 		chart_coordinate(group, "base_bottom", y);
 	}
 	tree_text_owned(map, "whiskers", text_detach(&whiskers));
+	tree_text_owned(map, "dots", text_detach(&dots));
 	free(names);
 	return y;
 }

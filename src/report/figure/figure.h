@@ -24,6 +24,7 @@ struct figure {
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
 	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
 	const char *colour;
+	size_t merged;  /* devices of a bar, at most; 0: each has bars of its own */
 	size_t thinned; /* devices for which a few stand (figure_thin()); 0: all are there */
 	bool joined;    /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
@@ -35,6 +36,14 @@ struct figure {
  * are kept.
  */
 size_t figure_thin(struct case_selection *selection);
+/*
+ * Keeps, of cases that differ by their device alone, the middle one for all: identical devices are
+ * one bar with a dot each. Returns the most devices of one; 0: nothing was put together.
+ */
+size_t figure_merge_devices(struct case_selection *selection);
+/* The values of all devices that the case stands for, sorted; malloc'ed. */
+double *figure_device_values(const struct case_selection *selection,
+			     const struct selected_case *selected, size_t *count);
 /*
  * Chooses, by pairs of one `size` on the axis (NULL: none), the node with the worst pair and the
  * middle one of the others: borrowed names. Returns how many nodes there are; pairs between nodes

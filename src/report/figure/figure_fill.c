@@ -186,6 +186,8 @@ static char *figure_row_label(const struct case_selection *selection,
 	if (*label)
 		return label;
 	free(label);
+	if (selected->devices)
+		return xasprintf("%zu devices", selected->devices);
 	return view_devices(selection->view, selected->c);
 }
 
@@ -229,6 +231,12 @@ static void fill_bar(const struct figure *f, const struct case_selection *select
 		f->rule->ideal ? case_parameter(bar->selected->c, f->rule->ideal) : NULL;
 
 	fill_point(point, bar->selected);
+	if (bar->selected->devices) {
+		point->converted =
+			figure_device_values(selection, bar->selected, &point->sample_count);
+		point->samples = point->converted;
+		point->low = point->high = NAN;
+	}
 	point->style = figure_style_of(f, selection, bar->selected, bar->value);
 	point->ideal = ideal ? ideal->number : NAN;
 }

@@ -1,12 +1,14 @@
 /*
- * Charts of a run with many devices: those with the worst figures and the middle one, so that a
- * chart of a few lines never leaves out the device that matters.
+ * Charts of a run with several devices: identical ones are one bar with a dot each; of many lines
+ * those with the worst figures and the middle one stay, so that a chart never leaves out the device
+ * that matters.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "report/figure/figure.h"
 
 #define MOST_DEVICES 8 /* that a chart shows all of */
@@ -135,6 +137,87 @@ size_t figure_thin(struct case_selection *selection)
 	selection->count = left;
 	free(kept);
 	free(done);
+	return most;
+}
+
+double *figure_device_values(const struct case_selection *selection,
+			     const struct selected_case *selected, size_t *count)
+{
+	const struct result *result = selection->view->results;
+	double *values = xcalloc(result->case_count + 1, sizeof(*values));
+
+	*count = 0;
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		const struct metric_value *m =
+			c->status == CASE_OK && c->device_count < 2 &&
+					cases_share_point(c, selected->c)
+				? case_metric(c, view_string(selected->m->name))
+				: NULL;
+
+		if (m && isfinite(m->value))
+			values[(*count)++] = m->value;
+	}
+	qsort(values, *count, sizeof(*values), compare_doubles);
+	return values;
+}
+
+/* True if all sources are devices of one model. */
+static bool thin_sources_are_identical(const struct view *view)
+{
+	for (size_t s = 0; s < view->source_count; s++)
+		if (!view->sources[s].info ||
+		    strcmp(view->sources[s].info->name, view->sources[0].info->name) != 0)
+			return false;
+	return true;
+}
+
+/* The case that stands for all devices of items[i]: the first with their middle value. */
+static struct selected_case thin_middle_of(const struct case_selection *selection, size_t i)
+{
+	struct selected_case middle = selection->items[i];
+	size_t count;
+	double *values = figure_device_values(selection, &middle, &count);
+
+	for (size_t k = selection->count; count > 1 && k-- > i;)
+		if (selection->items[k].m->value == values[(count - 1) / 2] &&
+		    cases_share_point(selection->items[k].c, middle.c))
+			middle = selection->items[k];
+	middle.source = 0;
+	middle.devices = count > 1 ? count : 0;
+	free(values);
+	return middle;
+}
+
+size_t figure_merge_devices(struct case_selection *selection)
+{
+	size_t kept = 0, most = 0;
+
+	if (!thin_sources_are_identical(selection->view))
+		return 0;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_result *c = selection->items[i].c;
+		bool done = false;
+
+		for (size_t k = 0; c->device_count < 2 && k < kept && !done; k++)
+			done = selection->items[k].devices &&
+			       cases_share_point(selection->items[k].c, c);
+		if (done)
+			continue;
+		if (c->device_count < 2 && isfinite(selection->items[i].m->value))
+			selection->items[kept] = thin_middle_of(selection, i);
+		else
+			selection->items[kept] = selection->items[i];
+		most = selection->items[kept].devices > most ? selection->items[kept].devices
+							     : most;
+		kept++;
+	}
+	selection->count = kept;
+	selection->several_sources = false;
+	for (size_t i = 1; i < kept; i++)
+		selection->several_sources =
+			selection->several_sources ||
+			selection->items[i].source != selection->items[0].source;
 	return most;
 }
 

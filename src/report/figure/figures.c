@@ -74,8 +74,10 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 		break;
 	case CHART_BARS:
 		/* A meaning that has no direction says what is best itself. */
-		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
-				interval, f->rule->ideal ? "; dashed: the ideal" : "",
+		out = xasprintf("%s%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
+				interval,
+				f->merged ? "; bar: the middle device, dot: each device" : "",
+				f->rule->ideal ? "; dashed: the ideal" : "",
 				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
 				f->rule->means && chart->better == BETTER_NONE ? "" : direction);
 		break;
@@ -257,6 +259,15 @@ static bool is_worth_drawing(const struct chart *chart)
 	}
 }
 
+/* True if the axis has values for a line. */
+static bool figures_makes_lines(const struct case_selection *selection, const char *axis)
+{
+	for (size_t i = 0; i < selection->parameter_count; i++)
+		if (strcmp(selection->parameters[i].name, axis) == 0)
+			return selection->parameters[i].values >= LEAST_OF_A_LINE;
+	return false;
+}
+
 static void draw_facet(const struct figure *all, const struct case_selection *selection,
 		       const char *facet, const struct extent *range)
 {
@@ -275,6 +286,9 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	figure_choose_colour(&one, selection);
 	figures_start_chart(f, selection, &chart, facet, text);
 	chart.range = *range;
+	/* A line's table has the values below the pointer (report.js), a strip's the quantiles. */
+	chart.listed =
+		f->kind == CHART_BARS || f->kind == CHART_HEATMAP || f->kind == CHART_STACKED;
 	switch (f->kind) {
 	case CHART_LINES:
 		figure_fill_lines(f, selection, &chart);
@@ -500,8 +514,6 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 	selection_release(&all);
 	if (f.kind == CHART_HEATMAP)
 		figures_keep_pairs(&selection);
-	else
-		f.thinned = figure_thin(&selection);
 	if (f.kind == CHART_HEATMAP && !figures_has_map(&selection)) {
 		selection_release(&selection);
 		return;
@@ -512,6 +524,11 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 				 : selection_axis(&selection);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
+	if (f.kind == CHART_BARS ||
+	    (f.kind == CHART_LINES && !figures_makes_lines(&selection, f.axis)))
+		f.merged = figure_merge_devices(&selection);
+	if (f.kind != CHART_HEATMAP)
+		f.thinned = figure_thin(&selection);
 	figure_choose_facets(&f, &selection,
 			     f.kind == CHART_LINES     ? FIGURE_LINES
 			     : f.kind == CHART_HEATMAP ? SIZE_MAX
