@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "device/xid.h"
 #include "judge/judging.h"
+#include "result/outcome.h"
 
 /*
  * Fault counters, and the verdict if one of them moved during a case. NVLink's are judged over the
@@ -357,8 +358,16 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 static void judge_end(const struct result *result, struct verdicts *verdicts)
 {
 	bool short_of = result->planned > result->case_count;
+	enum run_stage ended = result_ended_after(result);
 
-	if (short_of)
+	if (ended)
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
+				xasprintf("stage %s rejected the node, so %zu of %zu cases of "
+					  "later stages were not run",
+					  run_stage_names[ended],
+					  result->planned - result->case_count, result->planned))
+			->cause = CAUSE_STAGE_REJECTED;
+	else if (short_of)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
 				xasprintf("the run is %s: %zu of %zu cases were not run",
 					  result->state, result->planned - result->case_count,

@@ -118,6 +118,8 @@ const struct key run_keys[] = {
 };
 
 static const char *const which_devices[] = { "all", "one", NULL };
+/* Without sanity, which no case belongs to. */
+static const char *const stages[] = { "none", "rates", "together", "soak", NULL };
 
 const struct key suite_keys[] = {
 	{ .name = "backend",
@@ -131,6 +133,12 @@ const struct key suite_keys[] = {
 	  .choices = which_devices,
 	  .help = "one: run single-device cases of this section only on the first of identical "
 		  "devices" },
+	{ .name = "stage",
+	  .type = KEY_CHOICE,
+	  .fallback = "none",
+	  .choices = stages,
+	  .help = "with --check, stage of an acceptance that the section belongs to: none, rates, "
+		  "together, soak, in this order; a stage that rejects ends the run" },
 	{ 0 },
 };
 

@@ -265,11 +265,22 @@ static bool axes_advance(struct axis *axes, size_t count)
 	return false;
 }
 
+static enum run_stage plan_stage_of(const struct section *section)
+{
+	const char *name = section_text(section, "stage");
+
+	for (int i = 0; i < RUN_STAGE_COUNT; i++)
+		if (strcmp(run_stage_names[i], name) == 0)
+			return (enum run_stage)i;
+	return RUN_STAGE_NONE;
+}
+
 static enum status plan_expand_point(struct plan *plan, const struct section *section,
 				     const struct axis *axes, size_t count, struct error *err)
 {
 	struct plan_case point = { .suite = section->suite,
 				   .section = section,
+				   .stage = plan_stage_of(section),
 				   .parameter_count = count };
 	enum status status;
 

@@ -18,6 +18,7 @@
 #include "device/ranks/gpudirect.h"
 #include "plan/config.h"
 #include "plan/suite.h"
+#include "result/aspect.h"
 
 /* Maximum number of cases in a plan; a larger sweep is a mistake. */
 #define PLAN_MAX_CASES 100000
@@ -60,6 +61,7 @@ struct plan_case {
 	char *skip_reason;    /* NULL, or why this case cannot run here: it will be SKIPPED */
 	/* required by the ranks' processes: cases with another setting need other processes */
 	enum gpudirect gpudirect;
+	enum run_stage stage;
 	bool alone; /* confirms a value: shares no power supply of a node with other devices */
 };
 

@@ -9,6 +9,9 @@
 #include "base/text.h"
 #include "result/result.h"
 
+const char *const run_stage_names[RUN_STAGE_COUNT + 1] = { "none",     "sanity", "rates",
+							   "together", "soak",   NULL };
+
 static const char *const names[ASPECT_COUNT] = { "",     "memory",      "link",
 						 "gemm", "correctness", "condition" };
 

@@ -27,6 +27,22 @@ enum aspect {
 	ASPECT_COUNT
 };
 
+/*
+ * Stages of an acceptance in their order. A section of a config belongs to one ([suite ...] stage);
+ * a stage that rejects ends the run. RUN_STAGE_SANITY has no cases: it judges doctor's findings.
+ */
+enum run_stage {
+	RUN_STAGE_NONE,
+	RUN_STAGE_SANITY,
+	RUN_STAGE_RATES,
+	RUN_STAGE_TOGETHER,
+	RUN_STAGE_SOAK,
+	RUN_STAGE_COUNT
+};
+
+/* "none", "sanity", ...; NULL-terminated. */
+extern const char *const run_stage_names[RUN_STAGE_COUNT + 1];
+
 struct case_result;
 
 /* The first row whose metric and parameter value match applies; parameter NULL: every case. */

@@ -120,3 +120,36 @@ char *case_common_reason(const struct case_result *c)
 	text_add(&out, reason);
 	return text_detach(&out);
 }
+
+bool result_plans_stage(const struct result *result, enum run_stage stage)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(s->key, "stage") != 0 || strncmp(s->section, "suite ", 6) != 0 ||
+		    strcmp(s->value, run_stage_names[RUN_STAGE_NONE]) == 0)
+			continue;
+		/* Findings of doctor come before any of them. */
+		any = any || stage == RUN_STAGE_SANITY ||
+		      strcmp(s->value, run_stage_names[stage]) == 0;
+	}
+	return any;
+}
+
+enum run_stage result_ended_after(const struct result *result)
+{
+	enum run_stage last = RUN_STAGE_SANITY;
+
+	if (!result->state || strcmp(result->state, "incomplete") != 0 ||
+	    result->planned <= result->case_count || !result_plans_stage(result, RUN_STAGE_SANITY))
+		return RUN_STAGE_NONE;
+	for (size_t i = 0; i < result->case_count; i++)
+		if (result->cases[i].stage > last)
+			last = result->cases[i].stage;
+	for (int later = last + 1; later < RUN_STAGE_COUNT; later++)
+		if (result_plans_stage(result, (enum run_stage)later))
+			return last;
+	return RUN_STAGE_NONE;
+}

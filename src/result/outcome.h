@@ -40,4 +40,9 @@ bool case_is_verified(const struct case_result *c);
  */
 char *case_common_reason(const struct case_result *c);
 
+/* True if the config has a section of that stage. */
+bool result_plans_stage(const struct result *result, enum run_stage stage);
+/* The stage that rejected, so that the later ones were not run; RUN_STAGE_NONE: none did. */
+enum run_stage result_ended_after(const struct result *result);
+
 #endif

@@ -24,6 +24,7 @@
 #include "device/telemetry.h"
 #include "result/metric.h"
 #include "result/presentation.h"
+#include "result/aspect.h"
 
 struct verdicts; /* result/verdict.h */
 
@@ -246,6 +247,7 @@ struct case_axis {
  */
 struct case_result {
 	char *suite, *label, *id;
+	enum run_stage stage;
 	struct case_axis *point; /* in the order of the suite's axes, slowest first */
 	size_t point_count;
 	char *node;   /* name of the node in a multi-node result; else "" */

@@ -319,6 +319,11 @@ static const struct field node_fields[] = {
 const struct field case_fields[] = {
 	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
+	{ .name = "stage",
+	  .codec = &codec_enum_or_none,
+	  FIELD_AT(case_result, stage),
+	  .words = run_stage_names,
+	  .optional = true },
 	{ .name = "id", .codec = &codec_string, FIELD_AT(case_result, id) },
 	{ .name = "node",
 	  .codec = &codec_string_or_none,

@@ -160,6 +160,11 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 	return conductor_settled(k, index, false, &c, NULL, err);
 }
 
+static bool conductor_leaves(const struct conductor *k, size_t index)
+{
+	return k->options->last_stage && k->plan->cases[index].stage > k->options->last_stage;
+}
+
 /*
  * Collects what is left to do and can be done by the team of the first case left, from wherever in
  * the plan it is: starting a team (contexts, communicators) takes longer than many a case. Returns
@@ -174,7 +179,7 @@ static size_t next_team_cases(const struct conductor *k, size_t *cases)
 	for (size_t i = 0; i < plan->case_count; i++) {
 		const struct plan_case *c = &plan->cases[i];
 
-		if (k->done[i] || (largest && !team_serves(largest, c)))
+		if (k->done[i] || conductor_leaves(k, i) || (largest && !team_serves(largest, c)))
 			continue;
 		largest = largest ? team_larger(largest, c) : c;
 		cases[count++] = i;
@@ -269,7 +274,7 @@ static enum status settle_skipped(struct conductor *k, struct error *err)
 	for (size_t i = 0; i < k->plan->case_count; i++) {
 		const char *reason = k->plan->cases[i].skip_reason;
 
-		if (reason && !k->done[i] &&
+		if (reason && !k->done[i] && !conductor_leaves(k, i) &&
 		    settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
 			return err->status;
 	}
@@ -459,7 +464,8 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 	k.partial = xcalloc(plan->case_count, sizeof(*k.partial));
 	status = open_journal(&k, probe, result, err);
 	if (status == STATUS_OK) {
-		tell_beginning(&k, result);
+		if (!options->goes_on)
+			tell_beginning(&k, result);
 		status = open_rest(&k, err);
 		if (status == STATUS_OK) {
 			begin_measuring(&k, result);

@@ -33,6 +33,9 @@ struct conduct_events {
 struct conduct_options {
 	const char *directory; /* made when missing; run.jsonl and result.json are written there */
 	bool resume;           /* continue the run in `directory`: finished cases are kept */
+	/* Cases of later stages are left for another call; RUN_STAGE_NONE: none are. */
+	enum run_stage last_stage;
+	bool goes_on; /* this process conducted earlier stages: their events were sent */
 	bool quiet;
 	const char *command; /* how to repeat the run, for the result */
 	/* most for a worker to open its devices; 0: long enough for eight GPUs */

@@ -499,12 +499,22 @@ kernel_fn *fake_kernel(const char *name)
 	return NULL;
 }
 
-/* The last device's remapped rows; `rows=FILE` counts one more at each reading. */
+/*
+ * The last device's remapped rows; `rows=FILE` counts one more at each reading. `reset=2`: the
+ * driver asks for a reset of device 2.
+ */
 size_t fake_findings(struct finding *out, size_t capacity)
 {
 	int rows = script_rows();
 	char device[32];
 
+	if (script.reset >= 0 && capacity) {
+		out->severity = SEVERITY_ERROR;
+		snprintf(device, sizeof(device), "fake:%d", script.reset);
+		finding_set_device(out, FINDING_RECOVERY, device);
+		snprintf(out->text, sizeof(out->text), "the driver asks for a reset of the GPU");
+		return 1;
+	}
 	if (rows < 0 || capacity == 0)
 		return 0;
 	out->severity = rows ? SEVERITY_WARNING : SEVERITY_OK;

@@ -40,7 +40,7 @@ static struct {
 	bool broken;                 /* after DEED_ERROR */
 } plot;
 
-static struct script now = { .slow = -1, .wrong = -1, .level = 1 };
+static struct script now = { .slow = -1, .wrong = -1, .reset = -1, .level = 1 };
 
 static bool read_deed(const char *word)
 {
@@ -174,6 +174,8 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return read_slow(script, word + 5, err);
 	else if (text_starts_with(word, "wrong="))
 		script->wrong = atoi(word + 6);
+	else if (text_starts_with(word, "reset="))
+		script->reset = atoi(word + 6);
 	else if (text_starts_with(word, "vbios="))
 		snprintf(script->vbios, sizeof(script->vbios), "%.31s", word + 6);
 	else if (text_starts_with(word, "rows="))
@@ -197,9 +199,12 @@ enum status script_read(struct script *script, struct error *err)
 	char *copy = xstrdup(source ? source : ""), *rest = copy, *word;
 	enum status status = STATUS_OK;
 
-	*script = (struct script){
-		.devices = 1, .memory_bytes = UINT64_C(1) << 30, .slow = -1, .wrong = -1, .level = 1
-	};
+	*script = (struct script){ .devices = 1,
+				   .memory_bytes = UINT64_C(1) << 30,
+				   .slow = -1,
+				   .wrong = -1,
+				   .reset = -1,
+				   .level = 1 };
 	memset(&plot, 0, sizeof(plot));
 	while (status == STATUS_OK && (word = strsep(&rest, " ")))
 		if (*word)

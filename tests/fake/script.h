@@ -28,6 +28,7 @@
  *      vbios=TEXT         version of the firmware (none)
  *      rows=FILE          the last device has as many remapped rows as FILE says, one more each
  *                         time it is asked
+ *      reset=2            the driver asks for a reset of device 2 (none)
  *      once=FILE          misbehave only while FILE does not exist; it is made then
  *      calls=FILE         counts the calls of all processes together, in FILE (struct
  *                         script_calls): the 37th is that of the whole run, and misbehaves once
@@ -65,7 +66,7 @@ struct script {
 	double power; /* reading of power / power; 0: none */
 	double blind; /* s */
 	bool no_counter;
-	int slow, wrong; /* devices; -1: none */
+	int slow, wrong, reset; /* devices; -1: none */
 	char vbios[32];
 	double slowness; /* 0.05: 5 % longer */
 };

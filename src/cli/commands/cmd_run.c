@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/nodes/run_dry.h"
@@ -64,6 +65,23 @@ static enum status run_take_only(void *arguments, const char *name, const char *
 	return err->status;
 }
 
+#define LONG_SOAK 3600.0 /* s; beyond, slices of a minute would make the result large */
+
+/* The keys of [suite burn] that a soak of that time has. */
+static enum status run_take_soak(void *arguments, const char *name, const char *value,
+				 struct error *err)
+{
+	double seconds;
+
+	if (units_parse_duration(value, &seconds, err) != STATUS_OK)
+		return error_prefix(err, "--%s", name);
+	run_add_override(arguments, xasprintf("suite burn.duration=%s", value));
+	run_add_override(arguments, xstrdup("suite burn.memory_most=1TiB"));
+	if (seconds > LONG_SOAK)
+		run_add_override(arguments, xstrdup("suite burn.slice=10min"));
+	return STATUS_OK;
+}
+
 #define RUN_KEY(key) .name = key, .type = OPTION_CALL, .take = take_run_key
 
 static const struct option_row rows[] = {
@@ -105,6 +123,13 @@ static const struct option_row rows[] = {
 	  FLAG_AT(run_arguments, request.check.wanted),
 	  .help = "check against the limits of the config, or else of the GPU model; repeat cases "
 		  "that fail, are inconclusive or warn of an outlier" },
+	{ .name = "soak",
+	  .type = OPTION_CALL,
+	  .take = run_take_soak,
+	  .value = "TIME",
+	  .help = "duration of the soak ([suite burn]), such as 2min, 24h or 72h; --resume "
+		  "continues "
+		  "an interrupted one" },
 	{ .name = "limits",
 	  TEXT_AT(run_arguments, request.check.limits_source),
 	  .value = "FILE",
@@ -244,9 +269,9 @@ static int run_parse_arguments(struct run_arguments *a, int argc, char **argv)
 	struct options o;
 	int code;
 
-	/* An option may override two keys. */
-	a->request.overrides = xcalloc(2 * (size_t)argc, sizeof(*a->request.overrides));
-	a->owned = xcalloc(2 * (size_t)argc, sizeof(*a->owned));
+	/* An option may override three keys. */
+	a->request.overrides = xcalloc(3 * (size_t)argc, sizeof(*a->request.overrides));
+	a->owned = xcalloc(3 * (size_t)argc, sizeof(*a->owned));
 	code = options_parse(&o, &command_run, argc, argv, a);
 	a->request.source = o.operand_count ? o.operands[0] : NULL;
 	if (code == EXIT_ACCEPTED)

@@ -56,7 +56,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }
 
-static void run_judge_by_limits(const struct run_check *check, struct result *result)
+void run_check_judge_so_far(const struct run_check *check, struct result *result)
 {
 	const struct judge_input input = { .results = result,
 					   .count = 1,
@@ -72,10 +72,27 @@ static void run_judge_by_limits(const struct run_check *check, struct result *re
 	result_judge(result, &verdicts);
 }
 
+/* Context of plan_subset(). */
+struct undecided {
+	const struct verdicts *verdicts;
+	enum run_stage extended;
+};
+
 /* True if more launches may decide the case. */
-static bool is_undecided(const void *verdicts, const struct plan_case *c)
+static bool is_undecided(const void *context, const struct plan_case *c)
 {
-	return judge_wants_more(verdicts, c->id, c->point);
+	const struct undecided *u = context;
+
+	return (!u->extended || c->stage > u->extended) &&
+	       judge_wants_more(u->verdicts, c->id, c->point);
+}
+
+struct plan run_check_undecided(const struct run_check *check, const struct plan *plan,
+				const struct result *result)
+{
+	const struct undecided undecided = { result->judgement, check->extended };
+
+	return plan_subset(plan, is_undecided, &undecided);
 }
 
 /* Writes the result with its judgement, even if the run was stopped. */
@@ -97,13 +114,13 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	enum status status = STATUS_OK;
 	struct plan part;
 
-	run_judge_by_limits(check, result);
+	run_check_judge_so_far(check, result);
 	/* Each case alone: a shared resource must not reject a value. */
-	part = plan_subset(plan, is_undecided, result->judgement);
+	part = run_check_undecided(check, plan, result);
 	if (part.case_count) {
 		status = launches_extend(&part, probe, options, result, err);
 		if (status == STATUS_OK)
-			run_judge_by_limits(check, result);
+			run_check_judge_so_far(check, result);
 	}
 	free(part.cases);
 	return run_write_judged_result(result, options->directory, status, err);
@@ -131,7 +148,7 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 	text_release(&errors);
 	if (status != STATUS_OK)
 		return status;
-	run_judge_by_limits(check, result);
+	run_check_judge_so_far(check, result);
 	return run_write_judged_result(result, directory, STATUS_OK, err);
 }
 

@@ -13,6 +13,8 @@ struct run_check {
 	/* Filled by run_check_prepare(). */
 	struct limits limits;
 	struct population population;
+	/* Cases up to this stage have had their further launches (run_stages.h). */
+	enum run_stage extended;
 };
 
 /*
@@ -20,6 +22,12 @@ struct run_check {
  * STATUS_USAGE: the run must not start.
  */
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
+
+/* Judges what has been measured, without further launches. */
+void run_check_judge_so_far(const struct run_check *check, struct result *result);
+/* The cases that further launches may decide, as plan_subset(); of stages after check->extended. */
+struct plan run_check_undecided(const struct run_check *check, const struct plan *plan,
+				const struct result *result);
 
 /*
  * Judges `result`. Cases that one launch does not decide are measured in more launches, pooled and

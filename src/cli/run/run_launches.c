@@ -184,7 +184,9 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 		return STATUS_OK;
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
-	if (count > 1 || launches->stopped)
+	if (launches->pooled)
+		count = launches->count;
+	else if (count > 1 || launches->stopped)
 		pool_launches(result, 1, launches->items + 1, complete_ones(launches, result) - 1);
 	else
 		pool_settle(result);
@@ -212,13 +214,11 @@ static size_t free_launch(const char *directory)
 	}
 }
 
-enum status launches_extend(const struct plan *part, const struct probe *probe,
-			    const struct conduct_options *options, struct result *result,
-			    struct error *err)
+enum status launches_extend_apart(const struct plan *part, const struct probe *probe,
+				  const struct conduct_options *options, struct launches *launches,
+				  struct error *err)
 {
-	struct launches launches = { 0 };
 	struct conduct_options more = *options;
-	size_t before = free_launch(options->directory) - 1;
 	enum status status = STATUS_OK;
 
 	more.resume = false;
@@ -230,8 +230,19 @@ enum status launches_extend(const struct plan *part, const struct probe *probe,
 	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++) {
 		size_t launch = free_launch(options->directory);
 
-		status = launches_run(&launches, part, probe, &more, launch, launch, err);
+		status = launches_run(launches, part, probe, &more, launch, launch, err);
 	}
+	return status;
+}
+
+enum status launches_extend(const struct plan *part, const struct probe *probe,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err)
+{
+	struct launches launches = { 0 };
+	size_t before = free_launch(options->directory) - 1;
+	enum status status = launches_extend_apart(part, probe, options, &launches, err);
+
 	if (status == STATUS_OK)
 		pool_launches(result, before, launches.items, launches.count);
 	launches_release(&launches);

@@ -11,6 +11,7 @@ struct launches {
 	struct result *items; /* results of launches 1, 2, ... */
 	size_t count, capacity;
 	bool stopped; /* a further launch was requested but did not start */
+	bool pooled;  /* the first one already has the figures of all */
 	/* launches = auto: number of launches that determined the total; else 0 */
 	size_t decided_by;
 };
@@ -54,6 +55,10 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 enum status launches_extend(const struct plan *part, const struct probe *probe,
 			    const struct conduct_options *options, struct result *result,
 			    struct error *err);
+/* The same, appended to `launches` and not pooled. */
+enum status launches_extend_apart(const struct plan *part, const struct probe *probe,
+				  const struct conduct_options *options, struct launches *launches,
+				  struct error *err);
 void launches_release(struct launches *launches);
 
 /* Remaining work of a run, before it starts or continues. */

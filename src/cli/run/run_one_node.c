@@ -18,6 +18,7 @@
 #include "cli/run/run_events.h"
 #include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
+#include "cli/run/run_stages.h"
 #include "cli/run/run_summary.h"
 #include "measure/processes/signals.h"
 #include "report/acceptance/acceptance.h"
@@ -377,8 +378,12 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	} else {
 		if (a->check.wanted)
 			health_collect(&setup->probe, &n.before, &n.before_count);
-		status = launches_run(&launches, &setup->plan, &setup->probe, &n.options, 1,
-				      n.left.launches, &err);
+		if (a->check.wanted && stages_apply(&setup->plan))
+			status = stages_run(&a->check, &setup->plan, &setup->probe, &n.options,
+					    n.before, n.before_count, &launches, &err);
+		else
+			status = launches_run(&launches, &setup->plan, &setup->probe, &n.options, 1,
+					      n.left.launches, &err);
 		if (status == STATUS_OK)
 			status = launches_run_needed(&launches, &setup->plan, &setup->probe,
 						     &n.options, &err);

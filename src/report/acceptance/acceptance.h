@@ -36,6 +36,7 @@ void acceptance_devices_release(struct acceptance_devices *found);
 /* Parts: what each sets on the page; a file each, acceptance_<part>.c. */
 struct tree;
 struct view;
+void acceptance_stages(const struct acceptance *a, struct tree *page);
 void acceptance_reasons(const struct acceptance *a, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);

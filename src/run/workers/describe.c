@@ -68,6 +68,7 @@ void describe_case(const struct plan *plan, const struct plan_case *c, struct ca
 	result->suite = xstrdup(c->suite->name);
 	result->label = xstrdup(c->section ? c->section->label : "");
 	result->id = xstrdup(c->id);
+	result->stage = c->stage;
 	result->device = xstrdup(c->device_count ? plan->devices[c->devices[0]].id : "");
 	result->devices = xcalloc(c->device_count, sizeof(*result->devices));
 	result->device_count = c->device_count;

@@ -251,7 +251,7 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 	assert_string_equal(
 		parse(&c, file.data, file.length, NULL),
 		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
-		"backend, identical_devices, min_samples, max_samples, target, max_time, "
+		"backend, identical_devices, stage, min_samples, max_samples, target, max_time, "
 		"settle_time, sample_time, warmup, preheat, energy_time\n"
 		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
 		"neither a [section] nor key = value\n"
