@@ -275,8 +275,19 @@ size_t import_device(struct import *import, const struct import_device *device)
 	return index;
 }
 
+size_t import_listed_gpu(struct import *import, const struct import_gpu *gpus, size_t number)
+{
+	const struct import_gpu *g = &gpus[number %= IMPORT_GPUS];
+
+	return import_device(import, &(struct import_device){ .backend = import_backend(g->name),
+							      .number = (int)number,
+							      .name = g->name,
+							      .pci = g->pci,
+							      .uuid = g->uuid });
+}
+
 struct case_result *import_case(struct import *import, size_t line, const char *suite,
-				const size_t *devices, size_t count)
+				const size_t *devices, size_t count, const char *const *words)
 {
 	struct case_result *c;
 
@@ -295,6 +306,8 @@ struct case_result *import_case(struct import *import, size_t line, const char *
 	c->device_count = count;
 	for (size_t i = 0; i < count; i++)
 		c->devices[i] = xstrdup(import->result->devices[devices[i]].id);
+	for (; words && words[0] && words[1]; words += 2)
+		import_word(c, words[0], words[1]);
 	return c;
 }
 

@@ -425,6 +425,27 @@ static enum status import_check_result(struct import *import)
 			 import->file, own.message);
 }
 
+static enum status import_read_format(struct import *import)
+{
+	const struct import_format *f = import->format;
+	enum status status;
+	void *state;
+
+	if (f->read_json &&
+	    (!f->rules || !import->length || memchr(import->text, '{', import->length)))
+		return import_json(import, f->read_json);
+	state = xcalloc(1, f->state_bytes + 1);
+	status = import_lines(import, f->rules, state);
+	if (f->tool && !result_fact(import->result, IMPORT_PROVENANCE))
+		import_tool(import, "%s", f->tool);
+	if (status == STATUS_OK && f->finish)
+		status = f->finish(import, state);
+	if (f->release)
+		f->release(state);
+	free(state);
+	return status;
+}
+
 static enum status import_read_text(struct import *import)
 {
 	struct text decoded = TEXT_EMPTY;
@@ -435,7 +456,7 @@ static enum status import_read_text(struct import *import)
 		status = import->format ? STATUS_OK : STATUS_USAGE;
 	}
 	if (status == STATUS_OK)
-		status = import->format->read(import);
+		status = import_read_format(import);
 	if (status == STATUS_OK)
 		status = import_refuse_empty(import);
 	if (status == STATUS_OK) {

@@ -5,9 +5,9 @@
  * says "imported from nvbandwidth v0.8", and pages mark every value with it. `check` accepts no
  * import: no value of it was verified here.
  *
- * Adding a format: formats/import_<name>.c ending in `const struct import_format import_<name>`, a
- * line in import.def, and a small file after the tool's real output in tests/data/import, with what
- * must come of it.
+ * Adding a format: formats/import_<name>.c with a table of rules or read_json(), ending in
+ * `const struct import_format import_<name>`, a line in import.def, and a small file after the
+ * tool's real output in tests/data/import, with what must come of it.
  */
 #ifndef GPUPROOF_IMPORT_IMPORT_H
 #define GPUPROOF_IMPORT_IMPORT_H
@@ -27,7 +27,10 @@ struct import_options {
 };
 
 struct import;
+struct import_rule;
+struct json_t;
 
+/* Read by `rules`, line by line, or by read_json(); one with both has JSON where it has a '{'. */
 struct import_format {
 	const char *name;
 	const char *summary; /* which tool, how to have it write the file */
@@ -38,7 +41,12 @@ struct import_format {
 	const char *marks[16];
 	const char *silent;  /* quantities that the tool does not report, for the page */
 	bool reads_failures; /* a failure of a program is a case, and no more is said of it */
-	enum status (*read)(struct import *import);
+	const char *tool;    /* its provenance where no line tells the version */
+	const struct import_rule *rules;                           /* reading.h */
+	size_t state_bytes;                                        /* zeroed, for the rules */
+	enum status (*finish)(struct import *import, void *state); /* after all lines; NULL */
+	void (*release)(void *state);                              /* NULL */
+	enum status (*read_json)(struct import *import, const struct json_t *root);
 };
 
 extern const struct import_format *const import_formats[]; /* NULL-terminated */

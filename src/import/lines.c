@@ -267,6 +267,17 @@ static void lines_note_failure(struct import *import, size_t number, const char 
 		import->failure = xasprintf("line %zu: %.200s", number, line);
 }
 
+static enum status lines_follow_rule(const struct import_rule *rule, const struct import_line *l)
+{
+	if (rule->fact)
+		import_fact(l->import, rule->fact, l->v[0]);
+	if (rule->bytes == sizeof(bool))
+		*((bool *)l->state + rule->offset) = true;
+	else if (rule->bytes)
+		snprintf((char *)l->state + rule->offset, rule->bytes, "%s", l->v[0]);
+	return rule->take ? rule->take(l) : STATUS_OK;
+}
+
 enum status import_lines(struct import *import, const struct import_rule *rules, void *state)
 {
 	struct line_reader r = { .at = import->text, .end = import->text + import->length };
@@ -280,8 +291,9 @@ enum status import_lines(struct import *import, const struct import_rule *rules,
 		lines_note_failure(import, r.number, line);
 		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
 			if (line_fits(line, rule->pattern, r.captured, captured)) {
-				status = rule->take ? rule->take(import, state, r.number, captured)
-						    : STATUS_OK;
+				status = lines_follow_rule(rule, &(struct import_line){
+									 import, state, r.number,
+									 captured });
 				break;
 			}
 	}

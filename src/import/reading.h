@@ -68,13 +68,21 @@ struct import_device {
 size_t import_device(struct import *import, const struct import_device *device);
 /* The backend of a GPU of this name: "cuda" unless it is another vendor's. */
 const char *import_backend(const char *name);
+/* GPUs that a list in the text names, by their numbers. */
+#define IMPORT_GPUS 256
+struct import_gpu {
+	char name[128], uuid[64], pci[32]; /* "": unknown */
+};
+size_t import_listed_gpu(struct import *import, const struct import_gpu *gpus, size_t number);
 
 /*
  * A case on devices (indices, the first one is the case's): parameters and metrics are added to it,
- * import_named() gives it its id. Valid until the next one. NULL: there are too many, reported.
+ * import_named() gives it its id. `words` are its first parameters, names and values in turns up to
+ * a NULL. Valid until the next one. NULL: there are too many, reported.
  */
 struct case_result *import_case(struct import *import, size_t line, const char *suite,
-				const size_t *devices, size_t count);
+				const size_t *devices, size_t count, const char *const *words);
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL, NULL })
 void import_word(struct case_result *c, const char *name, const char *word);
 void import_bytes(struct case_result *c, const char *name, double bytes);
 void import_number(struct case_result *c, const char *name, double number);
@@ -104,11 +112,23 @@ void import_end(struct import *import);
  * any blanks or none, '*' for any text up to the next character, and these for what is captured:
  * %d a whole number, %n a number, %w a word, %t text up to what follows, %r the rest of the line.
  */
+struct import_line {
+	struct import *import;
+	void *state; /* of the format */
+	size_t number;
+	char **v; /* what was captured, texts that may be changed, NULL-terminated */
+};
+/*
+ * Line form that becomes a fact, fills a member of the state, or is handed on; else it is noise. A
+ * member is a text that takes the first capture, or a bool that becomes true.
+ */
 struct import_rule {
 	const char *pattern;
-	/* `captured` are texts that may be changed, NULL-terminated. NULL: noise. */
-	enum status (*take)(struct import *import, void *state, size_t line, char **captured);
+	enum status (*take)(const struct import_line *l);
+	const char *fact;
+	size_t offset, bytes;
 };
+#define INTO(type, member) .offset = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 /*
  * Reads the text line by line: ends of any kind, without colours, without the prefix of a launcher
  * ("[1,0]<stdout>:", "0: ", a time) that is found before a mark of the format. `rules` end with a

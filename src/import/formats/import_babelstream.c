@@ -64,61 +64,39 @@ static const struct babelstream_operation *babelstream_operation_named(const cha
 }
 
 /* A new run begins: all that was said is of the last one. */
-static enum status take_banner(struct import *import, void *state, size_t line, char **v)
+static enum status take_banner(const struct import_line *l)
 {
-	(void)line;
-	(void)v;
-	if (((struct babelstream *)state)->began)
-		memset(state, 0, sizeof(struct babelstream));
-	((struct babelstream *)state)->first_case = import->result->case_count;
+	if (((struct babelstream *)l->state)->began)
+		memset(l->state, 0, sizeof(struct babelstream));
+	((struct babelstream *)l->state)->first_case = l->import->result->case_count;
 	return STATUS_OK;
 }
 
-static enum status babelstream_take_stream_version(struct import *import, void *state, size_t line,
-						   char **v)
+static enum status babelstream_take_stream_version(const struct import_line *l)
 {
-	(void)state;
-	(void)line;
-	import_tool(import, "BabelStream %.20s", v[0]);
-	return STATUS_OK;
-}
-
-static enum status babelstream_take_model(struct import *import, void *state, size_t line, char **v)
-{
-	(void)line;
-	snprintf(((struct babelstream *)state)->model, sizeof(((struct babelstream *)0)->model),
-		 "%s", v[0]);
-	import_fact(import, "programming model", v[0]);
+	import_tool(l->import, "BabelStream %.20s", l->v[0]);
 	return STATUS_OK;
 }
 
 /* "Using CUDA device NAME", and since version 6 "CUDA Device 0: "NAME"". */
-static enum status babelstream_take_stream_device(struct import *import, void *state, size_t line,
-						  char **v)
+static enum status babelstream_take_stream_device(const struct import_line *l)
 {
-	struct babelstream *b = state;
+	struct babelstream *b = l->state;
 
-	(void)import;
-	(void)line;
-	b->number = v[1] && strlen(v[0]) < 5 ? atoi(v[0]) : 0;
-	snprintf(b->name, sizeof(b->name), "%s", v[1] ? v[1] : v[0]);
+	b->number = l->v[1] && strlen(l->v[0]) < 5 ? atoi(l->v[0]) : 0;
+	snprintf(b->name, sizeof(b->name), "%s", l->v[1] ? l->v[1] : l->v[0]);
 	return STATUS_OK;
 }
 
-static enum status babelstream_take_precision(struct import *import, void *state, size_t line,
-					      char **v)
+static enum status babelstream_take_precision(const struct import_line *l)
 {
-	(void)import;
-	(void)line;
-	((struct babelstream *)state)->element_bytes = strcmp(v[0], "float") == 0 ? 4 : 8;
+	((struct babelstream *)l->state)->element_bytes = strcmp(l->v[0], "float") == 0 ? 4 : 8;
 	return STATUS_OK;
 }
 
-static enum status take_passes(struct import *import, void *state, size_t line, char **v)
+static enum status take_passes(const struct import_line *l)
 {
-	(void)import;
-	(void)line;
-	((struct babelstream *)state)->passes = strtoul(v[0], NULL, 10);
+	((struct babelstream *)l->state)->passes = strtoul(l->v[0], NULL, 10);
 	return STATUS_OK;
 }
 
@@ -126,14 +104,15 @@ static enum status take_passes(struct import *import, void *state, size_t line, 
  * "Array size: 268.4 MB (=0.3 GB)" is rounded. It is taken for the power of two that rounds to it,
  * as BabelStream's own sizes do.
  */
-static enum status babelstream_take_array(struct import *import, void *state, size_t line, char **v)
+static enum status babelstream_take_array(const struct import_line *l)
 {
-	struct babelstream *b = state;
-	double number, unit = babelstream_unit_bytes(v[1], strlen(v[1])), half;
+	struct babelstream *b = l->state;
+	double number, unit = babelstream_unit_bytes(l->v[1], strlen(l->v[1])), half;
 
-	if (!import_real(v[0], &number) || !(number > 0) || unit <= 0)
-		return import_error(import, line, "expected a size, not '%.30s %.10s'", v[0], v[1]);
-	half = import_half_digit(v[0]) * unit;
+	if (!import_real(l->v[0], &number) || !(number > 0) || unit <= 0)
+		return import_error(l->import, l->number, "expected a size, not '%.30s %.10s'",
+				    l->v[0], l->v[1]);
+	half = import_half_digit(l->v[0]) * unit;
 	b->array_bytes = number * unit;
 	for (double power = 1024; power <= 0x1p50; power *= 2)
 		if (fabs(power - number * unit) <= half)
@@ -150,30 +129,28 @@ static void babelstream_fail_stream_case(const struct babelstream *b, struct cas
 }
 
 /* Comes before the table or after it, as the two streams of the program were joined. */
-static enum status take_invalid(struct import *import, void *state, size_t line, char **v)
+static enum status take_invalid(const struct import_line *l)
 {
-	struct babelstream *b = state;
-	bool sum = text_starts_with(v[0], "sum");
+	struct babelstream *b = l->state;
+	bool sum = text_starts_with(l->v[0], "sum");
 
-	(void)line;
 	if (*b->failed && (sum || !b->sum_only))
 		return STATUS_OK;
 	b->sum_only = sum;
-	snprintf(b->failed, sizeof(b->failed), "Validation failed on %s", v[0]);
-	for (size_t i = b->first_case; i < import->result->case_count; i++)
-		babelstream_fail_stream_case(b, &import->result->cases[i]);
+	snprintf(b->failed, sizeof(b->failed), "Validation failed on %s", l->v[0]);
+	for (size_t i = b->first_case; i < l->import->result->case_count; i++)
+		babelstream_fail_stream_case(b, &l->import->result->cases[i]);
 	return STATUS_OK;
 }
 
-static enum status babelstream_take_csv_head(struct import *import, void *state, size_t line,
-					     char **v)
+static enum status babelstream_take_csv_head(const struct import_line *l)
 {
 	static const char *const wanted[] = { "num_times",   "n_elements",  "sizeof",
 					      "min_runtime", "max_runtime", "avg_runtime" };
-	struct babelstream *b = state;
+	struct babelstream *b = l->state;
 	char heading[1024];
 
-	snprintf(heading, sizeof(heading), "function,%.1000s", v[0]);
+	snprintf(heading, sizeof(heading), "function,%.1000s", l->v[0]);
 	import_heading(&b->table, heading, ',');
 	b->separator = ',';
 	b->unit = 0;
@@ -187,28 +164,27 @@ static enum status babelstream_take_csv_head(struct import *import, void *state,
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (import_column(&b->table, wanted[i], 0) < 0)
-			return import_error(import, line, "no column '%s' is in the heading",
-					    wanted[i]);
+			return import_error(l->import, l->number,
+					    "no column '%s' is in the heading", wanted[i]);
 	b->began = true;
 	if (b->unit > 0)
 		return STATUS_OK;
-	return import_error(import, line,
+	return import_error(l->import, l->number,
 			    "expected a column max_UNIT_per_sec, such as "
 			    "max_mbytes_per_sec");
 }
 
-static enum status babelstream_take_text_head(struct import *import, void *state, size_t line,
-					      char **v)
+static enum status babelstream_take_text_head(const struct import_line *l)
 {
-	struct babelstream *b = state;
+	struct babelstream *b = l->state;
 
 	b->separator = ' ';
-	b->unit = babelstream_unit_bytes(v[0], strlen(v[0]));
+	b->unit = babelstream_unit_bytes(l->v[0], strlen(l->v[0]));
 	import_heading(&b->table, "Function Rate Min Max Average", ' ');
 	b->began = true;
 	if (b->unit <= 0)
-		return import_error(import, line, "expected MBytes/sec or the like, not '%.20s'",
-				    v[0]);
+		return import_error(l->import, l->number,
+				    "expected MBytes/sec or the like, not '%.20s'", l->v[0]);
 	return STATUS_OK;
 }
 
@@ -253,11 +229,11 @@ static enum status babelstream_add_stream_case(struct import *import, struct bab
 	struct case_result *c;
 
 	babelstream_find_stream_device(import, b);
-	c = import_case(import, line, "stream", &b->device, 1);
+	c = import_case(import, line, "stream", &b->device, 1,
+			WORDS("operation", o->name, "precision",
+			      b->element_bytes == 8 ? "fp64" : "fp32"));
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "operation", o->name);
-	import_word(c, "precision", b->element_bytes == 8 ? "fp64" : "fp32");
 	import_bytes(c, "size", b->array_bytes);
 	if (b->passes) {
 		free(c->notes);
@@ -344,38 +320,37 @@ static enum status babelstream_read_csv_setup(struct import *import, struct babe
 	return STATUS_OK;
 }
 
-static enum status babelstream_take_stream_line(struct import *import, void *state, size_t line,
-						char **v)
+static enum status babelstream_take_stream_line(const struct import_line *l)
 {
-	struct babelstream *b = state;
+	struct babelstream *b = l->state;
 	char *fields[IMPORT_COLUMNS];
 	size_t count;
 
 	if (!b->began)
 		return STATUS_OK;
-	count = import_fields(v[0], b->separator, fields, IMPORT_COLUMNS);
+	count = import_fields(l->v[0], b->separator, fields, IMPORT_COLUMNS);
 	if (b->separator == ' ') {
 		double rate;
 
 		/* Lines of other programs follow the table, too. */
 		if (count != b->table.count || !import_real(fields[1], &rate))
 			return STATUS_OK;
-		return babelstream_take_stream_row(import, b, line, fields);
+		return babelstream_take_stream_row(l->import, b, l->number, fields);
 	}
 	if (count < 2)
 		return STATUS_OK;
 	if (count != b->table.count)
-		return import_error(import, line, "expected %zu columns, not %zu", b->table.count,
-				    count);
-	if (babelstream_read_csv_setup(import, b, line, fields) != STATUS_OK)
+		return import_error(l->import, l->number, "expected %zu columns, not %zu",
+				    b->table.count, count);
+	if (babelstream_read_csv_setup(l->import, b, l->number, fields) != STATUS_OK)
 		return STATUS_USAGE;
-	return babelstream_take_stream_row(import, b, line, fields);
+	return babelstream_take_stream_row(l->import, b, l->number, fields);
 }
 
 static const struct import_rule stream_lines[] = {
 	{ "BabelStream", take_banner },
 	{ "Version: %w", babelstream_take_stream_version },
-	{ "Implementation: %r", babelstream_take_model },
+	{ "Implementation: %r", .fact = "programming model", INTO(struct babelstream, model) },
 	{ "Using * device %r", babelstream_take_stream_device },
 	{ "CUDA Device %d: \"%t\"", babelstream_take_stream_device },
 	{ "Kokkos library for %r", babelstream_take_stream_device },
@@ -387,26 +362,22 @@ static const struct import_rule stream_lines[] = {
 	{ "function,%r", babelstream_take_csv_head },
 	{ "Function %w/s", babelstream_take_text_head },
 	{ "%r", babelstream_take_stream_line },
-	{ NULL, NULL },
+	{ 0 },
 };
 
-static enum status babelstream_read(struct import *import)
+static enum status stream_finish(struct import *import, void *state)
 {
-	struct babelstream *b = xcalloc(1, sizeof(*b));
-	enum status status = import_lines(import, stream_lines, b);
+	const struct babelstream *b = state;
 
-	if (!result_fact(import->result, IMPORT_PROVENANCE))
-		import_tool(import, "BabelStream");
-	if (status == STATUS_OK && *b->failed && b->began)
+	if (*b->failed && b->began)
 		import_fact(import, "validation", b->failed);
-	if (status == STATUS_OK && !b->began)
-		status = import_error(import, 1,
-				      "no table is in it: no line begins with 'function,' or "
-				      "'Function '%s%.200s",
-				      import->failure ? "; a program failed: " : "",
-				      import->failure ? import->failure : "");
-	free(b);
-	return status;
+	if (b->began)
+		return STATUS_OK;
+	return import_error(import, 1,
+			    "no table is in it: no line begins with 'function,' or 'Function "
+			    "'%s%.200s",
+			    import->failure ? "; a program failed: " : "",
+			    import->failure ? import->failure : "");
 }
 
 const struct import_format import_babelstream = {
@@ -415,5 +386,8 @@ const struct import_format import_babelstream = {
 	.marks = { "function,num_times", "BabelStream", "Function    M", "Function    G",
 		   "Function    T" },
 	.silent = "single passes, clocks, power, temperatures, time of its start",
-	.read = babelstream_read,
+	.tool = "BabelStream",
+	.rules = stream_lines,
+	.state_bytes = sizeof(struct babelstream),
+	.finish = stream_finish,
 };

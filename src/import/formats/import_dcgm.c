@@ -87,12 +87,11 @@ static enum status add_dcgm_case(struct import *import, const struct dcgm *d, co
 {
 	size_t devices[64];
 	size_t count = find_dcgm_devices(import, d, result, devices, ARRAY_SIZE(devices));
-	struct case_result *c = import_case(import, 1, "dcgm", devices, count);
+	struct case_result *c = import_case(import, 1, "dcgm", devices, count, WORDS("test", test));
 	const char *words;
 
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "test", test);
 	c = import_named(import, c);
 	words = dcgm_words(json_object_get(result, "warnings"));
 	if (!*words)
@@ -187,15 +186,10 @@ static enum status read_dcgm_root(struct import *import, const json_t *json)
 	return status;
 }
 
-static enum status dcgm_read(struct import *import)
-{
-	return import_json(import, read_dcgm_root);
-}
-
 const struct import_format import_dcgm = {
 	.name = "dcgm-diag",
 	.summary = "dcgmi diag -r 3 -j > FILE",
 	.marks = { "\"DCGM Diagnostic\"", "\"DCGM GPU Diagnostic\"" },
 	.silent = "figures, names of GPUs, host, time of its start",
-	.read = dcgm_read,
+	.read_json = read_dcgm_root,
 };

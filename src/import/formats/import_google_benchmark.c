@@ -190,12 +190,12 @@ static enum status add_benchmark(struct import *import, struct gbench *g, const 
 				 const struct json_path *path, const char *name)
 {
 	const char *label = import_string(benchmark, "label");
-	struct case_result *c = import_case(import, 1, "benchmark", &g->device, 1);
+	struct case_result *c =
+		import_case(import, 1, "benchmark", &g->device, 1, WORDS("name", name));
 	double family;
 
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "name", name);
 	if (is_other_family(g, benchmark, name, &family)) {
 		char word[32];
 
@@ -285,15 +285,10 @@ static enum status read_gbench_root(struct import *import, const json_t *json)
 	return status;
 }
 
-static enum status google_benchmark_read(struct import *import)
-{
-	return import_json(import, read_gbench_root);
-}
-
 const struct import_format import_google_benchmark = {
 	.name = "google-benchmark",
 	.summary = "any Google Benchmark program: --benchmark_format=json > FILE",
 	.marks = { "\"real_time\"", "\"library_build_type\"", "\"mhz_per_cpu\"" },
 	.silent = "GPUs, clocks, power, temperatures",
-	.read = google_benchmark_read,
+	.read_json = read_gbench_root,
 };

@@ -9,48 +9,42 @@
 #include "base/memory.h"
 #include "import/reading.h"
 
-#define MOST_GPUS 256
-
 struct burner {
 	struct burned {
-		char name[128], uuid[64];
 		double *rates; /* FLOP/s, each of new work */
 		size_t count, capacity;
 		double done, errors, errors_before; /* since the last summary */
 		int hottest;
 		bool died, faulty, summarised;
-	} gpus[MOST_GPUS];
+	} gpus[IMPORT_GPUS];
+	struct import_gpu named[IMPORT_GPUS];
 	size_t count, first; /* GPUs that burn; number of the first, which may be the only one */
 	char precision[24];
 	bool concluded, aborted;
 };
 
-static enum status take_burn_name(struct import *import, void *state, size_t line, char **v)
+static enum status take_burn_name(const struct import_line *l)
 {
-	struct burner *b = state;
-	size_t number = strtoul(v[0], NULL, 10);
+	struct burner *b = l->state;
+	size_t number = strtoul(l->v[0], NULL, 10);
 
-	(void)import;
-	(void)line;
-	if (number < MOST_GPUS) {
-		snprintf(b->gpus[number].name, sizeof(b->gpus[0].name), "%s", v[1]);
-		snprintf(b->gpus[number].uuid, sizeof(b->gpus[0].uuid), "%s", v[2]);
+	if (number < IMPORT_GPUS) {
+		snprintf(b->named[number].name, sizeof(b->named[0].name), "%s", l->v[1]);
+		snprintf(b->named[number].uuid, sizeof(b->named[0].uuid), "%s", l->v[2]);
 	}
 	return STATUS_OK;
 }
 
 /* "Initialized device 0 with 81079 MB of memory (...), using FLOATS, using Tensor Cores" */
-static enum status take_burn_device(struct import *import, void *state, size_t line, char **v)
+static enum status take_burn_device(const struct import_line *l)
 {
-	struct burner *b = state;
+	struct burner *b = l->state;
 
-	(void)import;
-	(void)line;
 	if (!*b->precision)
-		b->first = strtoul(v[0], NULL, 10);
+		b->first = strtoul(l->v[0], NULL, 10);
 	snprintf(b->precision, sizeof(b->precision), "%s%s",
-		 strstr(v[1], "DOUBLES") ? "fp64" : "fp32",
-		 strstr(v[1], "Tensor") ? "_tensor" : "");
+		 strstr(l->v[1], "DOUBLES") ? "fp64" : "fp32",
+		 strstr(l->v[1], "Tensor") ? "_tensor" : "");
 	return STATUS_OK;
 }
 
@@ -76,7 +70,7 @@ static void gpu_burn_read_rates(struct burner *b, char *at)
 {
 	double done, rate;
 
-	for (size_t i = 0; i < MOST_GPUS && (at = gpu_burn_next_number(at, &done)); i++) {
+	for (size_t i = 0; i < IMPORT_GPUS && (at = gpu_burn_next_number(at, &done)); i++) {
 		struct burned *g = &b->gpus[i];
 
 		if (done < 0)
@@ -91,15 +85,13 @@ static void gpu_burn_read_rates(struct burner *b, char *at)
 	}
 }
 
-static enum status take_burn_progress(struct import *import, void *state, size_t line, char **v)
+static enum status take_burn_progress(const struct import_line *l)
 {
-	struct burner *b = state;
-	char *at = v[2];
+	struct burner *b = l->state;
+	char *at = l->v[2];
 	double value;
 
-	(void)import;
-	(void)line;
-	gpu_burn_read_rates(b, v[1]);
+	gpu_burn_read_rates(b, l->v[1]);
 	for (size_t i = 0; i < b->count && (at = gpu_burn_next_number(at, &value)); i++) {
 		struct burned *g = &b->gpus[i];
 
@@ -109,7 +101,7 @@ static enum status take_burn_progress(struct import *import, void *state, size_t
 		g->errors_before = value;
 		at = gpu_burn_after_group(at);
 	}
-	at = v[3];
+	at = l->v[3];
 	for (size_t i = 0; i < b->count && (at = gpu_burn_next_number(at, &value)); i++) {
 		b->gpus[i].hottest = value > b->gpus[i].hottest && value < 1000
 					     ? (int)value
@@ -119,53 +111,29 @@ static enum status take_burn_progress(struct import *import, void *state, size_t
 	return STATUS_OK;
 }
 
-static enum status take_burn_end(struct import *import, void *state, size_t line, char **v)
+static enum status take_burn_verdict(const struct import_line *l)
 {
-	(void)import;
-	(void)line;
-	(void)v;
-	((struct burner *)state)->concluded = true;
-	return STATUS_OK;
-}
+	struct burner *b = l->state;
+	size_t number = strtoul(l->v[0], NULL, 10);
 
-static enum status take_burn_abort(struct import *import, void *state, size_t line, char **v)
-{
-	(void)import;
-	(void)line;
-	(void)v;
-	((struct burner *)state)->aborted = true;
-	return STATUS_OK;
-}
-
-static enum status take_burn_verdict(struct import *import, void *state, size_t line, char **v)
-{
-	struct burner *b = state;
-	size_t number = strtoul(v[0], NULL, 10);
-
-	(void)import;
-	(void)line;
-	if (!b->concluded || number >= MOST_GPUS)
+	if (!b->concluded || number >= IMPORT_GPUS)
 		return STATUS_OK;
 	b->gpus[number].summarised = true;
-	b->gpus[number].faulty = strcmp(v[1], "OK") != 0;
+	b->gpus[number].faulty = strcmp(l->v[1], "OK") != 0;
 	b->count = number >= b->count ? number + 1 : b->count;
 	return STATUS_OK;
 }
 
 static enum status add_burned(struct import *import, struct burner *b, size_t i)
 {
-	const struct burned *g = &b->gpus[i], *named = &b->gpus[i + b->first];
-	const struct import_device d = { .backend = import_backend(named->name),
-					 .number = (int)(i + b->first),
-					 .name = named->name,
-					 .uuid = named->uuid };
-	size_t device = import_device(import, &d);
-	struct case_result *c = import_case(import, 1, "burn", &device, 1);
+	const struct burned *g = &b->gpus[i];
+	size_t device = import_listed_gpu(import, b->named, i + b->first);
+	struct case_result *c = import_case(import, 1, "burn", &device, 1,
+					    WORDS("tool", "gpu-burn", "load",
+						  *b->precision ? b->precision : "fp32"));
 
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "tool", "gpu-burn");
-	import_word(c, "load", *b->precision ? b->precision : "fp32");
 	c = import_named(import, c);
 	for (size_t k = 0; k < g->count; k++)
 		import_metric(c, "burn.throughput", "FLOP/s", BETTER_HIGHER, g->rates[k]);
@@ -192,25 +160,27 @@ static const struct import_rule burn_lines[] = {
 	{ "GPU %d: %w", take_burn_verdict },
 	{ "Initialized device %d with * using %r", take_burn_device },
 	{ "%n%% proc'd: %t errors: %t temps: %r", take_burn_progress },
-	{ "Tested %d GPU", take_burn_end },
-	{ "No clients are alive", take_burn_abort },
-	{ NULL, NULL },
+	{ "Tested %d GPU", INTO(struct burner, concluded) },
+	{ "No clients are alive", INTO(struct burner, aborted) },
+	{ 0 },
 };
 
-static enum status gpu_burn_read(struct import *import)
+static enum status burn_finish(struct import *import, void *state)
 {
-	struct burner *b = xcalloc(1, sizeof(*b));
-	enum status status = import_lines(import, burn_lines, b);
+	struct burner *b = state;
+	enum status status = STATUS_OK;
 
-	import_tool(import, "gpu-burn");
-	if (b->first + b->count > MOST_GPUS)
+	if (b->first + b->count > IMPORT_GPUS)
 		b->first = 0;
 	for (size_t i = 0; status == STATUS_OK && i < b->count; i++)
 		status = add_burned(import, b, i);
-	for (size_t i = 0; i < MOST_GPUS; i++)
-		free(b->gpus[i].rates);
-	free(b);
 	return status;
+}
+
+static void burn_release(void *state)
+{
+	for (size_t i = 0; i < IMPORT_GPUS; i++)
+		free(((struct burner *)state)->gpus[i].rates);
 }
 
 const struct import_format import_gpu_burn = {
@@ -218,5 +188,9 @@ const struct import_format import_gpu_burn = {
 	.summary = "gpu_burn SECONDS > FILE",
 	.marks = { "Burning for ", "~proc'd: ", "Using compare file: " },
 	.silent = "version, clocks, power, size of its matrices, time of its start",
-	.read = gpu_burn_read,
+	.tool = "gpu-burn",
+	.rules = burn_lines,
+	.state_bytes = sizeof(struct burner),
+	.finish = burn_finish,
+	.release = burn_release,
 };

@@ -231,15 +231,10 @@ static enum status read_nccl_root(struct import *import, const json_t *json)
 	return status;
 }
 
-static enum status nccl_json_read(struct import *import)
-{
-	return import_json(import, read_nccl_root);
-}
-
 const struct import_format import_nccl_json = {
 	.name = "nccl-json",
 	.summary = "nccl-tests: all_reduce_perf ... -J FILE",
 	.marks = { "\"average_bus_bandwidth\"", "\"bus_bw\"", "\"aggregated_iterations\"" },
 	.silent = "samples, clocks, power, temperatures, driver, time zone of its start",
-	.read = nccl_json_read,
+	.read_json = read_nccl_root,
 };

@@ -44,59 +44,50 @@ static struct nccl_test *nccl_text_current_test(struct nccl_log *log, size_t lin
 }
 
 /* "# nccl-tests version 2.19.6 nccl-headers=22907 nccl-library=22907" */
-static enum status nccl_text_take_version(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_version(const struct import_line *l)
 {
 	double library;
 
-	nccl_text_head_of_test(state, line);
-	import_tool(import, "nccl-tests %.20s (text)", v[0]);
-	if (v[1] && import_real(v[1], &library))
-		nccl_version_fact(import, library);
+	nccl_text_head_of_test(l->state, l->number);
+	import_tool(l->import, "nccl-tests %.20s (text)", l->v[0]);
+	if (l->v[1] && import_real(l->v[1], &library))
+		nccl_version_fact(l->import, library);
 	return STATUS_OK;
 }
 
-/* "node-a:4711:4711 [0] NCCL INFO NCCL version 2.28.9+cuda13.0" */
-static enum status nccl_text_take_library(struct import *import, void *state, size_t line, char **v)
+static enum status take_rccl(const struct import_line *l)
 {
-	(void)state;
-	(void)line;
-	import_fact(import, "nccl", v[0]);
-	return STATUS_OK;
-}
+	struct nccl_log *log = l->state;
 
-static enum status take_rccl(struct import *import, void *state, size_t line, char **v)
-{
-	struct nccl_log *log = state;
-
-	nccl_text_current_test(log, line);
+	nccl_text_current_test(log, l->number);
 	log->file.backend = "hip";
-	import_tool(import, "rccl-tests %.60s (text)", v[0]);
+	import_tool(l->import, "rccl-tests %.60s (text)", l->v[0]);
 	return STATUS_OK;
 }
 
-static enum status take_program(struct import *import, void *state, size_t line, char **v)
+static enum status take_program(const struct import_line *l)
 {
-	struct nccl_test *t = nccl_text_head_of_test(state, line);
+	struct nccl_test *t = nccl_text_head_of_test(l->state, l->number);
 
-	t->collective = nccl_collective(v[0]);
+	t->collective = nccl_collective(l->v[0]);
 	if (t->collective)
 		return STATUS_OK;
-	return import_error(import, line, "'%.60s' is not a known collective", v[0]);
+	return import_error(l->import, l->number, "'%.60s' is not a known collective", l->v[0]);
 }
 
 /* "# nThread 1 nGpus 8 minBytes 8 ... warmup iters: 5 iters: 20 ... graph: 0" */
-static enum status nccl_text_take_setup(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_setup(const struct import_line *l)
 {
 	static const char *const facts[][2] = {
 		{ " warmup iters: ", "warm-up iterations" }, { " iters: ", "iterations" },
 		{ " agg iters: ", "aggregated iterations" }, { " validation: ", "validation" },
 		{ " graph: ", "CUDA graph launches" },       { " unalign: ", "unaligned by" },
 	};
-	struct nccl_test *t = nccl_text_head_of_test(state, line);
-	char *setup = v[2], *p;
+	struct nccl_test *t = nccl_text_head_of_test(l->state, l->number);
+	char *setup = l->v[2], *p;
 
-	t->threads = atoi(v[0]);
-	t->gpus = atoi(v[1]);
+	t->threads = atoi(l->v[0]);
+	t->gpus = atoi(l->v[1]);
 	/* "iters:" also ends "warmup iters:" and "agg iters:". */
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		char word[16];
@@ -106,7 +97,7 @@ static enum status nccl_text_take_setup(struct import *import, void *state, size
 		       (strncmp(p - 6, "warmup", 6) == 0 || strncmp(p - 3, "agg", 3) == 0))
 			p = strstr(p + 1, facts[i][0]);
 		if (p && sscanf(p + strlen(facts[i][0]), "%15s", word) == 1)
-			import_fact(import, facts[i][1], word);
+			import_fact(l->import, facts[i][1], word);
 	}
 	return STATUS_OK;
 }
@@ -126,60 +117,48 @@ static void nccl_text_add_listed_rank(struct nccl_log *log, size_t line, struct 
 }
 
 /* "#  Rank  0 Group  0 Pid 6899 on host device  0 [0000:04:00] NVIDIA H100 80GB HBM3" */
-static enum status nccl_text_take_rank(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_rank(const struct import_line *l)
 {
-	(void)import;
-	if (strlen(v[0]) < 7 && strlen(v[1]) < 10 && strlen(v[3]) < 7)
-		nccl_text_add_listed_rank(state, line,
-					  (struct nccl_rank){ .rank = atoi(v[0]),
-							      .group = atoi(v[1]),
-							      .device = atoi(v[3]),
-							      .host = v[2],
-							      .pci = v[4],
-							      .name = v[5] });
+	if (strlen(l->v[0]) < 7 && strlen(l->v[1]) < 10 && strlen(l->v[3]) < 7)
+		nccl_text_add_listed_rank(l->state, l->number,
+					  (struct nccl_rank){ .rank = atoi(l->v[0]),
+							      .group = atoi(l->v[1]),
+							      .device = atoi(l->v[3]),
+							      .host = l->v[2],
+							      .pci = l->v[4],
+							      .name = l->v[5] });
 	return STATUS_OK;
 }
 
 /* Before 2.13 without a group. */
-static enum status take_old_rank(struct import *import, void *state, size_t line, char **v)
+static enum status take_old_rank(const struct import_line *l)
 {
-	(void)import;
-	if (strlen(v[0]) < 7 && strlen(v[2]) < 7)
-		nccl_text_add_listed_rank(state, line,
-					  (struct nccl_rank){ .rank = atoi(v[0]),
-							      .device = atoi(v[2]),
-							      .host = v[1],
-							      .pci = v[3],
-							      .name = v[4] });
+	if (strlen(l->v[0]) < 7 && strlen(l->v[2]) < 7)
+		nccl_text_add_listed_rank(l->state, l->number,
+					  (struct nccl_rank){ .rank = atoi(l->v[0]),
+							      .device = atoi(l->v[2]),
+							      .host = l->v[1],
+							      .pci = l->v[3],
+							      .name = l->v[4] });
 	return STATUS_OK;
 }
 
-/* The line above the heading: "out-of-place    in-place", or one of them alone. */
-static enum status nccl_text_take_places(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_heading(const struct import_line *l)
 {
-	(void)import;
-	(void)line;
-	(void)v;
-	((struct nccl_log *)state)->in_place = true;
-	return STATUS_OK;
-}
-
-static enum status nccl_text_take_heading(struct import *import, void *state, size_t line, char **v)
-{
-	struct nccl_log *log = state;
+	struct nccl_log *log = l->state;
 	char heading[1024];
 
-	snprintf(heading, sizeof(heading), "size count %.1000s", v[0]);
+	snprintf(heading, sizeof(heading), "size count %.1000s", l->v[0]);
 	import_heading(&log->table, heading, ' ');
 	log->words = log->table.count + (import_column(&log->table, "timestamp", 0) >= 0);
 	log->of_cpu = import_column(&log->table, "cputime", 0) >= 0;
 	if (import_column(&log->table, "time", 0) < 0 && !log->of_cpu)
-		return import_error(import, line, "no column 'time' is in the heading");
+		return import_error(l->import, l->number, "no column 'time' is in the heading");
 	if (import_column(&log->table, "algbw", 0) < 0 ||
 	    import_column(&log->table, "busbw", 0) < 0)
-		return import_error(import, line,
+		return import_error(l->import, l->number,
 				    "no columns 'algbw' and 'busbw' are in the heading");
-	nccl_text_current_test(log, line)->headed = true;
+	nccl_text_current_test(log, l->number)->headed = true;
 	if (import_column(&log->table, "redop", 0) >= 0)
 		log->columns = import_column(&log->table, "root", 0) >= 0 ? "redop root" : "redop";
 	else
@@ -187,41 +166,38 @@ static enum status nccl_text_take_heading(struct import *import, void *state, si
 	return STATUS_OK;
 }
 
-static enum status nccl_text_take_bounds(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_bounds(const struct import_line *l)
 {
-	struct nccl_log *log = state;
-	struct nccl_test *t = nccl_text_current_test(log, line);
+	struct nccl_log *log = l->state;
+	struct nccl_test *t = nccl_text_current_test(log, l->number);
 	char words[80];
 
-	(void)import;
 	t->concluded = true;
-	if (strstr(v[1], "FAILED")) {
-		snprintf(words, sizeof(words), "Out of bounds values : %.20s FAILED", v[0]);
+	if (strstr(l->v[1], "FAILED")) {
+		snprintf(words, sizeof(words), "Out of bounds values : %.20s FAILED", l->v[0]);
 		nccl_set_words(&t->failed, words);
 	}
 	return STATUS_OK;
 }
 
-static enum status take_average(struct import *import, void *state, size_t line, char **v)
+static enum status take_average(const struct import_line *l)
 {
-	struct nccl_log *log = state;
-	struct nccl_test *t = nccl_text_current_test(log, line);
+	struct nccl_log *log = l->state;
+	struct nccl_test *t = nccl_text_current_test(log, l->number);
 	char words[80];
 
-	(void)import;
 	t->concluded = true;
-	if (strstr(v[1], "FAILED")) {
-		snprintf(words, sizeof(words), "Avg bus bandwidth : %.20s FAILED", v[0]);
+	if (strstr(l->v[1], "FAILED")) {
+		snprintf(words, sizeof(words), "Avg bus bandwidth : %.20s FAILED", l->v[0]);
 		nccl_set_words(&t->failed, words);
 		t->failed_rows = 0;
 	}
 	return STATUS_OK;
 }
 
-static enum status nccl_text_take_error(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_error(const struct import_line *l)
 {
-	(void)import;
-	nccl_set_words(&nccl_text_current_test(state, line)->broken, v[0]);
+	nccl_set_words(&nccl_text_current_test(l->state, l->number)->broken, l->v[0]);
 	return STATUS_OK;
 }
 
@@ -437,16 +413,16 @@ static void nccl_text_read_command(struct nccl_log *log, const char *text)
 	}
 }
 
-static enum status nccl_text_take_other(struct import *import, void *state, size_t line, char **v)
+static enum status nccl_text_take_other(const struct import_line *l)
 {
-	struct nccl_log *log = state;
+	struct nccl_log *log = l->state;
 
-	nccl_text_read_command(log, v[0]);
+	nccl_text_read_command(log, l->v[0]);
 
 	/* The failure is the reason, not the row that it cut. */
-	if (nccl_text_read_failure(log, line, v[0]) || !isdigit((unsigned char)*v[0]))
+	if (nccl_text_read_failure(log, l->number, l->v[0]) || !isdigit((unsigned char)*l->v[0]))
 		return STATUS_OK;
-	return take_nccl_row(import, log, line, v[0]);
+	return take_nccl_row(l->import, log, l->number, l->v[0]);
 }
 
 static const struct import_rule nccl_lines[] = {
@@ -459,39 +435,37 @@ static const struct import_rule nccl_lines[] = {
 	{ "# Rank %d *on %w device %d [%t] %r", take_old_rank },
 	{ "Rank %d Group %d *on %w device %d [%t] %r", nccl_text_take_rank },
 	{ "Rank %d *on %w device %d [%t] %r", take_old_rank },
-	{ "# in-place", nccl_text_take_places },
+	{ "# in-place", INTO(struct nccl_log, in_place) },
 	{ "# size count %r", nccl_text_take_heading },
 	{ "# Out of bounds values : %d %r", nccl_text_take_bounds },
 	{ "# Avg bus bandwidth : %n %r", take_average },
 	{ "# error: %r", nccl_text_take_error },
-	{ "#", NULL },
-	{ "*INFO NCCL version %w+cuda", nccl_text_take_library },
-	{ "NCCL version %w+cuda", nccl_text_take_library },
+	{ "#" },
+	{ "*INFO NCCL version %w+cuda", .fact = "nccl" },
+	{ "NCCL version %w+cuda", .fact = "nccl" },
 	{ "%r", nccl_text_take_other },
-	{ NULL, NULL },
+	{ 0 },
 };
 
-static enum status nccl_text_read(struct import *import)
+static enum status nccl_text_finish(struct import *import, void *state)
 {
-	struct nccl_log log = { 0 };
-	enum status status = STATUS_OK;
+	struct nccl_log *log = state;
+	const char *collective = import->options->collective;
 
-	if (import->options->collective && !nccl_collective(import->options->collective))
-		status = import_error(import, 1,
-				      "--collective: there is no '%.40s'; there are all_reduce, "
-				      "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
-				      "all_to_all",
-				      import->options->collective);
-	if (status == STATUS_OK)
-		status = import_lines(import, nccl_lines, &log);
-	if (!result_fact(import->result, IMPORT_PROVENANCE))
-		import_tool(import, "nccl-tests (text)");
-	if (status == STATUS_OK && log.bad_line && !log.file.row_count)
-		status = import_error(import, log.bad_line, "%s", log.bad);
-	if (status == STATUS_OK)
-		status = nccl_build(import, &log.file);
-	nccl_release(&log.file);
-	return status;
+	if (collective && !nccl_collective(collective))
+		return import_error(import, 1,
+				    "--collective: there is no '%.40s'; there are all_reduce, "
+				    "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
+				    "all_to_all",
+				    collective);
+	if (log->bad_line && !log->file.row_count)
+		return import_error(import, log->bad_line, "%s", log->bad);
+	return nccl_build(import, &log->file);
+}
+
+static void nccl_text_release(void *state)
+{
+	nccl_release(&((struct nccl_log *)state)->file);
 }
 
 const struct import_format import_nccl_text = {
@@ -501,5 +475,9 @@ const struct import_format import_nccl_text = {
 		   "#   Rank", "# Rank", "# Using devices", "#       size         count" },
 	.silent = "samples, clocks, power, temperatures, driver",
 	.reads_failures = true,
-	.read = nccl_text_read,
+	.tool = "nccl-tests (text)",
+	.rules = nccl_lines,
+	.state_bytes = sizeof(struct nccl_log),
+	.finish = nccl_text_finish,
+	.release = nccl_text_release,
 };

@@ -31,8 +31,9 @@ struct nvb_log {
 	char *failure; /* the tool's words while the test ran; NULL */
 };
 
-static enum status end_running(struct import *import, struct nvb_log *log)
+static enum status end_running(struct import *import, void *state)
 {
+	struct nvb_log *log = state;
 	enum status status = STATUS_OK;
 
 	if (*log->test && !log->done)
@@ -45,75 +46,53 @@ static enum status end_running(struct import *import, struct nvb_log *log)
 	return status;
 }
 
-static enum status take_nvb_version(struct import *import, void *state, size_t line, char **v)
+static enum status take_nvb_version(const struct import_line *l)
 {
-	(void)state;
-	(void)line;
-	import_tool(import, "nvbandwidth %.30s (text)", v[0]);
+	import_tool(l->import, "nvbandwidth %.30s (text)", l->v[0]);
 	return STATUS_OK;
 }
 
-static enum status take_nvb_driver(struct import *import, void *state, size_t line, char **v)
+static enum status take_nvb_device(const struct import_line *l)
 {
-	(void)state;
-	(void)line;
-	import_fact(import, "driver", v[0]);
-	return STATUS_OK;
-}
+	struct nvb_log *log = l->state;
 
-static enum status take_nvb_device(struct import *import, void *state, size_t line, char **v)
-{
-	struct nvb_log *log = state;
-
-	if ((size_t)atoi(v[0]) < log->devices.count) /* the same list again */
+	if ((size_t)atoi(l->v[0]) < log->devices.count) /* the same list again */
 		return STATUS_OK;
-	if (!nvb_add_device(import, &log->devices, v[1], log->host))
-		return import_error(import, line, "expected \"Device 0: NAME (PCI)\"");
+	if (!nvb_add_device(l->import, &log->devices, l->v[1], log->host))
+		return import_error(l->import, l->number, "expected \"Device 0: NAME (PCI)\"");
 	return STATUS_OK;
 }
 
 /* "Process  0 (node-a): device 0: NVIDIA H200 (00000000:19:00)" */
-static enum status take_nvb_process(struct import *import, void *state, size_t line, char **v)
+static enum status take_nvb_process(const struct import_line *l)
 {
-	struct nvb_log *log = state;
+	struct nvb_log *log = l->state;
 
-	if ((size_t)atoi(v[0]) < log->devices.count)
+	if ((size_t)atoi(l->v[0]) < log->devices.count)
 		return STATUS_OK;
-	if (!nvb_add_device(import, &log->devices, v[3], v[1]))
-		return import_error(import, line, "expected \"device 0: NAME (PCI)\"");
+	if (!nvb_add_device(l->import, &log->devices, l->v[3], l->v[1]))
+		return import_error(l->import, l->number, "expected \"device 0: NAME (PCI)\"");
 	return STATUS_OK;
 }
 
-static enum status take_running(struct import *import, void *state, size_t line, char **v)
+static enum status take_running(const struct import_line *l)
 {
-	struct nvb_log *log = state;
-	enum status status = end_running(import, log);
-	size_t length = strlen(v[0]);
+	struct nvb_log *log = l->state;
+	enum status status = end_running(l->import, log);
+	size_t length = strlen(l->v[0]);
 
-	while (length && v[0][length - 1] == '.')
-		v[0][--length] = '\0';
-	snprintf(log->test, sizeof(log->test), "%s", v[0]);
-	log->line = line;
+	while (length && l->v[0][length - 1] == '.')
+		l->v[0][--length] = '\0';
+	snprintf(log->test, sizeof(log->test), "%s", l->v[0]);
+	log->line = l->number;
 	log->done = log->part = false;
 	return status;
 }
 
-static enum status take_waived(struct import *import, void *state, size_t line, char **v)
-{
-	struct nvb_log *log = state;
-
-	(void)import;
-	(void)line;
-	(void)v;
-	log->done = true;
-	return STATUS_OK;
-}
-
 /* "SUM host_to_device_memcpy_ce 110.30": the matrix above is complete. */
-static enum status nvbandwidth_text_take_sum(struct import *import, void *state, size_t line,
-					     char **v)
+static enum status nvbandwidth_text_take_sum(const struct import_line *l)
 {
-	struct nvb_log *log = state;
+	struct nvb_log *log = l->state;
 	enum status status = STATUS_OK;
 	double told, sum = 0;
 
@@ -121,12 +100,13 @@ static enum status nvbandwidth_text_take_sum(struct import *import, void *state,
 		return STATUS_OK;
 	for (size_t i = 0; i < log->cell_count; i++)
 		sum += isfinite(log->cells[i]) ? log->cells[i] : 0;
-	if (import_real(v[1], &told) && fabs(told - sum) > 0.0051 * (double)(log->cell_count + 1))
-		return import_error(import, line,
+	if (import_real(l->v[1], &told) &&
+	    fabs(told - sum) > 0.0051 * (double)(log->cell_count + 1))
+		return import_error(l->import, l->number,
 				    "the sum of the matrix is %.2f, not %.20s: a row of it is lost",
-				    sum, v[1]);
+				    sum, l->v[1]);
 	if (!log->part)
-		status = nvb_add_matrix(import, &log->devices,
+		status = nvb_add_matrix(l->import, &log->devices,
 					&(struct nvb_matrix){ .test = log->test,
 							      .rows = log->rows,
 							      .columns = log->columns,
@@ -190,18 +170,18 @@ static enum status nvbandwidth_text_take_row_of(struct import *import, struct nv
 	return STATUS_OK;
 }
 
-static enum status take_nvb_other(struct import *import, void *state, size_t line, char **v)
+static enum status take_nvb_other(const struct import_line *l)
 {
-	struct nvb_log *log = state;
+	struct nvb_log *log = l->state;
 	char *words[MOST_COLUMNS + 1];
 	size_t count, numbers = 0;
 
-	if (*log->test && !log->failure && nvbandwidth_text_is_failure(v[0]))
-		log->failure = xstrdup(v[0]);
-	if (*log->test && strstr(v[0], "bandwidth (GB/s)"))
-		log->part = strstr(v[0], "Read1") || strstr(v[0], "Read2") ||
-			    strstr(v[0], "Write1") || strstr(v[0], "Write2");
-	count = import_fields(v[0], ' ', words, MOST_COLUMNS + 1);
+	if (*log->test && !log->failure && nvbandwidth_text_is_failure(l->v[0]))
+		log->failure = xstrdup(l->v[0]);
+	if (*log->test && strstr(l->v[0], "bandwidth (GB/s)"))
+		log->part = strstr(l->v[0], "Read1") || strstr(l->v[0], "Read2") ||
+			    strstr(l->v[0], "Write1") || strstr(l->v[0], "Write2");
+	count = import_fields(l->v[0], ' ', words, MOST_COLUMNS + 1);
 	if (count == 1 && !log->devices.count)
 		snprintf(log->host, sizeof(log->host), "%s", words[0]);
 	if (!*log->test)
@@ -214,41 +194,34 @@ static enum status take_nvb_other(struct import *import, void *state, size_t lin
 	while (numbers + 1 < count && is_number_or_none(words[numbers + 1]))
 		numbers++;
 	if (log->columns && numbers && numbers + 1 == count)
-		return nvbandwidth_text_take_row_of(import, log, line, words, count);
+		return nvbandwidth_text_take_row_of(l->import, log, l->number, words, count);
 	return STATUS_OK;
 }
 
 static const struct import_rule nvb_lines[] = {
 	{ "nvbandwidth Version: %w", take_nvb_version },
-	{ "Driver Version: %w", take_nvb_driver },
+	{ "Driver Version: %w", .fact = "driver" },
 	{ "Device %d: %r", take_nvb_device },
 	{ "Process %d (%t): device %d: %r", take_nvb_process },
 	{ "Running %w", take_running },
-	{ "Waived", take_waived },
-	{ "Waiving", take_waived },
+	{ "Waived", INTO(struct nvb_log, done) },
+	{ "Waiving", INTO(struct nvb_log, done) },
 	{ "SUM %w %n", nvbandwidth_text_take_sum },
 	{ "&&&& PERF %w %n", nvbandwidth_text_take_sum },
-	{ "MIN %w %n", NULL },
-	{ "MAX %w %n", NULL },
-	{ "AVG %w %n", NULL },
+	{ "MIN %w %n" },
+	{ "MAX %w %n" },
+	{ "AVG %w %n" },
 	{ "%r", take_nvb_other },
-	{ NULL, NULL },
+	{ 0 },
 };
 
-/* The reader of what the tool prints for people. */
-static enum status nvb_read_text(struct import *import)
+static void nvb_release(void *state)
 {
-	struct nvb_log log = { 0 };
-	enum status status = import_lines(import, nvb_lines, &log);
+	struct nvb_log *log = state;
 
-	if (status == STATUS_OK)
-		status = end_running(import, &log);
-	if (!result_fact(import->result, IMPORT_PROVENANCE))
-		import_tool(import, "nvbandwidth (text)");
-	free(log.failure);
-	free(log.cells);
-	free(log.devices.items);
-	return status;
+	free(log->failure);
+	free(log->cells);
+	free(log->devices.items);
 }
 
 /* Shared by all tests of a file. */
@@ -408,19 +381,16 @@ static enum status read_nvb_root(struct import *import, const json_t *json)
 	return status;
 }
 
-static enum status nvbandwidth_read(struct import *import)
-{
-	/* Without -j it prints no brace. */
-	bool text = import->length && !memchr(import->text, '{', import->length);
-
-	return text ? nvb_read_text(import) : import_json(import, read_nvb_root);
-}
-
 const struct import_format import_nvbandwidth = {
 	.name = "nvbandwidth",
 	.summary = "nvbandwidth -j > FILE; without -j its figures are rounded",
 	.marks = { "\"nvbandwidth\"", "nvbandwidth Version" },
 	.silent = "samples, size of the buffers (512 MiB unless set), clocks, power, temperatures, "
 		  "time of its start",
-	.read = nvbandwidth_read,
+	.tool = "nvbandwidth (text)",
+	.rules = nvb_lines,
+	.state_bytes = sizeof(struct nvb_log),
+	.finish = end_running,
+	.release = nvb_release,
+	.read_json = read_nvb_root,
 };

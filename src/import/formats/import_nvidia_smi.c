@@ -55,10 +55,6 @@ static const char *const facts[] = { "timestamp", "name",       "gpu_name",     
 				     "serial",    "gpu_serial", "driver_version", "vbios_version",
 				     "count" };
 
-struct smi_table {
-	struct import_table table;
-};
-
 /* "utilization.gpu [%]" without its unit. */
 static void nvidia_smi_cut_units(struct import_table *table)
 {
@@ -67,13 +63,13 @@ static void nvidia_smi_cut_units(struct import_table *table)
 			*strstr(table->names[i], " [") = '\0';
 }
 
-static const char *smi_cell(const struct smi_table *t, char **fields, const char *name,
+static const char *smi_cell(const struct import_table *t, char **fields, const char *name,
 			    const char *other)
 {
-	int column = import_column(&t->table, name, 0);
+	int column = import_column(t, name, 0);
 
 	if (column < 0 && other)
-		column = import_column(&t->table, other, 0);
+		column = import_column(t, other, 0);
 	return column >= 0 ? fields[column] : "";
 }
 
@@ -93,7 +89,7 @@ static void nvidia_smi_name_other_columns(struct import *import, const struct im
 	}
 }
 
-static enum status add_smi_row(struct import *import, const struct smi_table *t, size_t line,
+static enum status add_smi_row(struct import *import, const struct import_table *t, size_t line,
 			       char **fields)
 {
 	const char *name = smi_cell(t, fields, "name", "gpu_name");
@@ -104,7 +100,7 @@ static enum status add_smi_row(struct import *import, const struct smi_table *t,
 					 .uuid = smi_cell(t, fields, "uuid", "gpu_uuid"),
 					 .serial = smi_cell(t, fields, "serial", "gpu_serial") };
 	size_t device = import_device(import, &d);
-	struct case_result *c = import_case(import, line, "monitor", &device, 1);
+	struct case_result *c = import_case(import, line, "monitor", &device, 1, NULL);
 
 	if (!c)
 		return STATUS_USAGE;
@@ -132,14 +128,14 @@ static enum status add_smi_row(struct import *import, const struct smi_table *t,
 	return STATUS_OK;
 }
 
-static enum status take_smi_line(struct import *import, void *state, size_t line, char **v)
+static enum status take_smi_line(const struct import_line *l)
 {
-	struct smi_table *t = state;
+	struct import_table *t = l->state;
 	struct import_table head;
 	char *fields[IMPORT_COLUMNS];
 	size_t count, known;
 
-	import_heading(&head, v[0], ',');
+	import_heading(&head, l->v[0], ',');
 	nvidia_smi_cut_units(&head);
 	known = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++)
@@ -147,37 +143,30 @@ static enum status take_smi_line(struct import *import, void *state, size_t line
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		known += import_column(&head, facts[i], 0) >= 0;
 	if (known >= 2 || (known && head.count == 1)) {
-		import_heading(&t->table, v[0], ',');
-		nvidia_smi_cut_units(&t->table);
-		nvidia_smi_name_other_columns(import, &t->table);
+		import_heading(t, l->v[0], ',');
+		nvidia_smi_cut_units(t);
+		nvidia_smi_name_other_columns(l->import, t);
 		return STATUS_OK;
 	}
-	if (!t->table.count)
+	if (!t->count)
 		return STATUS_OK;
-	count = import_fields(v[0], ',', fields, IMPORT_COLUMNS);
-	if (count == 1 && t->table.count > 1) /* another program's words */
+	count = import_fields(l->v[0], ',', fields, IMPORT_COLUMNS);
+	if (count == 1 && t->count > 1) /* another program's words */
 		return STATUS_OK;
-	if (count != t->table.count)
-		return import_error(import, line,
-				    "expected the %zu columns of the heading, not %zu",
-				    t->table.count, count);
-	return add_smi_row(import, t, line, fields);
+	if (count != t->count)
+		return import_error(l->import, l->number,
+				    "expected the %zu columns of the heading, not %zu", t->count,
+				    count);
+	return add_smi_row(l->import, t, l->number, fields);
 }
 
-static const struct import_rule smi_lines[] = { { "%r", take_smi_line }, { NULL, NULL } };
+static const struct import_rule smi_lines[] = { { "%r", take_smi_line }, { 0 } };
 
-static enum status nvidia_smi_read(struct import *import)
+static enum status smi_finish(struct import *import, void *state)
 {
-	struct smi_table *t = xcalloc(1, sizeof(*t));
-	enum status status = import_lines(import, smi_lines, t);
-
-	import_tool(import, "nvidia-smi");
-	if (status == STATUS_OK && !t->table.count)
-		status = import_error(import, 1,
-				      "no heading is in it; run nvidia-smi without "
-				      "noheader");
-	free(t);
-	return status;
+	if (((struct import_table *)state)->count)
+		return STATUS_OK;
+	return import_error(import, 1, "no heading is in it; run nvidia-smi without noheader");
 }
 
 const struct import_format import_nvidia_smi = {
@@ -189,5 +178,8 @@ const struct import_format import_nvidia_smi = {
 		   "index, name", "name, ", "timestamp,index", "timestamp,utilization.gpu",
 		   "timestamp,name,", "timestamp,power.draw" },
 	.silent = "load of the GPUs, wrong results, host, time zone",
-	.read = nvidia_smi_read,
+	.tool = "nvidia-smi",
+	.rules = smi_lines,
+	.state_bytes = sizeof(struct import_table),
+	.finish = smi_finish,
 };

@@ -20,43 +20,38 @@ struct osu {
 	bool has_devices;
 };
 
-static enum status take_osu_title(struct import *import, void *state, size_t line, char **v)
+static enum status take_osu_title(const struct import_line *l)
 {
-	struct osu *o = state;
-	char *version = strstr(v[0], " v");
+	struct osu *o = l->state;
+	char *version = strstr(l->v[0], " v");
 
-	(void)line;
 	memset(o, 0, sizeof(*o));
-	o->backend = strstr(v[0], "CUDA") ? "cuda" : strstr(v[0], "ROCM") ? "hip" : "host";
-	import_tool(import, "OSU micro-benchmarks%s", version ? version : "");
+	o->backend = strstr(l->v[0], "CUDA") ? "cuda" : strstr(l->v[0], "ROCM") ? "hip" : "host";
+	import_tool(l->import, "OSU micro-benchmarks%s", version ? version : "");
 	if (version)
 		*version = '\0';
-	if (text_ends_with(v[0], " Test"))
-		v[0][strlen(v[0]) - 5] = '\0';
-	snprintf(o->test, sizeof(o->test), "%s", v[0]);
-	o->pair = strstr(v[0], "Bandwidth") ||
-		  strcmp(strchr(v[0], ' ') ? strchr(v[0], ' ') : "", " Latency") == 0;
+	if (text_ends_with(l->v[0], " Test"))
+		l->v[0][strlen(l->v[0]) - 5] = '\0';
+	snprintf(o->test, sizeof(o->test), "%s", l->v[0]);
+	o->pair = strstr(l->v[0], "Bandwidth") ||
+		  strcmp(strchr(l->v[0], ' ') ? strchr(l->v[0], ' ') : "", " Latency") == 0;
 	return STATUS_OK;
 }
 
-static enum status take_osu_buffers(struct import *import, void *state, size_t line, char **v)
+static enum status take_osu_buffers(const struct import_line *l)
 {
-	struct osu *o = state;
+	struct osu *o = l->state;
 
-	(void)import;
-	(void)line;
-	snprintf(o->buffers, sizeof(o->buffers), "%.16s to %.16s", v[0], v[1]);
+	snprintf(o->buffers, sizeof(o->buffers), "%.16s to %.16s", l->v[0], l->v[1]);
 	return STATUS_OK;
 }
 
 /* Names of columns have blanks: they end in a unit or are followed by two blanks. */
-static enum status take_osu_heading(struct import *import, void *state, size_t line, char **v)
+static enum status take_osu_heading(const struct import_line *l)
 {
-	struct osu *o = state;
-	char *at = v[0];
+	struct osu *o = l->state;
+	char *at = l->v[0];
 
-	(void)import;
-	(void)line;
 	for (o->count = 0; *at && o->count < ARRAY_SIZE(o->columns);) {
 		char *bracket = strchr(at, ')'), *gap = strstr(at, "  ");
 		size_t length = bracket && (!gap || bracket < gap) ? (size_t)(bracket + 1 - at)
@@ -99,37 +94,37 @@ static void add_osu_value(struct import *import, struct case_result *c, const ch
 		import_left_out(import, "column %s", column);
 }
 
-static enum status take_osu_row(struct import *import, void *state, size_t line, char **v)
+static enum status take_osu_row(const struct import_line *l)
 {
-	struct osu *o = state;
+	struct osu *o = l->state;
 	char *fields[IMPORT_COLUMNS];
-	size_t count = import_fields(v[1], ' ', fields, IMPORT_COLUMNS);
+	size_t count = import_fields(l->v[1], ' ', fields, IMPORT_COLUMNS);
 	struct case_result *c;
 	double value;
 
 	if (!o->count || !count || !import_real(fields[0], &value))
 		return STATUS_OK;
 	if (count != o->count)
-		return import_error(import, line, "expected %zu columns after the size, not %zu",
-				    o->count, count);
+		return import_error(l->import, l->number,
+				    "expected %zu columns after the size, not %zu", o->count,
+				    count);
 	if (!o->backend)
-		return import_error(import, line, "no line '# OSU ...' says which test ran");
-	find_osu_devices(import, o);
-	c = import_case(import, line, "mpi", o->devices, o->pair ? 2 : 1);
+		return import_error(l->import, l->number,
+				    "no line '# OSU ...' says which test ran");
+	find_osu_devices(l->import, o);
+	c = import_case(l->import, l->number, "mpi", o->devices, o->pair ? 2 : 1,
+			WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "test", o->test);
-	if (*o->buffers)
-		import_word(c, "buffers", o->buffers);
-	import_bytes(c, "size", strtod(v[0], NULL));
-	c = import_named(import, c);
+	import_bytes(c, "size", strtod(l->v[0], NULL));
+	c = import_named(l->import, c);
 	for (size_t i = 0; i < count; i++) {
 		if (import_real(fields[i], &value) && value >= 0)
-			add_osu_value(import, c, o->columns[i], value);
+			add_osu_value(l->import, c, o->columns[i], value);
 		else if (strstr(o->columns[i], "Validation") && strcmp(fields[i], "Pass") != 0)
 			import_failed(c, "OSU says: %s %s", o->columns[i], fields[i]);
 		else if (!strstr(o->columns[i], "Validation"))
-			return import_error(import, line, "expected a number, not '%.40s'",
+			return import_error(l->import, l->number, "expected a number, not '%.40s'",
 					    fields[i]);
 	}
 	return STATUS_OK;
@@ -139,22 +134,16 @@ static const struct import_rule osu_lines[] = {
 	{ "# OSU %r", take_osu_title },
 	{ "# Send Buffer on %w * Receive Buffer on %w", take_osu_buffers },
 	{ "# Size %r", take_osu_heading },
-	{ "#", NULL },
+	{ "#" },
 	{ "%d %r", take_osu_row },
-	{ NULL, NULL },
+	{ 0 },
 };
-
-static enum status osu_read(struct import *import)
-{
-	struct osu o = { .count = 0 };
-
-	return import_lines(import, osu_lines, &o);
-}
 
 const struct import_format import_osu = {
 	.name = "osu",
 	.summary = "OSU micro-benchmarks: osu_bw -d cuda D D > FILE",
 	.marks = { "# OSU " },
 	.silent = "hosts, devices, ranks, samples, clocks, power, temperatures, time of its start",
-	.read = osu_read,
+	.rules = osu_lines,
+	.state_bytes = sizeof(struct osu),
 };

@@ -6,126 +6,95 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "import/reading.h"
 
-#define MOST_GPUS 256
-
 struct p2p {
-	char names[MOST_GPUS][128], pci[MOST_GPUS][32];
-	size_t listed, columns;                    /* columns 0: no matrix is open */
-	size_t rows;                               /* that the open matrix has */
+	struct import_gpu gpus[IMPORT_GPUS];
+	size_t columns, rows;                      /* of the open matrix; columns 0: none is open */
 	bool wanted, both, reads, access, latency; /* of the matrix */
 };
 
 /* A matrix that another one or the end of the file cut off lacks rows. */
-static void p2p_end_matrix(struct import *import, struct p2p *p)
+static enum status p2p_end_matrix(struct import *import, void *state)
 {
+	struct p2p *p = state;
+
 	if (p->columns && p->rows < p->columns)
 		import_incomplete(import, "a matrix has %zu rows of %zu", p->rows, p->columns);
 	p->columns = p->rows = 0;
+	return STATUS_OK;
 }
 
-static enum status take_p2p_device(struct import *import, void *state, size_t line, char **v)
+static enum status take_p2p_device(const struct import_line *l)
 {
-	struct p2p *p = state;
-	size_t number = strtoul(v[0], NULL, 10);
+	struct p2p *p = l->state;
+	size_t number = strtoul(l->v[0], NULL, 10);
 
-	(void)import;
-	(void)line;
-	if (number >= MOST_GPUS)
+	if (number >= IMPORT_GPUS)
 		return STATUS_OK;
-	snprintf(p->names[number], sizeof(p->names[0]), "%s", v[1]);
-	snprintf(p->pci[number], sizeof(p->pci[0]), "%04lx:%02lx:%02lx",
-		 strtoul(v[4], NULL, 16) & 0xffff, strtoul(v[2], NULL, 16) & 0xff,
-		 strtoul(v[3], NULL, 16) & 0xff);
-	p->listed = number >= p->listed ? number + 1 : p->listed;
+	snprintf(p->gpus[number].name, sizeof(p->gpus[0].name), "%s", l->v[1]);
+	snprintf(p->gpus[number].pci, sizeof(p->gpus[0].pci), "%04lx:%02lx:%02lx",
+		 strtoul(l->v[4], NULL, 16) & 0xffff, strtoul(l->v[2], NULL, 16) & 0xff,
+		 strtoul(l->v[3], NULL, 16) & 0xff);
 	return STATUS_OK;
 }
 
-static enum status take_p2p_title(struct import *import, void *state, size_t line, char **v)
+static enum status take_p2p_heading(const struct import_line *l)
 {
-	struct p2p *p = state;
+	struct p2p *p = l->state;
+	char *fields[IMPORT_GPUS];
 
-	(void)line;
-	p2p_end_matrix(import, p);
-	p->both = strncmp(v[0], "Bidirectional", 13) == 0;
-	p->access = strstr(v[0], "P2P=Enabled") != NULL;
-	p->reads = strstr(v[0], "(P2P Reads)") != NULL;
-	p->latency = strstr(v[0], "Latency") != NULL;
-	p->wanted = strstr(v[0], "P2P=") && strstr(v[0], " Matrix (");
-	return STATUS_OK;
-}
-
-static enum status take_p2p_heading(struct import *import, void *state, size_t line, char **v)
-{
-	struct p2p *p = state;
-	char *fields[MOST_GPUS];
-
-	(void)line;
-	p2p_end_matrix(import, p);
-	p->columns = p->wanted ? import_fields(v[0], ' ', fields, MOST_GPUS) : 0;
+	p2p_end_matrix(l->import, p);
+	p->columns = p->wanted ? import_fields(l->v[0], ' ', fields, IMPORT_GPUS) : 0;
 	if (p->columns && strcmp(fields[0], "0") != 0) /* another program's words */
 		p->columns = 0;
 	return STATUS_OK;
 }
 
-static enum status take_p2p_of_cpu(struct import *import, void *state, size_t line, char **v)
+static enum status take_p2p_of_cpu(const struct import_line *l)
 {
-	(void)line;
-	(void)v;
-	p2p_end_matrix(import, state);
-	import_left_out(import, "latencies of the CPU's calls");
-	return STATUS_OK;
+	import_left_out(l->import, "latencies of the CPU's calls");
+	return p2p_end_matrix(l->import, l->state);
 }
 
-static size_t p2p_device(struct import *import, const struct p2p *p, size_t number)
+static enum status add_p2p(const struct import_line *l, size_t row, size_t column, double value)
 {
-	const struct import_device d = { .backend = import_backend(p->names[number]),
-					 .number = (int)number,
-					 .name = p->names[number],
-					 .pci = p->pci[number] };
-
-	return import_device(import, &d);
-}
-
-static enum status add_p2p(struct import *import, const struct p2p *p, size_t line, size_t row,
-			   size_t column, double value)
-{
-	const size_t devices[] = { p2p_device(import, p, row), p2p_device(import, p, column) };
+	const struct p2p *p = l->state;
+	const size_t devices[] = { import_listed_gpu(l->import, p->gpus, row),
+				   import_listed_gpu(l->import, p->gpus, column) };
+	const char *direction = row == column ? (p->both ? "local_both" : "local")
+				: p->both     ? (p->reads ? "p2p_read_both" : "p2p_both")
+					      : (p->reads ? "p2p_read" : "p2p");
 	struct case_result *c =
-		import_case(import, line, "transfer", devices, row == column ? 1 : 2);
+		import_case(l->import, l->number, "transfer", devices, row == column ? 1 : 2,
+			    WORDS("tool", "p2pBandwidthLatencyTest", "direction", direction,
+				  "access", p->access ? "on" : "off"));
 
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "tool", "p2pBandwidthLatencyTest");
-	import_word(c, "direction",
-		    row == column ? (p->both ? "local_both" : "local")
-		    : p->both     ? (p->reads ? "p2p_read_both" : "p2p_both")
-				  : (p->reads ? "p2p_read" : "p2p"));
-	import_word(c, "access", p->access ? "on" : "off");
-	c = import_named(import, c);
-	import_metric(c, p->latency ? "transfer.latency" : "transfer.bandwidth",
-		      p->latency ? "s" : "B/s", p->latency ? BETTER_LOWER : BETTER_HIGHER,
-		      value * (p->latency ? 1e-6 : 1e9));
+	c = import_named(l->import, c);
+	if (p->latency)
+		import_metric(c, "transfer.latency", "s", BETTER_LOWER, value * 1e-6);
+	else
+		import_metric(c, "transfer.bandwidth", "B/s", BETTER_HIGHER, value * 1e9);
 	if (value <= 0)
 		import_failed(c, "p2pBandwidthLatencyTest measured %g", value);
 	return STATUS_OK;
 }
 
-static enum status take_p2p_row(struct import *import, void *state, size_t line, char **v)
+static enum status take_p2p_row(const struct import_line *l)
 {
-	struct p2p *p = state;
-	char *fields[MOST_GPUS + 1];
-	size_t row = strtoul(v[0], NULL, 10), count;
+	struct p2p *p = l->state;
+	char *fields[IMPORT_GPUS + 1];
+	size_t row = strtoul(l->v[0], NULL, 10), count;
 	enum status status = STATUS_OK;
 	double value;
 
 	if (!p->columns)
 		return STATUS_OK;
-	count = import_fields(v[1], ' ', fields, MOST_GPUS + 1);
+	count = import_fields(l->v[1], ' ', fields, IMPORT_GPUS + 1);
 	if (count != p->columns || row >= p->columns)
-		return import_error(import, line,
+		return import_error(l->import, l->number,
 				    "expected a number for each of the %zu columns, not %zu",
 				    p->columns, count);
 	p->rows++;
@@ -133,16 +102,27 @@ static enum status take_p2p_row(struct import *import, void *state, size_t line,
 		if (strcmp(fields[i], "N/A") == 0)
 			continue;
 		if (!import_real(fields[i], &value))
-			return import_error(import, line, "expected a number, not '%.40s'",
+			return import_error(l->import, l->number, "expected a number, not '%.40s'",
 					    fields[i]);
-		status = add_p2p(import, p, line, row, i, value);
+		status = add_p2p(l, row, i, value);
 	}
 	return status;
 }
 
-static enum status take_p2p_any(struct import *import, void *state, size_t line, char **v)
+static enum status take_p2p_title(const struct import_line *l)
 {
-	return strstr(v[0], " Matrix") ? take_p2p_title(import, state, line, v) : STATUS_OK;
+	struct p2p *p = l->state;
+	const char *title = l->v[0];
+
+	if (!strstr(title, " Matrix"))
+		return STATUS_OK;
+	p2p_end_matrix(l->import, p);
+	p->both = strncmp(title, "Bidirectional", 13) == 0;
+	p->access = strstr(title, "P2P=Enabled") != NULL;
+	p->reads = strstr(title, "(P2P Reads)") != NULL;
+	p->latency = strstr(title, "Latency") != NULL;
+	p->wanted = strstr(title, "P2P=") && strstr(title, " Matrix (");
+	return STATUS_OK;
 }
 
 static const struct import_rule p2p_lines[] = {
@@ -151,20 +131,9 @@ static const struct import_rule p2p_lines[] = {
 	{ "GPU %r", take_p2p_heading },
 	{ "CPU %r", take_p2p_of_cpu },
 	{ "%d %r", take_p2p_row },
-	{ "%r", take_p2p_any },
-	{ NULL, NULL },
+	{ "%r", take_p2p_title },
+	{ 0 },
 };
-
-static enum status p2p_read(struct import *import)
-{
-	struct p2p *p = xcalloc(1, sizeof(*p));
-	enum status status = import_lines(import, p2p_lines, p);
-
-	p2p_end_matrix(import, p);
-	import_tool(import, "CUDA's p2pBandwidthLatencyTest");
-	free(p);
-	return status;
-}
 
 const struct import_format import_p2p = {
 	.name = "p2p-bandwidth-latency",
@@ -172,5 +141,8 @@ const struct import_format import_p2p = {
 	.marks = { "[P2P (Peer-to-Peer)", "Unidirectional P2P=", "Bidirectional P2P=",
 		   "P2P=Enabled Latency", "P2P=Disabled Latency" },
 	.silent = "size of its copies, samples, clocks, power, temperatures, wrong data, driver",
-	.read = p2p_read,
+	.tool = "CUDA's p2pBandwidthLatencyTest",
+	.rules = p2p_lines,
+	.state_bytes = sizeof(struct p2p),
+	.finish = p2p_end_matrix,
 };

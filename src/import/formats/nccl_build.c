@@ -355,7 +355,7 @@ static enum status nccl_add_row(struct building *b, const struct nccl_row *row)
 	const struct nccl_test *t = &b->file->tests[row->test];
 	size_t ranks = b->counts[row->test];
 	struct case_result *c =
-		import_case(b->import, row->line, "collective", b->devices[row->test], ranks);
+		import_case(b->import, row->line, "collective", b->devices[row->test], ranks, NULL);
 
 	if (!c)
 		return STATUS_USAGE;
@@ -421,7 +421,7 @@ static enum status nccl_add_verdict(struct building *b, size_t test)
 	}
 	c = import_case(b->import, t->line, "collective",
 			b->counts[test] ? b->devices[test] : &device,
-			b->counts[test] ? b->counts[test] : 1);
+			b->counts[test] ? b->counts[test] : 1, NULL);
 	if (!c)
 		return STATUS_USAGE;
 	import_number(c, "devices", (double)b->counts[test]);

@@ -160,7 +160,8 @@ static struct case_result *nvb_start_case(struct import *import, const struct nv
 	for (size_t i = 0; test->shape == FIRST && i < devices->count; i++)
 		if (i != column)
 			used[count++] = devices->items[i];
-	c = import_case(import, m->line ? m->line + row : 1, "transfer", used, count);
+	c = import_case(import, m->line ? m->line + row : 1, "transfer", used, count,
+			WORDS("direction", test->direction));
 	free(used);
 	return c;
 }
@@ -175,7 +176,6 @@ static enum status nvb_add_cell(struct import *import, const struct nvb_devices 
 
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "direction", test->direction);
 	if (strcmp(engine, "ce") != 0 && !latency)
 		import_word(c, "engine", engine);
 	if (test->memory)
@@ -235,10 +235,9 @@ enum status nvb_add_failure(struct import *import, struct nvb_devices *devices, 
 	struct case_result *c;
 
 	nvb_has_device(import, devices, 0, true);
-	c = import_case(import, line, "transfer", &devices->items[0], 1);
+	c = import_case(import, line, "transfer", &devices->items[0], 1, WORDS("test", test));
 	if (!c)
 		return STATUS_USAGE;
-	import_word(c, "test", test);
 	c = import_named(import, c);
 	import_broken(c, "nvbandwidth says: %s", reason);
 	return STATUS_OK;
