@@ -25,16 +25,24 @@ static const struct {
 	const char *what;
 } counters[] = {
 	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_UNCORRECTED_ERROR,
-	  "uncorrected memory errors (ECC)" },
+	  "uncorrected memory error%s (ECC)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
-	  "corrected memory errors (ECC)" },
+	  "corrected memory error%s (ECC)" },
 	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
-	  "PCIe replays" },
+	  "PCIe replay%s" },
 };
 
-/*
- * Takes ownership of `reason`. `n`: increase of the counter; `device` NULL: the first of the case.
- */
+/* "2 PCIe replays during the case"; the caller frees it. */
+static char *counter_words(size_t n, double count, const char *when)
+{
+	char *what = xasprintf(counters[n].what, count > 1 ? "s" : ""), *words;
+
+	words = xasprintf("%.0f %s %s", count, what, when);
+	free(what);
+	return words;
+}
+
+/* Takes ownership of `reason`. `n`: index of the counter; `device` NULL: the first of the case. */
 static void tell_counter(const struct result *result, const struct case_result *c,
 			 const char *device, size_t n, char *reason, struct verdicts *verdicts)
 {
@@ -104,9 +112,7 @@ static void judge_readings(const struct result *result, const struct case_result
 
 		if (before >= 0 && after > before)
 			tell_counter(result, c, NULL, i,
-				     xasprintf("%s %s: %" PRId64, counters[i].what, when,
-					       after - before),
-				     verdicts);
+				     counter_words(i, (double)(after - before), when), verdicts);
 	}
 	if (first->xid_errors >= 0 && last->xid_errors > first->xid_errors)
 		tell_xid(result, c, NULL, (double)(last->xid_errors - first->xid_errors), last->xid,
@@ -156,9 +162,7 @@ static void judge_watches(const struct result *result, const struct case_result 
 				    !counter_grew(&t->quantities[q], &by))
 					continue;
 				tell_counter(result, c, t->device, n,
-					     xasprintf("%s during the case: %.0f", counters[n].what,
-						       by),
-					     verdicts);
+					     counter_words(n, by, "during the case"), verdicts);
 			}
 			if (strcmp(t->quantities[q].name, "xid_errors") == 0 &&
 			    counter_grew(&t->quantities[q], &by))

@@ -145,6 +145,29 @@ def others():
 	json.dump(result, open("xid.json", "w"))
 	counted("an Xid", "xid.json", 1)
 
+	headlines()
+
+def headlines():
+	"""The first sentence names the GPU and the fault, whatever the fault is."""
+	def told(name, result, *words):
+		json.dump(result, open("headline.json", "w"))
+		said = run("check", "headline.json")[1].rstrip("\n").split("\n")[-1]
+		failures.extend(f"{name}: '{w}' is missing in: {said}" for w in words if w not in said)
+	result = copy.deepcopy(HEALTHY)
+	next(d for d in result["devices"] if d["id"] == "cuda:1")["nvlink_count"] = 17
+	told("a lost NVLink link", result, "GPU cuda:1: 17 of 18 NVLink links are active")
+	told("a skipped case", skip(lambda c: c["suite"] == "stream" and c["device"] == "cuda:1"), "GPU cuda:1: memory triad: skipped here")
+	result = skip(lambda c: c["id"].startswith("matmul/tf32/") and c["device"] == "cuda:0")
+	case = next(c for c in result["cases"] if c["status"] == "SKIPPED" and c["id"].startswith("matmul/tf32/"))
+	case.update(status="ERROR", reason="killed by signal 11", end="crashed")
+	told("a crash", result, "GPU cuda:0: TF32 GEMM: killed by signal 11")
+	result = copy.deepcopy(HEALTHY)
+	telemetry = [c for c in result["cases"] if c["device"] == "cuda:0" and "telemetry" in c][-1]["telemetry"]
+	telemetry["after"].update(xid_errors=(telemetry["before"]["xid_errors"] or 0) + 1, xid=79)
+	telemetry["before"].update(xid_errors=0)
+	telemetry["after"].update(xid_errors=1)
+	told("an Xid", result, "GPU cuda:0: Xid 79 during the case: the GPU has fallen off the bus")
+
 def counted(name, path, code):
 	"""A fault that was counted rejects, and no output says that a result was wrong."""
 	got, said = run("check", path, "--report", "page.html")

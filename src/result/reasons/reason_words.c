@@ -257,6 +257,23 @@ static void reason_add_node(struct text *out, const struct verdict_check *c)
 		text_addf(out, " (%s)", c->reason);
 }
 
+/* True for findings whose reason is shorter and says more than the meaning of their cause. */
+static bool reason_says_more(const struct verdict_check *c)
+{
+	if (c->comparison != NO_COMPARISON || !*c->reason)
+		return false;
+	return c->cause == CAUSE_GPU_UNCORRECTED_ERROR || c->cause == CAUSE_GPU_CRITICAL_ERROR ||
+	       c->cause == CAUSE_GPU_RECOVERY || c->cause == CAUSE_LINK_DEGRADED;
+}
+
+/* True for a case that crashed or was skipped: its task and reason say more than the cause. */
+static bool reason_is_of_case(const struct verdict_check *c)
+{
+	return *c->case_id && *c->reason &&
+	       (c->cause == CAUSE_CASE_ERROR ||
+		(c->cause == CAUSE_NOT_MEASURED && c->verdict == VERDICT_FAIL));
+}
+
 char *reason_headline(const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
@@ -276,8 +293,9 @@ char *reason_headline(const struct verdict_check *c)
 	case SHAPE_WORDS:
 		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT)
 			text_add(&out, " computed or copied wrong data");
-		else if (*c->reason && (c->cause == CAUSE_GPU_UNCORRECTED_ERROR ||
-					c->cause == CAUSE_GPU_CRITICAL_ERROR))
+		else if (reason_is_of_case(c))
+			text_addf(&out, ": %s: %s", task_of(c), c->reason);
+		else if (reason_says_more(c))
 			text_addf(&out, ": %s", c->reason);
 		else
 			text_addf(&out, ": %s", cause_meaning(c->cause));

@@ -171,6 +171,9 @@ static int reason_rank(const struct verdict_reason *r)
 						 [VERDICT_SKIP] = 2,
 						 [VERDICT_WARN] = 1 };
 
+	/* Only a warning was at stake, and not even that is certain. */
+	if (r->verdict == VERDICT_INCONCLUSIVE && r->accepted)
+		return 0;
 	/* A warning counts as a failure with --strict. */
 	if (r->verdict == VERDICT_WARN && !r->accepted)
 		return 10 + rank[VERDICT_FAIL];

@@ -239,8 +239,8 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 5);
 	assert_int_equal(c.fault_count, 1);
-	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: uncorrected memory "
-					 "errors (ECC) during the case: 1");
+	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: 1 uncorrected memory "
+					 "error (ECC) during the case");
 	comparison_release(&c);
 	/* For the old side it is past. */
 	input.a = b;
