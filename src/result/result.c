@@ -42,6 +42,12 @@ void time_quantity_release(struct time_quantity *q)
 
 void watch_release(struct watch *t)
 {
+	for (size_t i = 0; i < t->event_count; i++) {
+		free(t->events[i].work);
+		free(t->events[i].expected);
+		free(t->events[i].got);
+	}
+	free(t->events);
 	for (size_t i = 0; i < t->quantity_count; i++)
 		time_quantity_release(&t->quantities[i]);
 	free(t->quantities);

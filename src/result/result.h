@@ -175,6 +175,16 @@ struct time_quantity {
 	size_t lowest_count, mean_count, highest_count;
 };
 
+/* A place where a soak found something wrong. Numbers that it does not have are NaN. */
+struct watch_event {
+	char *work;                 /* "GEMM 812 to 840 of fp32", "units, class ffma" */
+	double row, column, offset; /* offset: bytes from the start of what was compared */
+	double multiprocessor, quarter;
+	char *expected, *got;    /* bits, hexadecimal */
+	uint64_t replicas;       /* other places that must have the same value, at least */
+	uint64_t repeats, again; /* repeats of the work, and of these wrong again */
+};
+
 /*
  * State of one device during a long case (measure/telemetry/watch.h), with the errors found on it;
  * or its power and clock while the energy of a case is measured.
@@ -184,9 +194,11 @@ struct watch {
 	double offset;   /* seconds from the start of the case to the first interval; NaN: 0 */
 	double interval; /* seconds */
 	size_t readings;
-	uint64_t wrong;    /* number of wrong 8-byte words */
-	char *wrong_words; /* where, expected, got; "" */
-	double rate;       /* of this device alone, in the unit of the case's rate; NaN: unknown */
+	uint64_t wrong;             /* number of wrong 8-byte words */
+	char *wrong_words;          /* where, expected, got; "" */
+	struct watch_event *events; /* the first wrong places */
+	size_t event_count, event_capacity;
+	double rate; /* of this device alone, in the unit of the case's rate; NaN: unknown */
 	double verified_bytes; /* bytes verified on it; NaN: unknown */
 	struct time_quantity *quantities;
 	size_t quantity_count, quantity_capacity;

@@ -224,6 +224,27 @@ static const struct field time_quantity_fields[] = {
 	{ 0 },
 };
 
+#define EVENT_PLACE(member)                                                           \
+	{                                                                             \
+		.name = #member, .codec = &codec_real, FIELD_AT(watch_event, member), \
+		.optional = true                                                      \
+	}
+
+static const struct field watch_event_fields[] = {
+	{ .name = "work", .codec = &codec_string, FIELD_AT(watch_event, work) },
+	EVENT_PLACE(row),
+	EVENT_PLACE(column),
+	EVENT_PLACE(offset),
+	EVENT_PLACE(multiprocessor),
+	EVENT_PLACE(quarter),
+	{ .name = "expected", .codec = &codec_string, FIELD_AT(watch_event, expected) },
+	{ .name = "got", .codec = &codec_string, FIELD_AT(watch_event, got) },
+	{ .name = "replicas", .codec = &codec_uint64, FIELD_AT(watch_event, replicas) },
+	{ .name = "repeats", .codec = &codec_uint64, FIELD_AT(watch_event, repeats) },
+	{ .name = "again", .codec = &codec_uint64, FIELD_AT(watch_event, again) },
+	{ 0 },
+};
+
 static const struct field watch_fields[] = {
 	{ .name = "uuid", .codec = &codec_string, FIELD_AT(watch, uuid) },
 	{ .name = "offset", .codec = &codec_real, FIELD_AT(watch, offset), .optional = true },
@@ -231,6 +252,12 @@ static const struct field watch_fields[] = {
 	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(watch, readings) },
 	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(watch, wrong) },
 	{ .name = "wrong_words", .codec = &codec_string, FIELD_AT(watch, wrong_words) },
+	{ .name = "events",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(watch, events, event_count),
+	  FIELD_CAPACITY(watch, event_capacity),
+	  .optional = true,
+	  .fields = watch_event_fields },
 	{ .name = "rate", .codec = &codec_real, FIELD_AT(watch, rate), .optional = true },
 	{ .name = "verified_bytes",
 	  .codec = &codec_real,

@@ -38,6 +38,13 @@ enum burn_load {
 	BURN_LOADS
 };
 
+/* Wrong places that are kept apart; the others are counted. */
+#define BURN_EVENTS_MOST 16
+/* Repeats of work that was wrong. */
+#define BURN_REPEATS 3
+/* Broken checks after which a load ends: one may be a chance. */
+#define BURN_CHECK_ERRORS 2
+
 /* A dose is stated apart for devices that are at least so hot. */
 #define BURN_HOT_CELSIUS 65
 
@@ -45,8 +52,12 @@ enum burn_load {
 struct burn_tally {
 	uint64_t wrong, flipped; /* words; bits that were wrong in any of them */
 	uint64_t injected, injected_found;
-	uint64_t rounds;          /* GEMMs, sweeps, rounds of transfers */
-	uint64_t canaries;        /* checks with a wrong table, all of them noticed */
+	uint64_t rounds;   /* GEMMs, sweeps, rounds of transfers */
+	uint64_t canaries; /* checks with a wrong table, all of them noticed */
+	/* checks that compared too little or missed their canary; what the first did */
+	uint64_t check_errors;
+	char check_text[160];
+	bool alike;               /* most places are wrong, and agree with each other */
 	uint64_t starts;          /* compared GEMMs that began on a device that had nothing to do */
 	double multiply_adds;     /* whose results were compared */
 	double hot_multiply_adds; /* of these at BURN_HOT_CELSIUS and more; NaN: unknown */
@@ -57,7 +68,7 @@ struct burn_tally {
 	double free_bytes, tested_bytes; /* BURN_MEMORY */
 	uint64_t multiprocessors_seen;   /* BURN_UNITS: by every class of instructions */
 	double signatures;               /* BURN_UNITS: that were compared */
-	char first[384];                 /* the first wrong word in words; "" */
+	char first[448];                 /* the first wrong word in words; "" */
 };
 
 /* Record of wrong words for the kernels of one stream. */
@@ -88,6 +99,8 @@ struct burn {
 			double work, seconds, count;
 		} pending;
 	} energy;
+	struct watch_event events[BURN_EVENTS_MOST]; /* the first wrong places */
+	size_t event_count;
 	struct series *series; /* seconds of one unit of work, in batches; of this rank */
 	uint64_t to_inject, seed;
 	struct {
@@ -109,6 +122,7 @@ struct burn_place {
 	uint64_t compared;      /* words that must have been looked at; 0: unknown */
 	uint64_t rows;          /* of a column-major result; 0: it is none */
 	uint32_t element_bytes; /* of that result */
+	uint64_t replicas;      /* other places of each of its values, at least */
 };
 
 /* True while the slice continues: there is time left, or bits are still to be injected. */
@@ -125,11 +139,24 @@ enum status burn_record_open(struct burn_record *record, struct device *device, 
 void burn_record_close(struct burn_record *record);
 
 enum status burn_look_begin(const struct burn_record *record, struct error *err);
-/* All bits injected since must be in the record: STATUS_INTERNAL when they are not. */
+/*
+ * All bits injected since must be in the record: STATUS_INTERNAL when they are not. Words that were
+ * not compared are a broken check.
+ */
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
 			  const struct burn_place *place, struct error *err);
 /* Counts wrong words found otherwise: `text` says where and what. */
 void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
+/* Keeps a wrong place, if there is room: `event` without its strings. */
+void burn_note_event(struct burn *b, const struct watch_event *event, const char *work,
+		     uint64_t expected, uint64_t got);
+/* The work of all events so far was repeated BURN_REPEATS times, and was wrong `again` times. */
+void burn_note_repeats(struct burn *b, uint64_t again);
+/*
+ * Counts a check that does not check. One may be a chance, BURN_CHECK_ERRORS end the load; what
+ * that means is decided when all ranks are done (burn_conclude).
+ */
+void burn_note_check_error(struct burn *b, const char *text);
 
 /* True if a bit is to be injected now. */
 bool burn_inject_due(const struct burn *b);
@@ -152,7 +179,8 @@ enum status burn_links(struct burn *b, struct error *err);
 enum burn_load burn_load_of(const struct plan_case *c);
 /*
  * Merges the findings of all ranks into the result of rank 0. STATUS_MISMATCH names each device
- * with wrong words.
+ * with wrong words, or whose check is broken while that of one of the same model is not. What all
+ * devices have in common is nobody's fault in particular: STATUS_INTERNAL.
  */
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err);
 

@@ -54,7 +54,8 @@ static bool dose_is_wrong(const struct case_result *c)
 {
 	const struct metric_value *wrong = case_metric(c, "burn.wrong");
 
-	return case_metric(c, "burn.injected") || (wrong && wrong->value > 0);
+	return c->status == CASE_FAILED || case_metric(c, "burn.injected") ||
+	       (wrong && wrong->value > 0);
 }
 
 /*

@@ -194,7 +194,8 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 					    .bytes = elements * bytes,
 					    .compared = count * elements,
 					    .rows = (uint64_t)l->products.gemm.m,
-					    .element_bytes = l->products.element_bytes },
+					    .element_bytes = l->products.element_bytes,
+					    .replicas = products_replicas(&l->products) },
 				arrived = { .what = b->world->size > 1
 							    ? "transfer to the host and back, "
 							      "or around the ring of devices"

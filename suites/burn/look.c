@@ -16,7 +16,8 @@
 
 bool burn_go_on(const struct burn *b)
 {
-	return clock_seconds() < b->deadline || burn_inject_due(b);
+	return b->tally.check_errors < BURN_CHECK_ERRORS &&
+	       (clock_seconds() < b->deadline || burn_inject_due(b));
 }
 
 enum status burn_interrupted(const struct burn *b, struct error *err)
@@ -127,6 +128,62 @@ void burn_note_wrong(struct burn *b, uint64_t words, const char *text)
 		snprintf(b->tally.first, sizeof(b->tally.first), "%s", text);
 }
 
+void burn_note_event(struct burn *b, const struct watch_event *event, const char *work,
+		     uint64_t expected, uint64_t got)
+{
+	struct watch_event *kept = &b->events[b->event_count];
+	char bits[24];
+
+	if (b->event_count == BURN_EVENTS_MOST)
+		return;
+	*kept = *event;
+	kept->work = xstrdup(work);
+	snprintf(bits, sizeof(bits), "%#" PRIx64, expected);
+	kept->expected = xstrdup(bits);
+	snprintf(bits, sizeof(bits), "%#" PRIx64, got);
+	kept->got = xstrdup(bits);
+	b->event_count++;
+}
+
+void burn_note_repeats(struct burn *b, uint64_t again)
+{
+	size_t length = strlen(b->tally.first);
+
+	for (size_t i = 0; i < b->event_count; i++) {
+		b->events[i].repeats = BURN_REPEATS;
+		b->events[i].again = again;
+	}
+	snprintf(b->tally.first + length, sizeof(b->tally.first) - length,
+		 "; again in %" PRIu64 " of %d repeats", again, BURN_REPEATS);
+}
+
+void burn_note_check_error(struct burn *b, const char *text)
+{
+	if (!b->tally.check_errors++)
+		snprintf(b->tally.check_text, sizeof(b->tally.check_text), "%s", text);
+}
+
+static void burn_look_keep_events(struct burn *b, const struct burn_place *place,
+				  const struct wrong_words *found, uint64_t count)
+{
+	/* Half of the room is for what names a multiprocessor. */
+	for (uint64_t i = 0; i < count && b->event_count < BURN_EVENTS_MOST / 2; i++) {
+		const struct wrong_word *w = &found->words[i];
+		struct watch_event event = { .row = (double)NAN,
+					     .column = (double)NAN,
+					     .offset = (double)w->offset,
+					     .multiprocessor = (double)NAN,
+					     .quarter = (double)NAN,
+					     .replicas = place->replicas };
+
+		if (place->rows) {
+			event.row = (double)(w->offset / place->element_bytes % place->rows);
+			event.column = (double)(w->offset / place->element_bytes / place->rows);
+		}
+		burn_note_event(b, &event, place->what, w->expected, w->got);
+	}
+}
+
 static void burn_look_describe_wrong_word(const struct burn_place *place,
 					  const struct wrong_words *found,
 					  const struct wrong_word *word, char *out, size_t size)
@@ -186,10 +243,12 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		    STATUS_OK ||
 	    backend_stream_synchronize(record->stream, err) != STATUS_OK)
 		return err->status;
-	if (place->compared && found.compared != place->compared)
-		return error_set(err, STATUS_INTERNAL,
-				 "%s: the check looked at %" PRIu64 " of %" PRIu64 " words",
-				 place->what, found.compared, place->compared);
+	if (place->compared && found.compared != place->compared) {
+		snprintf(text, sizeof(text),
+			 "%.80s: the check looked at %" PRIu64 " of %" PRIu64 " words", place->what,
+			 found.compared, place->compared);
+		burn_note_check_error(b, text);
+	}
 	if (found.count) {
 		uint64_t count = found.recorded < WRONG_WORDS ? found.recorded : WRONG_WORDS;
 		const struct wrong_word *first = &found.words[0];
@@ -200,6 +259,7 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 				first = &found.words[i];
 		burn_look_describe_wrong_word(place, &found, first, text, sizeof(text));
 		burn_note_wrong(b, found.count, text);
+		burn_look_keep_events(b, place, &found, count);
 		b->tally.flipped |= found.flipped;
 	}
 	return claim_injected(b, &found, err);

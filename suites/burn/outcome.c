@@ -149,44 +149,103 @@ static void burn_record_search(struct run *run, const struct burn_tally *all, in
 		run_value(run, "burn.checked_share", share);
 }
 
-/* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */
-static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all,
-				   struct watch *mine, struct error *err)
+struct rank_name {
+	char id[32], uuid[64], model[96];
+};
+
+/* Names of all ranks; the caller frees. */
+static struct rank_name *burn_gather_names(struct run *run)
 {
-	struct text text = TEXT_EMPTY;
-	struct world *world = run->world;
-	struct {
-		char id[32], uuid[64];
-	} own, *names = xcalloc((size_t)world->size, sizeof(*names));
-	enum status status = STATUS_OK;
+	const struct device_info *info = &run->devices[0]->info;
+	struct rank_name own, *names = xcalloc((size_t)run->world->size, sizeof(*names));
 
 	memset(&own, 0, sizeof(own));
-	snprintf(own.id, sizeof(own.id), "%.31s", run->devices[0]->info.id);
-	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
-	world_gather(world, &own, names, sizeof(own));
-	mine->wrong = all[world->rank].wrong;
-	mine->rate = all[world->rank].work > 0 ? tally_speed(&all[world->rank]) : (double)NAN;
-	mine->verified_bytes = all[world->rank].verified_bytes;
+	snprintf(own.id, sizeof(own.id), "%.31s", info->id);
+	snprintf(own.uuid, sizeof(own.uuid), "%.63s", info->uuid);
+	snprintf(own.model, sizeof(own.model), "%.95s", info->name);
+	world_gather(run->world, &own, names, sizeof(own));
+	return names;
+}
+
+static void burn_fill_watch(struct burn *b, struct watch *mine)
+{
+	mine->wrong = b->tally.wrong;
+	mine->rate = b->tally.work > 0 ? tally_speed(&b->tally) : (double)NAN;
+	mine->verified_bytes = b->tally.verified_bytes;
 	free(mine->wrong_words);
-	mine->wrong_words = xstrdup(all[world->rank].first);
-	for (int r = 0; r < world->size; r++) {
-		if (!all[r].wrong)
-			continue;
-		text_addf(&text, "%s%s%s%s: %" PRIu64 " wrong word%s", text.length ? "; " : "",
-			  names[r].id, names[r].uuid[0] ? " " : "", names[r].uuid, all[r].wrong,
-			  all[r].wrong == 1 ? "" : "s");
-		if (all[r].injected)
-			text_addf(&text, " (%" PRIu64 " of %" PRIu64 " injected ones found)",
-				  all[r].injected_found, all[r].injected);
-		text_addf(&text, ", the first: %s", all[r].first);
+	mine->wrong_words = xstrdup(b->tally.first);
+	mine->events = xcalloc(b->event_count + 1, sizeof(*mine->events));
+	mine->event_count = b->event_count;
+	mine->event_capacity = b->event_count + 1;
+	memcpy(mine->events, b->events, b->event_count * sizeof(*mine->events));
+	b->event_count = 0;
+}
+
+/* "cuda:3 GPU-2f...: 2 wrong words, the first: GEMM 12 of fp32, byte ...; cuda:5 ..." */
+static void burn_add_wrong(struct text *text, const struct burn_tally *t,
+			   const struct rank_name *name)
+{
+	text_addf(text, "%s%s%s%s: %" PRIu64 " wrong word%s", text->length ? "; " : "", name->id,
+		  name->uuid[0] ? " " : "", name->uuid, t->wrong, t->wrong == 1 ? "" : "s");
+	if (t->injected)
+		text_addf(text, " (%" PRIu64 " of %" PRIu64 " injected ones found)",
+			  t->injected_found, t->injected);
+	text_addf(text, ", the first: %s", t->first);
+}
+
+/* The device of the same model whose check is right all the time; NULL: there is none. */
+static const struct rank_name *find_right_check(const struct burn_tally *all,
+						const struct rank_name *names, int ranks, int rank)
+{
+	for (int r = 0; r < ranks; r++)
+		if (!all[r].check_errors && strcmp(names[r].model, names[rank].model) == 0)
+			return &names[r];
+	return NULL;
+}
+
+/* A check that is broken again and again on this device alone is a fault of the device. */
+static bool burn_add_broken_check(struct text *text, const struct burn_tally *all,
+				  const struct rank_name *names, int ranks, int rank)
+{
+	const struct rank_name *right = find_right_check(all, names, ranks, rank);
+
+	if (all[rank].check_errors < BURN_CHECK_ERRORS || !right)
+		return false;
+	text_addf(text, "%s%s%s%s: its check of results is wrong, that of %s is right: %s",
+		  text->length ? "; " : "", names[rank].id, names[rank].uuid[0] ? " " : "",
+		  names[rank].uuid, right->id, all[rank].check_text);
+	return true;
+}
+
+/* Wrong words of devices, or what they all have in common. */
+static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all, struct error *err)
+{
+	struct rank_name *names = burn_gather_names(run);
+	int ranks = run->world->size, alike = 0;
+	const char *broken = NULL;
+	struct text text = TEXT_EMPTY;
+
+	for (int r = 0; r < ranks; r++) {
+		alike += all[r].alike;
+		if (all[r].wrong)
+			burn_add_wrong(&text, &all[r], &names[r]);
+		if (all[r].check_errors && !burn_add_broken_check(&text, all, names, ranks, r))
+			broken = all[r].check_text;
 	}
-	if (text.length) {
-		error_clear(err); /* wrong words count more than that the user stopped the run */
-		status = error_set(err, STATUS_MISMATCH, "%.1000s", text.data);
-	}
+	if (text.length || broken)
+		error_clear(err); /* they count more than that the user stopped the run */
+	if (alike == ranks)
+		error_set(err, STATUS_INTERNAL,
+			  "all places agree on values that the CPU does not have, on every device: "
+			  "the library, the driver, this program or the CPU is wrong: %.600s",
+			  text.data);
+	else if (text.length)
+		error_set(err, STATUS_MISMATCH, "%.1000s", text.data);
+	else if (broken)
+		error_set(err, STATUS_INTERNAL, "%s", broken);
 	text_release(&text);
 	free(names);
-	return status;
+	return err->status;
 }
 
 /* Energy of all devices; the least busy one says how busy they were. */
@@ -225,7 +284,8 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	burn_record_verified(b->run);
 	if (burn_load_of(b->run->c) < BURN_UNITS)
 		burn_record_search(b->run, all, world->size);
-	burn_tell_wrong(b->run, all, watch, err);
+	burn_fill_watch(b, watch);
+	burn_tell_wrong(b->run, all, err);
 	watch_gather(world, watch, b->run->result);
 	free(all);
 	return err->status;

@@ -30,9 +30,11 @@ void products_close(struct products *p);
 enum status products_enqueue(struct products *p, uint64_t count, void *record, struct error *err);
 /*
  * After the stream was waited for: each place of the wrong entry must have been found, else the
- * check itself is broken. STATUS_INTERNAL.
+ * check itself is broken, which is noted.
  */
 enum status products_check_canary(const struct products *p, struct burn *b, struct error *err);
+/* Other places of each value of the result, at least. */
+uint64_t products_replicas(const struct products *p);
 /* Elements of the result. */
 uint64_t products_elements(const struct products *p);
 /* Number of GEMMs of `seconds` each that are waited for together. */

@@ -20,7 +20,6 @@
 #define LAP_SECONDS 2e-3 /* of one class */
 #define TRIAL_STEPS 32u
 #define STEPS_MOST (1u << 20)
-#define REPEATS 3
 /* Wrong quarters that are repeated and told of; the others are counted. */
 #define NAMED_MOST 8
 /* Laps that name a multiprocessor after a wrong GEMM. */
@@ -189,7 +188,7 @@ static enum status units_doubt_all(const struct units *u, enum unit_class unit, 
 			 unit_class_name(unit), votes, u->count, signature, u->work[unit].expected);
 }
 
-/* In how many of REPEATS launches the same quarter is wrong again. */
+/* In how many of BURN_REPEATS launches the same quarter is wrong again. */
 static enum status units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
 				struct error *err)
 {
@@ -198,7 +197,7 @@ static enum status units_repeat(struct units *u, const struct wrong_unit *wrong,
 	struct stream *stream = u->burn->record.stream;
 
 	*again = 0;
-	for (int n = 0; n < REPEATS && err->status == STATUS_OK; n++) {
+	for (int n = 0; n < BURN_REPEATS && err->status == STATUS_OK; n++) {
 		if (backend_launch(stream, "soak_units", &w->arguments, err) != STATUS_OK ||
 		    backend_copy(stream, all, w->arguments.out, u->count * sizeof(*all), err) !=
 			    STATUS_OK ||
@@ -215,6 +214,13 @@ static enum status units_repeat(struct units *u, const struct wrong_unit *wrong,
 
 static enum status units_name(struct units *u, const struct wrong_unit *wrong, struct error *err)
 {
+	struct watch_event event = { .row = (double)NAN,
+				     .column = (double)NAN,
+				     .offset = (double)NAN,
+				     .multiprocessor = wrong->multiprocessor,
+				     .quarter = wrong->quarter,
+				     .replicas = wrong->right,
+				     .repeats = BURN_REPEATS };
 	char text[sizeof(u->burn->tally.first)];
 	int again;
 
@@ -224,17 +230,20 @@ static enum status units_name(struct units *u, const struct wrong_unit *wrong, s
 	}
 	if (units_repeat(u, wrong, &again, err) != STATUS_OK)
 		return err->status;
+	event.again = (uint64_t)again;
+	snprintf(text, sizeof(text), "units, class %s", unit_class_name(wrong->unit));
+	burn_note_event(u->burn, &event, text, wrong->expected, wrong->got);
 	snprintf(text, sizeof(text),
 		 "multiprocessor %" PRIu32 ", quarter %" PRIu32 ", class %s: signature %#" PRIx64
 		 " instead of %#" PRIx64
 		 ", which %zu of %zu quarters have; again in %d of %d repeats",
 		 wrong->multiprocessor, wrong->quarter, unit_class_name(wrong->unit), wrong->got,
-		 wrong->expected, wrong->right, u->count, again, REPEATS);
+		 wrong->expected, wrong->right, u->count, again, BURN_REPEATS);
 	burn_note_wrong(u->burn, 1, text);
 	text_addf(&u->names,
 		  "%smultiprocessor %" PRIu32 ", quarter %" PRIu32 " (%s, again in %d of %d)",
 		  u->names.length ? "; " : "", wrong->multiprocessor, wrong->quarter,
-		  unit_class_name(wrong->unit), again, REPEATS);
+		  unit_class_name(wrong->unit), again, BURN_REPEATS);
 	return STATUS_OK;
 }
 

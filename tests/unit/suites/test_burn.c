@@ -135,6 +135,7 @@ static struct {
 		PRODUCT,
 		PRODUCT_MISSING,
 		MULTIPROCESSOR,
+		EVERYWHERE,
 		OPERAND,
 		CHECK_SKIPS,
 		CHECK_SLEEPS,
@@ -145,6 +146,7 @@ static struct {
 		SUM
 	} fault;
 	int rank, products, transfers;
+	size_t row;      /* of common_faults */
 	uint64_t turned; /* bits */
 	kernel_fn *soak_memory;
 	uint64_t last_offset;
@@ -154,7 +156,7 @@ static struct world *own_world;
 
 static bool faulty(int fault)
 {
-	return (int)spy.fault == fault && own_world->rank == spy.rank;
+	return (int)spy.fault == fault && (spy.rank < 0 || own_world->rank == spy.rank);
 }
 
 /* The check leaves the last column out, or sees no difference. */
@@ -328,6 +330,11 @@ static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, st
 	if (status == STATUS_OK && faulty(MULTIPROCESSOR)) {
 		status = spy.sound->stream_synchronize(stream, err);
 		spoil_tile(gemm);
+	}
+	if (status == STATUS_OK && faulty(EVERYWHERE)) {
+		status = spy.sound->stream_synchronize(stream, err);
+		for (int64_t i = 0; i < gemm->ldc * gemm->n; i++)
+			((uint32_t *)gemm->c)[i] ^= 16;
 	}
 	if (!now || !faulty(PRODUCT) || status != STATUS_OK)
 		return status;
@@ -644,10 +651,31 @@ static void the_wrong_multiprocessor_is_named(void **state)
 	}
 }
 
-/* A check that does not check is an error of the program, never a sound device. */
-static enum status run_broken(struct device *device, struct world *world, void *context,
-			      struct error *err)
+/* Faults of the check, or of all results of a device: which of them may blame a device. */
+static const struct common_fault {
+	int fault, ranks, rank; /* rank -1: all */
+	enum status status;
+	const char *words;
+} common_faults[] = {
+	{ CHECK_SKIPS, 1, 0, STATUS_INTERNAL, "the check looked at 4032 of 4096 words" },
+	{ CHECK_SLEEPS, 1, 0, STATUS_INTERNAL, "the check of GEMM results is broken" },
+	{ CHECK_SKIPS, 2, -1, STATUS_INTERNAL, "the check looked at 4032 of 4096 words" },
+	{ CHECK_SLEEPS, 2, -1, STATUS_INTERNAL, "the check of GEMM results is broken" },
+	{ CHECK_SKIPS, 2, 1, STATUS_MISMATCH,
+	  "host:1: its check of results is wrong, that of host:0" },
+	{ CHECK_SLEEPS, 2, 0, STATUS_MISMATCH,
+	  "host:0: its check of results is wrong, that of host:1" },
+	{ EVERYWHERE, 1, 0, STATUS_INTERNAL,
+	  "all places agree on values that the CPU does not have" },
+	{ EVERYWHERE, 2, -1, STATUS_INTERNAL,
+	  "all places agree on values that the CPU does not have" },
+	{ EVERYWHERE, 2, 1, STATUS_MISMATCH, "host:1: " },
+};
+
+static enum status run_common_fault(struct device *device, struct world *world, void *context,
+				    struct error *err)
 {
+	const struct common_fault *f = &common_faults[spy.row];
 	const struct setting_up *s = context;
 	struct error own = ERROR_NONE;
 	struct case_result result;
@@ -655,27 +683,72 @@ static enum status run_broken(struct device *device, struct world *world, void *
 
 	spy_on(device, world);
 	status = run_case(&s->plan.cases[0], device, world, &result, &own);
-	if (status != STATUS_INTERNAL ||
-	    !strstr(own.message, spy.fault == CHECK_SKIPS ? "the check looked at 4032 of 4096 words"
-							  : "the check of GEMM results is broken"))
+	if (status != f->status || !strstr(own.message, f->words))
 		error_set(err, STATUS_INTERNAL, "%s: %s", status_name(status), own.message);
+	if (f->rank == 1 && strstr(own.message, "host:0: "))
+		error_set(err, STATUS_INTERNAL, "blames host:0: %s", own.message);
 	case_result_release(&result);
 	return err->status;
 }
 
-static void a_broken_check_finds_nothing_sound(void **state)
+/* A check that does not check is never a sound device, and what all have in common blames none. */
+static void common_faults_blame_no_device(void **state)
 {
-	static const int faults[] = { CHECK_SKIPS, CHECK_SLEEPS };
 	struct setting_up s;
 
 	(void)state;
-	spy.rank = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		plan_from(&s, SMALL "loads = fp32\n", 1);
-		spy.fault = faults[i];
-		assert_ranks(run_ranks(1, run_broken, &s), 1, STATUS_OK, "broken check");
+	for (spy.row = 0; spy.row < ARRAY_SIZE(common_faults); spy.row++) {
+		const struct common_fault *f = &common_faults[spy.row];
+
+		plan_from(&s, SMALL "loads = fp32\n", f->ranks);
+		spy.fault = f->fault;
+		spy.rank = f->rank;
+		assert_ranks(run_ranks(f->ranks, run_common_fault, &s), f->ranks, STATUS_OK,
+			     f->words);
 		plan_done(&s);
 	}
+}
+
+/* Events say the place, the bits, the replicas and how often it came again, as members. */
+static enum status run_events(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct setting_up *s = context;
+	const struct watch_event *e, *last;
+	struct error own = ERROR_NONE;
+	struct case_result result;
+	struct watch *w;
+
+	spy_on(device, world);
+	run_case(&s->plan.cases[0], device, world, &result, &own);
+	w = &result.watches[0];
+	e = w->events;
+	last = e + w->event_count - 1;
+	if (w->event_count < 2 || !(e->row >= 16 && e->row < 24) ||
+	    !(e->column >= 8 && e->column < 16) || e->offset != 4 * (64 * e->column + e->row) ||
+	    (strtoull(e->expected, NULL, 16) ^ strtoull(e->got, NULL, 16)) != 8 ||
+	    e->repeats != 3 || e->again != 3 || strncmp(e->work, "GEMM 1 of fp32", 14) != 0)
+		error_set(err, STATUS_INTERNAL, "%zu events, the first: %s, row %g, column %g, %s",
+			  w->event_count, e->work, e->row, e->column, e->got);
+	if (last->multiprocessor != WRONG_MULTIPROCESSOR || last->quarter != WRONG_QUARTER ||
+	    last->replicas != 31 || last->again != 3 ||
+	    strcmp(last->work, "units, class imad") != 0)
+		error_set(err, STATUS_INTERNAL, "the last event: %s, multiprocessor %g", last->work,
+			  last->multiprocessor);
+	case_result_release(&result);
+	return err->status;
+}
+
+static void events_are_members(void **state)
+{
+	struct setting_up s;
+
+	(void)state;
+	plan_from(&s, SMALL "loads = fp32\n", 1);
+	spy.fault = MULTIPROCESSOR;
+	spy.rank = 0;
+	assert_ranks(run_ranks(1, run_events, &s), 1, STATUS_OK, "events");
+	plan_done(&s);
 }
 
 /* The largest sum of the first products, of all values; every 997th value by plain sums. */
@@ -939,7 +1012,8 @@ int main(void)
 		cmocka_unit_test(every_injected_bit_is_found),
 		cmocka_unit_test(every_fault_is_found_and_located),
 		cmocka_unit_test(the_wrong_multiprocessor_is_named),
-		cmocka_unit_test(a_broken_check_finds_nothing_sound),
+		cmocka_unit_test(common_faults_blame_no_device),
+		cmocka_unit_test(events_are_members),
 		cmocka_unit_test(exact_values_are_exact),
 		cmocka_unit_test(places_of_an_entry_are_counted),
 		cmocka_unit_test(the_dose_is_stated),
