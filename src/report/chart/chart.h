@@ -72,7 +72,7 @@ struct chart {
 	enum chart_kind kind;
 	char *id; /* unique on the page */
 	char *title;
-	char *shows;   /* one sentence: what is drawn */
+	char *shows;   /* one sentence: the meaning of the marks */
 	char *finding; /* one sentence: what it says; NULL: nothing that the drawing does not */
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
@@ -95,7 +95,7 @@ struct chart {
 	bool together;
 	bool listed; /* the page has a table of its values: the chart needs none of its own */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
-	char *note;          /* what is left out; "" */
+	char *note;          /* the parts that are left out; "" */
 	size_t table_step;   /* the data table has every n-th row; 0: all */
 	/* CHART_TIMELINE, _MAP: the meaning of each colour, NULL-terminated; borrowed */
 	const char *const *key;

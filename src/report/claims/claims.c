@@ -76,7 +76,7 @@ static bool claims_is_on(const struct result *result, const char *device, enum c
 	       (info && !device_is_host(info) && (on == CLAIM_ON_GPU || info->nvlink_count > 0));
 }
 
-/* All devices of the case are such as the claim is about. */
+/* True if all devices of the case match the claim. */
 static bool claims_case_is_on(const struct result *result, const struct case_result *c,
 			      enum claim_on on)
 {
@@ -256,7 +256,7 @@ static bool claims_is_pair(const struct result *results, const struct claim_read
 	return false;
 }
 
-/* larger / smaller of two readings, the bounds of which add up as squares. */
+/* Larger / smaller of two readings; their bounds add up as squares. */
 static struct claim_reading claims_ratio_of(const struct claim_reading *a,
 					    const struct claim_reading *b)
 {

@@ -35,7 +35,7 @@ static const struct key claim_keys[] = {
 	{ 0 },
 };
 static const struct key measure_keys[] = {
-	{ .name = "what", .type = KEY_TEXT, .help = "what is measured" },
+	{ .name = "what", .type = KEY_TEXT, .help = "the measured quantity, in words" },
 	{ .name = "value", .type = KEY_TEXT, .help = "METRIC at POINT / METRIC at POINT" },
 	{ .name = "min", .type = KEY_TEXT, .fallback = "" },
 	{ .name = "max", .type = KEY_TEXT, .fallback = "" },
@@ -191,7 +191,7 @@ static void read_guide(struct claims_reading *r)
 
 	if (g->id)
 		document_problem(r->document, r->own->place,
-				 "a second [guide]: a file holds the claims of one");
+				 "a second [guide]: a file has the claims of one guide");
 	g->id = claims_keep_text(g, r->own->name);
 	g->title = claims_file_text_of(r, "title");
 	g->guide = claims_file_text_of(r, "about");

@@ -196,7 +196,7 @@ static double cohort_strip_x(double ratio, double most)
 	return STRIP_LEFT + fmin(1, fmax(0, share)) * (CHART_WIDTH - 2 * STRIP_LEFT);
 }
 
-/* Devices that share a pixel are one tick; the accused ones are drawn apart. */
+/* Devices that share a pixel are one tick; slow ones are drawn separately. */
 static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
 			       struct tree *map)
 {

@@ -61,7 +61,7 @@ static void thin_add_standings(const struct thin_member *members, size_t count,
 			       : m->better == BETTER_HIGHER ? -above
 							    : fabs(above);
 
-		/* Worst of all is what is no number. */
+		/* A value that is no number is the worst. */
 		worse = isfinite(worse) ? worse : INFINITY;
 		s->worst = s->there ? fmax(s->worst, worse) : worse;
 		s->farthest = fmax(s->farthest, isfinite(above) ? fabs(above) : INFINITY);

@@ -458,8 +458,7 @@ static size_t deal_parts(const struct figure *f, const struct case_groups *facet
 	return parts;
 }
 
-#define CHARTS_MOST \
-	200 /* of a rule, and of joined ones: beyond that the table of cases tells more */
+#define CHARTS_MOST 200 /* of a rule, and of joined ones: beyond that, read the table of cases */
 
 /* One chart for each value of the facets, in order of appearance; then those that join. */
 static void figure_draw_facets(const struct figure *f, const struct case_selection *selection)

@@ -34,7 +34,7 @@ struct roofline {
 	size_t points; /* cases with an intensity */
 };
 
-/* FLOP over bytes that a case moves at least; NaN: it tells neither. */
+/* FLOP over bytes that a case moves at least; NaN: neither is known. */
 static double intensity_of(const struct view *view, const struct case_result *c)
 {
 	double told = view_role_value(view, c, ROLE_INTENSITY);

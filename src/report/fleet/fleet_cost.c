@@ -58,15 +58,14 @@ void fleet_cost(const struct result *r, struct tree *page)
 	fleet_cost_hours(devices, held, sizeof(held));
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
-			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours, of "
-			   "which "
-			   "cases took %s. The rest is start, tests before and after, and waiting "
-			   "for the slowest node. Lost nodes count as held to the end.",
+			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "
+			   "took %s of it. The rest is start, tests before and after, and waiting "
+			   "for the slowest node. Lost nodes count until the end.",
 			   time, r->node_count, nodes, r->device_count, held,
 			   format_percent(cases / devices, share, sizeof(share)));
 	else
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Lost "
-			   "nodes count as held to the end.",
+			   "nodes count until the end.",
 			   time, r->node_count, nodes, r->device_count, held);
 }

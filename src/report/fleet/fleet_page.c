@@ -22,7 +22,7 @@ static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
 	tree_text(page, "verdict_symbol", v ? verdicts_symbol(v) : "○");
 	tree_text(page, "verdict_word", v ? verdicts_word(v) : "NOT JUDGED");
 	view_text(page, "verdict",
-		  v ? v->sentence : "These are figures without a verdict: run with --check.");
+		  v ? v->sentence : "No limits were applied. For a verdict: run with --check.");
 	view_text(page, "limits_source", v ? v->limits : "");
 }
 

@@ -1,7 +1,7 @@
 /*
  * The page of a run on several nodes: the answer, the nodes to send back first with the evidence of
  * each, and each figure over all devices of the run with those that failed by name. Its size
- * follows from what is wrong, not from the number of nodes.
+ * depends on the findings, not on the number of nodes.
  */
 #ifndef GPUPROOF_REPORT_FLEET_FLEET_PAGE_H
 #define GPUPROOF_REPORT_FLEET_FLEET_PAGE_H

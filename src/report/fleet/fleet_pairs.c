@@ -306,7 +306,7 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 	view_metric_title(e->view, metric, name, sizeof(name));
 	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
 				xasprintf("%s by pair of nodes", name),
-				"One cell for two nodes: the worst of what was measured between "
+				"One cell for two nodes: the worst measurement between "
 				"them, as a "
 				"share of the median of all pairs at the same point.",
 				"share of the median");

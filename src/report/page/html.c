@@ -34,7 +34,7 @@ static bool html_results_share_model(const struct result *results, size_t count)
 	return true;
 }
 
-/* True if the page is about GPUs side by side. Sets which are asked for, and which is 1x. */
+/* True if the page shows GPUs side by side. Sets the GPUs asked for and the one that is 1x. */
 static bool wants_architectures(const struct result *results, size_t count,
 				const struct report_options *options, const char **gpus,
 				const char **baseline)
@@ -418,7 +418,7 @@ static enum status refuse_edited(const char *directory, struct error *err)
 	}
 	if (count)
 		error_set(err, STATUS_USAGE,
-			  "%s holds templates that differ from the built-in ones: %s%s; nothing is "
+			  "%s has templates that differ from the built-in ones: %s%s; nothing is "
 			  "written: choose another directory, or --force overwrites them",
 			  directory, names.data, count > 5 ? ", ..." : "");
 	text_release(&names);

@@ -57,7 +57,8 @@ const struct key report_keys[] = {
 	{ .name = "claims",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
+	  .help = "test the claims of guides about memory and several GPUs against the "
+		  "measurements" },
 	{ .name = "memory_limits",
 	  .type = KEY_TEXT,
 	  .fallback = "",

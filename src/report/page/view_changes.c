@@ -183,7 +183,7 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 		tree_text(map, "note", "");
 }
 
-/* Half width of the axis, as a logarithm: the ratios and intervals of what was decided. */
+/* Half width of the axis, as a logarithm: it contains the decided ratios and intervals. */
 static double changes_half_axis(const struct comparison *c)
 {
 	double half = log1p(STRIP_LEAST);
@@ -405,7 +405,7 @@ static void changes_name_folds(const struct folds *folds)
 	}
 }
 
-/* The list that a row is in: what was decided is open, as far as there is room. */
+/* The list of a row: decided rows are open up to `most`, all others are folded. */
 static struct tree *changes_list_of(const struct changes *k, const struct comparison_row *row,
 				    size_t most, struct tree *shown, struct folds *folds)
 {

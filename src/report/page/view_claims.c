@@ -135,7 +135,7 @@ static void claims_page_show_counts(const size_t counts[CLAIM_VERDICTS], struct 
 
 char *view_claims(const struct view *view, const struct claim_set *set, struct tree *page)
 {
-	struct tree *groups, *tiles, *untested;
+	struct tree *groups, *untested;
 	size_t all[CLAIM_VERDICTS] = { 0 }, count = 0;
 
 	tree_flag(page, "has_claims", set->count > 0);
@@ -162,9 +162,7 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 	tree_flag(page, "any_claim_untested", all[CLAIM_UNTESTED] > 0);
 	tree_flag(page, "any_claim_tested", all[CLAIM_UNTESTED] < count);
 	tree_textf(page, "claims_untested", "%zu", all[CLAIM_UNTESTED]);
-	tiles = tree_list(page, "claim_tiles");
-	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
-		view_tile(tiles, looks[v].kind, looks[v].symbol, all[v], looks[v].plural);
+	claims_page_show_counts(all, page);
 	if (all[CLAIM_UNTESTED] == count)
 		return NULL;
 	return xasprintf("Of %zu claims in %zu guide%s %zu hold, %zu do not", count, set->count,

@@ -44,7 +44,7 @@ static char *verdict_sentence(const struct view_counts *n)
 	if (!n->total)
 		return xstrdup(n->unreached ? "Nothing was measured: the run stopped before its "
 					      "first case ended."
-					    : "Nothing was measured: the result holds no case.");
+					    : "Nothing was measured: the result has no case.");
 	view_verdict_say_bad(&out, n);
 	if (out.length)
 		text_addf(&out, " in %zu %s.", planned, verdict_cases_word(planned));
@@ -87,7 +87,7 @@ static size_t view_verdict_count_reason(const struct view *view, const char *rea
 	return n;
 }
 
-/* Why most of what was skipped was; "" when nothing was. */
+/* The most common reason of skipped cases; "" without any. */
 static const char *view_verdict_common_reason(const struct view *view, size_t *count)
 {
 	const char *common = "", *last = "";

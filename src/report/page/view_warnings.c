@@ -265,9 +265,8 @@ static void warnings_point_to_fleet(const struct view *view, struct tree *list)
 
 	if (nodes > NODES_NAMED)
 		warnings_add(list,
-			     "The run is on %zu nodes: gpuproof report --fleet shows the nodes to "
-			     "look at "
-			     "first, and each figure over all devices.",
+			     "The run is on %zu nodes: gpuproof report --fleet shows the suspect "
+			     "nodes first, and each figure over all devices.",
 			     nodes);
 }
 

@@ -282,7 +282,7 @@ char *architectures_title(const struct architectures *a)
 	return text_detach(&out);
 }
 
-/* Each device's best for a question, of which the page shows the best: the lowest of these. */
+/* The lowest of the devices' best values; the page shows the highest. NaN: none. */
 static double lowest_device(const struct architectures *a, const struct answer *answer,
 			    size_t *devices)
 {

@@ -37,8 +37,7 @@ struct headline_lines {
 	size_t headline_count;
 	struct candidate *candidates; /* metric by metric */
 	size_t count, capacity, taken;
-	size_t pairs,
-		overlapping; /* lines of two figures with intervals; of those: not told apart */
+	size_t pairs, overlapping; /* lines of two figures with intervals; those that overlap */
 };
 
 static double headline_peak_share(const struct headline *h, const struct selected_case *selected)
@@ -219,7 +218,7 @@ static int headline_lines_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Counts two figures of a line, of which one may be missing, as told apart or not. */
+/* Counts two figures of a line, of which one may be missing, as distinguishable or not. */
 static void count_overlap(struct headline_lines *l, const struct selected_case *a,
 			  const struct selected_case *b)
 {

@@ -15,7 +15,7 @@
 /*
  * Appends the lines, none wider than 80 characters but for long names of devices; nothing when
  * nothing was measured. To `answers` go sentences, each a line of any length: on how many lines
- * devices are not told apart, since their intervals overlap, and what the page says in short.
+ * devices are not distinguishable, since their intervals overlap, and what the page says in short.
  */
 void headline_lines(const struct result *result, struct text *out, struct text *answers);
 

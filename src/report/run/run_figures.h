@@ -13,7 +13,7 @@ double run_figures_dots_at(double position);
 
 /* "figures" of the page: a row for each quantity of a data sheet, with a dot for each device. */
 void run_figures(const struct view *view, const struct headline_shares *shares, struct tree *page);
-/* "plain": a table for each headline metric of which a data sheet says nothing. */
+/* "plain": a table for each headline metric that no data sheet covers. */
 void run_plain_figures(const struct view *view, struct tree *page);
 /*
  * The finding of the run in one line: the wrong results, the device that stands out, or how much of

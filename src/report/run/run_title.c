@@ -1,4 +1,4 @@
-/* The title of a run's page: what was found. */
+/* The title of a run's page: its finding. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

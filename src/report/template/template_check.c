@@ -67,7 +67,7 @@ enum status template_check(const char *name, const char *text, size_t length, st
 	enum status status;
 
 	if (strlen(text) != length)
-		return error_set(err, STATUS_USAGE, "template %s holds a NUL byte", name);
+		return error_set(err, STATUS_USAGE, "template %s has a NUL byte", name);
 	status = check_tags(&check, text);
 	free(check.open);
 	return status;

@@ -65,10 +65,10 @@ void trend_rows_release(struct trend_rows *rows);
 /* Characters of the suite in row->case_id. */
 int trend_row_suite_length(const struct trend_row *row);
 bool trend_rows_one_suite(const struct trend_row *a, const struct trend_row *b);
-/* True if both changed in one direction, in one suite, on one day: one cause, told once. */
+/* True if both changed in one direction, in one suite, on one day: the same cause. */
 bool trend_rows_one_incident(const struct trend_row *a, const struct trend_row *b);
 
-/* The change that the row is about: the newest of its state; NULL for other classes. */
+/* The row's newest change of its class; NULL for other classes. */
 const struct trend_change *trend_row_change(const struct trend_row *row);
 
 #endif

@@ -15,8 +15,8 @@
 #define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
 
 /*
- * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN. Like
- * every number of this header with the minus sign of print.
+ * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN.
+ * The minus sign is that of print, here and in all functions of this header.
  */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
@@ -28,7 +28,7 @@ char *format_stated(double value, const char *unit, char *out, size_t size);
 char *format_value(const struct metric_value *m, const char *unit, bool percent, char *out,
 		   size_t size);
 /*
- * The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one
+ * The same with three digits, for derived values without an interval: "2.76 GB". `unit` is one
  * that takes prefixes.
  */
 char *format_rounded(double value, const char *unit, char *out, size_t size);

@@ -135,7 +135,7 @@ static void add_colour(struct view *view, const struct case_parameter *p)
 	*text_index_at(&view->colours, name, text) = view_style_at(*place);
 }
 
-/* True if a case is about the device; `at`: where the search begins, and where it ended. */
+/* True if a case ran on the device. `at`: in: first index of the search; out: its last. */
 static bool view_has_cases(const struct result *result, const char *device, size_t *at)
 {
 	for (size_t i = 0; i < result->case_count; i++) {

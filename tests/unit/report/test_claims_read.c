@@ -108,7 +108,7 @@ static void wrong_files_are_refused(void **state)
 		{ "[]\n", "f.ini:1: [] is not a section; sections: [guide NAME], [points], "
 			  "[claim NAME], [measure NAME]" },
 		{ GUIDE "[guide B]\ntitle = T\nabout = S\n",
-		  "f.ini:4: a second [guide]: a file holds the claims of one" },
+		  "f.ini:4: a second [guide]: a file has the claims of one guide" },
 		{ "[suite copy]\n", "f.ini:1: [suite copy] is not a section; sections: [guide "
 				    "NAME], [points], [claim NAME], [measure NAME]" },
 		{ "[claims A1]\n", "f.ini:1: [claims A1] is not a section; sections: [guide "

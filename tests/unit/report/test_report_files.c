@@ -411,7 +411,7 @@ static void edited_templates_are_not_overwritten(void **state)
 	put("edited/run.mustache", "mine\n");
 	shell("rm edited/trend.mustache");
 	assert_int_equal(gpuproof(&out, "report --dump-templates edited"), EXIT_USAGE);
-	assert_non_null(strstr(out.data, "edited holds templates that differ from the built-in "
+	assert_non_null(strstr(out.data, "edited has templates that differ from the built-in "
 					 "ones: run.mustache; nothing is written: choose another "
 					 "directory, or --force overwrites them"));
 	assert_page("edited/run.mustache", "mine\n", true);
