@@ -216,10 +216,10 @@ if command -v systemd-analyze >/dev/null; then
 	[ -z "$faults" ] || fail "$faults"
 fi
 if python3 -c 'import yaml' 2>/dev/null; then
-	python3 - "$top"/ci/examples/*.yml <<-'PYTHON' || fail "an example is not YAML"
+	python3 - "$top"/ci/examples/*.yml "$top"/ci/examples/kubernetes/*.yml <<-'PYTHON' || fail "an example is not YAML"
 		import sys, yaml
 		for path in sys.argv[1:]:
-		    yaml.safe_load(open(path))
+		    list(yaml.safe_load_all(open(path)))
 	PYTHON
 fi
 exit 0
