@@ -31,6 +31,9 @@
 static const char *const loads[] = { "bf16", "fp8",   "fp16",   "tf32",  "fp32", "fp64",
 				     "int8", "units", "memory", "links", NULL };
 
+/* In the order of enum burn_injection. */
+static const char *const injections[] = { "bit", "operand", "row", "address", NULL };
+
 static const struct key keys[] = {
 	{ .name = "loads",
 	  .type = KEY_CHOICE,
@@ -90,6 +93,13 @@ static const struct key keys[] = {
 	  .max = 1e6,
 	  .help = "wrong bits to inject per device and slice, to test detection; the case is then "
 		  "FAILED" },
+	{ .name = "inject_as",
+	  .type = KEY_CHOICE,
+	  .fallback = "bit",
+	  .choices = injections,
+	  .help = "bit: of a result, a signature, a word of memory or a transfer; operand: a bit "
+		  "of an operand that one GEMM reads; row, address: 2 KiB of memory, or a word "
+		  "from an address that differs in a bit. Loads that have no such place: bit" },
 	{ 0 },
 };
 
@@ -336,6 +346,7 @@ static enum status burn_run(struct run *run, struct error *err)
 		.device = run->devices[0],
 		.series = &series,
 		.to_inject = (uint64_t)section_integer(section, "inject"),
+		.injection = (enum burn_injection)section_integer(section, "inject_as"),
 		.celsius = (double)NAN,
 		.seed = run->seed + (uint64_t)run->world->rank,
 	};

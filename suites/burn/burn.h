@@ -48,6 +48,9 @@ enum burn_load {
 /* A dose is stated apart for devices that are at least so hot. */
 #define BURN_HOT_CELSIUS 65
 
+/* Injected faults, in the order of `injections` (suites/burn.c). */
+enum burn_injection { INJECT_BIT, INJECT_OPERAND, INJECT_ROW, INJECT_ADDRESS };
+
 /* Tally of one rank; copied between processes as it is. */
 struct burn_tally {
 	uint64_t wrong, flipped; /* words; bits that were wrong in any of them */
@@ -103,10 +106,11 @@ struct burn {
 	size_t event_count;
 	struct series *series; /* seconds of one unit of work, in batches; of this rank */
 	uint64_t to_inject, seed;
+	enum burn_injection injection;
 	struct {
 		bool is; /* one is injected and not looked for yet */
-		uint64_t offset;
-		unsigned bit;
+		uint64_t offset, bytes;
+		uint64_t bits; /* of a word; 0: any */
 	} injected;
 };
 
@@ -167,6 +171,8 @@ uint64_t burn_inject_word(const struct burn *b, uint64_t words);
  */
 enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
 			struct error *err);
+/* Words that were changed otherwise: `bytes` from `offset` on, all of which must be found. */
+void burn_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits);
 /* A timed batch: a sample of the series, `work` more operations or bytes. */
 void burn_timed(struct burn *b, double seconds, double count, double work);
 

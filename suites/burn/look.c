@@ -205,8 +205,8 @@ static void burn_look_describe_wrong_word(const struct burn_place *place,
 }
 
 /*
- * The injected bit must be there, where it is, and no other bit of that word, which may be half of
- * the 8 bytes in which it was turned.
+ * All injected words must be there, where they are; an injected bit without another one of its
+ * word, which may be half of the 8 bytes in which it was turned.
  */
 static enum status claim_injected(struct burn *b, const struct wrong_words *found,
 				  struct error *err)
@@ -221,16 +221,18 @@ static enum status claim_injected(struct burn *b, const struct wrong_words *foun
 
 		uint64_t wrong = (w->expected ^ w->got) << 8 * (w->offset % 8);
 
-		if (w->offset - w->offset % 8 == b->injected.offset &&
-		    wrong == UINT64_C(1) << b->injected.bit) {
+		if (w->offset >= b->injected.offset &&
+		    w->offset - b->injected.offset < b->injected.bytes &&
+		    (!b->injected.bits || wrong == b->injected.bits) &&
+		    found->count >= b->injected.bytes / 8) {
 			b->tally.injected_found++;
 			return STATUS_OK;
 		}
 	}
 	return error_set(err, STATUS_INTERNAL,
-			 "bit %u injected at byte %" PRIu64 " was not found: %" PRIu64
+			 "what was injected at byte %" PRIu64 " was not found: %" PRIu64
 			 " wrong words were",
-			 b->injected.bit, b->injected.offset, found->count);
+			 b->injected.offset, found->count);
 }
 
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
@@ -278,6 +280,15 @@ uint64_t burn_inject_word(const struct burn *b, uint64_t words)
 	return generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected) % words;
 }
 
+void burn_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits)
+{
+	b->injected.is = true;
+	b->injected.offset = offset;
+	b->injected.bytes = bytes;
+	b->injected.bits = bits;
+	b->tally.injected++;
+}
+
 enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
 			struct error *err)
 {
@@ -292,9 +303,6 @@ enum status burn_inject(struct burn *b, struct stream *stream, void *address, ui
 	if (backend_copy(stream, address, &word, sizeof(word), err) != STATUS_OK ||
 	    backend_stream_synchronize(stream, err) != STATUS_OK)
 		return err->status;
-	b->injected.is = true;
-	b->injected.offset = offset;
-	b->injected.bit = bit;
-	b->tally.injected++;
+	burn_note_injected(b, offset, sizeof(word), UINT64_C(1) << bit);
 	return STATUS_OK;
 }

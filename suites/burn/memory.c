@@ -18,6 +18,7 @@
 /* One line of every memory: blocks of a whole number of them, so that vectors fit. */
 #define ALIGNMENT 4096
 #define WALK 64 /* places of a bit in a word */
+#define ROW_BYTES 2048
 
 /* One pass; each pattern is followed by its inverse. */
 static const struct {
@@ -137,15 +138,60 @@ static enum status memory_sweep(struct burn *b, const struct tested_memory *t, u
 	return STATUS_OK;
 }
 
-/* Somewhere in all blocks. */
-static enum status memory_inject_bit(struct burn *b, const struct tested_memory *t,
-				     struct error *err)
+static enum status memory_invert_row(struct burn *b, char *row, uint64_t offset, struct error *err)
 {
-	uint64_t offset = 8 * burn_inject_word(b, t->bytes / 8), left = offset;
+	uint64_t words[ROW_BYTES / 8];
+
+	if (backend_copy(b->record.stream, words, row, sizeof(words), err) != STATUS_OK ||
+	    backend_stream_synchronize(b->record.stream, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = ~words[i];
+	if (backend_copy(b->record.stream, row, words, sizeof(words), err) == STATUS_OK &&
+	    backend_stream_synchronize(b->record.stream, err) == STATUS_OK)
+		burn_note_injected(b, offset, sizeof(words), 0);
+	return err->status;
+}
+
+/*
+ * The word at `left` of a block gets that of an address with one other bit, if they differ: some
+ * patterns have the same everywhere.
+ */
+static enum status memory_cross_address(struct burn *b, const struct buffer *block, uint64_t left,
+					uint64_t offset, struct error *err)
+{
+	uint64_t line = UINT64_C(8) << b->tally.rounds % 40, here, there;
+
+	while (line > 8 && (left ^ line) >= block->bytes)
+		line /= 2;
+	if (backend_copy(b->record.stream, &here, (char *)block->memory + left, 8, err) !=
+		    STATUS_OK ||
+	    backend_copy(b->record.stream, &there, (char *)block->memory + (left ^ line), 8, err) !=
+		    STATUS_OK ||
+	    backend_stream_synchronize(b->record.stream, err) != STATUS_OK || here == there ||
+	    backend_copy(b->record.stream, (char *)block->memory + left, &there, 8, err) !=
+		    STATUS_OK ||
+	    backend_stream_synchronize(b->record.stream, err) != STATUS_OK)
+		return err->status;
+	burn_note_injected(b, offset, 8, here ^ there);
+	return STATUS_OK;
+}
+
+/* Somewhere in all blocks. */
+static enum status memory_inject(struct burn *b, const struct tested_memory *t, struct error *err)
+{
+	uint64_t offset = 8 * burn_inject_word(b, t->bytes / 8), left;
 	size_t n = 0;
 
+	if (b->injection == INJECT_ROW)
+		offset -= offset % ROW_BYTES;
+	left = offset;
 	while (left >= t->blocks[n].bytes)
 		left -= t->blocks[n++].bytes;
+	if (b->injection == INJECT_ROW)
+		return memory_invert_row(b, (char *)t->blocks[n].memory + left, offset, err);
+	if (b->injection == INJECT_ADDRESS)
+		return memory_cross_address(b, &t->blocks[n], left, offset, err);
 	return burn_inject(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
 }
 
@@ -186,7 +232,7 @@ static enum status burn_test_memory(struct burn *b, const struct tested_memory *
 	       burn_interrupted(b, err) == STATUS_OK) {
 		burn_pulse(b);
 		last = b->series->count > 0 && !burn_go_on(b);
-		if (burn_inject_due(b) && memory_inject_bit(b, t, err) != STATUS_OK)
+		if (burn_inject_due(b) && memory_inject(b, t, err) != STATUS_OK)
 			break;
 	}
 	if (err->status == STATUS_OK)

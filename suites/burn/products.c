@@ -190,15 +190,19 @@ void products_close(struct products *p)
 	buffer_free(&p->canary);
 }
 
+static void soak_choose_offsets(struct products *p)
+{
+	p->row_offset = (uint32_t)(ROW_STEP * (generator_bits(SEED, p->made) % SOAK_ROW_PERIOD));
+	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
+}
+
 /* The next GEMM. Its offsets differ from those of the last ones, and so does all of its result. */
 static enum status soak_multiply(struct products *p, struct error *err)
 {
 	struct gemm gemm = p->gemm;
-	uint64_t bytes = precision_bytes(gemm.precision),
-		 step = generator_bits(SEED, p->made) % SOAK_ROW_PERIOD;
+	uint64_t bytes = precision_bytes(gemm.precision);
 
-	p->row_offset = (uint32_t)(ROW_STEP * step);
-	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
+	soak_choose_offsets(p);
 	p->made++;
 	gemm.a = (const char *)gemm.a +
 		 p->row_offset * (gemm.transpose_a ? (uint64_t)gemm.lda : 1) * bytes;
@@ -320,6 +324,56 @@ static enum status soak_inject_bit(struct burn *b, struct products *p, struct er
 	return soak_look_end(b, p, 1, err);
 }
 
+static char *soak_operand_address(const struct products *p, bool of_b, uint64_t line,
+				  uint64_t depth)
+{
+	const struct gemm *g = &p->gemm;
+	uint64_t place = of_b             ? depth + (p->column_offset + line) * (uint64_t)g->ldb
+			 : g->transpose_a ? depth + (p->row_offset + line) * (uint64_t)g->lda
+					  : p->row_offset + line + depth * (uint64_t)g->lda;
+
+	return (char *)(of_b ? g->b : g->a) + place * precision_bytes(g->precision);
+}
+
+/* The sign of an element of A or B, in turn, is turned while one GEMM reads it. */
+static enum status soak_inject_operand(struct burn *b, struct products *p, struct error *err)
+{
+	uint64_t bytes = precision_bytes(p->gemm.precision), wrong = b->tally.wrong, value = 0,
+		 line = generator_bits(b->seed, p->made) % (uint64_t)p->gemm.m, depth = 0;
+	bool of_b = b->tally.injected % 2;
+	char *at;
+
+	soak_choose_offsets(p);
+	do {
+		at = soak_operand_address(p, of_b, line, depth);
+		if (backend_copy(p->stream, &value, at, bytes, err) != STATUS_OK ||
+		    backend_stream_synchronize(p->stream, err) != STATUS_OK)
+			return err->status;
+	} while (!value && ++depth < (uint64_t)p->gemm.k);
+	value ^= UINT64_C(1) << (8 * bytes - 1);
+	b->tally.injected++;
+	if (burn_look_begin(&b->record, err) != STATUS_OK ||
+	    backend_copy(p->stream, at, &value, bytes, err) != STATUS_OK ||
+	    soak_multiply(p, err) != STATUS_OK ||
+	    soak_compare_product(p, SOAK_NO_CANARY, b->record.buffer.memory, err) != STATUS_OK ||
+	    soak_look_end(b, p, 1, err) != STATUS_OK)
+		return err->status;
+	value ^= UINT64_C(1) << (8 * bytes - 1);
+	if (backend_copy(p->stream, at, &value, bytes, err) != STATUS_OK ||
+	    backend_stream_synchronize(p->stream, err) != STATUS_OK)
+		return err->status;
+	b->tally.injected_found += b->tally.wrong > wrong;
+	return b->tally.wrong > wrong
+		       ? STATUS_OK
+		       : error_set(err, STATUS_INTERNAL, "a wrong operand was not found");
+}
+
+static enum status soak_inject(struct burn *b, struct products *p, struct error *err)
+{
+	return b->injection == INJECT_OPERAND ? soak_inject_operand(b, p, err)
+					      : soak_inject_bit(b, p, err);
+}
+
 static enum status soak_chunk(struct burn *b, struct products *p, uint64_t count, double *seconds,
 			      struct error *err)
 {
@@ -438,15 +492,15 @@ static enum status soak_until_over(struct burn *b, struct products *p, struct er
 	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
 	do {
-		if (burn_inject_due(b) && soak_inject_bit(b, p, err) != STATUS_OK)
+		if (burn_inject_due(b) && soak_inject(b, p, err) != STATUS_OK)
 			return err->status;
 		if (soak_chunk(b, p, count, &seconds, err) != STATUS_OK)
 			return err->status;
-		if (b->tally.wrong > b->tally.injected && !repeated &&
+		if (b->tally.wrong && !b->tally.injected && !repeated &&
 		    soak_repeat(b, p, b->tally.wrong, b->tally.rounds * products_elements(p),
 				err) != STATUS_OK)
 			return err->status;
-		repeated |= b->tally.wrong > b->tally.injected;
+		repeated |= b->tally.wrong > 0;
 		burn_timed(b, seconds, (double)count, (double)count * soak_operations(p));
 		burn_pulse(b);
 	} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
