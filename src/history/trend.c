@@ -146,7 +146,7 @@ static bool trend_leads_back(const double *logs, size_t nights, const size_t *po
 }
 
 /* Drops the first change that is a recurring state; returns the number left. */
-static size_t trend_drop_state(const double *logs, size_t nights, bool states, size_t *points,
+static size_t trend_drop_state(const double *logs, size_t nights, size_t lasting, size_t *points,
 			       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ static size_t trend_drop_state(const double *logs, size_t nights, bool states, s
 						 i + 1 < count ? points[i + 1] : nights };
 
 		if (trend_leads_back(logs, nights, points, count, i) ||
-		    !trend_is_state(logs, nights, &s, states))
+		    !trend_is_state(logs, nights, &s, lasting))
 			continue;
 		memmove(&points[i], &points[i + 1], (count - i - 1) * sizeof(*points));
 		return count - 1;
@@ -173,7 +173,7 @@ static size_t change_points_with_odds(const struct analysis *f, const double *lo
 	do {
 		kept = change_odds_keep(logs, nights, weights, limit, points, count, odds);
 		count = change_points_confirmed(logs, nights, points, kept);
-		count = trend_drop_state(logs, nights, f->nights.states, points, count);
+		count = trend_drop_state(logs, nights, f->nights.lasting, points, count);
 	} while (count < kept);
 	return count;
 }
@@ -212,12 +212,16 @@ static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before
 	size_t room = e->count / CHANGE_MIN_SEGMENT + 2, begin = f->t->count, count;
 	size_t *points = xcalloc(room, sizeof(*points));
 	double *odds = xcalloc(room, sizeof(*odds));
-	const double *logs = f->logs + begin;
+	double *logs = xmalloc((e->count + 1) * sizeof(*logs));
 
 	for (size_t i = 0; i < e->count; i++) {
 		f->logs[begin + i] = log(e->points[i]->value);
 		f->t->points[f->t->count++] = e->points[i];
 	}
+	memcpy(logs, f->logs + begin, e->count * sizeof(*logs));
+	if (f->nights.lasting)
+		states_merge(logs, e->count, log1p(STATE_LEAST), log(LEVEL_STATES),
+			     f->nights.lasting);
 	count = change_points_with_odds(f, logs, e->count, points, odds);
 	if (begin && e->count)
 		trend_add_seam(f, before, e, begin, begin + (count ? points[0] : e->count));
@@ -233,6 +237,7 @@ static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before
 			difference_probability(logs + from, at - from, logs + at, end - at);
 	}
 	f->t->begin = begin;
+	free(logs);
 	free(points);
 	free(odds);
 }
@@ -339,10 +344,10 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 	for (size_t e = last, i = length; e != NO_EPOCH; e = epochs[e].before)
 		chain[--i] = e;
 	f.logs = xmalloc((nights + 1) * sizeof(*f.logs));
-	f.nights = (struct level_nights){ f.logs, trend_prior_rho(prior, s),
-					  figure_session_spread(kind),
-					  kind < FIGURE_KINDS && figure_repeat(kind).states,
-					  trend_prior_series(prior) };
+	f.nights =
+		(struct level_nights){ f.logs, trend_prior_rho(prior, s),
+				       figure_session_spread(kind), trend_prior_lasting(prior, s),
+				       trend_prior_series(prior) };
 	*t = (struct trend){ .epoch = epochs[last].epoch, .gaps = epochs[last].gaps };
 	t->points = xcalloc(nights + 1, sizeof(void *));
 	t->seams = xcalloc(length, sizeof(*t->seams));

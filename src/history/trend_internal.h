@@ -38,19 +38,15 @@ void trend_epochs_link(struct trend_epoch *epochs, size_t count);
 /* Logarithms of its values; the caller frees the array. */
 double *trend_epoch_logs(const struct trend_epoch *epoch);
 
-#define LEVEL_NIGHTS 30 /* maximum nights per side: a drifting level is compared at its end */
-#define LEVEL_STATES \
-	2 /* ratio: smaller differences are states of metrics that have states (kind.h) */
+#define LEVEL_NIGHTS 30     /* maximum nights per side: a drifting level is compared at its end */
 #define SEAM_ONE_NIGHT 0.05 /* a smaller change needs a second night after the seam */
 #define SEAM_FALSE \
 	0.01 /* probability of a false difference in any series at a seam, in either direction */
 #define SUDDEN_FALSE 0.01 /* probability per night over all series together */
 #define SUDDEN_NIGHTS 5 /* maximum nights of the shorter side; with more, change_points.h decides */
 
-#define STATE_LEAST 0.10 /* states differ by at least this, and by less than LEVEL_STATES */
-#define STATE_NEAR 0.25  /* in units of the shift: a night this near to a level is in its state */
+#define STATE_NEAR 0.25 /* in units of the shift: a night this near to a level is in its state */
 #define STATE_VISITS 2  /* number of short visits to a state, for kinds of metrics without states */
-#define STATE_NIGHTS 10 /* nights of each level before a metric with states has a new level */
 
 /* Sets the members that follow from the levels, which are logarithms. */
 void trend_set_levels(struct trend_change *c, enum better better, double before, double after);
@@ -69,15 +65,16 @@ struct level_segment {
  * True if the second level is a recurring state of the series of `n` nights: nights that alternate
  * between two levels are not a change. More nights than noise explains must be in the state, in
  * STATE_VISITS earlier visits shorter than CHANGE_MIN_SEGMENT (longer ones are changes), or, for
- * metrics with `states`, in another visit of any length. For these, a level at the distance of a
- * state is not new before STATE_NIGHTS.
+ * metrics with states, in another visit of any length. For these, a level at the distance of a
+ * state is not new before both levels have lasted `lasting` nights (trend_prior_lasting()).
  */
-bool trend_is_state(const double *logs, size_t n, const struct level_segment *segment, bool states);
+bool trend_is_state(const double *logs, size_t n, const struct level_segment *segment,
+		    size_t lasting);
 
 struct level_nights {
 	const double *logs;
 	double rho, typical; /* struct level_input */
-	bool states;         /* struct repeat */
+	size_t lasting;      /* trend_prior_lasting() */
 	size_t series;       /* number of tested series */
 };
 

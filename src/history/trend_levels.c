@@ -4,7 +4,7 @@
 
 #include "base/stats.h"
 #include "history/change_points.h"
-#include "history/trend.h"
+#include "history/trend_prior.h"
 
 static struct level_shift trend_levels_shift_at(const struct level_nights *nights, size_t from,
 						size_t at, size_t end)
@@ -60,14 +60,15 @@ static struct visits trend_levels_visits_of(const double *logs, size_t begin, si
 	return visits;
 }
 
-bool trend_is_state(const double *logs, size_t n, const struct level_segment *s, bool states)
+bool trend_is_state(const double *logs, size_t n, const struct level_segment *s, size_t lasting)
 {
 	double before = median_of(logs + s->from, s->at - s->from);
 	double shift = median_of(logs + s->at, s->end - s->at) - before, expected;
 	struct visits earlier, later = { 0 };
+	bool states;
 
-	states = states && fabs(shift) < log(LEVEL_STATES) && fabs(shift) >= log1p(STATE_LEAST);
-	if (states && (s->at - s->from < STATE_NIGHTS || s->end - s->at < STATE_NIGHTS))
+	states = lasting && fabs(shift) < log(LEVEL_STATES) && fabs(shift) >= log1p(STATE_LEAST);
+	if (states && (s->at - s->from < lasting || s->end - s->at < lasting))
 		return true;
 	earlier = trend_levels_visits_of(logs, 0, s->at, before, shift,
 					 states ? n : CHANGE_MIN_SEGMENT - 1);
@@ -88,7 +89,7 @@ struct level_shift trend_seam_shift(const struct level_nights *nights, size_t fr
 /* Least size of a change, to be exceeded significantly. */
 static double trend_levels_least_of(const struct level_nights *nights)
 {
-	return nights->states ? log(LEVEL_STATES) : log1p(CHANGE_MAGNITUDE);
+	return nights->lasting ? log(LEVEL_STATES) : log1p(CHANGE_MAGNITUDE);
 }
 
 bool trend_seam_differs(const struct level_nights *nights, const struct level_shift *shift,

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "history/trend.h"
+#include "judge/estimate/kind.h"
 
 #define EM_STEPS 30
 /* Flat weights count as this many series, because few series do not determine their rho. */
@@ -40,11 +41,26 @@ static struct rho_group *trend_prior_find_or_make(struct trend_prior *p,
 	return &p->groups[p->count++];
 }
 
+static bool trend_prior_has_states(const struct history_series *s)
+{
+	enum figure_kind kind = figure_kind_named(s->kind ? s->kind : "");
+
+	return kind < FIGURE_KINDS && figure_repeat(kind).states;
+}
+
+struct prior_series {
+	struct rho_group *group;
+	bool states;
+};
+
 static void trend_prior_take_evidence(void *context, const double *logs, size_t n,
 				      const size_t *points, size_t count)
 {
-	struct rho_group *g = context;
+	const struct prior_series *s = context;
+	struct rho_group *g = s->group;
 
+	if (s->states)
+		state_visits_add(&g->visits, logs, n, log1p(STATE_LEAST), log(LEVEL_STATES));
 	/* Two nights do not determine a correlation. */
 	if (n < 3)
 		return;
@@ -54,8 +70,10 @@ static void trend_prior_take_evidence(void *context, const double *logs, size_t 
 
 void trend_prior_add(struct trend_prior *p, const struct history_series *s)
 {
+	struct prior_series series = { trend_prior_find_or_make(p, s), trend_prior_has_states(s) };
+
 	p->series++;
-	trend_propose(s, trend_prior_take_evidence, trend_prior_find_or_make(p, s));
+	trend_propose(s, trend_prior_take_evidence, &series);
 }
 
 static void trend_prior_visit(void *context, const struct history_series *s)
@@ -118,6 +136,16 @@ const struct rho_weights *trend_prior_weights(const struct trend_prior *p,
 	const struct rho_group *group = p ? rho_group_find(p, s) : NULL;
 
 	return group ? &group->weights : &rho_weights_flat;
+}
+
+size_t trend_prior_lasting(const struct trend_prior *p, const struct history_series *s)
+{
+	const struct rho_group *group = p ? rho_group_find(p, s) : NULL;
+	const struct state_visits none = { 0 };
+
+	if (!trend_prior_has_states(s))
+		return 0;
+	return state_visit_length(group ? &group->visits : &none, STATE_FALSE);
 }
 
 size_t trend_prior_series(const struct trend_prior *p)

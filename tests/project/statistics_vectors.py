@@ -193,8 +193,8 @@ def state(v):
 	logs, first, at, end = v["logs"], v["from"], v["at"], v["end"]
 	before = median(logs[first:at])
 	shift = median(logs[at:end]) - before
-	states = v["states"] and math.log1p(0.1) <= abs(shift) < math.log(2)
-	if states and min(at - first, end - at) < 10:
+	states = v["lasting"] and math.log1p(0.1) <= abs(shift) < math.log(2)
+	if states and min(at - first, end - at) < v["lasting"]:
 		return {"is": True}
 	share = math.erfc(0.75 * abs(shift) / math.sqrt(2 * squares(logs[first:at]) / (at - first - 1))) / 2
 	nights = visits = 0
@@ -210,6 +210,29 @@ def state(v):
 				length = 0
 	expected = share * (len(logs) - (end - at) if states else at)
 	return {"is": nights > expected + 2 * math.sqrt(expected) and visits >= (1 if states else 2)}
+
+
+def states(v):
+	"""Visits of two states, and the series with the rarer one moved to the other: the division with the least squares of all."""
+	logs = v["logs"]
+	out = {"visits": 0, "nights": 0, "moved": False, "merged": list(logs)}
+	ordered = sorted(logs)
+	divisions = [(squares(ordered[:k]) + squares(ordered[k:]), k) for k in range(1, len(logs))] if len(logs) > 2 else []
+	if divisions:
+		within, k = min(divisions)
+		low, high = (math.fsum(part) / len(part) for part in (ordered[:k], ordered[k:]))
+		if v["least"] < high - low < v["most"] and high - low > 4 * math.sqrt(within / len(logs)):
+			upper = [x > (low + high) / 2 for x in logs]
+			lengths = [len(list(group)) for _, group in itertools.groupby(upper)][1:-1]
+			out["visits"], out["nights"] = len(lengths), sum(lengths)
+			if lengths and min(lengths) <= v["longest"]:
+				common = 2 * k < len(logs)
+				shift = (high - low) * (1 if common else -1)
+				out["merged"] = [x if up == common else x + shift for x, up in zip(logs, upper)]
+				out["moved"] = True
+	ends = (out["visits"] + 1) / (out["nights"] + 3)
+	out["length"] = math.ceil(math.log(v["probability"]) / math.log1p(-ends)) if ends < 1 else 1
+	return out
 
 
 def solve(matrix, columns):
@@ -275,7 +298,7 @@ def student(v):
 	return {"probability": student_tail(v["t"], v["freedom"]), "quantile_975": student_quantile(0.975, v["freedom"])}
 
 
-KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "pool": pool}
+KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "states": states, "pool": pool}
 
 
 def differ(expected, got):

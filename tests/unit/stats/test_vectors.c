@@ -19,6 +19,7 @@
 #include "stats/pool.h"
 #include "stats/rank.h"
 #include "stats/repeat.h"
+#include "stats/states.h"
 #include "stats/student.h"
 
 #define EXACT 1e-7 /* relative above 1, else absolute */
@@ -158,7 +159,24 @@ static void check_state(const json_t *in, const json_t *expected)
 	size_t n = numbers(in, "logs", logs);
 	const struct level_segment s = { count(in, "from"), count(in, "at"), count(in, "end") };
 
-	assert_int_equal(trend_is_state(logs, n, &s, flag(in, "states")), flag(expected, "is"));
+	assert_int_equal(trend_is_state(logs, n, &s, count(in, "lasting")), flag(expected, "is"));
+}
+
+static void check_states(const json_t *in, const json_t *expected)
+{
+	double logs[MOST], merged[MOST], least = number(in, "least"), most = number(in, "most");
+	size_t n = numbers(in, "logs", logs);
+	struct state_visits visits = { 0 };
+
+	state_visits_add(&visits, logs, n, least, most);
+	expect(expected, "visits", visits.count);
+	expect(expected, "nights", visits.nights);
+	expect(expected, "length", (double)state_visit_length(&visits, number(in, "probability")));
+	assert_int_equal(states_merge(logs, n, least, most, count(in, "longest")),
+			 flag(expected, "moved"));
+	assert_int_equal(numbers(expected, "merged", merged), n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(fabs(logs[i] - merged[i]) < 1e-9);
 }
 
 static void check_pool(const json_t *in, const json_t *expected)
@@ -197,6 +215,7 @@ static void another_program_gets_the_same(void **state)
 	each_vector("compare", 17, check_compare);
 	each_vector("level", 7, check_level);
 	each_vector("state", 10, check_state);
+	each_vector("states", 7, check_states);
 	each_vector("pool", 5, check_pool);
 }
 
