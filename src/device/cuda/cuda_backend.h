@@ -24,7 +24,6 @@ struct cuda_device {
 	cudaMemPool_t releasing;
 	size_t granularity; /* of virtual memory; 0: not queried yet */
 	struct managed *managed;
-	struct cuda_stream *spares; /* streams given back, for the next ones */
 };
 
 struct cuda_stream {
@@ -33,8 +32,6 @@ struct cuda_stream {
 	struct gate *gate;             /* made by the first gate_close() */
 	struct cublas_context *cublas; /* made by the first gemm() */
 	struct lt_context *lt;         /* made by the first gemm_search() */
-	bool high_priority;
-	struct cuda_stream *next; /* of the spares */
 };
 
 struct cuda_event {
@@ -56,9 +53,6 @@ enum status cuda_use(const struct device *device, struct error *err);
 /* Operations, implemented in the files of this folder. */
 #define FUNCTION(result, name, parameters) result cuda_##name parameters;
 #include "device/backend.def"
-
-/* stream.c: destroys the streams that were given back. */
-void cuda_streams_release(struct cuda_device *device);
 
 /* device.c. emulate: see struct backend_options. */
 enum status cuda_devices_find(int emulate, struct error *err);

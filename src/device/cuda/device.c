@@ -168,7 +168,6 @@ void cuda_device_close(struct device *device)
 	if (!device)
 		return;
 	cuda_device_synchronize(device, &ignored);
-	cuda_streams_release((struct cuda_device *)device);
 	if (device->info.capabilities & DEVICE_HAS_POOLS)
 		cuda_pool_keep(device, false, &ignored);
 	cuda_pools_destroy(device);

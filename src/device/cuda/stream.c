@@ -75,38 +75,14 @@ enum status cuda_shared_memory(const struct stream *stream, const void *kernel, 
 			       "cudaFuncSetAttribute", bytes, err);
 }
 
-/*
- * A stream that was given back is used again: after some thousand launches on streams that were
- * destroyed, the kernels of a graph on a new one take a fifth longer (H100 and H200, driver 580),
- * in any program.
- */
-static struct cuda_stream *stream_spare(struct cuda_device *device, bool high_priority)
-{
-	struct cuda_stream **at = &device->spares, *found;
-
-	while (*at && (*at)->high_priority != high_priority)
-		at = &(*at)->next;
-	found = *at;
-	if (found)
-		*at = found->next;
-	return found;
-}
-
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
 			       struct error *err)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	struct cuda_stream *stream = stream_spare(d, high_priority);
-	enum status status;
+	struct cuda_stream *stream = xcalloc(1, sizeof(*stream));
+	enum status status = cuda_use(device, err);
 
-	if (stream) {
-		*out = &stream->base;
-		return STATUS_OK;
-	}
-	stream = xcalloc(1, sizeof(*stream));
 	stream->base.device = device;
-	stream->high_priority = high_priority;
-	status = cuda_use(device, err);
 	if (status == STATUS_OK)
 		status = cuda_check(cudaStreamCreateWithPriority(&stream->handle,
 								 cudaStreamNonBlocking,
@@ -129,41 +105,18 @@ enum status cuda_stream_native(struct stream *stream, void **out, struct error *
 
 void cuda_stream_destroy(struct stream *stream)
 {
-	struct cuda_stream *s = cuda_stream_of(stream);
 	struct error ignored = ERROR_NONE;
-	bool sound;
 
 	if (!stream)
 		return;
 	cuda_use(stream->device, &ignored);
-	cuda_gate_release(s);
-	sound = cudaStreamSynchronize(s->handle) == cudaSuccess;
-	cublas_context_free(s->cublas);
-	lt_context_free(s->lt);
-	s->cublas = NULL;
-	s->lt = NULL;
+	cuda_gate_release(cuda_stream_of(stream));
+	cudaStreamSynchronize(cuda_stream_of(stream)->handle);
+	cublas_context_free(cuda_stream_of(stream)->cublas);
+	lt_context_free(cuda_stream_of(stream)->lt);
+	cudaStreamDestroy(cuda_stream_of(stream)->handle);
 	cudaGetLastError();
-	if (sound) {
-		struct cuda_device *d = (struct cuda_device *)stream->device;
-
-		s->next = d->spares;
-		d->spares = s;
-		return;
-	}
-	cudaStreamDestroy(s->handle);
-	cudaGetLastError();
-	free(s);
-}
-
-void cuda_streams_release(struct cuda_device *device)
-{
-	for (struct cuda_stream *s = device->spares, *next; s; s = next) {
-		next = s->next;
-		cudaStreamDestroy(s->handle);
-		free(s);
-	}
-	device->spares = NULL;
-	cudaGetLastError();
+	free(cuda_stream_of(stream));
 }
 
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
