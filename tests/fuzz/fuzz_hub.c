@@ -4,9 +4,14 @@
  */
 #include "fuzz.h"
 
+#include <stdlib.h>
+
+#include "memory_socket.h"
+
 #include "measure/processes/world_hub.c"
 
 #define RANKS 3
+#define FIRST_FD 1000
 
 static void hub_answers_hello(const uint8_t *data, size_t size)
 {
@@ -29,57 +34,63 @@ struct trial {
 	struct world_notice notice;
 	struct hub hub;
 	struct hub_member members[RANKS];
-	struct connection *connections[RANKS];
-	int ends[RANKS];
+	struct connection connections[RANKS], *listed[RANKS];
 };
 
 static void join_rank(struct trial *t, int rank)
 {
-	struct connection *c = xcalloc(1, sizeof(*c));
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		abort();
-	c->fd = pair[0];
-	c->rank = rank;
-	t->ends[rank] = pair[1];
-	t->connections[rank] = c;
-	t->members[rank].connection = c;
-	t->members[rank].joined = true;
+	t->connections[rank].fd = FIRST_FD + rank;
+	t->connections[rank].rank = rank;
+	t->connections[rank].have = 0;
+	t->listed[rank] = &t->connections[rank];
+	t->members[rank] =
+		(struct hub_member){ .connection = &t->connections[rank], .joined = true };
 }
 
-/* Each piece: its rank, its length, and bytes as they come from the network. */
+/*
+ * Each piece: its rank, its length, and bytes as they come from the network. A first byte of two
+ * times the ranks means that the rank has closed, of three times that answers fail.
+ */
 static void hub_reads(const uint8_t *data, size_t size)
 {
 	static struct trial t;
 	size_t at = 0;
 
-	memset(&t, 0, sizeof(t));
-	t.hub = (struct hub){ .size = RANKS, .notice = &t.notice };
+	memset(&t.notice, 0, sizeof(t.notice));
+	memory_socket = (typeof(memory_socket)){ .now = 1 };
+	t.hub = (struct hub){
+		.size = RANKS, .notice = &t.notice, .join_seconds = 30, .silent_seconds = 600
+	};
 	t.s = (struct hub_session){ .hub = &t.hub,
 				    .members = t.members,
-				    .connections = t.connections,
+				    .connections = t.listed,
 				    .count = RANKS,
 				    .joined = RANKS,
 				    .failed_rank = -1 };
 	for (int rank = 0; rank < RANKS; rank++)
 		join_rank(&t, rank);
 	while (at + 2 < size && !t.s.ended) {
-		struct connection *c = t.connections[data[at] % RANKS];
+		struct connection *c = &t.connections[data[at] % RANKS];
 		size_t length = 16 * (size_t)data[at + 1] + 4;
 
+		memory_socket.over = data[at] >= 2 * RANKS && data[at] < 3 * RANKS;
+		memory_socket.refuses = data[at] >= 3 * RANKS && data[at] < 4 * RANKS;
+		memory_socket.now += data[at] / 16;
 		at += 2;
 		length = length < size - at ? length : size - at;
-		send(t.ends[c->rank], data + at, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+		memory_socket.bytes = data + at;
+		memory_socket.count = length;
 		at += length;
-		if (c->fd >= 0)
-			hub_receive(&t.s, c);
+		do
+			if (c->fd >= 0)
+				hub_receive(&t.s, c);
+		while (memory_socket.over && c->fd >= 0 && !t.s.ended);
+		if (c->have > sizeof(c->buffer) || t.s.arrived > RANKS)
+			abort();
+		keep_deadlines(&t.s);
 	}
-	for (int rank = 0; rank < RANKS; rank++) {
-		hub_drop_connection(&t.s, t.connections[rank]);
-		free(t.connections[rank]);
-		close(t.ends[rank]);
-	}
+	if (t.s.ended && !t.s.reason.message[0] && t.s.reason.status == STATUS_LOST)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
