@@ -45,12 +45,12 @@ static void node_with_links(struct result *r, size_t devices, double (*draw)(voi
 }
 
 /*
- * The mean of a link of two healthy H200s in an acceptance; one link in six has more than twice the
- * median, one in a thousand twelve times.
+ * Errors of a healthy link in an acceptance. Two H100s had 15 to 80 on each of 36 links; here the
+ * middle nine of ten have 13 to 100, and one in a thousand more than 240.
  */
 static double healthy(void)
 {
-	return 18 * exp(0.8 * normal() - 0.5 * 0.8 * 0.8);
+	return 36 * exp(0.62 * normal() + 0.01);
 }
 
 static double silent(void)
@@ -81,7 +81,7 @@ static void healthy_nodes_are_not_warned_of(void **state)
 	}
 	assert_int_equal(alarms, 0);
 	for (int node = 0; node < 1000; node++) {
-		node_with_links(&r, 2, healthy, 500);
+		node_with_links(&r, 2, healthy, 200);
 		missed += alarms_of(&r, &v) != 1;
 		verdicts_release(&v);
 		result_release(&r);
