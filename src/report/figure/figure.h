@@ -24,21 +24,14 @@ struct figure {
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
 	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
 	const char *colour;
-	size_t merged;  /* devices of a bar, at most; 0: each has bars of its own */
-	size_t thinned; /* devices for which a few stand (figure_thin()); 0: all are there */
-	bool joined;    /* several facets in one chart of bars, which the first of them heads */
+	size_t merged; /* devices of a bar or line, at most; 0: each has its own */
+	bool joined;   /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
 };
 
 /*
- * Keeps, of many devices of one run, the cases of those with the worst figures and of the middle
- * one, apart for cases of one device and of several. Returns how many devices there were; 0: all
- * are kept.
- */
-size_t figure_thin(struct case_selection *selection);
-/*
- * Keeps, of cases that differ by their device alone, the middle one for all: identical devices are
- * one bar with a dot each. Returns the most devices of one; 0: nothing was put together.
+ * Keeps, of cases that differ by their device alone, the middle one for all, if the devices are
+ * identical. Returns the most devices of one; 0: nothing was put together.
  */
 size_t figure_merge_devices(struct case_selection *selection);
 /* The values of all devices that the case stands for, sorted; malloc'ed. */

@@ -25,8 +25,8 @@ void figure_name_list_add(const char **names, const char *name)
 static void fill_point(struct chart_point *point, const struct selected_case *selected)
 {
 	point->y = selected->m->value;
-	point->low = selected->m->low;
-	point->high = selected->m->high;
+	point->low = selected->devices ? selected->lowest : selected->m->low;
+	point->high = selected->devices ? selected->highest : selected->m->high;
 	point->n = selected->m->n;
 }
 

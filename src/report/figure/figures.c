@@ -59,10 +59,20 @@ static void figures_axis_text(const struct case_selection *selection, const char
 	}
 }
 
+static const char *figures_merged_words(const struct figure *f)
+{
+	return f->kind == CHART_BARS    ? "; bar: the middle device, dot: each device"
+	       : f->kind == CHART_LINES ? "; the middle device, whisker: from the lowest to the "
+					  "highest device"
+					: "; of the middle device";
+}
+
 static char *figure_shows_text(const struct figure *f, const struct chart *chart)
 {
-	const char *interval =
-		chart_has_intervals(chart) ? "; whisker: 95\u00a0% interval of the median" : "";
+	const char *interval = f->merged ? figures_merged_words(f)
+			       : chart_has_intervals(chart)
+				       ? "; whisker: 95\u00a0% interval of the median"
+				       : "";
 	const char *direction = format_better(chart->better);
 	char axis[FORMAT_SIZE];
 	char *out = NULL;
@@ -74,10 +84,8 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 		break;
 	case CHART_BARS:
 		/* A meaning that has no direction says what is best itself. */
-		out = xasprintf("%s%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
-				interval,
-				f->merged ? "; bar: the middle device, dot: each device" : "",
-				f->rule->ideal ? "; dashed: the ideal" : "",
+		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
+				interval, f->rule->ideal ? "; dashed: the ideal" : "",
 				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
 				f->rule->means && chart->better == BETTER_NONE ? "" : direction);
 		break;
@@ -85,10 +93,12 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 		out = xasprintf("%s of every pair of devices; %s.", chart->y_name, direction);
 		break;
 	case CHART_STACKED:
-		out = xasprintf("%s and its parts; %s.", chart->y_name, direction);
+		out = xasprintf("%s and its parts%s; %s.", chart->y_name, f->merged ? interval : "",
+				direction);
 		break;
 	case CHART_STRIP:
-		out = xasprintf("%s of every sample, one tick each; %s.", chart->y_name, direction);
+		out = xasprintf("%s of every sample, one tick each%s; %s.", chart->y_name,
+				f->merged ? interval : "", direction);
 		break;
 	case CHART_TIMELINE:
 	case CHART_MAP:
@@ -236,6 +246,7 @@ static bool figures_on_a_map(const struct figure *f, const struct case_selection
 	return map && f->kind == CHART_BARS && figures_has_map(selection);
 }
 
+#define MOST_STRIPS 8     /* devices whose samples have a row each */
 #define LEAST_OF_A_LINE 4 /* points: through fewer, a line shows rates that were not measured */
 
 /* One bar, or a line through few points, is a row of the table of cases and no chart. */
@@ -257,15 +268,6 @@ static bool is_worth_drawing(const struct chart *chart)
 	default:
 		return points != 0;
 	}
-}
-
-/* True if the axis has values for a line. */
-static bool figures_makes_lines(const struct case_selection *selection, const char *axis)
-{
-	for (size_t i = 0; i < selection->parameter_count; i++)
-		if (strcmp(selection->parameters[i].name, axis) == 0)
-			return selection->parameters[i].values >= LEAST_OF_A_LINE;
-	return false;
 }
 
 static void draw_facet(const struct figure *all, const struct case_selection *selection,
@@ -310,14 +312,6 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	case CHART_TIMELINE:
 	case CHART_MAP:
 		break;
-	}
-	if (f->thinned) {
-		char *note = xasprintf("Of %zu devices the four with the worst figures and the "
-				       "middle one.%s%s",
-				       f->thinned, *chart.note ? " " : "", chart.note);
-
-		free(chart.note);
-		chart.note = note;
 	}
 	if (row && row->percent && f->kind == CHART_BARS)
 		chart_in_percent(&chart);
@@ -523,11 +517,8 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 				 : selection_axis(&selection);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
-	if (f.kind == CHART_BARS ||
-	    (f.kind == CHART_LINES && !figures_makes_lines(&selection, f.axis)))
+	if (f.kind != CHART_HEATMAP && (f.kind != CHART_STRIP || view->source_count > MOST_STRIPS))
 		f.merged = figure_merge_devices(&selection);
-	if (f.kind != CHART_HEATMAP)
-		f.thinned = figure_thin(&selection);
 	figure_choose_facets(&f, &selection,
 			     f.kind == CHART_LINES     ? FIGURE_LINES
 			     : f.kind == CHART_HEATMAP ? SIZE_MAX

@@ -14,7 +14,8 @@ struct selected_case {
 	const struct case_result *c;
 	const struct metric_value *m;
 	size_t source;
-	size_t devices; /* for which it stands as the middle one; 0: for its own alone */
+	size_t devices;         /* for which it stands as the middle one; 0: for its own alone */
+	double lowest, highest; /* values of these devices */
 };
 
 /* How a parameter varies over the selected cases that have it. */

@@ -52,6 +52,12 @@ static void add_parameter(struct case_result *c, const char *name, const char *t
 		(struct case_parameter){ xstrdup(name), xstrdup(text), number, xstrdup(unit) };
 }
 
+static void add_point(struct case_result *c, const char *name, const char *value)
+{
+	c->point = xrealloc(c->point, c->point_count + 1, sizeof(*c->point));
+	c->point[c->point_count++] = (struct case_axis){ xstrdup(name), xstrdup(value), true };
+}
+
 static char *page_of(struct result *r)
 {
 	static const struct report_options options = { .reference = "" };
@@ -255,32 +261,44 @@ static void large_sets_are_named_by_their_first(void **state)
 	}
 }
 
-/* One of many devices is far below the others: a chart that cannot show all shows this one. */
-static void charts_of_many_devices_keep_the_worst(void **state)
+/* Devices of one model share a line, and its range shows the slow one; others have their own. */
+static void identical_devices_are_one_line(void **state)
 {
 	enum { DEVICES = 70, SLOW = 68 };
-	struct result r = { 0 };
-	char *html, *chart;
 
 	(void)state;
-	for (int d = 0; d < DEVICES; d++)
-		for (int size = 1; size <= 8; size *= 2) {
-			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth",
-							 d == SLOW ? 0.5e9 : 1e9 + d * 1e5, d, -1);
-			char *text = xasprintf("%dMiB", size);
+	for (int models = 1; models <= 2; models++) {
+		struct result r = { 0 };
+		char *html, *chart;
 
-			add_parameter(c, "direction", "h2d", NAN, "");
-			add_parameter(c, "size", text, size * 0x1p20, "B");
-			free(text);
+		r.devices = xcalloc(DEVICES, sizeof(*r.devices));
+		r.device_count = DEVICES;
+		for (int d = 0; d < DEVICES; d++) {
+			snprintf(r.devices[d].id, sizeof(r.devices[d].id), "cuda:%d", d);
+			snprintf(r.devices[d].name, sizeof(r.devices[d].name), "NVIDIA %s",
+				 models == 2 && d ? "H100" : "H200");
 		}
-	html = page_of(&r);
-	chart = chart_of(html, "Bandwidth");
-	assert_non_null(strstr(chart, ">cuda:68</text>"));
-	assert_non_null(strstr(chart, ">cuda:0</text>"));
-	assert_null(strstr(chart, ">cuda:69</text>"));
-	assert_non_null(strstr(chart, "Of 70 devices the four with the worst figures and the "
-				      "middle one."));
-	free(html);
+		for (int d = 0; d < DEVICES; d++)
+			for (int size = 1; size <= 8; size *= 2) {
+				struct case_result *c =
+					add_case(&r, "transfer", "transfer.bandwidth",
+						 d == SLOW ? 0.5e9 : 1e9 + d * 1e5, d, -1);
+				char *text = xasprintf("%dMiB", size);
+
+				add_parameter(c, "direction", "h2d", NAN, "");
+				add_parameter(c, "size", text, size * 0x1p20, "B");
+				add_point(c, "size", text);
+				free(text);
+			}
+		html = page_of(&r);
+		chart = chart_of(html, "Bandwidth");
+		/* The range of the line reaches down to the slow device. */
+		assert_int_equal(strstr(chart, "±50") != NULL, models == 1);
+		assert_int_equal(strstr(chart, "from the lowest to the highest device") != NULL,
+				 models == 1);
+		assert_int_equal(strstr(chart, ">cuda:1</text>") == NULL, models == 1);
+		free(html);
+	}
 }
 
 /* The data tables of all charts together have no more rows for many cases than for 10,000. */
@@ -644,7 +662,7 @@ int main(void)
 		cmocka_unit_test(pairs_without_direction_have_none),
 		cmocka_unit_test(few_points_make_no_chart),
 		cmocka_unit_test(large_sets_are_named_by_their_first),
-		cmocka_unit_test(charts_of_many_devices_keep_the_worst),
+		cmocka_unit_test(identical_devices_are_one_line),
 		cmocka_unit_test(tables_of_very_many_cases_are_sampled),
 		cmocka_unit_test(maps_of_many_nodes_keep_the_worst_pair),
 		cmocka_unit_test(charts_of_single_bars_join),
