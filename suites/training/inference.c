@@ -1,7 +1,7 @@
 /*
- * The forward pass alone, of a multilayer perceptron, on one and on several devices: every device
- * has the whole model and its own rows, so that nothing is communicated. A sample is over when the
- * last device is done.
+ * The forward pass of a multilayer perceptron on one and on several devices. Every device has the
+ * whole model and its own rows, so nothing is communicated. A sample ends when the last device has
+ * finished.
  */
 #include <math.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
-/* Rows at the begin and at the end of a device's part that are computed again by the CPU. */
+/* Rows at the start and at the end of a device's part that the CPU recomputes. */
 #define CHECKED_ROWS 4
 
 struct forward {
@@ -102,7 +102,7 @@ struct forward {
 	uint64_t first, rows; /* of the whole batch */
 	struct arena arena;
 	struct network network;
-	void *outputs[2]; /* of layers in turn */
+	void *outputs[2]; /* the layers alternate between the two */
 };
 
 static enum status inference_setup_from_case(struct setup *setup, const struct plan_case *c,
@@ -134,7 +134,7 @@ static uint64_t inference_bytes(const struct setup *setup, uint64_t rows)
 
 	for (size_t l = 0; l < setup->layers; l++)
 		weights += (setup->widths[l] + 1) * setup->widths[l + 1];
-	/* Weights and, as the network keeps them, gradients and FP32 masters. */
+	/* Weights and, as in struct network, gradients and FP32 master weights. */
 	return weights * (2 * element + (setup_has_master(setup) ? 4 : 0)) +
 	       rows * (setup->widths[0] + 2 * inference_widest_output(setup)) * element;
 }
@@ -186,7 +186,7 @@ static enum status inference_launch(void *state, unsigned batch, struct error *e
 	return STATUS_OK;
 }
 
-/* `count` stored numbers of the device as doubles. */
+/* Reads `count` stored numbers from the device and converts them to doubles. */
 static enum status inference_fetch(struct forward *f, const void *from, uint64_t count, double *to,
 				   struct error *err)
 {
@@ -213,7 +213,7 @@ static void dense_layer_reference(const double *weights, const double *bias, con
 	}
 }
 
-/* One row through all layers, in double precision, with the weights that the device has. */
+/* Computes one row through all layers in double precision, with the device's weights. */
 static enum status inference_reference_row(struct forward *f, double *const weights[],
 					   double *const biases[], uint64_t row, double *logits,
 					   struct error *err)
@@ -265,7 +265,7 @@ static enum status inference_compare_rows(struct forward *f, double *const weigh
 	return err->status;
 }
 
-/* Outputs of the rows at both ends of this device's part. */
+/* Error of the outputs of the rows at both ends of this device's part. */
 static enum status inference_output_error(struct forward *f, double *error, struct error *err)
 {
 	const struct setup *s = &f->setup;
@@ -291,7 +291,7 @@ static enum status inference_output_error(struct forward *f, double *error, stru
 	return err->status;
 }
 
-/* Rounding of each layer's outputs, and of sums in FP32. */
+/* Rounding of each layer's outputs and of FP32 sums. */
 static double inference_tolerance_of(const struct setup *setup)
 {
 	static const double units[PRECISION_COUNT] = {
@@ -309,7 +309,7 @@ static enum status inference_verify(struct run *run, struct forward *f, struct e
 
 	if (status == STATUS_OK)
 		status = inference_output_error(f, &error, err);
-	/* NaN is a difference. */
+	/* NaN counts as a difference. */
 	if (status == STATUS_OK && !(error <= tolerance))
 		status = error_set(err, STATUS_MISMATCH,
 				   "outputs of rows %llu to %llu differ by %.3g from double "
@@ -342,7 +342,7 @@ static enum status inference_time_forward(struct run *run, struct forward *f, co
 	return status;
 }
 
-/* The first device alone, with the rows that one has to compare with; the others wait. */
+/* Times the first device alone, with the rows of one device; the others wait. */
 static enum status inference_time_alone(struct run *run, const struct setup *setup, uint64_t rows,
 					struct series *alone, bool *known, struct error *err)
 {

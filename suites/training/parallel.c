@@ -1,7 +1,7 @@
 /*
- * One training step of a model (models/model.h), split over devices by every strategy that
- * parallel/modes/mode_*.c describes. A split is timed only after it was found to compute
- * what one device computes.
+ * One training step of a model (models/model.h), divided over devices by every strategy in
+ * parallel/modes/mode_*.c. A split is timed only after its results were found equal to those of one
+ * device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -222,9 +222,8 @@ static const struct key keys[] = {
 		  "the report" },
 	VERIFY_KEY("1e9"),
 	/*
-	 * A sample's first step begins on devices that were idle, and its end waits for all
-	 * streams: some 60 us on two H200s. So a sample has more short steps than other suites
-	 * would put into it.
+	 * A sample's first step starts on idle devices, and its end waits for all streams: about 60
+	 * us on two H200s. So a sample contains more short steps than in other suites.
 	 */
 	{ .name = "sample_time",
 	  .type = KEY_DURATION,
@@ -250,8 +249,8 @@ static const char *const axes[] = { "nodes",      "precision",    "batch",      
 				    NULL };
 
 /*
- * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
- * measure two more series.
+ * Time in addition to samples: starting ranks, the reference, the search, the first steps; several
+ * ranks measure two more series.
  */
 static double parallel_setup_seconds(const struct setup *setup, const struct section *section,
 				     const struct device_info *info)
@@ -263,8 +262,8 @@ static double parallel_setup_seconds(const struct setup *setup, const struct sec
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
 	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
 	/*
-	 * Steps under a power limit scatter, so they mostly use up max_time; short ones share a
-	 * sample.
+	 * Step times under a power limit vary, so they usually need all of max_time; short steps
+	 * share a sample.
 	 */
 	double enough = samples * fmax(4 * step, section_real(section, "sample_time"));
 	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
@@ -298,7 +297,7 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 				 "instead of accumulate"
 			       : "accumulate works with single, ddp and zero1; for tensor "
 				 "parallelism use hybrid = 1xNx1";
-	/* A block is recomputed with its own weights alone, which backward has. */
+	/* A block is recomputed from its own weights only, which backward has. */
 	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
 		return "recompute does not work with zero3, which frees the weights before "
 		       "backward, or with tensor: use hybrid = 1xNx1";
@@ -314,7 +313,7 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 	return setup->mode->refusal(setup);
 }
 
-/* On the first n devices of one backend, `first` being the backend's first. */
+/* On the first n devices of one backend; `first` is the backend's first device. */
 static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 				    const struct setup *setup, size_t first, struct error *err)
 {
@@ -342,15 +341,15 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 }
 
 /*
- * Drops axes of models that this one is not of, and its own that do not vary. False: the
- * combination is planned with another value of one that means nothing here.
+ * Drops axes of other models, and its own axes that do not vary. False: the combination duplicates
+ * one that is planned with another value of a meaningless axis.
  */
 static bool parallel_drop_model(struct plan_case *point, const struct setup *setup)
 {
 	static const char *const sizes[] = { "hidden", "sequence" };
 	bool first = true;
 
-	/* Each value comes once: nothing is lost. */
+	/* Each value occurs once, so nothing is lost. */
 	if (setup->kind == MODEL_MLP)
 		plan_drop_axis(point, "model");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -376,7 +375,7 @@ static bool parallel_drop_study(struct plan_case *point)
 	return true;
 }
 
-/* A group that no grid of the config fills is told once. */
+/* A group size that no grid of the config fills is reported once. */
 static enum status parallel_skip_grids(struct plan *plan, const struct plan_case *point,
 				       const struct setup *setup, struct error *err)
 {
@@ -413,8 +412,8 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
 	/*
-	 * Not a refusal: the sweep's product has these combinations, the config did not ask for
-	 * them.
+	 * Not an error: the product of the axes contains these combinations, but the config did not
+	 * ask for them.
 	 */
 	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
 		return STATUS_OK;
@@ -439,13 +438,13 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
 		return STATUS_OK;
-	/* Each value comes once: nothing is lost. */
+	/* Each value occurs once, so nothing is lost. */
 	if (!setup.graph)
 		plan_drop_axis(point, "launch");
 	if (!setup.no_overlap && !plan_drop_axis(point, "overlap"))
 		return STATUS_OK;
 	plan_unname_usual(point, "overlap", "on");
-	/* Each value comes once: nothing is lost. */
+	/* Each value occurs once, so nothing is lost. */
 	if (!setup.no_aliasing)
 		plan_drop_axis(point, "aliasing");
 	else if (!buffer_alias_changes(&setup) && !plan_drop_axis(point, "aliasing"))

@@ -1,6 +1,6 @@
 /*
- * Memory of a training step by class, what it costs to need less of it, and how large a step
- * fits. The step is that of the suite `parallel` on one device.
+ * Memory of a training step by class, the cost of reducing it, and the largest step that fits. The
+ * step is that of the suite `parallel` on one device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,11 +49,11 @@ enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
 /*
- * A process of a search, or of a step's memory account, is killed after this and four times what
- * its steps should take.
+ * A process of a search, or of a step's memory account, is killed after this time plus four times
+ * the expected duration of its steps.
  */
 #define PROCESS_SECONDS 60
-/* Largest gap between what fits and what does not, relative. */
+/* Largest relative gap between the largest size that fits and the smallest that does not. */
 #define SEARCH_TOLERANCE 0.01
 
 static const struct key keys[] = {
@@ -236,7 +236,10 @@ static struct trainmem_options trainmem_options_from_case(const struct plan_case
 	};
 }
 
-/* Sets how many outputs are swapped to fit the pool. False: it is too small even so. */
+/*
+ * Sets how many outputs are swapped so that the step fits into the pool. False: the pool is too
+ * small even so.
+ */
 static bool trainmem_fit_pool(const struct plan_case *c, const struct setup *setup,
 			      struct training_options *options)
 {
@@ -279,7 +282,7 @@ static bool trainmem_drop_axes(struct plan_case *point, enum study study)
 		return false;
 	if (trainmem_kind_of(point) != MODEL_TRANSFORMER && !plan_drop_axis(point, "aliasing"))
 		return false;
-	/* Each value comes once: nothing is lost. */
+	/* Each value occurs once, so nothing is lost. */
 	if (case_integer_or(point, "aliasing", 1) == 0)
 		plan_drop_axis(point, "aliasing");
 	if (case_find_value(point, "model") && trainmem_kind_of(point) == MODEL_MLP)
@@ -328,7 +331,7 @@ static double trainmem_setup_seconds(const struct setup *setup, const struct pla
 	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
-/* Checkpointing in segments is this suite's own. */
+/* This suite implements its own checkpointing in segments. */
 static const char *trainmem_transformer_refusal(const struct setup *setup)
 {
 	static char text[200];
@@ -382,8 +385,8 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 }
 
 /*
- * The host's memory cannot be filled: it grants memory freed by others, and pages that are not
- * backed before use.
+ * Memory of the host cannot be filled: it grants memory that others freed, and pages that have no
+ * physical memory before use.
  */
 static const char *trainmem_limit_refusal(const struct plan_case *point,
 					  const struct device_info *info)
@@ -396,7 +399,7 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 	       "limit_by = allocator";
 }
 
-/* On each device, with what a step there takes. */
+/* Plans a case on each device with the memory of a step there. */
 static enum status trainmem_plan_each(struct plan *plan, struct plan_case *point,
 				      const struct setup *setup, const struct trainmem_options *o,
 				      enum study study, struct error *err)

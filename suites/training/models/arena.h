@@ -1,8 +1,8 @@
 /*
- * Device memory of one rank, tagged by what it is for, so that the memory of a training step adds
- * up by construction.
+ * Device memory of one rank, tagged by purpose, so that the memory of a training step adds up by
+ * construction.
  *
- * Adding a class: one row of MEMORY_CLASSES; the metric parallel.memory_<name> follows.
+ * Adding a class: add one row to MEMORY_CLASSES; the metric parallel.memory_<name> follows.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_ARENA_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_ARENA_H
@@ -26,7 +26,8 @@ enum memory_class {
 	MEMORY_CLASSES(X)
 #undef X
 		MEMORY_STEP_CLASSES,
-	MEMORY_VERIFICATION = MEMORY_STEP_CLASSES, /* copies made to compare: no part of a step */
+	/* copies made for comparison, not part of a step */
+	MEMORY_VERIFICATION = MEMORY_STEP_CLASSES,
 	MEMORY_SHARED, /* counted in two classes of the step: see arena_share() */
 	MEMORY_CLASS_COUNT
 };
@@ -38,7 +39,7 @@ struct arena_block {
 	enum memory_class tag;
 };
 
-/* Source of an arena's memory when it is not the device itself. */
+/* Source of an arena's memory if it is not the device itself. */
 struct arena_source {
 	void *state;
 	enum status (*take)(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -57,22 +58,24 @@ struct arena {
 void arena_init(struct arena *arena, struct device *device);
 /*
  * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The
- * memory is not initialised; released with the arena.
+ * memory is not initialised; the arena releases it.
  */
 enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
 			struct error *err);
 /*
- * Gives back, before the arena does, what arena_alloc() gave; NULL is allowed. The device must be
- * done with it.
+ * Frees memory of arena_alloc() before the arena is released; NULL is allowed. The device must have
+ * finished with it.
  */
 void arena_free(struct arena *arena, void *memory);
 /*
- * `bytes` of the arena's memory of one class serve class `tag` at another time of the step. They
- * count in both, so that each class has one definition in every mode, and in MEMORY_SHARED: what a
- * device needs is the classes of the step less MEMORY_SHARED.
+ * Declares that `bytes` of one class also serve class `tag` at another time of the step. Both
+ * classes count them, so that each class has one definition in every mode, and so does
+ * MEMORY_SHARED: a device needs the sum of the step's classes minus MEMORY_SHARED.
  */
 void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes);
-/* `bytes` of a block of class `from` are of class `to`; the block lives as long as the arena. */
+/*
+ * Moves `bytes` of a block from class `from` to class `to`; the block lives as long as the arena.
+ */
 void arena_move(struct arena *arena, enum memory_class from, enum memory_class to, uint64_t bytes);
 /* Memory that other code holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);

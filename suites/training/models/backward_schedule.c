@@ -13,7 +13,10 @@ size_t backward_group(const struct network *n, size_t last)
 	return n->segments.count > 0 ? segments_first(&n->segments, last - 1) : n->partition.first;
 }
 
-/* Two alternate between groups, if there are several; the others by their index in the group. */
+/*
+ * The first two buffers alternate between groups if there are several; the others are selected by
+ * the layer's index in its group.
+ */
 size_t backward_transient_buffer(const struct network *n, size_t l)
 {
 	size_t first = backward_group(n, l + 1), between = n->segments.count > 1 ? 2 : 0;

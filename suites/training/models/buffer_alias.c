@@ -31,7 +31,7 @@ bool buffer_alias_has_gaps(const struct model_layer *layer)
 	return end != layer->end;
 }
 
-/* Offsets in shared memory. */
+/* Offsets of buffers in shared memory. */
 #define ROOM_ALIGN 512
 
 static uint64_t alias_aligned(uint64_t bytes)
@@ -45,9 +45,9 @@ static uint64_t alias_most_of(uint64_t a, uint64_t b)
 }
 
 /*
- * Elements of the array of gradients, whose order is from the last layer to the first: ends of the
- * head's, of the blocks', and of those of layer `lowest`. 0: they may not share, since parts of the
- * batch add to them, gaps must stay zero, or slices are not by layer.
+ * Ends of ranges in the array of gradients, whose order is from the last layer to the first: of the
+ * head, of the blocks, and of layer `lowest`. 0: the ranges may not be shared, because accumulation
+ * adds to them, gaps must stay zero, or slices are not by layer.
  */
 struct ends {
 	uint64_t head, blocks, lowest;
@@ -74,19 +74,20 @@ static struct ends alias_ends(const struct setup *s, const struct rank_partition
 			      shard->ranges[lowest].gradients + shard->ranges[lowest].count };
 }
 
-/* Least rows of a chunk where the number is chosen: products of fewer take longer. */
+/* Minimum rows of a chunk if their number is chosen automatically: smaller products are slower. */
 #define CHUNK_ROWS_LEAST 4096
 
 /*
- * Rows of logits at a time: as many as setup->loss_chunks says, or all of them, halved until they
- * need no more than the `rest` of what shares their memory, or, where `least`, while that fits.
+ * Rows of logits at a time: by setup->loss_chunks if it is set; otherwise all rows, halved until
+ * the logits need no more than `rest`, the other buffers in the same memory, or, with `least`, as
+ * long as they exceed it.
  */
 static uint64_t logit_rows(const struct setup *s, const struct rank_partition *partition,
 			   uint64_t step_rows, uint64_t row_bytes, uint64_t rest, bool least)
 {
 	uint64_t rows = step_rows;
 
-	/* Shares of all rows are scattered at once. */
+	/* Sequence parallelism scatters all rows at once. */
 	if (partition->sequence)
 		return rows;
 	if (s->loss_chunks > 0)
@@ -120,7 +121,10 @@ struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
 	room.mode = s->mode->in_logits ? s->mode->in_logits(s, &lowest) : 0;
 	ends = alias_ends(s, partition, shard, lowest);
 	room.at = ends.head * bytes;
-	/* Over the gradients of lower layers, which are written when these are read no more. */
+	/*
+	 * Overlays the gradients of lower layers, which are written after the last read of this
+	 * buffer.
+	 */
 	room.narrow_at = alias_aligned((ends.blocks - ends.head) * bytes);
 	if (room.narrow > 0)
 		end = room.narrow_at + room.narrow;
@@ -156,7 +160,7 @@ uint64_t buffer_alias_loss_chunks(const struct setup *s)
 	return 1;
 }
 
-/* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */
+/* Counts `bytes` of class `tag`; up to `*own` of them belong to no class yet. */
 static void alias_count_in(struct arena *arena, enum memory_class tag, uint64_t bytes,
 			   uint64_t *own)
 {
@@ -180,12 +184,12 @@ enum status buffer_alias_open_gradients(struct network *n, struct error *err)
 	alias_count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
 	alias_count_in(n->arena, MEMORY_TRANSIENT, room->narrow, &own);
 	alias_count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
-	/* Bytes that alignment leaves. */
+	/* Padding for alignment. */
 	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);
 	return STATUS_OK;
 }
 
-/* A range of the array of gradients that backward of `layer` completes. */
+/* A range in the array of gradients that backward of `layer` completes. */
 struct slot {
 	uint64_t first, end;
 	size_t layer;
@@ -206,7 +210,7 @@ static size_t alias_slots_of_layers(const struct network *n, struct slot *slots)
 	return count;
 }
 
-/* If it keeps shards of the sums: each is complete when its lowest layer has been reduced. */
+/* If it keeps shards of the sums: each slot is complete after its lowest layer has been reduced. */
 static size_t alias_slots_of_slices(const struct network *n, struct slot *slots)
 {
 	uint64_t shards = n->setup->shards;
@@ -230,7 +234,7 @@ static size_t alias_slots_of_slices(const struct network *n, struct slot *slots)
 	return count;
 }
 
-/* The end of the contiguous range without gaps that begins with slot `i`. */
+/* End of the contiguous range without gaps that begins with slot `i`. */
 static uint64_t alias_run_end(const struct slot *slots, size_t count, size_t i)
 {
 	uint64_t end = slots[i].end;
@@ -240,9 +244,7 @@ static uint64_t alias_run_end(const struct slot *slots, size_t count, size_t i)
 	return end;
 }
 
-/*
- * The first position from `from` on with room for `elements`, in slots of layer `below` and lower.
- */
+/* First position at or after `from` with room for `elements` in slots of layers up to `below`. */
 static uint64_t alias_place(const struct slot *slots, size_t count, uint64_t from, size_t below,
 			    uint64_t elements)
 {
@@ -257,8 +259,8 @@ static uint64_t alias_place(const struct slot *slots, size_t count, uint64_t fro
 }
 
 /*
- * Latest outputs first, each at the first position possible: outputs with longer lifetimes come
- * after it.
+ * Places the outputs of late layers first, each at the first possible position: the layers that
+ * follow have longer lifetimes.
  */
 void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 {
@@ -287,7 +289,7 @@ void buffer_alias_outputs(struct network *n, size_t l, uint64_t element, uint64_
 	arena_share(n->arena, MEMORY_ACTIVATIONS, bytes);
 }
 
-/* The larger of the two gives the memory class. */
+/* The larger of the two determines the memory class. */
 enum status buffer_alias_logits(struct network *n, uint64_t bytes, struct error *err)
 {
 	uint64_t turn =
@@ -334,7 +336,7 @@ uint64_t pairs_part_bytes(const struct setup *setup)
 	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
 }
 
-/* Bytes of the widest bias of even or odd layers in pairs, as this rank has it. */
+/* Bytes of this rank's part of the widest bias among even or odd layers in pairs. */
 static uint64_t alias_bias_bytes(const struct setup *setup, size_t parity)
 {
 	uint64_t widest = 0;
@@ -378,8 +380,8 @@ enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *
 }
 
 /*
- * Aliased: outputs of the pair, whose masks are read chunk by chunk before, or the last layer's
- * gradients.
+ * With aliasing: the outputs of the pair, whose masks are read chunk by chunk beforehand, or the
+ * last layer's gradients.
  */
 void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
 {
@@ -398,7 +400,7 @@ static bool alias_all_transposed(const struct network *n, size_t parity)
 }
 
 /*
- * Once the gradient of the part is computed, the transposed copy replaces the gradient of the
+ * After the gradient of the part is computed, its transposed copy replaces the gradient of the
  * outputs.
  */
 static bool alias_fits_in_place(const struct network *n)
@@ -410,7 +412,7 @@ static bool alias_fits_in_place(const struct network *n)
 	return alias_all_transposed(n, 1);
 }
 
-/* A chunk of the part is no longer than the same rows of what it replaces. */
+/* A chunk of the part fits into the same rows of the buffer that it replaces. */
 static bool alias_fits_part(const struct network *n)
 {
 	for (size_t first = 0; first < pairs_layers(n->setup); first += 2) {
@@ -420,7 +422,7 @@ static bool alias_fits_part(const struct network *n)
 						 : n->setup->batch > second->out)
 			return false;
 	}
-	/* A whole layer after the pairs has a copy as well, larger than that of a part. */
+	/* A whole layer after the pairs also has a copy, which is larger than that of a part. */
 	if (pairs_layers(n->setup) < n->setup->layers &&
 	    n->wgrad_layouts[pairs_layers(n->setup)] == WGRAD_TRANSPOSED)
 		return false;

@@ -1,6 +1,6 @@
 /*
  * Buffer aliasing: buffers of a training step that share memory because their lifetimes do not
- * overlap. Everything about it is in buffer_alias.c; time goes from left to right:
+ * overlap. The implementation is in buffer_alias.c. Time goes from left to right:
  *
  *   memory              forward ............. loss   backward: layer L, l, l - 1 ...     update
  *
@@ -28,9 +28,9 @@
  *    has read the inputs, either of which may occupy their place: so they wait in temporary buffers
  *    (struct network: bias_sums).
  *
- * A transformer's step (struct logits_overlap), of which logits may be there chunk by chunk of the
- * rows, each with its loss and the head's gradients, so that those of all rows are never there. A
- * stage of a pipeline, which shares nothing, has those of one micro-batch in place of all it keeps.
+ * A transformer's step (struct logits_overlap) may compute logits for one chunk of rows at a time,
+ * each with its loss and the head's gradients, so that the logits of all rows are never in memory
+ * together. A pipeline stage, which shares nothing, stores the logits of only one micro-batch.
  *
  *   gradients below the head |logits, gradient|gradients of the blocks ...|of the embedding ..read|
  *   logits, what they need more               |buffers of the mode .......|
@@ -38,17 +38,18 @@
  *   output of GELU, last block .............|of the output; of qkv|
  *   what GELU reads, last block .................|inside the branches|
  *
- * The last two of every model: a block's gradients lie in what its own backward has read.
+ * The last two rows apply to every model: a block's gradients replace tensors that its own backward
+ * has read.
  *
- * With setup->no_aliasing none of this is done, so that classes of memory compare with those of
- * other frameworks. The loss still writes the gradient of the logits in their place, and GELU's
- * backward that of its output.
+ * setup->no_aliasing disables all of this, so that classes of memory are comparable with those of
+ * other frameworks. The loss still writes the gradient of the logits in place of the logits, and
+ * GELU's backward writes in place of the gradient of its output.
  *
- * Only where a step has one forward and one backward pass over each layer (struct mode:
- * `aliases_buffers`, no gradient accumulation, no recomputation). Aliased activations are lost
- * after the step; to compare them, record them (struct network).
+ * Buffers are aliased only if a step has one forward and one backward pass over each layer (struct
+ * mode: `aliases_buffers`, no gradient accumulation, no recomputation). Aliased activations are
+ * lost after the step; to compare them, record them (struct network).
  *
- * What it saves of a device's peak, by tests/bench/bench_memory, Adam, direct wgrad layout:
+ * Reduction of a device's peak, by tests/bench/bench_memory, Adam, direct wgrad layout:
  *
  *   model                        single    ddp x2, x8  zero1 x2, x8  zero3 x2, x8  tensor x2, x8
  *   8 x 8192, batch 8192, TF32   18.6 %   10.7, 3.0 %   13.6, 5.2 %  15.7, 10.6 %   17.6, 12.9 %
@@ -73,8 +74,8 @@ bool buffer_alias_possible(const struct network *network);
  */
 void buffer_alias_plan(const struct network *network, uint64_t at[SETUP_MAX_LAYERS + 1]);
 /*
- * Places activations[l], of `bytes`, there, and the logits in memory that is a transient buffer as
- * well.
+ * Places activations[l], of `bytes`, there, and the logits in memory that is also a transient
+ * buffer.
  */
 void buffer_alias_outputs(struct network *network, size_t l, uint64_t element, uint64_t bytes);
 enum status buffer_alias_logits(struct network *network, uint64_t bytes, struct error *err);
@@ -84,33 +85,38 @@ struct logits_overlap buffer_alias_logits_overlap(const struct setup *setup,
 						  const struct rank_partition *partition,
 						  uint64_t step_rows,
 						  const struct parameter_shard *shard);
-/* In how many chunks a rank computes logits and losses of a backward call; 1: at once. */
+/*
+ * Number of chunks in which a rank computes logits and losses of a backward call; 1: all rows at
+ * once.
+ */
 uint64_t buffer_alias_loss_chunks(const struct setup *setup);
-/* Allocates that block, for network->gradients and the logits. */
+/* Allocates that block for network->gradients and the logits. */
 enum status buffer_alias_open_gradients(struct network *network, struct error *err);
 /* True if alignment leaves elements of the layer's range that belong to no tensor. */
 bool buffer_alias_has_gaps(const struct model_layer *layer);
 
 /*
- * Call when the layouts of all wgrad GEMMs are chosen. Frees the buffer of transposed copies and
- * uses the transient buffers instead, if these are large enough. Only for networks whose layers are
- * whole.
+ * Call after the layouts of all wgrad GEMMs are chosen. Frees the buffer of transposed copies and
+ * uses the transient buffers instead, if they are large enough. Only for networks with whole
+ * layers.
  */
 void buffer_alias_transposed(struct network *network);
 
 /* Buffers of tensor-parallel pairs of layers. */
 struct pair_buffers {
 	void *part;    /* gradients between the layers of a pair */
-	bool in_place; /* a pair's gradient of its inputs replaces that of its outputs */
-	/* the transposed copies occupy `part`, and the gradients reuse a dead buffer */
+	bool in_place; /* the gradient of a pair's inputs replaces that of its outputs */
+	/*
+	 * the transposed copies occupy `part`, and the gradients reuse a buffer that is no longer
+	 * needed
+	 */
 	bool part_aliased;
 };
 
 /* Number of layers in pairs. */
 size_t pairs_layers(const struct setup *setup);
 /*
- * Bytes of `part` of the widest pair; and of the bias gradients' temporary buffers, if they are
- * needed.
+ * Bytes of `part` for the widest pair, and of the temporary buffers for bias gradients, if needed.
  */
 uint64_t pairs_part_bytes(const struct setup *setup);
 uint64_t pairs_bias_bytes(const struct setup *setup);
@@ -118,9 +124,9 @@ uint64_t pairs_bias_bytes(const struct setup *setup);
  * Allocates `part`, and temporary buffers for bias gradients if other buffers alias their memory.
  */
 enum status pairs_open(struct network *network, struct pair_buffers *pairs, struct error *err);
-/* The same as buffer_alias_transposed(), of pairs. */
+/* Like buffer_alias_transposed(), for pairs. */
 void pairs_alias_transposed(struct network *network, struct pair_buffers *pairs);
-/* The gradients between the layers of the pair that begins with layer `first`. */
+/* Gradients between the layers of the pair that begins with layer `first`. */
 void *pairs_part(const struct network *network, const struct pair_buffers *pairs, size_t first);
 
 #endif

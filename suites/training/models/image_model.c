@@ -13,7 +13,7 @@ const char *const convolution_names[] = { "plain", "depthwise", NULL };
 
 #define STAGES 4
 
-/* Table 1 of He et al. 2015: residual blocks of each stage. */
+/* Table 1 of He et al. 2015: number of residual blocks in each stage. */
 static const struct depth {
 	uint64_t layers;
 	unsigned blocks[STAGES];
@@ -23,7 +23,7 @@ static const struct depth {
 	{ 50, { 3, 4, 6, 3 }, true },   { 101, { 3, 4, 23, 3 }, true },
 	{ 152, { 3, 8, 36, 3 }, true },
 };
-/* A bottleneck has this many times as many channels as its inner convolutions. */
+/* Channels of a bottleneck's output relative to its inner convolutions. */
 #define EXPANSION 4
 
 static const struct depth *depth_of(uint64_t layers)
@@ -47,7 +47,7 @@ size_t image_layers(const struct setup *s)
 	return blocks;
 }
 
-/* State while a model is put together. */
+/* State while a model is built. */
 struct builder {
 	struct image_layer *layer;
 	unsigned side, channels;
@@ -96,7 +96,7 @@ static void image_append_unit(struct builder *b, struct image_unit unit, bool re
 	b->channels = unit.filters;
 }
 
-/* A 3 x 3 convolution, or what takes its place. */
+/* Appends a 3 x 3 convolution or its depthwise replacement. */
 static void append_wide(struct builder *b, unsigned filters, unsigned stride, bool relu)
 {
 	struct image_unit unit;
@@ -157,7 +157,7 @@ static void image_append_residual(struct builder *b, unsigned inner, unsigned st
 	layer->decision = b->decisions++;
 }
 
-/* Residual block `index` of the model, counted from 0. */
+/* Appends residual block `index` of the model, counted from 0. */
 static void resnet_block(struct builder *b, const struct image_shape *shape, size_t index)
 {
 	const struct depth *depth = depth_of(shape->blocks);
@@ -314,7 +314,7 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 			 (unsigned long long)shape->blocks, name);
 		return text;
 	}
-	/* The filters of the last one are a number of 32 bits. */
+	/* The number of filters of the last convolution must fit into 32 bits. */
 	while (most > 1 && shape->channels > UINT32_MAX >> most)
 		most--;
 	least = 1ULL << (shape->blocks > most ? most : shape->blocks);
@@ -332,13 +332,13 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 	return text;
 }
 
-/* As in tutorials on 32 x 32 images, and as on ImageNet. */
+/* Shapes as in tutorials for 32 x 32 images, and as for ImageNet. */
 static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
 	[MODEL_CONVNET] = { .image = 32, .channels = 32, .blocks = 3, .classes = 10 },
 	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
 };
 
-/* 0: the model's usual. */
+/* 0: the model's usual value. */
 static uint64_t image_integer_or(const struct section *section, const char *name, uint64_t usual)
 {
 	int64_t value = section_integer(section, name);

@@ -22,38 +22,41 @@
 /* epsilon of all batch norms */
 #define IMAGE_NORM_EPSILON 1e-5
 
-/* A convolution with what follows it: a bias or a batch norm, then perhaps a ReLU. */
+/* A convolution and the operations after it: a bias or a batch norm, then an optional ReLU. */
 struct image_unit {
 	unsigned side, out_side; /* images are square */
 	unsigned channels, filters, kernel, stride, padding;
 	bool depthwise, norm, relu;
-	size_t tensor;   /* of the layer: weights; then bias, or scale and shift */
-	size_t decision; /* where there is a ReLU: see image_decisions() */
+	size_t tensor;   /* in the layer: weights; then bias, or scale and shift */
+	size_t decision; /* index of the ReLU, if any: see image_decisions() */
 };
 
 struct image_pool {
-	unsigned window, stride, padding, out_side; /* window 0: there is none */
+	unsigned window, stride, padding, out_side; /* window 0: there is no pool */
 	bool average;
 };
 
-/* Units in turn; in a residual block plus the input, or a projection of it, then a ReLU; a pool. */
+/*
+ * Units in order; in a residual block then the sum with the input or its projection, and a ReLU;
+ * then a pool.
+ */
 struct image_layer {
 	struct image_unit unit[IMAGE_MAX_UNITS], projection;
 	size_t units;
 	bool residual, projects;
-	size_t decision; /* of the ReLU after the sum of a residual block */
+	size_t decision; /* index of the ReLU after the sum of a residual block */
 	struct image_pool pool;
 };
 
-/* The layers before the linear ones. */
+/* Number of layers before the linear ones. */
 size_t image_layers(const struct setup *setup);
 void image_layer_of(const struct setup *setup, size_t layer, struct image_layer *out);
-/* The layer's last unit: what pooling reads. */
+/* The layer's last unit, whose output the pool reads. */
 static inline const struct image_unit *image_last(const struct image_layer *layer)
 {
 	return &layer->unit[layer->units - 1];
 }
-/* The ReLU whose output pooling reads. */
+/* Index of the ReLU whose output the pool reads. */
 static inline size_t image_last_decision(const struct image_layer *layer)
 {
 	return layer->residual ? layer->decision : image_last(layer)->decision;
@@ -63,39 +66,42 @@ static inline uint64_t image_unit_width(const struct image_unit *unit)
 {
 	return (uint64_t)unit->out_side * unit->out_side * unit->filters;
 }
-/* Weights of a unit, and the products that each of its sums has. */
+/* Number of weights of a unit, and number of products in each of its sums. */
 uint64_t image_unit_weights(const struct image_unit *unit);
 uint64_t image_unit_depth(const struct image_unit *unit);
-/* Floating-point operations of a unit's, and of a layer's convolutions, for one row: one pass. */
+/* Floating-point operations of the convolutions of a unit or a layer for one row and one pass. */
 double image_unit_flops(const struct image_unit *unit);
 double image_layer_flops(const struct image_layer *layer);
-/* Those of the gradient of the first convolution's input, which the first layer does without. */
+/*
+ * Floating-point operations of the gradient of the first convolution's input, which the first layer
+ * does not compute.
+ */
 double image_input_flops(const struct image_layer *layer);
 
 /*
- * ReLUs inside convolutional layers, numbered through the model: what a run let pass decides in a
- * comparison (verify.h), and the ReLU's output also what max pooling chose.
+ * ReLUs inside convolutional layers, numbered through the model. In a comparison (verify.h), the
+ * run's ReLUs decide which values pass, and their outputs also decide the choices of max pooling.
  */
 #define IMAGE_MAX_DECISIONS (SETUP_MAX_LAYERS * IMAGE_MAX_UNITS)
 size_t image_decisions(const struct setup *setup);
 /* Values of one row. */
 uint64_t image_decision_width(const struct setup *setup, size_t decision);
 
-/* Largest number of products of a sum of a forward: the fan-in of a filter. */
+/* Number of products in the longest sum of forward: the fan-in of a filter. */
 uint64_t image_longest_sum(const struct setup *setup);
 
-/* Layers and widths of a model of `kind`; every number is set. */
+/* Sets layers and widths of a model of `kind`; every number must be set. */
 void setup_images(struct setup *setup, enum model_kind kind, const struct image_shape *shape);
 /*
- * The same from the keys image, channels, blocks and classes, of which 0 is the model's usual; an
- * error names the place that set what is wrong.
+ * The same from the keys image, channels, blocks and classes, of which 0 is the model's usual
+ * value; an error names the line that set the wrong value.
  */
 enum status setup_images_read(struct setup *setup, const struct section *section,
 			      enum model_kind kind, bool depthwise, struct error *err);
-/* NULL, or why this shape is no model of the kind: "KEY: value, allowed ...". */
+/* NULL, or the reason why this shape is not valid for the kind: "KEY: value, allowed ...". */
 const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape, char *text,
 				size_t size);
-/* NULL, or why this model cannot be computed so; `text` holds the words. */
+/* NULL, or the reason why this model cannot be computed with this setup; `text` stores it. */
 const char *setup_images_refusal(const struct setup *setup, char *text, size_t size);
 
 #endif

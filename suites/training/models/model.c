@@ -17,7 +17,7 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
 
-/* Parts of a large vocabulary begin at multiples of 16 bytes in 16-bit storage. */
+/* With 16-bit storage, parts of a large vocabulary begin at multiples of 16 bytes. */
 #define VOCABULARY_VECTOR 8
 
 uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
@@ -36,7 +36,7 @@ uint64_t partition_vocabulary(const struct setup *setup, const struct rank_parti
 uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
 			 size_t l)
 {
-	/* The output of a column-parallel layer is the input of a row-parallel one. */
+	/* The output of a column-parallel layer is the input of a row-parallel layer. */
 	bool divided =
 		l < setup->layers && setup_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
 	uint64_t first;
@@ -95,7 +95,7 @@ static struct model_tensor *model_add_tensor(struct model_layer *layer, const ch
 	return t;
 }
 
-/* Scales around 1, so that one that is not applied shows. */
+/* Scales vary around 1, so that an omitted scale is detected. */
 #define NORM_SPREAD 0.1
 
 static void model_add_norm(struct model_layer *layer, const char *gamma, const char *beta,
@@ -106,7 +106,10 @@ static void model_add_norm(struct model_layer *layer, const char *gamma, const c
 	model_add_tensor(layer, beta, columns, NORM_SPREAD);
 }
 
-/* How ranks divide a product's weights: by rows of each of `groups` equal groups, or columns. */
+/*
+ * How ranks divide the weights of a product: by rows of each of `groups` equal groups, or by
+ * columns.
+ */
 struct cut {
 	enum layer_split split;
 	uint64_t groups, part, parts;
@@ -121,7 +124,7 @@ static struct cut model_cut_of(const struct rank_partition *partition, enum laye
 			     .parts = (uint64_t)partition->parts };
 }
 
-/* This rank's part of out x in elements. */
+/* Adds this rank's part of a matrix with out x in elements. */
 static void model_add_matrix_part(struct model_layer *layer, const char *name, uint64_t in,
 				  uint64_t out, double scale, const struct cut *cut)
 {
@@ -141,7 +144,7 @@ static void model_add_matrix_part(struct model_layer *layer, const char *name, u
 	};
 }
 
-/* Its biases: all of them where ranks divide inputs. */
+/* Adds this rank's biases: all of them if ranks divide the inputs. */
 static void add_biases(struct model_layer *layer, const char *name, uint64_t out, double scale,
 		       struct cut cut)
 {
@@ -150,7 +153,7 @@ static void add_biases(struct model_layer *layer, const char *name, uint64_t out
 	model_add_matrix_part(layer, name, 1, out, scale, &cut);
 }
 
-/* Variance 1 / in, times `gain` squared. */
+/* Variance is gain^2 / in. */
 static void model_add_product(struct model_layer *layer, const char *weight, const char *bias,
 			      uint64_t in, uint64_t out, double gain, struct cut cut)
 {
@@ -159,8 +162,8 @@ static void model_add_product(struct model_layer *layer, const char *weight, con
 }
 
 /*
- * Sums of residuals keep their variance when their branches begin small (Radford et al. 2019).
- * Ranks divide heads and the MLP's inner columns (Shoeybi et al. 2019, arXiv:1909.08053).
+ * Residual sums keep their variance if their branches start small (Radford et al. 2019). Ranks
+ * divide heads and the inner columns of the MLP (Shoeybi et al. 2019, arXiv:1909.08053).
  */
 static void model_add_block(struct model_layer *layer, uint64_t h, size_t blocks,
 			    const struct rank_partition *partition)
@@ -179,7 +182,7 @@ static void model_add_block(struct model_layer *layer, uint64_t h, size_t blocks
 	model_add_product(layer, "down weights", "down bias", 4 * h, h, residual, inputs);
 }
 
-/* Weights by He et al. 2015; the bias of a ReLU is small, a batch norm's scale around 1. */
+/* Weights as in He et al. 2015; biases before a ReLU are small, scales of a batch norm around 1. */
 static void model_add_image_unit(struct model_layer *layer, const struct image_unit *u,
 				 size_t number)
 {
@@ -215,7 +218,7 @@ static void model_add_convolutions(struct model_layer *layer, const struct setup
 		model_add_image_unit(layer, &image.projection, IMAGE_MAX_UNITS);
 }
 
-/* This rank's rows of a table of the vocabulary. */
+/* Adds this rank's rows of a vocabulary table. */
 static void add_vocabulary(struct model_layer *layer, const char *name, double scale,
 			   const struct setup *setup, const struct rank_partition *partition)
 {
@@ -305,7 +308,10 @@ uint64_t model_elements(const struct model *model, size_t first, size_t last)
 	return model->layer[first].end - model_first(model, last);
 }
 
-/* One token's forward by one block: products, and attention's two over half of the positions. */
+/*
+ * FLOP of one block's forward per token: the products, and attention's two products over half of
+ * the positions.
+ */
 static double model_block_flops(const struct setup *setup)
 {
 	double h = (double)setup->transformer.hidden;

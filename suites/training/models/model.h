@@ -1,5 +1,5 @@
 /*
- * The models that are trained, each a row of layers and softmax cross entropy at the end:
+ * The models to train, each a sequence of layers with softmax cross entropy at the end:
  * - multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last);
  * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions;
  *   blocks x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W
@@ -8,20 +8,24 @@
  *
  * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
  * the last layer first, because backward reaches it first, so that a bucket of gradients that are
- * ready together is one range; in each layer W (out x in, row-major) and then b, or the tensors of
- * the block. Every tensor starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
+ * complete at the same time is one range; within each layer W (out x in, row-major), then b, or the
+ * tensors of the block. Every tensor starts at a multiple of MODEL_ALIGN elements; the gaps are
+ * zero.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_MODEL_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_MODEL_H
 
 #include "suites/training/models/setup.h"
 
-/* Elements: 128 bytes in 16-bit storage, enough for tensor cores and vectorised kernels. */
+/* In elements: 128 bytes in 16-bit storage, sufficient for tensor cores and vectorised kernels. */
 #define MODEL_ALIGN 64
 
 enum layer_kind { LAYER_LINEAR, LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_CONVOLUTION };
 
-/* Tensors of each kind of layer, in the flat order. A weight is out x in, and its bias follows. */
+/*
+ * Tensors of each kind of layer, in the flat order. A weight has out x in elements, and its bias
+ * follows.
+ */
 enum linear_tensor { LINEAR_WEIGHT, LINEAR_BIAS };
 enum embedding_tensor { EMBEDDING_TABLE, EMBEDDING_POSITION };
 enum head_tensor { HEAD_GAMMA, HEAD_BETA, HEAD_WEIGHT };
@@ -39,13 +43,13 @@ enum block_tensor {
 	BLOCK_DOWN,
 	BLOCK_DOWN_BIAS
 };
-/* In a residual block: four convolutions and a projection, each with scale and shift. */
+/* A residual block: four convolutions and a projection, each with scale and shift. */
 #define LAYER_MAX_TENSORS 15
 
 /*
- * The part of a tensor that one of several ranks has: in each group of whole_rows x whole_columns
- * of the whole tensor, `rows` x `columns` from (first_row, first_column) on. whole_rows 0: the rank
- * has all of the tensor.
+ * This rank's part of a divided tensor: in each group of whole_rows x whole_columns of the whole
+ * tensor, `rows` x `columns` starting at (first_row, first_column). whole_rows 0: the rank has the
+ * whole tensor.
  */
 struct tensor_part {
 	uint64_t rows, columns, whole_rows, whole_columns, first_row, first_column;
@@ -54,13 +58,13 @@ struct tensor_part {
 struct model_tensor {
 	const char *name;
 	uint64_t first, count; /* in the flat order */
-	double scale, offset;  /* begins as offset + scale * uniform in +-1 */
+	double scale, offset;  /* initialised as offset + scale * uniform in +-1 */
 	struct tensor_part part;
 };
 
 /*
- * The element of the whole tensor that is element `element` of this part of it; `run`: as many from
- * there on are neighbours in both.
+ * Index in the whole tensor of element `element` of this part; `run`: number of elements from there
+ * that are contiguous in both.
  */
 uint64_t tensor_place(const struct model_tensor *tensor, uint64_t element, uint64_t *run);
 
@@ -79,41 +83,45 @@ struct model {
 	uint64_t elements;   /* with them */
 };
 
-/* The partition of one training step that one rank computes. */
+/* The part of a training step that one rank computes. */
 struct rank_partition {
 	size_t first, last; /* layers [first, last) */
 	uint64_t row, rows; /* of the global batch */
 	/*
-	 * Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split()
-	 * divides, in heads and inner columns of every block, and in the vocabulary of embedding
-	 * and head; 0 of 1: whole.
+	 * Tensor parallelism: this rank is `part` of `parts` in every layer that
+	 * setup_layer_split() divides, in the heads and inner columns of every block, and in the
+	 * vocabulary of embedding and head; 0 of 1: not divided.
 	 */
 	int part, parts;
-	/* Each part has its share of rows between products: network_sequence_parallel_size(). */
+	/* Rows are divided between products: network_sequence_parallel_size(). */
 	bool sequence;
-	/* Rows of activations kept at a time; of the first layer's input when it is received. */
+	/*
+	 * Rows of activations kept at a time; `kept_input`: of the first layer's input if it is
+	 * received.
+	 */
 	uint64_t kept, kept_input;
 	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
-	bool no_loss;       /* another rank computes it for these rows */
+	bool no_loss;       /* another rank computes the loss of these rows */
 };
 
-/* How tensor-parallel ranks divide a layer Y = X W^T, W in out x in. */
+/* How tensor-parallel ranks divide a layer Y = X W^T, where W is out x in. */
 enum layer_split {
 	SPLIT_NONE,      /* replicated: every rank computes all of it */
 	COLUMN_PARALLEL, /* each rank has some outputs (rows of W) */
 	ROW_PARALLEL     /* each rank has some inputs and computes partial sums of all outputs */
 };
 /*
- * Linear layers in pairs: column-parallel, then row-parallel; a layer without partner stays whole.
- * A transformer's blocks are divided inside, and their inputs and outputs are whole: SPLIT_NONE.
+ * Linear layers form pairs: column-parallel, then row-parallel; a layer without a partner stays
+ * whole. Blocks of a transformer are divided inside, but their inputs and outputs are whole:
+ * SPLIT_NONE.
  */
 enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts);
 
 /* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
 void model_init(struct model *model, const struct setup *setup);
 /*
- * The part of the model that `partition` has, in its own flat order; other layers are empty. With
- * parts == 1 the order is that of the whole model from model_first(partition->last) on.
+ * The part of the model in `partition`, in its own flat order; other layers are empty. With parts
+ * == 1 the order is that of the whole model, starting at model_first(partition->last).
  */
 void model_init_partition(struct model *model, const struct setup *setup,
 			  const struct rank_partition *partition);
@@ -122,31 +130,35 @@ uint64_t partition_width(const struct setup *setup, const struct rank_partition 
 			 size_t l);
 
 /*
- * Tokens of a transformer's vocabulary that `partition` has in the embedding's table and the head's
- * outputs, from `*first` on: as equal as whole vectors allow (Shoeybi et al. 2019).
+ * Tokens of a transformer's vocabulary in `partition`, for the embedding table and the head's
+ * outputs, starting at `*first`: as even as whole vectors allow (Shoeybi et al. 2019).
  */
 uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
 			      uint64_t *first);
 
-/* The flat range of layers [first, last): contiguous. */
+/* Start of layers [first, last), which are contiguous in the flat order. */
 uint64_t model_first(const struct model *model, size_t last);
 uint64_t model_elements(const struct model *model, size_t first, size_t last);
 
 enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer);
-/* Seed of a tensor's first values. */
+/* Seed of a tensor's initial values. */
 uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor);
 
 /*
  * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
- * less the input gradient of the first layer, which is not needed. Transformer: 6 per weight of a
- * product and token, and causal attention's 6 * sequence * hidden per block and token (half of the
- * count of Chowdhery et al. 2022, appendix B, for the half that is not masked). Convolutions: three
- * passes of two per weight and output pixel, also for taps that read the padding.
+ * minus the input gradient of the first layer, which is not needed. Transformer: 6 per weight of a
+ * product and token, and for causal attention 6 * sequence * hidden per block and token (half of
+ * the count of Chowdhery et al. 2022, appendix B, because half of the scores are masked).
+ * Convolutions: three passes with two operations per weight and output pixel, including taps that
+ * read the padding.
  */
 double setup_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */
 double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
-/* Those of a layer's forward that backward repeats when layers recompute what they keep inside. */
+/*
+ * Floating-point operations of a layer's forward that backward repeats if layers recompute their
+ * inner tensors.
+ */
 double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows);
 
 #endif

@@ -1,4 +1,4 @@
-/* Keys that the suites which train a model share: rows of their key tables. */
+/* Keys shared by the suites that train a model: rows of their key tables. */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_MODEL_KEYS_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_MODEL_KEYS_H
 
@@ -11,8 +11,8 @@ extern const char *const aliasing_names[];
 extern const char *const convolution_names[];
 
 /*
- * Keys of the model. `models`: help of the key model, which ones a suite takes; `sweeps`: hidden
- * and sequence are axes.
+ * Keys of the model. `models`: help of the key model, which lists the models of the suite;
+ * `sweeps`: hidden and sequence are axes.
  */
 #define MODEL_KEYS(models, sweeps)                                                               \
 	{ .name = "model",                                                                       \
@@ -111,7 +111,7 @@ extern const char *const convolution_names[];
 			"so that memory classes compare with frameworks"                       \
 	}
 
-/* Keys of searches for the largest step that fits. */
+/* Keys of searches for the largest step that fits into memory. */
 #define SEARCH_KEYS                                                                         \
 	{ .name = "memory_limit",                                                           \
 	  .type = KEY_TEXT,                                                                 \

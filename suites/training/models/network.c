@@ -26,7 +26,7 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
 
-		/* If they are slices only, the mode has another place for the layers. */
+		/* If this rank has only slices, the mode sets the address of the layers. */
 		if (n->shard.weights == n->local.elements)
 			n->layer_weights[l] = network_element(n, n->weights, first);
 		if (n->shard.gradients == n->local.elements)
@@ -46,7 +46,7 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-/* The inside of a segment of layers is in memory that all segments share. */
+/* All segments share the memory of the activations inside a segment. */
 static enum status network_open_shared(struct network *n, void **shared, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
@@ -93,7 +93,7 @@ static uint64_t network_activation_bytes(const struct network *n, size_t l)
 	       partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
 }
 
-/* Memory of its own for activations[l]. */
+/* Allocates separate memory for activations[l]. */
 static enum status network_open_own(struct network *n, size_t l, struct error *err)
 {
 	return arena_alloc(n->arena, l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS,
@@ -152,7 +152,7 @@ static enum status open_transient(struct network *n, struct error *err)
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
 		uint64_t columns = backward_transient_columns(n, i);
 
-		/* Those of whole blocks: block_buffers_open(). */
+		/* Logits of whole blocks: block_buffers_open(). */
 		if (columns == 0 || (n->room.logits > 0 && n->partition.parts == 1))
 			continue;
 		if (i == 1 && n->room.logits > 0)
@@ -193,7 +193,9 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 			   &n->activations[0], err);
 }
 
-/* A dynamic loss scale counts for itself, and other optimizers do the same in every update. */
+/*
+ * A dynamic loss scale counts updates itself, and the other optimizers do the same in every update.
+ */
 static enum status network_open_clock(struct network *n, struct error *err)
 {
 	const struct setup *s = n->setup;
@@ -201,7 +203,7 @@ static enum status network_open_clock(struct network *n, struct error *err)
 
 	if (s->optimizer != OPTIMIZER_ADAM || s->dynamic_scale)
 		return STATUS_OK;
-	/* Number of updates after which Adam's corrections are 1 to the last bit. */
+	/* Number of updates after which Adam's corrections equal 1 in every bit. */
 	slowest = fmax(s->beta1, s->beta2);
 	n->correction_count = (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
 	if (arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err) != STATUS_OK)
@@ -249,7 +251,7 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 	double *losses;
 
 	*sum = 0;
-	/* The parts of a layer compute the same loss: it counts once. */
+	/* The parts of a divided layer compute the same loss: it counts once. */
 	if (!network_has_loss(n) || n->partition.part > 0)
 		return STATUS_OK;
 	losses = xcalloc(n->partition.loss_rows, sizeof(*losses));

@@ -1,4 +1,6 @@
-/* Fresh data for a network, each value from its place in the whole model and batch alone. */
+/*
+ * Initial data of a network; each value depends only on its position in the whole model and batch.
+ */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -26,7 +28,10 @@ static enum fill_kind fill_kind_of(enum precision precision)
 	return kinds[precision];
 }
 
-/* `count` elements of the rank's part of a tensor from its element `begin` on, run by run. */
+/*
+ * Fills `count` elements of the rank's part of a tensor from element `begin`, one contiguous run at
+ * a time.
+ */
 static enum status fill_runs(struct network *n, struct stream *stream,
 			     const struct model_tensor *tensor, uint64_t begin, uint64_t count,
 			     struct fill_arguments fill, struct error *err)
@@ -46,7 +51,10 @@ static enum status fill_runs(struct network *n, struct stream *stream,
 	return STATUS_OK;
 }
 
-/* Values around an offset, which the kernel does not have: scales of norms, few values. */
+/*
+ * Fills values around an offset on the host, because the kernel has no offset: only scales of
+ * norms, which are few values.
+ */
 static enum status fill_around(struct network *n, struct stream *stream,
 			       const struct fill_arguments *fill, double offset, struct error *err)
 {
@@ -92,7 +100,7 @@ static enum status network_fill_tensor(struct network *n, struct stream *stream,
 	return fill_around(n, stream, &fill, t->offset, err);
 }
 
-/* The part of a tensor that is in elements [first, last) of the flat order, at `memory`. */
+/* Fills the part of a tensor in elements [first, last) of the flat order, at `memory`. */
 static enum status fill_part(struct network *n, struct stream *stream, size_t l, size_t tensor,
 			     uint64_t first, uint64_t last, char *memory, struct error *err)
 {
@@ -108,7 +116,10 @@ static enum status fill_part(struct network *n, struct stream *stream, size_t l,
 				   err);
 }
 
-/* Elements [first, first + count) of the partition's flat order in master precision; gaps are 0. */
+/*
+ * Fills elements [first, first + count) of the partition's flat order in master precision; gaps are
+ * 0.
+ */
 static enum status fill_flat(struct network *n, struct stream *stream, void *memory, uint64_t first,
 			     uint64_t count, struct error *err)
 {
@@ -138,7 +149,7 @@ static enum status network_fill_round_weights(struct network *n, struct stream *
 	return backend_launch(stream, "convert", &convert, err);
 }
 
-/* Weights that are whole while their masters are slices: rounded from the masters' memory. */
+/* Rounds whole weights from the masters' memory if the masters are slices. */
 static enum status fill_rounded(struct network *n, struct stream *stream, struct error *err)
 {
 	uint64_t piece = n->shard.master, all = n->shard.weights;
@@ -153,7 +164,7 @@ static enum status fill_rounded(struct network *n, struct stream *stream, struct
 	return STATUS_OK;
 }
 
-/* The parameters that the optimizer of this rank updates. */
+/* Fills the parameters that this rank's optimizer updates. */
 static enum status fill_ranges(struct network *n, struct stream *stream, struct error *err)
 {
 	for (size_t i = 0; i < n->shard.count; i++) {
@@ -173,7 +184,7 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 	bool has_master = setup_has_master(n->setup);
 	bool whole = n->shard.weights == n->local.elements;
 
-	/* NaN everywhere: weights that are never sent show as NaN. */
+	/* Weights start as NaN, so that weights that are never sent are detected. */
 	if (n->shard.receives_weights)
 		return backend_memory_set(stream, n->weights, 0xff,
 					  n->shard.weights * precision_bytes(n->setup->precision),
@@ -252,7 +263,7 @@ static enum status fill_labels(struct network *n, struct stream *stream, struct 
 	return status;
 }
 
-/* By the same expression as where the host counts: the same bits. */
+/* The same expression as on the host gives the same bits. */
 static enum status network_fill_reset_clock(struct network *n, struct stream *stream,
 					    struct error *err)
 {

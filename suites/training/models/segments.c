@@ -15,7 +15,7 @@ void segments_make(struct segments *s, const struct setup *setup,
 	if (s->count > layers)
 		s->count = layers;
 	/*
-	 * A pipeline stage groups its layers by segments even if none is recomputed:
+	 * A pipeline stage groups its layers by segment even if none is recomputed:
 	 * backward_schedule.h.
 	 */
 	if (!setup->mode->microbatched &&

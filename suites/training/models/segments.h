@@ -1,8 +1,8 @@
 /*
  * Activation recomputation (checkpointing): the layers are divided into segments of about equal
- * work. Only the activations between segments are kept; those inside are recomputed when backward
- * reaches their segment, in buffers that all segments share. The last segment usually needs no
- * recomputation, and no segment recomputes its own output.
+ * work. Only the activations between segments are kept; activations inside a segment are recomputed
+ * when backward reaches the segment, in buffers that all segments share. The last segment usually
+ * needs no recomputation, and no segment recomputes its own output.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_SEGMENTS_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_SEGMENTS_H
@@ -17,28 +17,28 @@ struct segments {
 
 /*
  * Divides the partition's layers, in proportion to setup->segments for the whole model, into
- * segments of at least one layer. Without a pipeline count = 0 if nothing would be recomputed: a
- * single layer keeps its input in any case, and if all layers are one segment their activations
+ * segments of at least one layer. Without a pipeline, count = 0 if nothing would be recomputed: a
+ * single layer keeps its input in any case, and if all layers are one segment, their activations
  * still exist when backward begins. If more rows are kept than `step_rows`, forwards of other rows
- * come between the forward and the backward of some rows and overwrite the shared
- * buffers: the last segment is recomputed as well.
+ * overwrite the shared buffers between the forward and the backward of some rows: then the last
+ * segment is recomputed as well.
  */
 void segments_make(struct segments *segments, const struct setup *setup,
 		   const struct rank_partition *partition, uint64_t step_rows);
 
-/* Index of the segment with `layer`, from 0, and its first layer. Requires count > 0. */
+/* Index of the segment that contains `layer`, from 0, and its first layer. Requires count > 0. */
 size_t segments_index(const struct segments *segments, size_t layer);
 size_t segments_first(const struct segments *segments, size_t layer);
 
-/* Index of the shared buffer of activations[l], from 1; 0: they are kept. */
+/* Index of the shared buffer of activations[l], from 1; 0: the activations are kept. */
 size_t segments_buffer(const struct segments *segments, size_t l);
 /* Columns of the widest activations in shared buffer `buffer`; 0 past the last. */
 uint64_t segments_width(const struct segments *segments, const struct setup *setup,
 			const struct rank_partition *partition, size_t buffer);
 
 /*
- * Layers [result, layer) must be recomputed before the backward of `layer`; none if the result is
- * `layer`.
+ * Layers [result, layer) must be recomputed before the backward of `layer`; if the result is
+ * `layer`, none.
  */
 size_t segments_recompute_from(const struct segments *segments, size_t layer);
 

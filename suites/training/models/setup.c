@@ -14,15 +14,12 @@
 #include "suites/training/models/mode.h"
 #include "suites/training/models/model.h"
 
-/*
- * A reference that follows a smaller model keeps at least this many rows per rank and micro-batch
- * ...
- */
+/* A smaller model for a reference keeps at least this many rows per rank and micro-batch ... */
 #define SHRINK_ROWS 4
-/* ... and layers no narrower than this (the classes keep their number when it is smaller). */
+/* ... and layers at least this wide (the number of classes stays if it is smaller). */
 #define SHRINK_WIDTH 16
 
-/* ... and searches for this part of the time: any algorithm will do to be verified. */
+/* ... and uses this fraction of the search time: verification works with any algorithm. */
 #define SHRINK_SEARCH 0.1
 
 static const struct {
@@ -70,7 +67,7 @@ void setup_transformer(struct setup *setup, uint64_t blocks, const struct transf
 	setup->widths[setup->layers] = shape->vocabulary;
 }
 
-/* Ranks that have parts of the same layers. */
+/* Number of ranks that divide the same layers. */
 static uint64_t setup_layer_parts(const struct setup *setup)
 {
 	if (!setup->mode->shares_layers)
@@ -78,7 +75,7 @@ static uint64_t setup_layer_parts(const struct setup *setup)
 	return (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
 }
 
-/* Equal parts of the batch that pass through the layers one by one. */
+/* Number of equal parts of the batch that pass through the layers one after another. */
 static uint64_t setup_batch_parts(const struct setup *setup)
 {
 	if (setup->mode->microbatched)
@@ -169,9 +166,10 @@ static uint64_t setup_widest(const struct setup *setup)
 }
 
 /*
- * Messages between stages wait most of the time, and hold their share while they wait: on two H200s
- * 1F1B took 62 ms without a limit and 50 with a sixteenth. Collectives of data and tensor
- * parallelism are soon done, and the sooner the better: 43 ms without, 44 to 52 with one.
+ * Messages between stages spend most of the time waiting and occupy their multiprocessors
+ * meanwhile: on two H200s 1F1B took 62 ms without a limit and 50 ms with one sixteenth. Collectives
+ * of data and tensor parallelism finish soon and benefit from all multiprocessors: 43 ms without a
+ * limit, 44 to 52 with one.
  */
 int setup_collective_multiprocessors(const struct setup *setup, int multiprocessors)
 {
@@ -197,8 +195,8 @@ double setup_safe_rate(const struct setup *setup)
 }
 
 /*
- * Parts of a width that the ranks share equally stay so, and tensors that leave no gaps between
- * them.
+ * Keeps parts of a width equal if ranks divide it equally, and tensors without gaps if there were
+ * none.
  */
 static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
 {
@@ -215,7 +213,7 @@ static uint64_t setup_at_least(uint64_t value, uint64_t least)
 	return value > least ? value : least;
 }
 
-/* Halves one size that is above its least; returns true if it did. */
+/* Halves a size that is above its minimum; returns true if it did. */
 static bool setup_halve(uint64_t *size, uint64_t least)
 {
 	if (*size / 2 < least)
@@ -225,8 +223,9 @@ static bool setup_halve(uint64_t *size, uint64_t least)
 }
 
 /*
- * Batch, vocabulary, sequence and number of heads in turn, then blocks; the size of a head stays.
- * The vocabulary stays large against the sequence: most tokens of a batch are different ones.
+ * Reduces batch, vocabulary, sequence and number of heads in turn, then blocks; the head size
+ * stays. The vocabulary stays large relative to the sequence, so that most tokens of a batch
+ * differ.
  */
 static void shrink_transformer(struct setup *small, double flops)
 {
@@ -258,8 +257,8 @@ static void shrink_transformer(struct setup *small, double flops)
 }
 
 /*
- * Images per part, side and filters in turn; the depth stays. Every batch norm keeps some rows: of
- * very few a variance is no measure, and its roundings are all there is.
+ * Reduces images per part, side and filters in turn; the depth stays. Every batch norm keeps some
+ * rows, because the variance of very few rows is dominated by rounding.
  */
 static void shrink_images(struct setup *small, double flops)
 {
@@ -363,7 +362,7 @@ uint64_t setup_data_seed(uint64_t run_seed, const struct setup *setup)
 {
 	uint64_t seed = generator_bits(run_seed, setup->batch);
 
-	/* The width of a token's id depends on the precision. */
+	/* The size of a token's id depends on the precision. */
 	for (size_t l = setup->kind == MODEL_TRANSFORMER; l <= setup->layers; l++)
 		seed = generator_bits(seed, setup->widths[l]);
 	if (setup->kind == MODEL_TRANSFORMER)

@@ -14,8 +14,8 @@ static double stages_work_of(const struct setup *setup, size_t first, size_t las
 }
 
 /*
- * least[s][l]: the largest stage when layers [first, first + l) are cut into s stages as well as
- * can be; cut: its last bound, counted from the first layer as well.
+ * least[s][l]: the largest stage if layers [first, first + l) are divided optimally into s stages;
+ * cut: its last bound, also relative to the first layer.
  */
 struct stage_table {
 	size_t first;

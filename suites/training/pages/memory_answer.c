@@ -1,6 +1,7 @@
 /*
- * The answer of a page about the memory of a training step: what a step needs over its batch, from
- * which batch on activations outweigh the rest, and what another precision saves at each.
+ * Answer of a page about the memory of a training step: memory as a function of the batch, the
+ * batch from which activations outweigh the rest, and the savings of other precisions at each
+ * batch.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "report/view/suite_page.h"
 #include "suites/training/pages/pages.h"
 
-/* Plain steps: nothing is traded for memory. */
+/* Plain steps, without trading time for memory. */
 struct step {
 	const struct view *view;
 	const struct case_result *c;
@@ -93,7 +94,7 @@ static bool steps_alike(const struct step *a, const struct step *b)
 	return strcmp(a->model, b->model) == 0 && strcmp(a->precision, b->precision) == 0;
 }
 
-/* Those of one model and precision, by batch; of equal batches the first. */
+/* Steps of one model and precision, by batch; of equal batches only the first. */
 static size_t steps_series(const struct memory_steps *all, const struct step *like,
 			   struct step *out)
 {
@@ -160,7 +161,7 @@ static void answer_of(const struct memory_steps *all, const struct step *like, s
 	size_t count = steps_series(all, like, own), base_count = 0;
 	struct text out = TEXT_EMPTY;
 
-	/* Against the first precision of the model. */
+	/* Relative to the first precision of the model. */
 	for (size_t i = 0; i < all->count && !base_count; i++)
 		if (strcmp(all->items[i].model, like->model) == 0)
 			base_count = steps_series(all, &all->items[i], base);

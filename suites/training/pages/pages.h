@@ -1,4 +1,4 @@
-/* Sections of their own on the pages of suites that train a model (report/view/suite_page.h). */
+/* Additional sections on the pages of suites that train a model (report/view/suite_page.h). */
 #ifndef GPUPROOF_SUITES_TRAINING_PAGES_PAGES_H
 #define GPUPROOF_SUITES_TRAINING_PAGES_PAGES_H
 

@@ -11,7 +11,7 @@
 #include "report/view/suite_page.h"
 #include "suites/training/pages/pages.h"
 
-#define SEVERAL 3 /* sets of devices; two are both shown */
+#define SEVERAL 3 /* number of device sets to count as several; two are both shown */
 
 const struct metric_value *strategies_metric(const struct strategy *strategy, const char *metric)
 {
@@ -46,7 +46,7 @@ bool strategies_scales_weakly(const struct case_result *c)
 	return mode && strcmp(view_string(mode->text), "weak") == 0;
 }
 
-/* Cases of one model that are split alike differ in what their sections set: these are named. */
+/* Adds the differing settings of sections to the names of cases with equal model and split. */
 static void strategies_name_repeated_models(struct strategies *strategies)
 {
 	for (size_t i = 0; i < strategies->count; i++) {
@@ -63,7 +63,7 @@ static void strategies_name_repeated_models(struct strategies *strategies)
 	}
 }
 
-/* The parameters that say how a step is split, in words. */
+/* The parameters that describe the split of a step, as words. */
 static char *strategy_words(const struct view *view, const struct case_result *c)
 {
 	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));
@@ -101,7 +101,7 @@ static bool strategy_words_share_mode(const struct strategy *a, const struct str
 	return length == strategies_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
 }
 
-/* True if all strategies have the word, or all of this one's mode. */
+/* True if all strategies have the word, or all strategies of this one's mode. */
 static bool strategy_word_is_common(const struct strategies *strategies, const struct strategy *s,
 				    const char *word, size_t length, bool of_mode)
 {
@@ -114,7 +114,7 @@ static bool strategy_word_is_common(const struct strategies *strategies, const s
 
 /*
  * The mode, the words that distinguish the strategy from others of its mode, and the number of
- * devices unless it is equal for all.
+ * devices unless all strategies have the same.
  */
 static char *strategies_brief_name(const struct strategies *strategies, const struct strategy *s)
 {
@@ -144,7 +144,7 @@ static void strategies_release_item(struct strategy *s)
 	free(s->brief);
 }
 
-/* Compares what is trained and how it is split, on whatever devices. */
+/* Orders by model and split, independent of the devices. */
 static int strategies_by_kind(const struct strategy *a, const struct strategy *b)
 {
 	int order = a->run != b->run ? (a->run > b->run ? 1 : -1) : strcmp(a->model, b->model);
@@ -165,7 +165,7 @@ static int strategies_by_kind_and_time(const void *a, const void *b)
 	return p->c > q->c ? 1 : p->c < q->c ? -1 : 0;
 }
 
-/* A strategy that was measured on many sets of devices is one: the middle one stands for all. */
+/* Merges the measurements of a strategy on many sets of devices: only the median one stays. */
 static void strategies_keep_middle(struct strategies *strategies)
 {
 	size_t count = strategies->count, left = 0;

@@ -1,6 +1,6 @@
 /*
- * Comparison of two step times, and speed-up: no strategy wins by less than the measurements
- * scatter.
+ * Comparison of two step times, and speed-up: no strategy wins by less than the variation of the
+ * measurements.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "suites/training/pages/strategies.h"
 #include "report/view/format.h"
 
-/* Above the number of devices by more than this: rounding explains no more. */
+/* A speed-up above the number of devices by more than this is not a rounding effect. */
 #define SLACK 1.01
 
-/* The edge of a time's interval; where it has none, of its samples. */
+/* Bound of a time's interval or, if it has none, of its samples. */
 static double strategies_apart_edge_of(const struct strategy *s, const char *metric, bool upper)
 {
 	const struct metric_value *m = strategies_metric(s, metric);
@@ -77,8 +77,8 @@ char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 }
 
 /*
- * More than n times as fast on n devices: the one device was slow, or there is more than division
- * in it.
+ * More than n times as fast on n devices: the single device was slow, or the split changes more
+ * than the division of work.
  */
 static void strategies_apart_add_doubt(const struct strategy *s, struct text *out)
 {

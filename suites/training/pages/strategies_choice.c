@@ -1,4 +1,4 @@
-/* Which split to take: the fastest for a given memory. */
+/* Recommended split: the fastest for a given memory. */
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
@@ -12,7 +12,10 @@
 
 #define BARS_MOST 48
 
-/* Another split of the same model is as fast with as little memory, and better in one of them. */
+/*
+ * True if another split of the same model is at least as fast with at most the same memory, and
+ * better in one of them.
+ */
 static bool choice_is_beaten(const struct strategies *strategies, const struct strategy *strategy)
 {
 	for (size_t i = 0; i < strategies->count; i++) {
@@ -87,7 +90,7 @@ void strategies_by_memory(const struct strategies *strategies, struct tree *char
 	chart.shows = xstrdup(
 		"Strategies that no other beats in both step time and memory. For a given "
 		"memory, the fastest strategy is the last point that fits. Lower is better.");
-	/* In the order of the models, of each by memory. */
+	/* In the order of the models; within each, by memory. */
 	for (size_t m = 0; m < strategies->count; m++) {
 		size_t first = 0;
 

@@ -1,4 +1,7 @@
-/* The most frugal strategy of a model, next to the fastest; undecided where intervals overlap. */
+/*
+ * The strategy of a model with the least energy, compared with the fastest; undecided if intervals
+ * overlap.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +26,14 @@ static void add_joules(const struct strategy *s, struct text *out)
 		  *interval ? " " : ", no interval", interval);
 }
 
-/* False where one has no interval. */
+/* False if one has no interval. */
 static bool energy_is_apart(const struct strategy *less, const struct strategy *more)
 {
 	return strategies_metric(less, "parallel.energy")->high <
 	       strategies_metric(more, "parallel.energy")->low;
 }
 
-/* The one with the least energy, `except` aside; `count`: none was measured. */
+/* The one with the least energy, except `except`; `count`: none was measured. */
 static size_t energy_least(const struct strategy *const *items, size_t count, size_t except)
 {
 	size_t found = count;

@@ -1,4 +1,4 @@
-/* Which split is fastest over batch and width, as a map. */
+/* Fastest split by batch and width, as a map. */
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "report/view/format.h"
 
-/* The global batch: with weak scaling the parameter is that of one device. */
+/* The global batch: with weak scaling the parameter is the batch of one device. */
 static double strategy_global_batch(const struct strategy *strategy)
 {
 	bool each = strategies_scales_weakly(strategy->c);
@@ -26,7 +26,7 @@ static double strategy_map_width_of(const struct strategy *strategy)
 	return width ? width->number : NAN;
 }
 
-/* The properties that are equal on one map: all but batch, width and the number of devices. */
+/* The properties that are equal on one map: all except batch, width and the number of devices. */
 static char *map_of(const struct strategy *strategy)
 {
 	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
@@ -37,8 +37,9 @@ static char *map_of(const struct strategy *strategy)
 
 struct map {
 	const struct strategies *strategies;
-	char **of;      /* by item */
-	double devices; /* of the strategies; training on one device competes with them */
+	char **of; /* by item */
+	/* of the strategies; training on one device is included in the comparison */
+	double devices;
 	double *batches, *widths;
 	size_t batch_count, width_count;
 };
@@ -58,7 +59,7 @@ static void add_distinct(double *list, size_t *count, double value)
 	*count += 1;
 }
 
-/* The parts of a place on the map. */
+/* The coordinates of a place on the map. */
 struct map_place {
 	const char *of;
 	double batch, width;
@@ -85,7 +86,8 @@ static bool strategy_modes_equal(const struct strategy *a, const struct strategy
 }
 
 /*
- * The fastest and the next of another mode at a place of the map; NULL where nothing was measured.
+ * The fastest strategy and the next one of another mode at a place of the map; NULL if nothing was
+ * measured.
  */
 static const struct strategy *map_fastest(const struct map *m, const struct map_place *place,
 					  const struct strategy *without)
@@ -108,7 +110,7 @@ static const struct strategy *map_fastest(const struct map *m, const struct map_
 #define UNDECIDED VIEW_STYLE_NONE
 
 struct winners {
-	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
+	char *names[MODES_MOST + 1]; /* by colour, "" if no mode has it; NULL-terminated */
 	size_t cells[MODES_MOST], all;
 };
 
@@ -131,7 +133,7 @@ static char *strategy_map_mode_word(const struct strategy *strategy, char *out, 
 			      out, size);
 }
 
-/* The colour of its mode; where it has none or shares it, the next that is free. */
+/* The colour of its mode; if it has none or shares it, the next free colour. */
 static size_t winner_of(struct winners *w, const struct strategy *strategy)
 {
 	const struct case_parameter *mode = strategy_map_mode_of(strategy);
@@ -150,7 +152,7 @@ static size_t winner_of(struct winners *w, const struct strategy *strategy)
 	return i;
 }
 
-/* Both, where it is not known which is faster. */
+/* Both, if it is unknown which one is faster. */
 static void map_decide_cell(struct chart_point *cell, const struct strategy *best,
 			    const struct strategy *next, struct winners *winners)
 {
@@ -186,8 +188,8 @@ static void map_add_cell(const struct map *m, const struct map_place *place,
 }
 
 /*
- * A size by formula from a strategy of the map; NaN: none. The highest rates of a run are
- * those of all its cases.
+ * A size by formula, for a strategy of the map; NaN: none. The highest rates of a run come from all
+ * its cases.
  */
 static double map_critical_size(const struct map *m, const char *of, const char *metric)
 {
@@ -201,7 +203,7 @@ static double map_critical_size(const struct map *m, const char *of, const char 
 	return NAN;
 }
 
-/* Three digits, but no power of ten: "1130". */
+/* Three digits without an exponent: "1130". */
 static char *three_digits(double value, char *out, size_t size)
 {
 	char rounded[32];

@@ -1,7 +1,7 @@
 /*
- * The model that a strategy trains, in words: times are compared only for equal models. Sections of
- * a config may train the same model differently, or other models with the same parameters: their
- * settings distinguish them.
+ * The model that a strategy trains, in words: times are compared only between equal models.
+ * Sections of a config may train the same model differently, or different models with the same
+ * parameters: their settings distinguish them.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -51,11 +51,11 @@ static void strategy_model_add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-/* Settings that say how large a model is; parameters where they vary. */
+/* Settings that determine the size of a model; parameters if they vary. */
 #define MODEL_SIZES \
 	"blocks", "hidden", "heads", "sequence", "vocabulary", "channels", "image", "classes"
 
-/* Sizes by the kind of model. */
+/* Sizes by kind of model. */
 static bool strategy_model_has_size(const char *model, const char *size)
 {
 	static const char *const of_transformers[] = { "hidden", "heads", "sequence", "vocabulary",
@@ -65,7 +65,7 @@ static bool strategy_model_has_size(const char *model, const char *size)
 	       view_listed(size, of_transformers) == (strcmp(model, "transformer") == 0);
 }
 
-/* "blocks 12, hidden 768, heads 12" of this model; "0" is the program's own choice. */
+/* "blocks 12, hidden 768, heads 12" of this model; "0" means that gpuproof chose. */
 static void strategy_model_add_sizes(const struct result *r, const struct case_result *c,
 				     const char *model, struct text *out)
 {
@@ -98,7 +98,7 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 		strategy_model_add_widths(layers, out);
 }
 
-/* Settings are named where they are not as they mostly are. */
+/* Settings are named if they differ from the usual value. */
 static void add_unusual(const struct result *r, const struct case_result *c, struct text *out)
 {
 	static const char *const usual[][2] = { { "optimizer", "adam" },
@@ -119,7 +119,7 @@ static void model_add_part(struct text *out, const char *part)
 	text_addf(out, "%s%s", out->length && *part ? ", " : "", part);
 }
 
-/* The model by the case's parameters; `widths`: the width was added before. */
+/* The model, from the case's parameters; `widths`: the width was already added. */
 static char *model_trained_words(const struct view *view, const struct case_result *c, bool widths)
 {
 	static const char *const strategy[] = { STRATEGY_PARAMETERS, "batch_mode", NULL };
@@ -130,7 +130,7 @@ static char *model_trained_words(const struct view *view, const struct case_resu
 
 	if (!strategies_scales_weakly(c))
 		return plain;
-	/* Times of other numbers of devices are of other batches. */
+	/* Times with other numbers of devices have other batches. */
 	out = xasprintf("%s for each of %s devices", plain,
 			devices ? view_string(devices->text) : "several");
 	free(plain);
@@ -148,7 +148,7 @@ char *strategies_model(const struct view *view, size_t run, const struct case_re
 	model_add_part(&out, layers.length ? layers.data : "");
 	model_add_part(&out, parameters);
 	add_unusual(r, c, &out);
-	/* Without settings only the section's name distinguishes other layers. */
+	/* Without settings, only the section's name distinguishes other layers. */
 	if (!case_section_setting(r, c, "layers"))
 		model_add_part(&out, view_section(c));
 	text_release(&layers);

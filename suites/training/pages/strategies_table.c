@@ -1,6 +1,6 @@
 /*
- * The answer of a page about strategies: which one is fastest, by how much and for what memory, in
- * a sentence for each model; and all of them in a table, best first, with where their time goes.
+ * Answer of a page about strategies: the fastest one, its margin and its memory, in one sentence
+ * per model; and a table of all, best first, with the parts of their time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "suites/training/pages/strategies.h"
 #include "report/view/format.h"
 
-#define MODELS_MOST 4 /* with a table of their own; of more only the fastest strategies are shown */
+/* Models with a table of their own; if there are more, only the fastest strategies are shown. */
+#define MODELS_MOST 4
 #define ROWS_MOST 40
 
 static int strategy_table_by_seconds(const void *a, const void *b)
@@ -25,7 +26,7 @@ static int strategy_table_by_seconds(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-/* Those of one model, the fastest first. */
+/* Strategies of one model, the fastest first. */
 static const struct strategy **strategies_ranked(const struct strategies *strategies,
 						 const char *model, size_t *count)
 {
@@ -59,7 +60,7 @@ static void add_owned(struct tree *cells, char *text)
 	free(text);
 }
 
-/* Computing, the schedule's idle part and the rest; dashes where they were not measured. */
+/* Computation, idle time of the schedule, and the rest; dashes if they were not measured. */
 static void strategy_add_time_parts(const struct strategy *s, struct tree *cells)
 {
 	double compute = strategies_value(s, "parallel.compute_time"),
@@ -87,7 +88,7 @@ static char *strategy_table_energy_words(const struct strategy *s)
 	return xasprintf("%s %s", format_rounded(m->value, "J", value, sizeof(value)), interval);
 }
 
-/* True if the energy of one of them was measured: their table has a column of it. */
+/* True if the energy of one of them was measured: then the table has an energy column. */
 static bool strategy_table_have_energy(const struct strategy *const *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -135,13 +136,13 @@ static struct tree *strategy_add_table(struct tree *tables, char *title, const c
 }
 
 /*
- * The strategies of one model, the fastest first. What the names of all have in common ("8
- * devices") is said once.
+ * The strategies of one model, the fastest first. Words common to all names ("8 devices") appear
+ * once.
  */
 struct strategy_group {
 	const struct strategy **items;
 	size_t count;
-	char *title;  /* the model and what is common */
+	char *title;  /* the model and the common words */
 	char **names; /* the rest */
 };
 
@@ -153,7 +154,7 @@ static bool strategy_table_in_all(const struct strategy_group *g, const char *wo
 	return true;
 }
 
-/* Those words of the item's name that all have, or those that not all have. */
+/* Words of the item's name that all names have, or that not all have. */
 static char *some_words(const struct strategy_group *g, size_t item, bool common)
 {
 	struct text out = TEXT_EMPTY;
@@ -194,7 +195,7 @@ static void strategy_table_group_close(struct strategy_group *g)
 	free(g->items);
 }
 
-/* The one that needs least memory; the faster of equals. */
+/* The strategy with the least memory; of equal ones the faster. */
 static size_t strategy_least_memory(const struct strategy_group *g)
 {
 	size_t least = 0;
@@ -239,7 +240,7 @@ static void strategy_add_memory(const struct strategy_group *g, struct text *out
 			  strategy_longer_words(g, least, than, sizeof(than)));
 }
 
-/* The strategies after the first that do not differ from it. */
+/* Strategies after the first that do not differ from it significantly. */
 static size_t strategy_table_count_alike(const struct strategy_group *g)
 {
 	size_t count = 0;
@@ -261,7 +262,10 @@ static void add_winner_words(const struct strategy_group *g, struct text *out)
 		  strategy_longer_words(g, 1, than, sizeof(than)));
 }
 
-/* No winner: names the first two by their medians, and the number of others that do not differ. */
+/*
+ * No winner: names the first two by their medians, and the number of others that do not differ
+ * significantly.
+ */
 static void strategy_table_add_alike_words(const struct strategy_group *g, size_t alike,
 					   struct text *out)
 {
@@ -299,7 +303,7 @@ static char *strategy_sentence(const struct strategy_group *g)
 	return text_detach(&out);
 }
 
-/* Models of which several strategies were measured: there is something to choose. */
+/* Models with several measured strategies, so that there is a choice. */
 static size_t strategy_table_count_models(const struct strategies *strategies)
 {
 	size_t models = 0;

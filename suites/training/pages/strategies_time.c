@@ -1,4 +1,4 @@
-/* Breakdown of a step's time: computing, pipeline bubbles, exposed communication. */
+/* Breakdown of step time: computation, pipeline bubbles, exposed communication. */
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 
 #define ROWS_MOST 24
 
-/* Measured with its parts: that of one device has none. */
+/* True if the parts were measured: a step of one device has none. */
 static bool strategy_time_in_parts(const struct strategy *strategy)
 {
 	return isfinite(strategies_value(strategy, "parallel.compute_time")) &&
 	       isfinite(strategies_scheduled(strategy));
 }
 
-/* Older results have no schedule with their own times, only a formula's idle share. */
+/* Older results have no schedule with measured times, only a formula's idle share. */
 double strategies_scheduled(const struct strategy *strategy)
 {
 	double scheduled = strategies_value(strategy, "parallel.schedule_time");
@@ -38,7 +38,7 @@ static const char *strategy_brief(const struct strategy *strategy)
 	return strategy->brief;
 }
 
-/* `words` without those that all bars have: there is no room for words that distinguish nothing. */
+/* `words` without those that all bars share, which distinguish nothing. */
 static char *distinguishing_words(const struct strategies *strategies, const char *words,
 				  const char *(*of)(const struct strategy *strategy))
 {
@@ -63,7 +63,7 @@ static void step_time_add_part(struct chart_series *row, const char *name, doubl
 	chart_point_new(row, name)->y = fmax(seconds, 0);
 }
 
-/* Computing of the slowest device, then idle time of the schedule, then communication. */
+/* Computation of the slowest device, then idle time of the schedule, then communication. */
 static void step_time_add_row(const struct strategies *strategies, struct chart *chart,
 			      const struct strategy *strategy)
 {
@@ -71,7 +71,7 @@ static void step_time_add_row(const struct strategies *strategies, struct chart 
 	       scheduled = strategies_scheduled(strategy);
 	char *model = distinguishing_words(strategies, strategy->model, strategy_model),
 	     *own = distinguishing_words(strategies, strategy->brief, strategy_brief);
-	/* The only bar, or all the same: as it is. */
+	/* The only bar, or all bars equal: unchanged. */
 	char *name = *own || *model ? xasprintf("%s%s%s", model, *own && *model ? ": " : "", own)
 				    : xasprintf("%s: %s", strategy->model, strategy->name);
 	struct chart_series *row = chart_series_named(chart, name);

@@ -1,4 +1,4 @@
-/* A recorded step: a row for each stream of each rank. */
+/* A recorded step: one row for each stream of each rank. */
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
@@ -9,11 +9,12 @@
 #include "report/view/format.h"
 
 #define TIMELINES_MOST 12
-/* Spans of one chart: more would be narrower than a pixel. */
+/* Maximum spans of one chart: more would be narrower than a pixel. */
 #define SPANS_MOST 2000
 
 /*
- * As many colours as can be distinguished: operations that never occur in the same step share one.
+ * No more colours than can be distinguished: operations that never occur in the same step share
+ * one.
  */
 static const char *const key[] = { "F forward, L loss",
 				   "B backward",
@@ -24,7 +25,7 @@ static const char *const key[] = { "F forward, L loss",
 				   "\u2192 send",
 				   "\u2190 receive",
 				   NULL };
-#define COMPUTING 3 /* colours below it compute */
+#define COMPUTING 3 /* colours below it are computation */
 
 static const struct {
 	const char *name, *letters;
@@ -70,8 +71,8 @@ static void strategy_timeline_add_spans(struct chart *chart, const struct timeli
 }
 
 /*
- * By rank, what computes first. Communication comes last in its row, and so is drawn over the
- * computing that contains it.
+ * By rank, computation first. Communication comes last in its row, and so is drawn over the
+ * computation that contains it.
  */
 static void timeline_add_rows(struct chart *chart, const struct case_result *c, size_t *left)
 {

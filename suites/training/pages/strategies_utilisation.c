@@ -1,4 +1,4 @@
-/* How much of what the devices' data sheets promise a step uses. */
+/* Utilisation: the step's rate relative to the peak rates in the devices' data sheets. */
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #define BARS_MOST 32
 
-/* The data-sheet key of the GEMM rate in this precision; NULL: it has no name for it. */
+/* The data-sheet key of the GEMM rate in this precision; NULL: there is none. */
 static const char *utilisation_sheet_key(const struct strategy *strategy)
 {
 	static const char *const keys[][2] = {
@@ -32,7 +32,7 @@ static const char *utilisation_sheet_key(const struct strategy *strategy)
 	return NULL;
 }
 
-/* FLOP/s of all its devices together by their data sheet; NaN: unknown. */
+/* Total FLOP/s of its devices by their data sheet; NaN: unknown. */
 static double utilisation_sheet_peak(const struct strategies *strategies,
 				     const struct strategy *strategy)
 {
@@ -58,7 +58,7 @@ static void utilisation_add_bar(struct chart *chart, const struct strategy *stra
 	point->style = strategies_style(strategy);
 }
 
-/* "494.7 TFLOP/s" of the first strategy's devices: one page is seldom of several models. */
+/* "494.7 TFLOP/s" for the first strategy's devices: a page rarely has several GPU models. */
 static char *utilisation_peak_words(const struct strategies *strategies)
 {
 	struct text out = TEXT_EMPTY;

@@ -15,9 +15,9 @@ struct baseline {
 	struct setup setup;
 	struct sampling rules;
 	double load_seconds;  /* sustained_load_seconds() */
-	struct series series; /* of its own */
-	char *id;             /* of the case that measured it */
-	double seconds;       /* when, by the clock */
+	struct series series; /* the cache's own copy */
+	char *id;             /* id of the case that measured it */
+	double seconds;       /* clock time of the measurement */
 };
 
 struct baseline_cache {
@@ -58,7 +58,7 @@ static bool baseline_cache_same_optimizer(const struct setup *a, const struct se
 	       a->loss_scale == b->loss_scale && a->dynamic_scale == b->dynamic_scale;
 }
 
-/* Everything that decides the step's duration; data do not. */
+/* Compares all properties that determine the step's duration; data do not. */
 static bool baseline_cache_same_step(const struct setup *a, const struct setup *b)
 {
 	return a->layers == b->layers &&

@@ -1,6 +1,6 @@
 #include "suites/training/parallel/block_memory.h"
 
-/* Per token and value of the hidden size: values of the precision, and masks of a byte. */
+/* Per token and hidden value: values in the precision, and one-byte masks. */
 static double block_formula_bytes(const struct network *n)
 {
 	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts,
@@ -9,7 +9,7 @@ static double block_formula_bytes(const struct network *n)
 	return ((norms * e + 2) * (n->partition.sequence ? 1 : t) + inner * e) / t;
 }
 
-/* Per token: the scores' softmax and what dropout leaves of it, and a mask, of every head. */
+/* Per token and head: the softmax of the scores, the result of dropout, and a mask. */
 static double block_scores_bytes(const struct network *n)
 {
 	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;

@@ -50,8 +50,8 @@ void classes_describe(struct text *out, const uint64_t *bytes)
 }
 
 /*
- * "16 MB", or "8 MB, 12 MB, nothing" where ranks differ in what is shown; `stride`: from rank to
- * rank.
+ * "16 MB", or "8 MB, 12 MB, nothing" if ranks differ in the displayed digits; `stride`: from rank
+ * to rank.
  */
 static void classes_describe_each(struct text *out, const uint64_t *bytes, size_t stride, int ranks)
 {
@@ -65,7 +65,7 @@ static void classes_describe_each(struct text *out, const uint64_t *bytes, size_
 	}
 }
 
-/* In the digits that are shown: some alignment more or less does not show. */
+/* True if the displayed digits are equal: small alignment differences do not count. */
 static bool classes_shown_alike(const uint64_t *bytes, size_t stride, int ranks)
 {
 	char first[32], other[32];
@@ -78,7 +78,7 @@ static bool classes_shown_alike(const uint64_t *bytes, size_t stride, int ranks)
 	return true;
 }
 
-/* The classes add up to more than the memory: by this much. */
+/* The classes add up to more than the memory by the shared bytes. */
 static void classes_describe_shared(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
 				    int ranks)
 {

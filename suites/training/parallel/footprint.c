@@ -3,7 +3,7 @@
 #include "suites/training/models/backward_schedule.h"
 #include "suites/training/models/mode.h"
 
-/* Addresses of no memory. */
+/* Returns addresses without memory. */
 static enum status footprint_count(void *state, enum memory_class tag, uint64_t bytes, void **out,
 				   struct error *err)
 {
@@ -23,7 +23,7 @@ static void footprint_forget(void *state, enum memory_class tag, void *memory, u
 	(void)bytes;
 }
 
-/* Rows of outputs, transposed: see struct network. */
+/* Bytes of the transposed output rows: see struct network. */
 static uint64_t footprint_transposed_bytes(const struct network *n)
 {
 	uint64_t columns = 0;

@@ -13,14 +13,14 @@
 #include "suites/training/parallel/verify/verify.h"
 #include "suites/shared/search_next.h"
 
-/* Largest gap between what fits and what does not, relative. */
+/* Largest relative gap between the largest batch that fits and the smallest that does not. */
 #define TOLERANCE 0.01
-/* Trials after which a search is given up. */
+/* Maximum trials of a search. */
 #define TRIALS_MOST 20
-/* Relative: effect of roundings of FP16 weights, or of skipped steps, on the loss. */
+/* Relative effect of rounding FP16 weights, or of skipped steps, on the loss. */
 #define LOSS_NOISE 1e-3
 
-/* Memory of a card that is smaller than the device. */
+/* An emulated card with less memory than the device. */
 struct card {
 	struct device *device;
 	uint64_t bytes, used;
@@ -32,12 +32,12 @@ struct largest_search {
 	const struct setup *least;
 	const struct largest_options *options;
 	struct card card;
-	uint64_t context, budget; /* the most and the least of all ranks */
+	uint64_t context, budget; /* maximum and minimum over all ranks */
 	uint64_t fits, fails, predicted;
 	int trials;
-	bool refused; /* the last trial */
+	bool refused; /* result of the last trial */
 	char reason[200];
-	uint64_t memory[MEMORY_CLASS_COUNT]; /* of this rank in the largest step that fits */
+	uint64_t memory[MEMORY_CLASS_COUNT]; /* on this rank, in the largest step that fits */
 };
 
 static enum status card_take(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -72,7 +72,9 @@ static struct setup largest_batch_setup_of(const struct largest_search *s, uint6
 	struct setup setup = *s->least;
 
 	setup_case_batch(&setup, s->run->c, samples);
-	/* Nothing is timed: another algorithm of a product needs no other tensors, but copies. */
+	/*
+	 * Nothing is timed; another algorithm of a product needs no other tensors, except copies.
+	 */
 	setup.search_seconds = 0;
 	setup.weight_gradient = WGRAD_DIRECT;
 	return setup;
@@ -92,7 +94,7 @@ static enum status largest_check_losses(const struct setup *setup, double first,
 			 last);
 }
 
-/* Two steps; the second one's loss is that after one update. */
+/* Runs two steps; the loss of the second one shows the first update. */
 static enum status largest_two_steps(struct trainer *t, struct error *err)
 {
 	double first, last;
@@ -107,7 +109,7 @@ static enum status largest_two_steps(struct trainer *t, struct error *err)
 	return largest_check_losses(t->setup, first, last, err);
 }
 
-/* That a step does not fit is no error: all ranks agree on s->refused. */
+/* A step that does not fit is not an error: all ranks agree on s->refused. */
 static enum status try_batch(struct largest_search *s, uint64_t samples, struct error *err)
 {
 	const struct arena_source source = { .state = &s->card,
@@ -145,7 +147,7 @@ static enum status largest_batch_check_device(const struct largest_search *s, st
 				   "the device has less memory than memory_limit");
 }
 
-/* Memory that context, libraries and connections leave once a step has run. */
+/* Memory left by context, libraries and connections after a step. */
 static enum status largest_find_budget(struct largest_search *s, struct error *err)
 {
 	const struct largest_options *o = s->options;
@@ -169,7 +171,7 @@ static enum status largest_find_budget(struct largest_search *s, struct error *e
 	return STATUS_OK;
 }
 
-/* The largest multiple of `step` whose plan needs no more than the budget; 0: none. */
+/* The largest multiple of `step` whose planned memory is within the budget; 0: none. */
 static uint64_t largest_predict(const struct largest_search *s, uint64_t step)
 {
 	uint64_t fits = 0, fails = s->options->most / step + 1;
@@ -210,7 +212,7 @@ static enum status largest_narrow(struct largest_search *s, uint64_t step, struc
 	}
 	if (s->fits == 0)
 		return largest_refuse(s, step, err);
-	/* The devices work after the refusal. */
+	/* The devices still work after the failed allocation. */
 	return s->refused ? try_batch(s, s->fits, err) : STATUS_OK;
 }
 

@@ -23,23 +23,21 @@
 #include "suites/training/parallel/trainer/trainer.h"
 #include "suites/training/parallel/verify/recorded.h"
 
-/*
- * The unfinished work after the last step then counts a fourth of what it would for a single step.
- */
+/* The unfinished work after the last step then has a fourth of its effect in a single step. */
 #define STEPS_THAT_RUN_ON 4
 
-/* How long steps of a series are carried out, the same on every rank. */
+/* Rules for the steps of a series, the same on every rank. */
 enum pass {
-	PASS_PLAIN, /* as the section's rules say */
+	PASS_PLAIN, /* the section's rules */
 	PASS_BURST,
-	PASS_LOAD,   /* without a rest, with a gate that holds the device between samples */
+	PASS_LOAD,   /* without rest, with a gate that holds the device between samples */
 	PASS_GAPLESS /* a load without that gate */
 };
 
 struct steps {
 	struct trainer *trainer;
 	unsigned parts;
-	struct verify_recorded recorded; /* where steps are launched as graphs */
+	struct verify_recorded recorded; /* for steps that are launched as graphs */
 };
 
 static enum status parallel_launch_steps(void *state, unsigned batch, struct error *err)
@@ -52,7 +50,7 @@ static enum status parallel_launch_steps(void *state, unsigned batch, struct err
 	return STATUS_OK;
 }
 
-/* The optimizer alone, without the events of a step that has nothing else in it. */
+/* The optimizer alone, without the events of a step, because nothing else runs. */
 static enum status parallel_launch_updates(void *state, unsigned batch, struct error *err)
 {
 	struct steps *steps = state;
@@ -74,9 +72,8 @@ static enum status align_ranks(void *state, struct error *err)
 }
 
 /*
- * Recorded on every rank that is sampled, or on none. A graph with branches takes more of the
- * device's queue than one command, how many is not documented: it counts as what was recorded into
- * it.
+ * Recorded on every sampled rank, or on none. A graph with branches occupies more of the device's
+ * queue than one command; how much is undocumented, so it counts as the commands recorded into it.
  */
 static enum status parallel_record(struct run *run, struct steps *steps, struct workload *w,
 				   struct error *err)
@@ -87,7 +84,7 @@ static enum status parallel_record(struct run *run, struct steps *steps, struct 
 	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
 }
 
-/* Rules and workload of the pass in place of those of a plain one. */
+/* Replaces the rules and workload of a plain step by those of the pass. */
 static void parallel_prepare_pass(const struct run *run, enum pass pass, struct sampling *rules,
 				  struct workload *w)
 {
@@ -103,8 +100,8 @@ static void parallel_prepare_pass(const struct run *run, enum pass pass, struct 
 
 /*
  * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.
- * *out is a copy. STEP_UPDATE alone: of modes whose ranks update all that they hold in one go
- * (trainer_update()).
+ * *out is a copy. STEP_UPDATE alone is valid only in modes whose ranks update all their parameters
+ * at once (trainer_update()).
  */
 static enum status parallel_timing_sample(struct run *run, struct trainer *t, unsigned parts,
 					  enum pass pass, const char *name, struct series *out,
@@ -140,7 +137,7 @@ static enum status parallel_timing_sample(struct run *run, struct trainer *t, un
 	return status;
 }
 
-/* The same on this rank alone, whatever the others do. */
+/* The same on this rank alone, independent of the others. */
 static enum status parallel_timing_sample_alone(const struct run *run, struct trainer *t,
 						unsigned parts, enum pass pass, const char *name,
 						struct series *out, struct error *err)
@@ -151,25 +148,28 @@ static enum status parallel_timing_sample_alone(const struct run *run, struct tr
 	return parallel_timing_sample(&alone, t, parts, pass, name, out, err);
 }
 
-/* By graphs and by calls. */
+/* Steps run by graphs and by calls. */
 #define GRAPH_STEPS 3
-/* Before steps are timed with a dynamic loss scale. */
+/* Steps before timing with a dynamic loss scale. */
 #define SETTLING_STEPS 8
-/* Relative: what roundings of FP16 weights may do to the loss in steps that teach nothing. */
+/*
+ * Relative change of the loss that rounding of FP16 weights may cause if the rate is too small to
+ * learn.
+ */
 #define STORAGE_NOISE 1e-3
 
 struct parallel_session {
 	struct run *run;
 	struct rank_team team;
 	struct trainer trainer;
-	/* Rank 0 of several also trains alone: what the split is compared with. */
+	/* Rank 0 of several also trains alone, as the baseline of the split. */
 	struct world alone;
 	struct rank_team solo; /* borrows the team's streams */
 	struct setup single_setup;
 	struct trainer single;
 	bool has_single; /* the same on every rank */
-	bool asks_load;  /* for a burst and a load, not for a number of samples */
-	enum pass pass;  /* of the step and of all that is compared with it */
+	bool asks_load;  /* for a burst and a load instead of a number of samples */
+	enum pass pass;  /* of the step and of everything compared with it */
 	struct outcome outcome;
 };
 
@@ -194,7 +194,7 @@ static enum status parallel_verify_small(struct parallel_session *s, double veri
 	return verify_reference(&o->small, &s->team, &o->reference, err);
 }
 
-/* A device that cannot hold the whole model is no failure: that is what splits are for. */
+/* A device that cannot hold the whole model is not a failure: splits exist for such models. */
 static enum status parallel_open_single(struct parallel_session *s, struct error *err)
 {
 	struct error mine = ERROR_NONE;
@@ -218,7 +218,7 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 		return err->status;
 	if (session_leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
-	/* Groups of rows are for comparisons alone: one device has one. */
+	/* Groups of rows are only for comparisons: one device has a single group. */
 	s->single.network.images.norm_groups = 1;
 	s->has_single = status == STATUS_OK;
 	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
@@ -262,7 +262,7 @@ static enum status parallel_first_loss(struct parallel_session *s, struct error 
 	return trainer_loss(&s->trainer, &s->outcome.first_loss, err);
 }
 
-/* Weights in FP16 alone may be too coarse for so small a rate: then nothing changes, or little. */
+/* FP16 weights alone may be too coarse for so small a rate: then nothing changes, or little. */
 static bool outcome_learned(const struct outcome *o)
 {
 	return o->setup->storage_only ? o->last_loss <= o->first_loss * (1 + STORAGE_NOISE)
@@ -270,7 +270,7 @@ static bool outcome_learned(const struct outcome *o)
 }
 
 /*
- * The steps that were timed trained the model: parameters changed, replicas agree, and the loss
+ * Checks that the timed steps trained the model: parameters changed, replicas agree, and the loss
  * fell.
  */
 static enum status check_training(struct parallel_session *s, uint64_t sum_before,
@@ -299,7 +299,7 @@ static enum status check_training(struct parallel_session *s, uint64_t sum_befor
 	return world_agree(s->team.world, status, err);
 }
 
-/* A skipped step is fast and has done nothing: one among those timed spoils them all. */
+/* A skipped step is fast because it does nothing: one skipped step invalidates the timing. */
 static enum status parallel_check_skipped(struct parallel_session *s, uint64_t before,
 					  struct error *err)
 {
@@ -314,9 +314,7 @@ static enum status parallel_check_skipped(struct parallel_session *s, uint64_t b
 	return world_agree(s->team.world, err->status, err);
 }
 
-/*
- * Steps after which the loss scale fits; while steps are timed it does not grow into an overflow.
- */
+/* Runs steps until the loss scale fits; it does not grow into an overflow while steps are timed. */
 static enum status parallel_settle_scale(struct parallel_session *s, uint64_t *skipped,
 					 struct error *err)
 {
@@ -347,7 +345,7 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 	return STATUS_OK;
 }
 
-/* Steps after a rest, where the section asks for a load as well. */
+/* Times steps after a rest, if the section also asks for a load. */
 static enum status parallel_time_burst(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
@@ -385,7 +383,7 @@ static enum status parallel_time_step(struct parallel_session *s, struct error *
 	return check_training(s, sum, err);
 }
 
-/* In a step of its own: its events cost time. */
+/* Records in a separate step, because its events cost time. */
 static enum status parallel_record_timeline(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
@@ -406,7 +404,7 @@ static enum status shrink_single(struct parallel_session *s, struct error *err)
 		       : error_prefix(err, "single device");
 }
 
-/* On the rank that trains alone. */
+/* Only on the rank that trains alone. */
 static enum status parallel_time_single(struct parallel_session *s, struct error *err)
 {
 	static const char name[] = "parallel.single_time";
@@ -431,7 +429,7 @@ static enum status parallel_time_single(struct parallel_session *s, struct error
 	return STATUS_OK;
 }
 
-/* Kernels of every rank alone, at the same time; `seconds`: of all ranks. */
+/* Times the kernels of every rank alone, at the same time; `seconds`: of all ranks. */
 static enum status parallel_time_kernels(struct parallel_session *s, unsigned parts,
 					 const char *name, double *seconds, struct error *err)
 {
@@ -446,7 +444,7 @@ static enum status parallel_time_kernels(struct parallel_session *s, unsigned pa
 	return err->status;
 }
 
-/* After the step itself: from here on the replicas diverge, and the loss means nothing. */
+/* After the step itself: from here on the replicas diverge, and the loss is meaningless. */
 static enum status parallel_time_parts(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
@@ -471,7 +469,7 @@ static enum status parallel_time_parts(struct parallel_session *s, struct error 
 	return world_agree(world, status, err);
 }
 
-/* How rank 0 computes: what was left to measurement, and what it found. */
+/* Notes the algorithms of rank 0: choices made by measurement, and their results. */
 static void parallel_note_choices(struct parallel_session *s)
 {
 	const struct network *n = &s->trainer.network;
@@ -498,7 +496,9 @@ static void parallel_note_choices(struct parallel_session *s)
 	text_release(&products);
 }
 
-/* Memory saved by recomputation: possibly none, because kept outputs may alias gradients. */
+/*
+ * Notes the memory saved by recomputation: possibly none, because kept outputs may alias gradients.
+ */
 static void parallel_note_segments(struct parallel_session *s)
 {
 	const struct setup *setup = s->outcome.setup;
@@ -528,7 +528,7 @@ static void parallel_note_transport(struct parallel_session *s)
 		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
 }
 
-/* Which parts of a grid exchange data over the network: those with partners on another node. */
+/* Notes which parts of a grid communicate over the network: those with partners on another node. */
 static void parallel_note_nodes(struct parallel_session *s)
 {
 	const struct setup *setup = s->outcome.setup;

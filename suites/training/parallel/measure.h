@@ -1,6 +1,5 @@
 /*
- * One case of the suite `parallel` on one rank: verify, then time, then say where the time and the
- * memory went.
+ * One case of the suite `parallel` on one rank: verifies, times, and breaks down time and memory.
  */
 #ifndef GPUPROOF_PARALLEL_MEASURE_H
 #define GPUPROOF_PARALLEL_MEASURE_H
@@ -11,7 +10,7 @@
 struct baseline_cache;
 struct connection_cache;
 
-/* State kept from case to case: run->suite_state. */
+/* State kept between cases: run->suite_state. */
 struct parallel_state {
 	struct connection_cache *connections;
 	struct baseline_cache *baselines;
@@ -20,11 +19,12 @@ struct parallel_state {
 struct largest_options;
 
 struct measure_options {
-	/* the largest batch is looked for, and nothing is timed; NULL: not so */
+	/* searches for the largest batch and times nothing; NULL: no search */
 	const struct largest_options *largest;
-	double verify_flops; /* of a step: the most that the reference follows */
-	bool timeline;       /* record when each operation of one step ran */
-	int64_t iterations;  /* samples per series; 0: the stop rule decides */
+	/* maximum floating-point operations of a step that the reference computes */
+	double verify_flops;
+	bool timeline;      /* record the time of each operation of one step */
+	int64_t iterations; /* samples per series; 0: the stop rule decides */
 };
 
 /* Collective: every rank of run->world calls it. */

@@ -10,7 +10,7 @@
 #include "result/statistics.h"
 #include "suites/shared/energy.h"
 
-/* Above the number of devices by more than this a speed-up is doubtful. */
+/* A speed-up above the number of devices by more than this is doubtful. */
 #define SPEEDUP_SLACK 1.01
 
 const struct metric parallel_metrics[] = {
@@ -222,7 +222,7 @@ static void record_idle(struct run *run, const struct outcome *o)
 	text_release(&t);
 }
 
-/* The usual formula is printed with it, for comparison: it assumes an ideal machine. */
+/* The usual formula is printed for comparison: it assumes an ideal machine. */
 static void record_bubble(struct run *run, const struct outcome *o,
 			  const struct measured_schedule *schedule)
 {
@@ -305,7 +305,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
-/* Metrics of the recorded step: idle time that the schedule causes, not the sums of times. */
+/* Metrics of the recorded step: idle time caused by the schedule, instead of sums of times. */
 static void outcome_record_timeline(struct run *run, const struct outcome *o)
 {
 	double idle = 0, inflation = 0;

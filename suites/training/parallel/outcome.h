@@ -1,4 +1,4 @@
-/* Findings of one case as metrics and notes. */
+/* Findings of one case, as metrics and notes. */
 #ifndef GPUPROOF_PARALLEL_OUTCOME_H
 #define GPUPROOF_PARALLEL_OUTCOME_H
 
@@ -10,7 +10,7 @@
 #include "suites/training/parallel/verify/verify.h"
 
 extern const struct metric parallel_metrics[];
-/* How pages show them: presentation.c. */
+/* Presentation on pages: presentation.c. */
 extern const struct figure_row parallel_figures[];
 extern const struct table_row parallel_tables[];
 extern const struct word_row parallel_words[];
@@ -19,38 +19,35 @@ extern const struct sheet_row parallel_sheet[];
 
 struct outcome {
 	const struct setup *setup;
-	/* Copies; names belong to the result. */
+	/* Copies; their names belong to the result. */
 	struct series burst, step, communication, single;
 	bool has_burst, has_single;
-	/* One element a rank: */
+	/* One element per rank: */
 	double *compute; /* seconds of its kernels alone */
-	double *update;  /* of a pipeline: of them the optimizer's */
+	double *update;  /* of a pipeline: the optimizer's part of them */
 	uint64_t (*memory)[MEMORY_CLASS_COUNT];
 	struct block_memory *blocks; /* of a transformer */
 	uint64_t *communicator_bytes;
 	struct timeline_totals timeline; /* of one recorded step */
 	bool has_timeline;
 	struct verify_check reference, against_single;
-	struct setup small; /* what the reference followed */
+	struct setup small; /* the smaller setup that the reference computed */
 	bool reference_is_full, compared_with_single;
 	double first_loss, last_loss;
 	uint64_t updates;
-	/*
-	 * With a dynamic loss scale: steps that the optimizer made and left out, and the scale at
-	 * the end.
-	 */
+	/* With a dynamic loss scale: applied and skipped optimizer steps, and the final scale. */
 	uint64_t applied, skipped;
 	double loss_scale;
 };
 
-/* Room for what each of the setup's ranks finds. */
+/* Allocates the findings of each of the setup's ranks. */
 struct outcome outcome_open(const struct setup *setup);
 void outcome_close(struct outcome *outcome);
 
 void outcome_verified(struct run *run, const struct outcome *outcome);
-/* The step as a whole. */
+/* Records the metrics of the whole step. */
 void outcome_record_step(struct run *run, const struct outcome *outcome);
-/* Metrics of several ranks: speed-up, communication, idle time. */
+/* Records the metrics of several ranks: speed-up, communication, idle time. */
 void outcome_record_parts(struct run *run, const struct outcome *outcome);
 
 #endif

@@ -1,4 +1,4 @@
-/* How pages show split training steps. */
+/* Presentation of divided training steps on pages. */
 #include "suites/training/parallel/classes.h"
 #include "suites/training/parallel/outcome.h"
 #include "suites/shared/energy.h"

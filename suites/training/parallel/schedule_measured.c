@@ -6,11 +6,11 @@
 #include "suites/training/parallel/modes/pipeline/schedule.h"
 #include "suites/training/parallel/ranks/grid.h"
 
-/* A stage as its slowest rank has it. */
+/* Times of a stage, from its slowest rank. */
 struct stage_times {
 	double compute, update;
 	double width; /* columns that cross the edge to the next stage; the last: 0 */
-	double bytes; /* that the rank sends in messages, in both directions */
+	double bytes; /* bytes that the rank sends in messages, in both directions */
 };
 
 static void schedule_measured_share_of(const struct setup *setup, int stage,
@@ -46,8 +46,8 @@ static void schedule_measured_read_stage(const struct setup *setup,
 }
 
 /*
- * Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each
- * other.
+ * Divides the time of one micro-batch among forward, gradients of inputs and gradients of weights,
+ * in proportion to their operations.
  */
 static void schedule_measured_share_out(const struct setup *setup, int index, double seconds,
 					struct schedule_stage *stage)
@@ -76,8 +76,8 @@ static void schedule_measured_share_out(const struct setup *setup, int index, do
 }
 
 /*
- * Messages alone, the widest edge's of one second: what the communication that was measured is a
- * multiple of.
+ * Duration of the messages alone if the widest edge takes one second: the measured communication is
+ * a multiple of it.
  */
 static double schedule_measured_messages_alone(const struct setup *setup,
 					       const struct stage_times *stages, double widest)
@@ -105,7 +105,7 @@ static double schedule_measured_message_of(const struct setup *setup,
 	       schedule_measured_messages_alone(setup, stages, widest);
 }
 
-/* The end of the last update. */
+/* End of the last update. */
 static double schedule_measured_end_of(struct schedule *k, const struct stage_times *stages)
 {
 	double last = 0;

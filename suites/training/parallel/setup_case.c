@@ -39,7 +39,7 @@ static enum status setup_case_read_layers(struct setup *setup, const struct plan
 	return setup_widths(setup, section, err);
 }
 
-/* The models that a key belongs to. */
+/* The models to which a key belongs. */
 #define KIND(kind) (1u << MODEL_##kind)
 static const struct model_key {
 	const char *name;
@@ -72,7 +72,10 @@ static unsigned model_kinds_of_section(const struct section *section)
 	return kinds;
 }
 
-/* Also of a key that an effective config, such as that of a run to resume, writes out. */
+/*
+ * Also true for a default that an effective config, such as that of a resumed run, contains
+ * explicitly.
+ */
 static bool setup_case_is_default(const struct setting *setting)
 {
 	struct text text = TEXT_EMPTY;
@@ -109,7 +112,7 @@ enum status setup_check_keys(const struct section *section, unsigned kinds, cons
 	return STATUS_OK;
 }
 
-/* 0: the model's usual. */
+/* 0: the model's usual value. */
 static uint64_t setup_integer_or(const struct section *section, const char *name, uint64_t usual)
 {
 	int64_t value = section_integer(section, name);
@@ -117,7 +120,7 @@ static uint64_t setup_integer_or(const struct section *section, const char *name
 	return value > 0 ? (uint64_t)value : usual;
 }
 
-/* Columns of a head where `heads` is 0, as in models of these hidden sizes. */
+/* Columns of a head if `heads` is 0, as usual for models of these hidden sizes. */
 #define HEAD_USUAL 128
 #define HEAD_USUAL_NARROW 64
 #define HEAD_NARROW_UP_TO 1024
@@ -187,7 +190,7 @@ static void setup_case_read_optimizer(struct setup *setup, const struct section 
 		setup->rate = setup_safe_rate(setup);
 }
 
-/* Keeps small gradients representable in FP16; the other formats have FP32's exponents. */
+/* Keeps small gradients representable in FP16; the other formats have FP32's exponent range. */
 static enum status setup_case_read_loss_scale(struct setup *setup, const struct section *section,
 					      struct error *err)
 {
@@ -241,7 +244,10 @@ static enum status setup_case_read_recompute(struct setup *setup, const struct s
 	return STATUS_OK;
 }
 
-/* True if the config asks for groups of nodes, whose devices are known when they are there. */
+/*
+ * True if the config asks for groups of nodes, whose devices are known only after the nodes
+ * connect.
+ */
 static bool setup_case_asks_for_nodes(const struct section *section)
 {
 	const struct setting *nodes = section_setting(section, "nodes");
@@ -252,7 +258,7 @@ static bool setup_case_asks_for_nodes(const struct section *section)
 	return false;
 }
 
-/* The grid uses a number of devices, which must be asked for. */
+/* The grid determines the number of devices, which the config must select. */
 static enum status setup_case_read_grid(struct setup *setup, const struct plan_case *c,
 					struct error *err)
 {
@@ -301,7 +307,7 @@ static void read_wgrad_microbatches(struct setup *setup, const struct section *s
 	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
 }
 
-/* Rows are multiples of this, so that no trial is slow for want of alignment. */
+/* Rows are multiples of this, so that no trial is slow because of misalignment. */
 #define LEAST_ROWS 8
 
 uint64_t setup_case_least(const struct setup *setup)

@@ -51,7 +51,7 @@ static enum status training_compare_gradients(struct trainer *trainer, struct tr
 			     "a step that keeps all outputs", check, err);
 }
 
-/* Outputs that alias gradients are overwritten by a step (buffer_alias.h), so they are recorded. */
+/* The step overwrites outputs that alias gradients (buffer_alias.h), so they are recorded. */
 static enum status trainmem_check_record_outputs(struct trainer *trainer, struct error *err)
 {
 	struct network *n = &trainer->network;
@@ -85,7 +85,7 @@ static enum status trainmem_check_step_both(struct trainer *trainer, struct trai
 	memcpy(training->network.images.decisions, n->images.record, sizeof(n->images.record));
 	if (training_reset(training, err) != STATUS_OK)
 		return err->status;
-	/* The second step works in memory with the first one's leftovers. */
+	/* The second step uses memory that contains leftovers of the first. */
 	if (training_step(training, err) != STATUS_OK ||
 	    training_wait(training, err) != STATUS_OK ||
 	    training_reset(training, err) != STATUS_OK ||
@@ -125,7 +125,7 @@ enum status check_step(struct device *device, const struct setup *setup,
 	struct rank_team team;
 
 	setup_shrink(setup, flops, small);
-	/* Everything at once and kept: what the step below must not differ from. */
+	/* All rows at once with everything kept: the reference of the step below. */
 	whole = *small;
 	whole.mode = mode_find("single");
 	whole.ranks = 1;

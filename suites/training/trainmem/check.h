@@ -1,4 +1,4 @@
-/* Verifies a step's gradients, however its memory is managed. */
+/* Verifies a step's gradients for any method of memory management. */
 #ifndef GPUPROOF_TRAINMEM_CHECK_H
 #define GPUPROOF_TRAINMEM_CHECK_H
 
@@ -6,9 +6,9 @@
 #include "suites/training/trainmem/training.h"
 
 /*
- * One step of a model of at most `flops` operations like `setup`: the trainer of parallel
- * against the double-precision reference, and then `options` against that trainer. *small is the
- * model followed; check->gradient_error the larger of both. A difference is STATUS_MISMATCH.
+ * Compares one step of a model like `setup` with at most `flops` operations: the trainer of
+ * parallel with the double-precision reference, and then `options` with that trainer. *small is the
+ * model used; check->gradient_error the larger of both errors. A difference is STATUS_MISMATCH.
  */
 enum status check_step(struct device *device, const struct setup *setup,
 		       const struct training_options *options, double flops, struct setup *small,

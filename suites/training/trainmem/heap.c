@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 
-/* One block taken from the device, for one tensor. */
+/* One block of device memory, for one tensor. */
 struct heap_segment {
 	void *memory;
 	uint64_t bytes;
@@ -58,8 +58,8 @@ static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **ou
 }
 
 /*
- * The device's own allocator knows no stream: what the stream still does with the memory must be
- * over. cudaFree waits in any case.
+ * The device's own allocator knows no stream: work of the stream on the memory must have finished.
+ * cudaFree waits in any case.
  */
 static void heap_device_give(struct heap *heap, void *memory, uint64_t bytes)
 {
@@ -76,7 +76,7 @@ static void heap_device_give(struct heap *heap, void *memory, uint64_t bytes)
 	heap->pieces--;
 }
 
-/* Listed, so that no block is lost when a step fails half-way. */
+/* Listed, so that no block is lost if a step fails half-way. */
 static enum status heap_single_take(struct heap *heap, uint64_t bytes, void **out,
 				    struct error *err)
 {
@@ -112,7 +112,7 @@ static enum status give_for_caching(void *state, void *memory, size_t bytes, str
 	return STATUS_OK;
 }
 
-/* `reserve`: as of heap_open(). */
+/* `reserve`: as in heap_open(). */
 static enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err)
 {
 	struct caching_source source = { heap, take_for_caching, give_for_caching };
@@ -121,7 +121,10 @@ static enum status policy_open(struct heap *heap, uint64_t reserve, struct error
 	case POLICY_ARENA:
 		heap->reservation = reservation_open(source, reserve);
 		return reservation_make(heap->reservation, err);
-	/* The heap itself holds the limit; rules whose regions grow up to it know it as well. */
+	/*
+	 * The heap itself enforces the limit; policies whose regions grow up to it receive it as
+	 * well.
+	 */
 	case POLICY_CACHING:
 		heap->caching = caching_open(source, CACHING_PYTORCH, 0);
 		return STATUS_OK;
@@ -138,8 +141,8 @@ static enum status policy_open(struct heap *heap, uint64_t reserve, struct error
 }
 
 /*
- * In an arena outputs grow from the bottom, and their gradients come from the top: so what backward
- * has done with is next to what is free, and one grows into the place of the other.
+ * In an arena, outputs grow from the bottom and their gradients from the top: memory that backward
+ * has finished with is next to free memory, so that one grows into the other's place.
  */
 static enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
 			       struct error *err)

@@ -1,10 +1,10 @@
 /*
- * The memory of a training step, handed out by one of several allocation policies and counted by
- * what it is for. A heap without a device hands out addresses of no memory: what a step would need
- * is found by going through it without carrying it out.
+ * The memory of a training step, allocated by one of several policies and counted by purpose. A
+ * heap without a device returns addresses without memory: it computes the need of a step without
+ * running it.
  *
- * Memory is handed out and taken back in the order of one stream: a piece that is given back may be
- * handed out again at once, because what the stream does with it comes later.
+ * Memory is allocated and freed in the order of one stream: a freed piece may be allocated again
+ * immediately, because the stream uses it later.
  */
 #ifndef GPUPROOF_TRAINMEM_HEAP_H
 #define GPUPROOF_TRAINMEM_HEAP_H
@@ -34,7 +34,7 @@ extern const char *const policy_names[]; /* NULL-terminated, in the enum's order
 enum phase { PHASE_SETUP, PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_COUNT };
 extern const char *const phase_names[PHASE_COUNT];
 
-/* Bytes by class at the moment when most were in use together. */
+/* Bytes by class at the moment of the largest total use. */
 struct heap_peak {
 	uint64_t total;
 	uint64_t bytes[MEMORY_CLASS_COUNT];
@@ -43,53 +43,55 @@ struct heap_peak {
 struct heap_segment;
 
 struct heap {
-	struct device *device; /* NULL: no memory, only addresses */
+	struct device *device; /* NULL: addresses without memory */
 	struct stream *stream;
 	enum policy policy;
-	uint64_t limit;                   /* of what is taken from the device; 0: what it has */
+	uint64_t limit;                   /* on memory from the device; 0: all device memory */
 	struct caching *caching;          /* policies of suites/allocators/rules.h */
 	struct reservation *reservation;  /* POLICY_ARENA */
-	struct heap_segment *segments;    /* of the others */
+	struct heap_segment *segments;    /* of the other policies */
 	uint64_t next_address;            /* without a device */
-	uint64_t reserved, reserved_peak; /* taken from the device */
+	uint64_t reserved, reserved_peak; /* allocated from the device */
 	uint64_t pieces;                  /* number of these allocations */
-	/* Counted by what was asked for, not by what rounding made of it. */
+	/* Counts requested bytes, without rounding. */
 	uint64_t live[MEMORY_CLASS_COUNT], live_total;
 	struct heap_peak peak, phase_peak[PHASE_COUNT];
 	uint64_t class_peak[MEMORY_CLASS_COUNT];
 	enum phase phase;
 	uint64_t takes;        /* requests so far */
-	uint64_t refused;      /* what the device, or the limit, has last refused */
-	uint64_t device_calls; /* of them those that went to the device */
+	uint64_t refused;      /* size of the last request that the device or the limit refused */
+	uint64_t device_calls; /* requests that were passed to the device */
 	bool timed;
-	double seconds; /* of the host in the policy since `timed` was set */
+	double seconds; /* host time in the policy since `timed` was set */
 };
 
 /*
- * `reserve`: of POLICY_ARENA the one allocation; of POLICY_BFC the one region, where there is no
- * limit. `heap` stays where it is until it is closed.
+ * `reserve`: for POLICY_ARENA the size of the single allocation; for POLICY_BFC the size of the
+ * single region if there is no limit. `heap` must not move until it is closed.
  */
 enum status heap_open(struct heap *heap, struct device *device, struct stream *stream,
 		      enum policy policy, uint64_t limit, uint64_t reserve, struct error *err);
 void heap_close(struct heap *heap);
 
-/* `out`: the address of a pointer of any type. STATUS_NO_MEMORY says what did not fit in what. */
+/* `out`: the address of a pointer of any type. STATUS_NO_MEMORY names the request and the limit. */
 enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void *out,
 		      struct error *err);
 /* NULL is allowed. */
 void heap_give(struct heap *heap, enum memory_class tag, void *memory, uint64_t bytes);
 
-/* From here on, memory is in use for this. */
+/* Starts a phase: later allocations count for it. */
 void heap_begin(struct heap *heap, enum phase phase);
-/* Forgets the peaks so far: the next step is looked at by itself. */
+/* Resets the peaks, so that the next step is measured separately. */
 void heap_forget_peaks(struct heap *heap);
-/* Gives what is cached back to the device. */
+/* Returns cached memory to the device. */
 void heap_trim(struct heap *heap);
 
-/* For arena and the caching policies: free bytes in what is reserved, and their largest piece. */
+/*
+ * For arena and the caching policies: free bytes in the reserved memory, and their largest piece.
+ */
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest);
 
-/* For arena_source: the heap as the source of an arena. */
+/* The heap as the source of an arena. */
 struct arena_source heap_source(struct heap *heap);
 
 #endif

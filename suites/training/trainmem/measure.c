@@ -8,7 +8,7 @@
 #include "suites/training/trainmem/outcome.h"
 #include "suites/training/trainmem/trial.h"
 
-/* Steps of the memory account: leaks show between the second and the last. */
+/* Steps of the memory account: a leak is the growth between the second and the last. */
 #define ACCOUNT_STEPS 8
 
 struct training_options trainmem_plain_options(void)
@@ -31,7 +31,7 @@ static bool trainmem_is_plain(const struct setup *setup, const struct training_o
 	       !o->offload && !o->out_of_place && !o->reports;
 }
 
-/* Methods of saving memory; an allocation policy is none. */
+/* Methods of saving memory; an allocation policy is not one. */
 static bool setup_saves_memory(const struct setup *setup, const struct training_options *o)
 {
 	return setup->segments > 0 || setup_accumulate(setup) > 1 || o->offload;
@@ -49,7 +49,7 @@ static enum status trainmem_launch_steps(void *state, unsigned batch, struct err
 	return STATUS_OK;
 }
 
-/* Kernels, products and events of a step, about. */
+/* Approximate number of kernels, products and events of a step. */
 static unsigned trainmem_commands_of(const struct training *t)
 {
 	return (unsigned)(setup_accumulate(&t->setup) *
@@ -71,7 +71,7 @@ static struct workload trainmem_steps_of(struct training *t)
 				  .no_gate = waits };
 }
 
-/* The steps that were timed trained the model. */
+/* Checks that the timed steps trained the model. */
 static enum status check_trained(struct training *t, double first, struct error *err)
 {
 	double last;
@@ -85,7 +85,7 @@ static enum status check_trained(struct training *t, double first, struct error 
 	return STATUS_OK;
 }
 
-/* Steps in which the time of the host in the allocator is added up. */
+/* Steps over which the host time in the allocator is summed. */
 #define ALLOCATOR_STEPS 20
 
 static enum status trainmem_time_allocator(struct run *run, struct training *t, struct error *err)
@@ -98,13 +98,13 @@ static enum status trainmem_time_allocator(struct run *run, struct training *t, 
 	return training_wait(t, err);
 }
 
-/* A training that is timed, and its loss after the first step. */
+/* A training to be timed, and its loss after the first step. */
 struct timed_training {
 	struct training t;
 	double first;
 };
 
-/* Closed by the caller, whatever becomes of it. */
+/* The caller closes it in any case. */
 static enum status trainmem_open_timed(struct timed_training *timed, struct run *run,
 				       const struct setup *setup,
 				       const struct training_options *options, struct error *err)
@@ -160,7 +160,7 @@ static enum status trainmem_time_in_turns(struct run *run, struct timed_training
 	return STATUS_OK;
 }
 
-/* The step that keeps everything after one that has been timed and closed. */
+/* Times the step that keeps everything after another step has been timed and closed. */
 static enum status trainmem_time_kept_after(struct run *run, const struct setup *all,
 					    const struct training_options *plain,
 					    const struct series *step, struct error *err)
@@ -177,7 +177,10 @@ static enum status trainmem_time_kept_after(struct run *run, const struct setup 
 			      "interleaved with it, because both do not fit into memory.");
 	}
 	training_close(&kept.t);
-	/* A device that holds only the step that needs less is what such steps are for. */
+	/*
+	 * A device that holds only the step with less memory is not an error: such steps exist for
+	 * it.
+	 */
 	if (small.status == STATUS_NO_MEMORY)
 		run_note(run, "Not compared with a step that keeps all outputs: %s.",
 			 small.message);
@@ -215,10 +218,10 @@ static enum status trainmem_time_step(struct run *run, const struct setup *setup
 	return err->status;
 }
 
-/* The account's own steps, and those that find the sizes of context and inference. */
+/* The steps of the account, and those that measure the sizes of context and inference. */
 #define ACCOUNT_ALL_STEPS (ACCOUNT_STEPS + 2)
 
-/* By the step's time as it was measured just before. */
+/* From the step time measured just before. */
 static double trainmem_account_limit(const struct run *run, double least)
 {
 	const struct metric_value *step = case_metric(run->result, "trainmem.step_time");
@@ -277,7 +280,7 @@ enum status measure_verify(struct run *run, const struct setup *setup,
 
 	check_step(run->devices[0], setup, &options->training, options->verify_flops, &small,
 		   &check, err);
-	/* Also of gradients that are wrong: by how much. */
+	/* Also recorded for wrong gradients, as the size of the error. */
 	if (isfinite(check.gradient_error))
 		run_value(run, "trainmem.gradient_error", check.gradient_error);
 	if (err->status != STATUS_OK)
@@ -299,7 +302,9 @@ enum status measure_step(struct run *run, const struct setup *setup,
 	return measure_account(run, setup, options, err);
 }
 
-/* Eighths of the batch, one step each: whole batches, and the ragged rests that loaders give. */
+/*
+ * Eighths of the batch, one step each: whole batches, and the smaller last batches of data loaders.
+ */
 static const unsigned char eighths[ALTERNATION_PARTS] = { 8, 5, 8, 3, 7, 8, 1, 6 };
 
 struct alternation {

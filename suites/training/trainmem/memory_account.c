@@ -35,8 +35,8 @@ static uint64_t bytes_since(uint64_t now, uint64_t before)
 }
 
 /*
- * Bytes that this process has taken. `before` was read before it began; other users of the device
- * are counted with it, except by MEMORY_SOURCE_PROCESS.
+ * Bytes of this process. `before` was read before it started; other users of the device are
+ * included, except with MEMORY_SOURCE_PROCESS.
  */
 static uint64_t memory_account_read_source(enum memory_source source, const struct memory_view *now,
 					   const struct memory_view *before)
@@ -51,7 +51,7 @@ static uint64_t memory_account_read_source(enum memory_source source, const stru
 	}
 }
 
-/* Streams are still open: libraries keep workspaces for each. */
+/* Streams stay open, because libraries keep workspaces for each. */
 static enum status memory_account_read_context(struct device *device, enum memory_source *source,
 					       const struct memory_view *before, uint64_t *bytes,
 					       uint64_t *free_bytes, struct error *err)
@@ -89,7 +89,7 @@ struct accounting {
 	struct memory_account *account;
 };
 
-/* The pool takes more than it hands out; all others take what the heap says. */
+/* The pool reserves more than it hands out; for all other policies the heap's number is exact. */
 static uint64_t memory_account_reserved_by(const struct training *t, const struct memory_view *view)
 {
 	return t->options.policy == POLICY_ASYNC
@@ -122,7 +122,7 @@ static enum status memory_account_plain_steps(struct training *t, int count, str
 	return training_wait(t, err);
 }
 
-/* The third step: memory that only the first ones need has been released. */
+/* The third step: memory needed only by the first two has been released. */
 static enum status memory_account_look_at_step(struct accounting *acc, struct training *t,
 					       struct error *err)
 {
@@ -208,7 +208,7 @@ static enum status memory_account_look_before(struct device *device, struct acco
 		return err->status;
 	a->opened = memory_account_read_source(memory_account_choose_source(&view), &view,
 					       &acc->request->before);
-	/* The resident memory of a process moves with whatever else it does. */
+	/* The resident memory of a process also changes for other reasons. */
 	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) &&
 	    backend_memory_granularity(device, ALLOCATOR_VMM, &unit, &unknown) == STATUS_OK)
 		a->unit = unit;

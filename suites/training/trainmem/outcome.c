@@ -216,7 +216,7 @@ static uint64_t trainmem_outcome_states_of(const struct heap_peak *p)
 	       p->bytes[MEMORY_OPTIMIZER];
 }
 
-/* From two plans: what is not proportional to the batch drops out. */
+/* From two plans: parts that are not proportional to the batch cancel. */
 static void record_slope(struct run *run, const struct setup *setup, const struct memory_account *a,
 			 const struct heap *plan)
 {
@@ -268,7 +268,7 @@ static void trainmem_outcome_add_reading(struct text *t, const char *name, uint6
 			  units_format((double)bytes, "B", size, sizeof(size)));
 }
 
-/* Readings of all accounting sources after forward. */
+/* Notes the readings of all memory sources after forward. */
 static void trainmem_outcome_note_sources(struct run *run, const struct memory_account *a)
 {
 	const struct memory_view *v = &a->views[PHASE_FORWARD];
@@ -286,7 +286,7 @@ static void trainmem_outcome_note_sources(struct run *run, const struct memory_a
 	text_release(&t);
 }
 
-/* Beyond the bound there is memory in use that no account contains. */
+/* Memory above the bound is in use but in no account. */
 static void trainmem_outcome_record_bound(struct run *run, const struct memory_account *a,
 					  double unaccounted)
 {
@@ -307,7 +307,7 @@ static void trainmem_outcome_record_sources(struct run *run, const struct memory
 	double measured = (double)a->measured[PHASE_FORWARD],
 	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
 
-	/* A CPU's offloaded data stay in the memory of its process. */
+	/* Offloaded data of a CPU stay in the memory of its process. */
 	known += shared ? (double)a->host_bytes : 0;
 	run_value(run, "trainmem.context", (double)a->context);
 	run_value(run, "trainmem.context_opened", (double)a->opened);
@@ -364,7 +364,7 @@ void outcome_record_account(struct run *run, const struct setup *setup,
 		trainmem_outcome_note_phase(run, a, (enum phase)phase);
 }
 
-/* The memory account at the moment of the refusal. */
+/* The memory account at the moment of the failed allocation. */
 static void trainmem_outcome_record_refusal(struct run *run, const struct search *s)
 {
 	const struct trial *t = &s->failed;

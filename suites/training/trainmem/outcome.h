@@ -1,4 +1,4 @@
-/* The metrics of the suite, and how what was found becomes them. */
+/* The metrics of the suite, and their computation from the findings. */
 #ifndef GPUPROOF_TRAINMEM_OUTCOME_H
 #define GPUPROOF_TRAINMEM_OUTCOME_H
 
@@ -10,15 +10,15 @@
 #include "suites/training/trainmem/search.h"
 
 extern const struct metric trainmem_metrics[];
-/* How pages show them: presentation.c. */
+/* Presentation on pages: presentation.c. */
 extern const struct figure_row trainmem_figures[];
 extern const struct table_row trainmem_tables[];
 extern const struct word_row trainmem_words[];
 extern const struct role_row trainmem_roles[];
 
 /*
- * `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this
- * is it.
+ * `plan`: prediction for the step; `plain`: prediction for the step that keeps everything, NULL:
+ * this is that step.
  */
 void outcome_record_account(struct run *run, const struct setup *setup,
 			    const struct memory_account *account, const struct heap *plan,

@@ -1,4 +1,4 @@
-/* How pages show the memory of training steps. */
+/* Presentation of training-step memory on pages. */
 #include "suites/training/parallel/classes.h"
 #include "suites/shared/words.h"
 #include "suites/training/trainmem/outcome.h"

@@ -9,8 +9,8 @@
 #include "suites/shared/search_next.h"
 
 /*
- * Rows and widths are multiples of this, so that no trial is slow for want of alignment; a sequence
- * has rows enough.
+ * Rows and widths are multiples of this, so that no trial is slow because of misalignment; a
+ * sequence has enough rows anyway.
  */
 #define BATCH_STEP 8
 #define WIDTH_STEP 64
@@ -48,7 +48,7 @@ static bool trainmem_search_plan_fits(const struct setup *setup, enum search_for
 	return training_fits(&s, training, budget);
 }
 
-/* The largest value whose plan needs no more than `budget`, a multiple of the step; 0: none. */
+/* The largest value whose planned memory is at most `budget`, a multiple of the step; 0: none. */
 static uint64_t search_predict(const struct setup *setup, enum search_for what,
 			       const struct training_options *training, uint64_t budget,
 			       uint64_t most)
@@ -66,7 +66,7 @@ static uint64_t search_predict(const struct setup *setup, enum search_for what,
 	return fits * step;
 }
 
-/* One that finds the context's size, and two that are tried. */
+/* One step that measures the context's size, and two for the trial. */
 #define TRIAL_STEPS 3
 
 static double trainmem_search_limit_of(const struct run *run, const struct setup *setup,
@@ -135,13 +135,13 @@ static void trainmem_search_find_by_halves(struct search *s, const struct search
 	s->halved = value;
 }
 
-/* For an emulated card this is an answer; for the device itself it is an error. */
+/* A normal result for an emulated card, but an error for the device itself. */
 static enum status trainmem_search_too_small(const struct search_options *o)
 {
 	return o->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY;
 }
 
-/* A card that starting alone fills. */
+/* A card that the context alone fills. */
 static enum status trainmem_search_nothing_left(const struct search_options *o, uint64_t context,
 						struct error *err)
 {

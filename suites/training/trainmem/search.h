@@ -1,7 +1,7 @@
 /*
  * The largest batch, or the widest model, whose training step fits: predicted from a plan of the
- * step, then tried in processes of their own until the largest that fits and the smallest that does
- * not are close together.
+ * step, then tried in separate processes until the largest that fits and the smallest that does not
+ * are close together.
  */
 #ifndef GPUPROOF_TRAINMEM_SEARCH_H
 #define GPUPROOF_TRAINMEM_SEARCH_H
@@ -16,34 +16,36 @@ struct search_options {
 	struct training_options training;
 	uint64_t capacity, reserve;
 	enum limit_by limit_by;
-	double tolerance;       /* largest gap between what fits and what does not, relative */
-	uint64_t most;          /* of the batch or width */
-	double process_seconds; /* most for one trial */
+	/* largest relative gap between the largest that fits and the smallest that does not */
+	double tolerance;
+	uint64_t most;          /* maximum batch or width */
+	double process_seconds; /* maximum for one trial */
 };
 
-/* Trials after which a search is given up. */
+/* Maximum trials of a search. */
 #define SEARCH_TRIALS 20
 
 struct search {
 	enum search_for what;
 	struct setup setup; /* the largest that fits */
 	uint64_t found;     /* its batch or width; 0: none fits */
-	uint64_t predicted; /* before any trial of it */
-	/* the smallest that does not fit; 0: the end of the search was reached */
+	uint64_t predicted; /* prediction before the trials */
+	/* the smallest that does not fit; 0: the search reached its upper end */
 	uint64_t fails;
-	int trials, failures;         /* processes; the first finds the budget and tries nothing */
-	struct trial largest, failed; /* the last that fitted, the last that did not */
+	/* number of processes; the first determines the budget without a trial */
+	int trials, failures;
+	struct trial largest, failed; /* the last that fitted, and the last that did not */
 	uint64_t context, budget;
 	double seconds;
-	uint64_t halved; /* from a power of two down by halves: what that finds */
-	int halvings;    /* and in how many trials */
+	uint64_t halved; /* result of halving from a power of two */
+	int halvings;    /* number of trials for it */
 };
 
 enum status search_largest(struct run *run, const struct setup *setup,
 			   const struct search_options *options, struct search *out,
 			   struct error *err);
 
-/* One trial in a process of its own; request->before is filled in. */
+/* Runs one trial in a separate process; request->before must be set. */
 enum status search_trial(struct run *run, struct trial_request *request, double process_seconds,
 			 struct trial *trial, struct error *err);
 

@@ -9,7 +9,10 @@
 
 /* An arena that is too small for a step grows by 1/ARENA_GROWTH until the step fits. */
 #define ARENA_GROWTH 512
-/* The same of the region of POLICY_BFC; it may need twice what is in use: cuts are rare. */
+/*
+ * The same for the region of POLICY_BFC, which may need twice the memory in use: it rarely splits
+ * blocks.
+ */
 #define BFC_REGION_GROWTH 64
 
 static struct stream *compute_stream(const struct training *t)
@@ -33,7 +36,7 @@ static void training_set_activation(struct training *t, size_t l, void *memory)
 	t->network.masks[l] = memory;
 }
 
-/* Memory for activations[l], and back. */
+/* Allocates memory for activations[l], and frees it. */
 static enum status training_take(struct training *t, size_t l, struct error *err)
 {
 	void *memory;
@@ -53,12 +56,12 @@ static void training_give(struct training *t, size_t l)
 }
 
 /*
- * Outputs of hidden layers wait for backward in pinned memory of the host. A copy overlaps with
- * computation on a stream of its own: out while the next layer computes, back while the layer above
- * does. The last hidden layer's output stays: backward begins with it.
+ * Outputs of hidden layers wait for backward in pinned host memory. Copies use a separate stream
+ * and overlap with computation: out while the next layer computes, back while the layer above does.
+ * The last hidden layer's output stays, because backward starts with it.
  */
 
-/* Any of the team's streams but the one that computes. */
+/* Any of the team's streams except the compute stream. */
 #define STREAM_COPY STREAM_PREVIOUS
 
 static bool training_leaves(const struct training *t, size_t l)
@@ -100,7 +103,7 @@ static void offload_close(struct training *t)
 	}
 }
 
-/* The copy begins when the computing stream has come here, and `moved` says when it is made. */
+/* The copy starts when the compute stream has reached this point; `moved` is recorded after it. */
 static enum status training_copy(struct training *t, size_t l, void *to, const void *from,
 				 struct error *err)
 {
@@ -123,7 +126,7 @@ static enum status training_wait_for(struct training *t, size_t l, struct error 
 		       : STATUS_OK;
 }
 
-/* activations[l] has just been computed: starts copying it out. */
+/* activations[l] has just been computed: starts copying it to the host. */
 static enum status offload_start(struct training *t, size_t l, struct error *err)
 {
 	return training_leaves(t, l)
@@ -131,7 +134,7 @@ static enum status offload_start(struct training *t, size_t l, struct error *err
 		       : STATUS_OK;
 }
 
-/* Nothing on the device reads activations[l] any more: its memory is freed after the copy. */
+/* The device no longer reads activations[l]: its memory is freed after the copy. */
 static enum status offload_leave(struct training *t, size_t l, struct error *err)
 {
 	if (!training_leaves(t, l))
@@ -151,7 +154,7 @@ static enum status bring_back(struct training *t, size_t l, struct error *err)
 	return training_copy(t, l, t->network.activations[l], t->host[l], err);
 }
 
-/* Layer l is next in backward: waits for its input, and prefetches that of the layer below. */
+/* Layer l is next in backward: waits for its input, and prefetches the input of the layer below. */
 static enum status offload_fetch(struct training *t, size_t l, struct error *err)
 {
 	if (bring_back(t, l, err) != STATUS_OK ||
@@ -160,7 +163,7 @@ static enum status offload_fetch(struct training *t, size_t l, struct error *err
 	return l > 0 ? bring_back(t, l - 1, err) : STATUS_OK;
 }
 
-/* Tensors that layer l keeps inside for backward: one allocation each, as frameworks have. */
+/* Allocates the tensors that layer l keeps for backward: one allocation each, as in frameworks. */
 static enum status training_take_inside(struct training *t, size_t l, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
@@ -195,7 +198,7 @@ static bool training_has_inside(struct training *t, size_t l)
 	return blocks_kept(&t->network, l, t->rows, kept) == 0 || kept_memory(&kept[0]);
 }
 
-/* The product into memory of its own, the activation into the memory that stays. */
+/* Writes the product to separate memory, and the activation to memory that stays. */
 static enum status training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
 						 struct error *err)
 {
@@ -233,7 +236,7 @@ static enum status training_forward_layer(struct training *t, size_t l, uint64_t
 		       : STATUS_OK;
 }
 
-/* True if activations[l] is recomputed in backward: inside a segment that is not the last. */
+/* True if backward recomputes activations[l]: inside any segment except the last. */
 static bool activation_is_recomputed(const struct training *t, size_t l)
 {
 	const struct segments *s = &t->segments;
@@ -241,13 +244,13 @@ static bool activation_is_recomputed(const struct training *t, size_t l)
 	return s->count > 1 && segments_buffer(s, l) != 0 && l < s->bounds[s->count - 1];
 }
 
-/* True if what layer l keeps inside is recomputed: every segment but the last. */
+/* True if backward recomputes the inner tensors of layer l: in every segment except the last. */
 static bool forgotten_inside(const struct training *t, size_t l)
 {
 	return t->segments.count > 1 && l < t->segments.bounds[t->segments.count - 1];
 }
 
-/* activations[l] has been read by the layer above it. */
+/* The layer above has read activations[l]. */
 static enum status forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
 {
 	if (!keep || forgotten_inside(t, l))
@@ -273,8 +276,8 @@ static enum status training_forward(struct training *t, uint64_t row, bool keep,
 }
 
 /*
- * The outputs inside the segment that ends with layer l, from what its first layer reads, and what
- * its layers keep inside.
+ * Recomputes the outputs inside the segment that ends with layer l from the input of its first
+ * layer, and the inner tensors of its layers.
  */
 static enum status training_recompute_segment(struct training *t, size_t l, uint64_t row,
 					      struct error *err)
@@ -288,7 +291,7 @@ static enum status training_recompute_segment(struct training *t, size_t l, uint
 			return err->status;
 	if (training_has_inside(t, l))
 		return STATUS_OK;
-	/* The layer's output is there, and is computed once more with what it kept. */
+	/* The layer's output exists, and is computed again together with its inner tensors. */
 	if (training_take_inside(t, l, err) != STATUS_OK)
 		return err->status;
 	return carries_out(t)
@@ -302,7 +305,9 @@ struct gradient {
 	enum memory_class tag;
 };
 
-/* Gradients of layer l from that of its output; *g becomes that of its input. */
+/*
+ * Computes the gradients of layer l from that of its output; *g becomes the gradient of its input.
+ */
 static enum status training_backward_layer(struct training *t, size_t l, uint64_t row,
 					   struct gradient *g, struct error *err)
 {
@@ -315,7 +320,7 @@ static enum status training_backward_layer(struct training *t, size_t l, uint64_
 	if (carries_out(t) && network_output_gradient(n, compute_stream(t), l, row, t->rows,
 						      g->memory, row > 0, err) != STATUS_OK)
 		return err->status;
-	/* The logits' gradient is in the logits' place: it is given back below. */
+	/* The gradient of the logits has replaced the logits: it is freed below. */
 	if (l + 1 < t->setup.layers)
 		training_give(t, l + 1);
 	if (carries_out(t) && network_weight_gradient(n, compute_stream(t), l, row, t->rows,
@@ -449,12 +454,13 @@ enum status training_open(struct training *t, const struct setup *setup,
 	*t = (struct training){ .setup = *setup, .options = *options };
 	t->setup.mode = mode_find("single");
 	t->setup.ranks = 1;
-	t->setup.segments = 0; /* the network keeps all that it is given; forgetting is done here */
+	/* the network keeps everything it is given; recomputation is implemented here */
+	t->setup.segments = 0;
 	t->alone = (struct world){ .size = 1 };
 	t->rows = setup->batch / setup_accumulate(setup);
 	whole.kept = t->rows;
 	segments_make(&t->segments, setup, &whole, t->rows);
-	/* A layer by itself forgets nothing but what it keeps inside. */
+	/* A segment of a single layer recomputes only the layer's inner tensors. */
 	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers) {
 		t->segments.count = setup->layers;
 		for (size_t l = 0; l <= setup->layers; l++)
@@ -472,7 +478,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->heap.live_total += t->options.workspace;
 	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
 		return err->status;
-	/* No autotuning: here every step must be computed by the same code. */
+	/* No autotuning: here the same code must compute every step. */
 	for (size_t l = 0; l < t->setup.layers; l++) {
 		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
 		t->network.fusions[l] = FUSION_OFF;
@@ -522,7 +528,7 @@ struct block_memory training_block_memory(const struct setup *setup)
 	return memory;
 }
 
-/* Two steps without a device: the second begins with the first one's allocations. */
+/* Two steps without a device: the second starts with the first one's allocations. */
 static enum status training_plan_step(const struct setup *setup,
 				      const struct training_options *options, struct heap *need,
 				      struct error *err)
@@ -573,7 +579,7 @@ bool training_fits(const struct setup *setup, const struct training_options *opt
 		training_plan(setup, &plan, &need);
 		return need.reserved_peak <= limit;
 	}
-	/* Under the limit: an allocator that keeps blocks gives them back before it fails. */
+	/* With the limit: an allocator that keeps blocks releases them before it fails. */
 	plan.limit = limit;
 	return limit > 0 && training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
 }

@@ -1,11 +1,11 @@
 /*
- * A training step on one device whose tensors come and go as a step needs them: a layer's output is
- * taken before its product and given back once backward has used it. The arithmetic is that of
- * suites/training/parallel (network.h).
+ * A training step on one device whose tensors are allocated and freed as the step needs them: a
+ * layer's output is allocated before its product and freed after backward has used it. The
+ * arithmetic is that of suites/training/parallel (network.h).
  *
- * Three methods of saving memory: `segments` of layers whose inner outputs are recomputed,
- * `offload` of outputs to the host's memory until backward needs them, `accumulate` parts of the
- * batch (both from struct setup).
+ * Three methods save memory: `segments` of layers whose inner outputs are recomputed, `offload` of
+ * outputs to host memory until backward needs them, `accumulate` parts of the batch (both from
+ * struct setup).
  */
 #ifndef GPUPROOF_TRAINMEM_TRAINING_H
 #define GPUPROOF_TRAINMEM_TRAINING_H
@@ -18,20 +18,20 @@
 struct training_options {
 	enum policy policy;
 	bool offload;       /* outputs of hidden layers wait for backward in pinned host memory */
-	size_t swapped;     /* with offload: only those of this many first layers; 0: all */
-	bool sums;          /* parts that accumulate are not divided by their number */
-	bool out_of_place;  /* the ReLU writes to memory of its own */
+	size_t swapped;     /* with offload: only those of the first `swapped` layers; 0: all */
+	bool sums;          /* accumulated parts are not divided by their number */
+	bool out_of_place;  /* the ReLU writes to separate memory */
 	bool reports;       /* the host fetches every step's losses, and waits for them */
-	uint64_t limit;     /* of what is taken from the device; 0: what it has */
+	uint64_t limit;     /* on memory from the device; 0: all device memory */
 	uint64_t reserve;   /* see heap_open() */
 	uint64_t workspace; /* of the GEMM library, for the memory account */
 };
 
 struct training {
-	struct setup setup; /* of one device, mode `single` */
+	struct setup setup; /* for one device, mode `single` */
 	struct training_options options;
 	struct segments segments;
-	struct rank_team team; /* the streams; no device: nothing is carried out */
+	struct rank_team team; /* the streams; without a device nothing runs */
 	struct world alone;
 	struct heap heap;
 	struct arena_source source;
@@ -40,55 +40,56 @@ struct training {
 	uint64_t rows; /* computed at a time */
 	/*
 	 * Source of the ReLU masks for activations[l] in backward, all rows of the batch: rounding
-	 * flips a few of them, and each flip is an error far larger than that of the arithmetic.
-	 * NULL: its own.
+	 * flips a few of them, and each flip causes an error far larger than that of the
+	 * arithmetic. NULL: this step's own.
 	 */
 	const void *imposed[SETUP_MAX_LAYERS + 1];
 	/*
-	 * Offloading: host copies of activations[l], and when they are made, there again, usable.
+	 * Offloading: host copies of activations[l]; when the copy is complete, back on the device,
+	 * and usable.
 	 */
 	void *host[SETUP_MAX_LAYERS + 1];
 	struct event *ready[SETUP_MAX_LAYERS + 1], *moved[SETUP_MAX_LAYERS + 1];
-	uint64_t host_bytes, moved_bytes; /* memory of the host; moved per step, both directions */
+	uint64_t host_bytes, moved_bytes; /* host memory; bytes moved per step in both directions */
 };
 
 /*
- * `device` NULL: a plan, of which only the heap's numbers mean something. The setup is copied; its
- * mode and ranks do not matter. Whatever the outcome, training_close() releases it.
+ * `device` NULL: a plan, of which only the heap's numbers are meaningful. The setup is copied; its
+ * mode and ranks are ignored. training_close() must follow in any case.
  */
 enum status training_open(struct training *training, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err);
 void training_close(struct training *training);
-/*
- * Gives back all tensors; streams, and what libraries keep for them, stay until training_close().
- */
+/* Frees all tensors; streams, and library memory for them, stay until training_close(). */
 void training_let_go(struct training *training);
 
 /*
- * From here on steps have `batch` rows, at most as many as it was opened with and a multiple of the
- * parts that accumulate.
+ * Later steps have `batch` rows, at most the number at opening and a multiple of the accumulated
+ * parts.
  */
 void training_set_batch(struct training *training, uint64_t batch);
 
-/* Fresh parameters and data, as the setup's seed gives them. */
+/* Sets fresh parameters and data from the setup's seed. */
 enum status training_reset(struct training *training, struct error *err);
 
 /*
- * One step, asynchronous. On failure heap.phase says where; what was taken is with the heap until
- * it is closed.
+ * Runs one step, asynchronously. After a failure, heap.phase is the phase of the failure; the heap
+ * owns the allocated memory until it is closed.
  */
 enum status training_step(struct training *training, struct error *err);
-/* Only forward, nothing kept for backward: inference. */
+/* Forward only, without tensors for backward: inference. */
 enum status training_inference(struct training *training, struct error *err);
 enum status training_wait(struct training *training, struct error *err);
 /* The mean loss of the last step. */
 enum status training_loss(struct training *training, double *loss, struct error *err);
 
-/* Called between phases of a step when they are not asynchronous: see training_watched_step(). */
+/* Called between the phases of a synchronous step: see training_watched_step(). */
 typedef enum status training_watch(void *context, struct training *training, enum phase phase,
 				   struct error *err);
-/* A step that waits after each phase and calls `watch`; what the phase used is still there. */
+/*
+ * A step that waits after each phase and calls `watch`; the memory of the phase is still allocated.
+ */
 enum status training_watched_step(struct training *training, training_watch *watch, void *context,
 				  struct error *err);
 
@@ -96,20 +97,20 @@ enum status training_watched_step(struct training *training, training_watch *wat
 struct block_memory training_block_memory(const struct setup *setup);
 
 /*
- * Memory of two steps, without a device: *need is the heap of such a plan, closed, of which only
- * the numbers mean something. POLICY_ARENA, POLICY_BFC: need->reserved_peak is what to reserve.
+ * Memory of two steps, without a device: *need is the closed heap of such a plan, of which only the
+ * numbers are meaningful. POLICY_ARENA, POLICY_BFC: need->reserved_peak is the size to reserve.
  */
 void training_plan(const struct setup *setup, const struct training_options *options,
 		   struct heap *need);
-/* True if two steps fit into `limit` bytes of the device; also by a plan. */
+/* True if two steps fit into `limit` bytes of the device, by a plan. */
 bool training_fits(const struct setup *setup, const struct training_options *options,
 		   uint64_t limit);
-/* The phase in which a plan of two steps is refused under the limit; PHASE_COUNT: it fits. */
+/* The phase in which a plan of two steps fails under the limit; PHASE_COUNT: it fits. */
 enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
 			       uint64_t limit);
 /*
- * Sets offload and swapped: as few outputs as possible are swapped to the host for two steps to fit
- * into `limit` bytes. False: they do not fit with all of them.
+ * Sets offload and swapped: swaps as few outputs as possible to the host so that two steps fit into
+ * `limit` bytes. False: they do not fit even with all of them.
  */
 bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
 			  uint64_t limit);

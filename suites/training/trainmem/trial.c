@@ -8,16 +8,16 @@
 #include "base/units.h"
 #include "suites/shared/buffers.h"
 
-/* Rows of the step that loads what a step needs, at most. */
+/* Maximum rows of the step that loads kernels and libraries. */
 #define CONTEXT_BATCH 4096
 #define CONTEXT_IMAGES 16
 
-/* A loaded device is slower than an idle one by this factor, at most. */
+/* A loaded device is slower than an idle one by at most this factor. */
 #define LIMIT_FACTOR 4
-/* By this part of the budget the device may give more than it said. */
+/* Fraction of the budget that the device may grant beyond its stated free memory. */
 #define FILLER_MISSES 50
 
-/* The block that proves that a device works. */
+/* The block that shows that a device still works. */
 #define AFTERWARDS_BYTES ((size_t)1 << 20)
 
 static uint64_t uint64_min(uint64_t a, uint64_t b)
@@ -30,7 +30,7 @@ static uint64_t uint64_less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* A step with enough rows for the kernels that larger ones use, that takes little of the memory. */
+/* A step with enough rows for the kernels of larger ones that needs little memory. */
 static struct setup trial_context_setup(const struct setup *setup, uint64_t available)
 {
 	struct training_options options = { .policy = POLICY_MALLOC };
@@ -104,7 +104,10 @@ static enum status trial_check_losses(const struct setup *setup, const struct tr
 			 t->first_loss, t->last_loss);
 }
 
-/* The device gave more than it should have had left: such a step says nothing of a smaller card. */
+/*
+ * The device granted more memory than it should have had: such a step does not emulate a smaller
+ * card.
+ */
 static enum status trial_not_full(const struct trial *t, uint64_t taken, struct error *err)
 {
 	char given[32], budget[32];
@@ -127,7 +130,7 @@ static enum status trial_try_steps(struct device *device, const struct trial_req
 
 	training_plan(&r->setup, &options, &need);
 	options.reserve = need.reserved_peak;
-	/* To the heap 0 is no limit: without a budget not a byte fits. */
+	/* For the heap, 0 means no limit: without a budget not a single byte fits. */
 	options.limit = t->filled ? 0 : t->budget ? t->budget : 1;
 	if (training_open(&training, &r->setup, &options, device, &failed) == STATUS_OK)
 		trial_two_steps(&training, t, &failed);
@@ -149,7 +152,7 @@ static enum status trial_try_steps(struct device *device, const struct trial_req
 		       : error_set(err, failed.status, "%s", failed.message);
 }
 
-/* Memory allocated, filled by a kernel, and every byte checked. */
+/* Allocates memory, fills it by a kernel, and checks every byte. */
 static enum status device_works(struct device *device, uint64_t seed, struct error *err)
 {
 	struct stream *stream = NULL;

@@ -21,7 +21,7 @@ static enum status blocks_open_tensor(struct network *n, uint64_t rows, uint64_t
 			   rows * columns * precision_bytes(n->setup->precision), out, err);
 }
 
-/* `y`: its outputs are kept, not computed again. */
+/* `y`: the outputs are kept, not recomputed. */
 static size_t blocks_norm_kept(const struct network *n, struct kept_norm *norm, uint64_t rows,
 			       bool y, struct kept_tensor *out)
 {
@@ -82,7 +82,7 @@ static enum status blocks_open_kept(struct network *n, size_t l, uint64_t rows, 
 	return STATUS_OK;
 }
 
-/* Memory that blocks which recompute outputs of norms and GELU use in turn. */
+/* Memory shared by all blocks that recompute the outputs of norms and GELU. */
 static enum status open_pointwise(struct network *n, struct error *err)
 {
 	struct block_scratch *b = &n->blocks;
@@ -99,7 +99,7 @@ static enum status open_pointwise(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-/* The first tensors of two are a norm's scale and shift, the gap between them included. */
+/* Elements of the first two tensors of a norm, scale and shift, including the gap between them. */
 static uint64_t blocks_norm_elements(const struct network *n, size_t l, size_t gamma)
 {
 	const struct model_tensor *t = n->local.layer[l].tensor;
@@ -110,7 +110,7 @@ static uint64_t blocks_norm_elements(const struct network *n, size_t l, size_t g
 static const size_t block_norms[] = { BLOCK_GAMMA1, BLOCK_GAMMA2 };
 static const size_t head_norms[] = { HEAD_GAMMA };
 
-/* The norms of a layer. */
+/* Returns the norms of a layer. */
 static const size_t *blocks_norms_of(const struct network *n, size_t l, size_t *count)
 {
 	switch (n->local.layer[l].kind) {
@@ -140,7 +140,7 @@ static uint64_t blocks_norm_gradients(const struct network *n)
 	return elements;
 }
 
-/* Gradients of all norms to one buffer, or `back`. */
+/* Copies the gradients of all norms to one buffer, or with `back` from it. */
 static enum status blocks_copy_norm_gradients(struct network *n, struct stream *stream, bool back,
 					      struct error *err)
 {
@@ -196,7 +196,7 @@ static bool has_blocks(const struct network *n)
 	return false;
 }
 
-/* A buffer of whole rows, for which what a part of a block keeps is too little. */
+/* Allocates a buffer of whole rows if the tensors that one part of a block keeps are too small. */
 static enum status blocks_open_narrow(struct network *n, struct error *err)
 {
 	uint64_t bytes =
@@ -219,7 +219,7 @@ static enum status blocks_open_narrow(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-/* The gradients that lie in what layers keep: see buffer_alias.h. */
+/* Places gradients in the kept tensors of layers: see buffer_alias.h. */
 static void blocks_share_kept(struct network *n)
 {
 	uint64_t bytes = n->step_rows * blocks_hidden_size(n) *
@@ -276,7 +276,7 @@ enum status blocks_scratch_open(struct network *n, struct error *err)
 	return n->setup->kind == MODEL_TRANSFORMER ? blocks_open_scratch(n, err) : STATUS_OK;
 }
 
-/* A block's tensors, which all blocks that recompute them use in turn. */
+/* Opens a block's tensors; blocks that recompute them share one set. */
 static enum status open_block(struct network *n, size_t l, const struct kept_block **shared,
 			      struct error *err)
 {
@@ -350,7 +350,7 @@ enum status blocks_fill_positions(struct network *n, struct stream *stream, stru
 	return blocks_copy_ids(stream, n->blocks.positions, ids, n->step_rows, err);
 }
 
-/* Positions are added by the first of the ranks that have parts of the vocabulary. */
+/* With a divided vocabulary, only the first rank adds the positions. */
 static enum status blocks_embed(struct network *n, struct stream *stream, uint64_t row,
 				uint64_t rows, struct error *err)
 {
@@ -413,7 +413,7 @@ static struct kept_norm blocks_head_norm(const struct network *n, uint64_t row)
 	return transformer_kept_norm(n, &n->blocks.head, row % n->partition.kept);
 }
 
-/* Each of the ranks that have parts of the layer computes logits of a part of the vocabulary. */
+/* With a divided vocabulary, each rank computes the logits of its part. */
 static enum status blocks_head(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			       uint64_t rows, struct error *err)
 {

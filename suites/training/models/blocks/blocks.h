@@ -1,9 +1,9 @@
 /*
- * Layers that are not linear, on a network's tensors: convolutional ones in images.h; of a
- * transformer embedding, blocks and head. A row is a
- * token; rows [row, row + rows) are whole sequences. Asynchronous on the stream. Arithmetic is that
- * of kernels/layers and kernels/attention: FP32, TF32 products, FP16, BF16; every sum has a fixed
- * order, so that replicas stay equal bit for bit.
+ * Nonlinear layers on the tensors of a network: convolutional layers in images.h; embedding, blocks
+ * and head of a transformer here. A row is a token; rows [row, row + rows) are whole sequences. All
+ * functions are asynchronous on the stream. The arithmetic is that of kernels/layers and
+ * kernels/attention: FP32, TF32 products, FP16, BF16. Every sum has a fixed order, so that replicas
+ * stay equal bit for bit.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_BLOCKS_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_BLOCKS_H
@@ -15,7 +15,7 @@
 /* epsilon of all norms */
 #define BLOCK_NORM_EPSILON 1e-5
 
-/* A tensor that a layer keeps inside for backward: `place` is the address of its pointer. */
+/* A tensor that a layer keeps for backward: `place` is the address of its pointer. */
 struct kept_tensor {
 	void *place;
 	uint64_t bytes;
@@ -34,28 +34,31 @@ static inline void kept_place(const struct kept_tensor *kept, void *memory)
 	memcpy(kept->place, &memory, sizeof(memory));
 }
 
-/* Those of layer `layer` for `rows` rows; returns their number, 0 of a linear layer. */
+/* Tensors that layer `layer` keeps for `rows` rows; returns their number, 0 for a linear layer. */
 size_t blocks_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
-/* Scratch; not what layers keep. */
+/* Allocates scratch memory, but not the tensors that layers keep. */
 enum status blocks_scratch_open(struct network *network, struct error *err);
 
 /*
- * Allocates tensors that blocks keep for backward, and their scratch, from the network's arena;
- * nothing for a multilayer perceptron.
+ * Allocates the tensors that blocks keep for backward, and their scratch memory, from the network's
+ * arena; nothing for a multilayer perceptron.
  */
 enum status block_buffers_open(struct network *network, struct error *err);
-/* The partition's tokens into activations[0], and every row's position. Waits for the stream. */
+/*
+ * Copies the partition's tokens into activations[0] and sets the position of every row. Waits for
+ * the stream.
+ */
 enum status blocks_fill_tokens(const struct network *network, struct stream *stream, void *memory,
 			       uint64_t row, uint64_t rows, struct error *err);
 enum status blocks_fill_positions(struct network *network, struct stream *stream,
 				  struct error *err);
 
-/* activations[layer] -> activations[layer + 1], and what backward needs. */
+/* Computes activations[layer + 1] from activations[layer], and the tensors that backward needs. */
 enum status blocks_forward(struct network *network, struct stream *stream, size_t layer,
 			   uint64_t row, uint64_t rows, struct error *err);
 /*
- * From dy, which it changes, all gradients of the layer's parameters. What is left to do is
- * blocks_input_gradient(), before any other layer's backward.
+ * Computes from dy, which it changes, all gradients of the layer's parameters.
+ * blocks_input_gradient() must follow before backward of another layer.
  */
 enum status blocks_backward(struct network *network, struct stream *stream, size_t layer,
 			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
@@ -63,7 +66,7 @@ enum status blocks_backward(struct network *network, struct stream *stream, size
 /* See network_backward_end(). */
 enum status blocks_sum_norm_gradients(struct network *network, struct stream *stream,
 				      struct error *err);
-/* dx of what blocks_backward() left. */
+/* Computes dx after blocks_backward(). */
 enum status blocks_input_gradient(struct network *network, struct stream *stream, size_t layer,
 				  uint64_t rows, const void *dy, void *dx, struct error *err);
 

@@ -90,7 +90,7 @@ static void *image_output_of(const struct pass *p)
 	return p->image.pool.window ? p->kept->out : network_activation(p->n, p->layer + 1, p->row);
 }
 
-/* Output of unit `u`; its input is the output of the one before. */
+/* Output of unit `u`; its input is the output of the unit before it. */
 static void *image_unit_output(const struct pass *p, size_t u)
 {
 	return u + 1 < p->image.units ? p->kept->unit[u].y : image_output_of(p);
@@ -101,7 +101,7 @@ static const void *image_unit_input(const struct pass *p, size_t u)
 	return u > 0 ? image_unit_output(p, u - 1) : network_activation(p->n, p->layer, p->row);
 }
 
-/* Output of the ReLU that decides in backward: this run's, or an imposed one. */
+/* Output of the ReLU that decides in backward: of this run or an imposed one. */
 static const void *image_relu_decider(const struct pass *p, size_t decision, uint64_t width,
 				      const void *own)
 {
@@ -156,7 +156,7 @@ static enum status image_residual_add(const struct pass *p, const void *a, const
 	return backend_launch(p->stream, "residual_add", &sum, err);
 }
 
-/* Statistics of each group of rows by themselves. */
+/* Computes statistics separately for each group of rows. */
 static enum status image_batch_norm(const struct pass *p, const struct image_unit *u,
 				    const struct kept_unit *kept, void *y, struct error *err)
 {
@@ -215,7 +215,7 @@ static enum status image_batch_norm_backward(const struct pass *p, const struct 
 	return STATUS_OK;
 }
 
-/* Convolution, then bias and ReLU in place, or the norm and its ReLU into y. */
+/* Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y. */
 static enum status image_forward_unit(const struct pass *p, const struct image_unit *u,
 				      const struct kept_unit *kept, const void *x, void *y,
 				      struct error *err)
@@ -246,7 +246,7 @@ static enum status image_forward_unit(const struct pass *p, const struct image_u
 	return err->status;
 }
 
-/* y = relu(y + input or its projection), which goes through a buffer that backward needs later. */
+/* y = relu(y + input or its projection); the projection uses a buffer that backward needs later. */
 static enum status add_shortcut(const struct pass *p, const void *x, void *y, struct error *err)
 {
 	uint64_t width = image_unit_width(image_last(&p->image)), count = p->rows * width;
@@ -287,7 +287,10 @@ enum status images_forward(struct network *n, struct stream *stream, size_t l, u
 				   : STATUS_OK;
 }
 
-/* dy becomes the gradient of the convolution's output, or that goes to dz; then its weights'. */
+/*
+ * Turns dy into the gradient of the convolution's output (or writes that to dz), then computes the
+ * gradient of its weights.
+ */
 static enum status image_backward_unit(const struct pass *p, const struct image_unit *u,
 				       const struct kept_unit *kept, const void *x, const void *y,
 				       void *dy, void *dz, struct error *err)
@@ -343,7 +346,7 @@ static void *image_other_buffer(const struct pass *p, const void *buffer)
 	return buffer == gradient[0] ? gradient[1] : gradient[0];
 }
 
-/* From the gradient of the last unit's output, in memory that may be changed. */
+/* Backward from the gradient of the last unit's output, whose memory may be changed. */
 static enum status image_backward_units(const struct pass *p, void *dy, struct error *err)
 {
 	struct images *images = &p->n->images;
@@ -463,7 +466,7 @@ size_t images_kept(struct network *n, size_t l, uint64_t rows, struct kept_tenso
 	return count;
 }
 
-/* Sizes of what layers use in turn: elements of a row, or of all. */
+/* Sizes of the buffers that layers share: elements of a row, or of all rows. */
 struct most {
 	uint64_t gradient, pooled, filters, weight_sums;
 };
@@ -473,7 +476,7 @@ static void raise_to(uint64_t *most, uint64_t value)
 	*most = value > *most ? value : *most;
 }
 
-/* `inside`: its gradient is one inside the layer. */
+/* `inside`: the unit's gradient is stored in a buffer inside the layer. */
 static void image_measure_unit(struct most *most, const struct setup *setup,
 			       const struct image_unit *u, bool inside)
 {
@@ -534,7 +537,7 @@ static uint64_t kept_aligned(uint64_t bytes)
 	return (bytes + KEPT_ALIGN - 1) / KEPT_ALIGN * KEPT_ALIGN;
 }
 
-/* Layers that are recomputed use one block of memory in turn. */
+/* Layers that are recomputed share one block of memory. */
 static enum status image_open_in_turn(struct network *n, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];

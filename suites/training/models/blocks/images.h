@@ -1,7 +1,7 @@
 /*
- * Convolutional layers (image_model.h) on a network's tensors, with the contract of blocks.h: a row
- * is an image. For backward a layer keeps each convolution's output, with a batch norm also the
- * ReLU's, and the statistics.
+ * Convolutional layers (image_model.h) on the tensors of a network, with the interface of blocks.h:
+ * a row is an image. For backward, a layer keeps the output of each convolution, with a batch norm
+ * also the output of the ReLU, and the statistics.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_IMAGES_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_IMAGES_H
@@ -10,9 +10,9 @@
 
 /* See blocks_kept(). */
 size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
-/* Scratch; not what layers keep. */
+/* Allocates scratch memory, but not the tensors that layers keep. */
 enum status images_scratch_open(struct network *network, struct error *err);
-/* All of it. */
+/* Allocates scratch memory and kept tensors. */
 enum status images_open(struct network *network, struct error *err);
 
 enum status images_forward(struct network *network, struct stream *stream, size_t layer,

@@ -124,7 +124,10 @@ static enum status transformer_add_bias(struct network *n, struct stream *stream
 	return transformer_launch(n, stream, "bias_relu", &bias, err);
 }
 
-/* Bias in the product's epilogue. Not every library has it for every precision and shape. */
+/*
+ * Adds the bias in the GEMM's epilogue. Not every library supports this for every precision and
+ * shape.
+ */
 static bool transformer_try_fused(struct network *n, struct stream *stream,
 				  const struct linear *linear, struct gemm gemm, struct error *err)
 {
@@ -217,8 +220,8 @@ enum status transformer_linear(struct network *n, struct stream *stream,
 }
 
 /*
- * The same where ranks have parts of the inputs: each computes a summand of all outputs, and the
- * bias comes after the sum. With shares of the rows only this rank's are left.
+ * The same if ranks divide the inputs: each rank computes partial sums of all outputs, and the bias
+ * is added after the sum over ranks. With sequence parallelism, only this rank's rows remain.
  */
 static enum status transformer_linear_of_parts(struct network *n, struct stream *stream,
 					       const struct linear *linear, const void *x, void *y,
@@ -301,7 +304,10 @@ static enum status transformer_backward_products(struct network *n, struct strea
 		return transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs,
 					    err);
 	}
-	/* The weights' gradients, which no other rank waits for, fill the time of the sum. */
+	/*
+	 * The gradients of the weights, which no other rank waits for, are computed during the sum
+	 * over ranks.
+	 */
 	if (transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err) !=
 		    STATUS_OK ||
 	    transformer_start_rows(n, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, dx,
@@ -329,7 +335,7 @@ enum status transformer_linear_backward(struct network *n, struct stream *stream
 					     accumulate, err);
 }
 
-/* The block's products. */
+/* The GEMMs of a block. */
 enum product { PRODUCT_QKV, PRODUCT_OUT, PRODUCT_UP, PRODUCT_DOWN };
 static struct linear transformer_linear_of(const struct network *n, size_t l, enum product product)
 {
@@ -376,7 +382,7 @@ static enum status transformer_attend(struct network *n, struct stream *stream,
 	return transformer_launch(n, stream, "attention_forward", &attention, err);
 }
 
-/* The up product's bias is added where GELU reads its sums; there already if `again`. */
+/* GELU adds the bias of the up product; with `again` it has already been added. */
 static enum status transformer_activate(struct network *n, struct stream *stream, size_t l,
 					const struct kept_block *kept, uint64_t rows, bool again,
 					struct error *err)
@@ -394,7 +400,7 @@ static enum status transformer_activate(struct network *n, struct stream *stream
 	return transformer_launch(n, stream, "activation_forward", &gelu, err);
 }
 
-/* The block's kept tensors of the micro-batch that begins with `row`. */
+/* Kept tensors of the block for the micro-batch that begins with `row`. */
 static struct kept_block transformer_kept_of(const struct network *n, size_t l, uint64_t row)
 {
 	struct kept_block kept = n->blocks.kept[l];
@@ -418,7 +424,7 @@ static struct kept_block transformer_kept_of(const struct network *n, size_t l, 
 	return kept;
 }
 
-/* Everything that backward needs: all but the last product. */
+/* Computes all tensors that backward needs: everything except the last product. */
 static enum status transformer_forward_kept(struct network *n, struct stream *stream, size_t l,
 					    const void *x, const struct kept_block *kept,
 					    uint64_t rows, struct error *err)
@@ -460,7 +466,10 @@ enum status transformer_forward(struct network *n, struct stream *stream, size_t
 					rows / network_sequence_parallel_size(n, l), err);
 }
 
-/* dy += gradient of the MLP's branch: the gradient of what is between attention and MLP. */
+/*
+ * Adds the gradient of the MLP branch to dy, which becomes the gradient of the tensor between
+ * attention and MLP.
+ */
 static enum status backward_mlp(struct network *n, struct stream *stream, size_t l,
 				const struct kept_block *kept, void *dy, uint64_t rows,
 				bool accumulate, struct error *err)
@@ -469,7 +478,7 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 	struct linear up = transformer_linear_of(n, l, PRODUCT_UP);
 	uint64_t share = rows / network_sequence_parallel_size(n, l);
 	void *inner = transformer_share(n, n->blocks.narrow, rows);
-	/* With aliasing each tensor replaces one that the products before have read. */
+	/* With aliasing, each tensor replaces one that earlier products have already read. */
 	void *wide = n->blocks.inner ? n->blocks.inner : kept->after;
 	struct activation_backward_arguments gelu = {
 		.x = kept->before,
@@ -500,7 +509,7 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 	return transformer_add_residual(n, stream, dy, inner, dy, share, err);
 }
 
-/* The gradient of attention's branch, which blocks_input_gradient() adds to dy. */
+/* Gradient of the attention branch, which blocks_input_gradient() adds to dy. */
 static enum status transformer_backward_attention(struct network *n, struct stream *stream,
 						  size_t l, const void *x,
 						  const struct kept_block *kept, void *dy,

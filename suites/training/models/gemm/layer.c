@@ -37,7 +37,7 @@ static enum status layer_run_candidate(void *context, struct stream *stream, siz
 	return network_forward(t->network, stream, t->layer, t->row, t->rows, err);
 }
 
-/* The choice, if it needs no measurement, else FUSION_AUTO. */
+/* The choice, if it needs no measurement; otherwise FUSION_AUTO. */
 static enum fusion fixed_fusion(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine;
@@ -48,10 +48,13 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
 	if (n->partition.parts > 1 &&
 	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
 		return FUSION_OFF;
-	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
+	/* On the CPU the fused epilogue works in cache at no cost, and results are reproducible. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return FUSION_ON;
-	/* Choice of an earlier layer of the same shape; the last layer has another epilogue. */
+	/*
+	 * The choice of an earlier layer of the same shape; the last layer has a different
+	 * epilogue.
+	 */
 	mine = &n->local.layer[layer];
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
@@ -62,8 +65,8 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
 }
 
 /*
- * Sets network->fusions[layer], once per layer: as the setup says, or if `auto` by timing both on
- * rows [row, row + rows). Only while the network is tuned.
+ * Sets network->fusions[layer], once per layer: to the setup's value, or for `auto` by timing both
+ * on rows [row, row + rows). Only during tuning.
  */
 static enum status fusion_tune(struct network *n, struct stream *stream, size_t layer, uint64_t row,
 			       uint64_t rows, struct error *err)
@@ -152,8 +155,8 @@ enum status network_loss(struct network *n, struct stream *stream, uint64_t row,
 }
 
 /*
- * The logits are a part of the vocabulary: ranks exchange three numbers per row (Shoeybi et al.
- * 2019, section 3).
+ * The vocabulary is divided among ranks, which exchange three numbers per row (Shoeybi et al. 2019,
+ * section 3).
  */
 static enum status layer_loss_of_parts(struct network *n, struct stream *stream, void *logits,
 				       uint64_t row, uint64_t rows, double gradient_scale,
@@ -206,7 +209,7 @@ enum status network_loss_of(struct network *n, struct stream *stream, void *logi
 	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
 }
 
-/* The outputs of the layer's ReLU that decide what passes; NULL: the last layer has none. */
+/* Outputs of the layer's ReLU, which mask its gradient; NULL: the last layer has no ReLU. */
 static const void *mask_of(const struct network *n, size_t l, uint64_t row)
 {
 	if (l + 1 == n->setup->layers)
@@ -237,7 +240,7 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 	return backend_launch(stream, "output_gradient", &pass, err);
 }
 
-/* On all rows that one wgrad product has: `row` may be in the midst of them. */
+/* Uses all rows of one wgrad product: `row` may be in the middle of them. */
 static enum status layer_tune_layout(struct network *n, struct stream *stream, size_t l,
 				     uint64_t row, void *dy, struct error *err)
 {
@@ -343,7 +346,7 @@ static void *layer_moment_of(const struct network *n, void *array, uint64_t elem
 	return array ? (char *)array + element * precision_bytes(setup_moment(n->setup)) : NULL;
 }
 
-/* The weights that the optimizer updates; NULL: the stored ones are all there are. */
+/* Master weights, which the optimizer updates; NULL: there are only the stored weights. */
 static void *layer_master_of(const struct network *n, const struct shard_range *part)
 {
 	uint64_t element = setup_has_master(n->setup) ? part->master : part->weights;
@@ -353,7 +356,10 @@ static void *layer_master_of(const struct network *n, const struct shard_range *
 	return (char *)n->master + element * precision_bytes(setup_master(n->setup));
 }
 
-/* The stored weights where they are not the master ones; NULL: none, or not kept (zero3). */
+/*
+ * Stored weights if they differ from the master weights; NULL: there are none, or they are not kept
+ * (zero3).
+ */
 static void *layer_copy_of(const struct network *n, const struct shard_range *part)
 {
 	return n->weights && (setup_has_master(n->setup) || n->setup->storage_only)
@@ -461,17 +467,20 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 }
 
 /*
- * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and what is
- * recomputed; the loss, the optimizer.
+ * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and
+ * recomputation; then the loss and the optimizer.
  */
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
-	/* A block has 15 kernels forward and 30 backward, and repeats 13. */
+	/* A block has 15 kernels in forward and 30 in backward; recomputation repeats 13. */
 	if (n->setup->kind == MODEL_TRANSFORMER)
 		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
-	/* A residual block of four units and a projection: 17 forward, 25 backward. */
+	/*
+	 * A residual block of four units and a projection has 17 kernels in forward and 25 in
+	 * backward.
+	 */
 	if (setup_has_images(n->setup))
 		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
 

@@ -5,15 +5,15 @@
 #include "suites/training/models/network.h"
 
 /*
- * A product of the network, by the algorithm that the tuning step found; it leaves multiprocessors
- * to collectives that overlap with `pass` (enum overlap of mode.h).
+ * A GEMM of the network with the algorithm found in the tuning step; it leaves multiprocessors to
+ * collectives that overlap with `pass` (enum overlap in mode.h).
  */
 enum status network_multiply(struct network *network, struct stream *stream, size_t layer,
 			     unsigned pass, struct gemm *gemm, struct error *err);
 
 /*
- * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's
- * output over ranks first.
+ * Forward of a layer: its GEMM, then bias and ReLU. Two functions, for modes that first reduce the
+ * GEMM's output over ranks.
  */
 enum status network_forward_gemm(struct network *network, struct stream *stream, size_t layer,
 				 uint64_t row, uint64_t rows, struct error *err);
@@ -22,12 +22,12 @@ enum status network_activate(struct network *network, struct stream *stream, siz
 enum status network_forward(struct network *network, struct stream *stream, size_t layer,
 			    uint64_t row, uint64_t rows, struct error *err);
 /*
- * Logits -> row losses and, in place, their gradients times gradient_scale. Collective where ranks
- * have parts of the vocabulary.
+ * Computes row losses from logits and replaces the logits by their gradients times gradient_scale.
+ * Collective if ranks divide the vocabulary.
  */
 enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
 			 uint64_t rows, double gradient_scale, struct error *err);
-/* The same of logits that are elsewhere, at once. */
+/* The same for logits at another address, for all rows at once. */
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
 			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*
@@ -42,7 +42,7 @@ enum status network_output_gradient(struct network *network, struct stream *stre
 enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
 				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
 				    struct error *err);
-/* The same for some outputs of the layer, which are neighbouring rows of the weights. */
+/* A range of the layer's outputs, which are neighbouring rows of the weights. */
 struct outputs {
 	uint64_t first, count;
 };
@@ -55,20 +55,24 @@ enum status network_input_gradient(struct network *network, struct stream *strea
 enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
 				uint64_t rows, void *dy, const void *y, uint64_t row,
 				bool accumulate, struct error *err);
-/* The part of backward before the GEMMs: recomputed activations and the output gradient. */
+/*
+ * First part of backward, before the GEMMs: recomputes activations and computes the output
+ * gradient.
+ */
 enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
 				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				   struct error *err);
 /*
- * All of it; `dx` NULL: not wanted. Of layers that are not linear (enum layer_kind), the output
- * gradient computes all gradients of parameters, and the weight gradient nothing.
+ * Complete backward of a layer; `dx` NULL: not computed. For nonlinear layers (enum layer_kind)
+ * network_output_gradient() computes all gradients of parameters and the wgrad function does
+ * nothing.
  */
 enum status network_backward(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);
 /*
- * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss)
- * to `dx` (NULL: not wanted).
+ * Runs all layers of the partition for these rows: forward, or backward from `dy` (NULL: from the
+ * loss) to `dx` (NULL: not computed).
  */
 enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
 				uint64_t rows, struct error *err);
@@ -76,15 +80,15 @@ enum status network_backward_all(struct network *network, struct stream *stream,
 				 uint64_t rows, void *dy, void *dx, bool accumulate,
 				 struct error *err);
 /*
- * Call after a step's last backward. With sequence parallelism gradients of norms, of which each
- * rank has those of its share of the rows, are added up; otherwise nothing is left to do.
+ * Call after the last backward of a step. With sequence parallelism it sums the gradients of norms,
+ * which each rank has only for its share of the rows; otherwise it does nothing.
  */
 enum status network_backward_end(struct network *network, struct stream *stream, struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
-/* The same by range: begin once, then every range of the shard. */
+/* The same by ranges: begin once, then update every range of the shard. */
 enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
-/* Adam's, of update number `update`, counted from 1. */
+/* Adam's bias correction of update `update`, counted from 1. */
 double network_correction(double beta, uint64_t update);
 /* Updates elements [first, first + count); the shard must be whole. */
 enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
@@ -93,8 +97,8 @@ enum status network_update_shard_range(struct network *network, struct stream *s
 				       struct error *err);
 
 /*
- * Commands that one step on the partition enqueues on the compute stream, about, in `microbatches`
- * parts.
+ * Approximate number of commands that one step of the partition enqueues on the compute stream, in
+ * `microbatches` parts.
  */
 unsigned network_commands(const struct network *network, uint64_t microbatches);
 

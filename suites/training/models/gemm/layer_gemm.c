@@ -5,7 +5,7 @@
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/models/mode.h"
 
-/* The widest access of any algorithm: see gemm_search() in device/backend.h. */
+/* The widest memory access of any algorithm: see gemm_search() in device/backend.h. */
 #define ALIGNMENT 16
 
 static bool same_alignment(const void *a, const void *b)
@@ -36,13 +36,13 @@ static struct tuned_gemm *tuned_gemm_find(struct network *n, const struct gemm *
 }
 
 /*
- * A choice that is not faster than the library's own by more than noise, of a long search, stays
- * the library's.
+ * A found algorithm must be faster than the library's default by more than the noise; the threshold
+ * after a long search is stricter.
  */
 #define WORTHWHILE 0.97
 #define WORTHWHILE_SUSTAINED 0.99
 
-/* The result of an earlier search on this stream that was at least as long; NULL: none. */
+/* Result of an earlier search on this stream that took at least as long; NULL: none. */
 static const struct tuned_gemm *layer_gemm_cache_find(const struct network *n,
 						      const struct gemm *gemm)
 {
@@ -72,13 +72,16 @@ static void layer_gemm_cache_store(const struct network *n, const struct tuned_g
 	m->count += at == m->count;
 }
 
-/* Searches an algorithm; keeps the library's default if the search fails or gains nothing. */
+/*
+ * Searches for an algorithm; keeps the library's default if the search fails or finds nothing
+ * faster.
+ */
 static struct tuned_gemm *tuned_gemm_search(struct network *n, struct stream *stream,
 					    const struct gemm *gemm)
 {
 	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
 	const struct tuned_gemm *known = layer_gemm_cache_find(n, gemm);
-	/* A step runs GEMMs back to back, so a long search uses sustained clocks. */
+	/* A step runs GEMMs back to back, so a long search measures at sustained clocks. */
 	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
 					      .sustained = n->setup->search_seconds >=
 							   AUTOTUNE_SUSTAINED_SECONDS };
@@ -99,7 +102,7 @@ static struct tuned_gemm *tuned_gemm_search(struct network *n, struct stream *st
 }
 
 /*
- * True if every rank computes this layer: all must get the same bits, so none tunes it. Of a
+ * True if every rank computes this layer: all must get the same bits, so no rank tunes it. In a
  * transformer every product is divided.
  */
 static bool is_replicated(const struct network *n, size_t l)

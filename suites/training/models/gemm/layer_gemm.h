@@ -1,7 +1,7 @@
 /*
- * The GEMMs of a layer: row-major tensors, column-major GEMMs. `rows` rows from the given
- * addresses; asynchronous on the stream, except in the step that tunes a network: that searches the
- * fastest algorithm of each new GEMM on its own operands.
+ * The GEMMs of a layer: tensors are row-major, GEMMs column-major. They process `rows` rows from
+ * the given addresses and are asynchronous on the stream, except in the tuning step, which searches
+ * for the fastest algorithm of each new GEMM on its own operands.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_GEMM_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_GEMM_H
@@ -18,15 +18,15 @@ enum status layer_gemm_forward_fused(struct network *network, struct stream *str
 enum status layer_gemm_dgrad(struct network *network, struct stream *stream, size_t layer,
 			     const void *dy, void *dx, uint64_t rows, struct error *err);
 /*
- * dW = dY^T X + beta dW of rows [row, row + rows), with the layer's wgrad layout: reads dY from
- * `dy` on, or its transposed copy in network->transposed. Computes only `outputs`, a range of the
- * rows of dW.
+ * dW = dY^T X + beta dW for rows [row, row + rows), with the layer's wgrad layout: reads dY at `dy`
+ * or its transposed copy in network->transposed. Computes only `outputs`, a range of the rows of
+ * dW.
  */
 enum status layer_gemm_wgrad(struct network *network, struct stream *stream, size_t layer,
 			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
 			     double beta, struct error *err);
 
-/* Appends the algorithms that the search found faster than the library's defaults. */
+/* Appends the algorithms that the search found to be faster than the library's defaults. */
 struct text;
 void layer_gemms_describe(const struct network *network, struct text *out);
 

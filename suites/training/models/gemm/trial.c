@@ -1,7 +1,8 @@
 #include "suites/training/models/gemm/trial.h"
 
 /*
- * Timed runs of each candidate, alternating, after one that loads kernels; the fastest run counts.
+ * Timed runs of each candidate, alternating, after one untimed run that loads the kernels; the
+ * fastest run counts.
  */
 #define RUNS 3
 

@@ -13,7 +13,9 @@
 typedef enum status trial_fn(void *context, struct stream *stream, size_t candidate,
 			     struct error *err);
 
-/* Alternates between at most TRIAL_MAX_CANDIDATES candidates; the first of equal ones wins. */
+/*
+ * Alternates between at most TRIAL_MAX_CANDIDATES candidates; of equally fast ones the first wins.
+ */
 enum status trial_select(struct stream *stream, size_t candidates, trial_fn *run, void *context,
 			 size_t *fastest, struct error *err);
 

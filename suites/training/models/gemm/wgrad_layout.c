@@ -42,7 +42,7 @@ struct wgrad_trial {
 
 static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 
-/* The output gradient kernel and the wgrad GEMM with one layout. */
+/* Runs the output gradient kernel and the wgrad GEMM with one layout. */
 static enum status run_layout(void *context, struct stream *stream, size_t candidate,
 			      struct error *err)
 {
@@ -68,7 +68,7 @@ static const enum wgrad_layout *wgrad_tuned_like(const struct network *n, size_t
 	return NULL;
 }
 
-/* The layout, if it needs no measurement, else WGRAD_AUTO. */
+/* The layout, if it needs no measurement; otherwise WGRAD_AUTO. */
 static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 {
 	const enum wgrad_layout *like;
@@ -112,7 +112,7 @@ enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t l
 	if (layout == WGRAD_AUTO) {
 		size_t fastest = 0;
 
-		/* Direct, if there is no memory for the copy. */
+		/* The direct layout, if there is no memory for the copy. */
 		if (wgrad_open_buffer(n, layer, &none) == STATUS_OK &&
 		    trial_select(stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest, err) !=
 			    STATUS_OK)
@@ -125,7 +125,7 @@ enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t l
 	return STATUS_OK;
 }
 
-/* Message between ranks: first layer and row, and the layouts chosen. */
+/* Message between ranks: first layer and row, and the chosen layouts. */
 struct chosen {
 	size_t first;
 	uint64_t row;

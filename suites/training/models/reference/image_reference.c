@@ -8,10 +8,13 @@
 #include "suites/training/models/reference/threads.h"
 #include "suites/training/models/reference/vectors.h"
 
-/* Everything between x and y of one layer. */
+/* All tensors between x and y of one layer. */
 struct image_inner {
 	struct image_layer image;
-	/* of each unit and the projection: the convolution, and what follows it */
+	/*
+	 * for each unit and the projection: output of the convolution, and of the operations after
+	 * it
+	 */
 	double *z[IMAGE_MAX_UNITS + 1], *y[IMAGE_MAX_UNITS + 1];
 };
 #define PROJECTION IMAGE_MAX_UNITS
@@ -37,7 +40,7 @@ static double *zero_vector(uint64_t count)
 	return xcalloc(count, sizeof(double));
 }
 
-/* Element of the image that tap `tap` of output pixel (p, q) reads; -1: it is padding. */
+/* Element of the image that tap `tap` of output pixel (p, q) reads; -1: padding. */
 static int64_t pixel_at(const struct image_unit *u, unsigned p, unsigned q, unsigned tap)
 {
 	int64_t h = (int64_t)p * u->stride + tap / u->kernel - u->padding,
@@ -80,7 +83,7 @@ static void reference_convolve(const struct mlp_reference *ref, size_t l,
 			       (unsigned)(i % u->out_side), z + i * u->filters);
 }
 
-/* dw = gradient; of one filter. */
+/* dw = gradient of one filter. */
 static void gradient_of_filter(const struct mlp_reference *ref, const struct image_unit *u,
 			       const double *x, const double *dz, unsigned f, double *dw)
 {
@@ -103,7 +106,7 @@ static void gradient_of_filter(const struct mlp_reference *ref, const struct ima
 		}
 }
 
-/* dx += gradient, of one image. */
+/* dx += gradient of one image. */
 static void gradient_of_image(const struct image_unit *u, const double *w, const double *dz,
 			      double *dx)
 {
@@ -138,13 +141,13 @@ static void convolve_backward(const struct mlp_reference *ref, size_t l, const s
 		gradient_of_image(u, w, dz + r * image_unit_width(u), dx + r * in);
 }
 
-/* Rows whose statistics a batch norm shares: those of one forward on one device. */
+/* Rows that share the statistics of a batch norm: the rows of one forward on one device. */
 static uint64_t image_reference_rows_together(const struct setup *s)
 {
 	return s->batch / ((uint64_t)s->ranks * setup_accumulate(s) * setup_norm_groups(s));
 }
 
-/* One channel of one group of rows: `count` pixels from `first` on, `stride` apart. */
+/* One channel of one group of rows: `count` pixels from `first`, `stride` apart. */
 struct channel {
 	uint64_t first, count, stride;
 	double mean, rstd;
@@ -203,7 +206,7 @@ static void reference_batch_norm_backward(const struct mlp_reference *ref, size_
 			struct channel ch = image_reference_channel_of(ref, u, z, g, c);
 			double sum = 0, product = 0;
 
-			/* dy becomes dz; adds to the gradients of scale and shift. */
+			/* Replaces dy by dz; adds to the gradients of scale and shift. */
 			for (uint64_t i = 0; i < ch.count; i++) {
 				uint64_t at = ch.first + i * ch.stride;
 
@@ -223,7 +226,7 @@ static void reference_batch_norm_backward(const struct mlp_reference *ref, size_
 	}
 }
 
-/* In place; what a run computed takes the place of what it is compared with. */
+/* In place; after the comparison, the run's output replaces the reference's. */
 static void reference_relu(struct mlp_reference *ref, size_t decision, double *y, uint64_t count)
 {
 	const double *imposed = ref->imposed[decision];
@@ -237,7 +240,7 @@ static void reference_relu(struct mlp_reference *ref, size_t decision, double *y
 		difference += (y[i] - imposed[i]) * (y[i] - imposed[i]);
 		y[i] = imposed[i];
 	}
-	/* Written so that a NaN counts. */
+	/* Written so that NaN counts as a difference. */
 	if (imposed && !(sqrt(difference / all) <= ref->forward_error))
 		ref->forward_error = difference > 0 || all > 0 ? sqrt(difference / all) : 0;
 }
@@ -249,7 +252,7 @@ static void reference_relu_backward(const double *y, double *dy, uint64_t count)
 			dy[i] = 0;
 }
 
-/* Windows of one layer's pool, each by its output pixel and channel. */
+/* Windows of one layer's pool, indexed by output pixel and channel. */
 struct window {
 	uint64_t image; /* first element of the image */
 	unsigned down, across, height, width, channel;
@@ -274,7 +277,7 @@ static struct window image_reference_window_of(const struct image_layer *image, 
 	return w;
 }
 
-/* Element of pixel `k` of a window, line by line. */
+/* Element of pixel `k` of a window, row by row. */
 static uint64_t image_reference_element_of(const struct image_layer *image, const struct window *w,
 					   unsigned k)
 {
@@ -292,7 +295,7 @@ static uint64_t pooled_elements(const struct mlp_reference *ref, const struct im
 	       image_last(image)->filters;
 }
 
-/* The pixel of window `i` that passes: the greatest, of several the first. */
+/* The pixel of window `i` that passes: the first of the greatest. */
 static uint64_t image_reference_chosen_of(const struct image_layer *image, uint64_t i,
 					  const double *x)
 {
@@ -391,7 +394,7 @@ void image_reference_forward(struct mlp_reference *ref, size_t l)
 	release_inner(&in);
 }
 
-/* dy becomes dz; dx += gradient of the unit's input (NULL: not wanted). */
+/* Replaces dy by dz; dx += gradient of the unit's input (NULL: not computed). */
 static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
 				    const struct image_unit *u, const struct image_inner *in,
 				    size_t index, const double *x, double *dy, double *dx)
@@ -410,7 +413,7 @@ static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
 	convolve_backward(ref, l, u, x, dy, dx);
 }
 
-/* dx += the shortcut's gradient, from that of the sum. */
+/* dx += gradient of the shortcut, computed from the gradient of the sum. */
 static void backward_shortcut(const struct mlp_reference *ref, size_t l,
 			      const struct image_inner *in, const double *dy, double *dx)
 {

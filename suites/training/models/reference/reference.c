@@ -31,7 +31,10 @@ static void reference_fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
 	for (uint64_t i = 0; i < tensor->count; i++) {
 		double value = tensor->offset + tensor->scale * generator_uniform(seed, i);
 
-		/* Through the master weights: fp16 and bf16 are rounded twice, as in the run. */
+		/*
+		 * Values pass through the master precision: fp16 and bf16 are rounded twice, as in
+		 * the run.
+		 */
 		value = value_round(value, setup_master(ref->setup));
 		ref->parameters[tensor->first + i] = value_round(value, ref->setup->precision);
 	}
@@ -73,8 +76,8 @@ void reference_close(struct mlp_reference *ref)
 }
 
 /*
- * Squares of a row's sums: of all, and of those that the mask treats otherwise than their sign
- * says.
+ * Sums of squares of a row's pre-activations: of all, and of those whose sign disagrees with the
+ * mask.
  */
 struct squares {
 	double all, flipped;
@@ -127,7 +130,7 @@ static double mlp_reference_loss_row(struct mlp_reference *ref, uint64_t row)
 	return loss;
 }
 
-/* dx of one row: the gradient of the input of layer l, cut where the ReLU before it was. */
+/* dx of one row: the gradient of the input of layer l, masked by the ReLU before the layer. */
 static void mlp_reference_gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row,
 					    const double *dz, double *dx, const unsigned char *mask)
 {

@@ -1,4 +1,4 @@
-/* Loops over large arrays on the host use its cores where the build can. */
+/* Parallel loops over large host arrays, if the build supports them. */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_THREADS_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_THREADS_H
 
@@ -9,11 +9,11 @@
 #endif
 
 /*
- * This process's later loops use its part of the cores: `ranks` processes work at the same time. 1
- * at first.
+ * Limits this process's later loops to its part of the cores: `ranks` processes work at the same
+ * time. Initially 1.
  */
 void threads_share(int ranks);
-/* Threads of a loop: the cores that this process may run on, or its part of them; 1 at least. */
+/* Threads of a loop: the cores that this process may use, or its part of them; at least 1. */
 int threads_here(void);
 
 #endif

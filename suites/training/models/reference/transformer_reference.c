@@ -10,7 +10,7 @@
 
 #define EPSILON 1e-5
 
-/* Everything between x and y of one block, or of the head: only its norm. */
+/* All tensors between x and y of one block, or of the head, which has only a norm. */
 struct block_inner {
 	double *norm1, *qkv, *p, *o, *middle, *norm2, *before, *after;
 };
@@ -100,7 +100,7 @@ static void reference_layer_norm_backward(const struct mlp_reference *ref, size_
 	}
 }
 
-/* y = x W^T, and + b if there is one: the tensor after the weights. */
+/* y = x W^T (+ b, if any: the tensor after the weights). */
 static void reference_linear(const struct mlp_reference *ref, size_t l, size_t weight,
 			     bool has_bias, const double *x, double *y, uint64_t in, uint64_t out)
 {
@@ -143,13 +143,13 @@ static void linear_backward(const struct mlp_reference *ref, size_t l, size_t we
 	}
 }
 
-/* One head of one sequence: where its rows of the tensors begin. */
+/* One head of one sequence: addresses of its rows in the tensors. */
 struct reference_head {
 	uint64_t sequence, size, hidden;
 	const double *q, *k, *v; /* rows 3 * hidden apart */
 	double *p;               /* sequence x sequence, lower triangle */
-	uint64_t at;             /* of o and its gradient, rows hidden apart */
-	uint64_t qkv;            /* of q in a tensor like qkv */
+	uint64_t at;             /* offset in o and its gradient, rows `hidden` apart */
+	uint64_t qkv;            /* offset of q in a tensor such as qkv */
 };
 
 static struct reference_head transformer_reference_head_of(const struct mlp_reference *ref,
@@ -186,7 +186,7 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 			double *p = a.p + i * a.sequence, largest = -INFINITY, sum = 0;
 			uint64_t apart = 3 * a.hidden;
 
-			/* Softmax of the scores of position i against the positions up to it. */
+			/* Softmax of the scores of position i with positions 0 to i. */
 			for (uint64_t j = 0; j <= i; j++) {
 				p[j] = vectors_dot(a.q + i * apart, a.k + j * apart, a.size) /
 				       sqrt((double)a.size);
@@ -204,7 +204,7 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 	}
 }
 
-/* dqkv must be zero. */
+/* dqkv must be zero on entry. */
 static void attend_backward(const struct mlp_reference *ref, const struct block_inner *in,
 			    const double *d_o, double *dqkv)
 {

@@ -1,4 +1,7 @@
-/* Stored numbers as doubles, on the host: independent of every backend's own conversions. */
+/*
+ * Conversion of stored numbers to doubles on the host, independent of the conversions of the
+ * backends.
+ */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_VALUES_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_VALUES_H
 

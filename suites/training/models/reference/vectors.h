@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Four partial sums: the compiler may not reorder a single one. */
+/* Four partial sums, because the compiler may not reorder a single sum. */
 static inline double vectors_dot(const double *a, const double *b, uint64_t n)
 {
 	double sum[4] = { 0 };

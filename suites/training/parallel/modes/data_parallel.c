@@ -86,14 +86,14 @@ static uint64_t data_parallel_pieces_of(const struct setup *setup, const struct 
 	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision);
 	uint64_t pieces = setup->bucket_bytes ? bytes / setup->bucket_bytes : BUCKET_PIECES;
 
-	/* Backward completes all tensors of another kind of layer at once. */
+	/* Backward of other kinds of layers completes all tensors at once. */
 	if (layer->kind != LAYER_LINEAR)
 		return 1;
 	pieces = pieces < BUCKET_PIECES ? pieces : BUCKET_PIECES;
 	return pieces * MODEL_ALIGN <= layer->out && pieces > 1 ? pieces : 1;
 }
 
-/* `whole` in pieces; returns their number. */
+/* Cuts `whole` into pieces; returns their number. */
 static size_t bucket_cut(const struct setup *setup, const struct model *model, struct bucket whole,
 			 struct bucket *out)
 {
@@ -131,7 +131,7 @@ size_t buckets_cut(const struct setup *setup, const struct model *model, struct 
 	return n;
 }
 
-/* The weights of a layer, and the buckets that it completes: `*bucket` is the next one. */
+/* Weight gradients of a layer, and the buckets that they complete: `*bucket` is the next one. */
 static enum status data_parallel_backward_weights(struct trainer *t, const struct backward *b,
 						  size_t l, const void *dy, unsigned parts,
 						  size_t *bucket, struct error *err)

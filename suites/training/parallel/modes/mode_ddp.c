@@ -1,10 +1,10 @@
 /*
  * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
- * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
- * the communication stream, while backward continues. The flat order (model.h) makes a bucket one
- * range. Large buckets at both ends come in pieces: there is no computation left to overlap with.
- * Without overlap all buckets are reduced when backward is over, and updates begin when all
- * reductions are: what overlapping is worth.
+ * averaged over the ranks in buckets: as soon as backward has completed one, its all-reduce starts
+ * on the communication stream while backward continues. The flat order (model.h) makes a bucket one
+ * range. Large buckets at both ends are cut into pieces, because no computation is left to overlap
+ * with. Without overlap, all buckets are reduced after backward, and updates start after all
+ * reductions: the difference is the gain of overlapping.
  */
 #include <stdlib.h>
 
@@ -24,15 +24,15 @@ struct ddp {
 };
 
 /*
- * An update that takes all of the memory's bandwidth halves the speed of a concurrent reduction.
- * Where the reductions decide how long a step takes, narrower updates make it shorter: 18.1 ms
- * became 17.5 on eight H200s. Where the products do, it takes longer. So whole steps are tried,
- * where an update is long enough to matter.
+ * An update that uses all of the memory bandwidth halves the speed of a concurrent reduction. If
+ * reductions determine the step time, narrower updates shorten it: from 18.1 ms to 17.5 on eight
+ * H200s. If products determine it, they lengthen it. So whole steps are tried if an update is long
+ * enough to matter.
  */
 #define BLOCKS_PER_MULTIPROCESSOR 2
 #define TRIED_ELEMENTS ((uint64_t)16 << 20)
 #define TRIES 5
-/* A variant replaces the default only if it is shorter by more than noise. */
+/* A variant replaces the default only if it is faster by more than the noise. */
 #define WORTHWHILE 0.99
 
 static enum status ddp_open_events(struct trainer *t, struct ddp *ddp, struct error *err)
@@ -108,7 +108,7 @@ static enum status ddp_update_bucket(struct trainer *t, size_t i, unsigned parts
 	return err->status;
 }
 
-/* The first buckets are updated while the last ones are still in flight. */
+/* The first buckets are updated while the last ones are still being reduced. */
 static enum status ddp_update_buckets(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
@@ -122,7 +122,7 @@ static enum status ddp_update_buckets(struct trainer *t, unsigned parts, struct 
 	return STATUS_OK;
 }
 
-/* All of them, after backward; the compute stream continues after the last. */
+/* Reduces all buckets after backward; the compute stream continues after the last. */
 static enum status ddp_reduce_buckets(struct trainer *t, struct error *err)
 {
 	const struct ddp *ddp = t->state;
@@ -154,7 +154,7 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 		return err->status;
 	if (!t->network.loss_scale)
 		return ddp_update_buckets(t, parts, err);
-	/* All gradients decide if this step is applied. */
+	/* All gradients decide whether this step is applied. */
 	if (wait_reduced(t, ddp->count - 1, parts, err) != STATUS_OK)
 		return err->status;
 	return trainer_update(t, parts, err);
@@ -173,7 +173,7 @@ static enum status ddp_time_step(struct trainer *t, double *seconds, struct erro
 	return STATUS_OK;
 }
 
-/* Wide and narrow updates in turn, each after a step that does not count. */
+/* Times wide and narrow updates alternately, each after an untimed step. */
 static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 {
 	struct ddp *ddp = t->state;

@@ -1,9 +1,9 @@
 /*
- * The data parallelism everyone begins with: the first device is a server. In every step it sends
- * the parameters and a part of the batch to each of the others, adds up their gradients and updates
+ * The simplest form of data parallelism: the first device is a server. In every step it sends the
+ * parameters and a part of the batch to each of the others, sums their gradients, and updates
  * alone. The loss is computed by the server, which needs all logits for it, or by each device
- * (loss_on). Nothing is overlapped: one stream does everything in turn. Labels are where they are
- * needed from the beginning; they are a few bytes per row.
+ * (loss_on). Nothing overlaps: one stream does everything in order. Labels are on every device that
+ * needs them from the start; they are a few bytes per row.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #include "suites/training/parallel/modes/data_parallel.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
-/* Memory of the server alone: the whole batch, and all logits if it computes the loss. */
+/* Memory of the server only: the whole batch, and all logits if it computes the loss. */
 struct server {
 	void *input, *logits;
 };
@@ -47,7 +47,7 @@ static uint64_t dp_naive_row_bytes(const struct trainer *t, size_t l, uint64_t r
 	return rows * t->setup->widths[l] * precision_bytes(t->setup->precision);
 }
 
-/* The server's: all input, and all outputs where it computes the loss. */
+/* Bytes on the server: all inputs, and all outputs if it computes the loss. */
 static uint64_t dp_naive_buffers(const struct setup *setup, int rank)
 {
 	uint64_t columns =
@@ -98,7 +98,7 @@ static enum status dp_naive_reset(struct trainer *t, struct error *err)
 	return backend_stream_synchronize(trainer_stream(t), err);
 }
 
-/* Rows of activations[l] between `whole`, on the server, and every rank's `part`. */
+/* Copies rows of activations[l] between `whole` on the server and the `part` of every rank. */
 static enum status dp_naive_exchange_rows(struct trainer *t, size_t l, void *whole, void *part,
 					  bool scatter, struct error *err)
 {
@@ -137,7 +137,7 @@ static enum status dp_naive_send_out(struct trainer *t, struct error *err)
 	return dp_naive_exchange_rows(t, 0, s->input, n->activations[0], true, err);
 }
 
-/* The loss of all rows on the server, or of each rank's own there. */
+/* The loss of all rows on the server, or of each rank's rows on the rank. */
 static enum status dp_naive_loss(struct trainer *t, unsigned parts, struct error *err)
 {
 	const struct server *s = t->state;
@@ -156,7 +156,7 @@ static enum status dp_naive_loss(struct trainer *t, unsigned parts, struct error
 	return gathers ? dp_naive_exchange_rows(t, last, logits, mine, true, err) : STATUS_OK;
 }
 
-/* One operation with its span. */
+/* An operation with its span. */
 #define SPANNED(kind, operation)                            \
 	do {                                                \
 		timeline_begin(t, STREAM_COMPUTE, kind, 0); \
@@ -190,7 +190,7 @@ static unsigned dp_naive_commands(const struct trainer *t)
 	return network_commands(&t->network, 1) + 8 + 3 * (unsigned)t->setup->ranks;
 }
 
-/* The server sends the parameters, down a chain or tree, parts of the batch and of the loss. */
+/* The server sends the parameters along a chain or tree, and parts of the batch and of the loss. */
 static double dp_naive_wire_bytes(const struct setup *setup)
 {
 	struct model model;

@@ -1,12 +1,11 @@
 /*
- * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline,
- * every stage of it is shared by ranks that have parts of its layers, and the replicas add up their
- * gradients.
+ * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline, the
+ * ranks of each stage divide its layers, and the replicas sum their gradients.
  *
  * A stage may begin between the layers of a pair: then the parts of the activations between them
- * cross the edge, each to the rank with the same part. The sums over parts are on the compute
- * stream, since all that follows needs them; the gradients of the last micro-batch leave layer by
- * layer while the layers before are computed.
+ * cross the edge, each to the rank with the same part. The sums over parts run on the compute
+ * stream, because all later operations need them; the gradients of the last micro-batch are sent
+ * layer by layer while the layers before are computed.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-/* The modes that split a model by layers: see pipeline.h. */
+/* The modes that divide a model by layers: see pipeline.h. */
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 
 /*
- * A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of
- * inputs go first.
+ * A mode of this family: the name in the INI file, its summary, its warm-up, and whether gradients
+ * of inputs come first.
  */
 #define PIPELINE_MODE(name_, summary_, warmup_, dgrad_first_)                                \
 	static void partition_##name_(const struct setup *setup, int rank,                   \
@@ -35,10 +35,10 @@
 	}
 
 /*
- * One micro-batch: the naive split, in which only one stage works at a time; more: GPipe's
- * schedule, all forwards and then all backwards. Nothing is sent back before a stage's backward is
- * done, as a model that is cut by hand does it: compared with gpipe it shows the gain of gpipe's
- * order.
+ * One micro-batch: the naive split, in which only one stage works at a time; with more: GPipe's
+ * schedule, all forwards and then all backwards. A stage sends nothing back before its backward is
+ * complete, as in a model that is split by hand: the comparison with gpipe shows the gain of
+ * gpipe's order.
  */
 PIPELINE_MODE(layer_split,
 	      "pipeline, one stage per device; whole backward passes; one micro-batch: naive, "
@@ -52,8 +52,8 @@ PIPELINE_MODE(gpipe,
 	      pipeline_warmup_all, true);
 
 /*
- * One forward, one backward: a stage keeps only as many micro-batches as there are stages after
- * it. The idle share is GPipe's; the memory is not.
+ * One forward, one backward: a stage keeps only as many micro-batches as there are stages after it.
+ * The idle share equals GPipe's, but the memory is less.
  */
 PIPELINE_MODE(1f1b,
 	      "pipeline, one stage per device: alternates one forward and one backward "
@@ -61,8 +61,8 @@ PIPELINE_MODE(1f1b,
 	      pipeline_warmup_plain, true);
 
 /*
- * One forward, one backward, after twice the warm-up: the round trip of a micro-batch is
- * hidden by the others, at the cost of their memory.
+ * One forward, one backward, after twice the warm-up: other micro-batches hide the round trip of a
+ * micro-batch, at the cost of their memory.
  */
 PIPELINE_MODE(1f1b_eager, "1f1b with twice the warm-up, to hide transfers", pipeline_warmup_eager,
 	      true);

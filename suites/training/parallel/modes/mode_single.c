@@ -1,4 +1,4 @@
-/* One device computes the whole step: what every split is compared with. */
+/* One device computes the whole step: the baseline of every split. */
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/modes/data_parallel.h"
 
@@ -20,9 +20,9 @@ static void single_partition(const struct setup *setup, int rank, struct rank_pa
 }
 
 /*
- * The optimizer comes last. Running each layer's during the products of those below gained nothing
- * on an H200, which is at its power limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a step in
- * both cases; 78 to 80 on multiprocessors of its own).
+ * The optimizer comes last. Running each layer's update during the products of lower layers gained
+ * nothing on an H200, which is at its power limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a
+ * step in both cases; 78 to 80 with separate multiprocessors).
  */
 static enum status single_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {

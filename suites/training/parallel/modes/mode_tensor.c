@@ -1,13 +1,14 @@
 /*
- * Tensor parallel: every rank has a part of the width of every pair of layers. The first layer of a
- * pair is column-parallel, so its inputs are whole and its outputs a part; the second by its
- * inputs, so that it makes a summand of every output, and the ranks add these up. Going back the
- * same holds in the opposite direction. A last layer without partner is computed by every rank.
+ * Tensor parallel: the ranks divide the width of every pair of layers. The first layer of a pair is
+ * column-parallel: its inputs are whole, and each rank computes a part of its outputs. The second
+ * is row-parallel: each rank computes partial sums of all outputs, which are then summed over the
+ * ranks. In backward the same holds in the opposite direction. A last layer without a partner is
+ * computed by every rank.
  *
- * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
- * Going back, gradients of inputs come first and those of parameters, which no other rank waits
- * for, fill the time of the sums. Without overlap the batch is one chunk, and every sum is waited
- * for. A transformer is divided inside its blocks: tensor_blocks_*().
+ * The batch is processed in chunks: while the outputs of one chunk are summed, the next is
+ * computed. In backward, gradients of inputs come first, and the gradients of parameters, which no
+ * other rank waits for, are computed during the sums. Without overlap the batch is one chunk, and
+ * every sum is waited for. A transformer is divided inside its blocks: tensor_blocks_*().
  */
 #include <stdlib.h>
 
@@ -24,19 +25,19 @@
 /* State of the mode `tensor` in addition to the network. */
 struct tensor {
 	struct pair_buffers pairs;
-	struct event *ready; /* summands that the communication stream may add up */
+	struct event *ready; /* partial sums that the communication stream may sum */
 	struct event *summed[TENSOR_CHUNKS_MAX];
 	uint64_t chunks;
 };
 
 /*
  * Tensor parallelism of a transformer (Shoeybi et al. 2019, arXiv:1909.08053): every rank has some
- * heads of each block's attention and some columns inside its MLP; the sums after both products,
- * and of their inputs' gradients going back, are over all ranks. Each has some tokens of the
- * vocabulary: rows of the embedding's table and outputs of the head, whose loss joins the ranks'
- * maxima and sums of each row. With sequence parallelism (Korthikanti et al. 2022,
- * arXiv:2205.05198) what is between the products is not computed and kept by every rank but shared
- * by rows.
+ * heads of each block's attention and some inner columns of its MLP; the sums after both products,
+ * and in backward of the gradients of their inputs, are over all ranks. Each rank has some tokens
+ * of the vocabulary: rows of the embedding table and outputs of the head, whose loss combines the
+ * ranks' maxima and sums of each row. With sequence parallelism (Korthikanti et al. 2022,
+ * arXiv:2205.05198), the tensors between the products are divided by rows instead of computed and
+ * kept by every rank.
  */
 
 /* Members of struct mode, for a transformer. */
@@ -117,7 +118,7 @@ const struct mode mode_tensor_sequence = {
 	.bubble = mode_nothing,
 };
 
-/* A chunk with fewer rows than this costs the products more than it hides. */
+/* A chunk with fewer rows than this slows the products down by more than it hides. */
 #define CHUNK_ROWS 2048
 
 /* Rows of one chunk. */
@@ -227,7 +228,7 @@ static void tensor_close(struct trainer *t)
 	free(s);
 }
 
-/* Adds up `count` elements over the ranks, in place, after what was computed so far. */
+/* Sums `count` elements over the ranks, in place, after the preceding work. */
 static enum status tensor_sum_over_ranks(struct trainer *t, uint64_t chunk, void *summands,
 					 uint64_t count, unsigned parts, struct error *err)
 {
@@ -257,7 +258,7 @@ static enum status wait_summed(struct trainer *t, uint64_t chunk, unsigned parts
 		       : STATUS_OK;
 }
 
-/* The outputs of the pair before, which the ranks have added up: bias and ReLU. */
+/* Completes the outputs of the pair before, after the sum over ranks: bias and ReLU. */
 static enum status tensor_finish_pair(struct trainer *t, size_t second, uint64_t chunk,
 				      unsigned parts, struct error *err)
 {
@@ -314,7 +315,10 @@ static enum status tensor_forward(struct trainer *t, unsigned parts, struct erro
 	return err->status;
 }
 
-/* From the gradient of the outputs of layer `first` + 1 to that of the inputs of layer `first`. */
+/*
+ * From the gradient of the outputs of layer `first` + 1 to the gradient of the inputs of layer
+ * `first`.
+ */
 static enum status tensor_input_gradients(struct trainer *t, size_t first, struct tensor_rows rows,
 					  void *dy, void *dx, struct error *err)
 {
@@ -335,7 +339,7 @@ static enum status tensor_input_gradients(struct trainer *t, size_t first, struc
 			 : STATUS_OK;
 }
 
-/* The bias gradient of layer `l` from its temporary buffer, if it has one. */
+/* Copies the bias gradient of layer `l` from its temporary buffer, if it has one. */
 static enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err)
 {
 	struct network *n = &t->network;
@@ -357,7 +361,7 @@ static enum status tensor_backward_pair(struct trainer *t, size_t first, void *d
 	for (uint64_t c = 0; c < s->chunks; c++) {
 		struct tensor_rows rows = tensor_chunk_rows(t, c);
 
-		/* The next pair of layers has left its sum; the loss or a whole layer has none. */
+		/* The next pair of layers has started a sum; the loss or a whole layer has not. */
 		if (first + 2 < pairs_layers(t->setup) &&
 		    wait_summed(t, c, parts, err) != STATUS_OK)
 			return err->status;
@@ -394,7 +398,7 @@ static enum status tensor_backward(struct trainer *t, unsigned parts, struct err
 	struct network *n = &t->network;
 	size_t last = t->setup->layers - 1;
 	void *dy = network_activation(n, t->setup->layers, 0);
-	/* Not in the logits' place, which has the first of them. */
+	/* Not in place of the logits, which contain the first gradient. */
 	size_t turn = t->setup->layers + 1;
 
 	if (pairs_layers(t->setup) <= last) {
@@ -436,7 +440,7 @@ static unsigned tensor_commands(const struct trainer *t)
 	       (unsigned)((3 * s->chunks + 1) * t->setup->layers);
 }
 
-/* Per pair the outputs going forward and, but for the first, the gradients of the inputs. */
+/* Per pair: the outputs in forward and, except for the first pair, the gradients of the inputs. */
 static double tensor_wire_bytes(const struct setup *setup)
 {
 	double t = setup->ranks, columns = 0;

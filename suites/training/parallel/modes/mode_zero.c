@@ -1,7 +1,7 @@
 /*
  * Data parallel with a divided optimizer (ZeRO, Rajbhandari et al., SC 2020): every layer's
- * parameters are cut into one slice per rank, and a rank updates only its own. Stage 1 keeps all
- * gradients, stage 2 only the sums of its slices.
+ * parameters are divided into one slice per rank, and each rank updates only its own. Stage 1 keeps
+ * all gradients, stage 2 only the sums of its slices.
  */
 #include <stdlib.h>
 
@@ -11,16 +11,17 @@
 #include "suites/training/parallel/trainer/scaler.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
-/* Stage 2: gradients are computed into one buffer while those in the other are added up. */
+/* Stage 2: gradients are computed into one buffer while those in the other are summed. */
 #define BUFFERS 2
 
 struct zero {
 	struct bucket buckets[SETUP_MAX_LAYERS];
 	size_t count;
-	struct event *ready;                      /* gradients to add up, or slices to send */
-	struct event *reduced[SETUP_MAX_LAYERS];  /* of each bucket */
-	struct event *gathered[SETUP_MAX_LAYERS]; /* its parameters are back from all ranks */
-	void *buffers[BUFFERS];                   /* stage 2; NULL: gradients have their place */
+	struct event *ready;                     /* gradients to sum, or slices to send */
+	struct event *reduced[SETUP_MAX_LAYERS]; /* of each bucket */
+	/* its parameters have been gathered from all ranks */
+	struct event *gathered[SETUP_MAX_LAYERS];
+	void *buffers[BUFFERS]; /* stage 2; NULL: gradients stay in their place */
 };
 
 static void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_shard *h)
@@ -46,7 +47,7 @@ static void zero_hold(const struct setup *setup, int rank, int stage, struct par
 	}
 }
 
-/* Elements of the largest bucket. */
+/* Bytes of the largest bucket. */
 static uint64_t zero_bucket_bytes(const struct setup *setup)
 {
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -125,7 +126,7 @@ static struct stream *zero_communication_stream(const struct trainer *t)
 	return t->team->streams[STREAM_PREVIOUS];
 }
 
-/* Communication continues after what was computed so far. */
+/* Communication continues after the preceding computation. */
 static enum status zero_hand_over(struct trainer *t, struct error *err)
 {
 	struct zero *z = t->state;
@@ -135,7 +136,7 @@ static enum status zero_hand_over(struct trainer *t, struct error *err)
 	return backend_stream_wait(zero_communication_stream(t), z->ready, err);
 }
 
-/* The parameters of a layer may still be in flight from the step before. */
+/* The parameters of a layer may still be in transfer from the step before. */
 static enum status zero_forward(struct trainer *t, uint64_t row, uint64_t rows, struct error *err)
 {
 	struct stream *stream = trainer_stream(t);
@@ -176,7 +177,7 @@ static enum status zero_reduce_bucket(struct trainer *t, size_t i, struct error 
 	return backend_event_record(z->reduced[i], zero_communication_stream(t), err);
 }
 
-/* The buffer was that of the bucket but one before. */
+/* The second last bucket used the same buffer. */
 static enum status zero_wait_buffer(struct trainer *t, size_t bucket, struct error *err)
 {
 	struct zero *z = t->state;
@@ -205,7 +206,7 @@ static enum status zero_gather_bucket(struct trainer *t, size_t i, struct error 
 	return backend_event_record(z->gathered[i], zero_communication_stream(t), err);
 }
 
-/* All gradients must be there to decide if the step is skipped. */
+/* The decision to skip the step needs all gradients. */
 static enum status zero_decide_skip(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct zero *z = t->state;
@@ -270,7 +271,10 @@ static unsigned zero_commands(const struct trainer *t)
 	       (unsigned)(t->setup->layers + 8 * z->count);
 }
 
-/* A ring: (n - 1) / n of the gradients to their slices' ranks, as much of the parameters back. */
+/*
+ * A ring: (n - 1) / n of the gradients to the ranks of their slices, and the same share of the
+ * parameters back.
+ */
 static double zero_wire_bytes(const struct setup *setup)
 {
 	struct model model;

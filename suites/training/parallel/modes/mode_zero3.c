@@ -1,16 +1,16 @@
 /*
- * ZeRO stage 3: every rank keeps only its slices, of the parameters as well. A layer's parameters
- * are gathered while the layer before is computed, going forward and again going back
- * (zero3_gathers_again()); gradients are added up into slices while the next layer's are computed.
- * Two buffers of each take turns: layer l has buffer l modulo 2. With
- * FP32 masters a rank keeps no 16-bit weights: it rounds its slice into the buffer and gathers in
- * place.
+ * ZeRO stage 3: every rank keeps only its slices, including those of the parameters. A layer's
+ * parameters are gathered while the layer before is computed, in forward and again in backward
+ * (zero3_gathers_again()); gradients are summed into slices while the next layer's are computed.
+ * Two buffers of each alternate: layer l uses buffer l modulo 2. With FP32 masters a rank keeps no
+ * 16-bit weights: it rounds its slice into the buffer and gathers in place.
  *
- * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some
- * from the next one: on H200s that is most of what is exposed (26.7 ms a step on four, 20 of them
- * products). Fewer multiprocessors for the library make it worse (16: equal, 8: 34 ms); so do
- * copies through slots (peer_copy: 28.4 ms), whose second copy, within the device, is a kernel as
- * well and waits the same, whatever hint cudaMemcpyBatchAsync is given.
+ * A gather that becomes due during a product waits for its multiprocessors, and then takes some
+ * from the next product: on H200s this is most of the exposed communication (26.7 ms a step on
+ * four, of which products take 20). Fewer multiprocessors for the library do not help (16: equal,
+ * 8: 34 ms); nor do copies through slots (peer_copy: 28.4 ms), whose second copy, within the
+ * device, is also a kernel and waits in the same way, regardless of the hint to
+ * cudaMemcpyBatchAsync.
  */
 #include <stdlib.h>
 
@@ -26,10 +26,10 @@
 
 struct zero3 {
 	void *weights[BUFFERS], *gradients[BUFFERS];
-	struct event *ready;             /* what was computed so far */
-	struct event *gathered[BUFFERS]; /* the weights are there */
-	struct event *used[BUFFERS];     /* the last product with them */
-	struct event *reduced[BUFFERS];  /* the gradients have left */
+	struct event *ready;             /* the preceding computation */
+	struct event *gathered[BUFFERS]; /* the weights have arrived */
+	struct event *used[BUFFERS];     /* the last product that uses them */
+	struct event *reduced[BUFFERS];  /* the gradients have been reduced */
 	struct event *updated[SETUP_MAX_LAYERS];
 };
 
@@ -55,7 +55,7 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	}
 }
 
-/* Bytes of buffer `b`, which the largest of its layers needs. */
+/* Bytes of buffer `b`, determined by its largest layer. */
 static uint64_t zero3_buffer_bytes(const struct model *model, size_t b, const struct setup *setup)
 {
 	uint64_t most = 0;
@@ -69,9 +69,9 @@ static uint64_t zero3_buffer_bytes(const struct model *model, size_t b, const st
 }
 
 /*
- * The gradients of one buffer may lie in a transformer's logits: the head has the other one, and
- * when the first gradients are written here, its backward has read those of the logits. Not where
- * alignment leaves gaps, which must stay finite.
+ * The gradients of one buffer may share a transformer's logits: the head uses the other buffer, and
+ * when the first gradients are written here, its backward has read those of the logits. Not with
+ * alignment gaps, which must stay finite.
  */
 static uint64_t zero3_in_logits(const struct setup *setup, size_t *lowest)
 {
@@ -178,7 +178,7 @@ static struct stream *zero3_communication_stream(const struct trainer *t)
 	return t->team->streams[STREAM_PREVIOUS];
 }
 
-/* This rank's slice of a layer: the stored one, or its masters', rounded into their place. */
+/* This rank's slice of a layer: the stored slice, or the masters' slice rounded in place. */
 static enum status zero3_own_slice(struct trainer *t, size_t l, const void **out, struct error *err)
 {
 	struct zero3 *z = t->state;
@@ -198,7 +198,7 @@ static enum status zero3_own_slice(struct trainer *t, size_t l, const void **out
 			  : backend_launch(zero3_communication_stream(t), "convert", &convert, err);
 }
 
-/* The whole layer into its buffer, as soon as the layer that was there has been used. */
+/* Gathers the whole layer into its buffer, as soon as the layer that was there has been used. */
 static enum status zero3_gather(struct trainer *t, size_t l, struct error *err)
 {
 	struct stream *stream = zero3_communication_stream(t);
@@ -355,7 +355,7 @@ static unsigned zero3_commands(const struct trainer *t)
 	return network_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
 }
 
-/* A ring: the parameters, those that backward gathers again, the gradients. */
+/* A ring: the parameters, the parameters that backward gathers again, the gradients. */
 static double zero3_wire_bytes(const struct setup *setup)
 {
 	double n = setup->ranks, elements;

@@ -1,4 +1,4 @@
-/* The modes there are. */
+/* The list of modes. */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_MODES_MODES_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_MODES_MODES_H
 

@@ -7,7 +7,8 @@
 #include "suites/training/models/gemm/layer_gemm.h"
 
 /*
- * Worlds of different sizes, with and without a limit for collectives, over different transports.
+ * Maximum kept: worlds of different sizes, with and without a limit for collectives, over different
+ * transports.
  */
 #define KEPT_MOST 16
 
@@ -21,12 +22,12 @@ struct cached_comm {
 	bool aside; /* to be closed, not used: see cache_evict_team() */
 };
 
-/* A process of this suite has one device at a time. */
+/* A process of this suite uses one device at a time. */
 struct connection_cache {
-	struct device *device; /* NULL: nothing is kept */
+	struct device *device; /* NULL: the cache is empty */
 	struct stream *streams[STREAM_COUNT];
 	struct gemm_cache *gemm_cache;
-	enum transport asked; /* by the team that is out */
+	enum transport asked; /* by the current team */
 	struct cached_comm comms[KEPT_MOST];
 	size_t count;
 };
@@ -83,9 +84,9 @@ static struct cached_comm *find_comm(struct connection_cache *cache, const struc
 }
 
 /*
- * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs.
- * Ranks of a small world are in larger ones as well, and closing may wait for the other ranks: so
- * the order stays that of the cases.
+ * In a failed case with fewer ranks, a rank may have marked its communicator for closing: then all
+ * ranks close theirs. Ranks of a small world are also in larger ones, and closing may wait for the
+ * other ranks: so communicators are closed in the order of the cases.
  */
 static void take_comm(struct connection_cache *cache, struct rank_team *team, enum transport asked)
 {
@@ -125,7 +126,7 @@ enum status cached_team_open(struct connection_cache *cache, struct rank_team *t
 	return team_open_rest(team, transport, err);
 }
 
-/* The team's communicator is no longer the team's. Neighbours may share it. */
+/* Removes a communicator from the team; both neighbours may share it. */
 static void connection_cache_take_from(struct rank_team *team)
 {
 	struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
@@ -139,7 +140,10 @@ static void connection_cache_take_from(struct rank_team *team)
 
 void cache_team(struct connection_cache *cache, struct rank_team *team)
 {
-	/* Ranks of a small world may have kept more than those that are only in a large one. */
+	/*
+	 * Ranks of a small world may have kept more communicators than ranks that are only in a
+	 * large one.
+	 */
 	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
 		cache->comms[cache->count++] =
 			(struct cached_comm){ .all = team->all,

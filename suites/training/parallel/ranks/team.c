@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* One send, or one copy to the host, at a time: keeps staging buffers of libraries small. */
+/* One send, or one copy to the host, at a time: keeps the staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 #define SCRATCH_BYTES (DIFFERENCE_PARTS * sizeof(struct difference_part))
 

@@ -1,6 +1,6 @@
 /*
- * One rank among the ranks of a case: its device, its streams, its connections. Moving data between
- * ranks for comparison also happens here.
+ * One rank of a case: its device, its streams, its connections. Also moves data between ranks for
+ * comparison.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_RANKS_TEAM_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_RANKS_TEAM_H
@@ -11,7 +11,7 @@
 #include "measure/processes/world.h"
 #include "suites/training/parallel/ranks/grid.h"
 
-/* Products and kernels on the first; communication on the others, at high priority. */
+/* Products and kernels run on the first stream; communication on the others, at high priority. */
 enum team_stream {
 	STREAM_COMPUTE,
 	STREAM_PREVIOUS,
@@ -28,33 +28,33 @@ struct rank_team {
 	struct device *device;
 	struct world *world;
 	struct stream *streams[STREAM_COUNT];
-	struct communicator *all;             /* NULL for one rank */
+	struct communicator *all;             /* NULL for a single rank */
 	struct communicator *previous, *next; /* with neighbouring stages; see team_open_edges() */
-	struct communicator *previous_gradients, *next_gradients; /* may be the same two */
+	struct communicator *previous_gradients, *next_gradients; /* may equal the two above */
 	/*
-	 * Ranks with other parts of the same layers, with other parts of the batch;
+	 * Ranks with other parts of the same layers, and with other parts of the batch;
 	 * team_open_grid()
 	 */
 	struct communicator *tensor, *data;
-	enum transport transport; /* of all, tensor and data */
-	enum transport edges;     /* of the others, once they are open */
-	int multiprocessors;      /* that collectives hold at most; 0: no limit */
+	enum transport transport; /* of `all`, `tensor` and `data` */
+	enum transport edges;     /* of the others, after they are open */
+	int multiprocessors;      /* maximum for collectives; 0: no limit */
 	/* progress reports; NULL: none. Set by the caller that opened the team */
 	struct phases *phases;
 	struct gemm_cache *gemm_cache; /* of searches on the compute stream; NULL: none */
-	void *scratch;                 /* device memory for sums, made when first needed */
-	/* where trainers take their tensors from; NULL: the device */
+	void *scratch;                 /* device memory for sums, allocated when first needed */
+	/* source of the trainers' tensors; NULL: the device */
 	const struct arena_source *memory;
-	/* Device memory that vanished while communicators were opened; 0: unknown. */
+	/* Device memory that opening the communicators consumed; 0: unknown. */
 	uint64_t communicator_bytes;
 };
 
-/* Collective, as is every call here. */
+/* Collective, like every call here. */
 enum status team_open(struct rank_team *team, struct device *device, struct world *world,
 		      struct error *err);
 /*
- * The same over a transport (AUTO: the first that all ranks can use), with collectives that hold at
- * most `multiprocessors` of the device; 0: no limit.
+ * The same over a given transport (AUTO: the first that all ranks can use); collectives use at most
+ * `multiprocessors` of the device; 0: no limit.
  */
 enum status team_open_over(struct rank_team *team, struct device *device, struct world *world,
 			   enum transport transport, int multiprocessors, struct error *err);
@@ -63,34 +63,34 @@ enum status team_open_rest(struct rank_team *team, enum transport transport, str
 void team_close(struct rank_team *team);
 
 /*
- * After a failure that all ranks have agreed on, before anything waits for the streams: some may
- * have enqueued what others have not. Closes the connections so that no rank waits for the others;
- * the streams stay.
+ * Call after a failure that all ranks have agreed on, before waiting for the streams: some ranks
+ * may have enqueued work that others have not. Closes the connections so that no rank waits for the
+ * others; the streams stay open.
  */
 void team_abandon(struct rank_team *team);
 
-/* Opens team->all and so settles the transport. */
+/* Opens team->all, which determines the transport. */
 enum status team_open_world(struct rank_team *team, enum transport transport, struct error *err);
 
-/* Some ranks among others: those with the same `id`, in which this one is `index` of `size`. */
+/* A group of ranks: all with the same `id`; this one is `index` of `size`. */
 struct team_group {
-	int id; /* negative: this rank is in none */
+	int id; /* negative: this rank is in no group */
 	int index, size;
 	enum transport transport;
-	int multiprocessors; /* that collectives hold at most; 0: no limit */
+	int multiprocessors; /* maximum for collectives; 0: no limit */
 };
 
 /*
- * A communicator for each group, all opened at the same time. After a failure *out is NULL or still
- * to be closed.
+ * Opens a communicator for each group, all at the same time. After a failure *out is NULL or must
+ * still be closed.
  */
 enum status team_open_group(struct rank_team *team, const struct team_group *group,
 			    struct communicator **out, struct error *err);
 
 /*
- * Opens team->tensor and team->data where the grid has more than one rank of a kind, once; closed
- * with the team. Unless the setup says so there is no limit for sums over parts of a layer: nothing
- * else is computed meanwhile.
+ * Opens team->tensor and team->data, once, if the grid has more than one rank along these axes;
+ * closed with the team. Sums over parts of a layer have no limit unless the setup sets one: nothing
+ * else is computed at that time.
  */
 enum status team_open_grid(struct rank_team *team, const struct setup *setup, struct error *err);
 
@@ -111,35 +111,33 @@ enum status team_open_edges(struct rank_team *team, const struct setup *setup, b
 
 void team_close_edges(struct rank_team *team);
 
-/* phases_next() over the team's ranks. */
+/* phases_next() for all ranks of the team. */
 enum status team_phase(struct rank_team *team, const char *name, struct error *err);
 
-/*
- * Commands that transports made of copies have enqueued so far, on all streams; 0 over libraries.
- */
+/* Number of commands that copy transports have enqueued so far, on all streams; 0 for libraries. */
 uint64_t team_commands(const struct rank_team *team);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct rank_team *team, struct error *err);
 
 /*
- * Copies `bytes` at `from` on rank `source` to `to` on rank 0, device memory both, and waits. Only
- * the ranks that are concerned do something; the others may call it or not.
+ * Copies `bytes` of device memory from `from` on rank `source` to `to` on rank 0, and waits. On
+ * other ranks it does nothing and may be omitted.
  */
 enum status team_collect(struct rank_team *team, int source, const void *from, void *to,
 			 uint64_t bytes, struct error *err);
 
-/* Device memory to the host, waits. */
+/* Copies device memory to the host and waits. */
 enum status team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
 		       struct error *err);
 
-/* A checksum of device memory that any changed word changes: kernels/comparison.h. */
+/* A checksum of device memory that changes with every word: kernels/comparison.h. */
 enum status team_checksum(struct rank_team *team, const void *memory, uint64_t bytes, uint64_t *sum,
 			  struct error *err);
 
 /*
- * "difference" of two arrays of this device, its parts added up: kernels/comparison.h. `a->parts`
- * is this function's.
+ * Runs the kernel "difference" on two arrays of this device and sums its parts:
+ * kernels/comparison.h. This function sets `a->parts`.
  */
 enum status team_difference(struct rank_team *team, struct difference_arguments *a,
 			    struct difference_part *sum, struct error *err);

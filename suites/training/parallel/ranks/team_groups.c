@@ -7,7 +7,7 @@
 #include "device/ranks/relay.h"
 #include "suites/shared/ranks/communicators.h"
 
-/* 0 where it is the whole machine's, which others use as well. */
+/* Free device memory; 0 if it is the machine's memory, which other processes use as well. */
 static uint64_t team_groups_free_memory(struct device *device)
 {
 	struct error ignored = ERROR_NONE;
@@ -94,7 +94,7 @@ enum status team_open_grid(struct rank_team *team, const struct setup *setup, st
 					    : STATUS_OK;
 }
 
-/* Two ranks are neighbours already: their edge is the communicator of all. */
+/* With two ranks in total, the communicator of all ranks is their edge. */
 static bool team_groups_pair_up(struct rank_team *team, const struct setup *setup)
 {
 	if (grid_of(setup).pipeline != 2 || team->world->size != 2 ||
@@ -107,7 +107,7 @@ static bool team_groups_pair_up(struct rank_team *team, const struct setup *setu
 	return true;
 }
 
-/* The edges between stages low and low + 1, of all low that are even, or odd. */
+/* Opens the edges between stages low and low + 1, for all even or all odd `low`. */
 static enum status team_groups_open_pairs(struct rank_team *team, const struct setup *setup,
 					  int odd, struct communicator **up,
 					  struct communicator **down, struct error *err)
@@ -142,7 +142,7 @@ static enum status team_groups_open_all_pairs(struct rank_team *team, const stru
 	return team_groups_open_pairs(team, setup, 1, up, down, err);
 }
 
-/* This rank's device and those of the previous and the next stage. */
+/* This rank's device and the devices of the previous and the next stage. */
 static struct device_set stage_neighbours(struct rank_team *team, const struct setup *setup)
 {
 	struct grid_place mine = grid_place(setup, team->world->rank);
@@ -205,7 +205,7 @@ enum status team_open_edges(struct rank_team *team, const struct setup *setup, b
 	status = team_groups_open_edges(team, setup, bidirectional, err);
 	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
 		return status;
-	/* A refusal by the driver or a container shows only now. */
+	/* Only now does a refusal by the driver or a container show. */
 	error_clear(err);
 	team_close_edges(team);
 	team->edges = team->transport;

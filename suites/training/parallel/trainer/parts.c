@@ -99,10 +99,10 @@ void parts_begin(struct trainer *t, unsigned parts)
 }
 
 /*
- * In a block two sums forward, and one of them again when the block is recomputed; two backward.
- * Shares of the rows are gathered before each product and scattered after it, which is what a sum
- * does, and gathered once more for the weights' gradients. The embedding's outputs and the gradient
- * of the head's input are sums, and the loss gathers a row's statistics.
+ * A block has two sums in forward, one of which recomputation repeats, and two in backward. With
+ * sequence parallelism, rows are gathered before each product and scattered after it, which sends
+ * as much as a sum, and gathered once more for the gradients of the weights. The embedding's
+ * outputs and the gradient of the head's input are sums, and the loss gathers a row's statistics.
  */
 double parts_sent_bytes(const struct setup *setup, size_t layer, int parts)
 {

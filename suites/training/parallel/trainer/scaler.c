@@ -2,7 +2,7 @@
 
 #include "kernels/training/loss_scale.h"
 
-/* From the largest scale to the least. */
+/* Steps for the decrease from the largest to the smallest scale. */
 #define SETTLE_MOST 32
 
 static enum status scaler_fetch(struct trainer *t, struct loss_scale *out, struct error *err)
@@ -75,7 +75,7 @@ enum status scaler_settle(struct trainer *t, struct error *err)
 
 		if (status == STATUS_OK)
 			status = world_agree(t->team->world, scaler_fetch(t, &state, err), err);
-		/* All ranks have decided alike. */
+		/* All ranks have made the same decision. */
 		if (status != STATUS_OK || state.inverse != 0)
 			return status;
 	}

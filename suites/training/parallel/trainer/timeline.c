@@ -6,10 +6,12 @@
 
 #include "base/memory.h"
 
-/* Commands that fit a device's queue while its gate is closed; a longer step starts at once. */
+/*
+ * Maximum commands in a device's queue while its gate is closed; a longer step starts immediately.
+ */
 #define GATED_COMMANDS 256
 #define GATE_TIMEOUT_SECONDS 10.0
-/* Open spans of one stream. */
+/* Maximum open spans of one stream. */
 #define NESTED 4
 
 struct recorded_span {
@@ -27,7 +29,7 @@ struct timeline {
 	struct error err; /* the first */
 };
 
-/* One span in seconds after the base event, as it travels between ranks. */
+/* One span in seconds after the base event, as sent between ranks. */
 struct timed_span {
 	float start, end;
 	uint16_t stream, kind;
@@ -45,7 +47,7 @@ static const bool kind_computes[] = {
 #undef X
 };
 
-/* A pipeline has a stream for each edge and direction; all others communicate on one. */
+/* A pipeline has a stream for each edge and direction; all other modes communicate on one. */
 static const char *timeline_stream_name(const struct trainer *t, unsigned stream)
 {
 	static const char *const names[STREAM_COUNT] = {
@@ -111,7 +113,7 @@ static enum status set_base(struct trainer *t, struct timeline *line, struct err
 		return err->status;
 	if (backend_event_record(line->base, compute, err) != STATUS_OK)
 		return err->status;
-	/* A stream that waits for nothing of this step would begin before the others. */
+	/* A stream that waits for nothing in this step would start before the others. */
 	for (int i = STREAM_COMPUTE + 1; i < STREAM_COUNT; i++)
 		if (backend_stream_wait(t->team->streams[i], line->base, err) != STATUS_OK)
 			return err->status;
@@ -160,14 +162,14 @@ static enum status timeline_read_spans(const struct timeline *line, struct timed
 	return STATUS_OK;
 }
 
-/* Seconds to a nanosecond: more digits would say nothing. */
+/* Rounded to nanoseconds: more digits are meaningless. */
 static void timeline_add_span_end(struct timeline_row *row, double value)
 {
 	row->spans = xrealloc(row->spans, row->span_count + 1, sizeof(*row->spans));
 	row->spans[row->span_count++] = round(value * 1e9) / 1e9;
 }
 
-/* The row of this rank, stream and operation; new where there is none. */
+/* The row of this rank, stream and operation; created if missing. */
 static struct timeline_row *timeline_row_of(struct case_result *c, int rank, const char *stream,
 					    const char *operation)
 {
@@ -207,7 +209,7 @@ static bool lies_in(const struct timed_span *inner, const struct timed_span *out
 	       inner->start >= outer->start && inner->end <= outer->end;
 }
 
-/* The compute stream's computing, without the sums of several ranks during it. */
+/* Computation time of the compute stream, without the sums over ranks during it. */
 static double timeline_computing_seconds(const struct timed_span *spans, size_t count)
 {
 	double sum = 0;
@@ -236,7 +238,7 @@ static void timeline_add_totals(struct timeline_totals *totals, int rank,
 	}
 }
 
-/* Every rank's spans to every rank, a few at a time. */
+/* Sends every rank's spans to every rank, a few at a time. */
 static void timeline_share_spans(struct run *run, struct trainer *t, const struct timed_span *mine,
 				 size_t own, struct timeline_totals *totals)
 {

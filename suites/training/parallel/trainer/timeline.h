@@ -1,14 +1,14 @@
 /*
- * When each operation of one step ran, on every rank: events before and after it on its stream.
- * Recorded in a step of its own, since events cost time. A mode says what it enqueues; that costs
- * nothing while no step is recorded:
+ * Start and end of each operation of one step, on every rank: events before and after it on its
+ * stream. Recorded in a separate step, because events cost time. A mode marks the operations that
+ * it enqueues, at no cost unless a step is recorded:
  *
  *	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
  *	... enqueue ...
  *	timeline_end(t, STREAM_COMPUTE);
  *
- * Spans of one stream may be nested, not interleaved. An operation that receives also spans its
- * wait for the sender.
+ * Spans of one stream may be nested, not interleaved. The span of an operation that receives
+ * includes its wait for the sender.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TIMELINE_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TIMELINE_H
@@ -39,21 +39,26 @@ enum span_kind {
 		SPAN_KIND_COUNT
 };
 
-/* `index`: of the micro-batch, the bucket, the layer. Errors are kept for timeline_record(). */
+/*
+ * `index`: of the micro-batch, the bucket, or the layer. Errors are stored until timeline_record().
+ */
 void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_kind kind,
 		    uint64_t index);
 void timeline_end(struct trainer *trainer, enum team_stream stream);
 
 /* Summary of the spans of a step, in seconds. */
 struct timeline_totals {
-	double step; /* from the first begin to the last end, over all ranks */
-	/* in which the compute stream of each rank computed; room for all ranks is the caller's */
+	double step; /* from the first start to the last end, over all ranks */
+	/*
+	 * computation time of each rank's compute stream; the caller provides the array for all
+	 * ranks
+	 */
 	double *computing;
 };
 
 /*
- * Carries out one step with events, and puts the spans of all ranks into run->result (rank 0's is
- * the one that counts). Collective.
+ * Runs one step with events, and stores the spans of all ranks in run->result (only rank 0's result
+ * is used). Collective.
  */
 enum status timeline_record(struct run *run, struct trainer *trainer,
 			    struct timeline_totals *totals, struct error *err);

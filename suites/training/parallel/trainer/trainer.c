@@ -6,7 +6,7 @@
 #include "suites/training/parallel/trainer/scaler.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
-/* The host's streams keep what products of 16 bits have needed: others do without it. */
+/* The host's streams keep the workspace of 16-bit products: other precisions need none. */
 static bool trainer_uses_workspace(const struct trainer *t)
 {
 	return !(t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
@@ -23,8 +23,8 @@ static void trainer_account_workspace(struct trainer *t)
 }
 
 /*
- * One step without communication: loads every kernel and tunes every layer by timing. GEMMs that
- * overlap with collectives are tuned for the multiprocessors that these leave.
+ * Runs one step without communication: loads every kernel and tunes every layer by timing. GEMMs
+ * that overlap with collectives are tuned for the multiprocessors that the collectives leave.
  */
 static enum status trainer_tune(struct trainer *t, struct error *err)
 {
@@ -65,7 +65,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	    trainer_tune(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
 	trainer_account_workspace(t);
-	/* That step was local to each rank, so their loss scales may differ. */
+	/* That step was local to each rank, so the loss scales may differ. */
 	t->scale_known = false;
 	if (trainer_reset(t, err) != STATUS_OK)
 		return err->status;
@@ -79,7 +79,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 
 void trainer_close(struct trainer *t)
 {
-	/* After a failure half a step may still be running on the memory, in any stream. */
+	/* After a failure, half a step may still be running in any stream and using the memory. */
 	for (int i = 0; t->team && i < STREAM_COUNT; i++)
 		backend_stream_synchronize(t->team->streams[i], NULL);
 	if (t->mode && t->mode->close)
@@ -108,8 +108,7 @@ enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 
 	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
 	/*
-	 * Agree before waiting: a rank that could not enqueue would leave the others waiting for
-	 * ever.
+	 * Agree before waiting: a rank that could not enqueue would make the others wait forever.
 	 */
 	if (world_agree(t->team->world, status, err) != STATUS_OK)
 		return err->status;

@@ -1,4 +1,4 @@
-/* One rank's training: its part of the model, split as the setup's mode says. */
+/* Training on one rank: its part of the model, divided by the setup's mode. */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TRAINER_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TRAINER_H
 
@@ -15,13 +15,15 @@ struct trainer {
 	struct rank_team *team;
 	struct arena arena;
 	struct network network;
-	void *state;               /* the mode's own */
-	struct parts *parts;       /* of a transformer's blocks: trainer/parts.h; NULL: whole */
+	void *state; /* owned by the mode */
+	/* for divided blocks of a transformer: trainer/parts.h; NULL: whole blocks */
+	struct parts *parts;
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
-	struct event *layer_done;  /* hybrid: gradients that may leave, and those that are back */
-	/* of a step, in addition to the mode's: for transports made of copies */
+	/* hybrid: gradients ready to be reduced, and reduced gradients */
+	struct event *layer_done;
+	/* per step, in addition to the mode's: for copy transports */
 	unsigned copy_commands;
-	bool scale_known;        /* a dynamic loss scale was set once */
+	bool scale_known;        /* a dynamic loss scale has been set */
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };
 
@@ -32,34 +34,35 @@ static inline struct stream *trainer_stream(const struct trainer *trainer)
 }
 
 /*
- * Collective. Allocates everything and runs every kernel and product once before the first
- * collective, because loading a kernel or allocating while another rank's collective spins can
- * dead-lock; then fills in fresh data. Whatever the outcome, trainer_close() releases it.
+ * Collective. Allocates all memory, and runs every kernel and product once before the first
+ * collective, because loading a kernel or allocating can deadlock while another rank's collective
+ * spins; then fills in fresh data. trainer_close() must follow in any case.
  */
 enum status trainer_open(struct trainer *trainer, const struct setup *setup, struct rank_team *team,
 			 struct error *err);
 void trainer_close(struct trainer *trainer);
 
-/* Fresh data: as after trainer_open(). Collective. */
+/* Resets the data to the state after trainer_open(). Collective. */
 enum status trainer_reset(struct trainer *trainer, struct error *err);
-/* Carries out `parts` of one step and waits. Collective. */
+/* Runs `parts` of one step and waits. Collective. */
 enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *err);
 /*
- * Enqueues, between steps, a small sum that no rank's compute stream passes before all ranks have
- * come here. Nothing for one rank alone.
+ * Enqueues a small sum between steps, which no rank's compute stream passes before all ranks have
+ * enqueued it. Nothing for a single rank.
  */
 enum status trainer_align(struct trainer *trainer, struct error *err);
-/* The mean loss of the last step over the whole batch, the same on every rank. Collective. */
+/* Mean loss of the last step over the whole batch, the same on every rank. Collective. */
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
 /*
- * For modes: the optimizer's part of a step, on the compute stream, after all gradients are
- * complete. Nothing without STEP_UPDATE. Who updates span by span calls scaler_decide() first.
+ * For modes: enqueues the optimizer's part of a step on the compute stream, after all gradients are
+ * complete. Nothing without STEP_UPDATE. Modes that update range by range call scaler_decide()
+ * first.
  */
 enum status trainer_update(struct trainer *trainer, unsigned parts, struct error *err);
 
 /*
- * Factor for the gradients of `rows` rows, so that sums over the step have the loss
+ * Factor for the gradients of `rows` rows, so that sums over the step are multiplied by the loss
  * scale.
  */
 double trainer_gradient_scale(const struct trainer *trainer, uint64_t rows);

@@ -46,7 +46,7 @@ static enum status collect_allocate_whole(struct trainer *t, struct collection *
 	const struct network *n = &t->network;
 	uint64_t staging = 0;
 
-	/* The largest tensor of one rank that is scattered over the whole one. */
+	/* The largest tensor of one rank whose rows are not contiguous in the whole tensor. */
 	for (size_t l = 0; l < t->setup->layers && n->partition.parts > 1; l++) {
 		uint64_t width = partition_width(t->setup, &n->partition, l);
 
@@ -81,7 +81,7 @@ enum status collect_prepare(struct trainer *t, struct collection *c, struct erro
 	return world_agree(t->team->world, err->status, err);
 }
 
-/* `count` elements as they are, to element `at` of `whole`. */
+/* Copies `count` elements to element `at` of `whole`. */
 static enum status collect_run(struct collection *c, int rank, const void *from, void *whole,
 			       uint64_t at, uint64_t count, struct error *err)
 {
@@ -92,7 +92,7 @@ static enum status collect_run(struct collection *c, int rank, const void *from,
 			    err);
 }
 
-/* rows x columns, each row `stride` elements after the one before in `whole`. */
+/* Copies rows x columns; each row is `stride` elements after the previous one in `whole`. */
 static enum status collect_rows(struct collection *c, int rank, const void *from, void *whole,
 				uint64_t at, uint64_t rows, uint64_t columns, uint64_t stride,
 				struct error *err)
@@ -114,7 +114,7 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 }
 
 /*
- * The outputs of the rank's layers, which are the inputs of the next; the logits are no layer's
+ * The outputs of the rank's layers, which are the inputs of the next layers; the logits are not an
  * input.
  */
 static enum status collect_activations(struct collection *c, const struct source *s,
@@ -139,7 +139,7 @@ static enum status collect_activations(struct collection *c, const struct source
 	return STATUS_OK;
 }
 
-/* Modes with convolutional layers give every rank whole ones. */
+/* In modes with convolutional layers every rank has whole layers. */
 static enum status collect_decisions(struct collection *c, const struct source *s,
 				     struct error *err)
 {
@@ -156,7 +156,9 @@ static enum status collect_decisions(struct collection *c, const struct source *
 	return STATUS_OK;
 }
 
-/* One tensor of a rank that has some part of it, group by group; a whole one is the first's. */
+/*
+ * One tensor of a rank that has a part of it, group by group; for a whole tensor, the first rank's.
+ */
 static enum status collect_tensor(struct collection *c, const struct source *s, size_t l,
 				  size_t index, struct error *err)
 {
@@ -185,7 +187,7 @@ static enum status collect_gradients(struct collection *c, const struct source *
 	struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
-	/* Replicas are compared with each other by verify_replicas(). */
+	/* verify_replicas() compares replicas with each other. */
 	if (t->mode->gridded && grid_place(t->setup, s->rank).data > 0)
 		return STATUS_OK;
 	if (t->mode->replicated && parameter_shard_is_whole(&s->shard) && s->rank > 0)
@@ -234,7 +236,7 @@ void collection_release(struct collection *c)
 
 	if (!c->trainer)
 		return;
-	/* After a failure half a step may still be writing what it was to show. */
+	/* After a failure, half a step may still be writing its results. */
 	team = c->trainer->team;
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_synchronize(team->streams[i], NULL);

@@ -16,7 +16,10 @@ static double verify_compare_ratio_of(const struct difference_part *s)
 	return s->expected > 0 ? sqrt(s->difference / s->expected) : INFINITY;
 }
 
-/* Partial sums of a piece, each by one thread in order: the same result with any number of them. */
+/*
+ * Partial sums of a piece, each computed in order by one thread: the result does not depend on the
+ * number of threads.
+ */
 #define PARTS 64
 
 static void difference_add_piece(struct difference_part *s, const double *run,
@@ -42,7 +45,7 @@ static void difference_add_piece(struct difference_part *s, const double *run,
 	}
 }
 
-/* Two arrays that are brought to the host piece by piece. */
+/* Two arrays that are copied to the host piece by piece. */
 struct sources {
 	gradient_source *run, *expected;
 	void *run_context, *expected_context;
@@ -84,7 +87,7 @@ static enum status compare_tensor(struct verify_comparison *c, const struct mode
 	c->all.difference += tensor.difference;
 	c->all.expected += tensor.expected;
 	ratio = verify_compare_ratio_of(&tensor);
-	/* Written so that a NaN counts as the worst. */
+	/* Written so that NaN counts as the worst. */
 	if (!(ratio <= c->out->worst)) {
 		c->out->worst = ratio;
 		c->out->worst_layer = layer;

@@ -19,13 +19,13 @@ typedef enum status gradient_source(void *context, uint64_t first, uint64_t coun
 				    struct error *err);
 
 /*
- * Sums of the squares of elements [first, first + count): of their difference, and of what is
- * expected.
+ * Sums of squares over elements [first, first + count): of the differences and of the expected
+ * values.
  */
 typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
 				     struct difference_part *out, struct error *err);
 
-/* For any two flat arrays of the model's gradients. */
+/* Compares any two flat arrays of the model's gradients. */
 enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
 			    struct verify_difference *out, struct error *err);
 
@@ -35,8 +35,8 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 			      struct verify_difference *out, struct error *err);
 
 /*
- * STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a
- * difference.
+ * STATUS_MISMATCH with a sentence that names the difference from `than` and its size. NaN counts as
+ * a difference.
  */
 enum status compare_judge(const struct verify_difference *difference, double loss,
 			  double expected_loss, const struct tolerance *tolerance, const char *than,

@@ -4,7 +4,7 @@
 
 #include "suites/training/parallel/verify/verify.h"
 
-/* A graph that was begun is ended, also when what it was to record has failed. */
+/* A graph recording is always ended, even if the recorded work has failed. */
 enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts,
 			  struct error *err)
 {
@@ -18,7 +18,7 @@ enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned
 		return err->status;
 	status = t->mode->enqueue(t, parts, err);
 	ended = backend_graph_end(compute, &r->graph, status == STATUS_OK ? err : &ignored);
-	/* Nothing was updated yet. */
+	/* Nothing has been updated yet. */
 	t->network.updates = updates;
 	if (ended != STATUS_OK)
 		r->graph = NULL;

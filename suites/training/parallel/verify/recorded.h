@@ -1,6 +1,6 @@
 /*
- * Training steps that are recorded once and launched again as one graph, on all of the team's
- * streams that a step uses. The number of the step is counted on the device: see optimizer_clock in
+ * Training steps that are recorded once and launched repeatedly as one graph, on all of the team's
+ * streams that a step uses. The device counts the steps: see optimizer_clock in
  * kernels/training/training.h.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_VERIFY_RECORDED_H
@@ -15,9 +15,9 @@ struct verify_recorded {
 };
 
 /*
- * Records one step's `parts` (enum step_part) without executing it; every layer must be tuned and
- * every kernel loaded before. STATUS_UNSUPPORTED where the backend or the transport cannot. Not
- * collective: a rank may be alone.
+ * Records `parts` of one step (enum step_part) without executing it; every layer must be tuned and
+ * every kernel loaded before. STATUS_UNSUPPORTED if the backend or the transport cannot record. Not
+ * collective: a rank may call it alone.
  */
 enum status recorded_open(struct verify_recorded *recorded, struct trainer *trainer, unsigned parts,
 			  struct error *err);
@@ -26,9 +26,9 @@ enum status recorded_launch(struct verify_recorded *recorded, unsigned steps, st
 void recorded_close(struct verify_recorded *recorded);
 
 /*
- * Some steps by calls, from the beginning, and as many as graphs: the parameters and the loss must
- * be the same to the last bit, else STATUS_MISMATCH. Collective. The trainer is where `steps` steps
- * have led.
+ * Runs some steps from the start by calls, and as many as graphs: the parameters and the loss must
+ * be equal in every bit, else STATUS_MISMATCH. Collective. The trainer ends in the state after
+ * `steps` steps.
  */
 enum status recorded_verify(struct trainer *trainer, unsigned steps, struct error *err);
 

@@ -13,10 +13,10 @@
 #include "suites/training/parallel/verify/compare.h"
 #include "suites/training/parallel/verify/verify_update.h"
 
-/* A small tensor's error scatters more than that of all parameters together. */
+/* The error of a small tensor varies more than that of all parameters together. */
 #define TENSOR_HEADROOM 4
 
-/* The tolerances below were found on models of this many layers. */
+/* The tolerances below were determined with models of this many layers. */
 #define TOLERANCE_LAYERS 5.0
 #define TOLERANCE_SUM 512.0
 #define TOLERANCE_BLOCK 1.5
@@ -24,22 +24,22 @@
 #define TENSOR_HEADROOM_CONVOLUTIONS 16
 
 /*
- * Roundings flip one ReLU in a thousand (bf16) or fewer, of sums as small as the roundings:
- * measured 0 (fp32), 5e-6 (fp16) and 9e-5 (bf16) of a layer's norm in models of 4 layers, 7e-4
- * (bf16) in one of 32.
+ * Rounding flips at most one ReLU in a thousand (bf16), with pre-activations as small as the
+ * rounding errors: measured 0 (fp32), 5e-6 (fp16) and 9e-5 (bf16) of a layer's norm in models of 4
+ * layers, 7e-4 (bf16) in one of 32.
  */
 #define MASKS_SHARE 0.25
 
 /*
- * Gradients: measured with the masks imposed 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16).
- * Every layer adds its roundings: 16 layers have twice the error of 4. In fp32 and fp64, where sums
- * are no more exact than what is added, it also grows with the root of the longest sum. Loss: the
- * error of one row is independent of the others'. A transformer's block rounds twelve tensors
- * where a linear layer rounds one: measured with 1, 4, 12 and 30 blocks 5.1e-7 to 5.8e-7 (fp32),
- * 7.2e-4, 9.0e-4, 1.3e-3, 1.6e-3 (fp16) and 5.9e-3, 7.2e-3, 1.0e-2, 1.3e-2 (bf16). A ResNet 18 of
- * 8 channels, whose last batch norms have 8 to 16 rows: 1.2e-6 (fp32), 2.0e-3 (fp16) and 1.0e-2
- * (bf16), but 4e-2 and 3e-1 of the worst tensor with depthwise convolutions, whose filters have
- * nine weights.
+ * Gradients: measured with imposed masks 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16). Every
+ * layer adds its rounding errors: 16 layers have twice the error of 4. In fp32 and fp64, where sums
+ * are no more exact than their summands, the error also grows with the square root of the longest
+ * sum. Loss: the error of one row is independent of the others'. A transformer's block rounds
+ * twelve tensors where a linear layer rounds one: measured with 1, 4, 12 and 30 blocks 5.1e-7 to
+ * 5.8e-7 (fp32), 7.2e-4, 9.0e-4, 1.3e-3, 1.6e-3 (fp16) and 5.9e-3, 7.2e-3, 1.0e-2, 1.3e-2 (bf16). A
+ * ResNet 18 with 8 channels, whose last batch norms have 8 to 16 rows: 1.2e-6 (fp32), 2.0e-3 (fp16)
+ * and 1.0e-2 (bf16), but 4e-2 and 3e-1 for the worst tensor with depthwise convolutions, whose
+ * filters have nine weights.
  */
 struct tolerance verify_tolerance(const struct setup *setup)
 {
@@ -83,7 +83,7 @@ struct device_gradients {
 	struct rank_team *team;
 	const void *memory;
 	const struct setup *setup;
-	double scale; /* of the loss they are gradients of */
+	double scale; /* of the loss that they are gradients of */
 };
 
 static enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
@@ -127,7 +127,7 @@ static enum status verify_fetch_values(struct trainer *t, const void *array, uin
 	return err->status;
 }
 
-/* Which units the run let pass: 1 or 0 per element of the outputs of a layer. */
+/* Fetches which outputs of a layer passed the ReLU in the run: 1 or 0 per element. */
 static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
 			      unsigned char **out, struct error *err)
 {
@@ -141,7 +141,7 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 	return err->status;
 }
 
-/* Fetches what the run computed inside convolutional layers; freed by release_imposed(). */
+/* Fetches the run's outputs inside convolutional layers; freed by release_imposed(). */
 static enum status fetch_imposed(struct trainer *t, const struct collection *c,
 				 struct mlp_reference *ref, struct error *err)
 {
@@ -164,7 +164,7 @@ static void release_imposed(struct mlp_reference *ref)
 		free((void *)ref->imposed[d]);
 }
 
-/* The reference uses what the run decided, so wrong decisions are found only here. */
+/* The reference imposes the run's decisions, so wrong decisions are detected only here. */
 static enum status judge_masks(const struct mlp_reference *reference,
 			       const struct tolerance *tolerance, struct verify_check *check,
 			       struct error *err)
@@ -221,7 +221,7 @@ static enum status verify_compare_with_reference(struct trainer *t, const struct
 	return status;
 }
 
-/* A step up to the optimizer, and everything it computed on rank 0. */
+/* Runs a step up to the optimizer and collects all its results on rank 0. */
 static enum status verify_step_and_collect(struct trainer *t, struct collection *c, double *loss,
 					   struct error *err)
 {
@@ -266,8 +266,8 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
 }
 
 /*
- * The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of
- * the split. Its batch norms have the statistics of each rank's rows.
+ * The single device uses the ReLU decisions of the split: a flipped one is rounding, not an error
+ * of the split. Its batch norms use the statistics of each rank's rows.
  */
 static enum status step_with_masks(struct trainer *single, const struct collection *c,
 				   struct error *err)
@@ -348,7 +348,8 @@ enum status verify_against_single(struct trainer *t, struct trainer *single,
 }
 
 /*
- * Checksums of this rank's parameters and gradients; 0 for what it does not share with the others.
+ * Checksums of this rank's parameters and gradients; 0 for parts that it does not share with the
+ * others.
  */
 struct verify_sums {
 	uint64_t parameters, gradients;
@@ -359,7 +360,7 @@ struct verify_sums {
 	uint64_t shared_parameters, shared_gradients;
 };
 
-/* Memory that changes on this rank when it trains. */
+/* Checksum of this rank's memory that training changes. */
 static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	const struct network *n = &t->network;
@@ -415,7 +416,8 @@ static enum status verify_checksum(struct trainer *t, uint64_t own, struct verif
 }
 
 /*
- * The first rank that must have the same as `rank`: all of it, or what every part of a layer has.
+ * The first rank whose data must equal those of `rank`: all data, or only the tensors that every
+ * part of a layer has.
  */
 static int replica_of(const struct trainer *t, int rank, bool shared)
 {

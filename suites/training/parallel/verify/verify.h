@@ -1,18 +1,18 @@
 /*
  * A split is timed only after its loss and gradients were found equal to those of independent
- * computations: the double-precision reference (on a smaller model of the same structure when the
- * true one would take too long), and one device computing the whole step at full size. A difference
- * is STATUS_MISMATCH, on every rank. All calls are collective.
+ * computations: the double-precision reference (on a smaller model of the same structure if the
+ * full one would take too long), and one device that computes the whole step at full size. A
+ * difference is STATUS_MISMATCH on every rank. All calls are collective.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_VERIFY_VERIFY_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_VERIFY_VERIFY_H
 
 #include "suites/training/parallel/trainer/trainer.h"
 
-/* Largest errors that rounding can explain, all relative (gradients: in the L2 norm). */
+/* Largest errors that rounding explains, all relative (gradients: in the L2 norm). */
 struct tolerance {
 	double gradient; /* over all parameters */
-	double tensor;   /* of each weight matrix and bias by itself */
+	double tensor;   /* of each weight matrix and bias separately */
 	double loss;
 	double masks;   /* reference.h: mask_error */
 	double forward; /* reference.h: forward_error */
@@ -21,30 +21,30 @@ struct tolerance verify_tolerance(const struct setup *setup);
 
 struct verify_check {
 	double gradient_error, loss_error;
-	/* of the reference; 0 in comparisons with one device, which masks its forward by itself */
+	/* of the reference; 0 in comparisons with one device, which masks its own forward */
 	double mask_error;
 	double loss;
 };
 
 /*
- * One step of `setup` (already small) against the double-precision reference with the run's ReLU
- * masks: loss and gradients, then two optimizer updates, then that replicas are equal. After a
- * failure the team has no connections any more: team_abandon().
+ * Compares one step of `setup` (already small) with the double-precision reference under the run's
+ * ReLU masks: loss and gradients, then two optimizer updates, then the equality of replicas. After
+ * a failure the team has no connections: team_abandon().
  */
 enum status verify_reference(const struct setup *setup, struct rank_team *team,
 			     struct verify_check *check, struct error *err);
 
 /*
- * One step of `trainer` against `single` (on rank 0; NULL elsewhere), same data, same ReLU masks,
- * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies; after any other failure
- * the team has no connections any more.
+ * Compares one step of `trainer` with `single` (on rank 0; NULL on other ranks): same data, same
+ * ReLU masks, same precision. STATUS_NO_MEMORY if rank 0 has no room for the copies; after any
+ * other failure the team has no connections.
  */
 enum status verify_against_single(struct trainer *trainer, struct trainer *single,
 				  struct verify_check *check, struct error *err);
 
 /*
- * In a replicated mode every rank's parameters and reduced gradients must be rank 0's bit for bit.
- * *sum: a checksum of this rank's parameters.
+ * In a replicated mode every rank's parameters and reduced gradients must equal rank 0's bit for
+ * bit. *sum: a checksum of this rank's parameters.
  */
 enum status verify_replicas(struct trainer *trainer, uint64_t *sum, struct error *err);
 

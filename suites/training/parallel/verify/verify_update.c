@@ -9,10 +9,10 @@
 #include "suites/training/parallel/trainer/scaler.h"
 
 #define UPDATES 2
-/* Result for one range; each thread compares one. */
+/* Results per range; each thread compares one range. */
 #define PARTS 64
 
-/* Common to all parameters: Adam's corrections of each update. */
+/* Common to all parameters: Adam's corrections for each update. */
 struct formula {
 	const struct setup *setup;
 	double correction1[UPDATES], correction2[UPDATES];
@@ -29,7 +29,7 @@ static struct formula formula_of(const struct setup *s)
 	return f;
 }
 
-/* PyTorch's forms; the gradient is the same in both updates. */
+/* PyTorch's formulas; the gradient is the same in both updates. */
 static double verify_update_expected_weight(const struct formula *f, double weight, double gradient)
 {
 	const struct setup *s = f->setup;
@@ -82,15 +82,15 @@ static void verify_update_weights_release(struct weights *w)
 	free(w->stored);
 }
 
-/* How far a parameter may be off. */
+/* Allowed deviation of a parameter. */
 struct allowance {
 	double epsilon, smallest;
 };
 
 /*
- * Each update rounds the weight once; its own arithmetic is a few roundings of something smaller.
- * FP16: a half-way case may go either way, which is two half units each; and half of its smallest
- * step, below its normal numbers.
+ * Each update rounds the weight once; its arithmetic adds a few roundings of smaller values. FP16:
+ * a tie may be rounded either way, which is two half units per update; plus half of the smallest
+ * step, below the normal numbers.
  */
 static struct allowance allowance_of(const struct setup *s)
 {
@@ -114,7 +114,7 @@ static bool is_updated(const struct formula *f, const struct allowance *a, doubl
 	return fabs(w->after[i] - expected) <= allowed;
 }
 
-/* The first parameter that is wrong; `count`: none. Parts of the range, each by one thread. */
+/* The first wrong parameter; `count`: none. Parts of the range are compared by one thread each. */
 static uint64_t verify_update_first_wrong(const struct formula *f, double scale,
 					  const struct weights *w, uint64_t count)
 {
@@ -185,7 +185,7 @@ static enum status verify_update_fetch_before(struct trainer *t, struct weights 
 	return STATUS_OK;
 }
 
-/* Rounds the masters where the mode keeps no other weights: then there is no copy to check. */
+/* Rounds the masters if the mode keeps no other weights: then there is no copy to check. */
 static enum status verify_update_fetch_stored(struct trainer *t, const struct shard_range *range,
 					      struct weights *w, struct error *err)
 {
@@ -232,7 +232,7 @@ enum status verify_update(struct trainer *t, struct error *err)
 		status = trainer_step(t, STEP_UPDATE, err);
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_GATHER, err);
-	/* After the gather: what came back must not have changed what was sent. */
+	/* After the gather: it must not have changed the data that were sent. */
 	if (status == STATUS_OK)
 		status = verify_update_compare_after(t, scale, all, err);
 	for (size_t i = 0; i < count; i++)

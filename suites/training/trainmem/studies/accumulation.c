@@ -24,7 +24,7 @@ static double *gradients_pack(const struct model *model, const char *raw, enum p
 	return all;
 }
 
-/* Gradients of one step on fresh parameters, times the loss scale. */
+/* Gradients of one step with fresh parameters, times the loss scale. */
 static enum status accumulation_gradients_of(struct device *device, const struct setup *setup,
 					     const struct training_options *options, double **out,
 					     uint64_t *count, struct error *err)
@@ -51,8 +51,8 @@ static enum status accumulation_gradients_of(struct device *device, const struct
 }
 
 struct accumulation_comparison {
-	double ratio;    /* of the sum's gradient to the mean's, by projection */
-	double residual; /* relative L2 norm of what the ratio leaves */
+	double ratio;    /* ratio of the summed gradient to the mean gradient, by projection */
+	double residual; /* relative L2 norm of the difference after scaling by the ratio */
 	double error;    /* relative L2 difference of the two */
 };
 
@@ -77,7 +77,10 @@ static struct accumulation_comparison accumulation_compare(const double *sums, c
 	return c;
 }
 
-/* The sum must be the mean times the number of parts: else what was compared is no accumulation. */
+/*
+ * The sum must be the mean times the number of parts; otherwise the compared steps did not
+ * accumulate.
+ */
 static enum status accumulation_judge(const struct setup *setup,
 				      const struct accumulation_comparison *c, struct error *err)
 {

@@ -4,12 +4,12 @@
 #include "suites/training/trainmem/studies/studies.h"
 
 struct clearing_outcome {
-	int steps; /* that were carried out before a refusal */
+	int steps; /* completed before an allocation failed */
 	bool fits; /* a step of the largest batch, afterwards */
 	uint64_t reserved, reserved_cleared, free_bytes, largest_free;
 };
 
-/* Batches from an eighth of the largest on, in any order. */
+/* Batches from an eighth of the largest, in pseudorandom order. */
 static uint64_t clearing_batch_of(const struct setup *setup, int step)
 {
 	uint64_t unit = ALTERNATION_PARTS * setup_accumulate(setup), units = setup->batch / unit;

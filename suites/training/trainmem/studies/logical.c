@@ -4,9 +4,9 @@
 #include "suites/training/trainmem/studies/studies.h"
 
 #define DEVICES 2
-/* Steps of each: the losses after them are compared. */
+/* Steps per device; the losses after them are compared. */
 #define CHECKED_STEPS 4
-/* Bytes of the request that shows that the other still gets what it may have. */
+/* Bytes of a request that shows that the other device can still allocate up to its limit. */
 #define GRANTED_BYTES ((uint64_t)1 << 20)
 
 struct logical {
@@ -37,7 +37,7 @@ static enum status logical_launch_both(void *state, unsigned batch, struct error
 	return STATUS_OK;
 }
 
-/* Steps of one alone and of both, in turns. */
+/* Times steps of one alone and of both alternately. */
 static enum status logical_time_both(struct run *run, struct logical *l, struct error *err)
 {
 	static const char *const names[] = { "trainmem.step_time", "trainmem.plain_time",
@@ -63,7 +63,7 @@ static enum status logical_time_both(struct run *run, struct logical *l, struct 
 	return STATUS_OK;
 }
 
-/* The losses after some steps, of the first alone or of both in turns. */
+/* Losses after some steps of the first alone or of both alternately. */
 static enum status logical_losses(struct logical *l, int devices, double out[DEVICES],
 				  struct error *err)
 {
@@ -97,7 +97,9 @@ static enum status logical_check_losses(struct logical *l, struct error *err)
 	return STATUS_OK;
 }
 
-/* The first asks for more than its limit; what the second gets then must hold what is written. */
+/*
+ * The first requests more than its limit; then the second must be able to allocate and use memory.
+ */
 static enum status logical_ask_beyond(struct logical *l, bool *refused, bool *granted,
 				      struct error *err)
 {

@@ -5,11 +5,11 @@
 #include "kernels/generator.h"
 #include "suites/training/trainmem/studies/studies.h"
 
-/* Inputs that decide a sample's label: few, so that a few thousand samples tell. */
+/* Inputs that determine a sample's label: few, so that a few thousand samples suffice to learn. */
 #define DECIDING_INPUTS 16
 #define TENTHS 10
 
-/* The class whose random linear function of the first inputs is the largest. */
+/* The class whose random linear function of the first inputs is largest. */
 static int32_t teacher_label(const struct setup *setup, uint64_t row)
 {
 	uint64_t inputs = setup->widths[0], classes = setup->widths[setup->layers];
@@ -33,7 +33,7 @@ static int32_t teacher_label(const struct setup *setup, uint64_t row)
 	return label;
 }
 
-/* Samples [row, row + batch) in place of those before. */
+/* Replaces the samples by [row, row + batch). */
 static enum status loss_curve_next_samples(struct training *t, uint64_t row, int32_t *labels,
 					   struct error *err)
 {
@@ -61,7 +61,7 @@ static enum status train(struct training *t, uint64_t updates, double tenths[TEN
 		status = loss_curve_next_samples(t, i * t->setup.batch, labels, err);
 		if (status == STATUS_OK)
 			status = training_step(t, err);
-		/* Waits, so that the labels may change. */
+		/* Waits, so that the labels may be changed. */
 		if (status == STATUS_OK)
 			status = training_loss(t, &loss, err);
 		tenths[tenth] += loss;
@@ -98,7 +98,7 @@ static double loss_curve_largest_difference(const double *a, const double *b)
 	return largest;
 }
 
-/* A loss that fell, below that of a guess among all classes. */
+/* Checks that the loss fell below that of a guess among all classes. */
 static enum status check_learnt(const struct setup *setup, const double *tenths, struct error *err)
 {
 	double last = tenths[TENTHS - 1], guess = log((double)setup->widths[setup->layers]);

@@ -3,7 +3,10 @@
 #include "suites/training/trainmem/search.h"
 #include "suites/training/trainmem/studies/studies.h"
 
-/* A batch beyond what a plan says by this part, since trials find budgets of their own. */
+/*
+ * A batch exceeds the plan's prediction by this fraction, because trials determine their own
+ * budgets.
+ */
 #define BEYOND 100
 
 struct remedy_attempt {
@@ -28,7 +31,7 @@ static bool remedies_batch_refused(const struct remedy_attempt *a, uint64_t batc
 	return training_refused_in(&s, &a->options->training, a->budget) <= at_most;
 }
 
-/* The smallest batch that a plan refuses in `at_most` or before; 0: none. */
+/* The smallest batch whose plan fails in phase `at_most` or before; 0: none. */
 static uint64_t smallest_refused(const struct remedy_attempt *a, enum phase at_most)
 {
 	uint64_t fits = 0, fails = a->most / a->step;
@@ -83,7 +86,7 @@ static struct setup with_remedy(const struct setup *setup, int remedy)
 	return s;
 }
 
-/* First the batch itself, which must be refused in that phase; then with each remedy. */
+/* First the batch itself, which must fail in that phase; then with each remedy. */
 static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum phase phase,
 				struct error *err)
 {

@@ -1,6 +1,5 @@
 /*
- * Studies of what guides recommend: each carries out one case of suite trainmem and records its
- * metrics.
+ * Studies of common recommendations: each runs one case of suite trainmem and records its metrics.
  */
 #ifndef GPUPROOF_TRAINMEM_STUDIES_H
 #define GPUPROOF_TRAINMEM_STUDIES_H
@@ -9,24 +8,24 @@
 #include "suites/training/trainmem/measure.h"
 
 /*
- * logical.c: two logical devices on one, each with a memory limit of its own that holds a step and
- * LOGICAL_MARGIN: steps of both in turns, and what one's refusal does to the other.
+ * logical.c: two logical devices on one, each with a memory limit that holds a step plus
+ * LOGICAL_MARGIN: alternating steps of both, and the effect of one's failed allocation on the
+ * other.
  */
 #define LOGICAL_MARGIN ((uint64_t)64 << 20)
 enum status study_logical(struct run *run, const struct setup *setup,
 			  const struct trainmem_options *options, struct error *err);
 
 /*
- * accumulation.c: gradients of parts that are added up without being divided by their number, as
- * loops in guides do, against those of the mean.
+ * accumulation.c: compares gradients of parts that are summed without division by their number, as
+ * loops in many guides do, with the mean gradients.
  */
 enum status study_accumulation(struct run *run, const struct setup *setup,
 			       const struct trainmem_options *options, struct error *err);
 
 /*
- * loss_curve.c: training on `samples` samples that are never seen twice, with labels that a fixed
- * linear map of the first inputs gives, so that there is something to learn; at learning rate
- * `rate`.
+ * loss_curve.c: training on `samples` samples, each used once, with labels from a fixed linear map
+ * of the first inputs, so that there is something to learn; at learning rate `rate`.
  */
 struct loss_curve_options {
 	uint64_t samples;
@@ -37,9 +36,9 @@ enum status study_loss_curve(struct run *run, const struct setup *setup,
 			     const struct loss_curve_options *curve, struct error *err);
 
 /*
- * clearing.c: CLEARING_STEPS steps with batches of changing size under a limit of CLEARING_ROOM
- * times what the largest needs, and whether the largest fits afterwards, with the cache cleared
- * before and without.
+ * clearing.c: CLEARING_STEPS steps with changing batch sizes under a limit of CLEARING_ROOM times
+ * the need of the largest, and whether the largest fits afterwards, with and without clearing the
+ * cache.
  */
 #define CLEARING_ROOM 1.1
 #define CLEARING_STEPS 200
@@ -47,7 +46,7 @@ enum status study_clearing(struct run *run, const struct setup *setup,
 			   const struct trainmem_options *options, struct error *err);
 
 /*
- * remedies.c: a batch that is refused in backward and one that is refused in forward, and which
+ * remedies.c: a batch that does not fit in backward and one that does not fit in forward, and which
  * remedies make each fit: half the batch, checkpointing, accumulation, offloading.
  */
 #define REMEDIES(X)                                                                 \

@@ -1,4 +1,7 @@
-/* The turns of a stage: which micro-batch goes forward or back next, and what it waits for. */
+/*
+ * The order of work in a stage: which micro-batch runs forward or backward next, and its
+ * dependencies.
+ */
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 
 #include <stdlib.h>
@@ -34,7 +37,7 @@ static enum layer_split pipeline_split_of(const struct trainer *t, size_t l)
 	return setup_layer_split(t->setup, l, t->network.partition.parts);
 }
 
-/* Adds up the parts' summands of rows x columns in place. All that follows needs the sum. */
+/* Sums the ranks' partial results of rows x columns in place. All later operations need the sum. */
 static enum status pipeline_add_parts(struct trainer *t, void *summands, uint64_t rows,
 				      uint64_t columns, unsigned parts, struct error *err)
 {
@@ -54,7 +57,7 @@ static enum status pipeline_forward_layer(struct trainer *t, size_t l, uint64_t 
 	struct network *n = &t->network;
 	bool computes = parts & STEP_COMPUTE;
 
-	/* Computes and communicates inside, as parts_begin() was told. */
+	/* Computes and communicates inside, as set by parts_begin(). */
 	if (n->local.layer[l].kind != LAYER_LINEAR)
 		return network_forward(n, stream, l, row, rows, err);
 	if (pipeline_split_of(t, l) != ROW_PARALLEL)
@@ -128,7 +131,7 @@ static enum status pipeline_stage_input_gradients(struct trainer *t, const struc
 	return STATUS_OK;
 }
 
-/* The layer's gradients are complete here: those of all replicas are added up after them. */
+/* The layer's gradients are complete here; now they are summed over the replicas. */
 static enum status add_replicas(struct trainer *t, size_t l, unsigned parts, struct error *err)
 {
 	struct stream *stream = t->team->streams[STREAM_DATA];
@@ -181,10 +184,10 @@ struct pipeline {
 	uint64_t warmup;
 	bool first_last;              /* backwards begin with the last micro-batch */
 	struct event *begun;          /* the step before has ended */
-	struct event *computed;       /* the last kernel; the send of its result waits for it */
+	struct event *computed;       /* the last kernel; sending its result waits for it */
 	struct slots inputs;          /* received activations that backward has used */
 	struct slots gradients;       /* received gradients that backward has used */
-	uint64_t forwards, backwards; /* of this step, so far */
+	uint64_t forwards, backwards; /* in this step so far */
 };
 
 static enum status pipeline_open_local(struct trainer *t, struct pipeline *p, struct error *err)
@@ -329,7 +332,7 @@ static enum status pipeline_backward_whole(struct trainer *t, const struct micro
 	return pipeline_send_gradient(t, m, err);
 }
 
-/* The `count` micro-batches whose weights' gradients are one product, of which `m` comes last. */
+/* Joins the `count` micro-batches that share a wgrad product; `m` is the last of them. */
 static struct micro joined_micro(const struct trainer *t, const struct micro *m, uint64_t count)
 {
 	const struct pipeline *p = t->state;
@@ -344,8 +347,8 @@ static struct micro joined_micro(const struct trainer *t, const struct micro *m,
 }
 
 /*
- * The weights' gradients of the group that ends with the stage's first layer wait until its input's
- * is being sent, and until the last of the micro-batches that share a product.
+ * The weight gradients of the group that ends with the stage's first layer wait until the gradient
+ * of its input is being sent, and until the last of the micro-batches that share a product.
  */
 static enum status pipeline_backward_apart(struct trainer *t, const struct micro *m,
 					   struct error *err)
@@ -373,7 +376,9 @@ static enum status pipeline_backward_apart(struct trainer *t, const struct micro
 	return STATUS_OK;
 }
 
-/* The weights' gradients were the last to use what backward of these micro-batches received. */
+/*
+ * The weight gradients are the last use of the data received for backward of these micro-batches.
+ */
 static enum status pipeline_release_slots(struct trainer *t, const struct micro *m,
 					  struct error *err)
 {
@@ -417,8 +422,8 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 }
 
 /*
- * The edges may touch this step's buffers only after the step before, and the next step's after
- * them.
+ * The edges may access this step's buffers only after the previous step, and the next step only
+ * after the edges.
  */
 static enum status pipeline_fork_edges(struct trainer *t, struct error *err)
 {
@@ -454,7 +459,9 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 	return trainer_update(t, parts, err);
 }
 
-/* In addition to the network's: waits and events of every transfer of every micro-batch. */
+/*
+ * In addition to the network's commands: waits and events of every transfer of every micro-batch.
+ */
 unsigned pipeline_commands(const struct trainer *t)
 {
 	uint64_t micro = t->setup->microbatches;

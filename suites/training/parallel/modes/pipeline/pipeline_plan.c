@@ -1,10 +1,10 @@
-/* Which stage does what in which order, and what it costs by formula. */
+/* The order of each stage's operations, and the cost by formula. */
 #include "suites/training/models/stages.h"
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 #include "suites/training/parallel/modes/pipeline/schedule.h"
 #include "suites/training/parallel/ranks/grid.h"
 
-/* Input buffers in addition to those in flight: one is received while the last is in use. */
+/* Input buffers in addition to those in use: one is received while the last is in use. */
 #define SPARE_INPUTS 1
 
 uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro)
@@ -51,7 +51,8 @@ static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
 		return "data x tensor x pipeline does not equal the number of devices";
 	/*
-	 * Only pairs of layers are divided: without one, every rank would compute the whole model.
+	 * Only pairs of layers are divided: without a pair, every rank would compute the whole
+	 * model.
 	 */
 	if (grid.tensor > 1 && setup->layers < 2)
 		return "tensor parallelism splits pairs of layers, and the model has only one "
@@ -145,7 +146,7 @@ double pipeline_wire_bytes(const struct setup *setup)
 	return most;
 }
 
-/* Simulated: equal stages whose products are shared, and messages that take no time. */
+/* Simulated: equal stages with shared products, and messages that take no time. */
 static double bubble_of_schedule(const struct setup *setup)
 {
 	struct schedule k;
@@ -166,8 +167,8 @@ double pipeline_bubble(const struct setup *setup)
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 
 	/*
-	 * A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage
-	 * before and after it.
+	 * A step has 3 products per layer, in forward and backward; a stage waits for 2 of each
+	 * stage before and after it.
 	 */
 	if (setup_wgrad_microbatches(setup) > 1)
 		return bubble_of_schedule(setup);

@@ -8,12 +8,12 @@
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 #include "suites/training/parallel/ranks/grid.h"
 
-/* A stage while the schedule is carried out. */
+/* State of a stage during the simulation. */
 struct stage_progress {
 	uint64_t warmup, forwards, backwards;
-	double free;     /* when it has done what it began */
-	double down, up; /* when its links to the next stage and to the one before are free */
-	double *outputs, *back; /* when micro-batch i of forward, backward is where it is needed */
+	double free;     /* time at which its current operation ends */
+	double down, up; /* times at which its links to the next and the previous stage are free */
+	double *outputs, *back; /* time at which micro-batch i of forward or backward arrives */
 };
 
 struct carrying {
@@ -37,8 +37,8 @@ void schedule_open(struct schedule *schedule, const struct setup *setup)
 }
 
 /*
- * Arrival time of data that are ready at `ready` and sent over the link of `of` that is free at
- * *link.
+ * Arrival time of data that are ready at `ready` and are sent over the link of `of`, which is free
+ * at *link.
  */
 static double schedule_sent_at(const struct schedule_stage *of, double ready, double *link)
 {
@@ -89,10 +89,7 @@ static bool advance_backward(struct carrying *k, int index)
 	return true;
 }
 
-/*
- * Carries out the stage's next operation if what it needs is known; false: not yet, or nothing is
- * left.
- */
+/* Runs the stage's next operation if its inputs are known; false: not yet, or nothing is left. */
 static bool schedule_advance_stage(struct carrying *k, int index)
 {
 	const struct stage_progress *p = &k->progress[index];

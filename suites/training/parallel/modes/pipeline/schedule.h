@@ -11,7 +11,7 @@
 
 struct schedule_stage {
 	double forward, inputs; /* of a micro-batch: forward, dgrad */
-	double weights;         /* wgrad of setup_wgrad_microbatches() */
+	double weights;         /* wgrad of setup_wgrad_microbatches() micro-batches */
 	double adding;          /* additional time to accumulate into existing gradients */
 	bool dgrad_first;
 	/*
@@ -26,7 +26,7 @@ struct schedule_stage {
 struct schedule {
 	const struct setup *setup;
 	int stages;
-	struct schedule_stage stage[SETUP_MAX_LAYERS]; /* each has a layer at least */
+	struct schedule_stage stage[SETUP_MAX_LAYERS]; /* each has at least one layer */
 };
 
 /* Initialises the stages of the setup's grid without times. */
