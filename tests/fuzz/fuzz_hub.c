@@ -89,7 +89,7 @@ static void hub_reads(const uint8_t *data, size_t size)
 			abort();
 		keep_deadlines(&t.s);
 	}
-	if (t.s.ended && !t.s.reason.message[0] && t.s.reason.status == STATUS_LOST)
+	if (t.s.ended && (t.s.reason.status <= STATUS_OK || t.s.reason.status > STATUS_LOST))
 		abort();
 }
 

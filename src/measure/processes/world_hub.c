@@ -166,7 +166,9 @@ static void hub_take_slot(struct hub_session *s, struct connection *c, const str
 
 static struct error hub_error_of(const struct frame *f, const unsigned char *data)
 {
-	struct error said = { .status = (enum status)f->operation, .rank = f->root };
+	bool known = f->operation > STATUS_OK && f->operation <= STATUS_LOST;
+	struct error said = { .status = known ? (enum status)f->operation : STATUS_INTERNAL,
+			      .rank = f->root };
 
 	snprintf(said.message, sizeof(said.message), "%.*s", (int)f->bytes, (const char *)data);
 	return said;
