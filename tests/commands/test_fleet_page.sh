@@ -30,7 +30,7 @@ for page in report.html acceptance.html; do
 	grep -q "href=\"$page\"" run/fleet.html || fail "no link to $page"
 done
 "$program" run nodes.ini --simulate-nodes 2 -o unjudged --quiet >said 2>&1 || fail "the run without limits: $(cat said)"
-grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 2</span> whole, not judged' unjudged/fleet.html ||
+grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '<p>2 nodes complete, not judged[.]</p>' unjudged/fleet.html ||
 	fail "nodes that were not judged are not counted so"
 ! grep -q 'judged without a failure' unjudged/fleet.html || fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
@@ -100,7 +100,7 @@ page, count = open(sys.argv[1]).read(), int(sys.argv[2])
 suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong> (\w+)', page)
 assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
 assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
-assert re.search(r'</span> 1</span> whole, not judged', page)
+assert re.search(r'<p>2 nodes failed, 1 node not complete, \d+ nodes judged without a failure, 1 node complete, not judged[.]</p>', page), re.search('<p>.*failed.*', page)[0]
 # The map has each node with a mark per device; a node that nothing judged, or that was lost, has no tick.
 nodes = dict(re.findall(r'<li class="\w+"><bdi>(node\d+)</bdi>(.*?)</li>', page[page.index('id="map"'):page.index("</ul>", page.index('id="map"'))]))
 assert len(nodes) == min(count, 400) and list(nodes)[:3] == [n for n, _ in suspects], list(nodes)[:5]

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/acceptance/acceptance.h"
 #include "report/page/html.h"
@@ -26,12 +27,19 @@ static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
 	view_text(page, "limits_source", v ? v->limits : "");
 }
 
-static void fleet_set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
-			    struct tree *page)
+/* "2 nodes failed", after what is there already. */
+static void fleet_add_count(struct text *out, size_t count, const char *words)
 {
-	const struct result *r = fleet->result;
-	struct tree *tiles = tree_list(page, "tiles");
-	size_t failed = 0, lost = result_lost_nodes(r), open = 0, cleared = 0;
+	if (count)
+		text_addf(out, "%s%zu node%s %s", out->length ? ", " : "", count,
+			  text_plural(count), words);
+}
+
+static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+			     struct tree *page)
+{
+	size_t failed = 0, lost = result_lost_nodes(fleet->result), open = 0, cleared = 0;
+	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct fleet_node *n = &nodes->items[i];
@@ -43,13 +51,13 @@ static void fleet_set_tiles(const struct fleet_page *fleet, const struct fleet_n
 		open += !fails && fleet_node_is_suspect(n);
 		cleared += fleet_node_is_cleared(n);
 	}
-	view_tile(tiles, "failed", "✗", failed, failed == 1 ? "node failed" : "nodes failed");
-	view_tile(tiles, "error", "!", lost, lost == 1 ? "node not whole" : "nodes not whole");
-	view_tile(tiles, "error", "?", open, "with errors or open checks");
-	view_tile(tiles, "ok", "✓", cleared, "judged without a failure");
-	view_tile(tiles, "skipped", "○", nodes->count - failed - lost - open - cleared,
-		  "whole, not judged");
-	view_tile(tiles, "none", "", r->device_count, "devices in all");
+	fleet_add_count(&out, failed, "failed");
+	fleet_add_count(&out, lost, "not complete");
+	fleet_add_count(&out, open, "with errors or open checks");
+	fleet_add_count(&out, cleared, "judged without a failure");
+	fleet_add_count(&out, nodes->count - failed - lost - open - cleared,
+			"complete, not judged");
+	tree_text_owned(page, "counts", text_detach(&out));
 }
 
 /* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
@@ -81,7 +89,7 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	view_runs(&view, page);
 	fleet_nodes_collect(&nodes, r);
 	fleet_set_answer(fleet, page);
-	fleet_set_tiles(fleet, &nodes, page);
+	fleet_set_counts(fleet, &nodes, page);
 	set_scope(r, page);
 	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");

@@ -15,9 +15,6 @@ struct report_reference; /* report/reference/reference.h */
 /* The look of a judgement: its class in report.css, and its symbol. */
 const char *verdicts_kind(const struct verdicts *verdicts);
 const char *verdicts_symbol(const struct verdicts *verdicts);
-/* Appends a tile of a verdict, a count in words; none for a count of 0. */
-void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
-	       const char *words);
 void view_verdict(const struct view *view, struct tree *page);
 void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
 /* "ok", "failed", "errors", "not_run" of one run. */

@@ -163,20 +163,6 @@ const char *verdicts_symbol(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? "✗" : "?";
 }
 
-void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
-	       const char *words)
-{
-	struct tree *tile;
-
-	if (!count)
-		return;
-	tile = tree_item(tiles);
-	tree_text(tile, "kind", kind);
-	tree_text(tile, "symbol", symbol);
-	tree_textf(tile, "count", "%zu", count);
-	tree_text(tile, "words", words);
-}
-
 /* Each cause of a check that is not accepted, with its number of checks and what to do. */
 static void view_verdict_set_causes(const struct verdicts *v, struct tree *page)
 {

@@ -4,7 +4,7 @@
 
 #include "report/trend/trend_rows.h"
 
-/* Sets "verdict", "verdict_kind", "verdict_symbol", "verdict_word" and "tiles". */
+/* Sets "verdict", "verdict_kind", "verdict_symbol", "verdict_word" and "since". */
 void trend_answer(const struct trend_rows *rows, const struct history_nights *nights,
 		  struct tree *tree);
 
