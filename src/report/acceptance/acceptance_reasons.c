@@ -17,11 +17,25 @@ static bool remedy_was_given(const struct verdicts *v, size_t i)
 	return false;
 }
 
+/*
+ * Reasons come worst first. On a page that does not accept, those that need no action would only
+ * hide the others.
+ */
+static size_t reasons_to_show(const struct verdicts *v)
+{
+	size_t count = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
+
+	while (count > 1 && !v->reasons[0].accepted && v->reasons[count - 1].accepted &&
+	       v->reasons[count - 1].verdict == VERDICT_INCONCLUSIVE)
+		count--;
+	return count;
+}
+
 void acceptance_reasons(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct tree *items = tree_list(page, "reasons");
-	size_t shown = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
+	size_t shown = reasons_to_show(v);
 	const char *config, *limits;
 	uint64_t hash;
 
@@ -43,8 +57,8 @@ void acceptance_reasons(const struct acceptance *a, struct tree *page)
 	}
 	tree_flag(page, "has_reasons", shown != 0);
 	if (v->reason_count > shown)
-		tree_textf(page, "more_reasons", "%zu more reasons: gpuproof check --all",
-			   v->reason_count - shown);
+		tree_textf(page, "more_reasons", "%zu more reason%s: gpuproof check --all",
+			   v->reason_count - shown, v->reason_count - shown == 1 ? "" : "s");
 	else
 		tree_text(page, "more_reasons", "");
 	/* Identifies configuration and limits on paper, where they are not printed. */
