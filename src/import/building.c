@@ -423,8 +423,11 @@ struct case_result *import_named(struct import *import, struct case_result *c)
 	return c;
 }
 
-static void import_end_case(struct case_result *c, enum case_status status, char *reason)
+void import_ended(struct case_result *c, enum case_status status, const char *format, ...)
 {
+	char *reason;
+
+	FORMATTED(reason, format);
 	/* The worst end of several repetitions stays. */
 	if (status >= c->status) {
 		c->status = status;
@@ -432,27 +435,6 @@ static void import_end_case(struct case_result *c, enum case_status status, char
 		c->reason = text_harmless(*reason ? reason : "the tool gives no reason");
 	}
 	free(reason);
-}
-
-void import_failed(struct case_result *c, const char *format, ...)
-{
-	char *reason;
-
-	FORMATTED(reason, format);
-	import_end_case(c, CASE_FAILED, reason);
-}
-
-void import_broken(struct case_result *c, const char *format, ...)
-{
-	char *reason;
-
-	FORMATTED(reason, format);
-	import_end_case(c, CASE_ERROR, reason);
-}
-
-void import_skipped(struct case_result *c, const char *reason)
-{
-	import_end_case(c, CASE_SKIPPED, xstrdup(reason));
 }
 
 /* The median of a metric that was measured several times. */

@@ -112,15 +112,6 @@ static const char *import_first_mark(const struct import_format *format, const c
 	return first;
 }
 
-static size_t import_line_of_mark(const char *text, const char *place)
-{
-	size_t line = 1;
-
-	for (; text < place; text++)
-		line += *text == '\n';
-	return line;
-}
-
 /* The one format with a mark in the first bytes; *over: the search has an end. */
 static const struct import_format *import_search_marks(struct import *import, size_t length,
 						       bool *over)
@@ -142,9 +133,9 @@ static const struct import_format *import_search_marks(struct import *import, si
 		return found[0];
 	/* A file of two tools: which of them is asked for must be said. */
 	second = place[1] < place[0];
-	import_error(import, import_line_of_mark(import->text, place[second]),
+	import_error(import, 1 + import_lines_between(import->text, place[second]),
 		     "this is %s, and line %zu is %s: say which to import", found[second]->name,
-		     import_line_of_mark(import->text, place[!second]), found[!second]->name);
+		     1 + import_lines_between(import->text, place[!second]), found[!second]->name);
 	return NULL;
 }
 
@@ -158,7 +149,7 @@ static void recognise_refuse_unknown(struct import *import)
 		const char *mark = memmem(import->text, import->length, t->mark, strlen(t->mark));
 
 		if (mark) {
-			import_error(import, import_line_of_mark(import->text, mark),
+			import_error(import, 1 + import_lines_between(import->text, mark),
 				     "this is the output of %s, which import does not read; %s",
 				     t->tool, t->advice);
 			return;

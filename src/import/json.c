@@ -48,15 +48,6 @@ static void quote_odd_numbers(char *text)
 	}
 }
 
-static size_t import_json_lines_in(const char *from, const char *to)
-{
-	size_t lines = 0;
-
-	for (; from < to; from++)
-		lines += *from == '\n';
-	return lines;
-}
-
 /* True if the mistake is a number that only other readers know. */
 static bool import_json_is_odd_number(const json_error_t *at)
 {
@@ -91,7 +82,7 @@ static bool import_json_has_mark(const struct import *import, const char *text, 
 /* `start` and what follows is the text from now on. */
 static void import_json_start_document_at(struct import *import, const char *start)
 {
-	import->lines_before += import_json_lines_in(import->text, start);
+	import->lines_before += import_lines_between(import->text, start);
 	import->length -= (size_t)(start - import->text);
 	import->text = start;
 }
@@ -117,7 +108,7 @@ static json_t *import_json_load_document(struct import *import, char *text)
 		other = root && !other ? p : other;
 		if (*p && !root && !first.line) {
 			first = at;
-			first.line += (int)import_json_lines_in(text, p);
+			first.line += (int)import_lines_between(text, p);
 		}
 		p += root ? length : *p != '\0';
 		json_decref(root);
@@ -233,7 +224,7 @@ enum status import_json_error(struct import *import, const struct json_path *pat
 	va_end(arguments);
 	import_json_describe_path(&where, path);
 	import_error(import,
-		     1 + import_json_lines_in(import->text, import_json_find_value(import, path)),
+		     1 + import_lines_between(import->text, import_json_find_value(import, path)),
 		     "%s%s%s", where.data ? where.data : "", where.length ? ": " : "", message);
 	text_release(&where);
 	return STATUS_USAGE;
@@ -259,6 +250,18 @@ json_t *import_member(struct import *import, const json_t *object, const struct 
 	else
 		return value;
 	return NULL;
+}
+
+enum status import_each(struct import *import, const json_t *list, const struct json_path *path,
+			enum status (*take)(struct import *import, void *state, const json_t *item,
+					    const struct json_path *path),
+			void *state)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++)
+		status = take(import, state, json_array_get(list, i), NTH(path, i));
+	return status;
 }
 
 const char *import_string(const json_t *object, const char *name)

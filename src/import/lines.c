@@ -231,6 +231,15 @@ static bool line_fits(const char *line, const char *pattern, char *room, char **
 	return true;
 }
 
+size_t import_lines_between(const char *from, const char *to)
+{
+	size_t lines = 0;
+
+	for (; from < to; from++)
+		lines += *from == '\n';
+	return lines;
+}
+
 bool import_is_failure(const char *line)
 {
 	static const char *const marks[] = {

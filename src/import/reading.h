@@ -97,12 +97,12 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
  * again; else `c`.
  */
 struct case_result *import_named(struct import *import, struct case_result *c);
+void import_ended(struct case_result *c, enum case_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* A wrong result; one that never came to a result; one that was not tried. */
-void import_failed(struct case_result *c, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void import_broken(struct case_result *c, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void import_skipped(struct case_result *c, const char *reason);
+#define import_failed(c, ...) import_ended(c, CASE_FAILED, __VA_ARGS__)
+#define import_broken(c, ...) import_ended(c, CASE_ERROR, __VA_ARGS__)
+#define import_skipped(c, reason) import_ended(c, CASE_SKIPPED, "%s", reason)
 /* Facts, statistics and states that need all cases. */
 void import_finish(struct import *import);
 void import_end(struct import *import);
@@ -135,6 +135,7 @@ struct import_rule {
  * NULL pattern; lines that fit none are noise.
  */
 enum status import_lines(struct import *import, const struct import_rule *rules, void *state);
+size_t import_lines_between(const char *from, const char *to);
 /* True if launchers, the shell or the driver report with this line that a program failed. */
 bool import_is_failure(const char *line);
 /* A copy of the text without the prefix that its JSON has in each line. */
@@ -169,6 +170,18 @@ enum status import_json_error(struct import *import, const struct json_path *pat
 /* A member of an object, of one of the types; NULL: reported. */
 json_t *import_member(struct import *import, const json_t *object, const struct json_path *path,
 		      const char *name, json_type type);
+/* The error of a line of text, or of a place in JSON where `line` is 0. */
+#define import_error_at(import, line, path, ...)              \
+	((line) ? import_error((import), (line), __VA_ARGS__) \
+		: import_json_error((import), (path), __VA_ARGS__))
+/* The path of a member, of an element. */
+#define AT(parent, name) (&(const struct json_path){ parent, name, 0 })
+#define NTH(parent, index) (&(const struct json_path){ parent, NULL, index })
+/* Hands on each element of a list with its path, up to the first error; no list has none. */
+enum status import_each(struct import *import, const json_t *list, const struct json_path *path,
+			enum status (*take)(struct import *import, void *state, const json_t *item,
+					    const struct json_path *path),
+			void *state);
 /* A text that may be absent: "". */
 const char *import_string(const json_t *object, const char *name);
 /* A number that may be absent or none: NaN. Numbers as text are numbers. */

@@ -109,6 +109,11 @@ grep '"started": "2026-11-19T22:30:00Z"' night.json >/dev/null || fail "--starte
 "$program" history add night.json --db nights.db >/dev/null || fail "an import with a time is no night"
 refuses 2 "--started: 'yesterday' is not a time" import "$data"/nccl.txt --started yesterday -o night.json
 
+# A file that names no GPU leaves no hole in the title of a page of several.
+"$program" import "$data"/dcgm_4.json -o unnamed.json >/dev/null
+"$program" report unnamed.json memory.json links.json --reference=k80 -o hole.html >/dev/null
+grep -F 'unnamed GPU' <(grep '<title>' hole.html) >/dev/null || fail "the title of a page: $(grep '<title>' hole.html)"
+
 # No import is accepted, whatever it holds.
 code=0
 "$program" check plain.json >out 2>&1 || code=$?

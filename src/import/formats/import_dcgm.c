@@ -121,10 +121,9 @@ static enum status dcgm_read_summary(struct import *import, const struct dcgm *d
 	return add_dcgm_case(import, d, name, summary, status);
 }
 
-static enum status read_dcgm_test(struct import *import, const struct dcgm *d, const json_t *test,
+static enum status read_dcgm_test(struct import *import, void *d, const json_t *test,
 				  const struct json_path *path)
 {
-	const struct json_path list_path = { path, "results", 0 };
 	const char *name = import_string(test, "name");
 	const json_t *list = json_object_get(test, "results");
 	enum status status = STATUS_OK;
@@ -133,9 +132,9 @@ static enum status read_dcgm_test(struct import *import, const struct dcgm *d, c
 	if (!*name)
 		return import_json_error(import, path, "'name' is missing");
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
-		const struct json_path here = { &list_path, NULL, i };
 		const json_t *result = json_array_get(list, i);
-		const json_t *word = import_member(import, result, &here, "status", JSON_STRING);
+		const json_t *word = import_member(import, result, NTH(AT(path, "results"), i),
+						   "status", JSON_STRING);
 
 		if (!word)
 			return STATUS_USAGE;
@@ -145,18 +144,23 @@ static enum status read_dcgm_test(struct import *import, const struct dcgm *d, c
 	return status == STATUS_OK ? dcgm_read_summary(import, d, test, name, explained) : status;
 }
 
+static enum status read_dcgm_category(struct import *import, void *d, const json_t *category,
+				      const struct json_path *path)
+{
+	return import_each(import, json_object_get(category, "tests"), AT(path, "tests"),
+			   read_dcgm_test, d);
+}
+
 static enum status read_dcgm_root(struct import *import, const json_t *json)
 {
 	const char *top = json_object_get(json, "DCGM Diagnostic") ? "DCGM Diagnostic"
 								   : "DCGM GPU Diagnostic";
-	const struct json_path root_path = { NULL, top, 0 };
-	const struct json_path list_path = { &root_path, "test_categories", 0 };
 	const json_t *root = import_member(import, json, NULL, top, JSON_OBJECT);
 	const json_t *meta = json_object_get(json, "metadata");
 	struct dcgm d = { json_object_get(json, "entity_groups") };
 	const char *error = import_string(root, "runtime_error");
 	const json_t *list = json_object_get(root, "test_categories");
-	enum status status = STATUS_OK;
+	enum status status;
 
 	if (!root)
 		return STATUS_USAGE;
@@ -165,18 +169,9 @@ static enum status read_dcgm_root(struct import *import, const json_t *json)
 		    import_string(meta, "version"));
 	import_fact(import, "driver", import_string(meta, "Driver Version Detected"));
 	if (!list && !*error)
-		return import_json_error(import, &root_path, "'test_categories' is missing");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const struct json_path category = { &list_path, NULL, i };
-		const struct json_path tests_path = { &category, "tests", 0 };
-		const json_t *tests = json_object_get(json_array_get(list, i), "tests");
-
-		for (size_t t = 0; status == STATUS_OK && t < json_array_size(tests); t++) {
-			const struct json_path here = { &tests_path, NULL, t };
-
-			status = read_dcgm_test(import, &d, json_array_get(tests, t), &here);
-		}
-	}
+		return import_json_error(import, AT(NULL, top), "'test_categories' is missing");
+	status = import_each(import, list, AT(AT(NULL, top), "test_categories"), read_dcgm_category,
+			     &d);
 	if (status == STATUS_OK && *error) {
 		json_t *words = json_pack("{s:s}", "warnings", error);
 

@@ -28,34 +28,32 @@ static double gbench_unit_seconds(const char *unit)
 /* The members that are no user counter. */
 static bool gbench_is_own_member(const char *name)
 {
-	static const char *const own[] = {
-		"name",
-		"run_name",
-		"run_type",
-		"repetitions",
-		"repetition_index",
-		"threads",
-		"iterations",
-		"real_time",
-		"cpu_time",
-		"time_unit",
-		"bytes_per_second",
-		"items_per_second",
-		"family_index",
-		"per_family_instance_index",
-		"aggregate_name",
-		"aggregate_unit",
-		"label",
-		"error_occurred",
-		"error_message",
-		"skipped",
-		"skip_message",
-		"big_o",
-		"rms",
-		"cpu_coefficient",
-		"real_coefficient",
-		"complexity_n",
-	};
+	static const char *const own[] = { "name",
+					   "run_name",
+					   "run_type",
+					   "repetitions",
+					   "repetition_index",
+					   "threads",
+					   "iterations",
+					   "real_time",
+					   "cpu_time",
+					   "time_unit",
+					   "bytes_per_second",
+					   "items_per_second",
+					   "family_index",
+					   "per_family_instance_index",
+					   "aggregate_name",
+					   "aggregate_unit",
+					   "label",
+					   "error_occurred",
+					   "error_message",
+					   "skipped",
+					   "skip_message",
+					   "big_o",
+					   "rms",
+					   "cpu_coefficient",
+					   "real_coefficient",
+					   "complexity_n" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (strcmp(own[i], name) == 0)
@@ -124,11 +122,9 @@ static bool stands_for_itself(const struct gbench *g, const json_t *benchmark, c
 static enum status read_gbench_figure(struct import *import, const json_t *benchmark,
 				      const struct json_path *path, const char *name, double *value)
 {
-	const struct json_path here = { path, name, 0 };
-
 	*value = import_figure(json_object_get(benchmark, name));
 	if (*value < 0)
-		return import_json_error(import, &here, "expected a number of at least 0");
+		return import_json_error(import, AT(path, name), "expected a number of at least 0");
 	if (*value == 0)
 		*value = NAN;
 	return STATUS_OK;
@@ -148,7 +144,6 @@ static void gbench_name_others(struct import *import, const json_t *benchmark)
 static enum status read_gbench_figures(struct import *import, const json_t *benchmark,
 				       const struct json_path *path, struct case_result *c)
 {
-	const struct json_path unit_path = { path, "time_unit", 0 };
 	const char *unit = import_string(benchmark, "time_unit");
 	double factor = gbench_unit_seconds(*unit ? unit : "ns"), real, cpu, bytes, items;
 
@@ -158,7 +153,7 @@ static enum status read_gbench_figures(struct import *import, const json_t *benc
 	    read_gbench_figure(import, benchmark, path, "items_per_second", &items) != STATUS_OK)
 		return STATUS_USAGE;
 	if (!isfinite(factor))
-		return import_json_error(import, &unit_path, "expected ns, us, ms or s");
+		return import_json_error(import, AT(path, "time_unit"), "expected ns, us, ms or s");
 	if (!isfinite(real)) {
 		import_left_out(import, "times of 0 and of no number");
 		import_skipped(c, "its time is 0 or no number");
@@ -219,7 +214,7 @@ static enum status add_benchmark(struct import *import, struct gbench *g, const 
 	return read_gbench_figures(import, benchmark, path, c);
 }
 
-static enum status read_benchmark(struct import *import, struct gbench *g, const json_t *benchmark,
+static enum status read_benchmark(struct import *import, void *g, const json_t *benchmark,
 				  const struct json_path *path)
 {
 	enum status status = STATUS_OK;
@@ -248,12 +243,11 @@ static void read_gbench_facts(struct import *import, const json_t *context)
 
 static enum status read_gbench_root(struct import *import, const json_t *json)
 {
-	const struct json_path list_path = { NULL, "benchmarks", 0 };
 	const json_t *list = import_member(import, json, NULL, "benchmarks", JSON_ARRAY);
 	const struct import_device device = { .backend = import->options->device ? "cuda" : "host",
 					      .name = "CPU" };
 	struct gbench g = { 0 };
-	enum status status = STATUS_OK;
+	enum status status;
 
 	if (!list)
 		return STATUS_USAGE;
@@ -274,11 +268,7 @@ static enum status read_gbench_root(struct import *import, const json_t *json)
 			json_object_set_new(g.medians, name, json_true());
 		free(name);
 	}
-	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
-		const struct json_path here = { &list_path, NULL, i };
-
-		status = read_benchmark(import, &g, json_array_get(list, i), &here);
-	}
+	status = import_each(import, list, AT(NULL, "benchmarks"), read_benchmark, &g);
 	json_decref(g.runs);
 	json_decref(g.medians);
 	json_decref(g.seen);

@@ -17,18 +17,17 @@
 static enum status read_nccl_number(struct import *import, const json_t *object,
 				    const struct json_path *path, const char *name, double *value)
 {
-	const struct json_path here = { path, name, 0 };
 	const json_t *json = json_object_get(object, name);
 
 	*value = json_is_number(json) ? json_number_value(json) : (double)NAN;
 	if (*value < 0)
-		return import_json_error(import, &here, "expected a number of at least 0");
+		return import_json_error(import, AT(path, name), "expected a number of at least 0");
 	if (json_is_number(json))
 		return STATUS_OK;
 	if (!json)
 		return import_json_error(import, path, "'%s' is missing", name);
 	if (!json_is_null(json) && strcmp(import_string(object, name), "nan") != 0)
-		return import_json_error(import, &here, "expected a number");
+		return import_json_error(import, AT(path, name), "expected a number");
 	return STATUS_OK;
 }
 
@@ -39,7 +38,6 @@ static enum status read_json_place(struct import *import, struct nccl_file *file
 	const char *name = row.in_place ? "in_place" : "out_of_place";
 	const struct json_path here = { path, name, 0 };
 	const json_t *json = json_object_get(result, name);
-	const struct json_path time_path = { &here, "time", 0 };
 
 	if (!json || json_is_null(json))
 		return STATUS_OK;
@@ -54,7 +52,7 @@ static enum status read_json_place(struct import *import, struct nccl_file *file
 	    read_nccl_number(import, json, &here, "nwrong", &row.wrong) != STATUS_OK)
 		return STATUS_USAGE;
 	if (!(row.time_us > 0))
-		return import_json_error(import, &time_path, "expected a time above 0");
+		return import_json_error(import, AT(&here, "time"), "expected a time above 0");
 	row.algbw_gbs = isfinite(row.algbw_gbs) ? row.algbw_gbs : 0;
 	row.busbw_gbs = isfinite(row.busbw_gbs) ? row.busbw_gbs : 0;
 	ARRAY_GROW(file->rows, file->row_count, file->row_capacity);
@@ -62,8 +60,8 @@ static enum status read_json_place(struct import *import, struct nccl_file *file
 	return STATUS_OK;
 }
 
-static enum status read_json_row(struct import *import, struct nccl_file *file,
-				 const json_t *result, const struct json_path *path)
+static enum status read_json_row(struct import *import, void *file, const json_t *result,
+				 const struct json_path *path)
 {
 	struct nccl_row row = { .index = path->index,
 				.counted = true,
@@ -102,14 +100,31 @@ static int nccl_json_small_number(const json_t *object, const char *name)
 	return value >= 0 && value < 1e6 ? (int)value : -1;
 }
 
+static enum status read_json_device(struct import *import, void *test, const json_t *d,
+				    const struct json_path *path)
+{
+	int rank = nccl_json_small_number(d, "rank"), device = nccl_json_small_number(d, "device");
+	int group = nccl_json_small_number(d, "group");
+
+	/* The only one has none where nccl-tests was built without MPI. */
+	if (rank < 0 && ((struct nccl_test *)test)->rank_count)
+		return import_json_error(import, path, "'rank' is missing");
+	nccl_add_rank(test, (struct nccl_rank){ .rank = rank < 0 ? 0 : rank,
+						.group = group < 0 ? 0 : group,
+						.device = device < 0 ? 0 : device,
+						.host = import_string(d, "hostname"),
+						.pci = import_string(d, "device_hex"),
+						.name = import_string(d, "device_info") });
+	return STATUS_OK;
+}
+
 static enum status read_json_devices(struct import *import, const json_t *json,
 				     struct nccl_test *test)
 {
-	const struct json_path config_path = { NULL, "config", 0 };
-	const struct json_path list_path = { &config_path, "devices", 0 };
+	const struct json_path *path = AT(NULL, "config");
 	const json_t *config = import_member(import, json, NULL, "config", JSON_OBJECT);
 	const json_t *devices =
-		config ? import_member(import, config, &config_path, "devices", JSON_ARRAY) : NULL;
+		config ? import_member(import, config, path, "devices", JSON_ARRAY) : NULL;
 
 	if (!devices)
 		return STATUS_USAGE;
@@ -117,24 +132,11 @@ static enum status read_json_devices(struct import *import, const json_t *json,
 	test->gpus = nccl_json_small_number(config, "ngpus");
 	if (!json_array_size(devices) || test->threads < 1 || test->gpus < 1 ||
 	    test->threads > 1024 || test->gpus > 1024)
-		return import_json_error(import, &config_path, "says not which devices ran");
-	for (size_t i = 0; i < json_array_size(devices); i++) {
-		const struct json_path here = { &list_path, NULL, i };
-		const json_t *d = json_array_get(devices, i);
-		int rank = nccl_json_small_number(d, "rank"),
-		    device = nccl_json_small_number(d, "device");
-		int group = nccl_json_small_number(d, "group");
-
-		if (rank < 0 && json_array_size(devices) > 1)
-			return import_json_error(import, &here, "'rank' is missing");
-		nccl_add_rank(test, (struct nccl_rank){ .rank = rank < 0 ? 0 : rank,
-							.group = group < 0 ? 0 : group,
-							.device = device < 0 ? 0 : device,
-							.host = import_string(d, "hostname"),
-							.pci = import_string(d, "device_hex"),
-							.name = import_string(d, "device_info") });
-	}
-	return STATUS_OK;
+		return import_json_error(import, path, "says not which devices ran");
+	if (json_array_size(devices) > 1 &&
+	    nccl_json_small_number(json_array_get(devices, 0), "rank") < 0)
+		return import_json_error(import, NTH(AT(path, "devices"), 0), "'rank' is missing");
+	return import_each(import, devices, AT(path, "devices"), read_json_device, test);
 }
 
 /* True of false and "false". */
@@ -190,7 +192,6 @@ static void read_json_facts(struct import *import, const json_t *json)
 
 static enum status read_nccl_json(struct import *import, const json_t *json, struct nccl_file *file)
 {
-	const struct json_path results_path = { NULL, "results", 0 };
 	const json_t *results = import_member(import, json, NULL, "results", JSON_ARRAY);
 	struct nccl_test *test = nccl_begin_test(file, 1);
 	enum status status;
@@ -213,11 +214,8 @@ static enum status read_nccl_json(struct import *import, const json_t *json, str
 		return import_error(import, 1, "unknown collective: name it with --collective");
 	read_json_facts(import, json);
 	status = read_json_devices(import, json, test);
-	for (size_t i = 0; status == STATUS_OK && i < json_array_size(results); i++) {
-		const struct json_path here = { &results_path, NULL, i };
-
-		status = read_json_row(import, file, json_array_get(results, i), &here);
-	}
+	if (status == STATUS_OK)
+		status = import_each(import, results, AT(NULL, "results"), read_json_row, file);
 	read_json_end(json, test);
 	return status == STATUS_OK ? nccl_build(import, file) : status;
 }

@@ -251,26 +251,22 @@ static enum status nvbandwidth_read_matrix(struct import *import, struct nvb_fil
 	double *cells;
 
 	for (size_t i = 0; i < rows; i++) {
-		const struct json_path here = { path, NULL, i };
 		size_t size = json_array_size(json_array_get(json, i));
 
 		if (!json_is_array(json_array_get(json, i)))
-			return import_json_error(import, &here, "expected an array");
+			return import_json_error(import, NTH(path, i), "expected an array");
 		if (i && size != columns)
-			return import_json_error(import, &here, "expected %zu numbers, not %zu",
-						 columns, size);
+			return import_json_error(import, NTH(path, i),
+						 "expected %zu numbers, not %zu", columns, size);
 		columns = size;
 	}
 	cells = xcalloc(rows * columns + 1, sizeof(*cells));
 	for (size_t i = 0; i < rows; i++)
-		for (size_t j = 0; status == STATUS_OK && j < columns; j++) {
-			const struct json_path row_path = { path, NULL, i };
-			const struct json_path cell_path = { &row_path, NULL, j };
-
+		for (size_t j = 0; status == STATUS_OK && j < columns; j++)
 			status = nvbandwidth_read_cell(import,
 						       json_array_get(json_array_get(json, i), j),
-						       &cell_path, &cells[i * columns + j]);
-		}
+						       NTH(NTH(path, i), j),
+						       &cells[i * columns + j]);
 	if (status == STATUS_OK)
 		status = nvb_add_matrix(import, &file->devices,
 					&(struct nvb_matrix){ .test = name,
@@ -288,12 +284,12 @@ static bool was_not_tried(const char *status)
 	return strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0;
 }
 
-static enum status nvbandwidth_read_test(struct import *import, struct nvb_file *file,
-					 const json_t *test, const struct json_path *path)
+static enum status nvbandwidth_read_test(struct import *import, void *state, const json_t *test,
+					 const struct json_path *path)
 {
+	struct nvb_file *file = state;
 	const json_t *name = import_member(import, test, path, "name", JSON_STRING);
 	const json_t *status = import_member(import, test, path, "status", JSON_STRING);
-	const struct json_path matrix_path = { path, "bandwidth_matrix", 0 };
 	const char *error = import_string(test, "error");
 	const json_t *matrix;
 
@@ -309,36 +305,34 @@ static enum status nvbandwidth_read_test(struct import *import, struct nvb_file 
 	}
 	matrix = import_member(import, test, path, "bandwidth_matrix", JSON_ARRAY);
 	return matrix ? nvbandwidth_read_matrix(import, file, json_string_value(name), matrix,
-						&matrix_path)
+						AT(path, "bandwidth_matrix"))
 		      : STATUS_USAGE;
 }
 
 /* "0: NVIDIA H200 (00000000:3b:00): (host)" */
+static enum status nvbandwidth_read_device(struct import *import, void *devices, const json_t *item,
+					   const struct json_path *path)
+{
+	const char *text = json_string_value(item), *name = text ? strstr(text, ": ") : NULL;
+	char *copy = name ? xstrdup(name + 2) : NULL;
+	bool known = copy && nvb_add_device(import, devices, copy, "");
+
+	free(copy);
+	return known ? STATUS_OK : import_json_error(import, path, "expected \"0: NAME (PCI)\"");
+}
+
 static enum status nvbandwidth_read_list(struct import *import, struct nvb_devices *devices,
 					 const json_t *list, const struct json_path *path)
 {
 	if (list && !json_is_null(list) && !json_is_array(list))
 		return import_json_error(import, path, "expected an array");
 	devices->listed = json_array_size(list) > 0;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const struct json_path here = { path, NULL, i };
-		const char *text = json_string_value(json_array_get(list, i));
-		const char *name = text ? strstr(text, ": ") : NULL;
-		char *copy = name ? xstrdup(name + 2) : NULL;
-		bool known = copy && nvb_add_device(import, devices, copy, "");
-
-		free(copy);
-		if (!known)
-			return import_json_error(import, &here, "expected \"0: NAME (PCI)\"");
-	}
-	return STATUS_OK;
+	return import_each(import, list, path, nvbandwidth_read_device, devices);
 }
 
 static enum status read_nvb_json(struct import *import, const json_t *json, struct nvb_file *file)
 {
-	const struct json_path top = { NULL, "nvbandwidth", 0 };
-	const struct json_path devices_path = { &top, "GPU Device list", 0 };
-	const struct json_path tests_path = { &top, "testcases", 0 };
+	const struct json_path *top = AT(NULL, "nvbandwidth");
 	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
 	const json_t *list = root ? json_object_get(root, "testcases") : NULL;
 	enum status status;
@@ -348,7 +342,7 @@ static enum status read_nvb_json(struct import *import, const json_t *json, stru
 		return STATUS_USAGE;
 	file->error = import_string(root, "error");
 	if (!list && !*file->error)
-		return import_json_error(import, &top, "'testcases' is missing");
+		return import_json_error(import, top, "'testcases' is missing");
 	runtime = json_object_get(root, "CUDA Runtime Version");
 	import_tool(import, "nvbandwidth %s", import_string(root, "version"));
 	import_fact(import, "driver", import_string(root, "Driver Version"));
@@ -361,12 +355,11 @@ static enum status read_nvb_json(struct import *import, const json_t *json, stru
 		import_fact(import, "cuda runtime", text);
 	}
 	status = nvbandwidth_read_list(import, &file->devices,
-				       json_object_get(root, "GPU Device list"), &devices_path);
-	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
-		const struct json_path here = { &tests_path, NULL, i };
-
-		status = nvbandwidth_read_test(import, file, json_array_get(list, i), &here);
-	}
+				       json_object_get(root, "GPU Device list"),
+				       AT(top, "GPU Device list"));
+	if (status == STATUS_OK)
+		status = import_each(import, list, AT(top, "testcases"), nvbandwidth_read_test,
+				     file);
 	if (status == STATUS_OK && *file->error && !file->told)
 		status = nvb_add_failure(import, &file->devices, 1, "nvbandwidth", file->error);
 	return status;

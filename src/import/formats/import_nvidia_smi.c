@@ -10,10 +10,12 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-static const struct quantity_column {
+/* The columns that are known; the others are named as left out. */
+static const struct smi_column {
 	const char *name, *metric, *unit;
 	double factor;
-} quantities[] = {
+	bool fault; /* a healthy GPU has 0 or "Not Active" in it; else no figure without a metric */
+} columns[] = {
 	{ "temperature.gpu", "monitor.temperature", "degC", 1 },
 	{ "temperature.memory", "monitor.memory_temperature", "degC", 1 },
 	{ "power.draw", "monitor.power", "W", 1 },
@@ -28,19 +30,36 @@ static const struct quantity_column {
 	{ "utilization.gpu", "monitor.utilization", "1", 0.01 },
 	{ "utilization.memory", "monitor.memory_utilization", "1", 0.01 },
 	{ "memory.used", "monitor.memory_used", "B", 1 << 20 },
+	{ "ecc.errors.uncorrected.volatile.total", .fault = true },
+	{ "ecc.errors.uncorrected.aggregate.total", .fault = true },
+	{ "clocks_throttle_reasons.hw_slowdown", .fault = true },
+	{ "clocks_throttle_reasons.hw_thermal_slowdown", .fault = true },
+	{ "clocks_event_reasons.hw_slowdown", .fault = true },
+	{ "clocks_event_reasons.hw_thermal_slowdown", .fault = true },
+	{ "retired_pages.pending", .fault = true },
+	{ "remapped_rows.failure", .fault = true },
+	{ "timestamp" },
+	{ "name" },
+	{ "gpu_name" },
+	{ "index" },
+	{ "uuid" },
+	{ "gpu_uuid" },
+	{ "pci.bus_id" },
+	{ "gpu_bus_id" },
+	{ "serial" },
+	{ "gpu_serial" },
+	{ "driver_version" },
+	{ "vbios_version" },
+	{ "count" },
 };
 
-/* Columns that a healthy GPU has 0 or "Not Active" in. */
-static const char *const faults[] = {
-	"ecc.errors.uncorrected.volatile.total",
-	"ecc.errors.uncorrected.aggregate.total",
-	"clocks_throttle_reasons.hw_slowdown",
-	"clocks_throttle_reasons.hw_thermal_slowdown",
-	"clocks_event_reasons.hw_slowdown",
-	"clocks_event_reasons.hw_thermal_slowdown",
-	"retired_pages.pending",
-	"remapped_rows.failure",
-};
+static const struct smi_column *smi_column_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		if (strcmp(columns[i].name, name) == 0)
+			return &columns[i];
+	return NULL;
+}
 
 /* True for the words that nvidia-smi prints where the GPU does not answer. */
 static bool nvidia_smi_gpu_fails(const char *cell)
@@ -48,12 +67,6 @@ static bool nvidia_smi_gpu_fails(const char *cell)
 	return strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
 	       strstr(cell, "requires reset");
 }
-
-/* Describes the GPU or the run; no figures. */
-static const char *const facts[] = { "timestamp", "name",       "gpu_name",       "index",
-				     "uuid",      "gpu_uuid",   "pci.bus_id",     "gpu_bus_id",
-				     "serial",    "gpu_serial", "driver_version", "vbios_version",
-				     "count" };
 
 /* "utilization.gpu [%]" without its unit. */
 static void nvidia_smi_cut_units(struct import_table *table)
@@ -73,20 +86,20 @@ static const char *smi_cell(const struct import_table *t, char **fields, const c
 	return column >= 0 ? fields[column] : "";
 }
 
-static void nvidia_smi_name_other_columns(struct import *import, const struct import_table *table)
+/* A figure, or a sign of a fault. */
+static void smi_read_cell(struct case_result *c, const struct smi_column *column, const char *cell)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		bool known = false;
+	char *end;
+	double value = strtod(cell, &end);
 
-		for (size_t k = 0; k < ARRAY_SIZE(quantities); k++)
-			known |= strcmp(quantities[k].name, table->names[i]) == 0;
-		for (size_t k = 0; k < ARRAY_SIZE(facts); k++)
-			known |= strcmp(facts[k], table->names[i]) == 0;
-		for (size_t k = 0; k < ARRAY_SIZE(faults); k++)
-			known |= strcmp(faults[k], table->names[i]) == 0;
-		if (!known)
-			import_left_out(import, "column %s", table->names[i]);
-	}
+	if (column->metric && end != cell && (!*end || *end == ' '))
+		import_metric(c, column->metric, column->unit, BETTER_NONE, value * column->factor);
+	else if (column->metric
+			 ? nvidia_smi_gpu_fails(cell)
+			 : column->fault && *cell && *cell != '[' && strcmp(cell, "0") != 0 &&
+				   strcmp(cell, "No") != 0 && strcmp(cell, "Not Active") != 0 &&
+				   strcmp(cell, "N/A") != 0)
+		import_failed(c, "nvidia-smi reports %s: %s", column->name, cell);
 }
 
 static enum status add_smi_row(struct import *import, const struct import_table *t, size_t line,
@@ -107,24 +120,8 @@ static enum status add_smi_row(struct import *import, const struct import_table 
 	c = import_named(import, c);
 	import_started(import, smi_cell(t, fields, "timestamp", NULL));
 	import_fact(import, "driver", smi_cell(t, fields, "driver_version", NULL));
-	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
-		const char *cell = smi_cell(t, fields, quantities[i].name, NULL);
-		char *end;
-		double value = strtod(cell, &end);
-
-		if (end != cell && (!*end || *end == ' '))
-			import_metric(c, quantities[i].metric, quantities[i].unit, BETTER_NONE,
-				      value * quantities[i].factor);
-		else if (nvidia_smi_gpu_fails(cell))
-			import_failed(c, "nvidia-smi reports %s: %s", quantities[i].name, cell);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		const char *cell = smi_cell(t, fields, faults[i], NULL);
-
-		if (*cell && *cell != '[' && strcmp(cell, "0") != 0 && strcmp(cell, "No") != 0 &&
-		    strcmp(cell, "Not Active") != 0 && strcmp(cell, "N/A") != 0)
-			import_failed(c, "nvidia-smi reports %s: %s", faults[i], cell);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		smi_read_cell(c, &columns[i], smi_cell(t, fields, columns[i].name, NULL));
 	return STATUS_OK;
 }
 
@@ -138,14 +135,17 @@ static enum status take_smi_line(const struct import_line *l)
 	import_heading(&head, l->v[0], ',');
 	nvidia_smi_cut_units(&head);
 	known = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++)
-		known += import_column(&head, quantities[i].name, 0) >= 0;
-	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		known += import_column(&head, facts[i], 0) >= 0;
+	for (size_t i = 0; i < head.count; i++) {
+		const struct smi_column *column = smi_column_named(head.names[i]);
+
+		known += column && !column->fault;
+	}
 	if (known >= 2 || (known && head.count == 1)) {
 		import_heading(t, l->v[0], ',');
 		nvidia_smi_cut_units(t);
-		nvidia_smi_name_other_columns(l->import, t);
+		for (size_t i = 0; i < t->count; i++)
+			if (!smi_column_named(t->names[i]))
+				import_left_out(l->import, "column %s", t->names[i]);
 		return STATUS_OK;
 	}
 	if (!t->count)

@@ -31,16 +31,7 @@ struct building {
 	size_t *groups;   /* groups at the same time */
 };
 
-static enum status nccl_build_row_error(struct building *b, const struct nccl_row *row,
-					const char *message)
-{
-	const struct json_path results = { NULL, "results", 0 };
-	const struct json_path here = { &results, NULL, row->index };
-
-	if (row->line)
-		return import_error(b->import, row->line, "%s", message);
-	return import_json_error(b->import, &here, "%s", message);
-}
+#define ROW_PATH(row) NTH(AT(NULL, "results"), (row)->index)
 
 /* True if busbw is that of `ranks` ranks, as far as the digits say. */
 static bool nccl_build_fits_ranks(const struct nccl_row *row, const struct nccl_collective *c,
@@ -102,7 +93,6 @@ static enum status nccl_build_count_ranks(struct building *b, size_t test, size_
 		(size_t)(t->threads > 0 ? t->threads : 1) * (size_t)(t->gpus > 0 ? t->gpus : 1);
 	size_t highest = (size_t)t->ranks[t->rank_count - 1].rank;
 	size_t by_ratio = 0;
-	char message[256];
 
 	*total = (highest / stride + 1) * stride;
 	if (!t->collective && *total != t->rank_count)
@@ -122,10 +112,10 @@ static enum status nccl_build_count_ranks(struct building *b, size_t test, size_
 				    "collective with --collective, so that the bandwidths tell how "
 				    "many ran",
 				    t->rank_count, *total);
-	snprintf(message, sizeof(message),
-		 "the list of devices has %zu ranks of at least %zu: lines of it are lost",
-		 t->rank_count, *total);
-	return import_error(b->import, t->ranks[0].line, "%s", message);
+	return import_error(b->import, t->ranks[0].line,
+			    "the list of devices has %zu ranks of at least %zu: lines of it are "
+			    "lost",
+			    t->rank_count, *total);
 }
 
 /* The rank of the list that `rank` shares a process with, the nearest before it; NULL: none. */
@@ -268,24 +258,23 @@ static enum status nccl_build_check_row(struct building *b, const struct nccl_ro
 	double moved = row->algbw_gbs * row->time_us * 1e3;
 	double slack = SIZE_TOLERANCE * row->bytes + 3 * row->algbw_half * row->time_us * 1e3 +
 		       3 * row->time_half * row->algbw_gbs * 1e3;
-	char message[256];
+	char other[80] = "";
 
-	if (fabs(moved - row->bytes) > slack) {
-		snprintf(message, sizeof(message),
-			 "%.15g bytes in %g us are not %g GB/s: columns of another heading?",
-			 row->bytes, row->time_us, row->algbw_gbs);
-		return nccl_build_row_error(b, row, message);
-	}
+	if (fabs(moved - row->bytes) > slack)
+		return import_error_at(b->import, row->line, ROW_PATH(row),
+				       "%.15g bytes in %g us are not %g GB/s: columns of another "
+				       "heading?",
+				       row->bytes, row->time_us, row->algbw_gbs);
 	if (nccl_build_fits_ranks(row, t->collective, ranks))
 		return STATUS_OK;
 	by_ratio = nccl_build_ranks_by_ratio(row, t->collective);
-	snprintf(message, sizeof(message),
-		 "busbw %g GB/s of algbw %g GB/s are not those of %s on %zu rank%s", row->busbw_gbs,
-		 row->algbw_gbs, t->collective->theirs, ranks, ranks == 1 ? "" : "s");
 	if (by_ratio)
-		snprintf(message + strlen(message), sizeof(message) - strlen(message),
-			 " but on %zu: lines of the list of devices are lost", by_ratio);
-	return nccl_build_row_error(b, row, message);
+		snprintf(other, sizeof(other), " but on %zu: lines of the list of devices are lost",
+			 by_ratio);
+	return import_error_at(b->import, row->line, ROW_PATH(row),
+			       "busbw %g GB/s of algbw %g GB/s are not those of %s on %zu rank%s%s",
+			       row->busbw_gbs, row->algbw_gbs, t->collective->theirs, ranks,
+			       ranks == 1 ? "" : "s", other);
 }
 
 static bool has_placement(const struct nccl_collective *c)

@@ -138,13 +138,10 @@ static bool nvb_has_device(struct import *import, struct nvb_devices *devices, s
 static enum status nvb_cell_error(struct import *import, const struct nvb_matrix *m, size_t row,
 				  size_t column, const char *message)
 {
-	const struct json_path row_path = { m->path, NULL, row };
-	const struct json_path cell_path = { &row_path, NULL, column };
-
 	if (m->line)
 		return import_error(import, m->line + row, "%s, column %zu: %s", m->test, column,
 				    message);
-	return import_json_error(import, &cell_path, "%s", message);
+	return import_json_error(import, NTH(NTH(m->path, row), column), "%s", message);
 }
 
 static struct case_result *nvb_start_case(struct import *import, const struct nvb_devices *devices,

@@ -59,7 +59,7 @@ void view_device_name(const char *name, char *out, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (text_starts_with(name, makers[i]))
 			name += strlen(makers[i]);
-	cut = format_label(name, 16);
+	cut = format_label(*name ? name : "unnamed GPU", 16); /* an import may know none */
 	snprintf(out, size, "%s", cut);
 	free(cut);
 }
