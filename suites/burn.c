@@ -165,6 +165,11 @@ static const struct metric metrics[] = {
 };
 
 static const struct table_row tables[] = {
+	{ .title = "Dose of the soak",
+	  .columns = { "burn.multiply_adds", "burn.detectable_rate", "burn.hot_multiply_adds",
+		       "burn.checked_share" },
+	  .note = "Multiply-adds of this slice; the detectable rate is that of all slices up to "
+		  "it." },
 	ENERGY_TABLE("burn", "time", "flops_per_joule"),
 	{ 0 },
 };

@@ -24,7 +24,7 @@
 /* Offsets are multiples of this, so that operands stay aligned to 16 bytes. */
 #define ROW_STEP 8
 /* Slices from which on the rate without the check is measured too, for a share of this. */
-#define LONG_SLICE_SECONDS 5.0
+#define LONG_SLICE_SECONDS 2.0
 #define ALONE_SHARE 0.01
 
 /* Rows of op(A) that are stored: any offset leaves the size. */
