@@ -4,7 +4,7 @@
  * replay or recovery; two H200s counted 645 errors of all kinds on 36 links, up to 182 in one case.
  * That is no base rate of a model, so a link is only warned of, and only if it stands out in two
  * ways: by far more than healthy GPUs had, and by far more than the other links of the node.
- * test_link_errors.c has the rate of false alarms.
+ * test_link_errors.c has the rate of false alarms. PCIe replays are judged as well.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -106,6 +106,60 @@ static bool link_is_outdone(const struct link_growth *links, size_t count,
 	return false;
 }
 
+/* Increase of the replays of device `id` during a case. */
+static double case_replays(const struct case_result *c, const char *id)
+{
+	double low = (double)NAN, high = (double)NAN;
+
+	if (c->device && strcmp(c->device, id) == 0)
+		return c->before.pcie_replays >= 0 && c->after.pcie_replays > c->before.pcie_replays
+			       ? (double)(c->after.pcie_replays - c->before.pcie_replays)
+			       : 0;
+	for (size_t i = 0; i < c->watch_count; i++) {
+		const struct watch *w = &c->watches[i];
+
+		for (size_t q = 0; q < w->quantity_count && strcmp(w->device, id) == 0; q++)
+			for (size_t k = 0; k < w->quantities[q].highest_count; k++) {
+				if (strcmp(w->quantities[q].name, "pcie_replays") != 0)
+					break;
+				low = fmin(low, w->quantities[q].highest[k]);
+				high = fmax(high, w->quantities[q].highest[k]);
+			}
+	}
+	return high > low ? high - low : 0;
+}
+
+/*
+ * A PCIe link repeats a packet that arrived damaged. The standard allows one wrong bit in 10^12,
+ * which is one in two seconds at the full rate of 16 lanes of generation 5. A run may have twice as
+ * many, and ten: a link at the standard's rate exceeds that in less than one run of 10^5.
+ */
+#define REPLAYS_ALLOWED 10.0
+#define REPLAYS_PER_SECOND 1.0
+
+static void judge_replays(const struct result *r, struct verdicts *verdicts)
+{
+	double allowed = REPLAYS_ALLOWED + REPLAYS_PER_SECOND * seconds_of_run(r);
+
+	for (size_t d = 0; d < r->device_count; d++) {
+		struct verdict_check *check;
+		double replays = 0;
+
+		for (size_t i = 0; i < r->case_count; i++)
+			replays += case_replays(&r->cases[i], r->devices[d].id);
+		if (replays <= allowed)
+			continue;
+		check = judging_finding(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION,
+					VERDICT_WARN, false,
+					xasprintf("%.0f PCIe replays during the run; up to %.0f "
+						  "are "
+						  "normal",
+						  replays, allowed));
+		check->cause = CAUSE_LINK_DEGRADED;
+		check->accepted = true;
+	}
+}
+
 void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 {
 	double time = 1 + seconds_of_run(r) / FLOOR_SECONDS;
@@ -134,4 +188,5 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 		}
 		free(links);
 	}
+	judge_replays(r, verdicts);
 }

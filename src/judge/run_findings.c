@@ -15,8 +15,8 @@
 #include "result/outcome.h"
 
 /*
- * Fault counters, and the verdict if one of them moved during a case. NVLink's are judged over the
- * whole run (link_errors.c).
+ * Fault counters, and the verdict if one of them moved during a case. Those of links are judged
+ * over the whole run (link_errors.c).
  */
 static const struct {
 	size_t offset;
@@ -28,11 +28,9 @@ static const struct {
 	  "uncorrected memory error%s (ECC)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
 	  "corrected memory error%s (ECC)" },
-	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
-	  "PCIe replay%s" },
 };
 
-/* "2 PCIe replays during the case"; the caller frees it. */
+/* "2 corrected memory errors (ECC) during the case"; the caller frees it. */
 static char *counter_words(size_t n, double count, const char *when)
 {
 	char *what = xasprintf(counters[n].what, count > 1 ? "s" : ""), *words;
@@ -149,7 +147,7 @@ static int64_t watched_xid(const struct watch *w)
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {
-	static const char *const names[] = { "ecc_uncorrected", "ecc_corrected", "pcie_replays" };
+	static const char *const names[] = { "ecc_uncorrected", "ecc_corrected" };
 
 	for (size_t i = 1; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];

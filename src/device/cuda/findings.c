@@ -254,6 +254,11 @@ static void gpu_check_nvlink(struct gpu_findings *list, const struct device_info
 		active += state == NVML_FEATURE_ENABLED;
 		links++;
 	}
+	if (!links && info->capability_major >= 7 && info->capability_minor == 0)
+		gpu_finding_add(list, SEVERITY_NOTE, FINDING_NVLINK, info->id,
+				"the driver shows no link, as for a GPU alone in a virtual "
+				"machine: "
+				"NVLink is not checked");
 	if (!links)
 		return;
 	/*

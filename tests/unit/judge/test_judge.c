@@ -601,11 +601,11 @@ static void memory_errors_outrank_everything(void **state)
 	verdicts_release(&v);
 	/* An error that the hardware corrected is a warning. */
 	c->after.ecc_uncorrected = 2;
-	c->before.pcie_replays = 0;
-	c->after.pcie_replays = 7;
+	c->before.ecc_corrected = 0;
+	c->after.ecc_corrected = 7;
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(v.overall, VERDICT_WARN);
-	assert_string_equal(v.checks[0].reason, "7 PCIe replays during the case");
+	assert_string_equal(v.checks[0].reason, "7 corrected memory errors (ECC) during the case");
 	verdicts_release(&v);
 	result_release(&r);
 }

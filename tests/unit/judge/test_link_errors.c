@@ -124,11 +124,48 @@ static void a_link_that_stands_out_is_named_once(void **state)
 	result_release(&r);
 }
 
+/* The standard's error rate is no alarm, however long the run is; many times as much is. */
+static void pcie_replays_have_a_budget(void **state)
+{
+	struct verdicts v;
+	struct result r;
+	size_t alarms = 0;
+
+	(void)state;
+	seed = 11;
+	for (int run = 0; run < 10000; run++) {
+		node_init(&r, 1, "NVIDIA H200");
+		for (size_t i = 0; i < 25; i++) {
+			struct case_result *c = node_add(&r, 0, 1e9, 0.01);
+
+			c->started_seconds = (double)i;
+			c->seconds = 1;
+			c->before.pcie_replays = c->after.pcie_replays = 4;
+			/* One in two seconds, by steps of a tenth. */
+			for (int step = 0; step < 10; step++)
+				c->after.pcie_replays += uniform() < 0.05;
+		}
+		alarms += alarms_of(&r, &v);
+		verdicts_release(&v);
+		if (run == 9999) {
+			r.cases[3].after.pcie_replays += 100;
+			assert_int_equal(alarms_of(&r, &v), 1);
+			assert_string_equal(v.checks[0].devices, "cuda:0");
+			assert_int_equal(v.checks[0].verdict, VERDICT_WARN);
+			assert_non_null(strstr(v.checks[0].reason, "up to 35 are normal"));
+			verdicts_release(&v);
+		}
+		result_release(&r);
+	}
+	assert_int_equal(alarms, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(healthy_nodes_are_not_warned_of),
 		cmocka_unit_test(a_link_that_stands_out_is_named_once),
+		cmocka_unit_test(pcie_replays_have_a_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
