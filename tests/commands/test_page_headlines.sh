@@ -69,6 +69,13 @@ half = only(second, keep)
 half["cases"] = half["cases"][1:]
 expect("a case is missing", compare("missing", only(first, keep), half)[0], "skipped", r"No regression in \d+ of \d+ figures",
        "have no value to compare with")
+if "<summary>1 without a value to compare with</summary>" not in open("missing.html").read():
+    print("a case that only one run has is not folded")
+    failed = 1
+three = run("report", *(f"{tests}/data/nights/h100_{n}.json" for n in (1, 2, 3)), "-o", "three.html")
+if open("three.html").read().count("The worst change comes first.") != 1:
+    print("the legend of several comparisons stands not once")
+    failed = 1
 wrong = only(second, keep)
 wrong["cases"][0].update(status="FAILED", reason="3 of 8 words differ")
 expect("a wrong result", compare("wrong", only(first, keep), wrong)[0], "failed", "Wrong results")

@@ -385,6 +385,7 @@ static struct tree *changes_fold_of(struct folds *folds, const char *name)
 }
 
 #define GROUPED "grouped" /* the fold of figures that sessions do not compare */
+#define MISSING "missing" /* that of figures without a value to compare with */
 
 /* "alloc: 21 INCONCLUSIVE"; "11 more that were decided" */
 static void changes_name_folds(const struct folds *folds)
@@ -394,6 +395,9 @@ static void changes_name_folds(const struct folds *folds)
 		char *words =
 			strcmp(folds->names[i], GROUPED) == 0
 				? xasprintf("%zu not comparable between sessions",
+					    folds->rows[i]->count)
+			: strcmp(folds->names[i], MISSING) == 0
+				? xasprintf("%zu without a value to compare with",
 					    folds->rows[i]->count)
 			: *folds->names[i]
 				? xasprintf("%s: %zu %s", folds->names[i], folds->rows[i]->count,
@@ -413,6 +417,8 @@ static struct tree *changes_list_of(const struct changes *k, const struct compar
 
 	if (row->grouped)
 		return changes_fold_of(folds, GROUPED);
+	if (row->change == CHANGE_NONE && !row->wrong)
+		return changes_fold_of(folds, MISSING);
 	if (row->change == CHANGE_INCONCLUSIVE)
 		return changes_fold_of(folds, c ? view_string(c->suite) : "?");
 	return shown->count < most ? shown : changes_fold_of(folds, "");
@@ -533,6 +539,7 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	struct tree *notes = tree_list(map, "notes");
 
 	tree_text(map, "letter", view_letter(run, letter));
+	tree_flag(map, "legend", run == 1);
 	view_text(map, "side_a", c->name_a);
 	view_text(map, "side_b", c->name_b);
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
@@ -593,6 +600,5 @@ void view_changes(const struct view *view, struct tree *page)
 		changes_show_comparison(view, r, &comparison, tree_item(list));
 		comparison_release(&comparison);
 	}
-	tree_flag(page, "has_changes", list->count != 0);
 	tree_flag(page, "one_change", list->count == 1);
 }

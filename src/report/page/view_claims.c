@@ -138,7 +138,6 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 	struct tree *groups, *untested;
 	size_t all[CLAIM_VERDICTS] = { 0 }, count = 0;
 
-	tree_flag(page, "has_claims", set->count > 0);
 	if (!set->count)
 		return NULL;
 	groups = tree_list(page, "claim_groups");
