@@ -379,6 +379,7 @@ static enum status burn_run(struct run *run, struct error *err)
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		status = burn_conclude(&b, &watch, err);
 	watch_release(&watch);
+	burn_forget_events(&b);
 	if (b.energy.meter)
 		energy_meter_end(b.energy.meter, NULL, &(struct energy_window){ 0 });
 	free(series.samples);

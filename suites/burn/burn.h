@@ -154,6 +154,7 @@ void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
 /* Keeps a wrong place, if there is room: `event` without its strings. */
 void burn_note_event(struct burn *b, const struct watch_event *event, const char *work,
 		     uint64_t expected, uint64_t got);
+void burn_forget_events(struct burn *b);
 /* The work of all events so far was repeated BURN_REPEATS times, and was wrong `again` times. */
 void burn_note_repeats(struct burn *b, uint64_t again);
 /*

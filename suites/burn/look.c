@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -143,6 +144,17 @@ void burn_note_event(struct burn *b, const struct watch_event *event, const char
 	snprintf(bits, sizeof(bits), "%#" PRIx64, got);
 	kept->got = xstrdup(bits);
 	b->event_count++;
+}
+
+void burn_forget_events(struct burn *b)
+{
+	while (b->event_count) {
+		struct watch_event *event = &b->events[--b->event_count];
+
+		free(event->work);
+		free(event->expected);
+		free(event->got);
+	}
 }
 
 void burn_note_repeats(struct burn *b, uint64_t again)

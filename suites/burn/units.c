@@ -175,17 +175,19 @@ static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *
 }
 
 /*
- * Most quarters agree, and not with the CPU: no unit is wrong, but what all have in common, or the
- * CPU.
+ * Most quarters agree, and not with the CPU: what they have in common is wrong. Whether that is the
+ * device is decided when the other devices are done.
  */
-static enum status units_doubt_all(const struct units *u, enum unit_class unit, size_t votes,
-				   uint64_t signature, struct error *err)
+static void units_doubt_all(struct units *u, enum unit_class unit, size_t votes, uint64_t signature)
 {
-	return error_set(err, STATUS_INTERNAL,
-			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
-			 ", and the CPU has %#" PRIx64
-			 ": the driver, this program or the CPU is wrong, or all of the GPU",
-			 unit_class_name(unit), votes, u->count, signature, u->work[unit].expected);
+	char text[sizeof(u->burn->tally.first)];
+
+	snprintf(text, sizeof(text),
+		 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
+		 ", and the CPU has %#" PRIx64,
+		 unit_class_name(unit), votes, u->count, signature, u->work[unit].expected);
+	burn_note_wrong(u->burn, votes, text);
+	u->burn->tally.alike = true;
 }
 
 /* In how many of BURN_REPEATS launches the same quarter is wrong again. */
@@ -278,8 +280,10 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 	uint64_t expected;
 	size_t votes = units_vote(u, unit, &expected);
 
-	if (w->known && expected != w->expected && 2 * votes > u->count)
-		return units_doubt_all(u, unit, votes, expected, err);
+	if (w->known && expected != w->expected && 2 * votes > u->count) {
+		units_doubt_all(u, unit, votes, expected);
+		return STATUS_OK;
+	}
 	expected = w->known ? w->expected : expected;
 	for (size_t i = 0; i < u->count; i++) {
 		struct wrong_unit wrong = { .unit = unit,
@@ -409,7 +413,7 @@ enum status burn_units(struct burn *b, struct error *err)
 			burn_timed(b, seconds, 1,
 				   (double)u->count * (double)units_count_classes(u, NULL));
 			burn_pulse(b);
-		} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
+		} while (!b->tally.alike && burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
 	if (err->status == STATUS_OK)
 		units_cover(u, err);
 	units_close(u);

@@ -202,7 +202,7 @@ static enum status spied_units(struct stream *stream, const void *arguments, str
 	const struct soak_units_arguments *a = arguments;
 	enum status status = spy.sound->kernel("soak_units")(stream, arguments, err);
 
-	if (status != STATUS_OK || spy.fault == NOTHING || own_world->rank != spy.rank)
+	if (status != STATUS_OK || !faulty((int)spy.fault) || spy.fault == NOTHING)
 		return status;
 	status = spy.sound->stream_synchronize(stream, err);
 	for (uint32_t i = 0; i < a->blocks * UNIT_QUARTERS; i++) {
@@ -611,7 +611,7 @@ static enum status run_units(struct device *device, struct world *world, void *c
 				 STATUS_MISMATCH, 1, 8 },
 		[UNIT_UNSEEN] = { "7 of 8 multiprocessors were seen", STATUS_INTERNAL, -1, -1 },
 		[UNITS_ALIKE] = { "imad: 32 of 32 quarters of multiprocessors agree",
-				  STATUS_INTERNAL, -1, -1 },
+				  STATUS_INTERNAL, 1, 0 },
 		[MULTIPROCESSOR] = { "units: multiprocessor 5, quarter 2 (imad, again in 3 of 3)",
 				     STATUS_MISMATCH, 1, -1 },
 		[PRODUCT] = { "units: no multiprocessor is wrong", STATUS_MISMATCH, 1, -1 },
@@ -679,6 +679,8 @@ static const struct common_fault {
 	{ EVERYWHERE, 2, -1, STATUS_INTERNAL,
 	  "all places agree on values that the CPU does not have" },
 	{ EVERYWHERE, 2, 1, STATUS_MISMATCH, "host:1: " },
+	{ UNITS_ALIKE, 2, -1, STATUS_INTERNAL, "all places agree on values that the CPU" },
+	{ UNITS_ALIKE, 2, 1, STATUS_MISMATCH, "host:1: " },
 };
 
 static enum status run_common_fault(struct device *device, struct world *world, void *context,
@@ -709,7 +711,10 @@ static void common_faults_blame_no_device(void **state)
 	for (spy.row = 0; spy.row < ARRAY_SIZE(common_faults); spy.row++) {
 		const struct common_fault *f = &common_faults[spy.row];
 
-		plan_from(&s, SMALL "loads = fp32\n", f->ranks);
+		plan_from(&s,
+			  f->fault == UNITS_ALIKE ? SMALL "loads = units\n"
+						  : SMALL "loads = fp32\n",
+			  f->ranks);
 		spy.fault = f->fault;
 		spy.rank = f->rank;
 		assert_ranks(run_ranks(f->ranks, run_common_fault, &s), f->ranks, STATUS_OK,
