@@ -16,8 +16,8 @@ cat >s.ini <<'INI'
 [run]
 backend = fake
 [defaults]
-min_samples = 5
-max_samples = 5
+min_samples = 10
+max_samples = 10
 [suite stream]
 stage = rates
 operations = triad

@@ -60,6 +60,11 @@ until [ -s state/idle.session ] && [ "$(cases)" -ge 1 ] 2>/dev/null; do
 done
 session=$(cat state/idle.session)
 "$top/ci/slurm/prolog" || complain "the prolog refuses a job without GPUs"
+# Processes that were killed may still be ending.
+for _ in $(seq 600); do
+	[ -n "$(ps -o pid= -s "$session")" ] || break
+	sleep 0.1
+done
 [ -z "$(ps -o pid= -s "$session")" ] || complain "processes of the run are left: $(ps -o pid=,args= -s "$session")"
 wait $waiting || complain "idle-run fails when it yields"
 grep -q 'yields to a job' said || complain "that it yields is not logged"

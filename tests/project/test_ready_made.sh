@@ -149,6 +149,14 @@ GPUPROOF_KEEP=/dev/null/x slurm prolog "$folder/slow.ini" && fail "a slow node i
 printf '#!/bin/sh\nexit 3\n' >"$folder/bin/three"
 chmod +x "$folder/bin/three"
 (ulimit -f 1000; GPUPROOF=$folder/bin/three slurm prolog quick 2>/dev/null) || fail "the prolog refuses a node because its disk is full"
+# Exit code 4: no verdict, for instance because other processes compute on the GPUs of the job.
+printf '#!/bin/sh\nexit 4\n' >"$folder/bin/four"
+chmod +x "$folder/bin/four"
+for script in prolog epilog; do
+	rm -rf "$folder/state"
+	GPUPROOF=$folder/bin/four slurm "$script" quick || fail "the $script refuses a GPU that others use"
+	[ ! -e "$folder/state/reason" ] || fail "the $script leaves a reason without a verdict"
+done
 GPUPROOF=$folder/bin/three slurm prolog quick && fail "the prolog accepts a node without devices"
 grep -q 'the GPUs cannot be used' "$folder/state/reason" || fail "a node without devices has another reason"
 
