@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "history/change_points.h"
 
+#define DATES 3  /* nights that a proposed date is moved by at most */
 #define AROUND 5 /* window of nights whose median identifies an outlier */
 #define SIGMAS_PER_MAD 1.4826
 /*
@@ -288,6 +289,30 @@ static void change_odds_work_release(struct odds_work *w)
 	free(w->stage.without);
 }
 
+/* Moves change i to the night near it where the series is most likely. */
+static void change_odds_date(struct odds_work *w, const struct rho_weights *weights, size_t *points,
+			     size_t count, size_t i)
+{
+	size_t proposed = points[i], best = proposed;
+	size_t least = (i ? points[i - 1] : 0) + CHANGE_MIN_SEGMENT;
+	size_t last = (i + 1 < count ? points[i + 1] : w->nights.n) - CHANGE_MIN_SEGMENT;
+	double most = -INFINITY;
+
+	for (size_t at = proposed > least + DATES ? proposed - DATES : least;
+	     at <= last && at <= proposed + DATES; at++) {
+		double now;
+
+		points[i] = at;
+		change_odds_stage_fill(&w->stage, &w->model, &w->nights, points, count);
+		now = change_odds_log_sum(w->stage.all, weights);
+		if (now > most) {
+			most = now;
+			best = at;
+		}
+	}
+	points[i] = best;
+}
+
 size_t change_odds_keep(const double *values, size_t n, const struct rho_weights *weights,
 			double limit, size_t *points, size_t count, double *odds)
 {
@@ -296,6 +321,8 @@ size_t change_odds_keep(const double *values, size_t n, const struct rho_weights
 	if (!count)
 		return 0;
 	change_odds_work_init(&w, values, n, count);
+	for (size_t i = 0; i < count; i++)
+		change_odds_date(&w, weights, points, count, i);
 	while (count) {
 		size_t i;
 
@@ -327,6 +354,8 @@ void change_odds_evidence(const double *values, size_t n, const size_t *points, 
 	if (count)
 		memcpy(left, points, count * sizeof(*left));
 	change_odds_work_init(&w, values, n, count);
+	for (size_t i = 0; i < count; i++)
+		change_odds_date(&w, &rho_weights_flat, left, count, i);
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		evidence->weight[r] = -INFINITY;
 	for (;;) {

@@ -16,8 +16,9 @@
  * not. It finds as many steps of three deviations with a third fewer false alarms.
  *
  * m is averaged over rho by weights; rho is never estimated, because its estimate from 60 nights
- * varies by 0.3. The weights come from similar series (trend_prior.h). The change whose removal
- * costs least is dropped until each one costs more than the limit.
+ * varies by 0.3. The weights come from similar series (trend_prior.h). Proposed dates are those of
+ * independent nights; each change is first moved to the most likely night near its date. The change
+ * whose removal costs least is dropped until each one costs more than the limit.
  *
  * Outliers (CHANGE_WILD robust deviations from the median of the five nights around them) are
  * winsorized first. tests/bench/bench_history.c measures power and error rate. AR(1) does not model
@@ -31,7 +32,7 @@
 #define CHANGE_RHOS 20      /* 0, 0.05, ... 0.95 */
 #define CHANGE_SIZE 3.0     /* standard deviation of a step's prior, in deviations of a night */
 #define CHANGE_WILD 4.0     /* outlier threshold: deviations from the median of five nights */
-#define CHANGE_SURPRISE 1.0 /* prior cost of a change, in log odds, where rho is learnt */
+#define CHANGE_SURPRISE 3.0 /* prior cost of a change, in log odds, where rho is learnt */
 
 /* Prior weights of rho, before the series is seen. */
 struct rho_weights {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "history/change_odds.h"
 #include "history/change_points.h"
 #include "history/trend.h"
 #include "history/trend_news.h"
@@ -658,6 +659,27 @@ static void a_slow_gpu_is_no_change_of_the_pool(void **state)
 	assert_true(alarms >= 0.8 && common <= 0.1);
 }
 
+/* A proposed date that is off by up to three nights becomes the night of the step. */
+static void proposed_dates_are_moved_to_the_step(void **state)
+{
+	double values[60], odds[2], wander = 0;
+	uint64_t noise = 38;
+
+	(void)state;
+	for (size_t i = 0; i < 60; i++) {
+		wander = 0.5 * wander + 0.003 * sample_normal(&noise);
+		values[i] = wander + (i >= 30 ? 0.03 : 0);
+	}
+	for (size_t at = 27; at <= 33; at++) {
+		size_t point = at;
+
+		assert_int_equal(change_odds_keep(values, 60, &rho_weights_flat, 5, &point, 1,
+						  odds),
+				 1);
+		assert_int_equal(point, 30);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -665,6 +687,7 @@ int main(void)
 		cmocka_unit_test(steps_are_found),
 		cmocka_unit_test(wandering_series_stay_quiet_and_steps_are_found),
 		cmocka_unit_test(proposals_are_not_enough),
+		cmocka_unit_test(proposed_dates_are_moved_to_the_step),
 		cmocka_unit_test(many_series_raise_the_limit),
 		cmocka_unit_test(young_series_warn_rarely),
 		cmocka_unit_test(students_t_as_in_tables),
