@@ -249,9 +249,10 @@ static bool figures_on_a_map(const struct figure *f, const struct case_selection
 #define MOST_STRIPS 8     /* devices whose samples have a row each */
 #define LEAST_OF_A_LINE 4 /* points: through fewer, a line shows rates that were not measured */
 
-/* One bar, or a line through few points, is a row of the table of cases and no chart. */
+/* One bar, equal bars, or a line through few points are rows of the table of cases and no chart. */
 static bool is_worth_drawing(const struct chart *chart)
 {
+	struct extent extent = chart_extent(chart);
 	size_t points = 0, longest = 0;
 
 	for (size_t s = 0; s < chart->count; s++) {
@@ -262,7 +263,7 @@ static bool is_worth_drawing(const struct chart *chart)
 	case CHART_LINES:
 		return longest >= LEAST_OF_A_LINE;
 	case CHART_BARS:
-		return points > 1;
+		return points > 1 && extent.min < extent.max;
 	case CHART_STACKED:
 		return chart->count > 1;
 	default:

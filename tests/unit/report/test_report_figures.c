@@ -166,7 +166,7 @@ static void few_devices_have_no_map(void **state)
 			for (int to = 0; to < devices; to++)
 				if (from != to)
 					add_parameter(add_case(&r, "transfer", "transfer.bandwidth",
-							       1e9 * (from + to), from, to),
+							       1e9 * (2 * from + to), from, to),
 						      "direction", "p2p", NAN, "");
 		html = page_of(&r);
 		assert_int_equal(count(html, "<strong>Bandwidth by pair</strong>"), devices == 3);
@@ -365,7 +365,9 @@ static void maps_of_many_nodes_keep_the_worst_pair(void **state)
 
 static void add_copy(struct result *r, const char *direction, int mebibytes)
 {
-	struct case_result *c = add_case(r, "transfer", "transfer.bandwidth", 1e9, 0, -1);
+	/* No two values are equal, so that bars are worth drawing. */
+	struct case_result *c = add_case(r, "transfer", "transfer.bandwidth",
+					 1e9 + 1e6 * (double)r->case_count, 0, -1);
 	char *text = xasprintf("%dMiB", mebibytes);
 
 	add_parameter(c, "direction", direction, NAN, "");
@@ -406,6 +408,24 @@ static void charts_of_single_bars_join(void **state)
 	assert_int_equal(count(chart, "<rect "), 2);
 	assert_non_null(strstr(html, "part 1 of 2"));
 	free(html);
+}
+
+/* Bars that are all equal say what the table of cases says. */
+static void equal_bars_make_no_chart(void **state)
+{
+	(void)state;
+	for (int equal = 0; equal < 2; equal++) {
+		struct result r = { 0 };
+		char *html;
+
+		for (int i = 0; i < 2; i++)
+			add_parameter(add_case(&r, "selftest", "selftest.found", equal ? 1 : i + 1,
+					       0, -1),
+				      "kind", i ? "corruption" : "leak", NAN, "");
+		html = page_of(&r);
+		assert_int_equal(strstr(html, "<figure class=\"chart\"") == NULL, equal);
+		free(html);
+	}
 }
 
 /* Bars that a linear axis hides are on a logarithmic one, also where the suite asks for none. */
@@ -666,6 +686,7 @@ int main(void)
 		cmocka_unit_test(tables_of_very_many_cases_are_sampled),
 		cmocka_unit_test(maps_of_many_nodes_keep_the_worst_pair),
 		cmocka_unit_test(charts_of_single_bars_join),
+		cmocka_unit_test(equal_bars_make_no_chart),
 		cmocka_unit_test(bars_stay_visible),
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
