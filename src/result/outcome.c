@@ -37,6 +37,11 @@ bool result_is_incomplete(const struct result *result)
 	       result_lost_workers(result);
 }
 
+bool result_measured_nothing(const struct result *result)
+{
+	return result->case_count && result_count(result, CASE_SKIPPED) == result->case_count;
+}
+
 /* Counters of watched devices; the readings before and after a case cover only its first device. */
 static double watched_memory_errors(const struct watch *w)
 {
@@ -87,7 +92,7 @@ int result_exit_code(const struct result *result)
 		return 5;
 	if (verdict)
 		return verdict;
-	return result_is_incomplete(result) ? 4 : 0;
+	return result_is_incomplete(result) || result_measured_nothing(result) ? 4 : 0;
 }
 
 bool case_is_wrong(const struct case_result *c)

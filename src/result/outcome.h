@@ -14,6 +14,8 @@ size_t result_lost_workers(const struct result *result);
 size_t result_not_run(const struct result *result);
 /* True if a case is missing or ended in an error, or a device, node or worker was lost. */
 bool result_is_incomplete(const struct result *result);
+/* True if every case was skipped: there is not a single figure. */
+bool result_measured_nothing(const struct result *result);
 
 /*
  * Exit code of the result (cli/command.h), the more severe of outcome and judgement: 5 a wrong

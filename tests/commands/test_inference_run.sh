@@ -46,7 +46,7 @@ says '"inference.efficiency":'
 expect 0 --set inference.devices=1
 says '"inference.throughput":'
 lacks '"inference.speedup":'
-expect 0 --set inference.batch=63
+expect 4 --set inference.batch=63
 says 'the batch is not divisible by the number of devices'
 lacks '"inference.throughput":'
 

@@ -212,6 +212,13 @@ says err "gpuproof: 6 of 12 cases of 3 launches left on 2 devices, about "
 expect 2 run kept.ini -o launched
 [ "$(wc -l < err)" = 1 ] || fail "a run that cannot begin says what it would do: $(cat err)"
 
+# A run whose cases were all skipped has measured nothing; one of two skipped has.
+printf '[run]\nbackend = fake\n[suite transfer]\nsizes = 16GiB\ndirections = h2d\nmin_samples = 5\nmax_samples = 5\n' > big.ini
+expect 4 run big.ini -o skipped
+says out "; nothing was measured"
+sed 's/16GiB/1MiB, 16GiB/' big.ini > half.ini
+expect 0 run half.ini -o half
+
 # Standard input, output or error may be closed: nothing that is printed ends up in a file of the run.
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	rm -rf closed

@@ -191,6 +191,8 @@ void run_print_summary(const struct result *result)
 	if (result_not_run(result))
 		printf("%s%zu not run", separator, result_not_run(result));
 	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
+	if (result_measured_nothing(result))
+		printf("; nothing was measured");
 	if (count_noisy(result))
 		printf("; %zu noisy%s", count_noisy(result), isatty(STDOUT_FILENO) ? " (~)" : "");
 	printf("\n");
