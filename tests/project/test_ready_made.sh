@@ -218,7 +218,7 @@ if command -v shellcheck >/dev/null; then
 fi
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$folder/units"
-	sed "s|/opt/gpuproof/ci/nightly|$top/ci/nightly|" "$top/ci/examples/gpuproof-nightly.service" >"$folder/units/gpuproof-nightly.service"
+	sed "s|/usr/local/bin/gpuproof-nightly|$top/ci/nightly|" "$top/ci/examples/gpuproof-nightly.service" >"$folder/units/gpuproof-nightly.service"
 	cp "$top/ci/examples/gpuproof-nightly.timer" "$folder/units"
 	faults=$(systemd-analyze verify "$folder"/units/* 2>&1 | grep -F "$folder/units")
 	[ -z "$faults" ] || fail "$faults"
