@@ -100,13 +100,21 @@ static const struct embedded_file *limits_shipped(const char *source)
 	return file || !gpu ? file : limits_file_of_model(gpu);
 }
 
+/* Errors quote a name from outside, and reach a terminal. */
+static enum status limits_refuse(struct text *errors)
+{
+	text_mend(errors->data);
+	errors->length = strlen(errors->data);
+	return STATUS_USAGE;
+}
+
 /* The name is neither a file nor one of the shipped limits. */
 static enum status not_there(const char *source, struct text *errors)
 {
 	text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
 	hint_files(errors, source, embedded_limits);
 	text_add(errors, "\n");
-	return STATUS_USAGE;
+	return limits_refuse(errors);
 }
 
 enum status limits_load(struct limits *limits, const char *source, struct text *errors)
@@ -127,7 +135,7 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 		/* The file has suites but no limits: it is a config. */
 		text_addf(errors, "%s: no [limit NAME] section, so nothing to check\n", source);
 		limits_release(limits);
-		status = STATUS_USAGE;
+		status = limits_refuse(errors);
 	}
 	return status;
 }

@@ -4,6 +4,7 @@
  * GPUPROOF_UPDATE_EXPECTED=1 writes the .expected files instead; read the difference before you
  * commit it.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,6 +138,70 @@ static void invalid_files_give_their_exact_messages(void **state)
 	assert_true(check_folder("invalid", check_invalid) >= 45);
 }
 
+/* False for a byte that a terminal takes as a command, and for what turns text around it. */
+static bool is_shown_safely(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if ((*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f || *c >= 0xf8 ||
+		    (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) ||
+		    (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) ||
+		    (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9))
+			return false;
+	return true;
+}
+
+static size_t poisoned, questioned;
+
+/* The error of the file with `poison` before its byte `at`. */
+static int check_poisoned(const char *ini, const char *whole, size_t at, const char *poison)
+{
+	struct text text = TEXT_EMPTY, errors = TEXT_EMPTY;
+	struct config config;
+	int bad = 0;
+
+	text_add_bytes(&text, whole, at);
+	text_add(&text, poison);
+	text_add(&text, whole + at);
+	if (config_parse_with(&config, &test_schema, ini, text.data, text.length, NULL, 0,
+			      &errors) == STATUS_OK)
+		config_release(&config);
+	if (errors.length && !is_shown_safely(errors.data)) {
+		print_error("%s, byte %zu: %s\n", ini, at, errors.data);
+		bad = 1;
+	}
+	poisoned++;
+	questioned += errors.length && strchr(errors.data, '?');
+	text_release(&text);
+	text_release(&errors);
+	return bad;
+}
+
+/* At the start, in the middle and at the end of each word. */
+static int check_each_word(const char *ini)
+{
+	static const char *const poisons[] = { "\u202e",   "\u2067", "\xc2\x9b",
+					       "\x1b[31m", "\x7f",   "\xff" };
+	char *whole = read_file(ini);
+	int bad = 0;
+
+	for (size_t at = 1; whole[at] && at < 2000; at++)
+		for (size_t p = 0; p < ARRAY_SIZE(poisons) && !bad; p++)
+			if (isalnum((unsigned char)whole[at - 1]) &&
+			    (at % 5 == 0 || !isalnum((unsigned char)whole[at])))
+				bad |= check_poisoned(ini, whole, at, poisons[p]);
+	free(whole);
+	return bad;
+}
+
+static void no_error_shows_what_a_terminal_obeys(void **state)
+{
+	(void)state;
+	check_folder("invalid", check_each_word);
+	check_folder("valid", check_each_word);
+	/* Many messages quote the poisoned word. */
+	assert_true(questioned > poisoned / 10);
+}
+
 static void valid_files_give_their_effective_config(void **state)
 {
 	(void)state;
@@ -148,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(invalid_files_give_their_exact_messages),
 		cmocka_unit_test(valid_files_give_their_effective_config),
+		cmocka_unit_test(no_error_shows_what_a_terminal_obeys),
 	};
 
 	setenv("GPUPROOF_TEST_LABEL", "night 7", 1);
