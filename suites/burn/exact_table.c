@@ -63,7 +63,7 @@ struct exact_sums {
 /* table[row][...] += a * b[...] for the padded columns: a loop that vectorises. */
 VECTORISED
 static void exact_table_add_rows(double (*restrict table)[PADDED], const double *restrict a,
-				 const double (*restrict b)[PADDED], int64_t depth)
+				 double (*restrict b)[PADDED], int64_t depth)
 {
 	for (int64_t d = 0; d < depth; d++)
 		for (int column = 0; column < PADDED; column++)
