@@ -295,7 +295,8 @@ static void change_odds_date(struct odds_work *w, const struct rho_weights *weig
 {
 	size_t proposed = points[i], best = proposed;
 	size_t least = (i ? points[i - 1] : 0) + CHANGE_MIN_SEGMENT;
-	size_t last = (i + 1 < count ? points[i + 1] : w->nights.n) - CHANGE_MIN_SEGMENT;
+	size_t end = i + 1 < count ? points[i + 1] : w->nights.n;
+	size_t last = end > CHANGE_MIN_SEGMENT ? end - CHANGE_MIN_SEGMENT : 0;
 	double most = -INFINITY;
 
 	for (size_t at = proposed > least + DATES ? proposed - DATES : least;

@@ -678,6 +678,13 @@ static void proposed_dates_are_moved_to_the_step(void **state)
 				 1);
 		assert_int_equal(point, 30);
 	}
+	/* In a series too short for two levels it stays. */
+	for (size_t n = 2; n <= 9; n++) {
+		size_t point = n / 2;
+
+		if (change_odds_keep(values, n, &rho_weights_flat, -INFINITY, &point, 1, odds))
+			assert_int_equal(point, n / 2);
+	}
 }
 
 int main(void)
