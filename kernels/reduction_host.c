@@ -30,8 +30,8 @@ static double stored(double x, enum precision precision)
 	}
 }
 
-static double expected_sum(const struct check_reduction_arguments *a, uint64_t index,
-			   double *magnitude)
+static double host_expected_sum(const struct check_reduction_arguments *a, uint64_t index,
+				double *magnitude)
 {
 	double sum = 0;
 
@@ -50,7 +50,7 @@ static double expected_sum(const struct check_reduction_arguments *a, uint64_t i
 static void check_element(const struct check_reduction_arguments *a, uint64_t i,
 			  struct reduction_mismatch *found)
 {
-	double magnitude, sum = expected_sum(a, a->first + i, &magnitude);
+	double magnitude, sum = host_expected_sum(a, a->first + i, &magnitude);
 	double got = stored_value(a->memory, a->precision, i), error = fabs(got - sum), relative;
 
 	if (!(error <= a->tolerance * magnitude) && found->count++ == 0) {
@@ -63,7 +63,7 @@ static void check_element(const struct check_reduction_arguments *a, uint64_t i,
 	found->error = fmax(found->error, relative);
 }
 
-static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduction_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	struct reduction_mismatch *found = &check->found[part];
@@ -74,8 +74,8 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 }
 
 /* The parts are in the order of memory. */
-static void merge(struct reduction_mismatch *out, const struct reduction_mismatch *found,
-		  unsigned parts)
+static void reduction_merge_results(struct reduction_mismatch *out,
+				    const struct reduction_mismatch *found, unsigned parts)
 {
 	for (unsigned i = 0; i < parts; i++) {
 		out->count += found[i].count;
@@ -92,10 +92,11 @@ static enum status check_reduction_run(struct stream *stream, const void *argume
 				       struct error *err)
 {
 	struct check check = { .a = arguments };
-	unsigned parts = host_parallel(stream, check.a->count, GRAIN, check_slice, &check);
+	unsigned parts =
+		host_parallel(stream, check.a->count, GRAIN, reduction_check_slice, &check);
 
 	(void)err;
-	merge(check.a->out, check.found, parts);
+	reduction_merge_results(check.a->out, check.found, parts);
 	return STATUS_OK;
 }
 HOST_KERNEL(check_reduction)

@@ -25,7 +25,7 @@ struct workspace {
 	float out[TILE * HEAD], other_out[TILE * HEAD];
 };
 
-static unsigned smaller(unsigned a, unsigned b)
+static unsigned attention_min(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -153,13 +153,13 @@ static void forward_tile(const struct attention_forward_arguments *a, struct wor
 	float most[TILE], sum[TILE] = { 0 };
 	float *lse = a->lse + first_value(&at);
 
-	rows = smaller(TILE, s->sequence - row);
+	rows = attention_min(TILE, s->sequence - row);
 	for (unsigned i = 0; i < rows; i++)
 		most[i] = -INFINITY;
 	memset(w->out, 0, sizeof(w->out));
 	fetch(w->rows, &at, a->q, s->ld_qkv, row, rows);
 	for (unsigned key = 0; key < (s->causal ? row + rows : s->sequence); key += TILE) {
-		unsigned keys = smaller(TILE, s->sequence - key);
+		unsigned keys = attention_min(TILE, s->sequence - key);
 
 		fetch(w->near, &at, a->k, s->ld_qkv, key, keys);
 		fetch(w->other_near, &at, a->v, s->ld_qkv, key, keys);
@@ -185,7 +185,7 @@ static void forward_tile(const struct attention_forward_arguments *a, struct wor
 		lse[i] = INFINITY;
 }
 
-static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void attention_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct workspace *w = xmalloc(sizeof(*w));
 
@@ -203,7 +203,7 @@ static enum status attention_forward_run(struct stream *stream, const void *argu
 
 	if (attention_check(&a.shape, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, tile_count(&a.shape), 1, forward_slice, &a);
+	host_parallel(stream, tile_count(&a.shape), 1, attention_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(attention_forward)
@@ -220,7 +220,7 @@ static void delta_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 		struct place at = place_of(s, index, &row);
 		float *delta = a->delta + first_value(&at);
 
-		rows = smaller(TILE, s->sequence - row);
+		rows = attention_min(TILE, s->sequence - row);
 		fetch(w->rows, &at, a->o, s->ld_o, row, rows);
 		fetch(w->other_rows, &at, a->d_o, s->ld_o, row, rows);
 		for (unsigned i = 0; i < rows; i++) {
@@ -268,14 +268,14 @@ static void queries_tile(const struct attention_backward_arguments *a, struct wo
 	unsigned row, rows;
 	struct place at = place_of(s, index, &row);
 
-	rows = smaller(TILE, s->sequence - row);
+	rows = attention_min(TILE, s->sequence - row);
 	at.lse = a->lse + first_value(&at);
 	at.delta = a->delta + first_value(&at);
 	memset(w->out, 0, sizeof(w->out));
 	fetch(w->rows, &at, a->q, s->ld_qkv, row, rows);
 	fetch(w->other_rows, &at, a->d_o, s->ld_o, row, rows);
 	for (unsigned key = 0; key < (s->causal ? row + rows : s->sequence); key += TILE) {
-		unsigned keys = smaller(TILE, s->sequence - key);
+		unsigned keys = attention_min(TILE, s->sequence - key);
 
 		fetch(w->near, &at, a->k, s->ld_qkv, key, keys);
 		fetch(w->other_near, &at, a->v, s->ld_qkv, key, keys);
@@ -294,7 +294,7 @@ static void keys_tile(const struct attention_backward_arguments *a, struct works
 	unsigned key, keys;
 	struct place at = place_of(s, index, &key);
 
-	keys = smaller(TILE, s->sequence - key);
+	keys = attention_min(TILE, s->sequence - key);
 	at.lse = a->lse + first_value(&at);
 	at.delta = a->delta + first_value(&at);
 	memset(w->out, 0, sizeof(w->out));
@@ -304,7 +304,7 @@ static void keys_tile(const struct attention_backward_arguments *a, struct works
 	turn(w->across, TILE, w->rows, HEAD, keys, s->head_size);
 	turn(w->other_across, TILE, w->other_rows, HEAD, keys, s->head_size);
 	for (unsigned row = s->causal ? key : 0; row < s->sequence; row += TILE) {
-		unsigned rows = smaller(TILE, s->sequence - row);
+		unsigned rows = attention_min(TILE, s->sequence - row);
 
 		fetch(w->near, &at, a->q, s->ld_qkv, row, rows);
 		fetch(w->other_near, &at, a->d_o, s->ld_o, row, rows);
@@ -320,7 +320,7 @@ static void keys_tile(const struct attention_backward_arguments *a, struct works
 	store(&at, a->dk, s->ld_qkv, key, keys, w->other_out, s->scale);
 }
 
-static void gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void attention_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct workspace *w = xmalloc(sizeof(*w));
 
@@ -341,7 +341,7 @@ static enum status attention_backward_run(struct stream *stream, const void *arg
 	if (attention_check(&a.shape, err) != STATUS_OK)
 		return err->status;
 	host_parallel(stream, tile_count(&a.shape), 1, delta_slice, &a);
-	host_parallel(stream, tile_count(&a.shape), 1, gradient_slice, &a);
+	host_parallel(stream, tile_count(&a.shape), 1, attention_gradient_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(attention_backward)

@@ -33,7 +33,7 @@ static void add_scaled(float *sum, const float *x, float factor, uint64_t count)
 }
 
 HOST_VECTORISED
-static void add_products(float *sum, const float *x, const float *y, uint64_t count)
+static void convolution_add_products(float *sum, const float *x, const float *y, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		sum[i] += x[i] * y[i];
@@ -66,13 +66,13 @@ static void forward_pixel(const struct pass *a, float *sum, unsigned n, unsigned
 					 (uint64_t)(r * c->kernel_width + s) * depth * c->filters;
 
 			if (x && c->depthwise)
-				add_products(sum, x, w, c->filters);
+				convolution_add_products(sum, x, w, c->filters);
 			for (unsigned k = 0; x && !c->depthwise && k < depth; k++)
 				add_scaled(sum, w + (uint64_t)k * c->filters, x[k], c->filters);
 		}
 }
 
-static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void convolution_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct pass *a = context;
 	unsigned height = convolution_out_height(&a->shape),
@@ -122,7 +122,8 @@ static enum status convolution_forward_run(struct stream *stream, const void *ar
 	turned = turned_weights(s, open_tensor(a.w, s->precision, convolution_weights(s), &w));
 	pass.weights = turned;
 	host_parallel(stream, convolution_out_pixels(s),
-		      1 + ELEMENTS_GRAIN / (convolution_weights(s) + 1), forward_slice, &pass);
+		      1 + ELEMENTS_GRAIN / (convolution_weights(s) + 1), convolution_forward_slice,
+		      &pass);
 	free(x);
 	free(w);
 	free(turned);

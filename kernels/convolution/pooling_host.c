@@ -4,7 +4,7 @@
 #include "device/host/host_kernel.h"
 #include "kernels/stored.h"
 
-static uint64_t element_at(const struct pooling_shape *s, unsigned n, int h, int w, unsigned c)
+static uint64_t pooling_element(const struct pooling_shape *s, unsigned n, int h, int w, unsigned c)
 {
 	return (((uint64_t)n * s->height + (uint64_t)h) * s->width + (uint64_t)w) * s->channels + c;
 }
@@ -18,12 +18,12 @@ static float value_at(const void *tensor, const struct pooling_shape *s, uint64_
 static uint64_t greatest(const struct pooling_shape *s, const void *x, unsigned n,
 			 struct pooling_range h, struct pooling_range w, unsigned c)
 {
-	uint64_t best = element_at(s, n, h.first, w.first, c);
+	uint64_t best = pooling_element(s, n, h.first, w.first, c);
 	float most = value_at(x, s, best);
 
 	for (int i = h.first; i < h.end; i++)
 		for (int j = w.first; j < w.end; j++) {
-			uint64_t at = element_at(s, n, i, j, c);
+			uint64_t at = pooling_element(s, n, i, j, c);
 			float v = value_at(x, s, at);
 
 			if (v > most || (v != v && most == most)) {
@@ -41,7 +41,7 @@ static float average(const struct pooling_shape *s, const void *x, unsigned n,
 
 	for (int i = h.first; i < h.end; i++)
 		for (int j = w.first; j < w.end; j++)
-			sum += value_at(x, s, element_at(s, n, i, j, c));
+			sum += value_at(x, s, pooling_element(s, n, i, j, c));
 	return sum / (float)((h.end - h.first) * (w.end - w.first));
 }
 
@@ -58,7 +58,7 @@ static struct position position_of(uint64_t i, unsigned height, unsigned width, 
 				  .c = (unsigned)(i % channels) };
 }
 
-static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void pooling_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct pooling_forward_arguments *a = context;
 	const struct pooling_shape *s = &a->shape;
@@ -83,7 +83,7 @@ static enum status pooling_forward_run(struct stream *stream, const void *argume
 
 	if (pooling_check(&a.shape, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, pooling_out_elements(&a.shape), 1024, forward_slice, &a);
+	host_parallel(stream, pooling_out_elements(&a.shape), 1024, pooling_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(pooling_forward)
@@ -114,7 +114,7 @@ static float gradient_of(const struct pooling_backward_arguments *a, uint64_t i)
 	return sum;
 }
 
-static void backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void pooling_backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct pooling_backward_arguments *a = context;
 
@@ -133,7 +133,7 @@ static enum status pooling_backward_run(struct stream *stream, const void *argum
 
 	if (pooling_check(&a.shape, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, pooling_in_elements(&a.shape), 1024, backward_slice, &a);
+	host_parallel(stream, pooling_in_elements(&a.shape), 1024, pooling_backward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(pooling_backward)

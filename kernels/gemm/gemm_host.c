@@ -31,7 +31,7 @@ static void multiply_panel(const struct gemm *g, const float *a, const float *b,
 	}
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t gemm_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -58,9 +58,9 @@ static void multiply_columns(void *context, unsigned part, uint64_t begin, uint6
 		for (int64_t l = 0; l < g->k; l += DEPTH)
 			for (int64_t j = 0; j < columns; j += COLUMNS)
 				multiply_panel(g, a + i + l * g->lda, b + l + j * g->ldb,
-					       c + i + j * g->ldc, smaller(ROWS, g->m - i),
-					       smaller(COLUMNS, columns - j),
-					       smaller(DEPTH, g->k - l));
+					       c + i + j * g->ldc, gemm_min(ROWS, g->m - i),
+					       gemm_min(COLUMNS, columns - j),
+					       gemm_min(DEPTH, g->k - l));
 }
 
 static enum status gemm_simt_run(struct stream *stream, const void *arguments, struct error *err)

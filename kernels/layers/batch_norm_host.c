@@ -57,7 +57,7 @@ static void forward_columns(const struct batch_norm_forward_arguments *a, uint64
 	}
 }
 
-static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void batch_norm_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end)
@@ -73,14 +73,14 @@ static enum status batch_norm_forward_run(struct stream *stream, const void *arg
 	if (layer_check("batch_norm_forward", a.precision, err) != STATUS_OK)
 		return err->status;
 	if (a.rows > 0)
-		host_parallel(stream, a.columns, COLUMNS_GRAIN, forward_slice, &a);
+		host_parallel(stream, a.columns, COLUMNS_GRAIN, batch_norm_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(batch_norm_forward)
 
 /* Adds a column's sum to keep * the old value. */
-static void store_sums(const struct batch_norm_backward_arguments *a, void *out, const double *sum,
-		       uint64_t first, uint64_t count)
+static void batch_norm_store_sums(const struct batch_norm_backward_arguments *a, void *out,
+				  const double *sum, uint64_t first, uint64_t count)
 {
 	float old_buffer[ELEMENTS_BLOCK], total[ELEMENTS_BLOCK];
 	const float *old =
@@ -111,8 +111,8 @@ static void backward_columns(const struct batch_norm_backward_arguments *a, uint
 				(double)(dy[c] * (x[c] - a->mean[first + c]) * a->rstd[first + c]);
 		}
 	}
-	store_sums(a, a->dbeta, sum, first, count);
-	store_sums(a, a->dgamma, product, first, count);
+	batch_norm_store_sums(a, a->dbeta, sum, first, count);
+	batch_norm_store_sums(a, a->dgamma, product, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
 		const float *x = open_part(a->x, a->precision, a->columns, row, first, count,
 					   x_buffer),
@@ -130,7 +130,7 @@ static void backward_columns(const struct batch_norm_backward_arguments *a, uint
 	}
 }
 
-static void backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void batch_norm_backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end)
@@ -146,7 +146,7 @@ static enum status batch_norm_backward_run(struct stream *stream, const void *ar
 	if (layer_check("batch_norm_backward", a.precision, err) != STATUS_OK)
 		return err->status;
 	if (a.rows > 0)
-		host_parallel(stream, a.columns, COLUMNS_GRAIN, backward_slice, &a);
+		host_parallel(stream, a.columns, COLUMNS_GRAIN, batch_norm_backward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(batch_norm_backward)

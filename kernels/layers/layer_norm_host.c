@@ -32,7 +32,7 @@ static void normalise(float *y, const float *x, const float *gamma, const float 
 		y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
 }
 
-static void forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layer_norm_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct layer_norm_forward_arguments *a = context;
 	struct row_buffers b = buffers_new(a->columns, 4);
@@ -66,14 +66,14 @@ static enum status layer_norm_forward_run(struct stream *stream, const void *arg
 
 	if (layer_check("layer_norm_forward", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), forward_slice, &a);
+	host_parallel(stream, a.rows, elements_grain_rows(a.columns), layer_norm_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(layer_norm_forward)
 
 HOST_VECTORISED
-static void add_products(float *gamma, float *beta, const float *x, const float *dy, float mean,
-			 float rstd, uint64_t count)
+static void layer_norm_add_products(float *gamma, float *beta, const float *x, const float *dy,
+				    float mean, float rstd, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		gamma[i] += dy[i] * (x[i] - mean) * rstd;
@@ -98,14 +98,16 @@ static void parts_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 			gamma[c] = beta[c] = 0;
 		for (uint64_t row = a->rows * p / LAYER_NORM_PARTS;
 		     row < a->rows * (p + 1) / LAYER_NORM_PARTS; row++)
-			add_products(gamma, beta, open_row(&b, 0, a->x, a->precision, row),
-				     open_row(&b, 1, a->dy, a->precision, row), a->mean[row],
-				     a->rstd[row], a->columns);
+			layer_norm_add_products(gamma, beta,
+						open_row(&b, 0, a->x, a->precision, row),
+						open_row(&b, 1, a->dy, a->precision, row),
+						a->mean[row], a->rstd[row], a->columns);
 	}
 	free(b.memory);
 }
 
-static void join_parts(const struct layer_norm_backward_arguments *a, void *out, const float *parts)
+static void layer_norm_join_parts(const struct layer_norm_backward_arguments *a, void *out,
+				  const float *parts)
 {
 	struct row_buffers b = buffers_new(a->columns, 2);
 	const float *old = a->keep != 0 ? open_row(&b, 0, out, a->precision, 0) : NULL;
@@ -164,8 +166,8 @@ static enum status layer_norm_backward_run(struct stream *stream, const void *ar
 	host_parallel(stream, LAYER_NORM_PARTS,
 		      1 + ELEMENTS_GRAIN * LAYER_NORM_PARTS / (a.rows * a.columns + 1), parts_slice,
 		      &a);
-	join_parts(&a, a.dgamma, a.scratch);
-	join_parts(&a, a.dbeta, a.scratch + LAYER_NORM_PARTS * a.columns);
+	layer_norm_join_parts(&a, a.dgamma, a.scratch);
+	layer_norm_join_parts(&a, a.dbeta, a.scratch + LAYER_NORM_PARTS * a.columns);
 	host_parallel(stream, a.rows, elements_grain_rows(a.columns), input_slice, &a);
 	return STATUS_OK;
 }

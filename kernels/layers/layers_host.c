@@ -55,7 +55,7 @@ static enum status activation_forward_run(struct stream *stream, const void *arg
 }
 HOST_KERNEL(activation_forward)
 
-static void gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct activation_backward_arguments *a = context;
 	float x_buffer[ELEMENTS_BLOCK], dy_buffer[ELEMENTS_BLOCK], dx[ELEMENTS_BLOCK];
@@ -79,7 +79,7 @@ static enum status activation_backward_run(struct stream *stream, const void *ar
 
 	if (layer_check("activation_backward", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, gradient_slice, &a);
+	host_parallel(stream, a.count, ELEMENTS_GRAIN, layers_gradient_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(activation_backward)

@@ -159,7 +159,7 @@ static void check_word(const struct check_fill_arguments *a, uint64_t index, siz
 	}
 }
 
-static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void fill_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	const struct check_fill_arguments *a = check->a;
@@ -177,7 +177,8 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 }
 
 /* Merges the parts, in the order of memory, with the findings of earlier launches in `out`. */
-static void merge(struct fill_mismatch *out, const struct fill_mismatch *found, unsigned parts)
+static void fill_merge_results(struct fill_mismatch *out, const struct fill_mismatch *found,
+			       unsigned parts)
 {
 	for (unsigned i = 0; i < parts; i++) {
 		if (found[i].count == 0)
@@ -201,8 +202,8 @@ static enum status check_fill_run(struct stream *stream, const void *arguments, 
 	if (a->first % 8 != 0)
 		return error_set(err, STATUS_INTERNAL, "check_fill: first is not a multiple of 8");
 	check.a = a;
-	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, check_slice, &check);
-	merge(a->out, check.found, parts);
+	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, fill_check_slice, &check);
+	fill_merge_results(a->out, check.found, parts);
 	return STATUS_OK;
 }
 HOST_KERNEL(check_fill)

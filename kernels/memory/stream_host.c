@@ -254,7 +254,8 @@ struct check {
 };
 
 /* Expected bits of element i after the operation. */
-static inline uint64_t expected_bits(const struct check_stream_arguments *a, bool fp32, uint64_t i)
+static inline uint64_t host_expected_bits(const struct check_stream_arguments *a, bool fp32,
+					  uint64_t i)
 {
 	double value = stream_weight(a->operation, 0) * (double)generator_uniform(a->seeds[0], i) +
 		       stream_weight(a->operation, 1) * (double)generator_uniform(a->seeds[1], i);
@@ -280,7 +281,7 @@ static bool is_fp32(const struct check_stream_arguments *a)
 	return a->precision == PRECISION_FP32 && a->operation != STREAM_WRITE;
 }
 
-static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void stream_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	const struct check_stream_arguments *a = check->a;
@@ -289,7 +290,7 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 
 	memset(found, 0, sizeof(*found));
 	for (uint64_t i = begin; i < end; i++) {
-		uint64_t got = bits_at(a, fp32, i), expected = expected_bits(a, fp32, i);
+		uint64_t got = bits_at(a, fp32, i), expected = host_expected_bits(a, fp32, i);
 
 		if (got == expected || found->count++ > 0)
 			continue;
@@ -303,8 +304,8 @@ static enum status check_stream_run(struct stream *stream, const void *arguments
 {
 	const struct check_stream_arguments *a = arguments;
 	struct check check = { .a = a };
-	unsigned parts =
-		host_parallel(stream, a->bytes / (is_fp32(a) ? 4 : 8), GRAIN, check_slice, &check);
+	unsigned parts = host_parallel(stream, a->bytes / (is_fp32(a) ? 4 : 8), GRAIN,
+				       stream_check_slice, &check);
 
 	(void)err;
 	for (unsigned i = 0; i < parts; i++) {

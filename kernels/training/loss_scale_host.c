@@ -6,7 +6,7 @@
 #include "device/host/host_kernel.h"
 
 /* Several threads may find something; all write the same value. */
-static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void loss_scale_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct loss_scale_check_arguments *a = context;
 	float buffer[ELEMENTS_BLOCK];
@@ -33,7 +33,7 @@ static enum status loss_scale_check_run(struct stream *stream, const void *argum
 	struct loss_scale_check_arguments a = *(const struct loss_scale_check_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, check_slice, &a);
+	host_parallel(stream, a.count, ELEMENTS_GRAIN, loss_scale_check_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(loss_scale_check)

@@ -34,7 +34,7 @@ static void mask_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 	}
 }
 
-static void move(char *to, const char *from, size_t bytes)
+static void output_gradient_copy_element(char *to, const char *from, size_t bytes)
 {
 	if (bytes == 4)
 		memcpy(to, from, 4);
@@ -44,7 +44,7 @@ static void move(char *to, const char *from, size_t bytes)
 		memcpy(to, from, 8);
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t output_gradient_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -54,16 +54,19 @@ static void transpose_slice(void *context, unsigned part, uint64_t begin, uint64
 {
 	const struct output_gradient_arguments *a = context;
 	size_t bytes = precision_bytes(a->precision);
-	uint64_t last = smaller(end * SQUARE, a->columns);
+	uint64_t last = output_gradient_min(end * SQUARE, a->columns);
 
 	(void)part;
 	for (uint64_t column = begin * SQUARE; column < last; column += SQUARE)
 		for (uint64_t row = 0; row < a->rows; row += SQUARE)
-			for (uint64_t c = column; c < smaller(column + SQUARE, last); c++)
-				for (uint64_t r = row; r < smaller(row + SQUARE, a->rows); r++)
-					move((char *)a->transposed + (c * a->ld + r) * bytes,
-					     (const char *)a->dy + (r * a->columns + c) * bytes,
-					     bytes);
+			for (uint64_t c = column; c < output_gradient_min(column + SQUARE, last);
+			     c++)
+				for (uint64_t r = row;
+				     r < output_gradient_min(row + SQUARE, a->rows); r++)
+					output_gradient_copy_element(
+						(char *)a->transposed + (c * a->ld + r) * bytes,
+						(const char *)a->dy + (r * a->columns + c) * bytes,
+						bytes);
 }
 
 /*
@@ -99,8 +102,8 @@ static void sum_rows_slice(void *context, unsigned part, uint64_t begin, uint64_
 }
 
 /* beta * old value + sum, from column `first` on. */
-static void store_sums(const struct output_gradient_arguments *a, double *sum, uint64_t first,
-		       uint64_t count)
+static void output_gradient_store_sums(const struct output_gradient_arguments *a, double *sum,
+				       uint64_t first, uint64_t count)
 {
 	float buffer[ELEMENTS_BLOCK];
 
@@ -133,7 +136,7 @@ static void sum_parts_slice(void *context, unsigned part, uint64_t begin, uint64
 		for (uint64_t p = 0; p < OUTPUT_GRADIENT_PARTS; p++)
 			add_to_double(sum, (const double *)a->scratch + p * a->columns + first,
 				      count);
-		store_sums(a, sum, first, count);
+		output_gradient_store_sums(a, sum, first, count);
 	}
 }
 

@@ -115,7 +115,7 @@ static void statistics_slice(void *context, unsigned part, uint64_t begin, uint6
 	free(buffer);
 }
 
-static void gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduce_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct softmax_gradient_arguments *a = context;
 	float *buffer = precision_bytes(a->part.precision) == 2
@@ -168,7 +168,7 @@ static enum status softmax_gradient_run(struct stream *stream, const void *argum
 		a.gradient_scale *= (double)a.loss_scale->scale;
 	if (a.part.columns > 0)
 		host_parallel(stream, a.part.rows, 1 + elements_grain_rows(a.part.columns) / 16,
-			      gradient_slice, &a);
+			      reduce_gradient_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(softmax_gradient)

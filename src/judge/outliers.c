@@ -75,7 +75,7 @@ static void outliers_collect_group(struct outlier_group *g, size_t first, bool *
 	}
 }
 
-static double deviation_of(const struct outlier_group *g)
+static double outlier_group_deviation(const struct outlier_group *g)
 {
 	double center = median_of(g->logs, g->count);
 	double *distances = xmalloc(g->count * sizeof(*distances)), deviation;
@@ -205,7 +205,7 @@ static void judge_group(struct outlier_group *g)
 				     VERDICT_SKIP, "no identical device to compare with");
 		return;
 	}
-	g->deviation = g->count ? deviation_of(g) : 0;
+	g->deviation = g->count ? outlier_group_deviation(g) : 0;
 	for (size_t i = 0; i < g->count; i++)
 		outlier_judge_member(g, i);
 }

@@ -173,8 +173,8 @@ static const char **cards_of_node(const struct result *result)
 }
 
 /* Fills a check except for its case; `subject`: the device's, or NULL for a node. */
-static void decide(const struct judging *j, struct verdict_check *check, const struct standing *s,
-		   const struct subject *subject)
+static void population_decide(const struct judging *j, struct verdict_check *check,
+			      const struct standing *s, const struct subject *subject)
 {
 	char *bound_text = xasprintf("population = %s", j->limit->population_text);
 	char *origin = standing_origin(s, j->limit->origin);
@@ -225,7 +225,7 @@ static void judge_case(struct population_comparing *c, size_t i)
 	if (!found->known)
 		return;
 	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
-	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
+	population_decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
 /* Lower median: one slow device of two does not make a slow node. */
@@ -294,7 +294,7 @@ static void judge_node_of(struct population_comparing *c, size_t first)
 	check->value = exp(node.center - deficit);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
-	decide(j, check, &node, NULL);
+	population_decide(j, check, &node, NULL);
 	free(devices);
 }
 

@@ -247,7 +247,7 @@ double drift_of(const double *samples, size_t n)
 }
 
 /* 1.4826 * median absolute deviation: estimates the standard deviation of normal data. */
-static double deviation_of(const double *samples, size_t n, double median)
+static double statistics_robust_deviation(const double *samples, size_t n, double median)
 {
 	double *distances = xmalloc(n * sizeof(*distances));
 	double mad;
@@ -300,7 +300,7 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 	 * Lower bound: the uniform error of a clock tick, and 1e-4, below which nothing repeats
 	 * here.
 	 */
-	out->mad = fmax(deviation_of(samples, n, out->median),
+	out->mad = fmax(statistics_robust_deviation(samples, n, out->median),
 			fmax(tick / sqrt(12), 1e-4 * out->median));
 	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;
 	out->drift = drift_of(samples, n);

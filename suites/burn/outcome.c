@@ -21,7 +21,7 @@ static double tally_speed(const struct burn_tally *t)
 	return t->seconds > 0 ? t->work / t->seconds : 0;
 }
 
-static int slowest_of(const struct burn_tally *all, int ranks)
+static int burn_slowest_rank(const struct burn_tally *all, int ranks)
 {
 	int slowest = 0;
 
@@ -276,7 +276,7 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	int slowest;
 
 	world_gather(world, &b->tally, all, sizeof(b->tally));
-	slowest = slowest_of(all, world->size);
+	slowest = burn_slowest_rank(all, world->size);
 	time = burn_share_series(b->run, world, b->series, slowest);
 	record_speed(b->run, all, world->size, slowest, time);
 	burn_record_counts(b->run, all, world->size);

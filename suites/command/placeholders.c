@@ -65,7 +65,7 @@ bool placeholder_is_device(const struct placeholder *p)
 	return is_called(p, "device") || is_called(p, "index") || is_called(p, "uuid");
 }
 
-static void add_escaped(struct text *out, const char *value, enum escape escape)
+static void placeholder_add_escaped(struct text *out, const char *value, enum escape escape)
 {
 	for (; *value; value++) {
 		if (escape == ESCAPE_REGEX && strchr("\\^$.[]|()*+?{}", *value))
@@ -100,12 +100,13 @@ char *placeholders_fill(const char *text, const struct plan_case *c,
 		if (is_called(&p, "index"))
 			text_addf(&out, "%d", device->index);
 		else if (placeholder_is_device(&p))
-			add_escaped(&out, is_called(&p, "uuid") ? device->uuid : device->id,
-				    escape);
+			placeholder_add_escaped(&out,
+						is_called(&p, "uuid") ? device->uuid : device->id,
+						escape);
 		else if (p.bytes)
 			text_addf(&out, "%lld", (long long)case_integer(c, name));
 		else
-			add_escaped(&out, case_text(c, name), escape);
+			placeholder_add_escaped(&out, case_text(c, name), escape);
 		free(name);
 		text = end;
 	}

@@ -20,7 +20,7 @@ static void copy_memory_slice(void *context, unsigned part, uint64_t begin, uint
 	memcpy(copy->to + begin, copy->from + begin, end - begin);
 }
 
-static enum status copy_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_copy_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	struct copy_arguments copy = *(const struct copy_arguments *)arguments;
 
@@ -37,7 +37,7 @@ enum status host_copy(struct stream *stream, void *to, const void *from, size_t 
 
 	if (bytes == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, copy_run, &copy, sizeof(copy), err);
+	return stream_enqueue(stream, host_copy_run, &copy, sizeof(copy), err);
 }
 
 /* Every host device reaches all memory; the copy runs on the cores of the stream's device. */

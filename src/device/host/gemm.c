@@ -91,8 +91,8 @@ static void panel_round_to_16(uint16_t *to, const float *from, int64_t rows, int
 }
 
 /* Adds the GEMM over one panel's depth to the FP32 tile `c`. */
-static void multiply_panel(const struct multiply *x, const struct tile *t, int64_t depth,
-			   int64_t count, float beta, float *c)
+static void host_gemm_panel(const struct multiply *x, const struct tile *t, int64_t depth,
+			    int64_t count, float beta, float *c)
 {
 	const struct gemm *g = &x->g;
 	float *a = c + (size_t)TILE * TILE, *b = a + (size_t)TILE * PANEL;
@@ -143,7 +143,7 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 	do {
 		int64_t count = g->k - depth < PANEL ? g->k - depth : PANEL;
 
-		multiply_panel(x, t, depth, count, beta, c);
+		host_gemm_panel(x, t, depth, count, beta, c);
 		beta = 1;
 		depth += count;
 	} while (depth < g->k);

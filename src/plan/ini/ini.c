@@ -40,7 +40,7 @@ static void ini_problem(const struct ini_reader *r, const char *format, ...)
 	r->sink->problem(r->sink->context, r->number, message);
 }
 
-static bool is_blank(char c)
+static bool ini_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -49,7 +49,7 @@ static bool is_blank(char c)
 static const char *trailing_comment(const char *s)
 {
 	for (const char *p = s; *p; p++)
-		if (*p == ';' && p > s && is_blank(p[-1]))
+		if (*p == ';' && p > s && ini_is_blank(p[-1]))
 			return p;
 	return NULL;
 }
@@ -58,9 +58,9 @@ static void ini_trim_line(struct text *line)
 {
 	size_t start = 0, end = line->length;
 
-	while (end > 0 && is_blank(line->data[end - 1]))
+	while (end > 0 && ini_is_blank(line->data[end - 1]))
 		end--;
-	while (start < end && is_blank(line->data[start]))
+	while (start < end && ini_is_blank(line->data[start]))
 		start++;
 	if (end == line->length && start == 0)
 		return;
@@ -131,7 +131,7 @@ static bool header_fits(const struct ini_reader *r)
 			    (int)(close - line - 1), INI_SECTION_MAX);
 		return false;
 	}
-	while (is_blank(*rest))
+	while (ini_is_blank(*rest))
 		rest++;
 	if (*rest && *rest != ';' && *rest != '#') {
 		ini_problem(r, "text after ']': '%.60s'", rest);

@@ -64,8 +64,8 @@ static char *environment_fact_words(const char *name)
 	return words;
 }
 
-static const struct result_setting *environment_setting_of(const struct result *result,
-							   const struct result_setting *like)
+static const struct result_setting *view_environment_setting(const struct result *result,
+							     const struct result_setting *like)
 {
 	for (size_t i = 0; i < result->setting_count; i++) {
 		const struct result_setting *s = &result->settings[i];
@@ -87,7 +87,7 @@ static const char *environment_fact_value(const struct result *result, const voi
 
 static const char *environment_setting_value(const struct result *result, const void *what)
 {
-	const struct result_setting *s = environment_setting_of(result, what);
+	const struct result_setting *s = view_environment_setting(result, what);
 
 	return s ? view_string(s->value) : NULL;
 }
@@ -165,7 +165,7 @@ static void environment_visit(const struct view *view, struct environment_fact f
 	}
 	for (size_t r = 0; fact.setting && r < view->count; r++) {
 		const struct result_setting *s =
-			environment_setting_of(&view->results[r], fact.setting);
+			view_environment_setting(&view->results[r], fact.setting);
 
 		fact.set = fact.set || (s && strcmp(view_string(s->origin), "default") != 0);
 	}
@@ -198,7 +198,7 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 		const struct result_setting *s = &result->settings[i];
 
 		for (size_t r = 0; r < run; r++)
-			before = before || environment_setting_of(&view->results[r], s);
+			before = before || view_environment_setting(&view->results[r], s);
 		if (!before)
 			environment_visit(view,
 					  (struct environment_fact){

@@ -12,7 +12,7 @@ static size_t container_count_of(const struct field *f, const void *base)
 }
 
 /* First element of the array that `f` describes. */
-static const char *items_of(const struct field *f, const void *base)
+static const char *container_items(const struct field *f, const void *base)
 {
 	return *(const char *const *)(const void *)((const char *)base + f->offset);
 }
@@ -37,7 +37,7 @@ static void object_absent(const struct field *f, void *base)
 
 static void pointer_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	fields_write(w, f->fields, items_of(f, base));
+	fields_write(w, f->fields, container_items(f, base));
 }
 
 static enum status pointer_read(const json_t *json, const struct field *f, void *base,
@@ -55,7 +55,7 @@ static void array_write(struct json_writer *w, const struct field *f, const void
 	for (size_t i = 0; i < container_count_of(f, base); i++) {
 		if (f->one_line)
 			writer_inline_next(w);
-		fields_write(w, f->fields, items_of(f, base) + i * f->element_size);
+		fields_write(w, f->fields, container_items(f, base) + i * f->element_size);
 	}
 	writer_close(w, ']');
 }
@@ -85,10 +85,11 @@ static const char *container_key_of(const struct field *f, const char *element)
 /* A JSON object has each name once: the last of repeated ones counts. */
 static bool repeated_later(const struct field *f, const void *base, size_t i)
 {
-	const char *key = container_key_of(f, items_of(f, base) + i * f->element_size);
+	const char *key = container_key_of(f, container_items(f, base) + i * f->element_size);
 
 	for (size_t j = i + 1; j < container_count_of(f, base); j++)
-		if (strcmp(key, container_key_of(f, items_of(f, base) + j * f->element_size)) == 0)
+		if (strcmp(key, container_key_of(f, container_items(f, base) +
+							    j * f->element_size)) == 0)
 			return true;
 	return false;
 }
@@ -102,7 +103,7 @@ static void container_map_write(struct json_writer *w, const struct field *f, co
 {
 	writer_open(w, '{');
 	for (size_t i = 0; i < container_count_of(f, base); i++) {
-		const char *element = items_of(f, base) + i * f->element_size;
+		const char *element = container_items(f, base) + i * f->element_size;
 
 		if (repeated_later(f, base, i))
 			continue;
@@ -141,7 +142,7 @@ static enum status container_map_read(const json_t *json, const struct field *f,
 
 static void container_strings_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	const char *const *items = (const char *const *)(const void *)items_of(f, base);
+	const char *const *items = (const char *const *)(const void *)container_items(f, base);
 
 	writer_open_inline(w, '[');
 	for (size_t i = 0; i < container_count_of(f, base); i++)
@@ -167,7 +168,7 @@ static enum status container_strings_read(const json_t *json, const struct field
 
 static void reals_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	const double *items = (const double *)(const void *)items_of(f, base);
+	const double *items = (const double *)(const void *)container_items(f, base);
 
 	writer_open_inline(w, '[');
 	for (size_t i = 0; i < container_count_of(f, base); i++)

@@ -44,14 +44,14 @@ struct cursor {
 	const char *at, *end;
 };
 
-static bool is_blank(char c)
+static bool json_is_blank(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
 static char cursor_next(struct cursor *c)
 {
-	while (c->at < c->end && is_blank(*c->at))
+	while (c->at < c->end && json_is_blank(*c->at))
 		c->at++;
 	return c->at < c->end ? *c->at : '\0';
 }
@@ -120,7 +120,7 @@ static bool skip_value(struct cursor *c)
 		return skip_container(c);
 	}
 	from = c->at;
-	while (c->at < c->end && !is_blank(*c->at) && !strchr(",]}", *c->at))
+	while (c->at < c->end && !json_is_blank(*c->at) && !strchr(",]}", *c->at))
 		c->at++;
 	return c->at > from;
 }

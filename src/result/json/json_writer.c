@@ -77,7 +77,7 @@ void writer_close(struct json_writer *w, char bracket)
 	}
 }
 
-static void add_escaped(struct text *out, unsigned char c)
+static void json_add_escape(struct text *out, unsigned char c)
 {
 	static const char short_forms[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
@@ -113,7 +113,7 @@ static void json_add_string(struct text *out, const char *s)
 			text_add(out, "\xEF\xBF\xBD");
 			n = 1;
 		} else if (n == 1) {
-			add_escaped(out, (unsigned char)*s);
+			json_add_escape(out, (unsigned char)*s);
 		} else {
 			text_add_bytes(out, s, n);
 		}

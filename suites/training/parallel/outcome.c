@@ -197,7 +197,7 @@ static void outcome_record_blocks(struct run *run, const struct outcome *o)
 	run_value(run, "parallel.block_activations_unfused", most->unfused);
 }
 
-static double slowest_of(const double *seconds, int ranks)
+static double outcome_slowest_seconds(const double *seconds, int ranks)
 {
 	double slowest = 0;
 
@@ -232,7 +232,7 @@ static void record_bubble(struct run *run, const struct outcome *o,
 	if (!isfinite(schedule->idle))
 		return;
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
-	run_value(run, "parallel.update_time", slowest_of(o->update, o->setup->ranks));
+	run_value(run, "parallel.update_time", outcome_slowest_seconds(o->update, o->setup->ranks));
 	run_note(run,
 		 "Pipeline bubble: %.1f %% of the step with these stages and messages; %.1f %% "
 		 "in theory, for equal stages and free messages.",
@@ -247,7 +247,8 @@ static void record_communication(struct run *run, const struct outcome *o)
 	struct measured_schedule schedule = schedule_measured(o->setup, &times);
 	double exposed = fmax(0, series_level(&o->step) - schedule.seconds);
 
-	run_value(run, "parallel.compute_time", slowest_of(o->compute, o->setup->ranks));
+	run_value(run, "parallel.compute_time",
+		  outcome_slowest_seconds(o->compute, o->setup->ranks));
 	run_duration(run, "parallel.communication_time", &o->communication);
 	run_value(run, "parallel.schedule_time", schedule.seconds);
 	run_value(run, "parallel.exposed_communication", exposed);

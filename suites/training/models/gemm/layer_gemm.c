@@ -8,7 +8,7 @@
 /* The widest memory access of any algorithm: see gemm_search() in device/backend.h. */
 #define ALIGNMENT 16
 
-static bool same_alignment(const void *a, const void *b)
+static bool layer_gemm_equally_aligned(const void *a, const void *b)
 {
 	for (uintptr_t alignment = 2; alignment <= ALIGNMENT; alignment *= 2)
 		if (((uintptr_t)a % alignment == 0) != ((uintptr_t)b % alignment == 0))
@@ -23,8 +23,8 @@ static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
 	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
 	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
 	       (a->beta != 0) == (b->beta != 0) && a->epilogue == b->epilogue &&
-	       a->multiprocessors == b->multiprocessors && same_alignment(a->a, b->a) &&
-	       same_alignment(a->b, b->b) && same_alignment(a->c, b->c);
+	       a->multiprocessors == b->multiprocessors && layer_gemm_equally_aligned(a->a, b->a) &&
+	       layer_gemm_equally_aligned(a->b, b->b) && layer_gemm_equally_aligned(a->c, b->c);
 }
 
 static struct tuned_gemm *tuned_gemm_find(struct network *n, const struct gemm *gemm)
