@@ -19,24 +19,48 @@
 #endif
 /* Objects of this process that ranks have not attached to yet: of some ids none is ever made. */
 #define PENDING_MOST 16
+#define NAME_SIZE 128
 #define LINK_SIZE 96
 
-/* Descriptors, the latest made at `turn` - 1; 0: none. */
+/* Names. The program and each backend have a list of their own. */
 static struct {
 	pthread_mutex_t lock;
-	int fds[PENDING_MOST];
+	char names[PENDING_MOST][NAME_SIZE];
 	size_t turn;
 } pending = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void keep_pending(int fd)
+/* True if the descriptor at `path` is of that object, not of what took its number since. */
+static bool is_object(const char *path, const char *object)
 {
-	int *place;
+	char link[LINK_SIZE] = "", wanted[LINK_SIZE];
+
+	snprintf(wanted, sizeof(wanted), "/memfd:%.60s (deleted)", object);
+	if (readlink(path, link, sizeof(link) - 1) < 0)
+		return false;
+	errno = ENOENT;
+	return strcmp(link, wanted) == 0;
+}
+
+/* Closes the descriptor that this process has of the object, if it still is there. */
+static void object_close(const char *name)
+{
+	const char *number = strstr(name, "/fd/"), *object = strchr(name, ':');
+	int fd = number ? (int)strtol(number + 4, NULL, 10) : -1;
+	char own[64];
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	if (object && is_object(own, object + 1))
+		close(fd);
+}
+
+static void keep_pending(const char *name)
+{
+	char *place;
 
 	pthread_mutex_lock(&pending.lock);
-	place = &pending.fds[pending.turn++ % PENDING_MOST];
-	if (*place)
-		close(*place);
-	*place = fd;
+	place = pending.names[pending.turn++ % PENDING_MOST];
+	object_close(place);
+	snprintf(place, NAME_SIZE, "%s", name);
 	pthread_mutex_unlock(&pending.lock);
 }
 
@@ -54,22 +78,10 @@ enum status shared_memory_create(char *out, size_t size, struct error *err)
 		fd = memfd_create(object, MFD_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "memfd_create");
-	keep_pending(fd);
 	memset(out, 0, size);
 	snprintf(out, size, "/proc/%ld/fd/%d:%s", (long)getpid(), fd, object);
+	keep_pending(out);
 	return STATUS_OK;
-}
-
-/* True if the descriptor at `path` is of that object, not of what took its number since. */
-static bool is_object(const char *path, const char *object)
-{
-	char link[LINK_SIZE] = "", wanted[LINK_SIZE];
-
-	snprintf(wanted, sizeof(wanted), "/memfd:%.60s (deleted)", object);
-	if (readlink(path, link, sizeof(link) - 1) < 0)
-		return false;
-	errno = ENOENT;
-	return strcmp(link, wanted) == 0;
 }
 
 static int object_open(const char *name, struct error *err)
@@ -123,16 +135,7 @@ void shared_memory_unmap(void *memory, size_t bytes)
 
 void shared_memory_attached(const char *name)
 {
-	const char *object = strchr(name, ':');
-	char own[64];
-
 	pthread_mutex_lock(&pending.lock);
-	for (size_t i = 0; i < PENDING_MOST && object; i++) {
-		snprintf(own, sizeof(own), "/proc/self/fd/%d", pending.fds[i]);
-		if (!pending.fds[i] || !is_object(own, object + 1))
-			continue;
-		close(pending.fds[i]);
-		pending.fds[i] = 0;
-	}
+	object_close(name);
 	pthread_mutex_unlock(&pending.lock);
 }
