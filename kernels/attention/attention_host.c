@@ -18,7 +18,7 @@
 /* Working memory of a thread. */
 struct workspace {
 	float rows[TILE * HEAD], other_rows[TILE * HEAD]; /* of the tile that the thread owns */
-	float near[TILE * HEAD], other_near[TILE * HEAD]; /* of the tile that the loop passes */
+	float near[TILE * HEAD], other_near[TILE * HEAD]; /* of the tile in the loop */
 	/* transposed: lines are elements of the head */
 	float across[TILE * HEAD], other_across[TILE * HEAD];
 	float s[TILE * TILE], dp[TILE * TILE], turned[TILE * TILE];

@@ -114,7 +114,7 @@ char *history_machine_words(const struct history_places *places, const char *mac
 						 { "", p->device },
 						 { "", p->slot },
 						 { "serial ", p->serial },
-						 { "before in ", p->host_before } };
+						 { "previously in ", p->host_before } };
 		const char *between = ": ";
 
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++) {

@@ -68,7 +68,7 @@ const struct history_place *history_place(const struct history_places *places, c
 const struct history_place *history_place_named(const struct history_places *places,
 						const char *word);
 /*
- * "GPU-5f..: node7, cuda:3, 00000000:19:00.0, serial 1653, before in node5"; only the machine if
+ * "GPU-5f..: node7, cuda:3, 00000000:19:00.0, serial 1653, previously in node5"; the machine if
  * nothing else is known. The caller frees the string.
  */
 char *history_machine_words(const struct history_places *places, const char *machine);

@@ -4,7 +4,7 @@
 
 #include "suites/attention/operands.h"
 
-/* One batch and head, in double precision as far as the samples need it. */
+/* One head of one batch element; in double precision, only the rows that the samples need. */
 struct head {
 	const struct attention *a;
 	uint64_t b, h;

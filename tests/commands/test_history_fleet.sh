@@ -64,7 +64,7 @@ sed 's/"GPU-2-0"/"GPU-1-0"/; s/"00020000"/"ff"/; s/2026-03-01T/2026-03-20T/' fle
 cp whole.db moved.db
 expect 0 '' history add moved.json --db moved.db
 expect 0 'GPU-1-0: node2, cuda:0, ' history trend --all --db moved.db
-grep -qF 'before in node1' out || complain "trend: does not say that a GPU was in another host"
+grep -qF 'previously in node1' out || complain "trend: does not say that a GPU was in another host"
 "$program" history trend --all --json --db moved.db >moved.trend
 python3 -c 'import json
 s = [s for s in json.load(open("moved.trend"))["series"] if s["machine"] == "GPU-1-0"]

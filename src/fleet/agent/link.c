@@ -15,7 +15,7 @@
 #include "net/net.h"
 
 #define PATIENCE_SECONDS 5.0 /* for one address, and for one message */
-#define CALL_SECONDS 30.0    /* for all of them, again and again */
+#define CALL_SECONDS 30.0    /* for repeated attempts on all addresses */
 #define ORDER_SECONDS 60.0   /* until the conductor answers the hello */
 
 /* Each address of the list once. -1: err says why. */

@@ -192,7 +192,7 @@ static void finding_add_device(const struct fleet *f, const struct fleet_member 
 		text_addf(out, ", serial %s", p->serial);
 	text_addf(out, " (%s)", p->machine);
 	if (*p->host_before)
-		text_addf(out, ", before in %s", p->host_before);
+		text_addf(out, ", previously in %s", p->host_before);
 }
 
 char *fleet_member_words(const struct fleet *f, const struct fleet_member *m)

@@ -16,9 +16,9 @@ enum frame_kind {
 	/* rank to hub: publish_failure(); `operation` is the status, data the message */
 	FRAME_FAILURE,
 	FRAME_CLEAR, /* rank to hub: clear_failure() */
-	FRAME_STOP,  /* rank to hub: stop(); as FRAME_FAILURE */
+	FRAME_STOP,  /* rank to hub: stop(); same payload as FRAME_FAILURE */
 	FRAME_LEAVE, /* rank to hub: leave() */
-	FRAME_ENDED  /* hub to rank: the world has ended; as FRAME_FAILURE */
+	FRAME_ENDED  /* hub to rank: the world has ended; same payload as FRAME_FAILURE */
 };
 
 /* Little-endian on the wire, followed by `bytes` of data, at most WORLD_MAX_BYTES. */
