@@ -1,4 +1,4 @@
-/* The result that an import builds: facts, devices, cases, samples. */
+/* Builds the result of an import: facts, devices, cases, samples. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "reference/gpu.h"
 #include "result/statistics.h"
 
-/* "Z", "+02:00", "-0800", "" or nothing that is known: seconds east of UTC. */
+/* Reads a time zone ("Z", "+02:00", "-0800" or "") as seconds east of UTC. */
 static bool read_zone(const char *text, long *seconds)
 {
 	unsigned hours, minutes;
@@ -35,8 +35,9 @@ static bool read_zone(const char *text, long *seconds)
 }
 
 /*
- * A time as tools write it: "2026-11-20 12:00:00", "2026-11-20T12:00:00+02:00", "...Z"; without a
- * zone it is taken as UTC. Into "2026-11-20T10:00:00Z" (at least 21 bytes); false: it is none.
+ * Converts a time as tools write it to "2026-11-20T10:00:00Z" (at least 21 bytes): "2026-11-20
+ * 12:00:00", "2026-11-20T12:00:00+02:00", "...Z". Without a zone the time is UTC. Returns false if
+ * the text is not a time.
  */
 static bool import_time(const char *text, char *out, size_t size)
 {
@@ -56,7 +57,7 @@ static bool import_time(const char *text, char *out, size_t size)
 		if (*end == '.' || *end == ',') /* fractions of a second */
 			end += 1 + strspn(end + 1, "0123456789");
 		seconds = timegm(&tm);
-		/* strptime() takes 31 February. */
+		/* strptime() accepts 31 February. */
 		if (!read_zone(end, &zone) || tm.tm_mday != day || tm.tm_year < 70)
 			continue;
 		seconds -= zone;
@@ -67,9 +68,9 @@ static bool import_time(const char *text, char *out, size_t size)
 	return false;
 }
 
-/* Longest value of a fact that a file of many tests adds to. */
+/* Longest value of a fact. A file of many tests appends to it. */
 #define FACT_LENGTH 400
-/* Names of what was left out in one fact. */
+/* Most names in the fact that lists what was left out. */
 #define MOST_NAMED 100
 
 enum status import_error(struct import *import, size_t line, const char *format, ...)
@@ -105,7 +106,7 @@ static char *import_format_text(const char *format, va_list arguments)
 		va_end(arguments);                              \
 	} while (0)
 
-/* True if `list`, "a, b", has the entry `word`. */
+/* True if the list ("a, b") contains `word`. */
 static bool import_fact_holds(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -200,7 +201,7 @@ static const char *import_known_text(const char *text)
 	return text ? text : "";
 }
 
-/* Numbers that this backend's devices have are below the value of its key. */
+/* The number of the device, or the backend's next free number if another device has it. */
 static int import_free_number(struct import *import, const char *backend, int wanted)
 {
 	char key[64];
@@ -292,7 +293,7 @@ struct case_result *import_case(struct import *import, size_t line, const char *
 	struct case_result *c;
 
 	if (import->result->case_count >= IMPORT_MOST_CASES) {
-		import_error(import, line, "more than the %zu results that are read",
+		import_error(import, line, "more than %zu results; import reads no more",
 			     IMPORT_MOST_CASES);
 		return NULL;
 	}
@@ -331,7 +332,7 @@ void import_bytes(struct case_result *c, const char *name, double bytes)
 {
 	char text[48];
 
-	/* A file may say anything. */
+	/* The number may be negative or too large: it comes from the file. */
 	if (bytes >= 0 && bytes < 0x1p63)
 		units_size((uint64_t)bytes, text, sizeof(text));
 	else
@@ -355,7 +356,7 @@ static struct metric_value *import_metric_named(struct case_result *c, const cha
 	return NULL;
 }
 
-/* The samples of a metric that has more than one. */
+/* Stores the samples of a metric with more than one sample. */
 static struct series *import_samples_of_metric(struct case_result *c, struct metric_value *m)
 {
 	struct series *s;
@@ -428,7 +429,7 @@ void import_ended(struct case_result *c, enum case_status status, const char *fo
 	char *reason;
 
 	FORMATTED(reason, format);
-	/* The worst end of several repetitions stays. */
+	/* Several repetitions: keep the worst status. */
 	if (status >= c->status) {
 		c->status = status;
 		free(c->reason);
@@ -437,7 +438,7 @@ void import_ended(struct case_result *c, enum case_status status, const char *fo
 	free(reason);
 }
 
-/* The median of a metric that was measured several times. */
+/* Sets a metric to the median of its samples. */
 static void import_metric_from_samples(struct case_result *c, struct metric_value *m)
 {
 	struct series *s;
@@ -452,7 +453,7 @@ static void import_metric_from_samples(struct case_result *c, struct metric_valu
 	m->n = s->count;
 }
 
-/* "node-a: cuda:0-7, node-b: cuda:8-15", or the one host's name. */
+/* Host and devices: "node-a: cuda:0-7, node-b: cuda:8-15"; on one host only its name. */
 static void import_add_hosts(struct import *import)
 {
 	const struct result *r = import->result;

@@ -13,16 +13,16 @@
 #include "result/host/build.h"
 #include "result/result_check.h"
 
-/* Which tool wrote a file, by a mark that only its output has. */
+/* Detects which tool wrote a file, from marks that only its output contains. */
 
-/* Marks are in the first part of a file; the rest is looked at only where none is there. */
+/* Search this many bytes for marks first, and the rest only if they contain none. */
 #define FIRST_PART ((size_t)4 << 20)
-/* A launcher's prefix is no longer. */
+/* Longest prefix of a launcher. */
 #define MOST_PREFIX 160
 
 /*
- * Tools that are known and not read, and what to do. The first that fits is told: those whose
- * marks others have as well are at the end.
+ * Known tools that import does not read, and what to do instead. The first match is reported, so
+ * tools whose marks also occur in other outputs come last.
  */
 static const struct known_tool {
 	const char *mark, *tool, *advice;
@@ -37,8 +37,8 @@ static const struct known_tool {
 	{ "HPL-NVIDIA", "NVIDIA's HPL", "run gpuproof's suites matmul and burn instead" },
 	{ "STREAM version", "STREAM", "run BabelStream with --csv instead" },
 	{ "STREAM_BW_", "SuperBench's gpu-stream", "run BabelStream with --csv instead" },
-	{ "\"nvbench_version\"", "nvbench", "no metric of gpuproof is like it" },
-	{ "\"nvbench\"", "nvbench", "no metric of gpuproof is like it" },
+	{ "\"nvbench_version\"", "nvbench", "gpuproof has no such metric" },
+	{ "\"nvbench\"", "nvbench", "gpuproof has no such metric" },
 	{ "kernel-launch/", "SuperBench's summary",
 	  "import the raw logs of its benchmarks, in outputs/*/nodes" },
 	{ "nccl-bw", "SuperBench's summary",
@@ -50,7 +50,7 @@ static const struct known_tool {
 	{ "RDMA_Write", "perftest", "run gpuproof's suite pairs instead" },
 	{ "#bytes     #iterations", "perftest", "run gpuproof's suite pairs instead" },
 	{ "fio-", "fio", "gpuproof measures no disks" },
-	{ "TensorRT.trtexec", "trtexec", "no metric of gpuproof is like it" },
+	{ "TensorRT.trtexec", "trtexec", "gpuproof has no such metric" },
 	{ "\"mean\",\"stddev\"", "hyperfine", "it measures programs, not GPUs" },
 	{ "\"primaryMetric\"", "JMH", "it measures Java on the CPU" },
 	{ "\"hyperfine\"", "hyperfine", "it measures programs, not GPUs" },
@@ -74,12 +74,12 @@ static const struct known_tool {
 	{ "CPU   Iterations", "Google Benchmark", "run the program with --benchmark_format=json" },
 	{ "blockSize   threads", "gpu-benches", "run BabelStream with --csv instead" },
 	{ "gpuproof-result", "gpuproof", "it is a result already: gpuproof report shows it" },
-	{ "NCCL INFO", "NCCL's log alone", "the output of nccl-tests is not in it; import that" },
-	{ "mpirun", "a launcher", "no output of a tool is in it" },
-	{ "srun: ", "a launcher", "no output of a tool is in it" },
+	{ "NCCL INFO", "NCCL's log alone", "it lacks the output of nccl-tests; import that" },
+	{ "mpirun", "a launcher", "the file has no output of a tool" },
+	{ "srun: ", "a launcher", "the file has no output of a tool" },
 };
 
-/* The first place of `mark` in the text that its kind allows; NULL: none. */
+/* The first valid occurrence of `mark` in the text, or NULL. */
 static const char *import_find_mark(const char *text, size_t length, const char *mark)
 {
 	bool anywhere = *mark == '"' || *mark == '~';
@@ -112,7 +112,7 @@ static const char *import_first_mark(const struct import_format *format, const c
 	return first;
 }
 
-/* The one format with a mark in the first bytes; *over: the search has an end. */
+/* The only format with a mark in the first bytes. Sets *over if the search can stop. */
 static const struct import_format *import_search_marks(struct import *import, size_t length,
 						       bool *over)
 {
@@ -131,7 +131,7 @@ static const struct import_format *import_search_marks(struct import *import, si
 	*over = found[0] != NULL;
 	if (!found[1])
 		return found[0];
-	/* A file of two tools: which of them is asked for must be said. */
+	/* Two tools in one file: the user must select one. */
 	second = place[1] < place[0];
 	import_error(import, 1 + import_lines_between(import->text, place[second]),
 		     "this is %s, and line %zu is %s: say which to import", found[second]->name,
@@ -161,7 +161,7 @@ static void recognise_refuse_unknown(struct import *import)
 	import_error(import, 1, "no format reads this; formats are %s", names);
 }
 
-/* The format of the text; NULL: reported, with what to do where the tool is a known one. */
+/* The format of the text. NULL: the error is reported, with advice for known tools. */
 static const struct import_format *import_recognise(struct import *import)
 {
 	const struct import_format *found;
@@ -177,7 +177,7 @@ static const struct import_format *import_recognise(struct import *import)
 	return found;
 }
 
-/* Files as they come: compressed, with a byte order mark, in Latin-1. */
+/* Decodes input files: gzip, zstd, byte order mark, Latin-1. */
 
 #define BLOCK ((size_t)1 << 18)
 
@@ -186,7 +186,7 @@ static enum status too_long(struct import *import)
 	return import_error(import, 1, "expands to more than %zu MiB", IMPORT_MOST_BYTES >> 20);
 }
 
-/* Room for another block at the end of `out`; false: it has as much as it may. */
+/* Enlarges `out` by one block. Returns false at the size limit. */
 static bool import_reserve_block(struct text *out)
 {
 	if (out->length > IMPORT_MOST_BYTES)
@@ -198,7 +198,7 @@ static bool import_reserve_block(struct text *out)
 	return true;
 }
 
-/* All members of a file of gzip. */
+/* Expands all members of a gzip file. */
 static enum status expand_gzip(struct import *import, struct text *out)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)import->text,
@@ -222,7 +222,7 @@ static enum status expand_gzip(struct import *import, struct text *out)
 				    : import_error(import, 1, "is a damaged or cut gzip file");
 }
 
-/* All frames of a file of zstd. */
+/* Expands all frames of a zstd file. */
 static enum status expand_zstd(struct import *import, struct text *out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
@@ -248,7 +248,7 @@ static enum status expand_zstd(struct import *import, struct text *out)
 	return status;
 }
 
-/* Logs are long, and nearly always ASCII: eight bytes at a time. */
+/* Logs are long and almost always ASCII: test eight bytes at a time. */
 static bool is_ascii(const char *text, size_t length)
 {
 	uint64_t seen = 0, eight;
@@ -263,7 +263,7 @@ static bool is_ascii(const char *text, size_t length)
 	return !(seen & UINT64_C(0x8080808080808080));
 }
 
-/* Bytes above ASCII of text that is not UTF-8 are those of Latin-1. */
+/* Converts Latin-1 to UTF-8. */
 static void encode_latin_1(const struct import *import, struct text *out)
 {
 	const unsigned char *in = (const unsigned char *)import->text;
@@ -287,7 +287,7 @@ static bool import_begins_with(const struct import *import, const char *bytes, s
 	return import->length >= count && memcmp(import->text, bytes, count) == 0;
 }
 
-/* `next` is the text from now on. */
+/* Replaces the text by `next`. */
 static void import_replace_text(struct import *import, struct text *out, struct text *next)
 {
 	text_release(out);
@@ -297,12 +297,12 @@ static void import_replace_text(struct import *import, struct text *out, struct 
 }
 
 /*
- * Makes UTF-8 text of a file as it comes: gzip, zstd, a byte order mark, Latin-1. `out` holds what
- * had to be changed, and is empty where `text` is the text already.
+ * Converts a file (gzip, zstd, byte order mark, Latin-1) to UTF-8. `out` receives the converted
+ * text, or stays empty if `text` needs no conversion.
  */
 static enum status import_decode(struct import *import, struct text *out)
 {
-	/* A compressed file in a compressed file, but no more. */
+	/* Expand at most two levels of compression. */
 	for (int depth = 0; depth < 2; depth++) {
 		struct text expanded = TEXT_EMPTY;
 		enum status status = STATUS_OK;
@@ -382,13 +382,13 @@ static void import_start_result(struct result *result)
 static void import_name_result(struct result *r, const char *file, uint64_t identity)
 {
 	free(r->run_id);
-	/* The same file gives the same id. */
+	/* The same file always gets the same id. */
 	r->run_id = xasprintf("%016llx", (unsigned long long)identity);
 	free(r->label);
 	r->label = text_harmless(strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
 }
 
-/* A result without a case is none; all that was left out is told. */
+/* Rejects a result without cases, and names everything that was left out. */
 static enum status import_refuse_empty(struct import *import)
 {
 	struct text names = TEXT_EMPTY;
@@ -399,7 +399,7 @@ static enum status import_refuse_empty(struct import *import)
 		return STATUS_OK;
 	json_object_foreach(import->left_out, name, value)
 		text_addf(&names, "%s%s", names.length ? ", " : "; not imported: ", name);
-	import_error(import, 1, "holds no value that %s knows%.300s%s%.200s", import->format->name,
+	import_error(import, 1, "has no values that %s reads%.300s%s%.200s", import->format->name,
 		     names.data ? names.data : "", import->failure ? "; a program failed: " : "",
 		     import->failure ? import->failure : "");
 	text_release(&names);

@@ -1,6 +1,6 @@
 /*
- * JSON with the line of every value: jansson reports it only for syntax errors, so it is looked up
- * in the text. Before and after the document may be what other programs wrote.
+ * JSON with the line of every value. jansson gives lines only for syntax errors, so this file finds
+ * them in the text. Other programs may have written text before and after the document.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-/* Places where a document may begin that are tried: each is read up to its first mistake. */
+/* Most places to try as the start of a document; each is parsed up to its first error. */
 #define MOST_STARTS 64
 
 static const char *skip_space(const char *p)
@@ -29,8 +29,8 @@ static const char *import_json_after_string(const char *p)
 }
 
 /*
- * Some programs write NaN and Infinity, which JSON has not: they become texts of the same length,
- * so that places stay.
+ * Some programs write NaN and Infinity, which JSON does not allow. Turns them into strings of the
+ * same length, so that positions do not change.
  */
 static void quote_odd_numbers(char *text)
 {
@@ -48,14 +48,14 @@ static void quote_odd_numbers(char *text)
 	}
 }
 
-/* True if the mistake is a number that only other readers know. */
+/* True if the syntax error is a number that JSON does not allow, such as NaN. */
 static bool import_json_is_odd_number(const json_error_t *at)
 {
 	return strcasestr(at->text, "near 'nan") || strcasestr(at->text, "near 'inf") ||
 	       strstr(at->text, "near '-'");
 }
 
-/* The document that begins at `start`, `*length` bytes; NULL: there is none. */
+/* Parses the document at `start` and sets `*length` to its size in bytes. NULL: no document. */
 static json_t *import_json_load_at(char *start, size_t left, size_t *length, json_error_t *at)
 {
 	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK;
@@ -69,7 +69,7 @@ static json_t *import_json_load_at(char *start, size_t left, size_t *length, jso
 	return root;
 }
 
-/* True if the text has one of the format's marks: `"nvbandwidth"`. */
+/* True if the text contains one of the format's marks, such as `"nvbandwidth"`. */
 static bool import_json_has_mark(const struct import *import, const char *text, size_t length)
 {
 	for (size_t i = 0; import->format->marks[i]; i++)
@@ -79,7 +79,7 @@ static bool import_json_has_mark(const struct import *import, const char *text, 
 	return false;
 }
 
-/* `start` and what follows is the text from now on. */
+/* Cuts the text before `start`. */
 static void import_json_start_document_at(struct import *import, const char *start)
 {
 	import->lines_before += import_lines_between(import->text, start);
@@ -88,8 +88,8 @@ static void import_json_start_document_at(struct import *import, const char *sta
 }
 
 /*
- * The first document in the text that has a mark of the format; else the first one. The error is
- * that of the first place that looks like the start of one.
+ * Loads the first document with a mark of the format, or else the first document. A syntax error is
+ * reported for the first place that looks like a document.
  */
 static json_t *import_json_load_document(struct import *import, char *text)
 {
@@ -142,7 +142,7 @@ enum status import_json(struct import *import,
 	return status;
 }
 
-/* Position after the value at `p`; the text is known to be JSON. */
+/* Position after the value at `p`, in text that is valid JSON. */
 static const char *import_json_after_value(const char *p)
 {
 	int depth = 0;
@@ -166,7 +166,7 @@ static const char *import_json_after_value(const char *p)
 	return p;
 }
 
-/* The value of member `name`, or element `index`, of what starts at `p`; NULL: not there. */
+/* The value of member `name`, or of element `index`, of the value at `p`; NULL if missing. */
 static const char *import_json_find_member(const char *p, const char *name, size_t index)
 {
 	bool object = *p == '{';
@@ -189,7 +189,7 @@ static const char *import_json_find_member(const char *p, const char *name, size
 	return NULL;
 }
 
-/* As near as there is: of a missing member its object. */
+/* Finds a value in the text. For a missing member it finds the object. */
 static const char *import_json_find_value(const struct import *import, const struct json_path *path)
 {
 	const char *parent, *found;

@@ -1,6 +1,6 @@
 /*
- * The text reader of all formats: lines without colours and launchers' prefixes, held against
- * tables of forms. Lines of other programs in between are noise.
+ * Reads the text of all formats line by line: removes colours and launchers' prefixes, and matches
+ * lines against patterns. Lines of other programs in between are ignored.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@
 
 struct line_reader {
 	const char *at, *end;
-	const char *feed, *back; /* the next '\n' and '\r' from `at` on, or `end`; NULL: unknown */
+	const char *feed, *back; /* next '\n' and '\r' after `at`, or `end`; NULL: not searched */
 	size_t number;
-	char *line, *captured; /* of `capacity` bytes and a few more */
+	char *line, *captured; /* `capacity` bytes and a few more */
 	size_t capacity;
-	char prefix[PREFIX]; /* of the launcher, "": none */
+	char prefix[PREFIX]; /* launcher's prefix; "": none */
 };
 
-/* Takes colours and other controls of a terminal out, "\033[1;31m", and blanks at the end. */
+/* Removes terminal controls such as "\033[1;31m", and trailing blanks. */
 static void clean_line(char *line)
 {
 	char *to = line;
@@ -42,7 +42,7 @@ static void clean_line(char *line)
 	*to = '\0';
 }
 
-/* The next `c` from `at` on, searched for once, however many lines of the other end precede it. */
+/* The next `c` after `at`. Caches it, because many lines may end in the other character. */
 static const char *next_line_end(const struct line_reader *r, const char *known, char c)
 {
 	const char *found;
@@ -54,8 +54,8 @@ static const char *next_line_end(const struct line_reader *r, const char *known,
 }
 
 /*
- * The next line; a '\r' alone ends one as well, for what overwrites itself on a terminal. Lines are
- * numbered as editors do.
+ * Reads the next line. A lone '\r' also ends a line, because progress output overwrites itself.
+ * Line numbers are those that editors show.
  */
 static bool import_read_line(struct line_reader *r)
 {
@@ -78,7 +78,7 @@ static bool import_read_line(struct line_reader *r)
 	memcpy(r->line, r->at, length);
 	r->line[length] = '\0';
 	r->at = stop < r->end ? stop + 1 : r->end;
-	/* "\r\n" is one end. */
+	/* "\r\n" ends one line, not two. */
 	if (stop < r->end && *stop == '\r' && r->at < r->end && *r->at == '\n')
 		r->at++;
 	clean_line(r->line);
@@ -86,8 +86,7 @@ static bool import_read_line(struct line_reader *r)
 }
 
 /*
- * `line` after a prefix of the same shape: numbers in it may be others, as those of times and
- * ranks. NULL: it has another one.
+ * Skips a prefix of the same shape, whose numbers (times, ranks) may differ. NULL: no such prefix.
  */
 static char *after_prefix(char *line, const char *prefix)
 {
@@ -100,20 +99,20 @@ static char *after_prefix(char *line, const char *prefix)
 			prefix += strspn(prefix, digits) - 1;
 			line += strspn(line, digits) - 1;
 		} else if (*prefix != *line) {
-			/* The blanks after "0: " are cut from a line without content. */
+			/* On an empty line, the blanks after "0: " were removed. */
 			return !*line && !prefix[strspn(prefix, " \t")] ? line : NULL;
 		}
 	}
 	return line;
 }
 
-/* Other marks stand in the middle of a line, or in JSON. */
+/* Marks that begin with '~' or '"' may be anywhere in a line or in JSON. */
 static bool begins_line(const char *mark)
 {
 	return *mark != '~' && *mark != '"';
 }
 
-/* True if `line` begins with a mark of the format, after blanks. */
+/* True if `line`, after blanks, begins with a mark of the format. */
 static bool lines_begins_with_mark(const struct import_format *format, const char *line)
 {
 	line += strspn(line, " \t");
@@ -123,7 +122,7 @@ static bool lines_begins_with_mark(const struct import_format *format, const cha
 	return false;
 }
 
-/* The line without its prefix; a mark in the middle of a line shows what the prefix is. */
+/* The line without its prefix. The prefix is the text before the first mark within a line. */
 static char *strip_prefix(struct line_reader *r, const struct import_format *format)
 {
 	char *rest = *r->prefix ? after_prefix(r->line, r->prefix) : r->line;
@@ -148,8 +147,7 @@ static char *strip_prefix(struct line_reader *r, const struct import_format *for
 	return rest ? rest : r->line;
 }
 
-/* The end of the text before what the pattern has next, or of all of it. NULL: that is not there.
- */
+/* End of the text before the pattern's next literal, or of the line; NULL if it is missing. */
 static const char *lines_text_before(const char *line, const char *pattern)
 {
 	char wanted[64];
@@ -164,7 +162,7 @@ static const char *lines_text_before(const char *line, const char *pattern)
 	return strstr(line, wanted);
 }
 
-/* Length of what the form `kind` captures at `line`; -1: nothing that it may. */
+/* Length of the text that `kind` captures at `line`; -1 if it matches nothing. */
 static ptrdiff_t capture_length(char kind, const char *line, const char *pattern)
 {
 	const char *end;
@@ -192,7 +190,7 @@ static ptrdiff_t capture_length(char kind, const char *line, const char *pattern
 	}
 }
 
-/* Captures in `out`, copies in `room`. */
+/* Matches a line. Captures point from `out` to copies in `room`. */
 static bool line_fits(const char *line, const char *pattern, char *room, char **out)
 {
 	size_t count = 0;
@@ -268,7 +266,7 @@ bool import_is_failure(const char *line)
 	return false;
 }
 
-/* Remembers the first failure with its line. Rows begin with digits, headings with '#'. */
+/* Remembers the first failure and its line. Rows begin with digits, headings with '#'. */
 static void lines_note_failure(struct import *import, size_t number, const char *line)
 {
 	if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
@@ -311,7 +309,7 @@ enum status import_lines(struct import *import, const struct import_rule *rules,
 	return status;
 }
 
-/* Finds the text before the first '{' that the next line begins with as well; "": none. */
+/* Finds the text before the first '{' that the next line also begins with; "" if none. */
 static void json_prefix(const struct import *import, char *prefix, size_t size)
 {
 	const char *brace = memchr(import->text, '{', import->length), *start = brace, *next;

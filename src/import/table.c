@@ -1,4 +1,4 @@
-/* Tables in text: columns by the names in their heading, fields, numbers. */
+/* Reads tables in text: columns named by a heading, fields, numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "import/reading.h"
 
 /*
- * One field of RFC 4180 from *at on, unquoted in place; *at is then after its separator, or NULL at
- * the end.
+ * Reads one field (RFC 4180) at *at and unquotes it in place. Sets *at to the text after the
+ * separator, or to NULL at the end.
  */
 static char *quoted_field(char **at, char separator)
 {

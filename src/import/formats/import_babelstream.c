@@ -1,6 +1,6 @@
 /*
- * BabelStream, its table for people and --csv. Its figure is that of the fastest pass. Lines before
- * the table name the device, the programming model and what failed.
+ * BabelStream: its text table and --csv. It reports the bandwidth of the fastest pass. Lines before
+ * the table name the device, the programming model and failures.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-/* Arrays that an operation reads and writes: a bandwidth is as many arrays over a time. */
+/* Arrays that an operation reads and writes; bandwidth counts the bytes of all of them. */
 static const struct babelstream_operation {
 	const char *name;
 	double arrays;
@@ -30,21 +30,21 @@ static const struct babelstream_unit {
 	{ "MiBytes", 1 << 20 },
 };
 
-/* 1 MiB in MB */
+/* MB per MiB */
 #define MEBI 1.048576
 
 struct babelstream {
 	struct import_table table;
 	char separator;
-	double unit; /* bytes of one of the rate's */
+	double unit; /* bytes per unit of the rate */
 	size_t device;
 	bool has_device, began;
 	int number;
 	char model[40], name[128];
-	double element_bytes, array_bytes; /* as the text says them; 0: it does not */
-	size_t passes, first_case;         /* of this run */
-	char failed[200];                  /* the tool's own words; "" */
-	bool sum_only;                     /* what failed is the sum alone */
+	double element_bytes, array_bytes; /* from the text; 0: not given */
+	size_t passes, first_case;         /* in this run */
+	char failed[200];                  /* the tool's message; "": none */
+	bool sum_only;                     /* only the sum failed */
 };
 
 static double babelstream_unit_bytes(const char *name, size_t length)
@@ -63,7 +63,7 @@ static const struct babelstream_operation *babelstream_operation_named(const cha
 	return NULL;
 }
 
-/* A new run begins: all that was said is of the last one. */
+/* Begins a new run and clears the state of the last one. */
 static enum status take_banner(const struct import_line *l)
 {
 	if (((struct babelstream *)l->state)->began)
@@ -78,7 +78,7 @@ static enum status babelstream_take_stream_version(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* "Using CUDA device NAME", and since version 6 "CUDA Device 0: "NAME"". */
+/* Matches "Using CUDA device NAME", and since version 6 "CUDA Device 0: "NAME"". */
 static enum status babelstream_take_stream_device(const struct import_line *l)
 {
 	struct babelstream *b = l->state;
@@ -101,8 +101,8 @@ static enum status take_passes(const struct import_line *l)
 }
 
 /*
- * "Array size: 268.4 MB (=0.3 GB)" is rounded. It is taken for the power of two that rounds to it,
- * as BabelStream's own sizes do.
+ * "Array size: 268.4 MB (=0.3 GB)" is rounded. Assumes the power of two that rounds to it, because
+ * BabelStream's own sizes are powers of two.
  */
 static enum status babelstream_take_array(const struct import_line *l)
 {
@@ -128,7 +128,7 @@ static void babelstream_fail_stream_case(const struct babelstream *b, struct cas
 		import_failed(c, "%s", b->failed);
 }
 
-/* Comes before the table or after it, as the two streams of the program were joined. */
+/* This line comes before or after the table, because the shell joins stdout and stderr. */
 static enum status take_invalid(const struct import_line *l)
 {
 	struct babelstream *b = l->state;
@@ -160,12 +160,12 @@ static enum status babelstream_take_csv_head(const struct import_line *l)
 		if (end && text_starts_with(name, "max_"))
 			b->unit = babelstream_unit_bytes(name + 4, (size_t)(end - name - 4));
 		if (b->unit > 0)
-			b->table.names[i][0] = '\0'; /* found by that from now on */
+			b->table.names[i][0] = '\0'; /* no longer found by name */
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (import_column(&b->table, wanted[i], 0) < 0)
-			return import_error(l->import, l->number,
-					    "no column '%s' is in the heading", wanted[i]);
+			return import_error(l->import, l->number, "the heading has no column '%s'",
+					    wanted[i]);
 	b->began = true;
 	if (b->unit > 0)
 		return STATUS_OK;
@@ -194,7 +194,7 @@ static bool babelstream_is_cpu(const char *name)
 	       strstr(name, "Core(TM)");
 }
 
-/* A CPU is no CUDA device, and a programming model without a device may have run on either. */
+/* A CPU is not a CUDA device. A programming model without a device may run on a CPU or a GPU. */
 static void babelstream_find_stream_device(struct import *import, struct babelstream *b)
 {
 	static const char *const of_cpu[] = { "OpenMP", "Serial", "TBB" };
@@ -246,7 +246,7 @@ static enum status babelstream_add_stream_case(struct import *import, struct bab
 	return STATUS_OK;
 }
 
-/* A bandwidth of more bytes than the arrays have, or of fewer, is one of other columns. */
+/* Rejects a bandwidth that does not match the bytes of the arrays: columns were swapped. */
 static enum status babelstream_check_stream_row(struct import *import, struct babelstream *b,
 						size_t line, const struct babelstream_operation *o,
 						double rate, const char *time)
@@ -256,14 +256,14 @@ static enum status babelstream_check_stream_row(struct import *import, struct ba
 
 	if (fabs(moved - wanted) <= slack)
 		return STATUS_OK;
-	/* GPU-STREAM before 3.0 writes MB for 2^20 bytes. */
+	/* GPU-STREAM before 3.0 writes MB but means 2^20 bytes. */
 	if (b->separator == ' ' && fabs(moved - wanted * MEBI) <= slack) {
 		b->array_bytes *= MEBI;
 		return STATUS_OK;
 	}
 	return import_error(import, line,
-			    "%.4g B/s in %s s are not the %.4g bytes of %s: other columns?", rate,
-			    time, wanted, o->name);
+			    "%.4g B/s for %s s differ from the %.4g bytes of %s: wrong columns?",
+			    rate, time, wanted, o->name);
 }
 
 static enum status babelstream_take_stream_row(struct import *import, struct babelstream *b,
@@ -289,19 +289,19 @@ static enum status babelstream_take_stream_row(struct import *import, struct bab
 			       ? import_error(import, line, "expected sizeof 4 or 8, not '%.40s'",
 					      babelstream_stream_cell(b, fields, "sizeof"))
 			       : import_error(import, line,
-					      "no line 'Precision: ...' says how long an element "
-					      "is");
+					      "no line 'Precision: ...' gives the size of "
+					      "an element");
 	if (b->array_bytes <= 0)
 		return import_error(import, line,
-				    "no line 'Array size: ...' says how long the "
-				    "arrays are");
+				    "no line 'Array size: ...' gives the size of "
+				    "the arrays");
 	if (babelstream_check_stream_row(import, b, line, o, v[0] * b->unit, numbers[1]) !=
 	    STATUS_OK)
 		return STATUS_USAGE;
 	return babelstream_add_stream_case(import, b, line, o, v[0] * b->unit, v[1]);
 }
 
-/* Reads from a row of CSV the set-up that the text form has in lines before its table. */
+/* Reads the set-up from a CSV row; the text form prints it before its table. */
 static enum status babelstream_read_csv_setup(struct import *import, struct babelstream *b,
 					      size_t line, char **fields)
 {
@@ -332,7 +332,7 @@ static enum status babelstream_take_stream_line(const struct import_line *l)
 	if (b->separator == ' ') {
 		double rate;
 
-		/* Lines of other programs follow the table, too. */
+		/* Lines of other programs may follow the table. */
 		if (count != b->table.count || !import_real(fields[1], &rate))
 			return STATUS_OK;
 		return babelstream_take_stream_row(l->import, b, l->number, fields);
@@ -374,7 +374,7 @@ static enum status stream_finish(struct import *import, void *state)
 	if (b->began)
 		return STATUS_OK;
 	return import_error(import, 1,
-			    "no table is in it: no line begins with 'function,' or 'Function "
+			    "the file has no table: no line begins with 'function,' or 'Function "
 			    "'%s%.200s",
 			    import->failure ? "; a program failed: " : "",
 			    import->failure ? import->failure : "");

@@ -1,6 +1,6 @@
 /*
- * dcgmi diag -j: verdicts of NVIDIA's diagnostics, a case for each test and GPU. DCGM 4 has
- * entities and a summary of each test, earlier versions gpu_id or gpu_ids.
+ * dcgmi diag -j: verdicts of NVIDIA's diagnostics, one case per test and GPU. DCGM 4 has entities
+ * and a summary of each test. Earlier versions have gpu_id or gpu_ids.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static size_t dcgm_device(struct import *import, const struct dcgm *d, const cha
 	return import_device(import, &device);
 }
 
-/* Devices of a result: an entity, "gpu_id": "0", "gpu_ids": "0,1"; none named: the host. */
+/* Devices of a result: an entity, "gpu_id": "0", or "gpu_ids": "0,1". Without any, the host. */
 static size_t find_dcgm_devices(struct import *import, const struct dcgm *d, const json_t *result,
 				size_t *devices, size_t most)
 {
@@ -70,7 +70,7 @@ static size_t find_dcgm_devices(struct import *import, const struct dcgm *d, con
 	return count;
 }
 
-/* The words of a warning: texts, or objects with "warning", in a list or alone. */
+/* Text of a warning: a string or an object with "warning", alone or in a list. */
 static const char *dcgm_words(const json_t *json)
 {
 	const char *words = json_string_value(json);
@@ -109,7 +109,7 @@ static enum status add_dcgm_case(struct import *import, const struct dcgm *d, co
 	return STATUS_OK;
 }
 
-/* A summary that no result of the test explains is a case of the host. */
+/* If no result of the test explains its summary, the summary becomes a case of the host. */
 static enum status dcgm_read_summary(struct import *import, const struct dcgm *d,
 				     const json_t *test, const char *name, bool explained)
 {

@@ -1,7 +1,7 @@
 /*
- * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark".
- * Repetitions are samples; where only their aggregates are there, the median (or the mean) stands
- * for them.
+ * Google Benchmark --benchmark_format=json. Each benchmark becomes a case of the suite "benchmark".
+ * Repetitions are samples. If the file has only aggregates, the median (or the mean) replaces the
+ * samples.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static double gbench_unit_seconds(const char *unit)
 	return NAN;
 }
 
-/* The members that are no user counter. */
+/* Members that are not user counters. */
 static bool gbench_is_own_member(const char *name)
 {
 	static const char *const own[] = { "name",
@@ -62,13 +62,13 @@ static bool gbench_is_own_member(const char *name)
 }
 
 struct gbench {
-	json_t *runs;    /* name: runs that the file has */
+	json_t *runs;    /* name: number of runs in the file */
 	json_t *medians; /* names with a median */
 	json_t *seen;    /* name: family_index of its first benchmark */
 	size_t device;
 };
 
-/* Old versions tell aggregates by their names alone: "sum_mean". */
+/* In old versions only the name ("sum_mean") identifies an aggregate. */
 static const char *aggregate_of(const json_t *benchmark)
 {
 	static const char *const suffixes[] = { "_mean", "_median", "_stddev",
@@ -87,7 +87,7 @@ static const char *aggregate_of(const json_t *benchmark)
 	return "";
 }
 
-/* The name without what an aggregate appends; malloc'ed. */
+/* The name without the suffix of an aggregate; the caller frees it. */
 static char *gbench_run_name(const json_t *benchmark)
 {
 	const char *run = import_string(benchmark, "run_name");
@@ -106,7 +106,7 @@ static json_int_t gbench_runs_of(const struct gbench *g, const char *name)
 	return json_integer_value(json_object_get(g->runs, name));
 }
 
-/* Runs are samples; an aggregate stands for those that the file has not. */
+/* Runs are samples. An aggregate counts only if the file has no runs. */
 static bool stands_for_itself(const struct gbench *g, const json_t *benchmark, const char *name)
 {
 	const char *aggregate = aggregate_of(benchmark);
@@ -118,7 +118,7 @@ static bool stands_for_itself(const struct gbench *g, const json_t *benchmark, c
 	return strcmp(aggregate, median ? "median" : "mean") == 0 && runs <= median;
 }
 
-/* A figure that may be absent; 0 says nothing (a rate of what was not counted). */
+/* Adds an optional figure. 0 means that the program did not count it. */
 static enum status read_gbench_figure(struct import *import, const json_t *benchmark,
 				      const struct json_path *path, const char *name, double *value)
 {
@@ -140,7 +140,7 @@ static void gbench_name_others(struct import *import, const json_t *benchmark)
 		import_left_out(import, "counter %s", name);
 }
 
-/* The times and rates of a benchmark; one without a time is skipped. */
+/* Adds the times and rates of a benchmark. Skips a benchmark without a time. */
 static enum status read_gbench_figures(struct import *import, const json_t *benchmark,
 				       const struct json_path *path, struct case_result *c)
 {
@@ -165,7 +165,7 @@ static enum status read_gbench_figures(struct import *import, const json_t *benc
 	return STATUS_OK;
 }
 
-/* Benchmarks of the same name that are not repetitions are told apart by their family. */
+/* family_index distinguishes benchmarks of the same name that are not repetitions. */
 static bool is_other_family(struct gbench *g, const json_t *benchmark, const char *name,
 			    double *family)
 {

@@ -1,6 +1,6 @@
 /*
- * gpu-burn: a line of progress with the rate, the errors and the temperature of every GPU, and
- * "GPU 0: OK" or "FAULTY" in the end. Its exit code is 0 whatever it found.
+ * gpu-burn: progress lines with rate, errors and temperature of every GPU, and at the end "GPU 0:
+ * OK" or "FAULTY". Its exit code is always 0.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 struct burner {
 	struct burned {
-		double *rates; /* FLOP/s, each of new work */
+		double *rates; /* FLOP/s, one per interval with new work */
 		size_t count, capacity;
 		double done, errors, errors_before; /* since the last summary */
 		int hottest;
 		bool died, faulty, summarised;
 	} gpus[IMPORT_GPUS];
 	struct import_gpu named[IMPORT_GPUS];
-	size_t count, first; /* GPUs that burn; number of the first, which may be the only one */
+	size_t count, first; /* GPUs under load; number of the first, which may be the only one */
 	char precision[24];
 	bool concluded, aborted;
 };
@@ -48,7 +48,7 @@ static enum status take_burn_device(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* The next number of "a - b - c", after words such as "(7150 Gflop/s)"; NULL: there is no more. */
+/* The next number of "a - b - c", skipping words such as "(7150 Gflop/s)"; NULL at the end. */
 static char *gpu_burn_next_number(char *at, double *value)
 {
 	char *end;
@@ -65,7 +65,7 @@ static char *gpu_burn_after_group(char *at)
 	return at;
 }
 
-/* "2261 (7150 Gflop/s) - 0 (0 Gflop/s)": a rate is a sample when work was done since the last. */
+/* "2261 (7150 Gflop/s) - 0 (0 Gflop/s)": a rate is a sample only if new work was done. */
 static void gpu_burn_read_rates(struct burner *b, char *at)
 {
 	double done, rate;
@@ -95,7 +95,7 @@ static enum status take_burn_progress(const struct import_line *l)
 	for (size_t i = 0; i < b->count && (at = gpu_burn_next_number(at, &value)); i++) {
 		struct burned *g = &b->gpus[i];
 
-		if (value < g->errors_before) /* counted anew after each summary */
+		if (value < g->errors_before) /* the count restarts after each summary */
 			g->errors_before = 0;
 		g->errors += value - g->errors_before;
 		g->errors_before = value;
@@ -149,7 +149,7 @@ static enum status add_burned(struct import *import, struct burner *b, size_t i)
 	if (g->died || b->aborted)
 		import_broken(c, "the process of this GPU died");
 	else if (!g->count)
-		import_broken(c, "gpu-burn reports no work of this GPU");
+		import_broken(c, "gpu-burn reports no work for this GPU");
 	if (!g->summarised)
 		import_incomplete(import, "GPU %zu has no verdict", i);
 	return STATUS_OK;

@@ -1,4 +1,4 @@
-/* gpu-fryer: rate, temperature and throttling of every GPU, and what it found unhealthy. */
+/* gpu-fryer: rate, temperature and throttling of every GPU, and which GPUs are unhealthy. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 struct fryer {
 	struct import_gpu gpus[IMPORT_GPUS];
-	bool throttled[IMPORT_GPUS]; /* and a note says so */
+	bool throttled[IMPORT_GPUS]; /* a note reports it */
 	char precision[32];
-	size_t last, last_gpu; /* case and number of the GPU that lines of its own follow */
+	size_t last, last_gpu; /* case and number of the GPU that the following lines describe */
 	bool has_last, concluded;
 };
 
@@ -27,10 +27,7 @@ static enum status take_fryer_name(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/*
- * "Using precision(s): BF16 FP8": several run at the same time, and no line of a rate says which is
- * its own.
- */
+/* "Using precision(s): BF16 FP8": several ran at the same time, and no rate names its precision. */
 static enum status take_fryer_precision(const struct import_line *l)
 {
 	struct fryer *f = l->state;
@@ -38,8 +35,8 @@ static enum status take_fryer_precision(const struct import_line *l)
 	snprintf(f->precision, sizeof(f->precision), "%s", l->v[0]);
 	if (strpbrk(f->precision, " ,"))
 		return import_error(l->import, l->number,
-				    "%.40s ran at the same time, and no rate says which is its "
-				    "own; run gpu-fryer with one precision",
+				    "%.40s ran at the same time, and the rates do not name their "
+				    "precision; run gpu-fryer with one precision",
 				    l->v[0]);
 	for (char *p = f->precision; *p; p++)
 		*p = (char)tolower((unsigned char)*p);

@@ -15,7 +15,7 @@
 struct mamf {
 	char precision[24], name[128];
 	bool rows, concluded;
-	bool confirmed[2]; /* the row of MAMF, of MSMF was read */
+	bool confirmed[2]; /* whether the row of MAMF, of MSMF was read */
 };
 
 static enum status take_mamf_start(const struct import_line *l)
@@ -41,7 +41,7 @@ static enum status take_mamf_type(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* `load`: "boost" or "sustained", NULL: the versions that know neither. */
+/* `load` is "boost" or "sustained"; NULL for versions that do not distinguish them. */
 static struct case_result *mamf_case(struct import *import, const struct mamf *m, size_t line,
 				     const char *shape, const char *load)
 {
@@ -93,14 +93,14 @@ static enum status mamf_take_shape(const struct import_line *l)
 	return mamf_add_shape(l, l->v[4], l->v[2]);
 }
 
-/* The first versions: "     1 |  720.1 TFLOPS @ 4096x4096x4096 | best: ..." */
+/* First versions: "     1 |  720.1 TFLOPS @ 4096x4096x4096 | best: ..." */
 static enum status take_old_shape(const struct import_line *l)
 {
 	((struct mamf *)l->state)->rows = true;
 	return mamf_add_shape(l, l->v[2], l->v[1]);
 }
 
-/* The best shape is among the rows, unless only the end of the output was kept. */
+/* The rows contain the best shape, unless only the end of the output was kept. */
 static enum status mamf_take_best(const struct import_line *l)
 {
 	struct mamf *m = l->state;
@@ -110,8 +110,8 @@ static enum status mamf_take_best(const struct import_line *l)
 }
 
 /*
- * "4096x4096x4096  743.0  679  1792  1.6%  749.6 743.2 743.0  <- MSMF": the runs are samples. Of
- * MAMF only the highest bursts are there, so that its mean stands alone.
+ * "4096x4096x4096  743.0  679  1792  1.6%  749.6 743.2 743.0  <- MSMF": the runs are samples. For
+ * MAMF the output has only the highest bursts, so its mean has no samples.
  */
 static enum status mamf_take_confirmed(const struct import_line *l)
 {

@@ -1,6 +1,6 @@
 /*
  * nccl-tests -J: versions 2 and 3 of its JSON. It lists only the first device of each process, or
- * the very first where it was built without MPI.
+ * only the very first device if it was built without MPI.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "import/formats/nccl.h"
 
-/* The digits that nccl-tests prints of a number in JSON. */
+/* Digits of a number in the JSON of nccl-tests. */
 #define HALF_DIGIT 1e-6
 
-/* Numbers that are no number are null or the text "nan". */
+/* A missing number is null or the text "nan". */
 static enum status read_nccl_number(struct import *import, const json_t *object,
 				    const struct json_path *path, const char *name, double *value)
 {
@@ -106,7 +106,7 @@ static enum status read_json_device(struct import *import, void *test, const jso
 	int rank = nccl_json_small_number(d, "rank"), device = nccl_json_small_number(d, "device");
 	int group = nccl_json_small_number(d, "group");
 
-	/* The only one has none where nccl-tests was built without MPI. */
+	/* A single device has no rank if nccl-tests was built without MPI. */
 	if (rank < 0 && ((struct nccl_test *)test)->rank_count)
 		return import_json_error(import, path, "'rank' is missing");
 	nccl_add_rank(test, (struct nccl_rank){ .rank = rank < 0 ? 0 : rank,
@@ -132,21 +132,21 @@ static enum status read_json_devices(struct import *import, const json_t *json,
 	test->gpus = nccl_json_small_number(config, "ngpus");
 	if (!json_array_size(devices) || test->threads < 1 || test->gpus < 1 ||
 	    test->threads > 1024 || test->gpus > 1024)
-		return import_json_error(import, path, "says not which devices ran");
+		return import_json_error(import, path, "names no devices");
 	if (json_array_size(devices) > 1 &&
 	    nccl_json_small_number(json_array_get(devices, 0), "rank") < 0)
 		return import_json_error(import, NTH(AT(path, "devices"), 0), "'rank' is missing");
 	return import_each(import, devices, AT(path, "devices"), read_json_device, test);
 }
 
-/* True of false and "false". */
+/* True for false and "false". */
 static bool is_false(const json_t *object, const char *name)
 {
 	return json_is_false(json_object_get(object, name)) ||
 	       strcmp(import_string(object, name), "false") == 0;
 }
 
-/* Reads the verdicts of the tool itself. */
+/* Reads the tool's own verdicts. */
 static void read_json_end(const json_t *json, struct nccl_test *test)
 {
 	const json_t *errors = json_object_get(json, "errors");
@@ -201,7 +201,7 @@ static enum status read_nccl_json(struct import *import, const json_t *json, str
 
 	if (!results)
 		return STATUS_USAGE;
-	/* The program's name; where it was called by another one, that of the results. */
+	/* The program's name, or the name in the results if another program called it. */
 	program = json_string_value(json_array_get(json_object_get(json, "args"), 0));
 	first = json_array_get(json_object_get(json, "results"), 0);
 	c = program ? nccl_collective(program) : NULL;

@@ -1,7 +1,7 @@
 /*
- * The table of nccl-tests and rccl-tests. Lines that begin with '#' say which devices ran, the
- * columns and, since 2.13.9, which collective. Columns differ between versions, collectives and
- * options: they are found by their names. A row is two whole numbers and a type.
+ * The table of nccl-tests and rccl-tests. Lines that begin with '#' name devices, columns and,
+ * since 2.13.9, the collective. Columns differ between versions, collectives and options, so they
+ * are found by name. A row begins with two whole numbers and a type.
  */
 #include <ctype.h>
 #include <math.h>
@@ -15,18 +15,18 @@
 
 struct nccl_log {
 	struct nccl_file file;
-	struct nccl_test *test;                  /* that lines belong to; NULL: none began */
-	const struct nccl_collective *mentioned; /* by the last command line; NULL */
+	struct nccl_test *test;                  /* test that the lines belong to; NULL: none yet */
+	const struct nccl_collective *mentioned; /* in the last command line; NULL */
 	struct import_table table;
-	const char *columns; /* of it: nccl.h */
-	size_t words;        /* in a row: a timestamp has two */
-	bool of_cpu;         /* the times are those of the CPU */
-	bool in_place;       /* the only figures are those in place */
-	size_t bad_line;     /* of a row that was cut; 0: none */
+	const char *columns; /* of the test: nccl.h */
+	size_t words;        /* per row; a timestamp has two */
+	bool of_cpu;         /* times are CPU times */
+	bool in_place;       /* only in-place figures */
+	size_t bad_line;     /* line of an incomplete row; 0: none */
 	char bad[128];
 };
 
-/* A test has begun where none has, or where the last one got further than its head. */
+/* Begins a test if none has begun, or if the last one is past its heading. */
 static struct nccl_test *nccl_text_head_of_test(struct nccl_log *log, size_t line)
 {
 	if (!log->test || log->test->rank_count || log->test->headed || log->test->broken) {
@@ -106,7 +106,7 @@ static void nccl_text_add_listed_rank(struct nccl_log *log, size_t line, struct 
 {
 	struct nccl_test *t = log->test;
 
-	/* A list after a table is that of another test whose head was lost. */
+	/* A list after a table belongs to another test whose heading was lost. */
 	if (!t || t->rows || t->concluded)
 		t = log->test = nccl_begin_test(&log->file, line);
 	t->mentioned = log->mentioned;
@@ -130,7 +130,7 @@ static enum status nccl_text_take_rank(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* Before 2.13 without a group. */
+/* Versions before 2.13 print no group. */
 static enum status take_old_rank(const struct import_line *l)
 {
 	if (strlen(l->v[0]) < 7 && strlen(l->v[2]) < 7)
@@ -153,11 +153,11 @@ static enum status nccl_text_take_heading(const struct import_line *l)
 	log->words = log->table.count + (import_column(&log->table, "timestamp", 0) >= 0);
 	log->of_cpu = import_column(&log->table, "cputime", 0) >= 0;
 	if (import_column(&log->table, "time", 0) < 0 && !log->of_cpu)
-		return import_error(l->import, l->number, "no column 'time' is in the heading");
+		return import_error(l->import, l->number, "the heading has no column 'time'");
 	if (import_column(&log->table, "algbw", 0) < 0 ||
 	    import_column(&log->table, "busbw", 0) < 0)
 		return import_error(l->import, l->number,
-				    "no columns 'algbw' and 'busbw' are in the heading");
+				    "the heading has no columns 'algbw' and 'busbw'");
 	nccl_text_current_test(log, l->number)->headed = true;
 	if (import_column(&log->table, "redop", 0) >= 0)
 		log->columns = import_column(&log->table, "root", 0) >= 0 ? "redop root" : "redop";
@@ -201,7 +201,7 @@ static enum status nccl_text_take_error(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* A failure that stands anywhere in a line, also at the end of a row that was begun. */
+/* Finds a failure message anywhere in a line, also after an incomplete row. */
 static bool nccl_text_read_failure(struct nccl_log *log, size_t line, const char *text)
 {
 	static const char *const own[] = {
@@ -217,7 +217,7 @@ static bool nccl_text_read_failure(struct nccl_log *log, size_t line, const char
 			return true;
 		}
 	}
-	/* While a test runs, the launcher's words about its end are that test's. */
+	/* While a test runs, a launcher's failure message belongs to it. */
 	if (!log->test || log->test->concluded || !import_is_failure(text))
 		return false;
 	nccl_set_words(&log->test->broken, text);
@@ -229,7 +229,7 @@ static bool nccl_text_is_whole_number(const char *word)
 	return *word && strspn(word, "0123456789") == strlen(word);
 }
 
-/* Other words are types as well in a row that has all its columns. */
+/* In a complete row, any word may be a type. */
 static bool nccl_text_is_type(const char *word)
 {
 	static const char *const types[] = { "int",    "uint", "half", "float", "double",
@@ -242,8 +242,8 @@ static bool nccl_text_is_type(const char *word)
 }
 
 /*
- * Fields under their columns. An old version prints an operation that means nothing as blanks, and
- * what was measured in place only leaves the other place empty. False: the row was cut.
+ * Assigns fields to columns. Old versions print blanks for an operation that does not apply, and a
+ * test measured only in place leaves the other columns empty. False: the row is incomplete.
  */
 static bool align_fields(const struct nccl_log *log, char **fields, size_t count)
 {
@@ -302,7 +302,7 @@ static enum status nccl_text_read_place(struct import *import, struct nccl_log *
 	row.counted = *wrong;
 	if (!row.counted)
 		wrong = nccl_cell(log, fields, "error", nth);
-	wrong[strcspn(wrong, "*")] = '\0'; /* RCCL's mark of those out of bounds */
+	wrong[strcspn(wrong, "*")] = '\0'; /* RCCL marks out-of-bounds values with '*' */
 	if (!import_real(wrong, &row.wrong))
 		row.wrong = NAN;
 	if (row.wrong < 0)
@@ -316,7 +316,7 @@ static enum status nccl_text_read_place(struct import *import, struct nccl_log *
 	return STATUS_OK;
 }
 
-/* The test that a row belongs to is known, and is one that gpuproof has a suite for. */
+/* True if the row belongs to a test, and gpuproof has a suite for it. */
 static enum status nccl_text_check_test(struct import *import, struct nccl_log *log, size_t line,
 					bool *wanted)
 {
@@ -326,10 +326,10 @@ static enum status nccl_text_check_test(struct import *import, struct nccl_log *
 	if (t && !t->collective && import->options->collective)
 		t->collective = nccl_collective(import->options->collective);
 	if (!t || !t->rank_count)
-		return import_error(import, line, "no line '# Rank ...' says which devices ran");
+		return import_error(import, line, "no line '# Rank ...' names the devices");
 	if (!log->table.count)
 		return import_error(import, line,
-				    "no line '# size count type ...' says what the columns are");
+				    "no line '# size count type ...' names the columns");
 	t->columns = log->columns;
 	t->rows++;
 	if (log->of_cpu)
@@ -391,12 +391,14 @@ static enum status take_nccl_row(struct import *import, struct nccl_log *log, si
 		return STATUS_OK;
 	}
 	if (log->file.row_count >= IMPORT_MOST_ROWS)
-		return import_error(import, line, "more than the %zu rows that are read",
+		return import_error(import, line, "more than %zu rows; import reads no more",
 				    IMPORT_MOST_ROWS);
 	return nccl_text_read_cells(import, log, line, fields);
 }
 
-/* The program of a command line, "mpirun ... ./build/all_reduce_perf -b 8"; of two neither. */
+/*
+ * The program in a command line, "mpirun ... ./build/all_reduce_perf -b 8"; none if it names two.
+ */
 static void nccl_text_read_command(struct nccl_log *log, const char *text)
 {
 	const struct nccl_collective *found = NULL;
@@ -419,7 +421,7 @@ static enum status nccl_text_take_other(const struct import_line *l)
 
 	nccl_text_read_command(log, l->v[0]);
 
-	/* The failure is the reason, not the row that it cut. */
+	/* Report the failure, not the row that it interrupted. */
 	if (nccl_text_read_failure(log, l->number, l->v[0]) || !isdigit((unsigned char)*l->v[0]))
 		return STATUS_OK;
 	return take_nccl_row(l->import, log, l->number, l->v[0]);

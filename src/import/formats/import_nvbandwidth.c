@@ -1,6 +1,6 @@
 /*
- * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in
- * GB/s. Version 0.9 writes null for its list of devices, those before 0.8 have none.
+ * nvbandwidth -j. A test is a matrix of numbers as strings in GB/s, with "N/A" for missing ones.
+ * Version 0.9 writes null for its list of devices; versions before 0.8 have no list.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,13 +22,13 @@
 struct nvb_log {
 	struct nvb_devices devices;
 	char host[128];
-	char test[128];  /* that is running; "": none */
-	size_t line;     /* of its "Running" */
-	bool done, part; /* it has its figures; the matrix is one direction of two */
+	char test[128];  /* running test; "": none */
+	size_t line;     /* line of "Running" */
+	bool done, part; /* the test has its figures; the matrix is one direction of two */
 	size_t columns, rows, first_row; /* of the matrix being read */
 	double *cells;
 	size_t cell_count, cell_capacity;
-	char *failure; /* the tool's words while the test ran; NULL */
+	char *failure; /* the tool's message while the test ran; NULL */
 };
 
 static enum status end_running(struct import *import, void *state)
@@ -56,7 +56,7 @@ static enum status take_nvb_device(const struct import_line *l)
 {
 	struct nvb_log *log = l->state;
 
-	if ((size_t)atoi(l->v[0]) < log->devices.count) /* the same list again */
+	if ((size_t)atoi(l->v[0]) < log->devices.count) /* the list is repeated */
 		return STATUS_OK;
 	if (!nvb_add_device(l->import, &log->devices, l->v[1], log->host))
 		return import_error(l->import, l->number, "expected \"Device 0: NAME (PCI)\"");
@@ -138,7 +138,7 @@ static bool is_number_or_none(const char *word)
 	return import_real(word, &value) || strcmp(word, "N/A") == 0;
 }
 
-/* True if the words are the numbers of columns, 0 1 2 ... */
+/* True if the words are column numbers: 0 1 2 ... */
 static bool nvbandwidth_text_is_heading(char **words, size_t count)
 {
 	char number[24];
@@ -227,8 +227,8 @@ static void nvb_release(void *state)
 /* Shared by all tests of a file. */
 struct nvb_file {
 	struct nvb_devices devices;
-	const char *error; /* of the whole run; "" */
-	bool told;         /* a test has it as its reason */
+	const char *error; /* error of the whole run; "" */
+	bool told;         /* a test already reports it as its reason */
 };
 
 static enum status nvbandwidth_read_cell(struct import *import, const json_t *cell,
@@ -278,7 +278,7 @@ static enum status nvbandwidth_read_matrix(struct import *import, struct nvb_fil
 	return status;
 }
 
-/* Not for this machine, or not in that build: nothing was tried. */
+/* The machine or the build does not support the test, so it was skipped. */
 static bool was_not_tried(const char *status)
 {
 	return strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0;

@@ -1,6 +1,6 @@
 /*
- * nvidia-smi --query-gpu=... --format=csv: a row for each GPU, again and again with -l. The columns
- * are those that were asked for; "pstate", "[N/A]" and their like are no figures.
+ * nvidia-smi --query-gpu=... --format=csv: one row per GPU, repeated with -l. The columns are the
+ * fields in the query. Texts such as "pstate" and "[N/A]" are not figures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-/* The columns that are known; the others are named as left out. */
+/* Known columns. Others are listed as left out. */
 static const struct smi_column {
 	const char *name, *metric, *unit;
 	double factor;
-	bool fault; /* a healthy GPU has 0 or "Not Active" in it; else no figure without a metric */
+	bool fault; /* a healthy GPU reports 0 or "Not Active" */
 } columns[] = {
 	{ "temperature.gpu", "monitor.temperature", "degC", 1 },
 	{ "temperature.memory", "monitor.memory_temperature", "degC", 1 },
@@ -61,7 +61,7 @@ static const struct smi_column *smi_column_named(const char *name)
 	return NULL;
 }
 
-/* True for the words that nvidia-smi prints where the GPU does not answer. */
+/* True for the texts that nvidia-smi prints if the GPU does not respond. */
 static bool nvidia_smi_gpu_fails(const char *cell)
 {
 	return strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
@@ -86,7 +86,7 @@ static const char *smi_cell(const struct import_table *t, char **fields, const c
 	return column >= 0 ? fields[column] : "";
 }
 
-/* A figure, or a sign of a fault. */
+/* Adds a figure or a fault. */
 static void smi_read_cell(struct case_result *c, const struct smi_column *column, const char *cell)
 {
 	char *end;
@@ -151,7 +151,7 @@ static enum status take_smi_line(const struct import_line *l)
 	if (!t->count)
 		return STATUS_OK;
 	count = import_fields(l->v[0], ',', fields, IMPORT_COLUMNS);
-	if (count == 1 && t->count > 1) /* another program's words */
+	if (count == 1 && t->count > 1) /* output of another program */
 		return STATUS_OK;
 	if (count != t->count)
 		return import_error(l->import, l->number,
@@ -166,7 +166,7 @@ static enum status smi_finish(struct import *import, void *state)
 {
 	if (((struct import_table *)state)->count)
 		return STATUS_OK;
-	return import_error(import, 1, "no heading is in it; run nvidia-smi without noheader");
+	return import_error(import, 1, "the file has no heading; run nvidia-smi without noheader");
 }
 
 const struct import_format import_nvidia_smi = {

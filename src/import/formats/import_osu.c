@@ -1,6 +1,6 @@
 /*
- * OSU micro-benchmarks: "# OSU MPI-CUDA Bandwidth Test v7.2", a heading, a row for each size. They
- * name neither hosts nor devices.
+ * OSU micro-benchmarks: "# OSU MPI-CUDA Bandwidth Test v7.2", a heading, one row per size. The
+ * output names neither hosts nor devices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 struct osu {
 	char test[80], buffers[40];
 	const char *backend;
-	bool pair;           /* of two ranks; the number of others is unknown */
+	bool pair;           /* two ranks; otherwise the number of ranks is unknown */
 	char columns[8][40]; /* after the size: "Avg Latency(us)" */
 	size_t count;        /* 0: no heading yet */
 	size_t devices[2];
@@ -46,7 +46,7 @@ static enum status take_osu_buffers(const struct import_line *l)
 	return STATUS_OK;
 }
 
-/* Names of columns have blanks: they end in a unit or are followed by two blanks. */
+/* Column names contain blanks. A name ends with a unit or two blanks. */
 static enum status take_osu_heading(const struct import_line *l)
 {
 	struct osu *o = l->state;
@@ -109,8 +109,7 @@ static enum status take_osu_row(const struct import_line *l)
 				    "expected %zu columns after the size, not %zu", o->count,
 				    count);
 	if (!o->backend)
-		return import_error(l->import, l->number,
-				    "no line '# OSU ...' says which test ran");
+		return import_error(l->import, l->number, "no line '# OSU ...' names the test");
 	find_osu_devices(l->import, o);
 	c = import_case(l->import, l->number, "mpi", o->devices, o->pair ? 2 : 1,
 			WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));

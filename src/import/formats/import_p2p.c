@@ -1,5 +1,5 @@
 /*
- * CUDA's sample p2pBandwidthLatencyTest: matrices of bandwidths and latencies from the row's GPU to
+ * CUDA's sample p2pBandwidthLatencyTest: matrices of bandwidth and latency from the row's GPU to
  * the column's, with and without peer access. The diagonal is the GPU's own memory.
  */
 #include <stdio.h>
@@ -10,11 +10,11 @@
 
 struct p2p {
 	struct import_gpu gpus[IMPORT_GPUS];
-	size_t columns, rows;                      /* of the open matrix; columns 0: none is open */
+	size_t columns, rows;                      /* of the open matrix; columns 0: none */
 	bool wanted, both, reads, access, latency; /* of the matrix */
 };
 
-/* A matrix that another one or the end of the file cut off lacks rows. */
+/* A matrix lacks rows if another matrix or the end of the file cut it off. */
 static enum status p2p_end_matrix(struct import *import, void *state)
 {
 	struct p2p *p = state;
@@ -46,7 +46,7 @@ static enum status take_p2p_heading(const struct import_line *l)
 
 	p2p_end_matrix(l->import, p);
 	p->columns = p->wanted ? import_fields(l->v[0], ' ', fields, IMPORT_GPUS) : 0;
-	if (p->columns && strcmp(fields[0], "0") != 0) /* another program's words */
+	if (p->columns && strcmp(fields[0], "0") != 0) /* output of another program */
 		p->columns = 0;
 	return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Collects what a file of nccl-tests says. */
+/* Collects the tests in a file of nccl-tests. */
 #include "import/formats/nccl.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /*
- * Cases of nccl-tests. A log says the same thing several times: the number of ranks is in the list
- * of devices, in what each process drives and in busbw / algbw; a bandwidth is a size over a time.
- * What contradicts itself is refused.
+ * Builds cases from nccl-tests. A log has redundant data: the number of ranks is in the list of
+ * devices, in the devices per process and in busbw / algbw, and a bandwidth is a size over a time.
+ * Contradictions are errors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "base/memory.h"
 #include "import/formats/nccl.h"
 
-/* Share of a size that rounding of counts and hand-made logs take. */
+/* Tolerated relative error of a size, from rounded counts and hand-made logs. */
 #define SIZE_TOLERANCE 0.02
 #define MOST_RANKS 65536
 
-/* Columns that differ between the rows of a collective, and so are parameters. */
+/* Columns that differ between the rows of a collective become parameters. */
 struct variety {
 	const char *type;
 	int root;
@@ -26,14 +26,14 @@ struct building {
 	struct import *import;
 	struct nccl_file *file;
 	struct variety varieties[NCCL_COLLECTIVES];
-	size_t **devices; /* of each test's ranks */
-	size_t *counts;   /* ranks of each test's group */
-	size_t *groups;   /* groups at the same time */
+	size_t **devices; /* devices of each test's ranks */
+	size_t *counts;   /* ranks per group of each test */
+	size_t *groups;   /* concurrent groups */
 };
 
 #define ROW_PATH(row) NTH(AT(NULL, "results"), (row)->index)
 
-/* True if busbw is that of `ranks` ranks, as far as the digits say. */
+/* True if busbw matches `ranks` ranks within rounding. */
 static bool nccl_build_fits_ranks(const struct nccl_row *row, const struct nccl_collective *c,
 				  size_t ranks)
 {
@@ -43,7 +43,7 @@ static bool nccl_build_fits_ranks(const struct nccl_row *row, const struct nccl_
 	return fabs(row->busbw_gbs - factor * row->algbw_gbs) <= slack;
 }
 
-/* The number of ranks that busbw / algbw of the row is of; 0: its digits do not say. */
+/* Number of ranks from busbw / algbw of the row; 0 if it has too few digits. */
 static size_t nccl_build_ranks_by_ratio(const struct nccl_row *row, const struct nccl_collective *c)
 {
 	double share = row->algbw_gbs > 0 && c->factor > 0
@@ -65,7 +65,7 @@ static int nccl_build_by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Two processes that are rank 0 each did not know of each other. */
+/* Two processes that both have rank 0 did not communicate. */
 static enum status nccl_build_check_repeated(struct building *b, struct nccl_test *t)
 {
 	for (size_t i = 1; i < t->rank_count; i++) {
@@ -82,9 +82,9 @@ static enum status nccl_build_check_repeated(struct building *b, struct nccl_tes
 }
 
 /*
- * Ranks that the list lacks: nccl-tests cuts long ones, its JSON names the first of each process,
- * and logs lose lines. They are there if what each process drives, or the ratio of the bandwidths,
- * says so.
+ * Adds ranks that the list lacks. nccl-tests cuts long lists, its JSON names only the first device
+ * of each process, and logs lose lines. The devices per process or the ratio of bandwidths prove
+ * that the ranks ran.
  */
 static enum status nccl_build_count_ranks(struct building *b, size_t test, size_t *total)
 {
@@ -118,7 +118,7 @@ static enum status nccl_build_count_ranks(struct building *b, size_t test, size_
 			    t->rank_count, *total);
 }
 
-/* The rank of the list that `rank` shares a process with, the nearest before it; NULL: none. */
+/* The last listed rank up to `rank`, taken as the first rank of its process; NULL: none. */
 static const struct nccl_rank *nccl_build_listed_before(const struct nccl_test *t, int rank)
 {
 	size_t low = 0, high = t->rank_count;
@@ -151,7 +151,7 @@ static size_t nccl_build_device_of_rank(struct building *b, const struct nccl_te
 	return import_device(b->import, &d);
 }
 
-/* Devices of the group that rank 0 is in: its figures are what the log has. */
+/* Devices of rank 0's group, because the log shows the figures of rank 0. */
 static enum status nccl_find_devices(struct building *b, size_t test)
 {
 	struct nccl_test *t = &b->file->tests[test];
@@ -181,7 +181,7 @@ static enum status nccl_find_devices(struct building *b, size_t test)
 	return STATUS_OK;
 }
 
-/* True if the row's operation, its root and its bandwidths can be of the collective. */
+/* True if the row's operation, root and bandwidths fit the collective. */
 static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_row *row,
 				  const struct nccl_collective *c, size_t ranks)
 {
@@ -195,8 +195,8 @@ static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_r
 }
 
 /*
- * Which collective a test ran that does not name it, as those before 2.13.9: the only one that all
- * its rows can be of, else the one of the command line before it.
+ * Finds the collective of a test that does not name it (before 2.13.9): the only one that fits all
+ * its rows, or else the one in the command line before it.
  */
 static enum status nccl_infer_collective(struct building *b, size_t test)
 {
@@ -233,7 +233,7 @@ static enum status nccl_infer_collective(struct building *b, size_t test)
 	return STATUS_OK;
 }
 
-/* Names the collectives that gpuproof has no suite for, and drops their rows. */
+/* Lists collectives without a suite in gpuproof as left out, and drops their rows. */
 static void nccl_drop_unknown_collectives(struct building *b)
 {
 	size_t kept = 0;
@@ -283,7 +283,7 @@ static bool has_placement(const struct nccl_collective *c)
 	       strcmp(c->ours, "all_to_all") != 0;
 }
 
-/* As in suites/collective.c: what means nothing to an operation is no parameter of it. */
+/* As in suites/collective.c, leaves out parameters that do not apply to the operation. */
 static bool nccl_collective_reduces(const struct nccl_collective *c)
 {
 	return strstr(c->ours, "reduce") != NULL;
@@ -312,7 +312,7 @@ static double nccl_build_above_zero(double value)
 	return value > 0 ? value : (double)NAN;
 }
 
-/* nccl-tests before 2.11 print the largest error and count those above these bounds. */
+/* nccl-tests before 2.11 print the largest error and count errors above these bounds. */
 static double nccl_build_largest_error(const char *type, size_t ranks)
 {
 	double one = strcmp(type, "half") == 0     ? 1e-2
@@ -392,7 +392,7 @@ static enum status nccl_add_rows(struct building *b)
 	return STATUS_OK;
 }
 
-/* A test that died or that the tool itself found wrong is a case of its own. */
+/* A test that died, or that the tool reports as wrong, becomes a case of its own. */
 static enum status nccl_add_verdict(struct building *b, size_t test)
 {
 	struct nccl_test *t = &b->file->tests[test];
@@ -426,7 +426,7 @@ static enum status nccl_add_verdict(struct building *b, size_t test)
 	return STATUS_OK;
 }
 
-/* A file without a figure is refused with the tool's own words. */
+/* Rejects a file without figures, with the tool's own message. */
 static enum status nccl_build_check_empty(struct building *b)
 {
 	for (size_t i = 0; !b->file->row_count && i < b->file->test_count; i++) {
@@ -434,11 +434,11 @@ static enum status nccl_build_check_empty(struct building *b)
 
 		if (t->broken)
 			return import_error(b->import, t->line,
-					    "no figure is in it: the test ended with \"%.300s\"",
+					    "no figures: the test ended with \"%.300s\"",
 					    t->broken);
 		if (!t->concluded && !t->rows)
 			return import_error(b->import, t->line,
-					    "no figure is in it: the test ended before its first "
+					    "no figures: the test ended before its first "
 					    "row");
 	}
 	return STATUS_OK;

@@ -1,9 +1,9 @@
 /*
- * Tests of nvbandwidth as cases of the suite transfer. The size of its buffers is not in the file:
- * 512 MiB unless an option sets it.
+ * Converts tests of nvbandwidth to cases of the suite transfer. The file does not contain the
+ * buffer size: 512 MiB unless an option sets it.
  *
- * The row is the device that issues the copy, of two: docs/nvbandwidth.md. Tests in both directions
- * have three matrices one below the other: each direction, then the sum.
+ * The row is the device that issues the copy between two devices: docs/nvbandwidth.md. Tests in
+ * both directions print three matrices: each direction, then the sum.
  */
 #include "import/formats/nvbandwidth.h"
 
@@ -22,15 +22,15 @@
 #define SEVERAL_NODES "multinode_"
 
 /*
- * Which devices a case is on. ROW: the row's and the column's; COLUMN: the column's; FIRST: the
- * column's, then the rest.
+ * Devices of a case. ROW: the row's and the column's device; COLUMN: the column's; FIRST: the
+ * column's, then all others.
  */
 enum shape { COLUMN, ROW, ROW_BOTH, FIRST };
 
 static const struct nvb_test {
 	const char *name, *direction;
 	enum shape shape;
-	bool memory, access; /* that parameter applies */
+	bool memory, access; /* whether the parameter applies */
 	const char *metric;  /* NULL: transfer.bandwidth */
 } tests[] = {
 	{ "host_to_device_memcpy", "h2d", COLUMN, true, false, NULL },
@@ -85,7 +85,7 @@ static size_t nvbandwidth_append_device(struct nvb_devices *devices, size_t inde
 	return index;
 }
 
-/* Cuts the last group in brackets off: "(00000000:3b:00)". "": there is none. */
+/* Removes the last group in brackets, such as "(00000000:3b:00)", and returns it; "" if none. */
 static char *nvbandwidth_last_group(char *text)
 {
 	size_t length = strlen(text);
@@ -122,7 +122,7 @@ bool nvb_add_device(struct import *import, struct nvb_devices *devices, char *te
 	return *pci;
 }
 
-/* Adds devices without a name where the file lists none, or only those of one node. */
+/* Adds unnamed devices if the file lists none, or lists only the devices of one node. */
 static bool nvb_has_device(struct import *import, struct nvb_devices *devices, size_t number,
 			   bool several_nodes)
 {
@@ -163,7 +163,7 @@ static struct case_result *nvb_start_case(struct import *import, const struct nv
 	return c;
 }
 
-/* Tests that measure two sides of one case become metrics of that case. */
+/* Tests that measure two sides of the same case become two metrics of it. */
 static enum status nvb_add_cell(struct import *import, const struct nvb_devices *devices,
 				const struct nvb_test *test, const char *engine,
 				const struct nvb_matrix *m, size_t row, size_t column, double value)
