@@ -119,32 +119,48 @@ char *impossible_figure(const struct device_info *device, const struct case_resu
 	return words;
 }
 
-/* True if a check of a limit on the case has reported it. */
-static bool verdicts_call_impossible(const struct verdicts *verdicts, const char *case_id)
+static int impossible_by_id(const void *a, const void *b)
 {
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted IDs of cases that checks call impossible; malloc'ed, with strings of `verdicts`. */
+static const char **impossible_reported(const struct verdicts *verdicts, size_t *count)
+{
+	const char **ids = xcalloc(verdicts->count + 1, sizeof(*ids));
+
+	*count = 0;
 	for (size_t i = 0; i < verdicts->count; i++)
-		if (verdicts->checks[i].cause == CAUSE_IMPOSSIBLE &&
-		    strcmp(verdicts->checks[i].case_id, case_id) == 0)
-			return true;
-	return false;
+		if (verdicts->checks[i].cause == CAUSE_IMPOSSIBLE)
+			ids[(*count)++] = verdicts->checks[i].case_id;
+	qsort(ids, *count, sizeof(*ids), impossible_by_id);
+	return ids;
+}
+
+/* IDs are unique within a result. */
+static void judge_impossible_of(const struct result *result, struct verdicts *verdicts)
+{
+	size_t count;
+	const char **reported = impossible_reported(verdicts, &count);
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		char *words = bsearch(&c->id, reported, count, sizeof(*reported), impossible_by_id)
+				      ? NULL
+				      : impossible_figure(result_device(result, c->device), c);
+		struct verdict_check *check;
+
+		if (!words)
+			continue;
+		check = judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
+					VERDICT_ERROR, false, words);
+		check->cause = CAUSE_IMPOSSIBLE;
+	}
+	free(reported);
 }
 
 void judge_impossible(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++) {
-			const struct result *result = &input->results[r];
-			const struct case_result *c = &result->cases[i];
-			char *words =
-				verdicts_call_impossible(verdicts, c->id)
-					? NULL
-					: impossible_figure(result_device(result, c->device), c);
-			struct verdict_check *check;
-
-			if (!words)
-				continue;
-			check = judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
-						VERDICT_ERROR, false, words);
-			check->cause = CAUSE_IMPOSSIBLE;
-		}
+		judge_impossible_of(&input->results[r], verdicts);
 }

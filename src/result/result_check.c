@@ -28,6 +28,11 @@ static int result_check_by_id(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
+static int result_check_by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct id *)a)->id, ((const struct id *)b)->id);
+}
+
 /* `ids` in document order; sorts them. `list`: the array whose elements have the id as `member`. */
 static enum status result_check_ids(struct id *ids, size_t count, const char *list,
 				    const char *member, struct error *err)
@@ -446,6 +451,40 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
+/* Rejects an ACCEPTED verdict if a check was made of another value than its case has. */
+static enum status check_judged_value(const struct result *r, const struct id *cases, size_t index,
+				      const struct json_path *verdict, struct error *err)
+{
+	const struct verdict_check *check = &r->judgement->checks[index];
+	const struct id wanted = { check->case_id, 0 }, *found;
+	const struct metric_value *m;
+
+	found = bsearch(&wanted, cases, r->case_count, sizeof(*cases), result_check_by_name);
+	m = found && *check->metric ? case_metric(&r->cases[found->index], check->metric) : NULL;
+	if (!m || !isfinite(check->value) || !isfinite(m->value) ||
+	    fabs(m->value - check->value) <= ROUNDING * fabs(check->value))
+		return STATUS_OK;
+	return json_path_error(verdict, err,
+			       "%s, although checks[%zu] judged another value of %.100s than "
+			       "cases[%zu] has",
+			       verdict_name(r->judgement->overall), index, check->metric,
+			       found->index);
+}
+
+static enum status check_judged_values(const struct result *r, const struct json_path *verdict,
+				       struct error *err)
+{
+	struct id *cases = xcalloc(r->case_count + 1, sizeof(*cases));
+
+	for (size_t i = 0; i < r->case_count; i++)
+		cases[i] = (struct id){ r->cases[i].id, i };
+	qsort(cases, r->case_count, sizeof(*cases), result_check_by_id);
+	for (size_t i = 0; i < r->judgement->count && err->status == STATUS_OK; i++)
+		check_judged_value(r, cases, i, verdict, err);
+	free(cases);
+	return err->status;
+}
+
 /* Rejects an ACCEPTED verdict that a check, a device or a case contradicts. */
 static enum status check_accepted(const struct result *r, const struct json_path *judgement,
 				  struct error *err)
@@ -470,7 +509,7 @@ static enum status check_accepted(const struct result *r, const struct json_path
 			return json_path_error(verdict, err,
 					       "%s, although the result of cases[%zu] is wrong",
 					       verdict_name(v->overall), i);
-	return STATUS_OK;
+	return check_judged_values(r, verdict, err);
 }
 
 /* Checks the judgement against its checks and cases. */

@@ -166,6 +166,14 @@ r["cases"][0].update(status="FAILED", reason="a word is wrong")
 json.dump(r, open("wrong.json", "w"))
 PY
 expect 2 'judgement.verdict: WARN, although the result of cases[0] is wrong' wrong.json
+# The judgement belongs to the values of the file, not to those of another run.
+python3 - <<'PY'
+import json
+r = json.load(open("kept.json"))
+r["judgement"]["checks"][0]["value"] *= 1.01
+json.dump(r, open("other.json", "w"))
+PY
+expect 2 'judgement.verdict: WARN, although checks[0] judged another value of alloc.latency than cases[0] has' other.json
 # Names of one's own limits do not leave the house with it.
 "$program" export result kept.json --anonymise >published.json || failed=1
 grep -q 'warn.ini\|\[limit tight\]' published.json && { echo "check: limits of one's own survive --anonymise"; failed=1; }
