@@ -1,8 +1,7 @@
 /*
- * Search for wrong bits in memory that was written, and in GEMMs with periodic integer operands.
- *
- * Each checking kernel adds to a struct wrong_words, which was zero before the first of them;
- * offsets are bytes.
+ * Searches memory and GEMM results for wrong bits. Operands of the GEMMs are periodic integers.
+ * Each checking kernel adds to a struct wrong_words, which the caller zeroes first. Offsets are
+ * bytes.
  */
 #ifndef GPUPROOF_KERNELS_SOAK_H
 #define GPUPROOF_KERNELS_SOAK_H
@@ -12,33 +11,33 @@
 #include "kernels/generator.h"
 #include "kernels/kernel.h"
 
-/* Wrong words recorded with their places, at most; the others are counted. */
+/* Most wrong words recorded with their offsets; further ones are only counted. */
 #define WRONG_WORDS 16
 
 struct wrong_word {
 	uint64_t offset, address, expected, got;
 };
 
-/* In memory of the device. Words are of 8 bytes, in a GEMM's result elements of 4 or 8. */
+/* In device memory. Words have 8 bytes; in a GEMM's result, elements of 4 or 8. */
 struct wrong_words {
-	uint64_t compared; /* words that were looked at: a check that skips some is noticed */
-	uint64_t count;    /* words that were wrong */
-	uint64_t flipped;  /* every bit that was wrong in any of them */
-	uint64_t recorded; /* may exceed WRONG_WORDS, the capacity of `words`; in no order */
+	uint64_t compared; /* words read by the check, to notice a check that skips some */
+	uint64_t count;    /* wrong words */
+	uint64_t flipped;  /* union of the wrong bits of all words */
+	uint64_t recorded; /* may exceed WRONG_WORDS, the capacity of `words`; unordered */
 	struct wrong_word words[WRONG_WORDS];
 };
 
-/* Pattern of a memory's 8-byte words; each is a function of its index or its address. */
+/* Patterns of 8-byte words, each a function of the word's index or address. */
 enum pattern_kind {
 	PATTERN_SOLID,   /* `value` */
-	PATTERN_WALKING, /* one bit, a place higher in each word; `value` places further */
-	PATTERN_ADDRESS, /* the word's own address: finds address lines that are stuck or crossed */
+	PATTERN_WALKING, /* one bit, shifted by one in each word; starts at `value` */
+	PATTERN_ADDRESS, /* the word's own address: finds stuck or crossed address lines */
 	PATTERN_RANDOM   /* generator_bits(value, index) */
 };
 struct pattern {
 	enum pattern_kind kind;
 	uint64_t value;
-	uint64_t inverted; /* ~0: all bits turned; 0: as they are */
+	uint64_t inverted; /* ~0: all bits inverted; 0: unchanged */
 };
 
 GENERATOR_FN uint64_t pattern_word(struct pattern p, uint64_t index, uint64_t address)
@@ -56,10 +55,10 @@ GENERATOR_FN uint64_t pattern_word(struct pattern p, uint64_t index, uint64_t ad
 }
 
 /*
- * "soak_memory": in one sweep over `words` 8-byte words (an even number, `memory` 16-byte aligned)
- * compares each with `expected` (if `check`) and then writes `next` (if `write`), from the lowest
- * to the highest address or `descending`: the moving inversions of memory tests. `first` is the
- * index of the first word; offsets count from index 0.
+ * "soak_memory": sweeps once over `words` 8-byte words (an even number, `memory` 16-byte aligned).
+ * If `check`, compares each word with `expected`; then, if `write`, writes `next`. Goes from the
+ * lowest to the highest address, or `descending`: the moving inversions of memory tests. `first` is
+ * the index of the first word; offsets count from index 0.
  */
 struct soak_memory_arguments {
 	void *memory;
@@ -72,8 +71,8 @@ struct soak_memory_arguments {
 /*
  * Operands of a soak's GEMM are integers that repeat: op(A) has `row_period` different rows, op(B)
  * `column_period` different columns. C then has row_period * column_period different values, each
- * of them at many places, so on many multiprocessors. Sums of such integers are exact in any order
- * while `range`^2 * k fits the accumulator, so the CPU knows every bit of C.
+ * at many places and so on many multiprocessors. Sums of such integers are exact in any order while
+ * `range`^2 * k fits the accumulator, so the CPU knows every bit of C.
  */
 GENERATOR_FN int32_t soak_value(uint64_t seed, uint32_t row, uint32_t column, uint32_t range)
 {
@@ -83,9 +82,9 @@ GENERATOR_FN int32_t soak_value(uint64_t seed, uint32_t row, uint32_t column, ui
 }
 
 /*
- * "soak_operand": fills a dense column-major matrix with soak_value(), rounded to nothing: `range`
- * is exact in `precision`: any but FP16_ACC16; INT8 stores the integers themselves. Rows repeat
- * after `row_period`, columns after `column_period`; 0: they do not repeat.
+ * "soak_operand": fills a dense column-major matrix with soak_value(). Nothing is rounded, because
+ * `range` is exact in `precision` (any but FP16_ACC16; INT8 stores the integers themselves). Rows
+ * repeat after `row_period`, columns after `column_period`; 0: no repetition.
  */
 struct soak_operand_arguments {
 	void *memory;
@@ -98,11 +97,10 @@ struct soak_operand_arguments {
 #define SOAK_NO_CANARY UINT32_MAX
 
 /*
- * "soak_table": compares a dense column-major result, bit by bit, with
- * table[(column + column_offset) mod column_period][(row + row_offset) mod row_period]. Elements
- * have 4 or 8 bytes; `rows` is a multiple of 4, `memory` is 16-byte aligned. `canary`: the index of
- * a table entry whose lowest bit is turned for this check, so that each of its places must be found
- * wrong.
+ * "soak_table": compares a dense column-major result, bit by bit, with table[(column +
+ * column_offset) mod column_period][(row + row_offset) mod row_period]. Elements have 4 or 8 bytes;
+ * `rows` is a multiple of 4, `memory` is 16-byte aligned. `canary` is the index of a table entry
+ * whose lowest bit is flipped for this check; the check must find every place of it.
  */
 struct soak_table_arguments {
 	const void *memory, *table;

@@ -6,10 +6,10 @@
 #include "kernels/launch/elements.h"
 #include "device/host/host_kernel.h"
 
-/* Words below which a second thread is not worth it. */
+/* Below this number of words a second thread does not pay off. */
 #define GRAIN 16384
 
-/* Each part's own; they are merged in the order of memory. */
+/* One record per part; merged in memory order. */
 struct findings {
 	const void *arguments;
 	struct wrong_words parts[HOST_PARALLEL_MAX];

@@ -99,7 +99,7 @@ static const struct key keys[] = {
 	  .choices = injections,
 	  .help = "bit: of a result, a signature, a word of memory or a transfer; operand: a bit "
 		  "of an operand that one GEMM reads; row, address: 2 KiB of memory, or a word "
-		  "from an address that differs in a bit. Loads that have no such place: bit" },
+		  "from an address that differs in a bit. Loads without such a place use bit" },
 	{ 0 },
 };
 
@@ -133,7 +133,7 @@ static const struct metric metrics[] = {
 	  "wrong elements of results, signatures, and 8-byte words of memory, all devices",
 	  METRIC_EXACT },
 	{ "burn.multiprocessors_seen", "1", BETTER_HIGHER, 0,
-	  "multiprocessors whose every quarter was checked in every class of instructions, on the "
+	  "multiprocessors with all quarters checked in all instruction classes, on the "
 	  "device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.injected", "1", BETTER_NONE, 0, "injected wrong bits", METRIC_EXACT },
@@ -144,18 +144,19 @@ static const struct metric metrics[] = {
 	  "multiply-adds whose results were compared, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.hot_multiply_adds", "1", BETTER_NONE, 0,
-	  "those of burn.multiply_adds at 65 °C and more, on the device with the fewest",
+	  "part of burn.multiply_adds at 65 °C and more, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.starts", "1", BETTER_NONE, 0,
 	  "compared GEMMs that began on an idle device, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.detectable_rate", "1", BETTER_LOWER, 0,
-	  "smallest fraction of wrong multiply-adds that this slice and earlier ones find with a "
-	  "probability of 95 % on each device",
+	  "smallest fraction of wrong multiply-adds that this slice and earlier ones detect on "
+	  "each "
+	  "device with a probability of 95 %",
 	  METRIC_EXACT },
 	{ "burn.checked_share", "1", BETTER_HIGHER, 0,
-	  "compared GEMMs of a slice / those that its time, set-up included, has room for without "
-	  "the check, on the slowest device",
+	  "compared GEMMs of a slice / GEMMs without the check that its time, set-up included, "
+	  "would allow, on the slowest device",
 	  METRIC_OTHER, .percent = true },
 	ENERGY_METRICS("burn", "energy of one GEMM, lap, sweep or turn", "flops_per_joule",
 		       "FLOP/J", "GEMM operations / energy of all devices"),
@@ -168,7 +169,7 @@ static const struct table_row tables[] = {
 	{ .title = "Dose of the soak",
 	  .columns = { "burn.multiply_adds", "burn.detectable_rate", "burn.hot_multiply_adds",
 		       "burn.checked_share" },
-	  .note = "Multiply-adds of this slice; the detectable rate is that of all slices up to "
+	  .note = "Multiply-adds of this slice; the detectable rate covers all slices up to "
 		  "it." },
 	ENERGY_TABLE("burn", "time", "flops_per_joule"),
 	{ 0 },

@@ -1,7 +1,7 @@
 /*
- * The dose of a soak: how rare a defect its verified multiply-adds would have found. N compared
- * multiply-adds find a defect that spoils a share r of them with the probability 1 - exp(-c N r):
- * at 95 % r = 3.0 / (c N), the rule of three (Hanley and Lippman-Hand, JAMA 1983).
+ * Dose of a soak: how rare a defect its verified multiply-adds would have found. N compared
+ * multiply-adds find a defect that corrupts a fraction r of them with the probability 1 - exp(-c N
+ * r). At 95 % r = 3.0 / (c N), the rule of three (Hanley and Lippman-Hand, JAMA 1983).
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,14 +13,15 @@
 
 #define RULE_OF_THREE 2.995732273554 /* -ln(0.05) */
 /*
- * A defect that comes and goes, with an exponentially distributed rate from soak to soak, is found
- * with the probability 1 - 1 / (1 + c N r): 95 % at r = 19 / (c N).
+ * An intermittent defect, whose rate varies exponentially from soak to soak, is found with the
+ * probability 1 - 1 / (1 + c N r): 95 % at r = 19 / (c N).
  */
 #define COMES_AND_GOES 19.0
 
 /*
- * c: smallest share of single-bit errors of an operand, a product or a sum, at a random step of
- * 8192, that reach a result stored in FP32 (FP64: FP64, INT8: INT32). By simulation of each format.
+ * c: fraction of single-bit errors of an operand, a product or a sum that reach a result stored in
+ * FP32 (FP64: FP64, INT8: INT32). Smallest value over the three, for a random step of 8192,
+ * simulated for each format.
  */
 static const double visible[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP64] = 0.86, [PRECISION_FP32] = 0.70, [PRECISION_TF32] = 0.76,
@@ -42,14 +43,14 @@ bool burn_same_search(const struct case_result *a, const struct case_result *b)
 	       strcmp(parameter_text_or_empty(a, "load"), parameter_text_or_empty(b, "load")) == 0;
 }
 
-/* True if `c` is a slice of the same search, at most as late as `now`. */
+/* True if `c` is a slice of the same search, up to `now`. */
 static bool dose_is_same_search(const struct case_result *c, const struct case_result *now)
 {
 	return burn_same_search(c, now) && strcmp(parameter_text_or_empty(c, "slice"),
 						  parameter_text_or_empty(now, "slice")) <= 0;
 }
 
-/* True if the case found wrong words, or had some injected. */
+/* True if the case found wrong words or injected some. */
 static bool dose_is_wrong(const struct case_result *c)
 {
 	const struct metric_value *wrong = case_metric(c, "burn.wrong");
@@ -59,8 +60,8 @@ static bool dose_is_wrong(const struct case_result *c)
 }
 
 /*
- * Sums a count of all slices of the search of `now`; 0: none, or one of them was wrong; NaN: one of
- * them lacks it.
+ * Sums a count over all slices of the search up to `now`. 0: no slices, or wrong words in one; NaN:
+ * a slice lacks the count.
  */
 static double dose_searched_before(const struct result *all, const struct case_result *now,
 				   const char *count)
@@ -81,7 +82,7 @@ static double dose_searched_before(const struct result *all, const struct case_r
 	return sum;
 }
 
-/* "1.9 x 10^15": a count in the words of a note. */
+/* Formats a count for a note: "1.9 x 10^15". */
 static const char *power_of_ten(double value, char *out, size_t size)
 {
 	int exponent = (int)floor(log10(value));
@@ -101,26 +102,26 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
 		return;
 	run_value(run, "burn.detectable_rate", RULE_OF_THREE / seen);
 	run_note(run,
-		 "Up to this slice each device did at least %s multiply-adds in %s, every result "
-		 "compared, none wrong. A defect that spoils one in %s would have been found with "
-		 "95 %%. Rarer ones, and ones that come and go (found from one in %s), are "
-		 "possible.",
+		 "Up to this slice each device did at least %s multiply-adds in %s. Every result "
+		 "was compared, and none was wrong. A defect that corrupts one in %s would have "
+		 "been found with a probability of 95 %%. Rarer defects are possible, as are "
+		 "intermittent ones (found from one in %s).",
 		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
 		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
 		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
 	if (hot > 0)
 		run_note(run,
-			 "At %d °C and more a defect in one of %s would have been found with "
-			 "95 %%.",
+			 "At %d °C and more a defect in one of %s would have been found with a "
+			 "probability of 95 %%.",
 			 BURN_HOT_CELSIUS,
 			 power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
 				      sizeof(done)));
 	else
 		run_note(run, "Not tested at %d °C and more%s.", BURN_HOT_CELSIUS,
-			 isnan(hot) ? ", as far as the temperature is known" : "");
+			 isnan(hot) ? ", or the temperature is unknown" : "");
 }
 
-/* True if no later slice of the same search is there. */
+/* True if the result has no later slice of the same search. */
 static bool is_latest(const struct result *all, const struct case_result *c)
 {
 	for (size_t i = 0; i < all->case_count; i++) {
@@ -165,7 +166,7 @@ static bool is_clean(const struct result *all)
 	return true;
 }
 
-/* " 1.9 x 10^15 (bf16)," for each load of which a dose is known; adds up its multiply-adds. */
+/* Appends " 1.9 x 10^15 (bf16)," for each load with a known dose; sums the multiply-adds. */
 static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
 {
 	char words[32];
@@ -195,11 +196,9 @@ char *burn_statement(const struct result *all)
 	if (loads.length && is_clean(all))
 		text_addf(&out,
 			  "Soak: all results of %s multiply-adds per device were compared, and "
-			  "none "
-			  "was wrong. A defect that spoils one multiply-add in%s would have been "
-			  "found "
-			  "with a probability of 95 %%. Rarer defects, and those that come and go, "
-			  "are possible.",
+			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
+			  "been found with a probability of 95 %%. Rarer or intermittent "
+			  "defects are possible.",
 			  power_of_ten(multiply_adds, words, sizeof(words)), loads.data);
 	text_release(&loads);
 	return out.length ? text_detach(&out) : NULL;

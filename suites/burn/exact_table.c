@@ -17,11 +17,11 @@
 _Static_assert(SOAK_ROW_PERIOD <= SOAK_ROW_PERIOD_MOST && SOAK_COLUMN_PERIOD <= PADDED,
 	       "the check's table and the padding hold the periods");
 
-/* Deviations from 0 that no sum of a table reaches: there are 60,491 of them. */
+/* Bound of a sum in standard deviations. No sum of a table (60,491) reaches it. */
 #define DEVIATIONS 6.5
 #define FP8_MOST 0x1p12
 
-/* Largest magnitude for FP8: two values below it, and DEPTH products more, stay below 2^13. */
+/* Largest operand for FP8: two sums below FP8_MOST plus DEPTH products stay below 2^13. */
 static uint32_t fp8_range(int64_t k)
 {
 	uint32_t range = 8;
@@ -33,7 +33,7 @@ static uint32_t fp8_range(int64_t k)
 
 struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint64_t seed)
 {
-	/* Largest magnitude up to which the format stores every whole number. */
+	/* Largest magnitude at which the format still stores every whole number. */
 	static const double stored[PRECISION_GEMM_COUNT] = {
 		[PRECISION_FP64] = 0x1p26, [PRECISION_FP32] = 0x1p12, [PRECISION_TF32] = 0x1p11,
 		[PRECISION_FP16] = 0x1p11, [PRECISION_BF16] = 0x1p8,  [PRECISION_INT8] = 127,
@@ -49,7 +49,7 @@ struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint6
 		x.exact_most = FP8_MOST;
 		x.range = fp8_range(k);
 	}
-	/* The layout that the tensor cores have for elements of one byte. */
+	/* Tensor cores need this layout for one-byte elements. */
 	x.transposed = precision_bytes(precision) == 1;
 	return x;
 }
@@ -60,7 +60,7 @@ struct exact_sums {
 	atomic_bool too_large;
 };
 
-/* table[row][...] += a * b[...] for the padded columns: a loop that vectorises. */
+/* table[row][...] += a * b[...] over the padded columns; the loop vectorises. */
 VECTORISED
 static void exact_table_add_rows(double (*restrict table)[PADDED], const double *restrict a,
 				 double (*restrict b)[PADDED], int64_t depth)
@@ -70,7 +70,7 @@ static void exact_table_add_rows(double (*restrict table)[PADDED], const double 
 			(*table)[column] += a[d] * b[d][column];
 }
 
-/* DEPTH products for the sums of these rows. */
+/* Adds DEPTH products to the sums of these rows. */
 static void exact_table_add_block(struct exact_sums *sums, size_t begin, size_t end, int64_t first,
 				  int64_t depth)
 {
@@ -119,7 +119,7 @@ bool exact_table_fill(double *table, const struct exact_problem *problem)
 	return !atomic_load(&sums.too_large);
 }
 
-/* Counts those of `count` places from `offset` on that are `at` modulo `period`. */
+/* Counts the places among `count` from `offset` on that equal `at` modulo `period`. */
 static uint64_t count_periodic_places(uint32_t at, uint64_t count, uint32_t offset, uint32_t period)
 {
 	uint64_t first = (at + period - offset % period) % period;

@@ -1,7 +1,7 @@
 /*
- * Transfers and collectives while products keep the device busy. Each turn sends fresh random bits
- * to the host and back, and around the ring of ranks, and sums over the ranks; the device compares
- * all of it before the next turn.
+ * Transfers and collectives while GEMMs keep the device busy. Each turn sends fresh random bits to
+ * the host and back, and around the ring of ranks, and sums over the ranks. The device compares all
+ * of it before the next turn.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static enum status links_write_source(const struct links *l, struct error *err)
 	return backend_launch(l->record.stream, "soak_memory", &a, err);
 }
 
-/* Compares, then writes the inverse, so that data missing in the next turn are found. */
+/* Compares, then writes the inverse, so that the next turn detects missing data. */
 static enum status check_arrived(const struct links *l, const struct buffer *arrived, int sender,
 				 struct error *err)
 {
@@ -133,7 +133,7 @@ static enum status links_enqueue_turn(struct links *l, struct error *err)
 	return around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err) : err->status;
 }
 
-/* A turn of this rank alone, with a bit turned before it is compared. */
+/* One turn of this rank alone; flips a bit before the comparison. */
 static enum status links_inject_bit(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
@@ -184,7 +184,7 @@ static enum status begin_looking(const struct links *l, struct error *err)
 			    sizeof(no_mismatch), err);
 }
 
-/* Runs `turns` transfers concurrently with `count` products. */
+/* Runs `turns` transfers concurrently with `count` GEMMs. */
 static enum status links_round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
 				  struct error *err)
 {
@@ -222,7 +222,7 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 	return backend_event_elapsed(b->start, b->end, seconds, err);
 }
 
-/* Ranks take the same number of turns: rank 0's word. */
+/* All ranks take the number of turns that rank 0 chooses. */
 static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
 {
 	uint64_t turns = products_in_chunk(b, seconds_per_turn);
@@ -232,7 +232,7 @@ static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
 	return turns;
 }
 
-/* Rank 0's clock decides for all ranks; a rank that still has bits to inject is waited for. */
+/* Rank 0's clock decides for all ranks. It waits for ranks that still have bits to inject. */
 static bool agreed_to_go_on(struct burn *b, struct error *err)
 {
 	double wanted = burn_interrupted(b, err) == STATUS_OK && burn_go_on(b);
@@ -243,7 +243,7 @@ static bool agreed_to_go_on(struct burn *b, struct error *err)
 	       (world_max(b->world, burn_inject_due(b)) > 0 || time_left);
 }
 
-/* Seconds of one product, with nothing else to do. */
+/* Seconds per GEMM without transfers. */
 static enum status links_time_products(struct links *l, double *seconds, struct error *err)
 {
 	double ignored, began = clock_seconds();
@@ -259,7 +259,7 @@ static enum status links_transfer_slice(struct links *l, struct error *err)
 	uint64_t turns, products;
 	double seconds, product_seconds = 0;
 
-	/* Alone first: products and turns that take equally long keep both busy. */
+	/* Time both alone first: GEMMs and turns of equal duration keep both busy. */
 	links_round_of(l, 1, 1, &b->series->first, err);
 	if (err->status == STATUS_OK)
 		links_time_products(l, &product_seconds, err);
@@ -302,7 +302,7 @@ static enum status links_open_ranks(struct links *l, struct error *err)
 				  .ranks = b->world->size,
 				  .bytes = l->bytes,
 				  .part = l->bytes,
-				  .seed = b->run->seed, /* its ranks count on from there */
+				  .seed = b->run->seed, /* ranks add their number to it */
 				  .device = b->device,
 				  .stream = l->record.stream,
 				  .communicator = session->communicator };
@@ -335,7 +335,7 @@ static void close_links(struct links *l)
 	if (l->sums.stream)
 		collective_close(&l->sums);
 	burn_record_close(&l->record);
-	relay_settled(l->communicator); /* the next slice has it, with a stream of its own */
+	relay_settled(l->communicator); /* the next slice reuses it with its own stream */
 	buffer_free(&l->sums_record);
 	buffer_free(&l->received);
 	buffer_free(&l->source);
@@ -347,7 +347,7 @@ enum status burn_links(struct burn *b, struct error *err)
 {
 	struct links l = { .b = b };
 
-	/* A rank whose first product is wrong leaves together with the others. */
+	/* If its first GEMM is wrong, a rank still leaves together with the others. */
 	if (world_agree(b->world, open_links(&l, err), err) == STATUS_OK &&
 	    world_agree(b->world, links_open_ranks(&l, err), err) == STATUS_OK)
 		links_transfer_slice(&l, err);

@@ -1,4 +1,4 @@
-/* Looking for wrong words, and injecting them. */
+/* Soak: searches for wrong words, and injects them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -85,10 +85,10 @@ enum status burn_look_begin(const struct burn_record *record, struct error *err)
 				  sizeof(struct wrong_words), err);
 }
 
-/* A reading takes a GPU 4 ms, in which it has nothing to do. */
+/* A reading leaves the GPU idle for 4 ms. */
 #define ENERGY_READING_SECONDS 2.0
 
-/* The first batch begins the window, so that set-up is not in it. */
+/* The first batch starts the window, which excludes set-up. */
 static void burn_look_count_energy(struct burn *b, double seconds, double count, double work)
 {
 	double now = clock_seconds();
@@ -178,7 +178,7 @@ void burn_note_check_error(struct burn *b, const char *text)
 static void burn_look_keep_events(struct burn *b, const struct burn_place *place,
 				  const struct wrong_words *found, uint64_t count)
 {
-	/* Half of the room is for what names a multiprocessor. */
+	/* Half of the space is for the name of a multiprocessor. */
 	for (uint64_t i = 0; i < count && b->event_count < BURN_EVENTS_MOST / 2; i++) {
 		const struct wrong_word *w = &found->words[i];
 		struct watch_event event = { .row = (double)NAN,
@@ -217,8 +217,8 @@ static void burn_look_describe_wrong_word(const struct burn_place *place,
 }
 
 /*
- * All injected words must be there, where they are; an injected bit without another one of its
- * word, which may be half of the 8 bytes in which it was turned.
+ * Checks that all injected words were found at their addresses. An injected bit must be the only
+ * wrong bit of its word, which may be half of the 8 bytes.
  */
 static enum status claim_injected(struct burn *b, const struct wrong_words *found,
 				  struct error *err)
@@ -242,7 +242,7 @@ static enum status claim_injected(struct burn *b, const struct wrong_words *foun
 		}
 	}
 	return error_set(err, STATUS_INTERNAL,
-			 "what was injected at byte %" PRIu64 " was not found: %" PRIu64
+			 "the fault injected at byte %" PRIu64 " was not found: %" PRIu64
 			 " wrong words were",
 			 b->injected.offset, found->count);
 }
@@ -267,7 +267,7 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		uint64_t count = found.recorded < WRONG_WORDS ? found.recorded : WRONG_WORDS;
 		const struct wrong_word *first = &found.words[0];
 
-		/* The recorded words are in no order: the lowest is the one to name. */
+		/* The words are recorded in no order: report the lowest address. */
 		for (uint64_t i = 1; i < count; i++)
 			if (found.words[i].offset < first->offset)
 				first = &found.words[i];
@@ -286,7 +286,7 @@ bool burn_inject_due(const struct burn *b)
 
 uint64_t burn_inject_word(const struct burn *b, uint64_t words)
 {
-	/* The ends first: a check that misses a word most likely misses the last. */
+	/* Start with the ends: a faulty check is most likely to miss the last word. */
 	if (b->tally.injected < 2)
 		return b->tally.injected ? words - 1 : 0;
 	return generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected) % words;

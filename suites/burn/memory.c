@@ -1,7 +1,7 @@
 /*
- * Patterns over most of the free memory. Each sweep reads what the one before wrote, compares it,
- * and writes the next pattern: up, then down, then up (moving inversions, as memory tests have done
- * since the 1980s).
+ * Memory patterns over most of the free memory. Each sweep reads and compares what the last one
+ * wrote, and writes the next pattern: up, then down, then up (moving inversions, used by memory
+ * tests since the 1980s).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #define BLOCK_MOST (UINT64_C(8) << 30)
 #define BLOCK_LEAST (UINT64_C(16) << 20)
 #define BLOCKS 512
-/* One line of every memory: blocks of a whole number of them, so that vectors fit. */
+/* Blocks are multiples of this cache line size, so that vectors fit. */
 #define ALIGNMENT 4096
-#define WALK 64 /* places of a bit in a word */
+#define WALK 64 /* bits in a word */
 #define ROW_BYTES 2048
 
-/* One pass; each pattern is followed by its inverse. */
+/* One pass. Each pattern is followed by its inverse. */
 static const struct {
 	enum pattern_kind kind;
 	uint64_t value;
@@ -33,7 +33,7 @@ static const struct {
 	{ PATTERN_SOLID, UINT64_C(0x0f0f0f0f0f0f0f0f), "every second half byte" },
 	{ PATTERN_RANDOM, 0, "random bits" },
 };
-/* The walking bit comes last: it takes twice WALK sweeps. */
+/* The walking bit is last, because it takes twice WALK sweeps. */
 #define SWEEPS_FIXED (2 * ARRAY_SIZE(patterns))
 #define SWEEPS_OF_A_PASS (SWEEPS_FIXED + 2 * WALK)
 
@@ -81,7 +81,7 @@ static const char *memory_name_pattern(uint64_t sweep, char *out, size_t size)
 	return out;
 }
 
-/* Blocks until `wanted` bytes are there; smaller ones where the memory is in pieces. */
+/* Allocates blocks up to `wanted` bytes in total; smaller blocks if memory is fragmented. */
 static enum status burn_take_memory(struct tested_memory *t, struct burn *b, uint64_t wanted,
 				    struct error *err)
 {
@@ -154,8 +154,8 @@ static enum status memory_invert_row(struct burn *b, char *row, uint64_t offset,
 }
 
 /*
- * The word at `left` of a block gets that of an address with one other bit, if they differ: some
- * patterns have the same everywhere.
+ * Gives the word at `left` of a block the pattern of an address that differs in one bit. Some
+ * patterns are the same at both addresses.
  */
 static enum status memory_cross_address(struct burn *b, const struct buffer *block, uint64_t left,
 					uint64_t offset, struct error *err)
@@ -177,7 +177,7 @@ static enum status memory_cross_address(struct burn *b, const struct buffer *blo
 	return STATUS_OK;
 }
 
-/* Somewhere in all blocks. */
+/* Selects a random position in all blocks. */
 static enum status memory_inject(struct burn *b, const struct tested_memory *t, struct error *err)
 {
 	uint64_t offset = 8 * burn_inject_word(b, t->bytes / 8), left;
@@ -195,7 +195,7 @@ static enum status memory_inject(struct burn *b, const struct tested_memory *t, 
 	return burn_inject(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
 }
 
-/* Sweep `number`, timed where it both reads and writes. */
+/* Runs sweep `number`, and times it if it both reads and writes. */
 static enum status memory_run_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
 				    bool last, struct error *err)
 {
@@ -238,7 +238,7 @@ static enum status burn_test_memory(struct burn *b, const struct tested_memory *
 	if (err->status == STATUS_OK)
 		memory_run_sweep(b, t, number, true, err);
 	if (err->status == STATUS_OK)
-		run_note(b->run, "%" PRIu64 " sweeps of the %zu of a pass on this device.",
+		run_note(b->run, "%" PRIu64 " sweeps on this device; a pass has %zu.",
 			 b->tally.rounds, SWEEPS_OF_A_PASS);
 	return err->status;
 }

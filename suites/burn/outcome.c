@@ -31,7 +31,7 @@ static int burn_slowest_rank(const struct burn_tally *all, int ranks)
 	return slowest;
 }
 
-/* The slowest rank's samples, in every rank. */
+/* Gives every rank the slowest rank's samples. */
 static struct series *burn_share_series(struct run *run, struct world *world, struct series *mine,
 					int owner)
 {
@@ -75,7 +75,7 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 		return;
 	for (int r = 0; r < ranks; r++)
 		fastest = fmax(fastest, tally_speed(&all[r]));
-	/* Work of one unit: what was timed over all units. */
+	/* Work per unit: timed work / timed units. */
 	run_rate(run, name, t->work / ((double)time->count * (double)time->batch), time);
 	run_duration(run, "burn.time", time);
 	if (ranks > 1)
@@ -114,11 +114,11 @@ static void burn_record_verified(struct run *run)
 {
 	static const char *const methods[BURN_LOADS] = {
 		[BURN_FP32] = "every element of every result, bit by bit, against exact values of "
-			      "the CPU; the check by results that it must find wrong",
-		[BURN_UNITS] = "signatures of every quarter of every multiprocessor against each "
-			       "other, and against the CPU's where a standard fixes the result",
+			      "the CPU; the check itself by injected wrong results",
+		[BURN_UNITS] = "signatures of all quarters of all multiprocessors against each "
+			       "other, and against the CPU's if a standard defines the result",
 		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
-		[BURN_LINKS] = "every byte that was sent, every sum against double, and every "
+		[BURN_LINKS] = "every byte sent, every sum against double precision, and every "
 			       "element of every GEMM",
 	};
 	enum burn_load load = burn_load_of(run->c);
@@ -126,7 +126,7 @@ static void burn_record_verified(struct run *run)
 	run_verified(run, methods[load < BURN_UNITS ? BURN_FP32 : load], (double)NAN, (double)NAN);
 }
 
-/* Multiply-adds, and the cost of checking them, on the devices with the least of each. */
+/* Reports multiply-adds and the cost of checking, each on the device with the least. */
 static void burn_record_search(struct run *run, const struct burn_tally *all, int ranks)
 {
 	double multiply_adds = INFINITY, hot = INFINITY, starts = INFINITY, share = INFINITY;
@@ -181,7 +181,7 @@ static void burn_fill_watch(struct burn *b, struct watch *mine)
 	b->event_count = 0;
 }
 
-/* "cuda:3 GPU-2f...: 2 wrong words, the first: GEMM 12 of fp32, byte ...; cuda:5 ..." */
+/* Appends "cuda:3 GPU-2f...: 2 wrong words, the first: GEMM 12 of fp32, byte ...; cuda:5 ..." */
 static void burn_add_wrong(struct text *text, const struct burn_tally *t,
 			   const struct rank_name *name)
 {
@@ -193,7 +193,7 @@ static void burn_add_wrong(struct text *text, const struct burn_tally *t,
 	text_addf(text, ", the first: %s", t->first);
 }
 
-/* The device of the same model whose check is right all the time; NULL: there is none. */
+/* A device of the same model without a failed check; NULL: none. */
 static const struct rank_name *find_right_check(const struct burn_tally *all,
 						const struct rank_name *names, int ranks, int rank)
 {
@@ -203,7 +203,7 @@ static const struct rank_name *find_right_check(const struct burn_tally *all,
 	return NULL;
 }
 
-/* A check that is broken again and again on this device alone is a fault of the device. */
+/* If the check fails repeatedly on this device only, the device is at fault. */
 static bool burn_add_broken_check(struct text *text, const struct burn_tally *all,
 				  const struct rank_name *names, int ranks, int rank)
 {
@@ -211,13 +211,13 @@ static bool burn_add_broken_check(struct text *text, const struct burn_tally *al
 
 	if (all[rank].check_errors < BURN_CHECK_ERRORS || !right)
 		return false;
-	text_addf(text, "%s%s%s%s: its check of results is wrong, that of %s is right: %s",
+	text_addf(text, "%s%s%s%s: its check of results fails, while %s passes it: %s",
 		  text->length ? "; " : "", names[rank].id, names[rank].uuid[0] ? " " : "",
 		  names[rank].uuid, right->id, all[rank].check_text);
 	return true;
 }
 
-/* Wrong words of devices, or what they all have in common. */
+/* Reports wrong words by device, or as one common error. */
 static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all, struct error *err)
 {
 	struct rank_name *names = burn_gather_names(run);
@@ -233,10 +233,10 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 			broken = all[r].check_text;
 	}
 	if (text.length || broken)
-		error_clear(err); /* they count more than that the user stopped the run */
+		error_clear(err); /* wrong words matter more than an interruption */
 	if (alike == ranks)
 		error_set(err, STATUS_INTERNAL,
-			  "all places agree on values that the CPU does not have, on every device: "
+			  "on every device all places agree with each other, but not with the CPU: "
 			  "the library, the driver, this program or the CPU is wrong: %.600s",
 			  text.data);
 	else if (text.length)
@@ -248,7 +248,7 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 	return err->status;
 }
 
-/* Energy of all devices; the least busy one says how busy they were. */
+/* Reports the energy of all devices, and the utilisation of the least busy one. */
 static void burn_record_energy(struct burn *b)
 {
 	enum burn_load load = burn_load_of(b->run->c);
@@ -262,7 +262,7 @@ static void burn_record_energy(struct burn *b)
 	energy_meter_end(b->energy.meter, world, &e.window);
 	b->energy.meter = NULL;
 	e.busy_seconds = busy;
-	/* A signature is no work to compare with that of others. */
+	/* Signatures are not comparable with other work. */
 	if (load != BURN_UNITS)
 		run_energy_of(b->run, &e, load < BURN_UNITS ? "flops_per_joule" : "bytes_per_joule",
 			      work / e.operations);

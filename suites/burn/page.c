@@ -1,4 +1,4 @@
-/* The search of a soak on its page: a sentence, and a table of the dose of each load (dose.c). */
+/* Page of a soak: a sentence, and a table with the dose of each load (dose.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "report/view/suite_page.h"
 #include "suites/burn/burn.h"
 
-/* "1.9 × 10¹⁵"; a dash where it is unknown. */
+/* Formats "1.9 × 10¹⁵"; a dash if unknown. */
 static const char *burn_page_count(double value, char *out, size_t size)
 {
 	static const char *const raised[] = {
@@ -25,7 +25,7 @@ static const char *burn_page_count(double value, char *out, size_t size)
 	return out;
 }
 
-/* Sums a metric over the slices of the load of `c` in one run; 0: none has it. */
+/* Sums a metric over the slices of the load of `c` in one run; 0 if no slice has it. */
 static double burn_page_sum(const struct result *run, const struct case_result *c,
 			    const char *metric)
 {
@@ -46,7 +46,7 @@ static bool burn_page_compared(const struct case_result *c)
 	return case_metric(c, "burn.multiply_adds") || case_metric(c, "burn.wrong");
 }
 
-/* Slices of a load are one row, which stands where its first slice does. */
+/* All slices of a load share one row, at the position of the first. */
 static bool burn_page_first_slice(const struct result *run, const struct case_result *c)
 {
 	for (size_t i = 0; &run->cases[i] != c; i++)
@@ -91,15 +91,13 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, str
 	tree_text(table, "first", "Load");
 	tree_text(table, "second", "Compared");
 	tree_textf(table, "note",
-		   "A defect that spoils one multiply-add in the given number, or more, would have "
-		   "been found with a probability of 95 %%. From %d °C on: by the GEMMs that ran "
-		   "at "
-		   "that temperature of the GPU. Multiply-adds are those of each device, bytes "
-		   "those of all.",
+		   "A defect that corrupts at least one multiply-add in the given number would "
+		   "have been found with a probability of 95 %%. Only when hot: GEMMs that ran at "
+		   "%d °C and more. Multiply-adds count per device, bytes over all devices.",
 		   BURN_HOT_CELSIUS);
 	head = tree_list(table, "head");
 	tree_item_text(head, "Steady defect: 1 in");
-	tree_item_text(head, "It comes and goes: 1 in");
+	tree_item_text(head, "Intermittent: 1 in");
 	tree_item_text(head, "Only when hot: 1 in");
 	tree_item_text(head, "Wrong");
 	return tree_list(table, "rows");

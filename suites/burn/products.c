@@ -14,20 +14,20 @@
 #include "suites/burn/exact_table.h"
 #include "suites/burn/units.h"
 
-/* A chunk of GEMMs is waited for together: seldom enough that the device is never seen idle. */
+/* GEMMs are waited for in chunks long enough to keep the device busy. */
 #define CHUNK_SECONDS 0.25
 #define CHUNK_MOST 400
 #define CHUNKS_LEAST 20 /* samples of a short slice */
 #define SEED UINT64_C(0x6275726e)
-/* A seed in some ten thousand has a sum that is too large. */
+/* About one seed in ten thousand gives a sum that is too large. */
 #define SEEDS_MOST 8
 /* Offsets are multiples of this, so that operands stay aligned to 16 bytes. */
 #define ROW_STEP 8
-/* Slices from which on the rate without the check is measured too, for a share of this. */
+/* Slices of this length and more also measure the rate without the check, for this fraction. */
 #define LONG_SLICE_SECONDS 2.0
 #define ALONE_SHARE 0.01
 
-/* Rows of op(A) that are stored: any offset leaves the size. */
+/* Stored rows of op(A): enough for the result at any offset. */
 static int64_t soak_stored_rows(int64_t n)
 {
 	return n + ROW_STEP * SOAK_ROW_PERIOD;
@@ -108,7 +108,7 @@ static enum status soak_allocate(struct products *p, struct device *device, stru
 	return STATUS_OK;
 }
 
-/* The CPU's exact values; `x`: with the seed of operands whose sums are exact. */
+/* Computes the exact values on the CPU, and sets the seed in `x` to one whose sums are exact. */
 static enum status soak_fill_table(const struct products *p, struct exact_problem *x,
 				   struct error *err)
 {
@@ -119,7 +119,9 @@ static enum status soak_fill_table(const struct products *p, struct exact_proble
 		x->seed = generator_bits(SEED, x->seed);
 		seeds++;
 	}
-	/* Rounds nothing: the values are exact in the result's format. In place, as it shrinks. */
+	/*
+	 * Converts in place, because it shrinks. No rounding: the values are exact in this format.
+	 */
 	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++) {
 		float single = (float)table[i];
 		int32_t whole = (int32_t)table[i];
@@ -137,7 +139,7 @@ static enum status soak_fill_table(const struct products *p, struct exact_proble
 	return err->status;
 }
 
-/* FP8 is multiplied by cuBLASLt alone, whose first algorithm is asked for. */
+/* Only cuBLASLt multiplies FP8; use its first algorithm. */
 static enum status soak_choose_algorithm(struct products *p, struct error *err)
 {
 	static const struct autotune_rules first = { 0 };
@@ -154,7 +156,7 @@ enum status products_open(struct products *p, struct burn *b, struct stream *str
 			  enum precision precision, struct error *err)
 {
 	int64_t n = section_integer(b->run->c->section, "size");
-	/* Other data in each slice and load; all ranks have the same. */
+	/* Data differ between slices and loads, and are the same on all ranks. */
 	struct exact_problem x =
 		exact_problem_of(precision, n,
 				 generator_bits(SEED + (uint64_t)precision,
@@ -196,7 +198,7 @@ static void soak_choose_offsets(struct products *p)
 	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
 }
 
-/* The next GEMM. Its offsets differ from those of the last ones, and so does all of its result. */
+/* Enqueues the next GEMM. Other offsets than the last ones change every element of its result. */
 static enum status soak_multiply(struct products *p, struct error *err)
 {
 	struct gemm gemm = p->gemm;
@@ -228,7 +230,7 @@ static enum status soak_compare_product(const struct products *p, uint32_t canar
 	return backend_launch(p->stream, "soak_table", &a, err);
 }
 
-/* An entry that the result has: a small one does not have all of them. */
+/* Selects an entry that occurs in the result; small results lack some. */
 static uint32_t choose_canary(const struct products *p)
 {
 	uint64_t element = generator_bits(SEED + 1, p->made) % products_elements(p);
@@ -270,7 +272,7 @@ enum status products_check_canary(const struct products *p, struct burn *b, stru
 	    backend_stream_synchronize(p->stream, err) != STATUS_OK)
 		return err->status;
 	b->tally.canaries++;
-	/* A result that is wrong elsewhere adds words; those are reported by the check itself. */
+	/* Other wrong elements add words; the check itself reports those. */
 	if (found.compared == products_elements(p) && found.count >= wanted && found.flipped & 1)
 		return STATUS_OK;
 	snprintf(text, sizeof(text),
@@ -306,13 +308,13 @@ static enum status soak_look_end(struct burn *b, const struct products *p, uint6
 	b->tally.verified_bytes += (double)count * (double)place.bytes;
 	b->tally.multiply_adds += (double)count * soak_operations(p) / 2;
 	b->tally.starts++;
-	if (!(b->celsius < BURN_HOT_CELSIUS)) /* unknown makes the sum unknown */
+	if (!(b->celsius < BURN_HOT_CELSIUS)) /* an unknown temperature makes the sum unknown */
 		b->tally.hot_multiply_adds +=
 			isnan(b->celsius) ? b->celsius : (double)count * soak_operations(p) / 2;
 	return burn_look_end(b, &b->record, &place, err);
 }
 
-/* One GEMM with a bit turned before it is compared. */
+/* Runs one GEMM and flips a bit before the comparison. */
 static enum status soak_inject_bit(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t word = burn_inject_word(b, products_elements(p) * p->element_bytes / 8);
@@ -335,7 +337,7 @@ static char *soak_operand_address(const struct products *p, bool of_b, uint64_t 
 	return (char *)(of_b ? g->b : g->a) + place * precision_bytes(g->precision);
 }
 
-/* The sign of an element of A or B, in turn, is turned while one GEMM reads it. */
+/* Flips the sign of an element of A or B, alternately, while one GEMM reads it. */
 static enum status soak_inject_operand(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t bytes = precision_bytes(p->gemm.precision), wrong = b->tally.wrong, value = 0,
@@ -387,12 +389,12 @@ static enum status soak_chunk(struct burn *b, struct products *p, uint64_t count
 	return products_check_canary(p, b, err);
 }
 
-/* Columns that have each value twice. */
+/* Columns that contain each value twice. */
 #define VOTE_COLUMNS (2 * SOAK_COLUMN_PERIOD)
 
 /*
- * Most of a result is wrong: do places that must have the same value have the same one? Then what
- * they have in common is wrong, or the table is.
+ * Most of a result is wrong: tests if elements that must be equal are equal. If they are, a common
+ * cause or the table is wrong.
  */
 static enum status soak_vote(struct burn *b, struct products *p, struct error *err)
 {
@@ -422,7 +424,10 @@ static enum status soak_vote(struct burn *b, struct products *p, struct error *e
 	return err->status;
 }
 
-/* Was it a chance? The next GEMMs, and if most of a result was wrong, what its places agree on. */
+/*
+ * Repeats GEMMs to see if the error was transient. If most of a result was wrong, also tests what
+ * its elements agree on.
+ */
 static enum status soak_repeat(struct burn *b, struct products *p, uint64_t wrong,
 			       uint64_t compared, struct error *err)
 {
@@ -451,7 +456,7 @@ uint64_t products_in_chunk(const struct burn *b, double seconds)
 	return count < 1 ? 1 : count > CHUNK_MOST ? CHUNK_MOST : (uint64_t)count;
 }
 
-/* The rate of GEMMs without a check, right after checked ones; short slices have no time for it. */
+/* Measures GEMMs without check right after checked ones. Short slices have no time for it. */
 static enum status soak_time_unchecked(struct burn *b, struct products *p, uint64_t count,
 				       struct error *err)
 {
@@ -473,7 +478,7 @@ static enum status soak_time_unchecked(struct burn *b, struct products *p, uint6
 		made += (double)count;
 	}
 	b->tally.alone_seconds = total / made;
-	/* All of the slice, set-up included. */
+	/* The whole slice, set-up included. */
 	b->tally.checked_seconds = (clock_seconds() - (b->deadline - b->run->c->fixed_seconds)) /
 				   (double)b->tally.rounds;
 	return STATUS_OK;
@@ -485,7 +490,7 @@ static enum status soak_until_over(struct burn *b, struct products *p, struct er
 	bool repeated = false;
 	double seconds;
 
-	/* The first is cold; the time of the next says how many make a chunk. */
+	/* The first GEMM is cold; the time of the second sets the chunk size. */
 	if (soak_chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
 	    soak_chunk(b, p, 2, &seconds, err) != STATUS_OK)
 		return err->status;

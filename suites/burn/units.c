@@ -1,7 +1,8 @@
 /*
  * The load `units`: every quarter of every multiprocessor computes the same (kernels/soak_units.h).
- * Quarters vote, the CPU's signature decides where there is one, and who disagrees is named. GEMMs
- * ask for it too, as their libraries do not say which multiprocessor computed a tile.
+ * Quarters are compared with the CPU's signature if it has one, or else with the majority. Other
+ * loads use it after a wrong GEMM, because libraries do not report which multiprocessor computed a
+ * tile.
  */
 #include "suites/burn/units.h"
 
@@ -17,14 +18,14 @@
 #include "kernels/soak_units.h"
 
 #define SEED UINT64_C(0x756e697473)
-#define LAP_SECONDS 2e-3 /* of one class */
+#define LAP_SECONDS 2e-3 /* per class */
 #define TRIAL_STEPS 32u
 #define STEPS_MOST (1u << 20)
-/* Wrong quarters that are repeated and told of; the others are counted. */
+/* Wrong quarters that are repeated and reported; further ones are only counted. */
 #define NAMED_MOST 8
-/* Laps that name a multiprocessor after a wrong GEMM. */
+/* Laps that locate the multiprocessor after a wrong GEMM. */
 #define NAMING_LAPS 20
-/* Multiprocessors' numbers below this are kept track of. */
+/* Only multiprocessors with numbers below this are tracked. */
 #define NUMBERS 1024
 
 struct unit_work {
@@ -40,18 +41,18 @@ struct units {
 	struct buffer out; /* struct soak_unit[UNIT_CLASS_COUNT][blocks][UNIT_QUARTERS] */
 	struct soak_unit *found;
 	uint32_t blocks;
-	size_t count; /* of one class */
+	size_t count; /* per class */
 	int named;
 	struct unit_work work[UNIT_CLASS_COUNT];
-	struct text names; /* of wrong quarters */
+	struct text names; /* names of wrong quarters */
 };
 
-/* One quarter that disagrees. */
+/* A quarter with a wrong signature. */
 struct wrong_unit {
 	enum unit_class unit;
 	uint32_t multiprocessor, quarter;
 	uint64_t expected, got;
-	size_t right; /* quarters that agree with the expected signature */
+	size_t right; /* quarters with the expected signature */
 };
 
 uint64_t burn_units_bytes(const struct device_info *info)
@@ -75,7 +76,7 @@ static enum status units_fetch(struct units *u, struct error *err)
 	return err->status;
 }
 
-/* STATUS_UNSUPPORTED leaves the class out. */
+/* STATUS_UNSUPPORTED: skip the class. */
 static enum status units_calibrate(struct units *u, enum unit_class unit, struct error *err)
 {
 	struct burn *b = u->burn;
@@ -148,13 +149,13 @@ static void units_close(struct units *u)
 	free(u->found);
 }
 
-/* A block that moved to another multiprocessor says nothing about either. */
+/* If its block moved to another multiprocessor, a signature belongs to neither. */
 static bool unit_is_valid(const struct soak_unit *unit)
 {
 	return unit->began == unit->ended && unit->began < NUMBERS;
 }
 
-/* The signature that most quarters have, and how many. */
+/* The most frequent signature, and the number of quarters with it. */
 static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *signature)
 {
 	const struct soak_unit *all = units_of_class(u, unit);
@@ -175,8 +176,8 @@ static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *
 }
 
 /*
- * Most quarters agree, and not with the CPU: what they have in common is wrong. Whether that is the
- * device is decided when the other devices are done.
+ * Most quarters agree with each other but not with the CPU, so they have a common cause.
+ * burn_conclude() decides if it is the device, when the other devices are done.
  */
 static void units_doubt_all(struct units *u, enum unit_class unit, size_t votes, uint64_t signature)
 {
@@ -190,7 +191,7 @@ static void units_doubt_all(struct units *u, enum unit_class unit, size_t votes,
 	u->burn->tally.alike = true;
 }
 
-/* In how many of BURN_REPEATS launches the same quarter is wrong again. */
+/* Number of the BURN_REPEATS launches in which the same quarter is wrong again. */
 static enum status units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
 				struct error *err)
 {
@@ -249,7 +250,7 @@ static enum status units_name(struct units *u, const struct wrong_unit *wrong, s
 	return STATUS_OK;
 }
 
-/* The fault of a lap must be found where it is, if its block stayed there. */
+/* The check must find the injected fault at its quarter, if its block stayed there. */
 static enum status units_claim(struct units *u, const struct soak_units_arguments *a,
 			       uint64_t expected, struct error *err)
 {
@@ -303,7 +304,7 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 						      : STATUS_OK;
 }
 
-/* The arguments of a class with a fault, if one is due: on a multiprocessor that was seen. */
+/* Arguments of a class. If a fault is due, it goes to a multiprocessor already seen. */
 static struct soak_units_arguments units_choose_fault(const struct units *u)
 {
 	const struct burn *b = u->burn;
@@ -323,7 +324,7 @@ static struct soak_units_arguments units_choose_fault(const struct units *u)
 	return a;
 }
 
-/* All classes, then one look at all signatures. */
+/* Runs all classes, then compares all signatures. */
 static enum status units_lap(struct units *u, double *seconds, struct error *err)
 {
 	struct burn *b = u->burn;
@@ -350,7 +351,7 @@ static enum status units_lap(struct units *u, double *seconds, struct error *err
 	return STATUS_OK;
 }
 
-/* Multiprocessors that every class was seen on. */
+/* Number of multiprocessors on which every class ran. */
 static uint64_t units_count_seen(const struct units *u)
 {
 	uint64_t seen = 0;
@@ -378,7 +379,7 @@ static size_t units_count_classes(const struct units *u, struct text *lacking)
 	return count;
 }
 
-/* Coverage of the laps: all multiprocessors must have been seen, or nothing is known of some. */
+/* Reports the coverage of the laps. A multiprocessor that was not seen was not tested. */
 static enum status units_cover(struct units *u, struct error *err)
 {
 	struct burn_tally *t = &u->burn->tally;
@@ -396,7 +397,7 @@ static enum status units_cover(struct units *u, struct error *err)
 	if (t->multiprocessors_seen < u->blocks && !t->wrong && err->status == STATUS_OK)
 		return error_set(err, STATUS_INTERNAL,
 				 "%" PRIu64 " of %" PRIu32
-				 " multiprocessors were seen: the others may be wrong",
+				 " multiprocessors were seen: the others were not tested",
 				 t->multiprocessors_seen, u->blocks);
 	return err->status;
 }
@@ -436,7 +437,7 @@ enum status burn_units_blame(struct burn *b, struct error *err)
 		 err->status != STATUS_OK ? err->message
 		 : u->names.length        ? u->names.data
 					  : "no multiprocessor is wrong in other work");
-	/* These laps found the same defect, and count as no work of this load. */
+	/* These laps repeat a known defect, so they do not count as work of this load. */
 	b->tally = before;
 	memcpy(b->tally.first, where, sizeof(where));
 	if (!status_loses_device(err->status))

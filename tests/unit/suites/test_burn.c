@@ -671,15 +671,15 @@ static const struct common_fault {
 	{ CHECK_SKIPS, 2, -1, STATUS_INTERNAL, "the check looked at 4032 of 4096 words" },
 	{ CHECK_SLEEPS, 2, -1, STATUS_INTERNAL, "the check of GEMM results is broken" },
 	{ CHECK_SKIPS, 2, 1, STATUS_MISMATCH,
-	  "host:1: its check of results is wrong, that of host:0" },
+	  "host:1: its check of results fails, while host:0 passes it" },
 	{ CHECK_SLEEPS, 2, 0, STATUS_MISMATCH,
-	  "host:0: its check of results is wrong, that of host:1" },
+	  "host:0: its check of results fails, while host:1 passes it" },
 	{ EVERYWHERE, 1, 0, STATUS_INTERNAL,
-	  "all places agree on values that the CPU does not have" },
+	  "all places agree with each other, but not with the CPU" },
 	{ EVERYWHERE, 2, -1, STATUS_INTERNAL,
-	  "all places agree on values that the CPU does not have" },
+	  "all places agree with each other, but not with the CPU" },
 	{ EVERYWHERE, 2, 1, STATUS_MISMATCH, "host:1: " },
-	{ UNITS_ALIKE, 2, -1, STATUS_INTERNAL, "all places agree on values that the CPU" },
+	{ UNITS_ALIKE, 2, -1, STATUS_INTERNAL, "all places agree with each other, but not" },
 	{ UNITS_ALIKE, 2, 1, STATUS_MISMATCH, "host:1: " },
 };
 
@@ -905,7 +905,7 @@ static void the_dose_is_stated(void **state)
 	assert_float_equal(metric(&cases[2], "burn.detectable_rate") * 0.94 * 6e15, 2.9957323,
 			   1e-6);
 	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
-	assert_non_null(strstr(cases[2].notes, "spoils one in 1.9 x 10^15"));
+	assert_non_null(strstr(cases[2].notes, "corrupts one in 1.9 x 10^15"));
 	assert_non_null(strstr(cases[2].notes, "65 °C and more a defect in one of 6.3 x 10^14"));
 	assert_page_states(&all, &cases[2]);
 	words = burn_statement(&all);
