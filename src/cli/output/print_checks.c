@@ -97,12 +97,13 @@ static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict
 	}
 }
 
-static bool was_told_before(const struct verdicts *v, size_t i, bool all)
+/* True if one of the checks in `told` has the same limit. */
+static bool was_told_before(const struct verdict_check *const *told, size_t count,
+			    const struct verdict_check *c)
 {
-	for (size_t k = 0; k < i; k++)
-		if ((all || !v->checks[k].accepted) &&
-		    strcmp(v->checks[k].limit, v->checks[i].limit) == 0 &&
-		    strcmp(v->checks[k].bound_text, v->checks[i].bound_text) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(told[i]->limit, c->limit) == 0 &&
+		    strcmp(told[i]->bound_text, c->bound_text) == 0)
 			return true;
 	return false;
 }
@@ -113,6 +114,7 @@ static bool was_told_before(const struct verdicts *v, size_t i, bool all)
  */
 static void print_origins(const struct verdicts *v, bool all)
 {
+	const struct verdict_check **told = xcalloc(v->count + 1, sizeof(*told));
 	struct output_table table = TABLE_EMPTY;
 	size_t shown = 0;
 
@@ -121,9 +123,9 @@ static void print_origins(const struct verdicts *v, bool all)
 		bool origin = *c->bound_origin || *c->bound_text || *c->place;
 		char *words;
 
-		if ((c->accepted && !all) || !origin || was_told_before(v, i, all))
+		if ((c->accepted && !all) || !origin || was_told_before(told, shown, c))
 			continue;
-		shown++;
+		told[shown++] = c;
 		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
 				  *c->bound_text ? " " : "", c->place,
 				  *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
@@ -132,6 +134,7 @@ static void print_origins(const struct verdicts *v, bool all)
 	}
 	table_print(&table, stdout);
 	table_release(&table);
+	free(told);
 }
 
 void print_checks(const struct verdicts *v, bool all)
