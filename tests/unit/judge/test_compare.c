@@ -129,6 +129,19 @@ static void a_lower_clock_explains_a_lower_speed(void **state)
 	comparison_release(&c);
 }
 
+static void clocks_within_a_percent_are_alike(void **state)
+{
+	struct comparison c;
+
+	(void)state;
+	compare(5, 5, 1, 0.001, 1.009, &c);
+	assert_int_equal(c.difference_count, 0);
+	comparison_release(&c);
+	compare(5, 5, 1, 0.001, 1.011, &c);
+	assert_int_equal(c.difference_count, 1);
+	comparison_release(&c);
+}
+
 static void broken_and_missing_cases_are_named(void **state)
 {
 	struct comparison_input input = {
@@ -1201,6 +1214,7 @@ int main(void)
 		cmocka_unit_test(shifts_have_intervals_from_four_values_on),
 		cmocka_unit_test(words_follow_from_interval_and_margin),
 		cmocka_unit_test(a_lower_clock_explains_a_lower_speed),
+		cmocka_unit_test(clocks_within_a_percent_are_alike),
 		cmocka_unit_test(broken_and_missing_cases_are_named),
 		cmocka_unit_test(
 			what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open),
