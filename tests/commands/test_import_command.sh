@@ -37,7 +37,7 @@ done
 ! grep -F "measured here: " page.html || fail "an import is called measured here"
 ! grep -F "Titan V" page.html >/dev/null || fail "a GPU that was not asked for"
 "$program" report links.json -o plain.html >/dev/null
-grep -q 'no interval, since there are single values only' plain.html && ! grep -q 'from several launches' plain.html ||
+grep -q 'no interval: only single values' plain.html && ! grep -q 'from several launches' plain.html ||
 	fail "single values are given an interval"
 ! grep -F "card by card" plain.html >/dev/null || fail "a comparison that was not asked for"
 

@@ -136,7 +136,7 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 	open = shown < open ? shown : open;
 	parts = tree_list(table, "parts");
 	checks_add_part(a, parts, rows, open, "");
-	snprintf(words, sizeof(words), "%zu more with more to spare", shown - open);
+	snprintf(words, sizeof(words), "%zu more with larger margins", shown - open);
 	if (shown > open)
 		checks_add_part(a, parts, rows + open, shown - open, words);
 	tree_text(table, "name", name);

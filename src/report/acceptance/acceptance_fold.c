@@ -147,7 +147,7 @@ static char *fold_words(struct tree *const *rows, size_t count)
 			fold_count_cell(&t, fold_worst_cell(rows[i]));
 	qsort(t.items, t.count, sizeof(*t.items), by_gravity);
 	words = tallies_words(&t, 0);
-	out = xasprintf("%zu more devices, by the worst of each: %s", count, words);
+	out = xasprintf("%zu more devices, by worst verdict: %s", count, words);
 	free(words);
 	return out;
 }

@@ -259,8 +259,7 @@ static const struct {
 	[GROUP_REJECTED] = { "rejected", "Rejected", "failed", "✗", "REJECTED",
 			     "Sign for each serial number. ✗ marks the devices at fault." },
 	[GROUP_INCONCLUSIVE] = { "inconclusive", "Inconclusive", "error", "?", "INCONCLUSIVE",
-				 "Sign for each serial number. ? marks the devices that are not "
-				 "decided." },
+				 "Sign for each serial number. ? marks the inconclusive devices." },
 	[GROUP_ACCEPTED] = { "accepted", "Accepted", "ok", "✓", "ACCEPTED",
 			     "Sign for each serial number." },
 };

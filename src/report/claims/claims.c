@@ -437,7 +437,7 @@ static void claims_add_absent_device(struct text *t, const struct result *result
 		const char *model = claims_word_of(m->terms[i].where, "model:", &length);
 
 		if (model && !claims_any_device(results, count, CLAIM_ON_ANY, model, length)) {
-			text_addf(t, "%.*s: no result of one is on this page", (int)length, model);
+			text_addf(t, "%.*s: this page has no such result", (int)length, model);
 			return;
 		}
 	}
@@ -483,12 +483,12 @@ static char *why_missing(const struct result *results, size_t count, const struc
 			 const struct claim_measure *m)
 {
 	static const char *const otherwise[] = {
-		[CLAIM_ONE_RESULT] = "its cases ran on different devices, or one of them is zero",
-		[CLAIM_MODELS] = "its cases ran on different devices, or one of them is zero",
-		[CLAIM_VERSIONS] = "it takes two results of one GPU model with different versions "
+		[CLAIM_ONE_RESULT] = "its cases ran on different devices, or a value is zero",
+		[CLAIM_MODELS] = "its cases ran on different devices, or a value is zero",
+		[CLAIM_VERSIONS] = "it needs two results of one GPU model with different versions "
 				   "of driver, CUDA or system (gpuproof report A B --claims)",
-		[CLAIM_MACHINES] = "it takes results of two machines (gpuproof report A B "
-				   "--claims)",
+		[CLAIM_MACHINES] =
+			"it needs results of two machines (gpuproof report A B --claims)",
 	};
 	struct text t = TEXT_EMPTY;
 	bool wanted = !m->where_possible;

@@ -191,7 +191,7 @@ static void read_guide(struct claims_reading *r)
 
 	if (g->id)
 		document_problem(r->document, r->own->place,
-				 "a second [guide]: a file has the claims of one guide");
+				 "second [guide]: a file has the claims of one guide");
 	g->id = claims_keep_text(g, r->own->name);
 	g->title = claims_file_text_of(r, "title");
 	g->guide = claims_file_text_of(r, "about");
@@ -232,9 +232,9 @@ static void read_measure(struct claims_reading *r)
 		count++;
 	if (!c || count == CLAIM_MEASURES) {
 		document_problem(r->document, r->own->place,
-				 c ? "[measure %s]: a claim has %d measures at most"
-				   : "[measure %s] is of no [claim] before this line: "
-				     "CLAIM.NUMBER, as A1.1",
+				 c ? "[measure %s]: a claim has at most %d measures"
+				   : "[measure %s] belongs to no [claim] above; write "
+				     "CLAIM.NUMBER, such as A1.1",
 				 id, CLAIM_MEASURES);
 		return;
 	}
@@ -279,7 +279,7 @@ static void check_claims(const struct claim_group *g, struct document *d)
 			decided = decided || claim_is_decisive(&c->measures[k]);
 		if (decided == (c->untestable != NULL))
 			document_problem(d, document_find(d, "claim", c->id, "")->place,
-					 "[claim %s] needs a [measure] with min or max, or else "
+					 "[claim %s] needs a [measure] with min or max, or "
 					 "untestable",
 					 c->id);
 	}

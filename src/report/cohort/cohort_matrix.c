@@ -181,7 +181,8 @@ void fleet_matrix(const struct fleet *f, struct tree *page)
 		matrix_row(&m, order[i].index, rows);
 	tree_flag(page, "has_matrix", rows->count);
 	tree_textf(page, "more_hosts",
-		   f->host_count > shown ? "%zu nodes nearer to the others are left out." : "",
+		   f->host_count > shown ? "Not shown: %zu nodes that differ less from the others."
+					 : "",
 		   f->host_count - shown);
 	free(order);
 	free(m.sections);

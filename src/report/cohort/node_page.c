@@ -79,7 +79,7 @@ static void node_set_answer(const struct node_page *p)
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
 	tree_textf(p->tree, "verdict",
-		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, by the nights "
+		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, in the nights "
 		   "from %s to %s.",
 		   open, open == 1 ? "" : "s", decided, compared, p->count, first, last);
 }
@@ -147,9 +147,9 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart.title = xasprintf("%s%s%s, %s", name, *name ? ": " : "", s->point,
 				format_metric(s->metric, text, sizeof(text)));
 	chart.shows =
-		xasprintf("Each night next to the %s, in percent of their mean level, more is "
-			  "better. Area of the %s: the middle 80 %% of them; of this one: the "
-			  "95 %% interval of its difference to their median.",
+		xasprintf("Each night next to the %s, in percent of their mean level; higher is "
+			  "better. Area around the %s: the middle 80 %% of them. Area around this "
+			  "one: the 95 %% interval of its difference to their median.",
 			  other, other);
 	chart.finding = course_words(p->fleet, p->subject, x);
 	chart.x_name = xasprintf("days before %s", last);

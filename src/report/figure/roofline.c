@@ -255,7 +255,7 @@ static char *roofline_finding(const struct chart *chart)
 		return best ? xasprintf("%s reaches %s of its roof, limited by %s.", best->text,
 					format_percent(best->y / best->ideal, most, sizeof(most)),
 					best->label)
-			    : xstrdup(open ? "No case is below a roof that was measured." : "");
+			    : xstrdup(open ? "No case has a measured roof." : "");
 	return xasprintf("Nearest to %s roof: %s with %s, limited by %s; farthest: %s with %s.%s",
 			 open ? "a measured" : "its", best->text,
 			 format_percent(best->y / best->ideal, most, sizeof(most)), best->label,

@@ -306,16 +306,15 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 	view_metric_title(e->view, metric, name, sizeof(name));
 	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
 				xasprintf("%s by pair of nodes", name),
-				"One cell for two nodes: the worst measurement between "
-				"them, as a "
-				"share of the median of all pairs at the same point.",
+				"Each cell is a pair of nodes: its worst measurement, as a share "
+				"of the median of all pairs at the same point.",
 				"share of the median");
 	chart.finding = pairs_sentence(e, metric, nodes);
 	if (rows.binned) {
 		free(chart.note);
-		chart.note = xasprintf("%zu nodes: a row is several neighbours, under the name of "
-				       "the first, and a cell the worst of their pairs; the nodes "
-				       "whose best pair is bad have rows of their own.",
+		chart.note = xasprintf("%zu nodes: a row combines several neighbours under the "
+				       "name of the first, and a cell shows their worst pair. A "
+				       "node whose best pair is bad has a row of its own.",
 				       rows.count);
 	}
 	pairs_add_rows(&chart, &rows, nodes);

@@ -170,8 +170,8 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 	chart.id = xasprintf("scaling-%zu", charts->count + 1);
 	chart.title = xasprintf("%s over nodes%s%s", name, *facet ? ", " : "", facet);
 	format_capital(chart.title);
-	chart.shows = xstrdup("One line for each point; where several groups have that many nodes, "
-			      "their median.");
+	chart.shows = xstrdup("One line per point. If several groups have the same number of "
+			      "nodes, it shows their median.");
 	chart.x_name = xstrdup(s->without[0]);
 	chart.x_unit = xstrdup("1");
 	chart.x_scale = SCALE_LOG2;

@@ -310,8 +310,8 @@ static enum status print_page(const struct report_options *options, const struct
 {
 	if (options->separate_css)
 		return error_set(err, STATUS_USAGE,
-				 "a style sheet next to the page needs a directory, which standard "
-				 "output is not");
+				 "--layout=dir needs a directory for the style sheet; standard "
+				 "output has none");
 	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
 		return error_errno(err, "standard output");
 	return STATUS_OK;
@@ -418,8 +418,8 @@ static enum status refuse_edited(const char *directory, struct error *err)
 	}
 	if (count)
 		error_set(err, STATUS_USAGE,
-			  "%s has templates that differ from the built-in ones: %s%s; nothing is "
-			  "written: choose another directory, or --force overwrites them",
+			  "%s has templates that differ from the built-in ones: %s%s; nothing was "
+			  "written: choose another directory, or overwrite them with --force",
 			  directory, names.data, count > 5 ? ", ..." : "");
 	text_release(&names);
 	return err->status;

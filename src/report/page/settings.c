@@ -62,15 +62,14 @@ const struct key report_keys[] = {
 	{ .name = "memory_limits",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "memory of a device for which the page names the best split of each model: sizes "
-		  "(8GiB) and ids of `gpuproof list gpus`",
+	  .help = "memory of a device for which the page names the best strategy of each model: "
+		  "sizes (8GiB) and ids of `gpuproof list gpus`",
 	  .check = check_memory_limits },
 	{ .name = "baseline",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "reference: the GPU that ratios refer to; empty: the one that has most of the "
-		  "measured "
-		  "GPU's figures",
+	  .help = "reference: the GPU that ratios refer to; empty: the one with the most figures "
+		  "in common with the measured GPU",
 	  .check = report_settings_check_baseline },
 	{ 0 },
 };

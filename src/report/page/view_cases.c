@@ -249,7 +249,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 			   counts.all);
 	else
 		tree_textf(map, "case_words",
-			   "%zu of %zu cases, first those without a figure, then noisy ones "
+			   "%zu of %zu cases, cases without a figure first, then noisy ones "
 			   "(gpuproof export csv has all)",
 			   rows->count, counts.all);
 	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);

@@ -213,7 +213,7 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 static void environment_visit_all(const struct view *view, environment_fn *visit, void *user)
 {
 	static const char *const yardsticks[][2] = {
-		{ "host.multiply", "Host: one of a chain of multiplications" },
+		{ "host.multiply", "Host: one multiplication of a dependent chain" },
 		{ "host.call", "Host: a system call" },
 		{ "host.page_fault", "Host: first touch of a page" },
 		{ "host.wake_up", "Host: waking a thread" },

@@ -136,7 +136,7 @@ void view_skipped(const struct view *view, struct tree *page)
 	for (size_t g = 0; g < groups.count; g++)
 		problems_skip_group_end(&groups.items[g]);
 	if (unreached)
-		tree_textf(page, "unreached", "%zu more %s planned and never reached.", unreached,
+		tree_textf(page, "unreached", "%zu more %s planned but not reached.", unreached,
 			   unreached == 1 ? "case was" : "cases were");
 	else
 		tree_text(page, "unreached", "");

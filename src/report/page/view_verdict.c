@@ -221,7 +221,7 @@ static void view_verdict_set_selftest(const struct view_counts *n, double inject
 {
 	tree_textf(page, "verdict",
 		   "All %.0f injected errors were found in %zu %s, and nothing else was wrong. "
-		   "Nothing is said about this GPU.",
+		   "This is no verdict on the GPU.",
 		   injected, n->of[CASE_FAILED], verdict_cases_word(n->of[CASE_FAILED]));
 }
 

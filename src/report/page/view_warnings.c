@@ -106,15 +106,14 @@ static void warn_telemetry(const struct view *view, const struct seen *seen, siz
 	bool told = false;
 
 	if (seen[s].ecc)
-		warnings_add(list,
-			     "%s: %lld uncorrected memory errors (ECC) while the run went on.",
+		warnings_add(list, "%s: %lld uncorrected memory errors (ECC) during the run.",
 			     label, (long long)seen[s].ecc);
 	for (size_t i = 0; i < s && !told; i++)
 		told = seen[i].throttled && seen[i].reasons == seen[s].reasons;
 	if (seen[s].throttled && !told)
 		warn_throttled(view, seen, seen[s].reasons, list);
 	if (seen[s].replays)
-		warnings_add(list, "%s: %lld PCIe replays while the run went on.", label,
+		warnings_add(list, "%s: %lld PCIe replays during the run.", label,
 			     (long long)seen[s].replays);
 }
 
@@ -127,7 +126,7 @@ static void warn_device(const struct view_source *source, struct tree *list)
 	if (d->ecc == 0)
 		warnings_add(list, "%s: ECC is off.", source->label);
 	if (d->pcie_width && d->pcie_width < d->pcie_width_max)
-		warnings_add(list, "%s: PCIe link x%d, the device can do x%d.", source->label,
+		warnings_add(list, "%s: PCIe link x%d, the device supports x%d.", source->label,
 			     d->pcie_width, d->pcie_width_max);
 }
 
@@ -186,8 +185,7 @@ static void warn_lost(const struct view *view, struct tree *list)
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
 				warnings_add(list,
-					     "%s%sA worker process was lost, which cost no case: "
-					     "%s.",
+					     "%s%sA worker process died, but no case was lost: %s.",
 					     view->count > 1 ? view_letter(r, letter) : "",
 					     view->count > 1 ? ": " : "",
 					     result->cases[i].lost[l].reason);
@@ -250,9 +248,8 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 		format_rounded(most, "s", high, sizeof(high));
 		warnings_add(list,
 			     "%s%sThe host took %s to %s for the same multiplication in %zu "
-			     "launches: "
-			     "figures that the host decides, such as times of calls, "
-			     "repeat no better.",
+			     "launches: figures that depend on the host, such as call times, vary "
+			     "as much.",
 			     view->count > 1 ? view_letter(r, letter) : "",
 			     view->count > 1 ? ": " : "", low, high, work->launch_count);
 	}
@@ -293,9 +290,8 @@ static void warn_injected(const struct view *view, struct tree *list)
 		}
 	if (count)
 		warnings_add(list,
-			     "The run injected %.0f wrong words itself in %zu %s (inject), to show "
-			     "that they "
-			     "are found: %.0f wrong words were found in these.",
+			     "The run itself injected %.0f wrong words in %zu %s (inject), to test "
+			     "detection: %.0f wrong words were found in these.",
 			     injected, count, warning_cases_word(count), wrong);
 }
 
@@ -318,18 +314,15 @@ void view_warnings(const struct view *view, struct tree *page)
 	}
 	if (n.unsettled)
 		warnings_add(list,
-			     "%zu of %zu %s not settled: the level still changed when the time was "
-			     "over. "
-			     "Such figures are no headlines, and pass no limit; settle_time or "
-			     "preheat "
-			     "gives more time.",
+			     "%zu of %zu %s not settled: the level still changed at the end. Such "
+			     "figures are never headlines and never pass a limit. Increase "
+			     "settle_time or preheat.",
 			     n.unsettled, n.of[CASE_OK],
 			     n.unsettled == 1 ? "cases has" : "cases have");
 	if (2 * n.noisy > n.of[CASE_OK])
 		warnings_add(list,
-			     "The machine was not quiet: %zu of %zu %s vary more than asked. Their "
-			     "intervals "
-			     "include it.",
+			     "The machine was not quiet: %zu of %zu %s vary more than the config "
+			     "allows. Their intervals include it.",
 			     n.noisy, n.of[CASE_OK], warning_cases_word(n.of[CASE_OK]));
 	if (n.no_interval)
 		warnings_add(list,

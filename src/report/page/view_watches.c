@@ -28,7 +28,7 @@ static const struct {
 	{ "temperature_celsius", "temperature" },
 	{ "sm_clock_hz", "SM clock" },
 	{ "memory_clock_hz", "memory clock" },
-	{ "throttled", "share of readings that found it throttled" },
+	{ "throttled", "share of readings with throttling" },
 	{ "ecc_corrected", "corrected memory errors (ECC)" },
 	{ "ecc_uncorrected", "uncorrected memory errors (ECC)" },
 	{ "xid_errors", "Xid errors" },
@@ -268,7 +268,8 @@ static char *watch_constants(const struct view *view, const char *suite)
 
 		if (!r.known || r.moves)
 			continue;
-		text_addf(&out, "%s%s %s", out.length ? ", " : "On all devices and all the time: ",
+		text_addf(&out, "%s%s %s",
+			  out.length ? ", " : "On all devices throughout the run: ",
 			  quantities[i].words,
 			  clock ? format_quantity(r.min, "Hz", value, sizeof(value))
 				: format_short(r.min, 1, value, sizeof(value)));

@@ -206,7 +206,7 @@ static enum status templates_take_file(void *context, const char *directory, con
 		return STATUS_OK;
 	if (templates_find(&own->seen, name))
 		return error_set(err, STATUS_USAGE,
-				 "%s/%s: another folder has a template of this name as well",
+				 "%s/%s: another folder also has a template of this name",
 				 directory, name);
 	ARRAY_GROW(own->seen.items, own->seen.count, own->seen.capacity);
 	own->seen.items[own->seen.count++] = (struct template_text){ .name = xstrdup(name) };

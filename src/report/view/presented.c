@@ -115,7 +115,7 @@ const char *view_interval_words(const struct view *view)
 		[INTERVAL_WITHIN] = "95\u00a0% interval within one process",
 		[INTERVAL_TYPICAL] = "95\u00a0% interval between runs, typical of such figures",
 		[INTERVAL_LAUNCHES] = "95\u00a0% interval between runs, from several launches",
-		[NO_INTERVAL] = "no interval, since there are single values only"
+		[NO_INTERVAL] = "no interval: only single values"
 	};
 	int weakest = NO_INTERVAL;
 

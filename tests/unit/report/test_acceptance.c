@@ -423,7 +423,7 @@ static void the_worst_of_many_devices_is_named_first(void **state)
 	assert_holds(html, "1 FAIL</span> <small>10 INCONCLUSIVE, 1 PASS</small>");
 	assert_order(html, "<strong>cuda:11</strong></th>", "<strong>cuda:1</strong></th>");
 	assert_order(html, "<strong>cuda:2</strong></th>", "<summary>9 more devices");
-	assert_holds(html, "9 more devices, by the worst of each: 8 INCONCLUSIVE, 1 PASS");
+	assert_holds(html, "9 more devices, by worst verdict: 8 INCONCLUSIVE, 1 PASS");
 	assert_order(html, "<summary>9 more devices", "<strong>cuda:3</strong></th>");
 	/* The chart: a row for all, one for the device that failed. */
 	assert_holds(html, ">all 12</text>");

@@ -432,7 +432,7 @@ static void device_models_are_compared_across_results(void **state)
 
 	(void)state;
 	fixture_case(&results[0], &claim.measures[0].terms[0], 800);
-	assert_missing(&results[0], &claim, "K80: no result of one is on this page");
+	assert_missing(&results[0], &claim, "K80: this page has no such result");
 	fixture_case(&results[1], &claim.measures[0].terms[1], 200);
 	assert_int_equal(claim_judge(results, 2, &claim, evidence), CLAIM_HOLDS);
 	assert_float_equal(evidence[0].readings[0].value, 4, 1e-12);

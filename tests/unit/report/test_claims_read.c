@@ -108,7 +108,7 @@ static void wrong_files_are_refused(void **state)
 		{ "[]\n", "f.ini:1: [] is not a section; sections: [guide NAME], [points], "
 			  "[claim NAME], [measure NAME]" },
 		{ GUIDE "[guide B]\ntitle = T\nabout = S\n",
-		  "f.ini:4: a second [guide]: a file has the claims of one guide" },
+		  "f.ini:4: second [guide]: a file has the claims of one guide" },
 		{ "[suite copy]\n", "f.ini:1: [suite copy] is not a section; sections: [guide "
 				    "NAME], [points], [claim NAME], [measure NAME]" },
 		{ "[claims A1]\n", "f.ini:1: [claims A1] is not a section; sections: [guide "
@@ -120,19 +120,19 @@ static void wrong_files_are_refused(void **state)
 		{ GUIDE "[claim A1]\ntext = t\nsource = s\n",
 		  "f.ini:4: [claim A1] needs the key prediction: what formulas predict" },
 		{ GUIDE CLAIM,
-		  "f.ini:4: [claim A1] needs a [measure] with min or max, or else untestable" },
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or untestable" },
 		{ GUIDE CLAIM "untestable = why\n" MEASURE "value = copy.time\nmax = 1 s\n",
-		  "f.ini:4: [claim A1] needs a [measure] with min or max, or else untestable" },
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or untestable" },
 		{ GUIDE CLAIM CLAIM, "f.ini:8: [claim A1] is repeated; first in line 4" },
 		{ GUIDE CLAIM "devices = tpu\n", "f.ini:8: [claim A1] devices = tpu: 'tpu' is not "
 						 "one of any, gpu, nvlink (did you "
 						 "mean 'gpu'?)" },
 		{ GUIDE CLAIM "[measure A2.1]\nwhat = w\nvalue = copy.time\n",
-		  "f.ini:8: [measure A2.1] is of no [claim] before this line: CLAIM.NUMBER, as "
-		  "A1.1" },
+		  "f.ini:8: [measure A2.1] belongs to no [claim] above; write CLAIM.NUMBER, such "
+		  "as A1.1" },
 		{ GUIDE MEASURE "value = copy.time\n" CLAIM,
-		  "f.ini:4: [measure A1.1] is of no [claim] before this line: CLAIM.NUMBER, as "
-		  "A1.1" },
+		  "f.ini:4: [measure A1.1] belongs to no [claim] above; write CLAIM.NUMBER, such "
+		  "as A1.1" },
 		{ GUIDE CLAIM MEASURE "value = copy.time\n" MEASURE,
 		  "f.ini:11: [measure A1.1] is repeated; first in line 8" },
 		{ GUIDE CLAIM MEASURE "min = 1\n", "f.ini:8: [measure A1.1] needs the key value: "
@@ -210,7 +210,7 @@ static void a_claim_has_room_for_its_measures_only(void **state)
 	for (int i = 0; i <= CLAIM_MEASURES; i++)
 		text_addf(&text, "[measure A1.%d]\nwhat = w\nvalue = copy.kind\nmin = 1\n", i);
 	assert_int_equal(read_text(&g, text.data, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "a claim has 6 measures at most"));
+	assert_non_null(strstr(err.message, "a claim has at most 6 measures"));
 	text_release(&text);
 }
 

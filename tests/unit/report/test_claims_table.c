@@ -360,7 +360,7 @@ static void a_comparison_shows_claims_of_several_results(void **state)
 	find(&html, "<b>4</b> copy within a V100 / within one die of a K80");
 	find(&html, "bound: at least 1.5; A / B, cuda:0");
 	find(&html, "B, cuda:1");
-	find(&html, "GTX 1080 Ti: no result of one is on this page");
+	find(&html, "GTX 1080 Ti: this page has no such result");
 	text_release(&html);
 	fixture_release(results, 2);
 }

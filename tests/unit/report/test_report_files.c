@@ -174,7 +174,7 @@ static void claims_are_shown_on_request(void **state)
 	assert_int_equal(gpuproof(NULL, "report a.json b.json --claims -o claims.html"),
 			 EXIT_ACCEPTED);
 	assert_page("claims.html", "id=\"claims\"", true);
-	assert_page("claims.html", "V100: no result of one is on this page", true);
+	assert_page("claims.html", "V100: this page has no such result", true);
 	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"),
 			 EXIT_ENVIRONMENT);
 }
@@ -257,8 +257,8 @@ static void templates_may_be_in_folders(void **state)
 	text_reset(&out);
 	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir deep"),
 			 EXIT_USAGE);
-	assert_non_null(strstr(out.data, "section_method.mustache: another folder has a template "
-					 "of this name as well"));
+	assert_non_null(strstr(out.data, "section_method.mustache: another folder also has a "
+					 "template of this name"));
 	assert_false(there("never.html"));
 	text_release(&out);
 }
@@ -411,9 +411,9 @@ static void edited_templates_are_not_overwritten(void **state)
 	put("edited/run.mustache", "mine\n");
 	shell("rm edited/trend.mustache");
 	assert_int_equal(gpuproof(&out, "report --dump-templates edited"), EXIT_USAGE);
-	assert_non_null(strstr(out.data, "edited has templates that differ from the built-in "
-					 "ones: run.mustache; nothing is written: choose another "
-					 "directory, or --force overwrites them"));
+	assert_non_null(strstr(out.data, "edited has templates that differ from the built-in ones: "
+					 "run.mustache; nothing was written: choose another "
+					 "directory, or overwrite them with --force"));
 	assert_page("edited/run.mustache", "mine\n", true);
 	assert_false(there("edited/trend.mustache"));
 	assert_int_equal(gpuproof(NULL, "report --dump-templates edited --force"), EXIT_ACCEPTED);
