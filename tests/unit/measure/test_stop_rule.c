@@ -131,6 +131,23 @@ static void a_steady_series_keeps_all_samples(void **state)
 	assert_false(o.decision.unsettled);
 }
 
+/* A workload asks for 1,000 samples, each as long as the series may last: ten are enough. */
+static void a_slow_workload_ends_with_the_samples_of_the_rules(void **state)
+{
+	struct stop_decision decision = { 0 };
+	struct stop_rule rule;
+	double samples[64];
+	size_t n = 0;
+
+	(void)state;
+	stop_rule_begin(&rule, &standard, 1000);
+	while (!decision.end && n < ARRAY_SIZE(samples)) {
+		samples[n++] = standard.max_seconds;
+		decision = stop_rule_decide(&rule, samples, n, (double)n * standard.max_seconds);
+	}
+	assert_int_equal(n, standard.min_samples);
+}
+
 static void a_drift_is_a_trend_and_a_change(void **state)
 {
 	double x[200];
@@ -228,6 +245,7 @@ int main(void)
 		cmocka_unit_test(a_series_that_settles_late_gives_the_settled_level),
 		cmocka_unit_test(what_drifts_at_the_end_of_its_time_is_unsettled),
 		cmocka_unit_test(a_steady_series_keeps_all_samples),
+		cmocka_unit_test(a_slow_workload_ends_with_the_samples_of_the_rules),
 		cmocka_unit_test(a_drift_is_a_trend_and_a_change),
 		cmocka_unit_test(a_load_lasts_and_may_drift),
 		cmocka_unit_test(steady_noise_is_seldom_taken_for_warm_up),

@@ -187,6 +187,7 @@ static void planted_series_are_held(void **state)
 static void every_kind_has_a_spread(void **state)
 {
 	(void)state;
+	assert_true(isnan(figure_session_spread(FIGURE_KINDS)));
 	for (int kind = 0; kind < FIGURE_KINDS; kind++) {
 		struct repeat repeat = figure_repeat((enum figure_kind)kind);
 
