@@ -147,7 +147,7 @@ static void drift_add_warning(struct result *result, size_t node, const char *na
 	free(text);
 }
 
-/* Facts [from, to) have one name; those of a value are in a row. */
+/* Facts [from, to) have the same name and are sorted by value. */
 static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struct result *result)
 {
 	const struct drift_fact *facts = d->facts;
@@ -170,14 +170,13 @@ static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struc
 	for (size_t i = 0; i < d->node_count && 2 * most > d->node_count; i++)
 		if (!has[d->nodes[i]])
 			drift_add_warning(result, d->nodes[i], facts[common].name,
-					  xasprintf("none, where %zu of %zu nodes have %.100s",
-						    most, d->node_count, facts[common].value));
-	/* Some have set what most have not. */
+					  xasprintf("none; %zu of %zu nodes have %.100s", most,
+						    d->node_count, facts[common].value));
+	/* A few nodes have a fact that most lack. */
 	for (size_t i = from; i < to && 2 * (to - from) < d->node_count; i++)
 		drift_add_warning(result, facts[i].node, facts[i].name,
-				  xasprintf("%.100s, where %zu of %zu nodes have none",
-					    facts[i].value, d->node_count - (to - from),
-					    d->node_count));
+				  xasprintf("%.100s; %zu of %zu nodes have none", facts[i].value,
+					    d->node_count - (to - from), d->node_count));
 	free(has);
 }
 

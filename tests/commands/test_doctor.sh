@@ -67,7 +67,7 @@ wait
 SH
 chmod +x start
 GPUPROOF_BACKENDS=/nowhere "$program" doctor --fleet --launch ./start -o four >four.out 2>&1 || fail "doctor --fleet --launch: $(cat four.out)"
-grep -qE '^!  drift of env NCCL_ALGO c  +Ring, where 3 of 4 nodes have none' four.out &&
+grep -qE '^!  drift of env NCCL_ALGO c  +Ring; 3 of 4 nodes have none' four.out &&
 	tail -1 four.out | grep -qx '4 of 4 nodes are complete; 1 fact differs from the majority' || fail "doctor --fleet: no drift: $(cat four.out)"
 "$program" doctor --fleet --simulate-nodes 2 -o two >two.out 2>&1 || fail "doctor --fleet of two nodes: $(cat two.out)"
 tail -1 two.out | grep -q 'differences between nodes need three nodes' || fail "two nodes have no majority: $(cat two.out)"

@@ -319,7 +319,7 @@ cat >drift.sh <<-'SH'
 SH
 chmod +x drift.sh
 "$gpuproof" run short.ini -o drift --check --no-report --launch ./drift.sh --set fleet.nodes=4 >drift.out 2>drift.err
-expect "drift of env NCCL_ALGO d3: Ring, where 3 of 4 nodes have none" drift.out "drift"
+expect "drift of env NCCL_ALGO d3: Ring; 3 of 4 nodes have none" drift.out "drift"
 same "$(json drift/result.json "[c['devices'] for c in r['judgement']['checks'] if 'drift of' in c['reason']]")" "['d3/fake:0']" \
 	"device of the node that drifted"
 grep -q "drift of " whole/result.json && fail "nodes that are alike drift"

@@ -136,7 +136,7 @@ static char *acceptance_default_title(const struct result *r)
 	return text_detach(&out);
 }
 
-/* The maps of all pairs of devices, of the suites that have them. */
+/* Maps of all pairs of devices, for each suite that has one. */
 static void acceptance_set_topology(const struct view *view, struct tree *page)
 {
 	struct tree *all = tree_new(TREE_LIST), *maps = tree_list(page, "topology");

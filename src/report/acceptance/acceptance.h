@@ -21,7 +21,7 @@ enum status acceptance_render(const struct acceptance *acceptance,
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 
-/* Indices of what concerns device `d`: items[starts[d]] up to items[starts[d + 1] - 1]. */
+/* Indices of the entries of device `d`: items[starts[d]] up to items[starts[d + 1] - 1]. */
 struct device_items {
 	size_t *starts, *items;
 };

@@ -1,6 +1,6 @@
 /*
- * A row per device, a column per aspect: what was judged, how it came out, and how little there was
- * to spare.
+ * Table of aspects: a row per device, a column per aspect, with the worst verdict and the smallest
+ * margin.
  */
 #include <math.h>
 

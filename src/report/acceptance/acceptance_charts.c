@@ -59,7 +59,7 @@ static double *acceptance_chart_in_unit(const struct series *series, const struc
 	return out;
 }
 
-/* A case of the chart's point, what it measured, and what a check of it says; NULL: nothing. */
+/* A case of the chart's point with its metric and its check; NULL: not present. */
 struct chart_member {
 	const struct case_result *c;
 	const struct metric_value *m;
@@ -115,7 +115,7 @@ static void acceptance_chart_draw_limit(struct chart *chart, const struct verdic
 	chart->reference_name = c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)";
 }
 
-/* The limit of the same value that only warns; NULL: there is none. */
+/* The limit on the same value that only warns; NULL: none. */
 static const struct verdict_check *acceptance_chart_warning_limit_of(const struct verdicts *v,
 								     const struct verdict_check *c)
 {
@@ -182,7 +182,7 @@ static int acceptance_chart_by_case(const void *a, const void *b)
 	return strcmp(view_string(p->c->id), view_string(q->c->id));
 }
 
-/* Sets the check of the metric that says most against each case. */
+/* Sets the worst check of the metric for each case. */
 static void members_set_checks(const struct acceptance *a, const char *metric,
 			       struct members *members)
 {

@@ -20,7 +20,7 @@ struct row {
 	size_t order;
 };
 
-/* Wrong results first, then the worst margin; else as the judge said it. */
+/* Wrong results first, then the worst margin; otherwise the order of the judgement. */
 static int acceptance_checks_by_margin(const void *a, const void *b)
 {
 	const struct row *p = a, *q = b;

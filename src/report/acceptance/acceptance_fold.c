@@ -1,6 +1,6 @@
 /*
- * Tables with a row per device. Those of many devices say first, in each column, how many devices
- * came out how; then only the worst devices follow, and the others are folded.
+ * Tables with a row per device. With many devices, each column first counts the devices by verdict.
+ * Only the worst devices follow, and the others are folded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define LEAST_WORST 3 /* with fewer, devices that are not in order follow, up to as many */
 #define MOST_WORDS 12 /* that cells of one column have */
 
-/* By what a cell's class in report.css says: the higher, the worse. */
+/* Orders cells by their class in report.css; a higher number is worse. */
 static size_t cell_gravity(const struct tree *cell)
 {
 	static const char *const order[] = { "none", "ok", "skipped", "noisy", "error", "failed" };

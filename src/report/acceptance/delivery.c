@@ -14,7 +14,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-/* Machines of one verdict that have rows of their own; those after them are in the list alone. */
+/* Most machines per verdict with a row of their own; the others are only in the list. */
 #define MOST_DETAILED 48
 #define MOST_LEADING 6    /* sentences on the first screen */
 #define MOST_SENTENCES 12 /* of one machine */
@@ -35,7 +35,7 @@ struct delivered {
 struct delivery {
 	struct delivered *nodes[GROUP_COUNT];
 	size_t counts[GROUP_COUNT], capacities[GROUP_COUNT], gpus[GROUP_COUNT];
-	bool all_leading; /* the first screen says all of its group */
+	bool all_leading; /* the first screen covers its whole group */
 	uint64_t hash;    /* of all configurations and limits */
 	char *limits;
 	bool several_limits;
@@ -179,7 +179,7 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 	}
 }
 
-/* The first sentences, which may be those of the first screen, and how many there are. */
+/* Sets the first reasons, which the first screen may also show, and their number. */
 static void delivery_set_reasons(struct delivered *node, const char *host, const struct verdicts *v)
 {
 	node->leading = tree_new(TREE_LIST);

@@ -54,7 +54,7 @@ struct chart_point {
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none; see `roofs` */
 	/* CHART_BARS, _TIMELINE, _MAP: colour; _STACKED: that of the part, 0 in all: by order */
 	size_t style;
-	/* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
+	/* CHART_TIMELINE: short name, shown if it fits; CHART_MAP: text of the cell */
 	char *label;
 	enum chart_look look; /* CHART_BARS */
 };
@@ -73,14 +73,14 @@ struct chart {
 	char *id; /* unique on the page */
 	char *title;
 	char *shows;   /* one sentence: the meaning of the marks */
-	char *finding; /* one sentence: what it says; NULL: nothing that the drawing does not */
+	char *finding; /* one sentence: the result; NULL: none beyond the drawing */
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
 	enum better better;
 	/* CHART_BARS: bars start at this value; NaN: at 0. CHART_STRIP: a line across; NaN: none */
 	double reference;
 	const char *reference_name; /* of the line: "limit (at least)"; borrowed */
-	/* CHART_STRIP: the axis spans what is there, and medians alone are marked */
+	/* CHART_STRIP: the axis spans only the values, and only medians are marked */
 	bool close;
 	/* CHART_LINES: low and high are the extremes of many readings, not an interval */
 	bool over_time;
@@ -148,17 +148,17 @@ const struct chart_shade *chart_shade(double position);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
 /*
- * One of `count` names of a chart, each made of words with ", " between them, in at most `longest`
- * characters: words that most of the others have too go first ("FP32, …, tensor"), and only what
- * is then too long is cut in its middle. malloc'ed.
+ * Shortens one of `count` names of a chart to at most `longest` characters. Names are words joined
+ * by ", ". Words that most other names share are removed first ("FP32, …, tensor"); only then is
+ * the name cut in its middle. The caller frees it.
  */
 char *chart_short_name(const char *name, const char *const *names, size_t count, size_t longest);
-/* "12.3", "4": one decimal, none where it is zero. */
+/* "12.3", "4": one decimal, or none if it is zero. */
 void chart_number(struct text *out, double value);
 void chart_coordinate(struct tree *map, const char *name, double value);
 /* The marker of series `series` at (x, y) as path data. */
 void chart_marker(struct text *path, size_t series, double x, double y);
-/* The point's y with its unit: what was not measured here (its look) as its source states it. */
+/* The point's y with its unit. A value not measured here (its look) is printed as in its source. */
 char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
 		  size_t size);
 /*
@@ -168,9 +168,9 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor, double width);
 /*
- * Coloured squares with their meaning in a chart of `width`, in rows of three, or of fewer where
- * names are long.
- * chart_key_item() appends to the list "key"; chart_key_height() is that of `count` items.
+ * Key of a chart of `width`: coloured squares with their meaning, three per row, or fewer if names
+ * are long. chart_key_item() appends to the list "key"; chart_key_height() is the height of `count`
+ * items.
  */
 size_t chart_key_columns(const char *const *names, size_t count, double width);
 void chart_key_item(struct tree *key, double width, size_t columns, const char *colour,

@@ -1,4 +1,4 @@
-/* Horizontal bars in groups, with the interval as a whisker and the value in words at the end. */
+/* Horizontal bars in groups, with the interval as a whisker and the value as text at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static double bars_text_width(const char *text)
 }
 
 /*
- * Room for the widest value, which may be that of the longest bar: "12,353,568 samples", and for
- * the number of its tick.
+ * Leaves space for the widest value ("12,353,568 samples"), which may belong to the longest bar,
+ * and for the number at its tick.
  */
 static double bars_value_width(const struct chart *chart)
 {
@@ -91,7 +91,7 @@ static void add_whisker(const struct scale *scale, const struct chart_point *poi
 	text_add(path, "m0 -3v6");
 }
 
-/* A dot for each device, up and down by turns where they would cover each other. */
+/* One dot per device, alternately up and down where dots would overlap. */
 static void bars_add_dots(const struct scale *scale, const struct chart_point *point, double middle,
 			  struct text *path)
 {

@@ -173,7 +173,7 @@ static enum status svg_render(const struct tree *chart, const struct chart_sourc
 	return err->status;
 }
 
-/* The id of a chart that files can be made of; NULL: the tree is none. */
+/* The id of a chart that can be exported; NULL if the tree is not such a chart. */
 static const char *chart_file_id(const struct tree *tree)
 {
 	const char *id =

@@ -25,8 +25,8 @@ enum status chart_files_write(const struct tree *page, const char *directory,
 			      const struct chart_source *source, const char *template_dir,
 			      struct error *err);
 /*
- * Appends the SVG of the chart `id` below `page`: with its title, what it shows, and its source.
- * STATUS_USAGE, which names the charts that there are, where there is none of this id.
+ * Appends the SVG of the chart `id` below `page`, with its title, meaning and source. STATUS_USAGE
+ * if there is no such chart; the error lists the existing ones.
  */
 enum status chart_file_render(const struct tree *page, const char *id,
 			      const struct chart_source *source, const char *template_dir,

@@ -1,4 +1,4 @@
-/* A square of numbers: rows from, columns to, dark where it is high. */
+/* Matrix of numbers: rows are sources, columns are destinations, dark is high. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -38,7 +38,7 @@ static double stacked_total_of(const struct chart_series *series)
 	return total;
 }
 
-/* That of its points, where any has one; else parts have theirs in order. */
+/* The style of its points if one is set; otherwise parts are styled in order. */
 static const char *colour_of(const struct stack *s, size_t part)
 {
 	size_t style = part;

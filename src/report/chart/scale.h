@@ -32,10 +32,7 @@ struct scale {
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, const char *unit,
 		double from, double to);
 /* The place of `value`; NaN for NaN. */
-/*
- * Turns a linear scale into one that spans what is there, wherever zero is: for values that are
- * nearly the same.
- */
+/* Makes a linear scale span only the values, without zero: for values that are nearly equal. */
 void scale_fit(struct scale *scale, struct extent extent);
 double scale_at(const struct scale *scale, double value);
 

@@ -127,9 +127,8 @@ static double claims_sample_half(const struct claim_found *f)
 }
 
 /*
- * Half width of the two-sided 95 % interval on the log scale: of samples, of what launches differ
- * by and of what sessions do (judge/estimate/kind.h). What was counted rather than timed is exact,
- * and a zero has no logarithm.
+ * Half width of the two-sided 95 % interval on the log scale: variation of samples, launches and
+ * sessions (judge/estimate/kind.h). A count is exact, and a zero has no logarithm.
  */
 static double claims_half_of(const struct claim_found *f)
 {
@@ -149,10 +148,7 @@ static double claims_half_of(const struct claim_found *f)
 				       .half_both);
 }
 
-/*
- * The quotient of the terms; errors of independent measurements add up as squares. False: it has no
- * value.
- */
+/* The quotient of the terms. Independent errors add in quadrature. False if it has no value. */
 static bool divide(const struct claim_measure *m, const struct claim_found found[CLAIM_TERMS],
 		   struct claim_reading *out)
 {
@@ -178,7 +174,7 @@ static void claims_add_reading(struct claim_evidence *e, struct claim_reading re
 	e->readings[e->count++] = reading;
 }
 
-/* From the first device of the result that has all terms. */
+/* Reads from the first device of the result that has all terms. */
 static bool claims_read_one(const struct result *result, const struct claim *claim,
 			    const struct claim_measure *m, struct claim_reading *out)
 {
@@ -297,7 +293,7 @@ static void claims_read_pairs(const struct result *results, size_t count, const 
 	free(all.readings);
 }
 
-/* How near a case comes to being the one of a term. */
+/* How closely a case matches a term. */
 enum nearness { NEAR_NOTHING, NEAR_SECTION, NEAR_CASE, NEAR_ELSEWHERE, NEAR_METRIC };
 
 /* The value that `where` gives a name ("label:"); *length: of it. NULL: none. */
@@ -476,8 +472,8 @@ static bool went_wrong(const struct result *result, const struct claim_measure *
 }
 
 /*
- * Why the measure has no reading, for a reader: the missing case and what became of it; malloc'ed.
- * NULL: it decides nothing, or is optional and none of its cases went wrong.
+ * Explains why the measure has no reading: the missing case and its status; the caller frees. NULL
+ * if the measure does not decide, or is optional and no case failed.
  */
 static char *why_missing(const struct result *results, size_t count, const struct claim *claim,
 			 const struct claim_measure *m)

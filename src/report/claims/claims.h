@@ -44,14 +44,14 @@ enum claim_across {
 /* Devices on which a claim can be decided. */
 enum claim_on { CLAIM_ON_ANY, CLAIM_ON_GPU, CLAIM_ON_NVLINK };
 
-/* Without a bound on either side (-HUGE_VAL, HUGE_VAL) it is shown and has no say. */
+/* Without bounds (-HUGE_VAL, HUGE_VAL) a measure is shown but does not decide. */
 struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
 	struct claim_term terms[CLAIM_TERMS];
 	double low, high;
 	bool complement;  /* one less the quotient */
 	bool even_failed; /* the first term counts also of a case that failed */
-	/* decides where it was measured; a machine without the devices for it lacks nothing */
+	/* decides if it was measured; a machine without such devices misses nothing */
 	bool where_possible;
 	bool yes_no; /* the value is 1 for yes, 0 for no */
 	enum claim_across across;
@@ -59,7 +59,7 @@ struct claim_measure {
 
 struct claim {
 	const char *id, *claim;
-	const char *source; /* what the guide says, and about what */
+	const char *source; /* the statement in the guide, and its subject */
 	const char *prediction;
 	enum claim_on on;
 	struct claim_measure measures[CLAIM_MEASURES];
@@ -72,7 +72,7 @@ enum claim_verdict {
 	CLAIM_FAILS,
 	CLAIM_DEPENDS,   /* one measurement holds, another does not */
 	CLAIM_UNDECIDED, /* an interval crosses the bound */
-	CLAIM_PARTIAL,   /* a measurement is missing, and those that are there agree */
+	CLAIM_PARTIAL,   /* a measurement is missing, and the others agree */
 	CLAIM_UNTESTED,
 	CLAIM_VERDICTS
 };
@@ -94,18 +94,18 @@ struct claim_set {
 };
 
 /*
- * `group` is empty after an error, which begins with "NAME:LINE: ". Metrics and parameters are
- * those of the schema.
+ * Reads a guide. After an error, which begins with "NAME:LINE: ", `group` is empty. Metrics and
+ * parameters must be in the schema.
  */
 enum status claims_read(struct claim_group *group, const struct schema *schema, const char *name,
 			const char *text, size_t length, struct error *err);
 void claim_group_release(struct claim_group *group);
 
-/* The shipped guides in the order of their ids; with `file` those of the file instead. */
+/* Loads the shipped guides in the order of their ids, or only the guide in `file`. */
 enum status claims_load(struct claim_set *set, const char *file, struct error *err);
 void claims_release(struct claim_set *set);
 
-/* One value of a measurement, with its two-sided 95 % interval; low = high where it is exact. */
+/* One value of a measurement with its two-sided 95 % interval; low = high if it is exact. */
 struct claim_reading {
 	double value, low, high;
 	const char *unit;   /* "1" for a ratio; borrowed */
@@ -118,17 +118,16 @@ struct claim_reading {
 struct claim_evidence {
 	struct claim_reading *readings; /* owned */
 	size_t count, capacity;
-	char *missing; /* why there are none; owned, NULL: there are some, or none is wanted here */
+	char *missing; /* why there are no readings; owned. NULL: some exist, or none is needed */
 };
 
 /* True if the measurement decides, or is shown only. */
 bool claim_is_decisive(const struct claim_measure *measure);
 
 /*
- * Gathers the evidence of each measure from all results, and judges: DEPENDS where readings
- * disagree, else PARTIAL where a measurement with a say is missing, else UNDECIDED where an
- * interval crosses a bound, else what all say. The results must outlive `evidence`, which the
- * caller releases.
+ * Collects the evidence of each measure from all results, and judges. DEPENDS if readings disagree;
+ * else PARTIAL if a deciding measurement is missing; else UNDECIDED if an interval crosses a bound;
+ * else the common verdict. The results must outlive `evidence`, which the caller releases.
  */
 enum claim_verdict claim_judge(const struct result *results, size_t count,
 			       const struct claim *claim,

@@ -73,7 +73,7 @@ static const char *claims_file_text_of(struct claims_reading *r, const char *key
 	return claims_keep_text(r->group, section_text(r->section, key));
 }
 
-/* Reports what is wrong with the value of a key. */
+/* Reports an invalid value of a key. */
 static void claims_file_bad_value(struct claims_reading *r, const char *key, const char *why)
 {
 	const struct entry *entry = section_entry(r->own, key);
@@ -161,7 +161,10 @@ static void claims_file_read_value(struct claims_reading *r, struct claim_measur
 		claims_file_bad_value(r, "value", err.message);
 }
 
-/* In the unit of the measure, whose terms and `across` are set. `none`: where it is not given. */
+/*
+ * Reads a bound in the unit of the measure, whose terms and `across` are set. `none`: the value if
+ * the key is absent.
+ */
 static double read_bound(struct claims_reading *r, const struct claim_measure *m, const char *key,
 			 double none)
 {
@@ -268,7 +271,7 @@ static void read_section(struct claims_reading *r)
 	section_release(&section);
 }
 
-/* Each claim is decided by a measure, or says why none can. */
+/* Each claim needs a measure that decides it, or the reason why none can. */
 static void check_claims(const struct claim_group *g, struct document *d)
 {
 	for (size_t i = 0; i < g->count && !d->problem_count; i++) {

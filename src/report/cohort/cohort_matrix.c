@@ -20,7 +20,7 @@
 #define STRIP_HEIGHT 40.0
 
 struct cohort_cell {
-	double offset; /* logarithm, of the case where it is farthest on the bad side; NaN: none */
+	double offset; /* log ratio of the case that is worst for this node; NaN: none */
 	bool slow;
 	const struct fleet_member *slowest; /* of the slow ones; NULL: none, or the whole node is */
 };

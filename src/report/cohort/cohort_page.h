@@ -1,7 +1,7 @@
 /*
- * The fleet page: node against node (history/fleet/fleet.h) as one HTML page. What is slow and what
- * is missing, the map of nodes by suites, and how the cohort of each finding varies.
- * The page of one node or device: its nights next to the others'.
+ * The fleet page compares node with node (history/fleet/fleet.h) in one HTML page: slow and missing
+ * nodes, a map of nodes by suites, and how the cohort of each finding varies. The page of one node
+ * or device shows its nights next to the others'.
  */
 #ifndef GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 #define GPUPROOF_REPORT_COHORT_COHORT_PAGE_H

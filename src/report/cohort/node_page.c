@@ -128,7 +128,7 @@ static void node_chart_add_point(struct chart_series *line, int64_t day, int64_t
 	point->n = n;
 }
 
-/* name: of the subject, where it is not the page's; "" else. */
+/* name of the subject if it differs from the page's; else "" */
 static void node_draw_course(const struct node_page *p, const struct course *x, const char *name,
 			     struct tree *charts)
 {
@@ -189,7 +189,7 @@ static void node_draw_courses(const struct node_page *p, struct tree *charts)
 	}
 }
 
-/* A device of the node that is slow, where it is worst: the node's median does not show it. */
+/* A slow device of the node, in its worst case. The node's median does not show it. */
 static void node_draw_devices(const struct node_page *p, struct tree *charts)
 {
 	for (size_t i = 0; i < p->fleet->finding_count && charts->count < MOST_CHARTS; i++) {

@@ -1,6 +1,6 @@
 /*
- * One chart in the making: shared by figures.c (which charts there are, by the suite's rows:
- * result/presentation.h), figure_fill.c (what is in them) and figure_ratio.c (what they say).
+ * Builds one chart; shared by figures.c (which charts, by the suite's rows: result/presentation.h),
+ * figure_fill.c (their values) and figure_ratio.c (their sentences).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_FIGURE_H
@@ -21,7 +21,7 @@ struct figure {
 	enum chart_kind kind;
 	const char *axis;                  /* parameter along x; NULL: none */
 	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
-	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
+	const char *without[FIGURE_NAMES]; /* facets and axis, which labels leave out */
 	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
 	const char *colour;
 	size_t merged; /* devices of a bar or line, at most; 0: each has its own */
@@ -34,7 +34,7 @@ struct figure {
  * identical. Returns the most devices of one; 0: nothing was put together.
  */
 size_t figure_merge_devices(struct case_selection *selection);
-/* The values of all devices that the case stands for, sorted; malloc'ed. */
+/* The values of all devices of the case, sorted; the caller frees. */
 double *figure_device_values(const struct case_selection *selection,
 			     const struct selected_case *selected, size_t *count);
 /*
@@ -45,7 +45,7 @@ double *figure_device_values(const struct case_selection *selection,
 size_t figure_choose_nodes(const struct case_selection *selection, const char *axis, double size,
 			   const char *chosen[2]);
 
-/* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
+/* Appends names, as in struct figure, that the NULL-terminated list lacks. */
 void figure_name_list_add(const char **names, const char *name);
 
 /*
@@ -54,10 +54,7 @@ void figure_name_list_add(const char **names, const char *name);
  */
 void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most);
 
-/*
- * Fill the chart with the selected cases; where they hold more than it can show, chart->note says
- * so.
- */
+/* Fill the chart with the selected cases. If some do not fit, chart->note says so. */
 void figure_fill_lines(const struct figure *f, const struct case_selection *selection,
 		       struct chart *chart);
 void figure_fill_bars(const struct figure *f, const struct case_selection *selection,
@@ -70,11 +67,11 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 void figure_fill_stacked(const struct figure *f, const struct case_selection *selection,
 			 struct chart *chart);
 /*
- * Sets `colour`: what the row names first, else what a role says a case is (a mode, a precision),
- * else any word, of those that lines or bars differ by.
+ * Sets `colour` to the parameter that colours lines or bars: the first one in the row that varies,
+ * else one with a role (mode, precision), else any word.
  */
 void figure_choose_colour(struct figure *f, const struct case_selection *selection);
-/* The text of a pick's parameter; "" where it has none, or `name` is NULL. */
+/* The text of a pick's parameter; "" if it is absent or `name` is NULL. */
 const char *figure_value(const struct selected_case *selected, const char *name);
 /*
  * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule

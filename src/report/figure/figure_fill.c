@@ -80,8 +80,8 @@ void figure_choose_colour(struct figure *f, const struct case_selection *selecti
 }
 
 /*
- * The colour of a case on the whole page: of its value of f->colour, else of its device; `other`
- * where it has neither.
+ * The colour of a case on the whole page, from its value of f->colour, else from its device, else
+ * `other`.
  */
 static size_t figure_style_of(const struct figure *f, const struct case_selection *selection,
 			      const struct selected_case *selected, size_t other)
@@ -292,10 +292,7 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	figure_note_left_out(chart, shown, selection->count, "bars");
 }
 
-/*
- * Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that
- * of their numbers.
- */
+/* A plan orders pairs of devices so that disjoint pairs run at once; sort them by number here. */
 static int figure_series_in_device_order(const void *a, const void *b)
 {
 	return strverscmp(((const struct chart_series *)a)->name,

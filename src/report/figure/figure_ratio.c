@@ -1,6 +1,5 @@
 /*
- * The effect of a parameter, in a sentence below a chart: FP16 against FP32 over all cases that
- * have both.
+ * States the effect of a parameter below a chart: FP16 against FP32 over all cases that have both.
  */
 #include "report/figure/figure.h"
 

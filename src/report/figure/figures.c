@@ -83,7 +83,7 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis, interval, direction);
 		break;
 	case CHART_BARS:
-		/* A meaning that has no direction says what is best itself. */
+		/* A meaning without a direction states itself what is best. */
 		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
 				interval, f->rule->ideal ? "; dashed: the ideal" : "",
 				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
@@ -210,7 +210,7 @@ static struct figure figure_for_selection(const struct figure *all,
 	return f;
 }
 
-/* A map of two devices says what two bars say. */
+/* Two devices need no map: two bars show the same. */
 static bool figures_has_map(const struct case_selection *selection)
 {
 	const char *first[2] = { NULL };
@@ -298,7 +298,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 		break;
 	case CHART_BARS:
 		figure_fill_bars(f, selection, &chart);
-		/* The highest and the lowest of different things say nothing. */
+		/* Different quantities have no meaningful highest and lowest. */
 		chart.finding = f->joined ? xstrdup("") : figure_ratio(f, selection);
 		break;
 	case CHART_HEATMAP:
@@ -375,8 +375,8 @@ static void figures_draw_maps(const struct figure *f, const struct case_selectio
 }
 
 /*
- * One size of a facet makes bars, which compare in one chart with those of other facets; several
- * sizes make lines.
+ * A facet with a single size becomes bars in a chart shared with other facets; several sizes become
+ * lines.
  */
 static bool is_joined(const struct figure *f, const struct case_selection *own)
 {

@@ -81,7 +81,7 @@ static struct roof *roof_of(struct roofline *r, const struct case_result *c)
 	return &r->roofs[r->count++];
 }
 
-/* A rate without an intensity is that of arithmetic alone. */
+/* A rate without an intensity is the peak of arithmetic. */
 static void roofline_add_rate(struct roofline *r, const struct case_result *c)
 {
 	double rate = view_role_value(r->view, c, ROLE_RATE);
@@ -131,7 +131,7 @@ static struct chart_series *roofline_add_series(const struct roofline *r, struct
 	struct chart_series *series = chart_series_named(chart, name);
 	size_t style = view_style(r->view, roof->precision->name, roof->precision->text);
 
-	/* One colour: markers tell precisions apart, and each roof has its name. */
+	/* One colour for all: markers distinguish precisions, and each roof is labelled. */
 	series->style = trace == CHART_MARKS_ONLY ? 0 : VIEW_STYLE_NONE;
 	series->mark = style == SIZE_MAX ? 0 : style;
 	series->trace = trace;
@@ -297,7 +297,7 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 	free(what);
 }
 
-/* Tells for each source if a case has a rate: one pass, as thousands may have none. */
+/* Marks each source that has a case with a rate, in one pass because there may be thousands. */
 static bool *roofline_sources_with_rates(const struct view *view)
 {
 	bool *with = xcalloc(view->source_count + 1, sizeof(*with));

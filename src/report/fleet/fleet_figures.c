@@ -24,7 +24,7 @@ struct fleet_figure {
 	const char *id; /* of the first case, up to its devices */
 	size_t length;
 	const struct case_result *first;
-	const struct metric_value *metric; /* of the first case that has one */
+	const struct metric_value *metric; /* from the first case that has it */
 	double *values;                    /* sorted at last */
 	size_t count, capacity;
 	const struct verdict_check **failed;

@@ -43,7 +43,7 @@ struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *
 	return NULL;
 }
 
-/* The node of "n7/cuda:3"; NULL for what is not on a node. */
+/* The node in "n7/cuda:3"; NULL if the name has no node. */
 static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *device)
 {
 	size_t length = strcspn(device, "/,");
@@ -289,7 +289,7 @@ static void fleet_nodes_keep_reason(struct reasons *w, const struct verdict_chec
 	w->worst[at] = c;
 }
 
-/* Tells what failed, next to which what could not be decided does not stand. */
+/* True for a failed check. Inconclusive checks are not listed next to failed ones. */
 static bool fleet_nodes_has_failed(const struct verdict_check *c)
 {
 	return c->wrong || c->verdict == VERDICT_FAIL || c->verdict == VERDICT_ERROR;
@@ -362,7 +362,7 @@ struct fleet_mark {
 	const char *kind, *symbol, *word;
 };
 
-/* Gives no tick on a node that is not whole: what it did not measure did not pass. */
+/* Gives no tick to an incomplete node: what it did not measure did not pass. */
 static struct fleet_mark fleet_device_mark(const struct fleet_node *n,
 					   const struct fleet_device_verdict *d)
 {
@@ -377,7 +377,7 @@ static struct fleet_mark fleet_device_mark(const struct fleet_node *n,
 	return (struct fleet_mark){ "ok", "✓", "no check failed" };
 }
 
-/* A node that is not whole or has wrong cases says so next to its name. */
+/* Marks an incomplete node, or one with wrong cases, next to its name. */
 static void fleet_node_map(const struct fleet_node *n, struct tree *map)
 {
 	struct tree *node = tree_item(map), *cells = tree_list(node, "cells");

@@ -27,7 +27,7 @@ static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
 	view_text(page, "limits_source", v ? v->limits : "");
 }
 
-/* "2 nodes failed", after what is there already. */
+/* Appends "2 nodes failed" to the text. */
 static void fleet_add_count(struct text *out, size_t count, const char *words)
 {
 	if (count)

@@ -29,7 +29,7 @@ struct fleet_device_verdict {
 	const struct verdict_check *worst; /* NULL: nothing is bad */
 };
 
-/* A node with what the judgement and the cases say of it; borrows from the result. */
+/* A node with its verdict and its cases; borrows from the result. */
 struct fleet_node {
 	const struct result_node *node;
 	/* judged: PASS, WARN or FAIL; bad: checks that count against the node */

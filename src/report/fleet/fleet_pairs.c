@@ -160,7 +160,7 @@ static bool fleet_pairs_is_about(const struct edges *e, const struct pair_edge *
 	return e->metrics[edge->point] && strcmp(e->metrics[edge->point], metric) == 0;
 }
 
-/* The best of each node's pairs, by index; NaN: it has none. */
+/* The best of each node's pairs, by node index; NaN: no pair. */
 static double *fleet_pairs_best_shares(const struct edges *e, const char *metric, size_t nodes)
 {
 	double *best = xmalloc((nodes + 1) * sizeof(*best));
@@ -176,7 +176,7 @@ static double *fleet_pairs_best_shares(const struct edges *e, const char *metric
 	return best;
 }
 
-/* Names of rows by node: its own, or that of its bin. */
+/* Row names by node: the node's own name, or the name of its bin. */
 struct pairs_rows {
 	char **names; /* by node; NULL: it is in no pair */
 	size_t count; /* of nodes that are in some */
@@ -228,7 +228,7 @@ static void fleet_pairs_release_rows(struct pairs_rows *rows, size_t nodes)
 	free(rows->names);
 }
 
-/* The worst of what falls into the cell, in whole percent. */
+/* The worst value in the cell, in whole percent. */
 static void heatmap_put_worst(struct chart *chart, const char *row, const char *column,
 			      double exact)
 {

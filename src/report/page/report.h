@@ -21,21 +21,21 @@ struct report_options {
 	/* of the results, where several are compared: their folders; NULL: letters name them */
 	const char *const *names;
 	/*
-	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL:
-	 * what the first result's [report] section says; "": none.
+	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and the one that is 1x. NULL:
+	 * use the first result's [report] section; "": none.
 	 */
 	const char *reference, *baseline;
 	/*
-	 * Memory limits for which the best strategy is named
-	 * (report/view/memory_limit.h); NULL: as [report] says.
+	 * Memory limits for which to name the best strategy (report/view/memory_limit.h); NULL: use
+	 * [report].
 	 */
 	const char *memory_limits;
 	/*
-	 * The section of claims (report/claims/claims.h): "" the shipped ones, else those of
-	 * this file. NULL: what the [report] of a single result says.
+	 * Claims to show (report/claims/claims.h): "" for the shipped ones, else a file. NULL: use
+	 * [report] of a single result.
 	 */
 	const char *claims;
-	bool no_claims; /* whatever the [report] section and `claims` say */
+	bool no_claims; /* overrides the [report] section and `claims` */
 	/*
 	 * --layout=dir: also write report.css next to the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
@@ -52,14 +52,11 @@ struct report_options {
 	/* Leaves out the script that sorts, searches and copies; the page is whole without. */
 	bool no_script;
 	/*
-	 * A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
-	 * there is none.
-	 */
-	const char *acceptance_page;
-	/*
-	 * A link to the page of the run, from a page about architectures or claims; NULL: there is
+	 * Link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
 	 * none.
 	 */
+	const char *acceptance_page;
+	/* Link to the page of the run, from a page about architectures or claims; NULL: none. */
 	const char *run_page;
 };
 
@@ -76,7 +73,7 @@ enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err);
 /*
- * Writes the embedded templates into `directory`. Files there that say something else were edited:
+ * Writes the embedded templates into `directory`. If a file there differs, it was edited:
  * STATUS_USAGE, and nothing is written, unless `force`.
  */
 enum status report_dump_templates(const char *directory, bool force, struct error *err);

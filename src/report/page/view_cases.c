@@ -79,7 +79,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  : remark.length ? " Code: "
 					  : "Code: ",
 			  c->paths[i]);
-	/* Samples that are not among those of the figure. */
+	/* Samples outside those of the figure. */
 	for (size_t i = 0; i < c->series_count; i++)
 		if (c->series[i].warmup)
 			text_addf(&remark, "%sWarm-up: %zu %s dropped until the level settled.",

@@ -46,8 +46,8 @@ static bool is_certain_regression(const struct comparison_row *row)
 }
 
 /*
- * True if the row does not say whether the figure got worse: only one run has it, sessions do not
- * compare it, or its change is not certain.
+ * True if the row does not decide whether the figure got worse: only one run has it, sessions do
+ * not compare it, or its change is not certain.
  */
 static bool change_is_open(const struct comparison *c, const struct comparison_row *row)
 {
@@ -57,7 +57,7 @@ static bool change_is_open(const struct comparison *c, const struct comparison_r
 	       (row->change == CHANGE_INCONCLUSIVE && !(row->high <= limit));
 }
 
-/* "23 vary too much between sessions", after what is there already. */
+/* Appends "23 vary too much between sessions" to the text. */
 static void change_add_reason(struct text *out, size_t count, const char *reason)
 {
 	if (count)
@@ -225,7 +225,7 @@ static void changes_draw_strip(const struct changes *k, const struct comparison_
 		[CHANGE_IMPROVED] = "#009e73",  [CHANGE_UNCHANGED] = "#0b5cad",
 		[CHANGE_NONE] = "#767676",
 	};
-	/* Shapes as well, for those who do not tell the colours apart. */
+	/* Shapes also show the verdict, for readers who cannot distinguish the colours. */
 	static const size_t markers[CHANGE_COUNT] = {
 		[CHANGE_REGRESSED] = 2, [CHANGE_INCONCLUSIVE] = 5, [CHANGE_IMPROVED] = 4
 	};
@@ -270,7 +270,10 @@ static void changes_draw_axis(struct changes *k, struct tree *map)
 	chart_coordinate(map, "band_middle", scale_at(&k->scale, 0));
 }
 
-/* Cases of the two runs by id: rows have that of the first, or of the other where that lacks it. */
+/*
+ * Cases of both runs by id. A row has the case of the first run, or of the other if the first lacks
+ * it.
+ */
 struct change_by_id {
 	const char *id;
 	const struct case_result *c;

@@ -77,7 +77,7 @@ static const struct result_setting *view_environment_setting(const struct result
 	return NULL;
 }
 
-/* The returned text is valid until the next call; NULL: the result has none. */
+/* The returned text is valid until the next call; NULL if the result has none. */
 typedef const char *value_fn(const struct result *result, const void *what);
 
 static const char *environment_fact_value(const struct result *result, const void *what)

@@ -80,7 +80,7 @@ static char *page_comparison_title(const struct view *view)
 	return cut;
 }
 
-/* The suite's answer in words, before all figures of the page. */
+/* The suite's answer as text, before all figures of the page. */
 static void page_add_answers(const struct view *view, size_t index, const struct tree *answers,
 			     struct tree *all)
 {
@@ -174,7 +174,7 @@ static void page_move_last(struct tree *list, size_t place)
 
 #define LEAD 2 /* charts next to each other */
 
-/* A page whose data sheet says nothing begins with the first charts of its suites. */
+/* If the data sheet has no figures, the page begins with the first charts of its suites. */
 static void page_lead_with_charts(struct tree *folds, struct tree *lead)
 {
 	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {

@@ -45,7 +45,7 @@ void view_problems(const struct view *view, struct tree *page)
 	struct tree *list = tree_list(page, "problems");
 	double injected;
 
-	/* Every wrong result is one that a self-test made: its cases have the details. */
+	/* True if a self-test made every wrong result; its cases have the details. */
 	if (view->count == 1 && view_is_selftest(view->results, &injected)) {
 		tree_flag(page, "has_problems", false);
 		return;

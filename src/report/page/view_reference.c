@@ -41,7 +41,7 @@ static void reference_page_show_sheet_cell(const struct report_reference *r, siz
 {
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
 	const struct sheet_entry *found = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
-	/* A figure without a source is none. */
+	/* A figure without a source does not count. */
 	const struct sheet_entry *entry = found && found->status != SHEET_TO_VERIFY ? found : NULL;
 	struct tree *cell = tree_item(cells);
 	char text[FORMAT_SIZE] = "", size[32];

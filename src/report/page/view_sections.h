@@ -23,7 +23,7 @@ void view_warnings(const struct view *view, struct tree *page);
 /* The smallest number of launches over the results. */
 void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
-/* Curves over the time of a suite's cases that have them. */
+/* Time curves of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
 /* Tables of metrics that belong together, as the suite declares them. */
 void view_tables(const struct view *view, const char *suite, struct tree *map);

@@ -110,7 +110,7 @@ static const char *view_verdict_common_reason(const struct view *view, size_t *c
 	return common;
 }
 
-/* The judgement that the page shows: that of one run; several are compared, not judged. */
+/* The judgement that the page shows, if it shows one run; several are compared, not judged. */
 static const struct verdicts *view_verdict_judgement_of(const struct view *view)
 {
 	return view->count == 1 ? view->results[0].judgement : NULL;
@@ -137,7 +137,7 @@ static void view_verdict_kind(const struct view_counts *n, const char **kind, co
 		*word = "Mostly not run";
 		*symbol = format_status_symbol(CASE_SKIPPED);
 	} else {
-		/* Nothing was held against a limit: no more than that is said, and not in green. */
+		/* No limit was applied: the page says only that, and not in green. */
 		*kind = "neutral";
 		*word = n->of[CASE_SKIPPED] ? "No errors in what ran; not judged"
 					    : "No errors; not judged";
@@ -215,7 +215,7 @@ static void set_box(const struct verdicts *v, const struct view_counts *n, bool 
 	tree_flag(page, "plain_verdict", (!v || selftest) && strcmp(kind, "neutral") == 0);
 }
 
-/* A run that injected faults and found all of them says nothing of the device. */
+/* A run that injected faults and found them all does not judge the device. */
 static void view_verdict_set_selftest(const struct view_counts *n, double injected,
 				      struct tree *page)
 {

@@ -79,7 +79,7 @@ static bool next_watch(struct watch_walk *w)
 	return false;
 }
 
-/* The device's source; their number where it has none. */
+/* The device's source, or the number of sources if it has none. */
 static size_t watches_source_of(const struct watch_walk *w)
 {
 	size_t s = 0;

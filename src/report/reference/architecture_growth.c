@@ -20,7 +20,7 @@
 #define LEAST_POWER 100.0  /* W: below, a card is of another class than its architecture's others */
 #define NAME_CHARACTER 8.5 /* px: bold, 13 px */
 #define NAME_APART 6.0     /* px between names of cards */
-#define LEAST_CARDS 3      /* a line through two says less than the matrix */
+#define LEAST_CARDS 3      /* a line through two points shows less than the matrix */
 
 struct growth {
 	const struct architectures *a;
@@ -84,7 +84,7 @@ static void growth_add_names(const struct growth *g, struct tree *map)
 	}
 }
 
-/* The last point of a question's line; SIZE_MAX: it has none. */
+/* The last point of a question's line; SIZE_MAX: none. */
 static size_t growth_last_of(const struct growth *g, size_t question, double *ratio)
 {
 	size_t last = SIZE_MAX;

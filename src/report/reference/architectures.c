@@ -1,4 +1,4 @@
-/* Which cards stand for their architectures, and what each reached. */
+/* Selects the cards that represent their architectures, and the best value of each. */
 #include "report/reference/architectures.h"
 
 #include <ctype.h>
@@ -76,7 +76,7 @@ static void architectures_fill_line(const struct architectures *a, struct archit
 	}
 }
 
-/* True if another line stands for the same architecture with more answers. */
+/* True if another line represents the same architecture with more answers. */
 static bool is_covered(const struct architectures *a, const struct architecture_line *line)
 {
 	for (size_t i = 0; i < a->count; i++) {
@@ -109,7 +109,7 @@ static bool architectures_has_card(const struct architecture_line *line, size_t 
 	return false;
 }
 
-/* The line that answers most of what the subject answers, the oldest of equals. */
+/* The line that has most of the subject's answers; the oldest if several do. */
 static void architectures_choose_baseline(struct architectures *a)
 {
 	size_t most = 0;

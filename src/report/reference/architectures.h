@@ -13,7 +13,7 @@
 
 /* The best value that a line has for a question; measured ones before published ones. */
 struct answer {
-	const struct reference_row *row; /* NULL: it has none */
+	const struct reference_row *row; /* NULL: none */
 	const struct reference_value *value;
 	enum provenance kind;
 	size_t card;
@@ -47,7 +47,7 @@ extern const struct question questions[QUESTIONS];
 
 /* The lines with an answer, one card of each architecture and all that were measured, by year. */
 void architectures_collect(struct architectures *a, const struct report_reference *r);
-/* How many times the baseline; NaN: either has no figure. */
+/* Multiple of the baseline; NaN: one of them has no figure. */
 double architectures_ratio(const struct architectures *a, size_t line, size_t question);
 
 /* architecture_growth.c: the drawings of "growth", one for wide and one for narrow screens. */

@@ -83,8 +83,8 @@ static char *mlp_reference_nearest_start(const char *id, const struct gpu *gpus,
 }
 
 /*
- * "v100" is none, but v100-pcie and v100-sxm2 are: what was likely meant, as words for a message.
- * malloc'ed.
+ * Suggestions for an unknown id, as text for a message: v100-pcie and v100-sxm2 for "v100". The
+ * caller frees.
  */
 static char *likely_ids(const char *id)
 {
@@ -102,7 +102,7 @@ static char *likely_ids(const char *id)
 	return text_detach(&words);
 }
 
-/* "" where its file does not say it. */
+/* "" if its file does not have it. */
 static const char *mlp_reference_architecture_of(const struct gpu *gpu)
 {
 	for (size_t i = 0; i < gpu->entry_count; i++)

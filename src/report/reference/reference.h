@@ -17,7 +17,7 @@
 enum provenance { MEASURED, IMPORTED, PUBLISHED, PROVENANCES };
 
 struct reference_value {
-	double value, low, high;   /* NaN: there is none */
+	double value, low, high;   /* NaN: none */
 	const struct published *p; /* PUBLISHED */
 };
 

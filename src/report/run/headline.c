@@ -206,7 +206,7 @@ static void headline_fill_row(struct headline *h, const struct headline_group *g
 		cell->group = group;
 }
 
-/* Counts a case in its row, which is there if the case was measured on any device. */
+/* Counts a case in its row, which exists if any device measured the case. */
 static void headline_count_failed(struct headline *h, const struct case_result *c, size_t source)
 {
 	const struct metric_value *m = view_headline(c);
@@ -233,8 +233,8 @@ static bool headline_parameter_is_common(const struct headline *h, const char *n
 }
 
 /*
- * Leaves the axis out of the rows' labels, and what is common if something else is left to name
- * them.
+ * Removes the axis from the rows' labels, and the common parameters if others remain to name the
+ * rows.
  */
 static void headline_choose_without(struct headline *h)
 {

@@ -44,7 +44,7 @@ struct headline {
 	struct case_selection selection;
 	const char *axis;     /* NULL: none */
 	char *common;         /* "BLAS, nn": what all cases share, in no row's label; "" */
-	const char **without; /* the axis and what is common, NULL-terminated; borrowed names */
+	const char **without; /* axis and common parameters, NULL-terminated; borrowed names */
 	enum better better;
 	struct headline_group *groups;
 	size_t group_count;
@@ -53,18 +53,12 @@ struct headline {
 	struct text_index places; /* of rows by label and section, while they are filled */
 };
 
-/*
- * Those of a suite's cases that have the metric; headline_release() frees them, also when there are
- * none.
- */
+/* Collects a suite's cases with the metric. Call headline_release() even if there are none. */
 void headline_collect(struct headline *h, const struct view *view, const char *suite,
 		      const char *metric);
 void headline_release(struct headline *h);
 
-/*
- * The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX:
- * none.
- */
+/* The source whose case in this row also covers the device of `source`; SIZE_MAX: none. */
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
 
 struct sheet_entry;
@@ -89,7 +83,7 @@ struct headline_share {
 	size_t source, quantity;        /* quantity: its index */
 	double share, low, high, value; /* share 0: each group of cases has one that failed */
 	const struct case_result *c;    /* of the best; borrowed */
-	size_t ways;                    /* groups of cases, of which it is the best */
+	size_t ways;                    /* groups of cases from which the best was taken */
 	double least;                   /* the lowest value of these groups */
 };
 
@@ -98,7 +92,7 @@ struct headline_quantity {
 	const char *title;
 	const struct quantity *quantity;
 	size_t *items;      /* by source: index + 1 of its share; 0: none */
-	size_t devices;     /* that have a share above 0 */
+	size_t devices;     /* devices with a share above 0 */
 	size_t worst, best; /* of these, the first: its share's index + 1; 0: none */
 };
 
@@ -110,13 +104,13 @@ struct headline_shares {
 };
 
 void headline_shares_add(struct headline_shares *shares, const struct headline *h);
-/* Those of all suites, whose titles and units last as long as the view; summed up. */
+/* Collects and sums up the shares of all suites. Titles and units last as long as the view. */
 void headline_shares_of(const struct view *view, struct headline_shares *shares);
 
 typedef void headline_fn(void *user, const char *suite, const struct headline *h);
 /* Calls `visit` for each headline metric of a suite, in order of appearance. */
 void headline_each(const struct view *view, const char *suite, headline_fn *visit, void *user);
-/* Sets what quantities say of their shares, when all were added. */
+/* Sets the devices, worst and best of each quantity after all shares were added. */
 void headline_shares_sum_up(struct headline_shares *shares);
 void headline_shares_release(struct headline_shares *shares);
 
@@ -124,7 +118,7 @@ void headline_shares_release(struct headline_shares *shares);
 struct headline_outlier {
 	const struct headline_quantity *quantity;
 	size_t source;
-	double below; /* part of the middle of the others; of two devices, of the other one */
+	double below; /* fraction of the others' median; of two devices, of the other one */
 	size_t others;
 };
 

@@ -20,7 +20,7 @@
 #define FIGURE_WIDTH 22
 #define SHARE_WIDTH 5  /* " 91 %" */
 #define MOST_ANSWERS 4 /* sentences from the page */
-#define BOTH 2 /* devices that have a column each; of more there are the middle and the worst */
+#define BOTH 2 /* devices with a column each; of more, only the middle and the worst are shown */
 
 /* A row that may be a line. */
 struct candidate {
@@ -150,10 +150,7 @@ static bool headline_lines_has_unit(const struct headline *h)
 	return strcmp(view_string(h->selection.items[0].m->unit), "1") != 0;
 }
 
-/*
- * A line per metric with a unit as long as there is room; then more of those that a data sheet says
- * something of.
- */
+/* One line per metric with a unit while there is room; then more of the metrics in a data sheet. */
 static void candidates_choose(struct headline_lines *l)
 {
 	for (size_t i = 0; i < l->headline_count && l->taken < HEADLINE_LINES; i++) {
@@ -218,7 +215,7 @@ static int headline_lines_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Counts two figures of a line, of which one may be missing, as distinguishable or not. */
+/* Counts two figures of a line as distinguishable or not; one may be missing. */
 static void count_overlap(struct headline_lines *l, const struct selected_case *a,
 			  const struct selected_case *b)
 {

@@ -13,9 +13,9 @@
 #define HEADLINE_LINES 15
 
 /*
- * Appends the lines, none wider than 80 characters but for long names of devices; nothing when
- * nothing was measured. To `answers` go sentences, each a line of any length: on how many lines
- * devices are not distinguishable, since their intervals overlap, and what the page says in short.
+ * Appends the lines, at most 80 characters wide except for long device names; nothing if nothing
+ * was measured. Sentences of any length go to `answers`: on how many lines devices are not
+ * distinguishable, and the short answers of the page.
  */
 void headline_lines(const struct result *result, struct text *out, struct text *answers);
 

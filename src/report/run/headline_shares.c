@@ -89,7 +89,7 @@ static void headline_shares_add_failed(struct headline_shares *shares, const str
 			headline_share_of(shares, h, &peak, s);
 }
 
-/* True if all numbers of the cases, such as sizes, are the same: words say how it was done. */
+/* True if the cases differ only in words, such as the method, and not in numbers, such as sizes. */
 static bool headline_shares_same_numbers(const struct case_result *a, const struct case_result *b)
 {
 	for (size_t i = 0; i < a->parameter_count; i++) {
@@ -168,7 +168,7 @@ static int by_share(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The shares above 0 in order, without that of the worst device; malloc'ed. */
+/* The shares above 0 in order, without the worst device's; the caller frees. */
 static double *headline_shares_others_of(const struct headline_shares *shares,
 					 const struct view *view, const struct headline_quantity *q,
 					 size_t *count)

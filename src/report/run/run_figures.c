@@ -24,7 +24,7 @@ double run_figures_dots_at(double position)
 	return DOTS_EDGE + DOTS_WIDTH * fmax(0, fmin(position, 1));
 }
 
-/* The share that the right end of each row stands for. */
+/* The share at the right end of each row. */
 static double right_end(const struct headline_shares *shares)
 {
 	double most = 1;

@@ -28,7 +28,7 @@ struct plain {
 	size_t number; /* of the suite, from 1 */
 };
 
-/* A row's figure on each device that has it, in order of value. */
+/* A row's figure on each device that has one, sorted by value. */
 struct plain_spread {
 	const struct selected_case **items;
 	size_t count;

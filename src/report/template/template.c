@@ -32,8 +32,8 @@ static size_t html_character_length(const unsigned char *p, size_t count)
 	if (n == 3 && p[0] == 0xef && p[1] == 0xb7 && p[2] >= 0x90 && p[2] <= 0xaf)
 		return 0; /* U+FDD0..U+FDEF */
 	/*
-	 * They turn the direction of what follows: a name could make other text of the page read
-	 * differently.
+	 * These characters change the text direction: a name could alter how other text of the page
+	 * reads.
 	 */
 	if (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae)
 		return 0; /* U+202A..U+202E */
@@ -62,7 +62,7 @@ static const char *html_entity(char c)
 
 void template_escape(struct text *out, const char *bytes, size_t count)
 {
-	size_t plain = 0; /* start of what needs no change */
+	size_t plain = 0; /* start of the text that needs no escaping */
 
 	for (size_t i = 0; i < count;) {
 		size_t n = html_character_length((const unsigned char *)bytes + i, count - i);
@@ -86,7 +86,7 @@ enum status template_file(const char *name, const char *directory, char **out, s
 	struct text own = TEXT_EMPTY;
 	struct stat about;
 
-	/* A link to nothing is there, and cannot be read. */
+	/* A dangling link exists but cannot be read. */
 	if (path && lstat(path, &about) == 0) {
 		if (input_read_file(path, "template", TEMPLATE_MOST_BYTES, &own, err) !=
 		    STATUS_OK) {
@@ -161,7 +161,7 @@ static enum status templates_add(struct templates *templates, const char *file,
 	return STATUS_OK;
 }
 
-/* Files of a directory and of its folders, one level deep; hidden folders are none of it. */
+/* Lists the files of a directory and of its folders, one level deep, without hidden folders. */
 typedef enum status file_fn(void *context, const char *directory, const char *name,
 			    struct error *err);
 

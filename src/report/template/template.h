@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 struct template_text {
-	const char *name; /* as {{>name}} says it */
+	const char *name; /* as in {{>name}} */
 	const char *text;
 	size_t length;
 };

@@ -1,7 +1,4 @@
-/*
- * The tags of a Mustache template one after the other, with their lines: for what is checked before
- * mstch gets it.
- */
+/* Splits a Mustache template into its tags with their lines, for checks before mstch gets it. */
 #ifndef GPUPROOF_REPORT_TEMPLATE_TEMPLATE_TAGS_H
 #define GPUPROOF_REPORT_TEMPLATE_TEMPLATE_TAGS_H
 
@@ -31,8 +28,8 @@ struct template_tags {
 void template_tags_begin(struct template_tags *tags, const char *template_name, const char *text);
 
 /*
- * The next one; false at the end, or with `err` set where a tag has no end or changes the
- * delimiters to nothing.
+ * Reads the next tag. False at the end, or with `err` set if a tag is unterminated or sets empty
+ * delimiters.
  */
 bool template_tags_next(struct template_tags *tags, struct template_tag *tag, struct error *err);
 

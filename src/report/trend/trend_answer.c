@@ -91,7 +91,7 @@ static void trend_set_answer(const struct answering *p)
 	text_release(&text);
 }
 
-/* Changes that came with another driver, config or hardware, and those of pools. */
+/* Changes that coincide with another driver, config or hardware, and changes of pools. */
 static void trend_add_seams(const struct answering *p)
 {
 	struct tree *list = tree_list(p->tree, "since");

@@ -89,7 +89,7 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 
 		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
 			  2 * p->dot, 2 * p->dot);
-		/* A spark line has no table of its own. */
+		/* A sparkline has no table of its own. */
 		if (p->drawing->axes)
 			text_addf(&columns, "%s%.1f", i ? " " : "", x);
 	}

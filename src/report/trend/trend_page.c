@@ -19,7 +19,7 @@
 #define MOST_INCIDENTS 24
 #define MOST_LISTED 3   /* series of an incident that are not folded */
 #define MOST_MEMBERS 60 /* series of an incident that are named */
-#define MOST_DRAWN 16   /* lines next to that of the series that changed most */
+#define MOST_DRAWN 16   /* lines next to the series that changed most */
 #define MOST_ROWS 60    /* of a suite */
 
 struct trend_page {
@@ -31,7 +31,9 @@ struct trend_page {
 	struct error *err;
 };
 
-/* Adds what differs in the environment, but for the night `said`, which the page has. */
+/*
+ * Adds the differences in the environment, except for the night `said`, which the page already has.
+ */
 static void trend_add_differences(const struct trend_page *p, int64_t before, int64_t after,
 				  int64_t said, struct tree *map)
 {
@@ -91,7 +93,7 @@ static void trend_row_names(const struct trend_row *row, bool named, struct tree
 	tree_text(map, "better", format_better(row->better));
 }
 
-/* A change's percentage is of the level before it, and so are those of its chart. */
+/* Percentages of a change, and of its chart, are relative to the level before it. */
 static struct trend_drawing trend_row_drawing(const struct trend_page *p,
 					      const struct trend_row *row)
 {
@@ -195,7 +197,9 @@ static void trend_set_device(const struct trend_row *row, struct tree *map)
 	free(words);
 }
 
-/* A series of an incident: its changes, and what differed unless a series before it said so. */
+/*
+ * A series of an incident: its changes, and the differences unless an earlier series listed them.
+ */
 static void trend_add_member(const struct trend_page *p, const struct trend_row *row, bool named,
 			     int64_t *said, struct tree *list)
 {
@@ -227,7 +231,7 @@ static void trend_add_member(const struct trend_page *p, const struct trend_row 
 	trend_notes_of(p, row->id, map);
 }
 
-/* rows: those of one incident, the greatest change first. */
+/* rows of one incident, the greatest change first */
 static void trend_add_incident(const struct trend_page *p, const struct trend_row *const *rows,
 			       size_t count, struct tree *list)
 {

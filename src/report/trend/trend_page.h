@@ -1,7 +1,6 @@
 /*
- * The trend page: what a history says changed, night after night, as one HTML page. The news first:
- * new changes for the worse by their size, warnings, improvements; then one row per series with its
- * last nights.
+ * The trend page: changes in a history, night after night, as one HTML page. News first: new
+ * regressions by size, warnings, improvements. Then one row per series with its last nights.
  */
 #ifndef GPUPROOF_REPORT_TREND_TREND_PAGE_H
 #define GPUPROOF_REPORT_TREND_TREND_PAGE_H

@@ -98,7 +98,7 @@ static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend
 	return anew;
 }
 
-/* True if the series has no figure for the last night, or by its own pace one is overdue. */
+/* True if the series has no figure for the last night, or if a night is overdue at its own pace. */
 static bool trend_rows_is_silent(const struct trend *t, int64_t last)
 {
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
@@ -198,7 +198,7 @@ bool trend_rows_one_suite(const struct trend_row *a, const struct trend_row *b)
 	       !strncmp(a->case_id, b->case_id, (size_t)length);
 }
 
-/* The day of the row's news; 0: it has none, as a warning. */
+/* The day of the row's news; 0: none, as for a warning. */
 static int64_t trend_row_day(const struct trend_row *row)
 {
 	const struct trend_change *change = trend_row_change(row);

@@ -37,7 +37,7 @@ struct trend_row {
 	double median, low, high, last; /* last: of the last night */
 	double noise; /* robust standard deviation by median; NaN: too few nights */
 	size_t missed;
-	bool warning, young; /* young: cannot tell yet, and nothing found */
+	bool warning, young; /* young: too few nights to tell, and nothing found */
 	size_t beyond;       /* as in struct trend, for the words of a warning */
 	double beyond_by, band;
 	struct trend_row_seam *seams;

@@ -34,7 +34,8 @@ static void selection_count_values(const struct case_selection *selection, struc
 		size_t k = 0;
 
 		/*
-		 * A parameter that does not apply has no value: "pinned" and none do not vary.
+		 * A parameter that does not apply has no value, so "pinned" and "-" do not count as
+		 * varying.
 		 */
 		if (!*text || strcmp(text, "-") == 0)
 			continue;
@@ -86,8 +87,8 @@ static int selection_by_text(const void *a, const void *b)
 }
 
 /*
- * True if a case without the parameter otherwise equals one that has it: "transport = peer_copy"
- * and the default transport, which no case names.
+ * True if a case without the parameter otherwise equals one with it: "transport = peer_copy" and
+ * the default transport, which no case names.
  */
 static bool has_implicit_default(const struct case_selection *selection, const char *name)
 {
@@ -128,7 +129,7 @@ static void count_implicit_default(const struct case_selection *selection, struc
 
 #define COUNTS_MOST 64 /* devices of one case, far above any plan's */
 
-/* Different pairs are several sets; one device against two is not: a parameter says that. */
+/* Different pairs are several sets. One device against two is not, because a parameter shows it. */
 static void selection_count_sources(struct case_selection *selection)
 {
 	const struct case_result *first[COUNTS_MOST] = { NULL };

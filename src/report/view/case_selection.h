@@ -1,6 +1,4 @@
-/*
- * Cases selected for one chart: those of a suite that have a metric, and how their parameters vary.
- */
+/* Selects the cases of a suite for one chart, by metric, and finds how their parameters vary. */
 #ifndef GPUPROOF_REPORT_VIEW_CASE_SELECTION_H
 #define GPUPROOF_REPORT_VIEW_CASE_SELECTION_H
 
@@ -43,7 +41,7 @@ struct case_selection {
 /* Takes the cases of the first result. */
 void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
 		       const char *metric);
-/* Those of `from` whose key (selection_key() with `names`) equals `key`. */
+/* Selects the cases of `from` whose key (selection_key() with `names`) equals `key`. */
 void selection_filter(struct case_selection *selection, const struct case_selection *from,
 		      const char *const *names, const char *key);
 /* Items of a selection by their keys, in order of appearance. */
@@ -56,18 +54,18 @@ struct case_groups {
 void selection_group(struct case_groups *groups, const struct case_selection *from,
 		     const char *const *names);
 void selection_groups_release(struct case_groups *groups);
-/* Those of `from` with number[item] == `wanted`. */
+/* Selects the cases of `from` with number[item] == `wanted`. */
 void selection_numbered(struct case_selection *selection, const struct case_selection *from,
 			const size_t *number, size_t wanted);
 /*
- * Those of `from` whose parameter only[0] is one of the values after it; all if there is no
- * only[0].
+ * Selects the cases of `from` whose parameter only[0] has one of the values after it; all cases if
+ * there is no only[0].
  */
 void selection_only(struct case_selection *selection, const struct case_selection *from,
 		    const char *const *only);
 /*
- * Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search
- * for a batch.
+ * Selects the cases of `from` with it as their main figure: "memory" belongs to a step, not to a
+ * search for a batch.
  */
 void selection_main(struct case_selection *selection, const struct case_selection *from);
 void selection_release(struct case_selection *selection);

@@ -15,8 +15,8 @@
 #define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
 
 /*
- * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN.
- * The minus sign is that of print, here and in all functions of this header.
+ * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" for whole numbers, "–" for NaN.
+ * Uses the typographic minus sign, as do all functions of this header.
  */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
@@ -28,13 +28,13 @@ char *format_stated(double value, const char *unit, char *out, size_t size);
 char *format_value(const struct metric_value *m, const char *unit, bool percent, char *out,
 		   size_t size);
 /*
- * The same with three digits, for derived values without an interval: "2.76 GB". `unit` is one
- * that takes prefixes.
+ * The same with three digits, for derived values without an interval: "2.76 GB". `unit` must take
+ * prefixes.
  */
 char *format_rounded(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
 char *format_scaled(double value, double factor, char *out, size_t size);
-/* A round number, of a tick, with no more digits than it needs. */
+/* A round number of a tick, with the fewest digits. */
 char *format_short(double value, double factor, char *out, size_t size);
 /* The same as a power of ten: "10⁻⁴", "2×10⁻⁴". */
 char *format_power_of_ten(double value, char *out, size_t size);
@@ -44,11 +44,11 @@ double format_unit(double value, const char *unit, char *out, size_t size);
 char *format_count(double value, char *out, size_t size);
 /* "[55.40, 55.49]" in the prefix that its value has with `unit`; "" when there is no interval. */
 char *format_interval(const struct metric_value *m, const char *unit, char *out, size_t size);
-/* "±0.12 %": the wider half of the interval; "" when there is none. */
+/* "±0.12 %": the wider half of the interval; "" if there is none. */
 char *format_spread(double value, double low, double high, char *out, size_t size);
 /* "0.12 %" */
 char *format_percent(double ratio, char *out, size_t size);
-/* "+0.1 %", "−7.9 %": how far something is from what it is held against. */
+/* "+0.1 %", "−7.9 %": relative difference from a reference. */
 char *format_margin(double ratio, char *out, size_t size);
 /* "1.83×" */
 char *format_ratio(double ratio, char *out, size_t size);
@@ -59,8 +59,8 @@ char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word after it separated; other text unchanged. */
 char *format_spaced(const char *text, char *out, size_t size);
 /*
- * A parameter's value that its suite has no words for (view/presented.h): "64 MiB", "layer split"
- * of "layer_split", "64×32×64" of "64x32x64", "4 devices"; "" for a parameter that does not apply
+ * A parameter's value without words from its suite (view/presented.h): "64 MiB", "layer split" for
+ * "layer_split", "64×32×64" for "64x32x64", "4 devices"; "" for a parameter that does not apply
  * ("-").
  */
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);

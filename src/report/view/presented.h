@@ -15,14 +15,14 @@
  * Borrowed.
  */
 struct presentation view_presentation(const struct view *view, const char *suite);
-/* The row of a metric, "suite.metric"; NULL: there is none. */
+/* The row of a metric, "suite.metric"; NULL: none. */
 const struct metric *view_metric(const struct view *view, const char *name);
 
 /* "bus bandwidth" of "collective.busbw". Fills `out`, as all below, and returns it. */
 char *view_metric_title(const struct view *view, const char *name, char *out, size_t size);
 /*
- * The unit in which the page shows a metric, "suite.metric", that has `unit`: bytes of a suite
- * whose sizes were asked for in powers of two are UNITS_BINARY. Borrowed.
+ * The unit in which the page shows a metric, "suite.metric", that has `unit`. Bytes are
+ * UNITS_BINARY if the suite's sizes are powers of two. Borrowed.
  */
 const char *view_unit(const struct view *view, const char *metric, const char *unit);
 /* The interval of a metric's value, in the unit of view_value(); "" without one. */
@@ -44,7 +44,7 @@ char *view_value(const struct view *view, const struct metric_value *m, char *ou
 char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
 		     char *out, size_t size);
 
-/* The case's metric or parameter with that role in its suite; NULL, NaN: the case has none. */
+/* The case's metric or parameter with that role in its suite; NULL or NaN: none. */
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
 					    enum role role);
 double view_role_value(const struct view *view, const struct case_result *c, enum role role);

@@ -1,6 +1,6 @@
 /*
- * Sections that a suite's pages have of its own, beyond the charts and tables of its rows
- * (result/presentation.h): struct suite's member `page`. A suite of a library has none.
+ * Sections specific to a suite's pages, beyond the charts and tables of its rows
+ * (result/presentation.h): struct suite's member `page`. A library's suite has none.
  */
 #ifndef GPUPROOF_REPORT_VIEW_SUITE_PAGE_H
 #define GPUPROOF_REPORT_VIEW_SUITE_PAGE_H
@@ -22,7 +22,7 @@ struct suite_page {
 	void (*limits)(const struct view *view, const char *suite, struct tree *tables);
 };
 
-/* Sections of the built-in suite of that name (presented.c); NULL where it has none. */
+/* Sections of the built-in suite of that name (presented.c); NULL: none. */
 struct suite_page suite_page_of(const char *suite);
 
 #endif

@@ -20,7 +20,7 @@ static uint64_t text_index_hash_of(const char *first, const char *second)
 			 strlen(second));
 }
 
-/* Its slot, or the free one where it belongs. */
+/* The slot of the pair, or the free slot for it. */
 static struct text_index_slot *text_index_slot_of(const struct text_index *index, uint64_t hash,
 						  const char *first, const char *second)
 {

@@ -14,7 +14,7 @@ struct text_index {
  * the index is. The pointer is good until the next call.
  */
 size_t *text_index_at(struct text_index *index, const char *first, const char *second);
-/* The number of the pair; SIZE_MAX: there is none. */
+/* The number of the pair; SIZE_MAX: not found. */
 size_t text_index_find(const struct text_index *index, const char *first, const char *second);
 void text_index_release(struct text_index *index);
 

@@ -53,8 +53,8 @@ size_t view_source_of(const struct view *view, size_t run, const struct case_res
 #define VIEW_STYLES 12    /* colours that things have: CHART_STYLES of report/chart/chart.h */
 #define VIEW_STYLE_NONE 7 /* the grey one, which no thing has */
 /*
- * The colour that a value of a parameter has in every chart of the page: by its place among those
- * of the parameter, in the results' order. SIZE_MAX: the value is a number, or no case has it.
+ * The colour of a parameter's value in every chart of the page: its index among the parameter's
+ * values, in the results' order. SIZE_MAX: the value is a number, or no case has it.
  */
 size_t view_style(const struct view *view, const char *name, const char *text);
 /* The colour of the `place`th of several things. */
@@ -68,9 +68,7 @@ void view_text(struct tree *map, const char *name, const char *text);
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
 const char *view_letter(size_t run, char out[4]);
-/*
- * The label of a run, else its name where labels do not tell runs apart; "" where it has neither.
- */
+/* The label of a run, or its name if labels are not distinct; "" if it has neither. */
 const char *view_run_name(const struct view *view, size_t run);
 /* "H200" of "NVIDIA H200"; cut. */
 void view_device_name(const char *name, char *out, size_t size);
@@ -81,20 +79,20 @@ void view_device_name(const char *name, char *out, size_t size);
  */
 char *view_parameters(const struct view *view, const struct case_result *c,
 		      const char *const *without);
-/* The same without those that have their usual value. */
+/* The same without parameters that have their usual value. */
 char *view_named_parameters(const struct view *view, const struct case_result *c,
 			    const char *const *without);
-/* The label of the case's section; "" where a parameter says the same. */
+/* The label of the case's section; "" if a parameter says the same. */
 const char *view_section(const struct case_result *c);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
 char *view_devices(const struct view *view, const struct case_result *c);
-/* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
+/* The first metric to show of a case: the headline, else the first; NULL: no metrics. */
 const struct metric_value *view_headline(const struct case_result *c);
 /* A sample of the series as the metric that is made of it, in the metric's unit. */
 double view_sample(const struct series *series, const struct metric_value *m, double sample);
 /* All samples of the series so; malloc'ed. */
 double *view_samples(const struct series *series, const struct metric_value *m);
-/* The series of a metric; NULL if there is none. */
+/* The series of a metric; NULL: none. */
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
 /* True if the level of any of the case's series still changed when its time was over. */
 bool view_unsettled(const struct case_result *c);
