@@ -151,7 +151,7 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 	prometheus_add_label(&labels, "run", r->run_id);
 	prometheus_add_label(&labels, "state", r->state);
 	prometheus_add_sample(samples, xstrdup("gpuproof_run_info"),
-			      xstrdup("the run of these figures"), &labels, 1);
+			      xstrdup("the run that measured these values"), &labels, 1);
 	if (isfinite(finished))
 		prometheus_add_sample(samples, xstrdup("gpuproof_run_finished_timestamp_seconds"),
 				      xstrdup("end of the run, in seconds since 1970"), &labels,

@@ -15,7 +15,7 @@
 
 struct node_look {
 	const struct result_node *node;
-	size_t pairs;    /* measured cases of this node with another one in a round */
+	size_t pairs;    /* cases in which a round measured this node with another node */
 	size_t named;    /* findings that name this node */
 	const char *why; /* subject of the first such finding */
 	const char *text;

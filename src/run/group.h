@@ -64,9 +64,9 @@ struct group_fault {
 void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
 		 struct case_result *out);
 /*
- * Appends to `result` the cases in a groups.jsonl from byte *offset on, and moves it on; `errors`:
- * also those that ended in an error. Lines that are damaged, and cases that were interrupted, are
- * left out. No file: no cases.
+ * Appends the cases of a groups.jsonl to `result`, beginning at byte *offset, and sets *offset to
+ * the end of the last line. With `errors`, includes cases that ended in an error. Leaves out
+ * damaged lines and interrupted cases. A missing file has no cases.
  */
 void group_read(const char *path, size_t *offset, bool errors, struct result *result);
 

@@ -199,7 +199,7 @@ static void figures_choose_scale(const struct figure *f, struct chart *chart)
 		chart->y_scale = SCALE_LOG10;
 }
 
-/* A line of one point is a bar: other charts of the metric may have more sizes. */
+/* Draws a line with one point as a bar. Other charts of the metric may have more sizes. */
 static struct figure figure_for_selection(const struct figure *all,
 					  const struct case_selection *selection)
 {

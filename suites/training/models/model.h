@@ -130,8 +130,9 @@ uint64_t partition_width(const struct setup *setup, const struct rank_partition 
 			 size_t l);
 
 /*
- * Tokens of a transformer's vocabulary in `partition`, for the embedding table and the head's
- * outputs, starting at `*first`: as even as whole vectors allow (Shoeybi et al. 2019).
+ * Number of tokens of a transformer's vocabulary in `partition`, starting at `*first`, for the
+ * embedding table and the outputs of the head. Each partition has whole vectors; the last one also
+ * has the remainder (Shoeybi et al. 2019).
  */
 uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
 			      uint64_t *first);
