@@ -160,6 +160,27 @@ static void ports_losses_and_drift_are_counted(void **state)
 	result_release(&r);
 }
 
+/* Only the devices of the node whose setting differs are concerned. */
+static void a_drift_concerns_the_devices_of_its_node(void **state)
+{
+	struct verdicts v;
+	struct result r;
+	size_t found = 0;
+
+	(void)state;
+	nodes_init(&r, 3, 2);
+	find(&r.preflight, &r.preflight_count, SEVERITY_WARNING, "drift of driver n1");
+	judge_by("metric = node.lost\nmax = 0\n", &r, &v);
+	for (size_t i = 0; i < v.count; i++)
+		if (strcmp(cause_name(v.checks[i].cause), "node-setting") == 0) {
+			assert_string_equal(v.checks[i].devices, "n1/cuda:0,n1/cuda:1");
+			found++;
+		}
+	assert_int_equal(found, 1);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 #define SUSPECT "metric = node.suspect\nmax = 0\n"
 
 static void is_suspect(const struct verdicts *v, const char *devices, const char *reason)
@@ -315,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_node_has_its_devices),
 		cmocka_unit_test(ports_losses_and_drift_are_counted),
+		cmocka_unit_test(a_drift_concerns_the_devices_of_its_node),
 		cmocka_unit_test(each_node_is_judged_by_its_pairs),
 		cmocka_unit_test(two_nodes_are_not_compared),
 		cmocka_unit_test(a_fault_of_all_nodes_is_no_nodes),
