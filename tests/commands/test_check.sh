@@ -172,8 +172,13 @@ import json
 r = json.load(open("kept.json"))
 r["judgement"]["checks"][0]["value"] *= 1.01
 json.dump(r, open("other.json", "w"))
+r["judgement"]["checks"][0]["value"] /= 1.01
+del r["cases"][0]["metrics"]["alloc.latency"]
+json.dump(r, open("gone.json", "w"))
 PY
-expect 2 'judgement.verdict: WARN, although checks[0] judged another value of alloc.latency than cases[0] has' other.json
+for file in other.json gone.json; do
+	expect 2 'judgement.verdict: WARN, although checks[0] judged another value of alloc.latency than cases[0] has' $file
+done
 # Names of one's own limits do not leave the house with it.
 "$program" export result kept.json --anonymise >published.json || failed=1
 grep -q 'warn.ini\|\[limit tight\]' published.json && { echo "check: limits of one's own survive --anonymise"; failed=1; }

@@ -59,6 +59,11 @@ expect $? 0 sound "sanity passed,rates passed,together passed,soak passed,"
 grep -oE '^gpuproof: stage [a-z]+$' out | tr '\n' ' ' >order
 [ "$(cat order)" = "gpuproof: stage rates gpuproof: stage together gpuproof: stage soak " ] || complain "stages begin in the order $(cat order)"
 
+# A stage without a limit has not passed.
+sed '/limit gemm/,$d' s.ini >unjudged.ini
+GPUPROOF_FAKE="devices=2" "$program" run unjudged.ini --check -o unjudged >out 2>&1
+expect $? 0 unjudged "sanity passed,rates passed,together not judged,soak passed,"
+
 # A slow GPU ends the run after rates, and the terminal, page, JUnit and result tell which stages were not run.
 sed 's/min = 1 TB/min = 99 TB/' s.ini >slow.ini
 GPUPROOF_FAKE="devices=2" "$program" run slow.ini --check -o slow >out 2>&1

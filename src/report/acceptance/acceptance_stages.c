@@ -8,7 +8,8 @@
 #include "result/outcome.h"
 
 struct stage_sum {
-	size_t cases, ran, checks, passed;
+	size_t cases, ran, verified, passed;
+	size_t findings; /* of sanity */
 	double seconds;
 	enum verdict worst; /* of the checks that are not accepted; VERDICT_PASS: none */
 	bool warned;
@@ -32,7 +33,6 @@ static void stage_add_check(struct stage_sum *s, const struct verdict_check *c)
 						 [VERDICT_INCONCLUSIVE] = 2,
 						 [VERDICT_SKIP] = 1 };
 
-	s->checks++;
 	s->passed += c->verdict == VERDICT_PASS;
 	s->warned = s->warned || (c->accepted && c->verdict == VERDICT_WARN);
 	if (acceptance_is_bad(c) && rank[c->verdict] >= rank[s->worst])
@@ -45,6 +45,16 @@ static void stage_set_words(struct tree *item, const char *kind, const char *sym
 	tree_text(item, "kind", kind);
 	tree_text(item, "symbol", symbol);
 	tree_text(item, "word", word);
+}
+
+/* Findings decide sanity and the comparison of each result decides the soak, without a limit. */
+static bool stage_was_judged(const struct stage_sum *s, enum run_stage stage)
+{
+	if (stage == RUN_STAGE_SANITY)
+		return s->findings > 0;
+	if (stage == RUN_STAGE_SOAK)
+		return s->verified == s->ran;
+	return s->passed || s->warned;
 }
 
 static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, struct tree *item)
@@ -63,6 +73,8 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 	else if (s->worst != VERDICT_PASS)
 		stage_set_words(item, acceptance_kind(s->worst), acceptance_symbol(s->worst),
 				words[s->worst]);
+	else if (!stage_was_judged(s, stage))
+		stage_set_words(item, "skipped", "○", "not judged");
 	else
 		stage_set_words(item, s->warned ? "noisy" : "ok", s->warned ? "~" : "✓",
 				s->warned ? "passed with warnings" : "passed");
@@ -80,15 +92,20 @@ void acceptance_stages(const struct acceptance *a, struct tree *page)
 	const struct result *r = a->result;
 	struct tree *list = tree_list(page, "stages");
 	struct stage_sum sums[RUN_STAGE_COUNT] = { 0 };
+	bool has_stages = result_plans_stage(r, RUN_STAGE_SANITY);
 
-	tree_flag(page, "has_stages", result_plans_stage(r, RUN_STAGE_SANITY));
+	tree_flag(page, "has_stages", has_stages);
+	if (!has_stages)
+		return;
 	for (int i = 0; i < RUN_STAGE_COUNT; i++)
 		sums[i].worst = VERDICT_PASS;
+	sums[RUN_STAGE_SANITY].findings = r->preflight_count;
 	for (size_t i = 0; i < r->case_count; i++) {
 		struct stage_sum *s = &sums[r->cases[i].stage];
 
 		s->cases++;
 		s->ran += r->cases[i].status != CASE_SKIPPED;
+		s->verified += r->cases[i].verification.done;
 		s->seconds += r->cases[i].seconds;
 	}
 	for (size_t i = 0; i < r->judgement->count; i++)
