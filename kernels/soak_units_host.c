@@ -12,7 +12,7 @@
 
 /* The values of a warp: chains of lanes, each with as many bits as its class has. */
 struct host_warp {
-	uint64_t sums[UNIT_LANES]; /* what each lane has folded */
+	uint64_t sums[UNIT_LANES]; /* a signature per lane */
 	uint64_t fault;            /* the bit that lane 0 turns in its first value */
 };
 

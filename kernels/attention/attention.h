@@ -11,7 +11,7 @@
  *	delta[i] = sum of dO[i] O[i];  dV = P^T dO;  dS = P (dO V^T - delta);
  *	dQ = scale dS K;  dK = scale dS^T Q
  *
- * dQ and (dK, dV) come from two kernels, each of which owns its output. There are no atomic
+ * dQ and (dK, dV) come from two kernels; each writes only its own output. There are no atomic
  * additions, so results repeat bit for bit on one device model, at the cost of two more GEMMs than
  * the minimum (seven instead of five).
  *

@@ -4,7 +4,7 @@
 #include "device/cuda/cuda_kernel.h"
 
 /*
- * One block per multiprocessor, of which one works. Loads are cached in L2 only, which does not
+ * One block per multiprocessor; only one block works. Loads are cached in L2 only, which does not
  * cache peer and host memory.
  */
 static __global__ void chase(uint64_t *cursor, uint64_t hops, unsigned turn)

@@ -149,7 +149,7 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 }
 
 /*
- * Adds the sums of a strip's columns, of which `columns` exist, over the groups of rows: several
+ * Adds the sums of a strip's columns (`columns` of them exist) over the groups of rows: several
  * threads per column add a range of groups, then one adds their sums.
  */
 template <int STRIP, int GROUPS>

@@ -61,7 +61,7 @@ struct comparison_row {
 	double ratio, low, high;
 	double at_same_clock; /* ratio corrected to equal clocks; NaN: clocks unknown */
 	/*
-	 * host-bound metrics: ratio / that of the host reference; NaN: unknown, or not host-bound
+	 * host-bound metrics: ratio / ratio of the host reference; NaN: unknown, or not host-bound
 	 */
 	double at_same_host;
 	size_t launches_a, launches_b;
@@ -129,7 +129,7 @@ struct comparison_input {
 	size_t a_count, b_count;
 	double margin;               /* 0: each metric has its own */
 	const char *name_a, *name_b; /* names of the sides in messages; NULL: "A", "B" */
-	double launch_spread;        /* typical between launches; 0: that of the metric's kind */
+	double launch_spread;        /* between launches; 0: the spread of the metric's kind */
 	bool all_metrics;            /* compare all metrics, not only headlines */
 	/* launches i of A and B ran one after the other (compare_taken_in_turns()) */
 	bool turns;

@@ -154,7 +154,7 @@ static bool run_owns_file(const char *name)
 }
 
 /*
- * The subfolders of a run contain only its own files, some of which do not exist yet. In the folder
+ * The subfolders of a run contain only its own files, and some do not exist yet. In the folder
  * itself, other file names are free.
  */
 static enum status refuse_inside(const char *path, const char *directory, struct error *err)

@@ -31,7 +31,7 @@ int cuda_stream_multiprocessors(const struct stream *stream);
 int cuda_block_memory(const struct stream *stream);
 
 /*
- * Call before a launch with `bytes` of dynamic shared memory, of which the default allows 48 KiB:
+ * Call before a launch with `bytes` of dynamic shared memory. The default limit is 48 KiB:
  * STATUS_OK, or an error if a block has no room for them.
  */
 enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,

@@ -23,7 +23,7 @@ void run_places_override(const struct run_places *places,
 int run_fleet(struct run_request *request, const struct config *config, const char *launch);
 
 /*
- * True if a launcher has started several copies of this program, none of which may be a conductor;
+ * True if a launcher has started several copies of this program. No copy may then be a conductor;
  * prints the right command on stderr.
  */
 bool run_is_copied(void);

@@ -24,7 +24,7 @@ static const struct library_symbol lt_symbols[] = {
 #undef CUBLASLT
 };
 
-/* The headers' major version is that of the soname: another one has another ABI. */
+/* The soname has the major version of the headers; other versions have other ABIs. */
 struct library cublas_library = {
 	.name = "cuBLAS",
 	.soname = "libcublas.so." EXPANDED(CUBLAS_VER_MAJOR),
