@@ -229,7 +229,6 @@ const struct suite suite_collective = {
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
-	.scale_invariant_metric = "collective.busbw",
 	.expand = collective_expand,
 	.run = collective_run,
 	.open_state = collective_open_sessions,

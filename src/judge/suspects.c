@@ -1,6 +1,6 @@
 /*
  * Judges the nodes of a multi-node run by the limit on node.suspect. Suspects are the nodes that
- * findings of pairs or bisection name ("node n3", "link of n3 and n7"). A node that pairs have
+ * findings of pairs name ("node n3", "link of n3 and n7"). A node that pairs have
  * measured and no finding names passes. A fault that needs several nodes to appear is not
  * attributed to one.
  */

@@ -188,13 +188,6 @@ const struct key fleet_keys[] = {
 	  .min = 0.5,
 	  .max = 3600,
 	  .help = "a node that sends no message for this long is lost" },
-	{ .name = "bisect",
-	  .type = KEY_PERCENT,
-	  .fallback = "50 %",
-	  .min = 0,
-	  .max = 0.99,
-	  .help = "if a case over many nodes hangs, or a collective is this much slower than over "
-		  "fewer, find the smallest set that shows it; 0: off" },
 	{ .name = "join_within",
 	  .type = KEY_DURATION,
 	  .fallback = "60s",

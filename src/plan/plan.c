@@ -155,18 +155,6 @@ static bool case_suits_devices(const struct plan *plan, const struct plan_case *
 	return true;
 }
 
-static const struct key bisection_key = { .name = "bisection", .type = KEY_INTEGER };
-
-/* True for every point; in a bisection, only for the point that it locates. */
-static bool is_bisected(const struct plan *plan, const struct plan_case *point)
-{
-	char *name = plan->group.point ? plan_point_id(point) : NULL;
-	bool same = !name || strcmp(name, plan->group.point) == 0;
-
-	free(name);
-	return same;
-}
-
 /*
  * Why the case cannot run on its devices, independent of its suite; NULL: it can. The caller frees
  * the string.
@@ -188,7 +176,7 @@ static enum status plan_append_case(struct plan *plan, const struct plan_case *p
 
 	if (c.setup_seconds <= 0)
 		c.setup_seconds = PLAN_SETUP_SECONDS;
-	if (!case_suits_devices(plan, point, devices, device_count) || !is_bisected(plan, point))
+	if (!case_suits_devices(plan, point, devices, device_count))
 		return STATUS_OK;
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
@@ -202,9 +190,6 @@ static enum status plan_append_case(struct plan *plan, const struct plan_case *p
 	c.parameters = xcalloc(c.parameter_count + 1, sizeof(*c.parameters));
 	if (c.parameter_count)
 		memcpy(c.parameters, point->parameters, c.parameter_count * sizeof(*c.parameters));
-	if (plan->group.point)
-		c.parameters[c.parameter_count++] =
-			plan_number(plan, &bisection_key, plan->group.round);
 	/* Only the parameters that suite->expand() kept, which may be fewer than in point->id. */
 	c.point = plan_point_id(&c);
 	c.id = plan_case_id(plan, &c);

@@ -70,9 +70,7 @@ struct plan_group {
 	int nodes;              /* at least 2; 0: not a group */
 	int asked;              /* value of `nodes` that it serves; 0: all */
 	enum suite_groups kind; /* kind of the suites that are expanded */
-	int round;              /* of pairs or of a bisection: from 1 */
-	/* of a bisection: the only point to measure (borrowed); NULL: all */
-	const char *point;
+	int round;              /* of pairs: from 1 */
 };
 
 struct plan {

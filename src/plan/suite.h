@@ -151,12 +151,6 @@ struct suite {
 				struct suspect **out);
 
 	/*
-	 * Higher-is-better metric that should not depend on the number of nodes. If it is far lower
-	 * over all nodes than over fewer, bisection locates the cause. NULL: none.
-	 */
-	const char *scale_invariant_metric;
-
-	/*
 	 * State kept between the cases of one process, such as connections: run->suite_state. The
 	 * worker opens it before the suite's first case and closes it, while devices are still
 	 * open, before another suite's cases or the end; closing restores what cases have changed.

@@ -43,8 +43,6 @@ resume() {
 cat >groups.ini <<-'INI'
 	[run]
 	backend = host
-	[fleet]
-	bisect = 0 %
 	[defaults]
 	max_time = 30ms
 	[suite transfer]

@@ -478,8 +478,6 @@ printf '#!/bin/sh\nGPUPROOF_AGENT_NODE=n1 "$@" &\nGPUPROOF_AGENT_NODE=n2 "$@" &\
 cat >six.ini <<-'INI'
 	[run]
 	backend = host
-	[fleet]
-	bisect = 0 %
 	[defaults]
 	max_time = 30ms
 	[suite collective]

@@ -1,9 +1,8 @@
 /*
  * Cases of several nodes together, after each has done its own: rounds of groups of nodes that have
  * no node in common and work at the same time. First groups of the sizes that suites ask for, which
- * tile the nodes, then, where a case hangs or is slow over many nodes only, parts of these until
- * the fewest nodes that show it are known, then pairs (random ones, or every two nodes), then pairs
- * of each suspect with nodes that are proven.
+ * tile the nodes, then pairs (random ones, or every two nodes), then pairs of each suspect with
+ * nodes that are proven.
  *
  * A group that fails costs its case in flight, with the rank or node at fault as the reason; the
  * next rounds are made without nodes that are lost.

@@ -43,7 +43,6 @@ static const struct field message_fields[] = {
 	NUMBER(first),
 	NUMBER(last),
 	NUMBER(asked),
-	TEXT(point),
 	TEXT(address),
 	NUMBER(status),
 	NUMBER(rank),
@@ -75,7 +74,6 @@ void fleet_message_release(struct fleet_message *message)
 	free((void *)message->directory);
 	free((void *)message->run);
 	free((void *)message->state);
-	free((void *)message->point);
 	free((void *)message->address);
 	free((void *)message->text);
 	memset(message, 0, sizeof(*message));

@@ -9,7 +9,7 @@
  *	        text: case in flight   alive
  *	done    state                  stop
  *	failed  text: why              lead    group, text: its nodes, scope, round, first, last,
- *	                                       asked, point
+ *	                                       asked
  *	listens group, address         join    the same, and address
  *	ended   group, status, rank,   end     group, text: why
  *	        text: why
@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define FLEET_PROTOCOL 5
+#define FLEET_PROTOCOL 6
 #define FLEET_TOKEN_BYTES 32
 #define FLEET_TOKEN_LENGTH (2 * FLEET_TOKEN_BYTES)
 /* No message is longer; of a caller whose hello is not accepted yet, FLEET_HELLO_MOST. */
@@ -65,7 +65,6 @@ struct fleet_message {
 	int64_t round;
 	int64_t first, last;  /* cases of its plan */
 	int64_t asked;        /* value of `nodes` that it is for; 0: all */
-	const char *point;    /* of a bisection: the one that is measured */
 	const char *address;  /* of the leader's world: host, port, id and token */
 	int64_t status, rank; /* of "ended": as in struct error, whose message is the text */
 	const char *text;

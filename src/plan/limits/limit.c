@@ -29,8 +29,8 @@ const struct metric node_metrics[] = {
 	{ "node.lost", "1", BETTER_LOWER, 0,
 	  "several nodes: number of nodes without a complete result" },
 	{ NODE_SUSPECT, "1", BETTER_LOWER, 0,
-	  "several nodes: number of times that pairs or bisection found a fault of a node or its "
-	  "link; every node is judged" },
+	  "several nodes: number of times that pairs found a fault of a node or its link"
+	  "; every node is judged" },
 	{ 0 },
 };
 

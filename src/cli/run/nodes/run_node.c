@@ -216,8 +216,7 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 				   .context = report };
 	struct plan_group group = { .kind = (enum suite_groups)order->scope,
 				    .asked = (int)order->asked,
-				    .round = (int)order->round,
-				    .point = *order->point ? order->point : NULL };
+				    .round = (int)order->round };
 
 	group.nodes = (int)divide_names(text, names, strlen(text) + 1);
 	while (part.node < group.nodes && strcmp(names[part.node], start->node) != 0)
