@@ -9,7 +9,6 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(OPENBLAS REQUIRED openblas)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
-pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(mstch REQUIRED)
@@ -20,16 +19,15 @@ target_link_libraries(gpuproof_dependencies INTERFACE Threads::Threads PkgConfig
 target_include_directories(gpuproof_dependencies INTERFACE ${OPENBLAS_INCLUDE_DIRS})
 if(GPUPROOF_STATIC)
 	find_library(JANSSON_ARCHIVE libjansson.a REQUIRED)
-	find_library(INIH_ARCHIVE libinih.a REQUIRED)
 	find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 	find_library(ZLIB_ARCHIVE libz.a REQUIRED)
 	find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
-	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${INIH_INCLUDE_DIRS} ${SQLITE_INCLUDE_DIRS}
+	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${SQLITE_INCLUDE_DIRS}
 		${ZLIB_INCLUDE_DIRS} ${ZSTD_INCLUDE_DIRS})
-	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${INIH_ARCHIVE} ${SQLITE_ARCHIVE} ${ZLIB_ARCHIVE}
+	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${SQLITE_ARCHIVE} ${ZLIB_ARCHIVE}
 		${ZSTD_ARCHIVE})
 else()
-	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH PkgConfig::SQLITE PkgConfig::ZLIB
+	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::ZLIB
 		PkgConfig::ZSTD)
 endif()
 # For the suites' references. ThreadSanitizer does not know libgomp's barriers: they run on one thread there.

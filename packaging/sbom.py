@@ -14,7 +14,6 @@ import sys
 # Debian package, licence, how it is contained.
 PARTS = [
     ("libjansson-dev", "MIT", "STATIC_LINK"),
-    ("libinih-dev", "BSD-3-Clause", "STATIC_LINK"),
     ("libsqlite3-dev", "blessing", "STATIC_LINK"),
     ("libmstch-dev", "MIT", "STATIC_LINK"),
     ("libgomp1", "GPL-3.0-or-later WITH GCC-exception-3.1", "DYNAMIC_LINK"),

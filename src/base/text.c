@@ -216,7 +216,7 @@ static size_t levenshtein_distance(const char *a, const char *b)
 	size_t row[64];
 
 	if (n > 63 || m > 63)
-		return 64;
+		return SIZE_MAX;
 	for (size_t j = 0; j <= m; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= n; i++) {

@@ -49,17 +49,17 @@ system "$all" 1000
 expect 0 ''
 [ ! -s "$folder/calls" ] || { echo "apt-get was called for nothing"; failed=1; }
 
-system "${all/libinih-dev/}" 0
-expect 0 'installing libinih-dev$'
+system "${all/libjansson-dev/}" 0
+expect 0 'installing libjansson-dev$'
 calls '^noninteractive apt-get .*update$'
-calls '^noninteractive apt-get .*install .*libinih-dev$'
+calls '^noninteractive apt-get .*install .*libjansson-dev$'
 
 # sudo hands on no variables; without it there is nothing to be done.
-system "${all/libinih-dev/}" 1000
-expect 3 'are missing and need root to install: libinih-dev$'
+system "${all/libjansson-dev/}" 1000
+expect 3 'are missing and need root to install: libjansson-dev$'
 stand_in sudo 'exec env -i PATH="$PATH" "$@"'
-expect 0 'installing libinih-dev$'
-calls '^noninteractive apt-get .*install .*libinih-dev$'
+expect 0 'installing libjansson-dev$'
+calls '^noninteractive apt-get .*install .*libjansson-dev$'
 
 system "${all/libmstch-dev/}" 0
 stand_in apt-cache "echo '  Candidate: (none)'"
@@ -83,5 +83,5 @@ for fine in 'ID=debian' 'ID=ubuntu VERSION_ID=24.04' 'ID=debian VERSION_ID=13' '
 	expect 0 ''
 done
 rm "$bin/dpkg-query" "$bin/apt-get"
-expect 3 'no apt-get here: .*libinih-dev'
+expect 3 'no apt-get here: .*libjansson-dev'
 exit $failed

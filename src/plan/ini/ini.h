@@ -1,10 +1,5 @@
 /*
- * The only access to inih: INI text as a stream of sections and entries with exact line numbers.
- *
- * The reader adds what inih (tested: 53, 55, 58, 62) does not report: the line number, a section
- * without keys, a section name cut at 49 bytes, a section without ']', and every invalid line after
- * the first. inih's line buffer holds 199 bytes; longer entries are passed in pieces, as
- * continuation lines, and joined again, so that long lists work.
+ * INI text as a stream of sections and entries with their lines.
  *
  * Dialect: `key = value` (or `key: value`). A `;` or `#` starts a comment line, ` ;` a comment
  * after a value. Indentation has no meaning. UTF-8 with or without BOM; LF or CRLF; the last line
@@ -17,7 +12,7 @@
 
 /* Maximum length of a line in bytes: far above any legitimate list. */
 #define INI_LINE_MAX 262144
-/* Maximum length of a section name in bytes, as in inih. */
+/* Maximum length of a section name in bytes. */
 #define INI_SECTION_MAX 49
 
 /* Callbacks in the order of the text; strings are valid during the call only. */

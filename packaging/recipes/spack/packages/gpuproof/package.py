@@ -23,7 +23,6 @@ class Gpuproof(CMakePackage, CudaPackage):
     depends_on("openblas")
     depends_on("jansson")
     depends_on("sqlite@3.37:")
-    depends_on("inih")
     depends_on("mstch")
     depends_on("cuda@12:", when="+cuda")
 
