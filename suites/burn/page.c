@@ -64,12 +64,12 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 	double verified = burn_page_sum(run, c, "burn.verified");
 	char text[FORMAT_SIZE];
 
-	tree_text(row, "name", view_parameter(view, c->suite, load, text, sizeof(text)));
+	tree_text(row, "name", view_parameter(view, c->suite, load).text);
 	if (dose.multiply_adds > 0)
 		tree_textf(row, "where", "%s multiply-adds",
 			   burn_page_count(dose.multiply_adds, text, sizeof(text)));
 	else if (verified > 0)
-		tree_text(row, "where", format_quantity(verified, "B", text, sizeof(text)));
+		tree_text(row, "where", format_quantity(verified, "B").text);
 	else
 		tree_text(row, "where", "nothing");
 	tree_text(row, "interval", "");

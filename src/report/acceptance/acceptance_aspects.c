@@ -19,13 +19,11 @@ static void acceptance_aspects_set_words(struct tree *cell, const char *kind, co
 
 static void acceptance_aspects_set_detail(const struct aspect_judgement *a, struct tree *cell)
 {
-	char margin[FORMAT_SIZE];
-
 	if (!a || !a->judged)
 		view_text(cell, "detail", a ? a->reason : "");
 	else if (isfinite(a->margin))
 		tree_textf(cell, "detail", "%zu of %zu, margin %s", a->passed, a->checks,
-			   format_margin(a->margin, margin, sizeof(margin)));
+			   format_margin(a->margin).text);
 	else
 		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
 }

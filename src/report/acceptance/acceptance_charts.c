@@ -135,13 +135,12 @@ static char *acceptance_chart_note_of_limits(const struct verdicts *v,
 					     const struct verdict_check *c)
 {
 	const struct verdict_check *warning = acceptance_chart_warning_limit_of(v, c);
-	char rejects[FORMAT_SIZE], warns[FORMAT_SIZE];
 
 	if (!warning || !isfinite(c->bound))
 		return xstrdup("");
 	return xasprintf("Rejects below %s; warns below %s.",
-			 format_quantity(c->bound, c->unit, rejects, sizeof(rejects)),
-			 format_quantity(warning->bound, c->unit, warns, sizeof(warns)));
+			 format_quantity(c->bound, c->unit).text,
+			 format_quantity(warning->bound, c->unit).text);
 }
 
 static char *acceptance_chart_check_finding(const struct verdict_check *c)
@@ -255,13 +254,13 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 	struct members members = { 0 };
 	struct chart_series *rows;
 	struct chart chart;
-	char name[FORMAT_SIZE];
+	struct formatted name;
 
 	chart_init(&chart, CHART_STRIP);
-	view_metric_title(&view, c->metric, name, sizeof(name));
+	name = view_metric_title(&view, c->metric);
 	chart.close = true;
 	chart.id = xasprintf("outliers-%zu", place);
-	chart.title = xasprintf("%s, %s", name, c->point);
+	chart.title = xasprintf("%s, %s", name.text, c->point);
 	format_capital(chart.title);
 	acceptance_chart_members_collect(a, c, &members);
 	chart.shows = xstrdup(
@@ -271,7 +270,7 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 			: "Every device and its samples, one tick each; triangle: the median; "
 			  "dashed: the limit.");
 	chart.finding = acceptance_chart_check_finding(c);
-	chart.y_name = xstrdup(name);
+	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(c->unit);
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");

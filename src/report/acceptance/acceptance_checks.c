@@ -34,33 +34,26 @@ static int acceptance_checks_by_margin(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-static char *check_quantity(const struct verdict_check *c, double value, char *out, size_t size)
+static struct formatted check_quantity(const struct verdict_check *c, double value)
 {
-	if (!check_counts(c))
-		return format_quantity(value, c->unit, out, size);
-	snprintf(out, size, "%.0f", value);
-	return out;
+	return check_counts(c) ? format_text("%.0f", value) : format_quantity(value, c->unit);
 }
 
 static void acceptance_checks_set_numbers(struct tree *row, const struct verdict_check *c)
 {
-	char text[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
-
-	tree_text(row, "value",
-		  isfinite(c->value) ? check_quantity(c, c->value, text, sizeof(text)) : "");
+	tree_text(row, "value", isfinite(c->value) ? check_quantity(c, c->value).text : "");
 	if (isfinite(c->low) && isfinite(c->high) && c->low != c->high)
-		tree_textf(row, "interval", "%s to %s",
-			   format_quantity(c->low, c->unit, low, sizeof(low)),
-			   format_quantity(c->high, c->unit, high, sizeof(high)));
+		tree_textf(row, "interval", "%s to %s", format_quantity(c->low, c->unit).text,
+			   format_quantity(c->high, c->unit).text);
 	else
 		tree_text(row, "interval", "");
 	if (c->comparison != NO_COMPARISON && isfinite(c->bound))
 		tree_textf(row, "bound", "%s %s", c->comparison == AT_MOST ? "at most" : "at least",
-			   check_quantity(c, c->bound, text, sizeof(text)));
+			   check_quantity(c, c->bound).text);
 	else
 		tree_text(row, "bound", "");
 	if (isfinite(c->margin))
-		tree_text(row, "margin", format_margin(c->margin, text, sizeof(text)));
+		tree_text(row, "margin", format_margin(c->margin).text);
 	else
 		tree_text(row, "margin", "");
 	if (c->launches > 1)
@@ -89,7 +82,6 @@ static void checks_add_row(const struct acceptance *a, struct tree *rows,
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(rows);
-	char name[FORMAT_SIZE];
 
 	tree_text(row, "kind", acceptance_kind(c->verdict));
 	tree_text(row, "symbol", acceptance_symbol(c->verdict));
@@ -98,7 +90,7 @@ static void checks_add_row(const struct acceptance *a, struct tree *rows,
 	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
 	view_text(row, "devices", *c->devices ? c->devices : "the machine");
 	view_text(row, "case_id", c->case_id);
-	view_text(row, "metric", view_metric_title(&view, c->metric, name, sizeof(name)));
+	view_text(row, "metric", view_metric_title(&view, c->metric).text);
 	view_text(row, "reason", c->reason);
 	view_text(row, "cause", cause_name(c->cause));
 	view_text(row, "action", cause_action(c->cause));
@@ -183,20 +175,19 @@ static void acceptance_checks_add_limit(const struct acceptance *a, struct tree 
 	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(list);
 	struct text words = TEXT_EMPTY;
-	char name[FORMAT_SIZE];
 
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		if (r->counts[v])
 			text_addf(&words, "%s%zu %s", words.length ? ", " : "", r->counts[v],
 				  verdict_name((enum verdict)v));
 	view_text(row, "limit", r->first->limit);
-	view_text(row, "metric", view_metric_title(&view, r->first->metric, name, sizeof(name)));
+	view_text(row, "metric", view_metric_title(&view, r->first->metric).text);
 	view_text(row, "bound", r->first->bound_text);
 	view_text(row, "origin", r->first->bound_origin);
 	view_text(row, "place", r->first->place);
 	tree_text_owned(row, "checks", text_detach(&words));
 	if (r->tightest) {
-		tree_text(row, "margin", format_margin(r->tightest->margin, name, sizeof(name)));
+		tree_text(row, "margin", format_margin(r->tightest->margin).text);
 		view_text(row, "tightest", r->tightest->devices);
 	} else {
 		tree_text(row, "margin", "");

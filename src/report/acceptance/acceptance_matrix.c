@@ -100,15 +100,15 @@ static void matrix_add_device(const struct acceptance *a, const struct acceptanc
 	const struct device_items *checks = &devices->checks;
 	struct tree *row = tree_item(rows), *cells;
 	struct device_cell health = matrix_cell(a, devices, index, NULL), all = { .checks = 0 };
-	char name[FORMAT_SIZE];
+	struct formatted name;
 
 	for (size_t i = checks->starts[index]; i < checks->starts[index + 1]; i++) {
 		all.counts[a->result->judgement->checks[checks->items[i]].verdict]++;
 		all.checks++;
 	}
 	view_text(row, "device", d->id);
-	view_device_name(d->name, name, sizeof(name));
-	view_text(row, "model", name);
+	name = view_device_name(d->name);
+	view_text(row, "model", name.text);
 	view_text(row, "uuid", d->uuid);
 	view_text(row, "serial", d->serial);
 	view_text(row, "pci", d->pci);

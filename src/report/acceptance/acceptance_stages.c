@@ -66,7 +66,6 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 		[VERDICT_SKIP] = "not measured",
 		[VERDICT_WARN] = "rejected",
 	};
-	char seconds[FORMAT_SIZE];
 
 	if (stage != RUN_STAGE_SANITY && !s->ran)
 		stage_set_words(item, "skipped", "○", "not run");
@@ -84,7 +83,7 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 		tree_text(item, "detail", "");
 	else
 		tree_textf(item, "detail", "%zu of %zu cases in %s", s->ran, s->cases,
-			   format_quantity(s->seconds, "s", seconds, sizeof(seconds)));
+			   format_quantity(s->seconds, "s").text);
 }
 
 void acceptance_stages(const struct acceptance *a, struct tree *page)

@@ -134,7 +134,6 @@ static void delivery_add_cell(struct tree *cells, enum aspect aspect,
 			      const struct aspect_judgement *a)
 {
 	struct tree *cell = tree_item(cells);
-	char margin[FORMAT_SIZE];
 	bool judged = a && a->judged, missing = a && !a->judged && a->promised;
 
 	tree_text(cell, "aspect", aspect_name(aspect));
@@ -145,7 +144,7 @@ static void delivery_add_cell(struct tree *cells, enum aspect aspect,
 		  : missing ? "not judged"
 			    : "not asked for");
 	if (judged && isfinite(a->margin))
-		view_text(cell, "detail", format_margin(a->margin, margin, sizeof(margin)));
+		view_text(cell, "detail", format_margin(a->margin).text);
 	else
 		tree_text(cell, "detail", "");
 }

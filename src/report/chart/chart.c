@@ -34,13 +34,12 @@ static bool chart_fit_series(const struct chart_series *series, struct fit *fit)
 /* "6.01 µs ± 3.2 %" */
 static char *chart_fit_with_error(double value, const char *unit, double error)
 {
-	char quantity[FORMAT_SIZE], relative[FORMAT_SIZE];
+	struct formatted quantity;
 
-	format_quantity(value, unit, quantity, sizeof(quantity));
+	quantity = format_quantity(value, unit);
 	if (!isfinite(error) || !(value > 0))
-		return xstrdup(quantity);
-	return xasprintf("%s ± %s", quantity,
-			 format_percent(error / value, relative, sizeof(relative)));
+		return xstrdup(quantity.text);
+	return xasprintf("%s ± %s", quantity.text, format_percent(error / value).text);
 }
 
 static const char *text_at_x(const struct chart_series *series, double x)
@@ -54,14 +53,14 @@ static const char *text_at_x(const struct chart_series *series, double x)
 static void fit_add_row(struct tree *rows, const struct chart_series *series, const struct fit *fit)
 {
 	struct tree *row = tree_item(rows);
-	char typical[FORMAT_SIZE], worst[FORMAT_SIZE];
+	struct formatted typical, worst;
 
 	tree_text(row, "name", *series->name ? series->name : "all");
 	tree_text_owned(row, "latency", chart_fit_with_error(fit->alpha, "s", fit->alpha_error));
 	tree_text_owned(row, "rate", chart_fit_with_error(fit->beta, "B/s", fit->beta_error));
-	format_percent(fit->deviation, typical, sizeof(typical));
-	format_percent(fit->worst, worst, sizeof(worst));
-	tree_textf(row, "deviation", "%s, at most %s at %s", typical, worst,
+	typical = format_percent(fit->deviation);
+	worst = format_percent(fit->worst);
+	tree_textf(row, "deviation", "%s, at most %s at %s", typical.text, worst.text,
 		   text_at_x(series, fit->worst_size));
 }
 
@@ -386,11 +385,10 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 	tree_text_owned(map, name, text_detach(&t));
 }
 
-char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
-		  size_t size)
+struct formatted chart_value(const struct chart *chart, const struct chart_point *point)
 {
-	return point->look == CHART_SOLID ? format_quantity(point->y, chart->y_unit, out, size)
-					  : format_stated(point->y, chart->y_unit, out, size);
+	return point->look == CHART_SOLID ? format_quantity(point->y, chart->y_unit)
+					  : format_stated(point->y, chart->y_unit);
 }
 
 #define TICK_APART 2.0 /* px */
@@ -398,7 +396,7 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 /* The middle of a label below a tick: next to an edge of the drawing it moves inwards, whole. */
 static double chart_label_middle(const struct scale *scale, const struct tick *tick, double width)
 {
-	double half = CHART_CHARACTER * (double)chart_characters(tick->label) / 2;
+	double half = CHART_CHARACTER * (double)chart_characters(tick->label.text) / 2;
 
 	return fmax(half, fmin(scale_at(scale, tick->value), width - half));
 }
@@ -411,7 +409,7 @@ static bool labels_touch(const struct scale *scale, const struct tick *ticks, si
 
 	for (size_t i = 0; i < count; i += every) {
 		double at = chart_label_middle(scale, &ticks[i], width);
-		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label) / 2;
+		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label.text) / 2;
 
 		if (at - half < free_from)
 			return true;
@@ -436,7 +434,7 @@ void chart_ticks(struct tree *map, const char *name, const struct scale *scale, 
 		chart_coordinate(tick, "at", scale_at(scale, ticks[i].value));
 		chart_coordinate(tick, "label_at",
 				 width > 0 ? chart_label_middle(scale, &ticks[i], width) : 0);
-		tree_text(tick, "label", i % every ? "" : ticks[i].label);
+		tree_text(tick, "label", i % every ? "" : ticks[i].label.text);
 	}
 }
 

@@ -159,8 +159,7 @@ void chart_coordinate(struct tree *map, const char *name, double value);
 /* The marker of series `series` at (x, y) as path data. */
 void chart_marker(struct text *path, size_t series, double x, double y);
 /* The point's y with its unit. A value not measured here (its look) is printed as in its source. */
-char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
-		  size_t size);
+struct formatted chart_value(const struct chart *chart, const struct chart_point *point);
 /*
  * Ticks as a list of { at, label_at, label }. `width`: of the drawing, for an axis along it, whose
  * labels stay inside; 0: an axis upwards.

@@ -35,15 +35,11 @@ static size_t longest_name(const struct chart *chart)
 }
 
 /* The number of a tick, in three digits: "¦ 989 TFLOP/s". */
-static char *bars_tick_text(const struct chart *chart, const struct chart_point *point, char *out,
-			    size_t size)
+static struct formatted bars_tick_text(const struct chart *chart, const struct chart_point *point)
 {
-	char digits[32], number[FORMAT_SIZE];
+	double rounded = strtod(format_text("%.3g", point->ideal).text, NULL);
 
-	snprintf(digits, sizeof(digits), "%.3g", point->ideal);
-	snprintf(out, size, "¦ %s",
-		 format_stated(strtod(digits, NULL), chart->y_unit, number, sizeof(number)));
-	return out;
+	return format_text("¦ %s", format_stated(rounded, chart->y_unit).text);
 }
 
 static double bars_text_width(const char *text)
@@ -62,14 +58,15 @@ static double bars_value_width(const struct chart *chart)
 	for (size_t s = 0; s < chart->count; s++) {
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const struct chart_point *point = &chart->series[s].points[p];
-			char value[FORMAT_SIZE], tick[FORMAT_SIZE + 8] = "";
+			struct formatted tick = { "" };
 
 			if (isfinite(point->ideal))
-				bars_tick_text(chart, point, tick, sizeof(tick));
+				tick = bars_tick_text(chart, point);
 			/* The value of the longest bar is inside it where a tick follows. */
-			chart_value(chart, point, value, sizeof(value));
-			widest = fmax(widest, VALUE_GAP + fmax(bars_text_width(value),
-							       bars_text_width(tick)));
+			widest = fmax(widest,
+				      VALUE_GAP +
+					      fmax(bars_text_width(chart_value(chart, point).text),
+						   bars_text_width(tick.text)));
 		}
 	}
 	return widest;
@@ -116,7 +113,6 @@ static void draw_ideal(const struct chart *chart, const struct scale *scale, str
 		       const struct chart_point *point, double y, double value_end)
 {
 	struct text path = TEXT_EMPTY;
-	char text[FORMAT_SIZE + 8];
 	bool there = isfinite(point->ideal);
 	double at = scale_at(scale, point->ideal);
 
@@ -126,8 +122,7 @@ static void draw_ideal(const struct chart *chart, const struct scale *scale, str
 		text_addf(&path, " %.1fv%.0f", y + 1, ROW - 2);
 	}
 	tree_text_owned(row, "ideal", text_detach(&path));
-	tree_text(row, "ideal_value",
-		  there ? bars_tick_text(chart, point, text, sizeof(text)) : "");
+	tree_text(row, "ideal_value", there ? bars_tick_text(chart, point).text : "");
 	chart_coordinate(row, "ideal_x", there ? fmax(at, value_end) + VALUE_GAP : 0);
 }
 
@@ -162,7 +157,7 @@ static void bars_draw_bar(const struct chart *chart, const struct scale *scale, 
 {
 	double end = scale_at(scale, point->y);
 	bool there = isfinite(point->y), mark = there && chart->y_scale != SCALE_LINEAR;
-	char value[FORMAT_SIZE];
+	const struct formatted value = chart_value(chart, point);
 
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
@@ -174,9 +169,9 @@ static void bars_draw_bar(const struct chart *chart, const struct scale *scale, 
 	chart_coordinate(row, "bar_width", mark ? MARK : there ? fmax(fabs(end - base), 1) : 0);
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
-	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
+	tree_text(row, "value", value.text);
 	draw_ideal(chart, scale, row, point, y,
-		   bars_place_value(scale, row, point, value, mark ? end : base));
+		   bars_place_value(scale, row, point, value.text, mark ? end : base));
 }
 
 /* `above`: names are above their bars. Returns the bottom of the last bar. */
@@ -239,13 +234,13 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	double width = above || bars_fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
 	double right = width - bars_value_width(chart);
 	struct scale scale;
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 	double factor, base, bottom;
 
 	left = above ? LEFT_BELOW : left;
 	extent_add(&extent, chart->reference);
 	scale_init(&scale, chart->y_scale, extent, chart->y_unit, left, right);
-	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(scale.high, chart->y_unit, &factor);
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
 						: left;
@@ -262,7 +257,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "title_y", bottom + 32);
 	chart_coordinate(map, "right", right);
 	tree_text(map, "axis_name", chart->y_name);
-	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit.text : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
 }

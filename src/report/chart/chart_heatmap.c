@@ -39,21 +39,21 @@ static void heatmap_draw_cell(const struct heatmap_grid *grid, struct tree *list
 {
 	bool there = point && isfinite(point->y), numbered = grid->cell_width >= CELL_WITH_NUMBER;
 	const struct chart_shade *shown = there ? heatmap_shade(&grid->extent, point->y) : NULL;
-	char value[FORMAT_SIZE] = "";
+	struct formatted value = { "" };
 	struct tree *cell;
 
 	if (!there && !numbered)
 		return;
 	cell = tree_item(list);
 	if (there && numbered)
-		format_scaled(point->y, grid->factor, value, sizeof(value));
+		value = format_scaled(point->y, grid->factor);
 	chart_coordinate(cell, "x", grid->left + grid->cell_width * (double)column);
 	chart_coordinate(cell, "y", TOP + grid->cell_height * (double)row);
 	chart_coordinate(cell, "middle", grid->left + grid->cell_width * ((double)column + 0.5));
 	chart_coordinate(cell, "text_y", TOP + grid->cell_height * ((double)row + 0.5) + 4);
 	tree_text(cell, "fill", there ? shown->colour : "#ffffff");
 	tree_text(cell, "ink", there ? shown->ink : "#1a1a1a");
-	tree_text(cell, "value", there || !numbered ? value : "\u2013");
+	tree_text(cell, "value", there || !numbered ? value.text : "\u2013");
 }
 
 /* Returns n where every n-th name has room. */
@@ -101,7 +101,7 @@ static void heatmap_draw_rows(const struct chart *chart, const struct heatmap_gr
 void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 {
 	struct heatmap_grid grid = { .left = 100, .extent = EXTENT_EMPTY };
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 	size_t count;
 	const char **columns = chart_texts(chart, &count);
 	struct tree *names;
@@ -112,7 +112,7 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 			extent_add(&grid.extent, chart->series[s].points[p].y);
 	extent_add(&grid.extent, chart->range.min);
 	extent_add(&grid.extent, chart->range.max);
-	grid.factor = format_unit(grid.extent.max, chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(grid.extent.max, chart->y_unit, &grid.factor);
 	grid.cell_width = fmin((CHART_WIDTH - grid.left - 4) / (double)count, 120);
 	grid.cell_height = fmin(grid.cell_width, CELL_TALLEST);
 	chart_coordinate(map, "width", CHART_WIDTH);
@@ -121,7 +121,7 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "cell_height", grid.cell_height);
 	chart_coordinate(map, "left", grid.left);
 	chart_coordinate(map, "name_x", grid.left - 8);
-	tree_text(map, "unit", unit);
+	tree_text(map, "unit", unit.text);
 	tree_text(map, "ends",
 		  chart->together ? "between the row and the column"
 				  : "from the row to the column");

@@ -244,13 +244,14 @@ static void lines_draw_series(const struct lines_chart *l, struct tree *list, si
 static double lines_left(const struct lines_chart *l)
 {
 	struct tick ticks[SCALE_TICKS];
-	char unit[FORMAT_SIZE];
-	double factor = format_unit(l->y.high, l->chart->y_unit, unit, sizeof(unit)), left = LEFT;
-	size_t count = scale_ticks(&l->y, l->chart->y_unit, factor, ticks);
+	double factor, left = LEFT;
+	size_t count;
 
+	format_unit(l->y.high, l->chart->y_unit, &factor);
+	count = scale_ticks(&l->y, l->chart->y_unit, factor, ticks);
 	for (size_t i = 0; i < count; i++)
-		left = fmax(left,
-			    LABEL_GAP + CHART_CHARACTER * (double)chart_characters(ticks[i].label));
+		left = fmax(left, LABEL_GAP + CHART_CHARACTER * (double)chart_characters(
+									ticks[i].label.text));
 	return left;
 }
 
@@ -312,13 +313,13 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 {
 	struct lines_chart l = { .chart = chart };
 	struct label *labels = xmalloc((chart->count + 1) * sizeof(*labels));
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 	struct tree *list;
 	double factor;
 	size_t count = 0;
 
 	lines_measure(&l);
-	factor = format_unit(l.y.high, chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(l.y.high, chart->y_unit, &factor);
 	chart_coordinate(map, "width", l.width);
 	chart_coordinate(map, "height", l.height);
 	chart_coordinate(map, "left", l.left);
@@ -326,7 +327,7 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "top", TOP);
 	chart_coordinate(map, "bottom", l.bottom);
 	tree_text(map, "y_title_name", chart->y_name);
-	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit.text : "");
 	tree_flag(map, "y_log", chart->y_scale != SCALE_LINEAR);
 	tree_text(map, "x_title", chart->x_name);
 	chart_ticks(map, "x_ticks", &l.x, chart->x_unit, 1, l.width);

@@ -59,7 +59,6 @@ static void stack_draw_bar(const struct stack *s, struct tree *row,
 {
 	struct tree *parts;
 	double sum = 0, whole = s->shares ? stacked_total_of(series) : 1;
-	char value[FORMAT_SIZE];
 
 	tree_text_owned(row, "name",
 			chart_short_name(series->name, s->names, s->chart->count,
@@ -67,9 +66,7 @@ static void stack_draw_bar(const struct stack *s, struct tree *row,
 	chart_coordinate(row, "name_y", y + (s->above ? 11 : ROW / 2 + 4));
 	y += s->above ? CHART_NAME_ROW : 0;
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
-	tree_text(row, "value",
-		  format_quantity(stacked_total_of(series), s->chart->y_unit, value,
-				  sizeof(value)));
+	tree_text(row, "value", format_quantity(stacked_total_of(series), s->chart->y_unit).text);
 	chart_coordinate(row, "value_x", scale_at(&s->scale, stacked_total_of(series) / whole) + 5);
 	parts = tree_list(row, "parts");
 	for (size_t i = 0; i < s->part_count; i++) {
@@ -117,7 +114,7 @@ static void stack_measure(struct stack *s)
 void chart_stacked_draw(const struct chart *chart, struct tree *map)
 {
 	struct stack s = { .chart = chart };
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 	struct tree *rows, *key;
 	double bottom, factor;
 
@@ -126,7 +123,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	for (size_t i = 0; i < chart->count; i++)
 		s.names[i] = chart->series[i].name;
 	stack_measure(&s);
-	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, &factor);
 	bottom = s.top + s.row * (double)chart->count;
 	key = tree_list(map, "key");
 	for (size_t i = 0; i < s.part_count; i++)
@@ -145,7 +142,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "tick_y", bottom + 16);
 	chart_coordinate(map, "title_y", bottom + 32);
 	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
-	tree_text(map, "axis_unit", strcmp(unit, chart->y_name) == 0 ? "" : unit);
+	tree_text(map, "axis_unit", strcmp(unit.text, chart->y_name) == 0 ? "" : unit.text);
 	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor, s.width);
 	free(s.parts);
 	free(s.names);

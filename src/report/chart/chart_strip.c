@@ -169,13 +169,13 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
 	bool crowded = is_crowded(chart);
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 
 	scale_init(&scale, chart->y_scale, strip_extent_of(chart), chart->y_unit, left,
 		   width - RIGHT);
 	if (chart->close)
 		scale_fit(&scale, strip_extent_of(chart));
-	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(scale.high, chart->y_unit, &factor);
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
 		struct tree *group = tree_item(groups), *rows;
@@ -197,7 +197,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "tick_y", y + 16);
 	chart_coordinate(map, "title_y", y + 32);
 	tree_text(map, "axis_name", chart->y_name);
-	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit.text : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
 	strip_draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));

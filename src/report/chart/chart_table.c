@@ -15,20 +15,14 @@ static void chart_table_add_cell(struct tree *cells, const struct chart *chart,
 				 const struct chart_point *point)
 {
 	struct tree *c = tree_item(cells);
-	char text[FORMAT_SIZE];
 
-	tree_text(c, "value", point ? chart_value(chart, point, text, sizeof(text)) : "–");
+	tree_text(c, "value", point ? chart_value(chart, point).text : "–");
 	if (chart->over_time && point && isfinite(point->low)) {
-		char high[FORMAT_SIZE];
-
-		tree_textf(c, "spread", "%s to %s",
-			   format_quantity(point->low, chart->y_unit, text, sizeof(text)),
-			   format_quantity(point->high, chart->y_unit, high, sizeof(high)));
+		tree_textf(c, "spread", "%s to %s", format_quantity(point->low, chart->y_unit).text,
+			   format_quantity(point->high, chart->y_unit).text);
 		return;
 	}
-	tree_text(c, "spread",
-		  point ? format_spread(point->y, point->low, point->high, text, sizeof(text))
-			: "");
+	tree_text(c, "spread", point ? format_spread(point->y, point->low, point->high).text : "");
 }
 
 static int chart_table_column_order(const void *a, const void *b)
@@ -173,7 +167,6 @@ static void table_operation(const struct chart *chart, const struct chart_series
 	double together = 0;
 	size_t times = 0;
 	struct tree *row, *cells;
-	char text[FORMAT_SIZE];
 
 	for (size_t p = 0; p < series->count; p++)
 		if (series->points[p].style == style) {
@@ -186,9 +179,8 @@ static void table_operation(const struct chart *chart, const struct chart_series
 	tree_textf(row, "name", "%s: %s", series->name, chart->key[style]);
 	cells = tree_list(row, "cells");
 	tree_textf(tree_item(cells), "value", "%zu", times);
-	tree_text(tree_item(cells), "value",
-		  format_quantity(together, chart->y_unit, text, sizeof(text)));
-	tree_text(tree_item(cells), "value", format_percent(together / length, text, sizeof(text)));
+	tree_text(tree_item(cells), "value", format_quantity(together, chart->y_unit).text);
+	tree_text(tree_item(cells), "value", format_percent(together / length).text);
 }
 
 static void table_timeline(const struct chart *chart, struct tree *head, struct tree *rows)
@@ -231,8 +223,6 @@ static void table_map(const struct chart *chart, struct tree *head, struct tree 
 /* A row for each case below the roofs. */
 static void table_roofs(const struct chart *chart, struct tree *head, struct tree *rows)
 {
-	char text[FORMAT_SIZE];
-
 	tree_item_text(head, "case");
 	tree_item_text(head, chart->x_name);
 	tree_item_text(head, chart->y_name);
@@ -249,10 +239,10 @@ static void table_roofs(const struct chart *chart, struct tree *head, struct tre
 			tree_text(row, "name", point->text);
 			cells = tree_list(row, "cells");
 			tree_text(tree_item(cells), "value",
-				  format_rounded(point->x, "FLOP/B", text, sizeof(text)));
+				  format_rounded(point->x, "FLOP/B").text);
 			chart_table_add_cell(cells, chart, point);
 			tree_text(tree_item(cells), "value",
-				  format_percent(point->y / point->ideal, text, sizeof(text)));
+				  format_percent(point->y / point->ideal).text);
 			tree_text(tree_item(cells), "value", point->label);
 		}
 }

@@ -57,14 +57,14 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 	struct extent extent = EXTENT_EMPTY;
 	struct tree *rows = tree_list(map, "span_rows");
 	struct scale scale;
-	char unit[FORMAT_SIZE];
+	struct formatted unit;
 
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
 			extent_add(&extent, chart->series[s].points[p].y);
 	extent_add(&extent, 0);
 	scale_init(&scale, SCALE_LINEAR, extent, chart->y_unit, left, CHART_WIDTH - RIGHT);
-	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	unit = format_unit(scale.high, chart->y_unit, &factor);
 	for (size_t s = 0; s < chart->count; s++) {
 		struct tree *row = tree_item(rows), *spans;
 		double y = top + ROW * (double)s;
@@ -85,6 +85,6 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "tick_y", bottom + 16);
 	chart_coordinate(map, "title_y", bottom + 32);
 	tree_text(map, "axis_name", chart->x_name);
-	tree_text(map, "axis_unit", unit);
+	tree_text(map, "axis_unit", unit.text);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, CHART_WIDTH);
 }

@@ -147,26 +147,22 @@ static size_t scale_ticks_linear(const struct scale *scale, double factor, struc
 			break;
 		out[n].value = i * step;
 		/* Rounding leaves 1e-17 where zero is meant. */
-		format_short(fabs(i) < 0.5 ? 0 : i * step, factor, out[n].label,
-			     sizeof(out[n].label));
-		n++;
+		out[n++].label = format_short(fabs(i) < 0.5 ? 0 : i * step, factor);
 	}
 	return n;
 }
 
 /* "10 µs", "1 GB/s": round numbers need no four digits. */
-static void scale_label_round(double value, const char *unit, char *out, size_t size)
+static struct formatted scale_label_round(double value, const char *unit)
 {
-	char name[12], number[18];
-	double factor = format_unit(value, unit, name, sizeof(name));
+	double factor;
+	const struct formatted name = format_unit(value, unit, &factor);
 
 	/* "10⁻⁴" as its neighbours, which need the power */
-	if (!*name && value > 0 && value < 0.01)
-		format_power_of_ten(value, number, sizeof(number));
-	else
-		format_short(value, factor, number, sizeof(number));
-	snprintf(out, size, "%s%s%s", number, *name && strcmp(name, "×") != 0 ? "\u00a0" : "",
-		 name);
+	if (!*name.text && value > 0 && value < 0.01)
+		return format_power_of_ten(value);
+	return format_text("%s%s%s", format_short(value, factor).text,
+			   *name.text && strcmp(name.text, "×") != 0 ? "\u00a0" : "", name.text);
 }
 
 static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)
@@ -185,21 +181,9 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 			if (n == SCALE_TICKS || value < scale->low * 0.999 ||
 			    value > scale->high * 1.001)
 				continue;
-			out[n].value = value;
-			scale_label_round(value, unit, out[n].label, sizeof(out[n].label));
-			n++;
+			out[n++] = (struct tick){ value, scale_label_round(value, unit) };
 		}
 	}
-	return n;
-}
-
-/* For close ratios, whose powers of two would give a single tick. */
-static size_t ticks_between(const struct scale *scale, const char *unit, struct tick *out)
-{
-	size_t n = scale_ticks_linear(scale, 1, out);
-
-	for (size_t i = 0; i < n; i++)
-		scale_label_round(out[i].value, unit, out[i].label, sizeof(out[i].label));
 	return n;
 }
 
@@ -212,18 +196,23 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 					  : (last - first + most - 1) / most;
 	size_t n = 0;
 
-	if (strcmp(unit, "×") == 0 && last - first < 2)
-		return ticks_between(scale, unit, out);
+	/* For close ratios, whose powers of two would give a single tick. */
+	if (strcmp(unit, "×") == 0 && last - first < 2) {
+		n = scale_ticks_linear(scale, 1, out);
+		for (size_t i = 0; i < n; i++)
+			out[i].label = scale_label_round(out[i].value, unit);
+		return n;
+	}
 	for (int power = first; power <= last && n < SCALE_TICKS; power += every) {
 		char size[32];
 
 		out[n].value = ldexp(1, power);
 		if ((strcmp(unit, "B") == 0 || strcmp(unit, UNITS_BINARY) == 0) && power >= 0 &&
 		    power < 63)
-			format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)),
-				      out[n].label, sizeof(out[n].label));
+			out[n].label =
+				format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)));
 		else
-			scale_label_round(out[n].value, unit, out[n].label, sizeof(out[n].label));
+			out[n].label = scale_label_round(out[n].value, unit);
 		n++;
 	}
 	return n;

@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_REPORT_CHART_SCALE_H
 #define GPUPROOF_REPORT_CHART_SCALE_H
 
-#include <stddef.h>
+#include "report/view/format.h"
 
 enum scale_kind { SCALE_LINEAR, SCALE_LOG10, SCALE_LOG2 };
 
@@ -39,7 +39,7 @@ double scale_at(const struct scale *scale, double value);
 #define SCALE_TICKS 16
 struct tick {
 	double value;
-	char label[32];
+	struct formatted label;
 };
 
 /*

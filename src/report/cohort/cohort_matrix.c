@@ -139,7 +139,6 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 {
 	const struct fleet_host *h = &m->fleet->hosts[host];
 	struct tree *row = tree_item(list), *cells = tree_list(row, "cells");
-	char text[FORMAT_SIZE];
 
 	view_text(row, "host", *h->name ? h->name : "(no name)");
 	view_text(row, "tags", h->tags);
@@ -158,8 +157,8 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 		tree_text(cell, "offset",
 			  isnan(c->offset) ? "not compared"
 					   : format_margin(expm1(-(c->slowest ? c->slowest->residual
-									      : c->offset)),
-							   text, sizeof(text)));
+									      : c->offset)))
+						     .text);
 	}
 }
 
@@ -265,7 +264,7 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	const struct fleet_cohort *c = &f->cohorts[index];
 	const struct history_series *s = f->members[c->first].series;
 	struct tree *map = tree_item(list);
-	char text[FORMAT_SIZE], *kinds = fleet_kinds_words(f, c);
+	char *kinds = fleet_kinds_words(f, c);
 	double most = 0.01;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
@@ -273,13 +272,13 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 			most = fmax(most, fabs(expm1(-f->members[i].residual)));
 	tree_textf(map, "id", "strip-%zu", index);
 	view_text(map, "case", s->point);
-	tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
+	tree_text(map, "metric", format_metric(s->metric).text);
 	view_text(map, "model", s->model);
 	tree_textf(map, "count", "%zu", c->count);
 	tree_textf(map, "nodes", "%zu", c->hosts);
-	tree_text(map, "scatter", format_percent(c->deviation, text, sizeof(text)));
-	tree_text(map, "low", format_margin(-most, text, sizeof(text)));
-	tree_text(map, "high", format_margin(most, text, sizeof(text)));
+	tree_text(map, "scatter", format_percent(c->deviation).text);
+	tree_text(map, "low", format_margin(-most).text);
+	tree_text(map, "high", format_margin(most).text);
 	tree_textf(map, "width", "%.0f", CHART_WIDTH);
 	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, most));
 	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);

@@ -64,18 +64,15 @@ static void cohort_add_findings(const struct fleet *f, struct tree *page)
 		char *decision = x->decision ? triage_words(x->decision) : xstrdup("open");
 		const struct history_series *s = f->members[x->member].series;
 		struct tree *map = tree_item(list);
-		char text[FORMAT_SIZE];
 
 		tree_text(map, "kind", x->decision ? "skipped" : "failed");
 		tree_text(map, "symbol", x->decision ? "○" : "✗");
 		view_text(map, "subject", subject);
 		view_text(map, "case", s->point);
-		tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
-		tree_text(map, "worse",
-			  format_margin(-fleet_percent(x->deficit), text, sizeof(text)));
-		tree_text(map, "half", format_percent(x->half, text, sizeof(text)));
-		tree_text(map, "allowed",
-			  format_margin(-fleet_percent(x->allowed), text, sizeof(text)));
+		tree_text(map, "metric", format_metric(s->metric).text);
+		tree_text(map, "worse", format_margin(-fleet_percent(x->deficit)).text);
+		tree_text(map, "half", format_percent(x->half).text);
+		tree_text(map, "allowed", format_margin(-fleet_percent(x->allowed)).text);
 		tree_textf(map, "cohorts", "%zu", x->cohorts);
 		view_text(map, "since", since);
 		view_text(map, "state", decision);
@@ -120,13 +117,11 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 
 static void cohort_set_method(const struct fleet *f, struct tree *page)
 {
-	char text[FORMAT_SIZE];
-
 	tree_textf(page, "fewest", "%d", FLEET_FEWEST);
 	tree_textf(page, "fewest_hosts", "%d", FLEET_FEWEST_HOSTS);
 	tree_textf(page, "tests", "%zu", f->tests);
-	tree_text(page, "magnitude", format_percent(FLEET_MAGNITUDE, text, sizeof(text)));
-	tree_text(page, "false_rate", format_percent(FLEET_FALSE, text, sizeof(text)));
+	tree_text(page, "magnitude", format_percent(FLEET_MAGNITUDE).text);
+	tree_text(page, "false_rate", format_percent(FLEET_FALSE).text);
 	tree_textf(page, "dated", "%d", TREND_LEAST_NIGHTS);
 	tree_textf(page, "reopened", "%d", TRIAGE_NIGHTS);
 }

@@ -89,11 +89,10 @@ static void node_add_course_row(const struct node_page *p, const struct course *
 {
 	const struct history_series *s = course_series(p, x);
 	struct tree *map = tree_item(list);
-	char text[FORMAT_SIZE];
 	char *words = course_words(p->fleet, p->subject, x);
 
 	view_text(map, "case", s->point);
-	tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
+	tree_text(map, "metric", format_metric(s->metric).text);
 	view_text(map, "model", s->model);
 	view_text(map, "words", words);
 	free(words);
@@ -136,7 +135,7 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	double base = base_of(x);
 	const char *other = p->subject->machine ? "other devices" : "other nodes";
 	struct chart_series *own, *others;
-	char text[FORMAT_SIZE], last[16];
+	char last[16];
 	struct chart chart;
 
 	if (isnan(base))
@@ -145,7 +144,7 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart_init(&chart, CHART_LINES);
 	chart.id = xasprintf("nights-%zu", charts->count + 1);
 	chart.title = xasprintf("%s%s%s, %s", name, *name ? ": " : "", s->point,
-				format_metric(s->metric, text, sizeof(text)));
+				format_metric(s->metric).text);
 	chart.shows =
 		xasprintf("Each night next to the %s, in percent of their mean level; higher is "
 			  "better. Area around the %s: the middle 80 %% of them. Area around this "

@@ -132,7 +132,6 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 		char *label = selection_label(selection, selected, f->without);
 		struct chart_series *series = NULL;
 		struct chart_point *point;
-		char text[FORMAT_SIZE];
 
 		for (size_t s = 0; s < chart->count; s++)
 			if (strcmp(chart->series[s].name, label) == 0)
@@ -144,8 +143,7 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 			continue;
 		}
 		free(label);
-		point = chart_point_new(series,
-					format_spaced(view_string(x->text), text, sizeof(text)));
+		point = chart_point_new(series, format_spaced(view_string(x->text)).text);
 		point->x = x->number;
 		fill_point(point, selected);
 	}

@@ -61,37 +61,36 @@ static size_t pair_ratios(const struct case_selection *selection, const char *co
 	return pairs;
 }
 
-static void figure_parameter_word(const struct figure *f, const char *name, const char *value,
-				  char *out, size_t size)
+static struct formatted figure_parameter_word(const struct figure *f, const char *name,
+					      const char *value)
 {
 	struct case_parameter p = {
 		.name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)""
 	};
 
-	view_parameter(f->view, f->suite, &p, out, size);
+	return view_parameter(f->view, f->suite, &p);
 }
 
 char *figure_ratio(const struct figure *f, const struct case_selection *selection)
 {
 	const char *const *compare = f->rule->compare;
 	struct extent ratios = EXTENT_EMPTY;
-	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE],
-		to[FORMAT_SIZE];
+	struct formatted low, high, metric, of, to;
 	size_t pairs = compare[0] && compare[1] && compare[2]
 			       ? pair_ratios(selection, compare, &ratios)
 			       : 0;
 
 	if (!pairs)
 		return NULL;
-	view_metric_title(f->view, f->metric, metric, sizeof(metric));
-	format_capital(metric);
-	figure_parameter_word(f, compare[0], compare[1], of, sizeof(of));
-	figure_parameter_word(f, compare[0], compare[2], to, sizeof(to));
-	format_ratio(ratios.min, low, sizeof(low));
-	format_ratio(ratios.max, high, sizeof(high));
-	if (strcmp(low, high) == 0)
-		return xasprintf("%s of %s: %s that of %s (%zu pair%s).", metric, of, low, to,
-				 pairs, pairs == 1 ? "" : "s");
-	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric, of, low, high, to,
-			 pairs);
+	metric = view_metric_title(f->view, f->metric);
+	format_capital(metric.text);
+	of = figure_parameter_word(f, compare[0], compare[1]);
+	to = figure_parameter_word(f, compare[0], compare[2]);
+	low = format_ratio(ratios.min);
+	high = format_ratio(ratios.max);
+	if (strcmp(low.text, high.text) == 0)
+		return xasprintf("%s of %s: %s that of %s (%zu pair%s).", metric.text, of.text,
+				 low.text, to.text, pairs, text_plural(pairs));
+	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric.text, of.text,
+			 low.text, high.text, to.text, pairs);
 }

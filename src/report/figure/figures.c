@@ -45,18 +45,16 @@ static double figures_end_of_axis(const struct case_selection *selection, const 
 }
 
 /* The text of the axis's value `number` ("64 MiB"). */
-static void figures_axis_text(const struct case_selection *selection, const char *axis,
-			      double number, char *out, size_t size)
+static struct formatted figures_axis_text(const struct case_selection *selection, const char *axis,
+					  double number)
 {
-	*out = '\0';
 	for (size_t i = 0; axis && i < selection->count; i++) {
 		const struct case_parameter *x = case_parameter(selection->items[i].c, axis);
 
-		if (x && x->number == number) {
-			format_spaced(view_string(x->text), out, size);
-			return;
-		}
+		if (x && x->number == number)
+			return format_spaced(view_string(x->text));
 	}
+	return format_text("");
 }
 
 static const char *figures_merged_words(const struct figure *f)
@@ -74,13 +72,13 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 				       ? "; whisker: 95\u00a0% interval of the median"
 				       : "";
 	const char *direction = format_better(chart->better);
-	char axis[FORMAT_SIZE];
+	struct formatted axis;
 	char *out = NULL;
 
-	format_metric(f->axis ? f->axis : "", axis, sizeof(axis));
+	axis = format_metric(f->axis ? f->axis : "");
 	switch (f->kind) {
 	case CHART_LINES:
-		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis, interval, direction);
+		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis.text, interval, direction);
 		break;
 	case CHART_BARS:
 		/* A meaning without a direction states itself what is best. */
@@ -162,22 +160,22 @@ static void figures_start_chart(const struct figure *f, const struct case_select
 	const struct metric_value *m = selection->items[0].m;
 	const struct case_parameter *x =
 		f->axis ? case_parameter(selection->items[0].c, f->axis) : NULL;
-	char name[FORMAT_SIZE];
+	struct formatted name;
 
 	chart_init(chart, f->kind);
 	chart->table_step = f->view->table_step;
-	view_metric_title(f->view, f->metric, name, sizeof(name));
-	chart->y_name = xstrdup(name);
+	name = view_metric_title(f->view, f->metric);
+	chart->y_name = xstrdup(name.text);
 	chart->y_unit = xstrdup(view_unit(f->view, m->name, m->unit));
 	chart->y_scale = f->rule->logarithmic ? SCALE_LOG10 : SCALE_LINEAR;
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
 	chart->id = xasprintf("chart-%zu-%zu", figure_suite_number(f), f->charts->count + 1);
-	chart->title = figures_title_of(f, name, facet, size);
+	chart->title = figures_title_of(f, name.text, facet, size);
 	format_capital(chart->title);
-	format_metric(f->axis ? f->axis : "", name, sizeof(name));
-	chart->x_name = xstrdup(name);
+	name = format_metric(f->axis ? f->axis : "");
+	chart->x_name = xstrdup(name.text);
 	chart->x_unit = xstrdup(x ? view_string(x->unit) : "");
 	chart->x_scale = f->axis ? figures_axis_scale(selection, f->axis) : SCALE_LINEAR;
 }
@@ -279,15 +277,15 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	bool one_size = f->axis && f->kind != CHART_LINES;
 	double size = figures_end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
 	const struct metric *row = view_metric(f->view, f->metric);
-	char text[FORMAT_SIZE] = "";
+	struct formatted text = { "" };
 	struct chart chart;
 
 	if (!f->joined && figures_on_a_map(f, selection))
 		return;
 	if (one_size)
-		figures_axis_text(selection, f->axis, size, text, sizeof(text));
+		text = figures_axis_text(selection, f->axis, size);
 	figure_choose_colour(&one, selection);
-	figures_start_chart(f, selection, &chart, facet, text);
+	figures_start_chart(f, selection, &chart, facet, text.text);
 	chart.range = *range;
 	/* A line's table has the values below the pointer (report.js), a strip's the quantiles. */
 	chart.listed =
@@ -391,12 +389,11 @@ static char *joined_title(const struct figure *f, const struct case_selection *o
 			  size_t parts)
 {
 	struct text out = TEXT_EMPTY;
-	char name[FORMAT_SIZE];
 
 	for (size_t i = 0; f->facets[i]; i++)
 		if (i == 0 || selection_vary(own, f->facets[i]))
 			text_addf(&out, "%s%s", i ? " and " : "each ",
-				  format_metric(f->facets[i], name, sizeof(name)));
+				  format_metric(f->facets[i]).text);
 	if (parts > 1)
 		text_addf(&out, ", part %zu of %zu", part, parts);
 	return text_detach(&out);

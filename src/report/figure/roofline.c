@@ -140,12 +140,11 @@ static struct chart_series *roofline_add_series(const struct roofline *r, struct
 
 static char *roof_name(const struct roofline *r, const struct roof *roof, bool with_rate)
 {
-	char word[FORMAT_SIZE], rate[FORMAT_SIZE];
+	struct formatted word;
 
-	view_parameter(r->view, roof->suite, roof->precision, word, sizeof(word));
-	return with_rate ? xasprintf("%s, %s", word,
-				     format_rounded(roof->rate, "FLOP/s", rate, sizeof(rate)))
-			 : xstrdup(word);
+	word = view_parameter(r->view, roof->suite, roof->precision);
+	return with_rate ? xasprintf("%s, %s", word.text, format_rounded(roof->rate, "FLOP/s").text)
+			 : xstrdup(word.text);
 }
 
 /* The memory's slope up to the ridge, then the precision's rate. */
@@ -234,7 +233,6 @@ static struct extent roofline_extent(const struct roofline *r)
 static char *roofline_finding(const struct chart *chart)
 {
 	const struct chart_point *best = NULL, *worst = NULL;
-	char most[FORMAT_SIZE], least[FORMAT_SIZE];
 	size_t above = 0, open = 0;
 
 	for (size_t s = 0; s < chart->count; s++)
@@ -253,20 +251,19 @@ static char *roofline_finding(const struct chart *chart)
 		}
 	if (!best || best == worst)
 		return best ? xasprintf("%s reaches %s of its roof, limited by %s.", best->text,
-					format_percent(best->y / best->ideal, most, sizeof(most)),
-					best->label)
+					format_percent(best->y / best->ideal).text, best->label)
 			    : xstrdup(open ? "No case has a measured roof." : "");
 	return xasprintf("Nearest to %s roof: %s with %s, limited by %s; farthest: %s with %s.%s",
 			 open ? "a measured" : "its", best->text,
-			 format_percent(best->y / best->ideal, most, sizeof(most)), best->label,
-			 worst->text, format_percent(worst->y / worst->ideal, least, sizeof(least)),
+			 format_percent(best->y / best->ideal).text, best->label, worst->text,
+			 format_percent(worst->y / worst->ideal).text,
 			 above ? " Cases above 100 % keep their data in a cache." : "");
 }
 
 static void roofline_draw(const struct roofline *r, struct tree *charts)
 {
 	const struct extent x = roofline_extent(r);
-	char rate[FORMAT_SIZE], *what = view_parameters(r->view, r->bandwidth_case, NULL);
+	char *what = view_parameters(r->view, r->bandwidth_case, NULL);
 	struct chart chart;
 
 	chart_init(&chart, CHART_LINES);
@@ -279,7 +276,7 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 				"(measured: %s), and the peak of each precision; dashed: its "
 				"highest rate, where "
 				"no peak was measured.",
-				format_rounded(r->bandwidth, "B/s", rate, sizeof(rate)), what);
+				format_rounded(r->bandwidth, "B/s").text, what);
 	chart.x_name = xstrdup("operations per byte");
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("rate");

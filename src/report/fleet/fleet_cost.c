@@ -19,28 +19,25 @@ static double fleet_cost_seconds_in_cases(const struct result *r)
 	return sum;
 }
 
-static char *fleet_cost_hours(double seconds, char *out, size_t size)
+static struct formatted fleet_cost_hours(double seconds)
 {
 	double hours = seconds / HOUR;
 
 	if (hours >= 1000)
-		return format_count(round(hours), out, size);
-	snprintf(out, size, hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
-	return out;
+		return format_count(round(hours));
+	return format_text(hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
 }
 
 static void cost_add_row(const struct result *r, const struct case_phase *phase, struct tree *list)
 {
 	struct tree *map = tree_item(list);
-	char text[FORMAT_SIZE];
 
 	view_text(map, "phase", phase->name);
-	tree_text(map, "time", format_seconds(phase->seconds, text, sizeof(text)));
-	tree_text(map, "share", format_percent(phase->seconds / r->seconds, text, sizeof(text)));
-	tree_text(map, "node_hours",
-		  fleet_cost_hours(phase->seconds * (double)r->node_count, text, sizeof(text)));
+	tree_text(map, "time", format_seconds(phase->seconds).text);
+	tree_text(map, "share", format_percent(phase->seconds / r->seconds).text);
+	tree_text(map, "node_hours", fleet_cost_hours(phase->seconds * (double)r->node_count).text);
 	tree_text(map, "device_hours",
-		  fleet_cost_hours(phase->seconds * (double)r->device_count, text, sizeof(text)));
+		  fleet_cost_hours(phase->seconds * (double)r->device_count).text);
 }
 
 void fleet_cost(const struct result *r, struct tree *page)
@@ -48,24 +45,23 @@ void fleet_cost(const struct result *r, struct tree *page)
 	struct tree *list = tree_list(page, "phases");
 	double devices = r->seconds * (double)r->device_count,
 	       cases = fleet_cost_seconds_in_cases(r);
-	char time[FORMAT_SIZE], nodes[FORMAT_SIZE], held[FORMAT_SIZE], share[FORMAT_SIZE];
+	const struct formatted time = format_seconds(r->seconds),
+			       nodes = fleet_cost_hours(r->seconds * (double)r->node_count),
+			       held = fleet_cost_hours(devices);
 
 	for (size_t i = 0; i < r->phase_count; i++)
 		cost_add_row(r, &r->phases[i], list);
 	tree_flag(page, "has_phases", list->count);
-	format_seconds(r->seconds, time, sizeof(time));
-	fleet_cost_hours(r->seconds * (double)r->node_count, nodes, sizeof(nodes));
-	fleet_cost_hours(devices, held, sizeof(held));
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "
 			   "took %s of it. The rest is start, tests before and after, and waiting "
 			   "for the slowest node. Lost nodes count until the end.",
-			   time, r->node_count, nodes, r->device_count, held,
-			   format_percent(cases / devices, share, sizeof(share)));
+			   time.text, r->node_count, nodes.text, r->device_count, held.text,
+			   format_percent(cases / devices).text);
 	else
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Lost "
 			   "nodes count until the end.",
-			   time, r->node_count, nodes, r->device_count, held);
+			   time.text, r->node_count, nodes.text, r->device_count, held.text);
 }

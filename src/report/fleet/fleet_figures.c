@@ -154,28 +154,28 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, struct 
 	const struct view view = { .results = r, .count = 1 };
 	struct chart_series *rows;
 	struct chart chart;
-	char name[FORMAT_SIZE], median[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+	struct formatted name, median, low, high;
 	size_t shown = f->failed_count < MOST_FAILED ? f->failed_count : MOST_FAILED;
 	const char *unit = f->metric->unit;
 	char *all = xasprintf("all %zu devices", f->count);
 
 	qsort(f->values, f->count, sizeof(*f->values), compare_doubles);
 	chart_init(&chart, CHART_STRIP);
-	view_metric_title(&view, f->metric->name, name, sizeof(name));
+	name = view_metric_title(&view, f->metric->name);
 	chart.close = true;
 	chart.id = xasprintf("figure-%zu", charts->count + 1);
-	chart.title = xasprintf("%s, %.*s", name, (int)f->length, f->id);
+	chart.title = xasprintf("%s, %.*s", name.text, (int)f->length, f->id);
 	format_capital(chart.title);
 	/* The legend stands once. */
 	chart.shows = xstrdup(charts->count ? ""
 					    : "One tick for each device, higher where more devices "
 					      "have that value. A device that did not pass has a "
 					      "row of its own.");
-	format_quantity(median_of_sorted(f->values, f->count), unit, median, sizeof(median));
-	format_quantity(f->values[0], unit, low, sizeof(low));
-	format_quantity(f->values[f->count - 1], unit, high, sizeof(high));
-	chart.finding = figures_finding(f, median, low, high);
-	chart.y_name = xstrdup(name);
+	median = format_quantity(median_of_sorted(f->values, f->count), unit);
+	low = format_quantity(f->values[0], unit);
+	high = format_quantity(f->values[f->count - 1], unit);
+	chart.finding = figures_finding(f, median.text, low.text, high.text);
+	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(unit);
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");

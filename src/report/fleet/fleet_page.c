@@ -63,13 +63,10 @@ static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_
 /* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
 static void set_scope(const struct result *r, struct tree *page)
 {
-	char nodes[FORMAT_SIZE], devices[FORMAT_SIZE], cases[FORMAT_SIZE], time[FORMAT_SIZE];
-
 	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
-		   format_count((double)r->node_count, nodes, sizeof(nodes)),
-		   format_count((double)r->device_count, devices, sizeof(devices)),
-		   format_count((double)r->case_count, cases, sizeof(cases)),
-		   format_seconds(r->seconds, time, sizeof(time)));
+		   format_count((double)r->node_count).text,
+		   format_count((double)r->device_count).text,
+		   format_count((double)r->case_count).text, format_seconds(r->seconds).text);
 }
 
 static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *own_title)

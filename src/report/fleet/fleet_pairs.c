@@ -298,14 +298,14 @@ static void pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
 static void draw_pairs(const struct edges *e, const char *metric, const struct fleet_nodes *nodes,
 		       const double *best, struct tree *charts)
 {
-	char name[FORMAT_SIZE];
+	struct formatted name;
 	struct chart chart;
 	struct pairs_rows rows;
 
 	fleet_pairs_name_rows(&rows, nodes, best);
-	view_metric_title(e->view, metric, name, sizeof(name));
+	name = view_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
-				xasprintf("%s by pair of nodes", name),
+				xasprintf("%s by pair of nodes", name.text),
 				"Each cell is a pair of nodes: its worst measurement, as a share "
 				"of the median of all pairs at the same point.",
 				"share of the median");
@@ -408,12 +408,13 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 	size_t count =
 		rails > 0 ? fleet_pairs_rank_nodes(e, metric, nodes->count, rails, order) : 0;
 	size_t shown = count < MOST_RAIL_ROWS ? count : MOST_RAIL_ROWS;
-	char name[FORMAT_SIZE], column[32];
+	char column[32];
+	struct formatted name;
 	struct chart chart;
 
-	view_metric_title(e->view, metric, name, sizeof(name));
+	name = view_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "rail-map", charts->count + 1,
-				xasprintf("%s by rail", name),
+				xasprintf("%s by rail", name.text),
 				"The best of each node's pairs on each rail, as a share of the "
 				"median of all "
 				"pairs: a low cell is the node's own rail, not its partner's.",

@@ -41,7 +41,6 @@ struct scaling {
 static char *facet_of(const struct scaling *s, const struct case_result *c)
 {
 	struct text text = TEXT_EMPTY;
-	char value[FORMAT_SIZE];
 
 	text_add(&text, view_section(c));
 	for (size_t i = 0; i < ARRAY_SIZE(s->row->facets) && s->row->facets[i]; i++) {
@@ -49,7 +48,7 @@ static char *facet_of(const struct scaling *s, const struct case_result *c)
 
 		if (p)
 			text_addf(&text, "%s%s", text.length ? ", " : "",
-				  view_parameter(s->view, c->suite, p, value, sizeof(value)));
+				  view_parameter(s->view, c->suite, p).text);
 	}
 	return text.data ? text_detach(&text) : xstrdup("");
 }
@@ -158,24 +157,24 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 {
 	struct scaling_place **order = xcalloc(s->count + 1, sizeof(struct scaling_place *));
 	size_t count = 0, left_out = 0;
-	char name[FORMAT_SIZE];
+	struct formatted name;
 	struct chart chart;
 
 	for (size_t i = 0; i < s->count; i++)
 		if (strcmp(s->places[i].facet, facet) == 0 && scaling_is_curve(s, &s->places[i]))
 			order[count++] = &s->places[i];
 	qsort(order, count, sizeof(struct scaling_place *), scaling_by_nodes);
-	view_metric_title(s->view, s->metric->name, name, sizeof(name));
+	name = view_metric_title(s->view, s->metric->name);
 	chart_init(&chart, CHART_LINES);
 	chart.id = xasprintf("scaling-%zu", charts->count + 1);
-	chart.title = xasprintf("%s over nodes%s%s", name, *facet ? ", " : "", facet);
+	chart.title = xasprintf("%s over nodes%s%s", name.text, *facet ? ", " : "", facet);
 	format_capital(chart.title);
 	chart.shows = xstrdup("One line per point. If several groups have the same number of "
 			      "nodes, it shows their median.");
 	chart.x_name = xstrdup(s->without[0]);
 	chart.x_unit = xstrdup("1");
 	chart.x_scale = SCALE_LOG2;
-	chart.y_name = xstrdup(name);
+	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(s->metric->unit);
 	chart.y_scale = SCALE_LINEAR;
 	chart.better = s->metric->better;

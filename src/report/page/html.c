@@ -80,12 +80,11 @@ static char *html_charts_folder(const struct report_options *options)
 /* The words below a chart that is placed elsewhere: machine, day and run; who published it, how. */
 static void html_add_source(struct text *out, const struct result *r)
 {
-	char *citation = view_citation(r), date[FORMAT_SIZE];
+	char *citation = view_citation(r);
 
 	text_add(out, out->length ? " " : "");
 	run_title_add_machine(out, r);
-	text_addf(out, ", %s: %s.", format_date(view_string(r->started), date, sizeof(date)),
-		  citation);
+	text_addf(out, ", %s: %s.", format_date(view_string(r->started)).text, citation);
 	free(citation);
 }
 

@@ -21,13 +21,12 @@ static void cases_set_others(const struct view *view, struct tree *row, const st
 
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct metric_value *m = &c->metrics[i];
-		char name[FORMAT_SIZE], value[FORMAT_SIZE];
 
 		if (m == shown)
 			continue;
 		text_addf(&out, "%s%s %s", out.length ? ", " : "",
-			  view_metric_title(view, view_string(m->name), name, sizeof(name)),
-			  view_value(view, m, value, sizeof(value)));
+			  view_metric_title(view, view_string(m->name)).text,
+			  view_value(view, m).text);
 	}
 	view_text(row, "others", out.data);
 	text_release(&out);
@@ -47,10 +46,8 @@ static void cases_add_clock(double seconds, struct text *out)
 static void cases_add_energy(const struct case_result *c, struct text *remark)
 {
 	for (size_t i = 0; i < c->energy_count; i++) {
-		char joules[FORMAT_SIZE];
-
 		text_addf(remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
-			  format_quantity(c->energy[i].joules, "J", joules, sizeof(joules)));
+			  format_quantity(c->energy[i].joules, "J").text);
 		cases_add_clock(c->energy[i].began, remark);
 		text_add(remark, " to ");
 		cases_add_clock(c->energy[i].ended, remark);
@@ -66,7 +63,6 @@ static void set_remark(struct tree *row, const struct case_result *c)
 {
 	struct text remark = TEXT_EMPTY;
 	const char *before;
-	char shown[FORMAT_SIZE];
 
 	if (*view_string(c->reason)) {
 		view_text(row, "remark", c->reason);
@@ -91,7 +87,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 		if (!(c->phases[i].seconds >= 0.02 * c->seconds))
 			continue;
 		text_addf(&remark, "%s%s %s", before, view_string(c->phases[i].name),
-			  format_quantity(c->phases[i].seconds, "s", shown, sizeof(shown)));
+			  format_quantity(c->phases[i].seconds, "s").text);
 		before = ", ";
 	}
 	cases_add_energy(c, &remark);
@@ -133,7 +129,6 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
 	const char *noise;
-	char error[FORMAT_SIZE], text[FORMAT_SIZE];
 
 	view_text(row, "id", c->id);
 	tree_text(row, "link", cases_row_link(c));
@@ -141,8 +136,8 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 	tree_text_owned(row, "where", view_devices(view, c));
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	tree_text(row, "value", m ? view_value(view, m, text, sizeof(text)) : "");
-	tree_text(row, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
+	tree_text(row, "value", m ? view_value(view, m).text : "");
+	tree_text(row, "interval", m ? view_interval(view, m).text : "");
 	if (m && m->n)
 		tree_textf(row, "n", "%zu", m->n);
 	else
@@ -158,7 +153,7 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 		tree_text(row, "checked", "");
 	else if (isfinite(c->verification.error))
 		tree_textf(row, "checked", "error %s",
-			   format_scaled(c->verification.error, 1, error, sizeof(error)));
+			   format_scaled(c->verification.error, 1).text);
 	else
 		tree_text(row, "checked", "exact");
 	set_remark(row, c);
@@ -237,7 +232,6 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 {
 	struct case_counts counts = cases_count(view, suite);
 	struct tree *rows = tree_list(map, "cases");
-	char name[FORMAT_SIZE];
 
 	if (counts.all <= MOST_LISTED)
 		cases_add_rows(view, suite, -1, counts.all, rows);
@@ -254,8 +248,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 			   rows->count, counts.all);
 	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);
 	tree_text(map, "metric",
-		  counts.shown ? view_metric_title(view, view_string(counts.shown->name), name,
-						   sizeof(name))
+		  counts.shown ? view_metric_title(view, view_string(counts.shown->name)).text
 			       : "value");
 	tree_text(map, "better", counts.shown ? format_better(counts.shown->better) : "");
 	add_methods(view, suite, map);

@@ -139,12 +139,11 @@ static void changes_show_ratio(struct tree *map, const struct comparison_row *ro
 		   row->low, digits, row->high);
 }
 
-static const char *changes_value_of(double value, const char *unit, bool percent, char *out,
-				    size_t size)
+static struct formatted changes_value_of(double value, const char *unit, bool percent)
 {
 	if (!isfinite(value))
-		return "";
-	return percent ? format_percent(value, out, size) : format_quantity(value, unit, out, size);
+		return format_text("");
+	return percent ? format_percent(value) : format_quantity(value, unit);
 }
 
 static void change_show_reason(struct tree *map, const struct comparison *c,
@@ -164,13 +163,12 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 	const char *unit = view_unit(view, row->metric, row->unit);
 	const struct metric *metric = view_metric(view, row->metric);
 	bool percent = metric && metric->percent;
-	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
 	tree_text(map, "kind", change_row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	tree_text(map, "a", changes_value_of(row->a, unit, percent, a, sizeof(a)));
-	tree_text(map, "b", changes_value_of(row->b, unit, percent, b, sizeof(b)));
+	tree_text(map, "a", changes_value_of(row->a, unit, percent).text);
+	tree_text(map, "b", changes_value_of(row->b, unit, percent).text);
 	changes_show_ratio(map, row);
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
@@ -314,7 +312,6 @@ static void changes_show_case(const struct changes *k, const struct comparison_r
 	char *parameters = c ? view_named_parameters(k->view, c, NULL) : NULL;
 	const char *section = c ? view_section(c) : "";
 	struct text out = TEXT_EMPTY;
-	char metric[FORMAT_SIZE];
 
 	if (c)
 		text_addf(&out, "%s%s%s%s%s", view_string(c->suite),
@@ -324,9 +321,7 @@ static void changes_show_case(const struct changes *k, const struct comparison_r
 		text_add(&out, row->point);
 	view_text(map, "case", out.data);
 	view_text(map, "case_id", row->point);
-	tree_text(map, "metric",
-		  *row->metric ? view_metric_title(k->view, row->metric, metric, sizeof(metric))
-			       : "");
+	tree_text(map, "metric", *row->metric ? view_metric_title(k->view, row->metric).text : "");
 	free(parameters);
 	text_release(&out);
 }
@@ -537,11 +532,10 @@ static void show_advice(const char *advice, struct tree *map)
 static void changes_show_comparison(const struct view *view, size_t run, const struct comparison *c,
 				    struct tree *map)
 {
-	char letter[4];
 	struct changes k = { .view = view, .c = c };
 	struct tree *notes = tree_list(map, "notes");
 
-	tree_text(map, "letter", view_letter(run, letter));
+	tree_text(map, "letter", view_letter(run).text);
 	tree_flag(map, "legend", run == 1);
 	view_text(map, "side_a", c->name_a);
 	view_text(map, "side_b", c->name_b);
@@ -568,11 +562,9 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 /* Its name, where all runs have one, else its letter. malloc'ed. */
 static char *changes_side_name(const struct view *view, size_t run)
 {
-	char letter[4];
-
 	for (size_t r = 0; r < view->count; r++)
 		if (!*view_run_name(view, r))
-			return xstrdup(view_letter(run, letter));
+			return xstrdup(view_letter(run).text);
 	return format_label(view_run_name(view, run), LONGEST_NAME);
 }
 

@@ -22,15 +22,12 @@ static const struct {
 	[CLAIM_UNTESTED] = { "○", "skipped", "not tested" },
 };
 
-static const char *claims_page_format_reading(const struct claim_measure *m, double value,
-					      const char *unit, char out[FORMAT_SIZE])
+static struct formatted claims_page_format_reading(const struct claim_measure *m, double value,
+						   const char *unit)
 {
 	if (m->yes_no)
-		return value >= 0.5 ? "yes" : "no";
-	if (strcmp(unit, "1") != 0)
-		return format_quantity(value, unit, out, FORMAT_SIZE);
-	snprintf(out, FORMAT_SIZE, "%.4g", value);
-	return out;
+		return format_text(value >= 0.5 ? "yes" : "no");
+	return strcmp(unit, "1") == 0 ? format_text("%.4g", value) : format_quantity(value, unit);
 }
 
 /* In a comparison with the run, "A, ", or the two that the value is from, "B / A, ". */
@@ -38,37 +35,34 @@ static void claims_page_show_reading(const struct view *view, const struct claim
 				     const struct claim_reading *r, struct tree *item)
 {
 	bool several = view->count > 1, two = several && r->run != r->other;
-	char text[FORMAT_SIZE], run[4], other[4];
 
 	tree_flag(item, "decides", claim_is_decisive(m));
 	tree_text(item, "what", m->what);
-	tree_text(item, "value", claims_page_format_reading(m, r->value, r->unit, text));
+	tree_text(item, "value", claims_page_format_reading(m, r->value, r->unit).text);
 	tree_flag(item, "uncertain", r->low < r->high);
-	tree_text(item, "low", claims_page_format_reading(m, r->low, r->unit, text));
-	tree_text(item, "high", claims_page_format_reading(m, r->high, r->unit, text));
+	tree_text(item, "low", claims_page_format_reading(m, r->low, r->unit).text);
+	tree_text(item, "high", claims_page_format_reading(m, r->high, r->unit).text);
 	tree_text(item, "symbol", looks[r->verdict].symbol);
 	tree_text(item, "verdict", claim_verdict_name(r->verdict));
 	tree_text(item, "missing", "");
 	view_text(item, "device", r->device);
 	if (claim_is_decisive(m)) {
-		char low[FORMAT_SIZE], high[FORMAT_SIZE];
-
 		/* "at least 2", "0.1 to 0.4" */
 		if (m->yes_no)
 			tree_text(item, "range", m->high < 1 ? "no" : "yes");
 		else if (!isfinite(m->high))
 			tree_textf(item, "range", "at least %s",
-				   claims_page_format_reading(m, m->low, r->unit, low));
+				   claims_page_format_reading(m, m->low, r->unit).text);
 		else if (m->low <= 0)
 			tree_textf(item, "range", "at most %s",
-				   claims_page_format_reading(m, m->high, r->unit, high));
+				   claims_page_format_reading(m, m->high, r->unit).text);
 		else
 			tree_textf(item, "range", "%s to %s",
-				   claims_page_format_reading(m, m->low, r->unit, low),
-				   claims_page_format_reading(m, m->high, r->unit, high));
+				   claims_page_format_reading(m, m->low, r->unit).text,
+				   claims_page_format_reading(m, m->high, r->unit).text);
 	}
-	tree_textf(item, "runs", "%s%s%s%s", several ? view_letter(r->run, run) : "",
-		   two ? " / " : "", two ? view_letter(r->other, other) : "", several ? ", " : "");
+	tree_textf(item, "runs", "%s%s%s%s", several ? view_letter(r->run).text : "",
+		   two ? " / " : "", two ? view_letter(r->other).text : "", several ? ", " : "");
 }
 
 static void claims_page_show_missing(const char *what, const char *why, bool again,

@@ -28,17 +28,15 @@ void view_runs(const struct view *view, struct tree *page)
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 		struct tree *run = tree_item(list);
-		char letter[4], seconds[FORMAT_SIZE], date[FORMAT_SIZE];
 		char *citation = view_citation(result);
 
-		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
+		tree_text(run, "letter", view->count > 1 ? view_letter(r).text : "");
 		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
 		view_text(run, "host", result_fact(result, "hostname"));
 		view_text(run, "imported", result_fact(result, "provenance"));
 		view_text(run, "run_id", result->run_id);
 		view_text(run, "started", result->started);
-		view_text(run, "date",
-			  format_date(view_string(result->started), date, sizeof(date)));
+		view_text(run, "date", format_date(view_string(result->started)).text);
 		view_text(run, "state", result->state);
 		view_text(run, "command", result->command);
 		view_text(run, "citation", citation);
@@ -47,9 +45,7 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);
 		tree_text(run, "duration",
-			  result->seconds > 0
-				  ? format_seconds(result->seconds, seconds, sizeof(seconds))
-				  : "");
+			  result->seconds > 0 ? format_seconds(result->seconds).text : "");
 		view_run_counts(view, r, run);
 	}
 }
@@ -95,10 +91,13 @@ static const char *environment_setting_value(const struct result *result, const 
 /* The host's yardstick (measure/yardstick.h) as a fact: hosts that differ explain a lot. */
 static const char *environment_yardstick_value(const struct result *result, const void *what)
 {
-	static _Thread_local char text[FORMAT_SIZE];
+	static _Thread_local struct formatted text;
 	const struct metric_value *m = result_yardstick(result, what);
 
-	return m ? format_value(m, view_string(m->unit), false, text, sizeof(text)) : NULL;
+	if (!m)
+		return NULL;
+	text = format_value(m, view_string(m->unit), false);
+	return text.text;
 }
 
 /* "2 × NVIDIA H200, Tesla T4" */

@@ -14,7 +14,6 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 			struct tree *list)
 {
 	struct tree *problem = tree_item(list);
-	char error[FORMAT_SIZE], tolerance[FORMAT_SIZE], seconds[FORMAT_SIZE];
 	char *devices = view_devices(view, c);
 
 	tree_text(problem, "kind", c->status == CASE_FAILED ? "failed" : "error");
@@ -28,14 +27,12 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 	view_text(problem, "method", c->verification.done ? c->verification.method : "");
 	if (isfinite(c->verification.error))
 		tree_textf(problem, "error", "error %s, allowed %s",
-			   format_scaled(c->verification.error, 1, error, sizeof(error)),
-			   format_scaled(c->verification.tolerance, 1, tolerance,
-					 sizeof(tolerance)));
+			   format_scaled(c->verification.error, 1).text,
+			   format_scaled(c->verification.tolerance, 1).text);
 	else
 		tree_text(problem, "error", "");
 	view_text(problem, "notes", c->notes);
-	tree_text(problem, "after",
-		  c->seconds > 0 ? format_seconds(c->seconds, seconds, sizeof(seconds)) : "");
+	tree_text(problem, "after", c->seconds > 0 ? format_seconds(c->seconds).text : "");
 	free(devices);
 }
 

@@ -44,24 +44,23 @@ static void reference_page_show_sheet_cell(const struct report_reference *r, siz
 	/* A figure without a source does not count. */
 	const struct sheet_entry *entry = found && found->status != SHEET_TO_VERIFY ? found : NULL;
 	struct tree *cell = tree_item(cells);
-	char text[FORMAT_SIZE] = "", size[32];
+	char size[32];
 	double ratio = NAN;
 
 	if (entry && !entry->unit)
 		view_text(cell, "value", entry->text);
 	else if (entry && strcmp(entry->unit, "B") == 0)
-		tree_text(cell, "value",
-			  format_spaced(units_size((uint64_t)entry->value, size, sizeof(size)),
-					text, sizeof(text)));
+		tree_text(
+			cell, "value",
+			format_spaced(units_size((uint64_t)entry->value, size, sizeof(size))).text);
 	else if (entry && strcmp(entry->unit, "1") == 0)
 		tree_textf(cell, "value", "%.10g", entry->value);
 	else
 		tree_text(cell, "value",
-			  entry ? format_stated(entry->value, entry->unit, text, sizeof(text))
-				: "·");
+			  entry ? format_stated(entry->value, entry->unit).text : "·");
 	if (entry && base && card != r->baseline && sheet_rows[row].ratio)
 		ratio = entry->value / gpu_figure(base, sheet_rows[row].key);
-	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
+	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio).text : "");
 }
 
 static bool reference_source_is_cited(const struct report_reference *r, const char *source)
@@ -87,15 +86,16 @@ static void reference_page_show_published(const struct report_reference *r, stru
 		for (size_t k = 0; gpu && k < gpu->published_count; k++, total++) {
 			const struct published *p = &gpu->published[k];
 			struct tree *row = tree_item(rows);
-			char low[FORMAT_SIZE], high[FORMAT_SIZE];
+			struct formatted low, high;
 
 			tree_text(row, "label", gpu->label);
 			tree_text(row, "quantity", p->quantity->title);
-			format_stated(isfinite(p->low) ? p->low : p->value, p->quantity->unit, low,
-				      sizeof(low));
-			format_stated(p->high, p->quantity->unit, high, sizeof(high));
-			tree_textf(row, "value", "%s%s%s", low, isfinite(p->high) ? " to " : "",
-				   isfinite(p->high) ? high : "");
+			low = format_stated(isfinite(p->low) ? p->low : p->value,
+					    p->quantity->unit);
+			high = format_stated(p->high, p->quantity->unit);
+			tree_textf(row, "value", "%s%s%s", low.text,
+				   isfinite(p->high) ? " to " : "",
+				   isfinite(p->high) ? high.text : "");
 			tree_textf(row, "devices", "%d", p->devices);
 			view_text(row, "workload", p->workload);
 			view_text(row, "conditions", p->conditions);

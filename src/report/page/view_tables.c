@@ -37,9 +37,8 @@ static void tables_add_row(const struct view *view, const struct case_result *c,
 	tree_text(row, "interval", "");
 	for (size_t i = 0; table->columns[i]; i++) {
 		const struct metric_value *m = case_metric(c, table->columns[i]);
-		char text[FORMAT_SIZE];
 
-		tree_item_text(cells, view_value(view, m, text, sizeof(text)));
+		tree_item_text(cells, view_value(view, m).text);
 	}
 	free(name);
 }
@@ -72,11 +71,11 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		tree_text(table, "second", "Where");
 		head = tree_list(table, "head");
 		for (size_t i = 0; row->columns[i]; i++) {
-			char name[FORMAT_SIZE];
+			struct formatted name;
 
-			view_metric_title(view, row->columns[i], name, sizeof(name));
-			format_capital(name);
-			tree_item_text(head, name);
+			name = view_metric_title(view, row->columns[i]);
+			format_capital(name.text);
+			tree_item_text(head, name.text);
 		}
 		view_text(table, "note", row->note ? row->note : "");
 	}

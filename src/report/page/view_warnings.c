@@ -155,38 +155,33 @@ static void warn_host(const struct view *view, struct tree *list)
 
 static void warn_unfinished(const struct view *view, struct tree *list)
 {
-	char letter[4];
-
 	for (size_t r = 0; r < view->count; r++) {
 		const char *state = view_string(view->results[r].state);
 
 		if (strcmp(state, "complete") == 0)
 			continue;
 		warnings_add(list, "The run%s%s %s before its end: cases may be missing.",
-			     view->count > 1 ? " " : "",
-			     view->count > 1 ? view_letter(r, letter) : "",
+			     view->count > 1 ? " " : "", view->count > 1 ? view_letter(r).text : "",
 			     strcmp(state, "interrupted") == 0 ? "was interrupted" : "stopped");
 	}
 }
 
 static void warn_lost(const struct view *view, struct tree *list)
 {
-	char letter[4];
-
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 
 		for (size_t i = 0; i < result->preflight_count; i++)
 			if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
 				warnings_add(list, "%s%s%s",
-					     view->count > 1 ? view_letter(r, letter) : "",
+					     view->count > 1 ? view_letter(r).text : "",
 					     view->count > 1 ? ": " : "",
 					     result->preflight[i].text);
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
 				warnings_add(list,
 					     "%s%sA worker process died, but no case was lost: %s.",
-					     view->count > 1 ? view_letter(r, letter) : "",
+					     view->count > 1 ? view_letter(r).text : "",
 					     view->count > 1 ? ": " : "",
 					     result->cases[i].lost[l].reason);
 	}
@@ -230,7 +225,7 @@ void view_launches(const struct view *view, struct tree *page)
 /* No figure that the host times repeats better than the host's own work. */
 static void warn_host_varies(const struct view *view, struct tree *list)
 {
-	char low[FORMAT_SIZE], high[FORMAT_SIZE], letter[4];
+	struct formatted low, high;
 
 	for (size_t r = 0; r < view->count; r++) {
 		const struct metric_value *work =
@@ -244,14 +239,14 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 		if (!work || work->launch_count < HOST_LAUNCHES ||
 		    !(most - least > HOST_RANGE * work->value))
 			continue;
-		format_rounded(least, "s", low, sizeof(low));
-		format_rounded(most, "s", high, sizeof(high));
+		low = format_rounded(least, "s");
+		high = format_rounded(most, "s");
 		warnings_add(list,
 			     "%s%sThe host took %s to %s for the same multiplication in %zu "
 			     "launches: figures that depend on the host, such as call times, vary "
 			     "as much.",
-			     view->count > 1 ? view_letter(r, letter) : "",
-			     view->count > 1 ? ": " : "", low, high, work->launch_count);
+			     view->count > 1 ? view_letter(r).text : "",
+			     view->count > 1 ? ": " : "", low.text, high.text, work->launch_count);
 	}
 }
 

@@ -233,7 +233,6 @@ static char *watch_finding(const struct chart *chart)
 	const struct chart_series *first = NULL;
 	const char *when = "", *own = "";
 	double highest = (double)NAN, lowest = (double)NAN;
-	char text[2][FORMAT_SIZE];
 
 	for (size_t s = 0; s < chart->count; s++) {
 		double value = watches_highest_of(&chart->series[s], &own);
@@ -250,9 +249,8 @@ static char *watch_finding(const struct chart *chart)
 	if (!first)
 		return xstrdup("Nothing was read.");
 	return xasprintf("Between %s and %s; highest on %s, %s into the run.",
-			 format_quantity(lowest, chart->y_unit, text[0], FORMAT_SIZE),
-			 format_quantity(highest, chart->y_unit, text[1], FORMAT_SIZE), first->name,
-			 when);
+			 format_quantity(lowest, chart->y_unit).text,
+			 format_quantity(highest, chart->y_unit).text, first->name, when);
 }
 
 /* "Always the same: memory clock 3.201 GHz, PCIe generation 5, ..." */
@@ -264,15 +262,13 @@ static char *watch_constants(const struct view *view, const char *suite)
 		struct watch_range r = watches_range_of(view, suite, quantities[i].name);
 		bool clock = strcmp(quantities[i].name, "memory_clock_hz") == 0 ||
 			     strcmp(quantities[i].name, "sm_clock_hz") == 0;
-		char value[FORMAT_SIZE];
 
 		if (!r.known || r.moves)
 			continue;
 		text_addf(&out, "%s%s %s",
 			  out.length ? ", " : "On all devices throughout the run: ",
 			  quantities[i].words,
-			  clock ? format_quantity(r.min, "Hz", value, sizeof(value))
-				: format_short(r.min, 1, value, sizeof(value)));
+			  clock ? format_quantity(r.min, "Hz").text : format_short(r.min, 1).text);
 	}
 	if (out.length)
 		text_add_char(&out, '.');
@@ -309,7 +305,6 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	size_t together = (range->intervals + POINTS_MOST - 1) / POINTS_MOST;
 	double interval = (double)NAN;
 	struct chart chart;
-	char text[FORMAT_SIZE];
 
 	together = together ? together : 1;
 	chart_init(&chart, CHART_LINES);
@@ -326,7 +321,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	chart.title = xasprintf("%s over time", quantities[which].words);
 	format_capital(chart.title);
 	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading in it.",
-				format_seconds(interval, text, sizeof(text)));
+				format_seconds(interval).text);
 	chart.y_name = xstrdup(quantities[which].words);
 	chart.x_name = xstrdup("seconds since the run began");
 	chart.x_unit = xstrdup("1");

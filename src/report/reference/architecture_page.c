@@ -56,35 +56,34 @@ static void architecture_set_cell(const struct answer *answer, double most, doub
 
 /* Questions that no card answers have no column: their unit stays "". */
 static void architecture_add_columns(const struct architectures *a, struct tree *page,
-				     double *factors, char units[][FORMAT_SIZE])
+				     double *factors, struct formatted *units)
 {
 	struct tree *columns = tree_list(page, "questions");
 
 	for (size_t q = 0; q < QUESTIONS; q++) {
 		const char *unit = "";
 		struct tree *column;
-		char *text = units[q];
 
 		for (size_t i = 0; i < a->count; i++)
 			if (a->lines[i].answers[q].row)
 				unit = a->lines[i].answers[q].row->quantity->unit;
 		if (!*unit)
 			continue;
-		factors[q] = format_unit(answers_highest(a, q), unit, text, FORMAT_SIZE);
+		units[q] = format_unit(answers_highest(a, q), unit, &factors[q]);
 		/* 1 PFLOP/s would make fractions of all older cards. */
 		if (factors[q] == 1e15) {
 			factors[q] = 1e12;
-			snprintf(text, FORMAT_SIZE, "T%s", unit);
+			units[q] = format_text("T%s", unit);
 		}
 		column = tree_item(columns);
 		tree_text(column, "title", questions[q].title);
-		tree_text(column, "unit", text);
+		tree_text(column, "unit", units[q].text);
 	}
 }
 
 static void architecture_add_matrix(const struct architectures *a, struct tree *page)
 {
-	char units[QUESTIONS][FORMAT_SIZE] = { "" };
+	struct formatted units[QUESTIONS] = { 0 };
 	double factors[QUESTIONS];
 	struct tree *rows;
 
@@ -103,12 +102,12 @@ static void architecture_add_matrix(const struct architectures *a, struct tree *
 		tree_flag(row, "measured", line->measured);
 		cells = tree_list(row, "cells");
 		for (size_t q = 0; q < QUESTIONS; q++) {
-			struct tree *cell = *units[q] ? tree_item(cells) : NULL;
+			struct tree *cell = *units[q].text ? tree_item(cells) : NULL;
 
 			if (!cell)
 				continue;
 			tree_text(cell, "title", questions[q].title);
-			tree_text(cell, "unit", units[q]);
+			tree_text(cell, "unit", units[q].text);
 			architecture_set_cell(&line->answers[q], answers_highest(a, q), factors[q],
 					      cell);
 		}
@@ -139,7 +138,6 @@ static void architecture_add_halves(const struct architectures *a, struct tree *
 		for (size_t i = 0; i < a->count; i++) {
 			const struct answer *single = &a->lines[i].answers[FP32];
 			const struct answer *half = &a->lines[i].answers[FP16];
-			char low[FORMAT_SIZE], high[FORMAT_SIZE];
 			double ratio;
 
 			if (!single->row || !half->row)
@@ -152,11 +150,11 @@ static void architecture_add_halves(const struct architectures *a, struct tree *
 					half->kind == MEASURED,
 					xasprintf("%.3g×: %s, %s", ratio,
 						  format_rounded(single->value->value,
-								 single->row->quantity->unit, low,
-								 sizeof(low)),
+								 single->row->quantity->unit)
+							  .text,
 						  format_rounded(half->value->value,
-								 half->row->quantity->unit, high,
-								 sizeof(high))));
+								 half->row->quantity->unit)
+							  .text));
 		}
 	tree_flag(page, "has_halves", rows->count > 1);
 }
@@ -193,7 +191,6 @@ static void architecture_add_launches(const struct architectures *a, struct tree
 			const struct reference_value *value =
 				architecture_best_value(a, &a->lines[i], QUANTITY_LAUNCH_TIME,
 							&kind);
-			char text[FORMAT_SIZE];
 
 			if (!value)
 				continue;
@@ -201,8 +198,7 @@ static void architecture_add_launches(const struct architectures *a, struct tree
 			if (pass == 1)
 				launches_add_bar(rows, a->lines[i].label, value->value / most,
 						 kind == MEASURED,
-						 xstrdup(format_rounded(value->value, "s", text,
-									sizeof(text))));
+						 xstrdup(format_rounded(value->value, "s").text));
 		}
 	tree_flag(page, "has_launches", rows->count > 1);
 }
@@ -309,7 +305,7 @@ static void architecture_add_ranges(const struct architectures *a, struct tree *
 
 	for (size_t q = 0; q < QUESTIONS; q++) {
 		const struct answer *answer = &line->answers[q];
-		char low[FORMAT_SIZE], high[FORMAT_SIZE], *words;
+		char *words;
 		size_t devices;
 		double lowest;
 
@@ -318,12 +314,11 @@ static void architecture_add_ranges(const struct architectures *a, struct tree *
 		lowest = lowest_device(a, answer, &devices);
 		if (devices < 2 || lowest > 0.99 * answer->value->value)
 			continue;
-		words = xasprintf("%s of %s: the best of %zu GPUs, which reach %s to %s.",
-				  questions[q].title, line->label, devices,
-				  format_rounded(lowest, answer->row->quantity->unit, low,
-						 sizeof(low)),
-				  format_rounded(answer->value->value, answer->row->quantity->unit,
-						 high, sizeof(high)));
+		words = xasprintf(
+			"%s of %s: the best of %zu GPUs, which reach %s to %s.", questions[q].title,
+			line->label, devices,
+			format_rounded(lowest, answer->row->quantity->unit).text,
+			format_rounded(answer->value->value, answer->row->quantity->unit).text);
 		tree_item_text(notes, words);
 		free(words);
 	}

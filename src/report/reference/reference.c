@@ -24,12 +24,12 @@ static const struct reference_card *mlp_reference_card_of(const struct report_re
 							  const struct device_info *info)
 {
 	const struct gpu *gpu = gpus_by_device(info->name);
-	char label[64];
+	struct formatted label;
 
-	view_device_name(info->name, label, sizeof(label));
+	label = view_device_name(info->name);
 	for (size_t i = 0; i < r->card_count; i++)
 		if (gpu ? r->cards[i].gpu == gpu
-			: !r->cards[i].gpu && strcmp(r->cards[i].label, label) == 0)
+			: !r->cards[i].gpu && strcmp(r->cards[i].label, label.text) == 0)
 			return &r->cards[i];
 	return NULL;
 }
@@ -194,12 +194,12 @@ static void reference_add_cards(struct report_reference *r, const char *list, co
 	}
 	for (size_t s = 0; s < r->view->source_count; s++) {
 		const struct device_info *info = r->view->sources[s].info;
-		char label[64];
+		struct formatted label;
 
 		if (!info || mlp_reference_card_of(r, info))
 			continue;
-		view_device_name(info->name, label, sizeof(label));
-		mlp_reference_add_card(r, NULL, label)->measured = true;
+		label = view_device_name(info->name);
+		mlp_reference_add_card(r, NULL, label.text)->measured = true;
 	}
 	for (size_t i = 0; i < r->card_count; i++)
 		if (r->cards[i].gpu && strcmp(r->cards[i].gpu->id, baseline) == 0)

@@ -193,16 +193,16 @@ static void add_padded(struct text *out, const char *s, size_t width)
 static void headline_add_figure(struct text *out, const struct headline_lines *l,
 				const struct selected_case *selected)
 {
-	char value[FORMAT_SIZE], spread[FORMAT_SIZE], *words;
+	char *words;
 
 	if (!selected) {
 		add_padded(out, "", FIGURE_WIDTH);
 		return;
 	}
-	words = xasprintf("%s%s %s", view_metric_noisy(selected->c, selected->m) ? "~" : "",
-			  view_value(&l->view, selected->m, value, sizeof(value)),
-			  format_spread(selected->m->value, selected->m->low, selected->m->high,
-					spread, sizeof(spread)));
+	words = xasprintf(
+		"%s%s %s", view_metric_noisy(selected->c, selected->m) ? "~" : "",
+		view_value(&l->view, selected->m).text,
+		format_spread(selected->m->value, selected->m->low, selected->m->high).text);
 	add_padded(out, words, FIGURE_WIDTH);
 	free(words);
 }

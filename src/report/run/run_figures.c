@@ -108,7 +108,7 @@ static char *run_figures_share_note(const struct headline_shares *shares, const 
 	struct text note = TEXT_EMPTY;
 	struct headline_outlier outlier;
 	int64_t reasons = case_throttle_reasons(shown->c);
-	char text[FORMAT_SIZE], low[FORMAT_SIZE], *words;
+	char *words;
 
 	if (headline_outlier(shares, view, q, &outlier)) {
 		words = xasprintf("%s is %.0f %% slower", view->sources[outlier.source].label,
@@ -124,8 +124,8 @@ static char *run_figures_share_note(const struct headline_shares *shares, const 
 	}
 	if (shown->ways > 1) {
 		words = xasprintf("best of %zu: %s to %s", shown->ways,
-				  format_rounded(shown->least, shown->unit, low, sizeof(low)),
-				  format_rounded(shown->value, shown->unit, text, sizeof(text)));
+				  format_rounded(shown->least, shown->unit).text,
+				  format_rounded(shown->value, shown->unit).text);
 		run_figures_add_note(&note, words);
 		free(words);
 	}
@@ -155,15 +155,13 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 		const struct headline_share *shown = middle_share(shares, view, order[i]);
 		struct tree *row = tree_item(list);
 		struct text dots = TEXT_EMPTY, lines = TEXT_EMPTY;
-		char text[FORMAT_SIZE];
 
 		for (size_t s = 0; s < view->source_count; s++)
 			if (order[i]->items[s] && shares->items[order[i]->items[s] - 1].share > 0)
 				run_figures_add_dot(&shares->items[order[i]->items[s] - 1], end,
 						    &dots, &lines);
 		view_text(row, "name", order[i]->title);
-		tree_text(row, "value",
-			  format_rounded(shown->value, shown->unit, text, sizeof(text)));
+		tree_text(row, "value", format_rounded(shown->value, shown->unit).text);
 		tree_textf(row, "share", "%.0f %%", 100 * shown->share);
 		tree_text_owned(row, "dots", text_detach(&dots));
 		tree_text_owned(row, "lines", text_detach(&lines));

@@ -101,11 +101,9 @@ static void run_plain_set_place(const struct headline *h, const struct selected_
 				struct tree *figure)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
-	char text[FORMAT_SIZE];
 
 	tree_text(figure, "at",
-		  x ? view_parameter(h->selection.view, selected->c->suite, x, text, sizeof(text))
-		    : "");
+		  x ? view_parameter(h->selection.view, selected->c->suite, x).text : "");
 }
 
 static void run_plain_add_figure(const struct headline *h, const struct headline_row *row,
@@ -114,14 +112,11 @@ static void run_plain_add_figure(const struct headline *h, const struct headline
 	struct plain_spread spread = run_plain_spread_of(h, row, index);
 	const struct selected_case *middle = spread.count ? middle_case(h, &spread) : NULL;
 	struct tree *figure;
-	char text[FORMAT_SIZE];
 
 	if (middle) {
 		figure = tree_item(figures);
-		tree_text(figure, "value",
-			  view_value(h->selection.view, middle->m, text, sizeof(text)));
-		tree_text(figure, "interval",
-			  view_interval(h->selection.view, middle->m, text, sizeof(text)));
+		tree_text(figure, "value", view_value(h->selection.view, middle->m).text);
+		tree_text(figure, "interval", view_interval(h->selection.view, middle->m).text);
 		run_plain_set_place(h, middle, figure);
 		run_plain_set_dots(&spread, middle->m->value, figure);
 		tree_text_owned(figure, "outlier", run_plain_outlier_of(h, &spread));
@@ -172,7 +167,6 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	struct plain *p = user;
 	size_t count = 0, shown = 0;
 	struct tree *table, *rows;
-	char name[FORMAT_SIZE];
 
 	/* A part of one mostly describes the measurement, not the machine. */
 	if (strcmp(view_string(h->selection.items[0].m->unit), "1") == 0)
@@ -184,8 +178,7 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	table = tree_item(p->list);
 	view_text(table, "suite", suite);
 	tree_textf(table, "suite_id", "suite-%zu", p->number);
-	tree_text(table, "metric",
-		  view_metric_title(p->view, h->selection.items[0].m->name, name, sizeof(name)));
+	tree_text(table, "metric", view_metric_title(p->view, h->selection.items[0].m->name).text);
 	tree_text(table, "better", format_better(h->better));
 	view_text(table, "common", h->common);
 	rows = tree_list(table, "rows");

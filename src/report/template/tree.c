@@ -106,7 +106,7 @@ struct tree *tree_list(struct tree *map, const char *name)
 	return child;
 }
 
-const struct tree *tree_member(const struct tree *map, const char *name)
+struct tree *tree_member(const struct tree *map, const char *name)
 {
 	for (size_t i = 0; i < map->count; i++)
 		if (map->children[i]->name && strcmp(map->children[i]->name, name) == 0)

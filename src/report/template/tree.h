@@ -50,7 +50,7 @@ struct tree *tree_list(struct tree *map, const char *name);
 void tree_set(struct tree *map, const char *name, struct tree *child);
 
 /* The member of a map; NULL: none. */
-const struct tree *tree_member(const struct tree *map, const char *name);
+struct tree *tree_member(const struct tree *map, const char *name);
 /* Its text; "" where there is no such text, or `map` is NULL. */
 const char *tree_member_text(const struct tree *map, const char *name);
 

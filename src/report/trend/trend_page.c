@@ -82,11 +82,9 @@ static bool trend_has_one_device(const struct trend_rows *rows)
 /* `named`: its device is named elsewhere. */
 static void trend_row_names(const struct trend_row *row, bool named, struct tree *map)
 {
-	char metric[FORMAT_SIZE];
-
 	tree_textf(map, "series", "%lld", (long long)row->id);
 	view_text(map, "case", row->case_id);
-	view_text(map, "metric", view_metric_title(NULL, row->metric, metric, sizeof(metric)));
+	view_text(map, "metric", view_metric_title(NULL, row->metric).text);
 	view_text(map, "model", named ? NULL : row->model);
 	view_text(map, "machine", named ? NULL : row->machine);
 	tree_text(map, "kind", trend_class_kind(row->news));
@@ -121,10 +119,10 @@ static void trend_draw_row(const struct trend_page *p, const struct trend_row *r
 			     row->turn + 1);
 	char *state = trend_state_words(row);
 	char *title = xasprintf("%s, %s", row->case_id, row->metric);
-	char median[FORMAT_SIZE], *finding;
+	char *finding;
 
 	finding = xasprintf("%zu nights, median %s; %s", row->count,
-			    format_quantity(row->median, row->unit, median, sizeof(median)), state);
+			    format_quantity(row->median, row->unit).text, state);
 	for (size_t i = 0; i < row->seam_count; i++)
 		seams[i] = (struct trend_mark){ row->seams[i].day, row->seams[i].what };
 	lines = xcalloc(count + 1, sizeof(*lines));
@@ -174,15 +172,14 @@ static void trend_notes_of(const struct trend_page *p, int64_t series, struct tr
 static void trend_night_table(const struct trend_row *row, struct tree *map)
 {
 	struct tree *list = tree_list(map, "values");
-	char value[FORMAT_SIZE], date[16];
+	char date[16];
 
 	for (size_t i = 0; i < row->count; i++) {
 		struct tree *item = tree_item(list);
 
 		history_date(row->nights[i].day, date);
 		tree_text(item, "date", date);
-		tree_text(item, "value",
-			  format_quantity(row->nights[i].value, row->unit, value, sizeof(value)));
+		tree_text(item, "value", format_quantity(row->nights[i].value, row->unit).text);
 	}
 }
 
@@ -297,14 +294,12 @@ static void trend_add_table_row(const struct trend_page *p, const struct trend_r
 				struct tree *list)
 {
 	struct tree *map = tree_item(list);
-	char text[FORMAT_SIZE];
 
 	trend_row_names(row, trend_has_one_device(&p->rows), map);
 	tree_text_owned(map, "state", trend_state_words(row));
-	tree_text(map, "last", format_quantity(row->last, row->unit, text, sizeof(text)));
-	tree_text(map, "median", format_quantity(row->median, row->unit, text, sizeof(text)));
-	tree_text(map, "noise",
-		  isnan(row->noise) ? "–" : format_percent(row->noise, text, sizeof(text)));
+	tree_text(map, "last", format_quantity(row->last, row->unit).text);
+	tree_text(map, "median", format_quantity(row->median, row->unit).text);
+	tree_text(map, "noise", isnan(row->noise) ? "–" : format_percent(row->noise).text);
 	tree_textf(map, "nights", "%zu", row->measured);
 	tree_textf(map, "missed", "%zu", row->missed);
 	trend_draw_row(p, row, NULL, 0, false, map);
@@ -377,18 +372,15 @@ static void trend_add_missed_nights(const struct trend_page *p)
 /* Definitions of the words on the page, from the constants that decide. */
 static void trend_set_method(const struct trend_page *p)
 {
-	char text[FORMAT_SIZE];
-
 	tree_textf(p->tree, "segment", "%d", CHANGE_MIN_SEGMENT);
-	tree_text(p->tree, "odds",
-		  format_count(round(exp(p->rows.odds_limit)), text, sizeof(text)));
+	tree_text(p->tree, "odds", format_count(round(exp(p->rows.odds_limit))).text);
 	tree_textf(p->tree, "looked_at", "%zu", p->rows.looked_at);
-	tree_text(p->tree, "sudden", format_percent(TREND_SUDDEN, text, sizeof(text)));
+	tree_text(p->tree, "sudden", format_percent(TREND_SUDDEN).text);
 	tree_textf(p->tree, "least", "%d", TREND_LEAST_NIGHTS);
 	tree_textf(p->tree, "odds_series", "%d", TREND_ODDS_SERIES);
-	tree_text(p->tree, "magnitude", format_percent(CHANGE_MAGNITUDE, text, sizeof(text)));
+	tree_text(p->tree, "magnitude", format_percent(CHANGE_MAGNITUDE).text);
 	tree_textf(p->tree, "band_sigmas", "%d", BAND_SIGMAS);
-	tree_text(p->tree, "band_least", format_percent(BAND_LEAST, text, sizeof(text)));
+	tree_text(p->tree, "band_least", format_percent(BAND_LEAST).text);
 	tree_textf(p->tree, "band_nights", "%d", BAND_NIGHTS);
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
 }

@@ -17,27 +17,25 @@ static const char *trend_change_direction(enum better better, double ratio)
 
 static char *found_words(const struct trend_change *c)
 {
-	char odds[FORMAT_SIZE];
-
 	if (c->found != FOUND_BY_NIGHTS)
 		return trend_found_words(c);
 	return xasprintf("odds over %s to 1",
-			 format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)));
+			 format_power_of_ten(pow(10, trend_odds_power(c))).text);
 }
 
 char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
 {
-	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE];
+	char date[16];
 	char *decision = c->decision ? triage_words(c->decision) : NULL, *how, *out;
 
 	history_date(c->day, date);
 	how = found_words(c);
 	out = xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, %s%s%s",
 			change_state_name(c->state), date,
-			format_quantity(c->before, row->unit, before, sizeof(before)),
-			format_quantity(c->after, row->unit, after, sizeof(after)),
-			trend_percent(c), trend_change_direction(row->better, c->ratio), how,
-			decision ? "; " : "", decision ? decision : "");
+			format_quantity(c->before, row->unit).text,
+			format_quantity(c->after, row->unit).text, trend_percent(c),
+			trend_change_direction(row->better, c->ratio), how, decision ? "; " : "",
+			decision ? decision : "");
 	free(how);
 	free(decision);
 	return out;
@@ -61,13 +59,10 @@ char *trend_state_words(const struct trend_row *row)
 
 char *trend_incident_name(const struct trend_row *const *rows, size_t count)
 {
-	char metric[FORMAT_SIZE];
-
 	if (count > 1)
 		return xasprintf("%.*s: %zu series", trend_row_suite_length(rows[0]),
 				 rows[0]->case_id, count);
-	return xasprintf("%s, %s", rows[0]->case_id,
-			 view_metric_title(NULL, rows[0]->metric, metric, sizeof(metric)));
+	return xasprintf("%s, %s", rows[0]->case_id, view_metric_title(NULL, rows[0]->metric).text);
 }
 
 char *trend_incident_words(const struct trend_row *const *rows, size_t count)

@@ -315,11 +315,12 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 
 	for (; *names; names++) {
 		const struct case_parameter *p = case_parameter(selected->c, *names);
-		char word[FORMAT_SIZE];
+		struct formatted word = { "" };
 
-		if (p &&
-		    view_parameter(selection->view, selected->c->suite, p, word, sizeof(word))[0])
-			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+		if (p)
+			word = view_parameter(selection->view, selected->c->suite, p);
+		if (*word.text)
+			format_list(&out, "%s", word.text);
 	}
 	return text_detach(&out);
 }
@@ -355,15 +356,13 @@ static char *selection_label_devices(const struct case_selection *selection,
 static void add_implicit_default(struct text *out, const struct case_selection *selection,
 				 const struct selected_case *selected, const char *const *without)
 {
-	char word[FORMAT_SIZE];
-
 	for (size_t i = 0; i < selection->parameter_count; i++) {
 		const struct varying *v = &selection->parameters[i];
 
 		if (v->default_is_implicit && !view_listed(v->name, without) &&
 		    !case_parameter(selected->c, v->name))
 			text_addf(out, "%sdefault %s", out->length ? ", " : "",
-				  format_metric(v->name, word, sizeof(word)));
+				  format_metric(v->name).text);
 	}
 }
 
@@ -376,12 +375,11 @@ char *selection_label(const struct case_selection *selection, const struct selec
 	for (size_t i = 0; i < selection->parameter_count; i++) {
 		const struct varying *v = &selection->parameters[i];
 		const struct case_parameter *p = case_parameter(selected->c, v->name);
-		char word[FORMAT_SIZE];
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
 		    case_names_parameter(selected->c, v->name))
-			selection_add_word(&out, view_parameter(selection->view, selected->c->suite,
-								p, word, sizeof(word)));
+			selection_add_word(
+				&out, view_parameter(selection->view, selected->c->suite, p).text);
 	}
 	if (several && selection->several_device_sets) {
 		char *devices = selection_label_devices(selection, selected->c);

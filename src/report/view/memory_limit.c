@@ -26,7 +26,6 @@ static enum status memory_limit_parse_one(const char *word, struct memory_limit 
 	const struct gpu *gpus;
 	uint64_t bytes;
 	size_t count;
-	char size[FORMAT_SIZE];
 
 	if (units_parse_size(word, &bytes, &no_size) == STATUS_OK && bytes > 0) {
 		limit->bytes = (double)bytes;
@@ -41,7 +40,7 @@ static enum status memory_limit_parse_one(const char *word, struct memory_limit 
 			continue;
 		limit->bytes = memory->value;
 		snprintf(limit->name, sizeof(limit->name), "%s, %s", gpus[i].label,
-			 format_quantity(memory->value, "B", size, sizeof(size)));
+			 format_quantity(memory->value, "B").text);
 		return STATUS_OK;
 	}
 	return error_set(err, STATUS_USAGE,

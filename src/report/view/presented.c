@@ -1,13 +1,11 @@
 #include "report/view/presented.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "plan/metrics.h"
 #include "plan/suite.h"
-#include "report/view/format.h"
 #include "report/view/suite_page.h"
 
 struct presentation view_presentation(const struct view *view, const char *suite)
@@ -59,14 +57,11 @@ const struct metric *view_metric(const struct view *view, const char *name)
 	return metric_find(name);
 }
 
-char *view_metric_title(const struct view *view, const char *name, char *out, size_t size)
+struct formatted view_metric_title(const struct view *view, const char *name)
 {
 	const struct metric *m = view_metric(view, name);
 
-	if (!m || !m->title)
-		return format_metric(name, out, size);
-	snprintf(out, size, "%s", m->title);
-	return out;
+	return m && m->title ? format_text("%s", m->title) : format_metric(name);
 }
 
 const char *view_unit(const struct view *view, const char *metric, const char *unit)
@@ -82,17 +77,17 @@ const char *view_unit(const struct view *view, const char *metric, const char *u
 	return unit;
 }
 
-char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size)
+struct formatted view_interval(const struct view *view, const struct metric_value *m)
 {
 	const struct metric *row = m->name ? view_metric(view, m->name) : NULL;
 	struct metric_value shown = *m;
 
 	if (!row || !row->percent)
-		return format_interval(m, view_unit(view, m->name, m->unit), out, size);
+		return format_interval(m, view_unit(view, m->name, m->unit));
 	shown.value *= 100;
 	shown.low *= 100;
 	shown.high *= 100;
-	return format_interval(&shown, "%", out, size);
+	return format_interval(&shown, "%");
 }
 
 #define NO_INTERVAL (INTERVAL_LAUNCHES + 1)
@@ -124,16 +119,15 @@ const char *view_interval_words(const struct view *view)
 	return words[weakest];
 }
 
-char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size)
+struct formatted view_value(const struct view *view, const struct metric_value *m)
 {
 	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
 
-	return format_value(m, m ? view_unit(view, m->name, m->unit) : "", row && row->percent, out,
-			    size);
+	return format_value(m, m ? view_unit(view, m->name, m->unit) : "", row && row->percent);
 }
 
-char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
-		     char *out, size_t size)
+struct formatted view_parameter(const struct view *view, const char *suite,
+				const struct case_parameter *p)
 {
 	const struct presentation shown = view_presentation(view, view_string(suite));
 	const char *name = view_string(p->name), *value = view_string(p->text);
@@ -144,17 +138,13 @@ char *view_parameter(const struct view *view, const char *suite, const struct ca
 
 		if (strcmp(w->parameter, name) != 0)
 			continue;
-		if (strcmp(w->value, value) == 0) {
-			snprintf(out, size, "%s", w->words);
-			return out;
-		}
-		if (strcmp(w->value, "*") == 0 && star) {
-			snprintf(out, size, "%.*s%.20s%s", (int)(star - w->words), w->words, value,
-				 star + 1);
-			return out;
-		}
+		if (strcmp(w->value, value) == 0)
+			return format_text("%s", w->words);
+		if (strcmp(w->value, "*") == 0 && star)
+			return format_text("%.*s%.20s%s", (int)(star - w->words), w->words, value,
+					   star + 1);
 	}
-	return format_parameter(p, out, size);
+	return format_parameter(p);
 }
 
 /* The parameter with a role that the case has, of several; NULL: none. */

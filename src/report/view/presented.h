@@ -18,15 +18,15 @@ struct presentation view_presentation(const struct view *view, const char *suite
 /* The row of a metric, "suite.metric"; NULL: none. */
 const struct metric *view_metric(const struct view *view, const char *name);
 
-/* "bus bandwidth" of "collective.busbw". Fills `out`, as all below, and returns it. */
-char *view_metric_title(const struct view *view, const char *name, char *out, size_t size);
+/* "bus bandwidth" of "collective.busbw". */
+struct formatted view_metric_title(const struct view *view, const char *name);
 /*
  * The unit in which the page shows a metric, "suite.metric", that has `unit`. Bytes are
  * UNITS_BINARY if the suite's sizes are powers of two. Borrowed.
  */
 const char *view_unit(const struct view *view, const char *metric, const char *unit);
 /* The interval of a metric's value, in the unit of view_value(); "" without one. */
-char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size);
+struct formatted view_interval(const struct view *view, const struct metric_value *m);
 /*
  * "95 % interval between runs, typical of such figures": of the main figures' intervals the one
  * that covers least; or that none has one, as in most imports. Borrowed.
@@ -36,13 +36,13 @@ const char *view_interval_words(const struct view *view);
  * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
  * "–".
  */
-char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size);
+struct formatted view_value(const struct view *view, const struct metric_value *m);
 /*
  * A parameter's value in its suite's words ("host to device" of "h2d"), else as format_parameter()
  * has it.
  */
-char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
-		     char *out, size_t size);
+struct formatted view_parameter(const struct view *view, const char *suite,
+				const struct case_parameter *p);
 
 /* The case's metric or parameter with that role in its suite; NULL or NaN: none. */
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,

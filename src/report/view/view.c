@@ -21,13 +21,11 @@ void view_text(struct tree *map, const char *name, const char *text)
 	tree_text_owned(map, name, format_cut(view_string(text), FORMAT_LONGEST));
 }
 
-const char *view_letter(size_t run, char out[4])
+struct formatted view_letter(size_t run)
 {
 	if (run < 26)
-		snprintf(out, 4, "%c", (char)('A' + run));
-	else
-		snprintf(out, 4, "%c%c", (char)('A' + (run / 26 - 1) % 26), (char)('A' + run % 26));
-	return out;
+		return format_text("%c", (char)('A' + run));
+	return format_text("%c%c", (char)('A' + (run / 26 - 1) % 26), (char)('A' + run % 26));
 }
 
 static bool view_labels_tell(const struct view *view)
@@ -51,17 +49,19 @@ const char *view_run_name(const struct view *view, size_t run)
 	return view->names ? view->names[run] : "";
 }
 
-void view_device_name(const char *name, char *out, size_t size)
+struct formatted view_device_name(const char *name)
 {
 	static const char *const makers[] = { "NVIDIA ", "GeForce ", "Tesla ", "Quadro " };
+	struct formatted out;
 	char *cut;
 
 	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (text_starts_with(name, makers[i]))
 			name += strlen(makers[i]);
 	cut = format_label(*name ? name : "unnamed GPU", 16); /* an import may know none */
-	snprintf(out, size, "%s", cut);
+	out = format_text("%s", cut);
 	free(cut);
+	return out;
 }
 
 static bool view_is_source(const struct view *view, size_t i, size_t run, const char *device)
@@ -88,7 +88,6 @@ static size_t view_find_source(const struct view *view, size_t run, const char *
 static void view_add_source(struct view *view, size_t run, const char *device)
 {
 	struct view_source *source;
-	char letter[4];
 
 	if (view_find_source(view, run, device) < view->source_count)
 		return;
@@ -98,9 +97,8 @@ static void view_add_source(struct view *view, size_t run, const char *device)
 					.run = run,
 					.device = device,
 					.info = result_device(&view->results[run], device) };
-	snprintf(source->label, sizeof(source->label), "%s%s%.31s",
-		 view->count > 1 ? view_letter(run, letter) : "", view->count > 1 ? " " : "",
-		 device);
+	snprintf(source->label, sizeof(source->label), "%.3s%s%.31s",
+		 view->count > 1 ? view_letter(run).text : "", view->count > 1 ? " " : "", device);
 }
 
 static void view_add_suite(struct view *view, const char *suite)
@@ -210,12 +208,10 @@ char *view_parameters(const struct view *view, const struct case_result *c,
 
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
-		char word[FORMAT_SIZE];
+		const struct formatted word = view_parameter(view, c->suite, p);
 
-		if (view_listed(view_string(p->name), without) ||
-		    !view_parameter(view, c->suite, p, word, sizeof(word))[0])
-			continue;
-		text_addf(&out, "%s%s", out.length ? ", " : "", word);
+		if (!view_listed(view_string(p->name), without) && *word.text)
+			format_list(&out, "%s", word.text);
 	}
 	return text_detach(&out);
 }
@@ -233,24 +229,21 @@ const char *view_section(const struct case_result *c)
 char *view_named_parameters(const struct view *view, const struct case_result *c,
 			    const char *const *without)
 {
-	const char **usual = xcalloc(c->parameter_count + 1, sizeof(*usual));
-	struct text out = TEXT_EMPTY;
-	char word[FORMAT_SIZE];
+	const char **left_out;
 	size_t count = 0;
+	char *words;
 
+	while (without && without[count])
+		count++;
+	left_out = xcalloc(count + c->parameter_count + 1, sizeof(*left_out));
+	for (size_t i = 0; i < count; i++)
+		left_out[i] = without[i];
 	for (size_t i = 0; i < c->parameter_count; i++)
 		if (!case_names_parameter(c, view_string(c->parameters[i].name)))
-			usual[count++] = view_string(c->parameters[i].name);
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		const struct case_parameter *p = &c->parameters[i];
-
-		if (!view_listed(view_string(p->name), without) &&
-		    !view_listed(view_string(p->name), usual) &&
-		    view_parameter(view, c->suite, p, word, sizeof(word))[0])
-			text_addf(&out, "%s%s", out.length ? ", " : "", word);
-	}
-	free(usual);
-	return text_detach(&out);
+			left_out[count++] = view_string(c->parameters[i].name);
+	words = view_parameters(view, c, left_out);
+	free(left_out);
+	return words;
 }
 
 char *view_devices(const struct view *view, const struct case_result *c)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "report/template/tree.h"
+#include "report/view/format.h"
 #include "report/view/text_index.h"
 #include "result/result.h"
 
@@ -67,11 +68,11 @@ void view_text(struct tree *map, const char *name, const char *text);
 /* True if the list (NULL-terminated; NULL: empty) has the name. */
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
-const char *view_letter(size_t run, char out[4]);
+struct formatted view_letter(size_t run);
 /* The label of a run, or its name if labels are not distinct; "" if it has neither. */
 const char *view_run_name(const struct view *view, size_t run);
 /* "H200" of "NVIDIA H200"; cut. */
-void view_device_name(const char *name, char *out, size_t size);
+struct formatted view_device_name(const char *name);
 
 /*
  * "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left

@@ -49,12 +49,11 @@ static char *memory_model_of(const struct view *view, size_t run, const struct c
 {
 	const struct case_parameter *optimizer = case_parameter(c, "optimizer");
 	struct text out = TEXT_EMPTY;
-	char text[FORMAT_SIZE];
 
 	strategies_layers(view, run, c, &out);
 	if (optimizer)
 		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
-			  view_parameter(view, c->suite, optimizer, text, sizeof(text)));
+			  view_parameter(view, c->suite, optimizer).text);
 	return text_detach(&out);
 }
 
@@ -67,7 +66,7 @@ static int memory_answer_by_batch(const void *a, const void *b)
 
 static void steps_collect(struct memory_steps *steps, const struct view *view, const char *suite)
 {
-	char text[FORMAT_SIZE];
+	struct formatted text;
 
 	for (size_t r = 0; r < view->count; r++) {
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
@@ -75,14 +74,13 @@ static void steps_collect(struct memory_steps *steps, const struct view *view, c
 
 			if (strcmp(view_string(c->suite), suite) != 0 || !case_is_plain_step(c))
 				continue;
-			view_parameter(view, c->suite, case_parameter(c, "precision"), text,
-				       sizeof(text));
+			text = view_parameter(view, c->suite, case_parameter(c, "precision"));
 			ARRAY_GROW(steps->items, steps->count, steps->capacity);
 			steps->items[steps->count++] =
 				(struct step){ .view = view,
 					       .c = c,
 					       .model = memory_model_of(view, r, c),
-					       .precision = xstrdup(text),
+					       .precision = xstrdup(text.text),
 					       .batch = case_parameter(c, "batch")->number,
 					       .bytes = case_metric(c, "trainmem.memory")->value };
 		}
@@ -114,13 +112,11 @@ static void memory_answer_add_need(const struct step *s, size_t count, struct te
 {
 	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
 	const char *unit = view_unit(s->view, s->c->suite, "B");
-	char bytes[FORMAT_SIZE];
 
 	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
-		  s->precision, format_rounded(s->bytes, unit, bytes, sizeof(bytes)), s->batch);
+		  s->precision, format_rounded(s->bytes, unit).text, s->batch);
 	if (count > 1)
-		text_addf(out, " and %s at %.0f",
-			  format_rounded(s[count - 1].bytes, unit, bytes, sizeof(bytes)),
+		text_addf(out, " and %s at %.0f", format_rounded(s[count - 1].bytes, unit).text,
 			  s[count - 1].batch);
 	text_add_char(out, '.');
 	if (balance && isfinite(balance->value))
@@ -134,7 +130,7 @@ static void memory_answer_add_need(const struct step *s, size_t count, struct te
 static void add_saving(const struct step *s, size_t count, const struct step *base,
 		       size_t base_count, struct text *out)
 {
-	char percent[FORMAT_SIZE];
+	struct formatted percent;
 	bool first = true;
 
 	for (size_t i = 0; i < count; i++) {
@@ -143,9 +139,9 @@ static void add_saving(const struct step *s, size_t count, const struct step *ba
 
 			if (s[i].batch != base[k].batch || (i && i + 1 < count))
 				continue;
-			format_percent(fabs(less), percent, sizeof(percent));
+			percent = format_percent(fabs(less));
 			text_addf(out, "%s%s %s%s%s at %s%.0f", first ? " It needs " : ", ",
-				  percent, less >= 0 ? "less" : "more", first ? " than " : "",
+				  percent.text, less >= 0 ? "less" : "more", first ? " than " : "",
 				  first ? base->precision : "", first ? "batch " : "", s[i].batch);
 			first = false;
 		}

@@ -120,14 +120,14 @@ static char *strategies_brief_name(const struct strategies *strategies, const st
 {
 	const struct case_parameter *devices = case_parameter(s->c, "devices");
 	struct text out = TEXT_EMPTY;
-	char count[FORMAT_SIZE] = "";
+	struct formatted count = { "" };
 
 	if (devices)
-		view_parameter(s->view, s->c->suite, devices, count, sizeof(count));
+		count = view_parameter(s->view, s->c->suite, devices);
 	for (const char *word = s->name; *word;) {
 		size_t length = strategies_word_length(word);
-		bool plain = word != s->name &&
-			     !(strlen(count) == length && strncmp(word, count, length) == 0);
+		bool plain = word != s->name && !(strlen(count.text) == length &&
+						  strncmp(word, count.text, length) == 0);
 
 		if (word == s->name || !strategy_word_is_common(strategies, s, word, length, plain))
 			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);

@@ -77,7 +77,7 @@ bool strategies_scales_weakly(const struct case_result *c);
 bool strategies_apart(const struct strategy *fast, const struct strategy *slow);
 bool strategies_has_interval(const struct strategy *strategy);
 /* "1.80×"; "3.99×, above 2×" if it exceeds the number of devices. */
-char *strategies_speedup_cell(const struct strategy *strategy, char *out, size_t size);
+struct formatted strategies_speedup_cell(const struct strategy *strategy);
 /*
  * Appends ", 1.80× the speed of one device" and any doubt about it; appends nothing if it was not
  * measured.

@@ -64,16 +64,13 @@ static bool strategies_apart_above_devices(const struct strategy *s)
 	return strategies_value(s, "parallel.speedup") > SLACK * strategies_apart_devices_of(s);
 }
 
-char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
+struct formatted strategies_speedup_cell(const struct strategy *s)
 {
-	char ratio[FORMAT_SIZE];
+	const struct formatted ratio = format_ratio(strategies_value(s, "parallel.speedup"));
 
-	format_ratio(strategies_value(s, "parallel.speedup"), ratio, sizeof(ratio));
-	if (strategies_apart_above_devices(s))
-		snprintf(out, size, "%s, above %.0f×", ratio, strategies_apart_devices_of(s));
-	else
-		snprintf(out, size, "%s", ratio);
-	return out;
+	if (!strategies_apart_above_devices(s))
+		return ratio;
+	return format_text("%s, above %.0f×", ratio.text, strategies_apart_devices_of(s));
 }
 
 /*
@@ -83,7 +80,6 @@ char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 static void strategies_apart_add_doubt(const struct strategy *s, struct text *out)
 {
 	const struct metric_value *single = strategies_metric(s, "parallel.single_time");
-	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
 
 	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
 		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
@@ -92,8 +88,8 @@ static void strategies_apart_add_doubt(const struct strategy *s, struct text *ou
 			      "device was disturbed");
 	else if (single)
 		text_addf(out, "the single-device time, %s %s, is doubtful",
-			  format_quantity(single->value, "s", time, sizeof(time)),
-			  format_interval(single, "s", interval, sizeof(interval)));
+			  format_quantity(single->value, "s").text,
+			  format_interval(single, "s").text);
 	else
 		text_add(out, "the single-device time is doubtful");
 }
@@ -101,17 +97,15 @@ static void strategies_apart_add_doubt(const struct strategy *s, struct text *ou
 void strategies_speedup_words(const struct strategy *s, struct text *out)
 {
 	double speedup = strategies_value(s, "parallel.speedup");
-	char text[FORMAT_SIZE];
 
 	if (!isfinite(speedup))
 		return;
 	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
 		text_addf(out, ", not distinguishable from a single device (%s)",
-			  format_ratio(speedup, text, sizeof(text)));
+			  format_ratio(speedup).text);
 		return;
 	}
-	text_addf(out, ", %s the speed of a single device",
-		  format_ratio(speedup, text, sizeof(text)));
+	text_addf(out, ", %s the speed of a single device", format_ratio(speedup).text);
 	if (strategies_apart_above_devices(s))
 		strategies_apart_add_doubt(s, out);
 }

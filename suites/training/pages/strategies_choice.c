@@ -64,9 +64,7 @@ static const struct strategy **strategy_choice_best_ones(const struct strategies
 static void choice_add_bar(struct chart *chart, const struct strategy *strategy)
 {
 	const struct metric_value *step = strategies_metric(strategy, "parallel.step_time");
-	char memory[FORMAT_SIZE];
-	char *text = xasprintf("from %s: %s",
-			       format_quantity(strategy->memory, "B", memory, sizeof(memory)),
+	char *text = xasprintf("from %s: %s", format_quantity(strategy->memory, "B").text,
 			       strategy->brief);
 	struct chart_point *point =
 		chart_point_new(chart_series_named(chart, strategy->model), text);

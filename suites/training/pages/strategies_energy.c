@@ -19,11 +19,11 @@ static double strategy_step_joules(const struct strategy *s)
 static void add_joules(const struct strategy *s, struct text *out)
 {
 	const struct metric_value *m = strategies_metric(s, "parallel.energy");
-	char value[FORMAT_SIZE], interval[FORMAT_SIZE];
+	struct formatted interval;
 
-	format_interval(m, "J", interval, sizeof(interval));
-	text_addf(out, "%s%s%s", format_quantity(m->value, "J", value, sizeof(value)),
-		  *interval ? " " : ", no interval", interval);
+	interval = format_interval(m, "J");
+	text_addf(out, "%s%s%s", format_quantity(m->value, "J").text,
+		  *interval.text ? " " : ", no interval", interval.text);
 }
 
 /* False if one has no interval. */
@@ -49,8 +49,6 @@ static size_t energy_least(const struct strategy *const *items, size_t count, si
 static void energy_add_winner(const struct strategy *const *items, char *const *names,
 			      size_t frugal, struct text *out)
 {
-	char time[2][FORMAT_SIZE];
-
 	text_addf(out, " Least energy: %s, ", names[frugal]);
 	add_joules(items[frugal], out);
 	text_add(out, " per step, all devices");
@@ -60,8 +58,8 @@ static void energy_add_winner(const struct strategy *const *items, char *const *
 	}
 	if (frugal)
 		text_addf(out, ", with a step time of %s instead of %s",
-			  format_quantity(items[frugal]->seconds, "s", time[0], sizeof(time[0])),
-			  format_quantity(items[0]->seconds, "s", time[1], sizeof(time[1])));
+			  format_quantity(items[frugal]->seconds, "s").text,
+			  format_quantity(items[0]->seconds, "s").text);
 	text_add(out, ".");
 }
 

@@ -28,14 +28,13 @@ static void memory_limit_add_row(const struct strategies *strategies, const char
 {
 	const struct strategy *best = strategy_limit_best_within(strategies, model, limit->bytes);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-	char text[FORMAT_SIZE];
 
 	tree_text(row, "name", model);
 	tree_text(row, "where", limit->name);
 	tree_text(row, "interval", "");
 	tree_item_text(cells, best ? best->name : "none of those measured");
-	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s", text, sizeof(text)));
-	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B", text, sizeof(text)));
+	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s").text);
+	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B").text);
 }
 
 void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,

@@ -127,10 +127,9 @@ static void winners_close(struct winners *w)
 		free(w->names[i]);
 }
 
-static char *strategy_map_mode_word(const struct strategy *strategy, char *out, size_t size)
+static struct formatted strategy_map_mode_word(const struct strategy *strategy)
 {
-	return view_parameter(strategy->view, strategy->c->suite, strategy_map_mode_of(strategy),
-			      out, size);
+	return view_parameter(strategy->view, strategy->c->suite, strategy_map_mode_of(strategy));
 }
 
 /* The colour of its mode; if it has none or shares it, the next free colour. */
@@ -139,15 +138,14 @@ static size_t winner_of(struct winners *w, const struct strategy *strategy)
 	const struct case_parameter *mode = strategy_map_mode_of(strategy);
 	size_t style = view_style(strategy->view, mode->name, view_string(mode->text));
 	size_t i = style < MODES_MOST ? style : 0, tried = 0;
-	char word[FORMAT_SIZE];
+	const struct formatted word = strategy_map_mode_word(strategy);
 
-	strategy_map_mode_word(strategy, word, sizeof(word));
 	while (tried++ < MODES_MOST &&
-	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
+	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word.text) != 0)))
 		i = (i + 1) % MODES_MOST;
 	if (!*w->names[i]) {
 		free(w->names[i]);
-		w->names[i] = xstrdup(word);
+		w->names[i] = xstrdup(word.text);
 	}
 	return i;
 }
@@ -156,16 +154,14 @@ static size_t winner_of(struct winners *w, const struct strategy *strategy)
 static void map_decide_cell(struct chart_point *cell, const struct strategy *best,
 			    const struct strategy *next, struct winners *winners)
 {
-	char ratio[FORMAT_SIZE], word[FORMAT_SIZE], other[FORMAT_SIZE];
-
 	if (strategies_apart(best, next)) {
 		cell->style = winner_of(winners, best);
-		cell->label = xasprintf("%s %s", winners->names[cell->style],
-					format_ratio(cell->y, ratio, sizeof(ratio)));
+		cell->label =
+			xasprintf("%s %s", winners->names[cell->style], format_ratio(cell->y).text);
 	} else {
 		cell->style = UNDECIDED;
-		cell->label = xasprintf("%s, %s", strategy_map_mode_word(best, word, sizeof(word)),
-					strategy_map_mode_word(next, other, sizeof(other)));
+		cell->label = xasprintf("%s, %s", strategy_map_mode_word(best).text,
+					strategy_map_mode_word(next).text);
 	}
 	winners->cells[cell->style]++;
 	winners->all++;
@@ -204,31 +200,26 @@ static double map_critical_size(const struct map *m, const char *of, const char 
 }
 
 /* Three digits without an exponent: "1130". */
-static char *three_digits(double value, char *out, size_t size)
+static struct formatted three_digits(double value)
 {
-	char rounded[32];
-
-	snprintf(rounded, sizeof(rounded), "%.2e", value);
-	snprintf(out, size, "%.0f", strtod(rounded, NULL));
-	return out;
+	return format_text("%.0f", strtod(format_text("%.2e", value).text, NULL));
 }
 
 static void add_critical(const struct map *m, const char *of, struct text *out)
 {
 	double batch = map_critical_size(m, of, "parallel.critical_batch"),
 	       width = map_critical_size(m, of, "parallel.critical_width");
-	char text[32];
 
 	if (isfinite(batch))
 		text_addf(out,
 			  " From %s rows per device (b*) on, DDP can hide its all-reduce, at "
 			  "the highest rates of this run.",
-			  three_digits(batch, text, sizeof(text)));
+			  three_digits(batch).text);
 	if (isfinite(width))
 		text_addf(out,
 			  " From width %s (d*) on, an all-reduce of tensor parallelism is "
 			  "shorter than the GEMMs around it.",
-			  three_digits(width, text, sizeof(text)));
+			  three_digits(width).text);
 }
 
 static char *crossover_finding(const struct map *m, const char *of, const struct winners *w)

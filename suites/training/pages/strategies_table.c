@@ -44,14 +44,12 @@ static const struct strategy **strategies_ranked(const struct strategies *strate
 /* "4.75 ms, 31 %" of the step. */
 static char *strategy_table_part_words(double seconds, double step)
 {
-	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
-
 	if (!isfinite(seconds))
 		return xstrdup("\u2013");
 	if (seconds <= 0)
 		return xstrdup("none");
-	return xasprintf("%s, %s", format_rounded(seconds, "s", value, sizeof(value)),
-			 format_percent(seconds / step, percent, sizeof(percent)));
+	return xasprintf("%s, %s", format_rounded(seconds, "s").text,
+			 format_percent(seconds / step).text);
 }
 
 static void add_owned(struct tree *cells, char *text)
@@ -80,12 +78,12 @@ static void strategy_add_time_parts(const struct strategy *s, struct tree *cells
 static char *strategy_table_energy_words(const struct strategy *s)
 {
 	const struct metric_value *m = strategies_metric(s, "parallel.energy");
-	char value[FORMAT_SIZE], interval[FORMAT_SIZE];
+	struct formatted interval;
 
 	if (!m || !isfinite(m->value))
 		return xstrdup("not measured");
-	format_interval(m, view_string(m->unit), interval, sizeof(interval));
-	return xasprintf("%s %s", format_rounded(m->value, "J", value, sizeof(value)), interval);
+	interval = format_interval(m, view_string(m->unit));
+	return xasprintf("%s %s", format_rounded(m->value, "J").text, interval.text);
 }
 
 /* True if the energy of one of them was measured: then the table has an energy column. */
@@ -102,15 +100,14 @@ static void strategy_add_row(const struct strategy *s, const char *name, bool en
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	const struct metric_value *step = strategies_metric(s, "parallel.step_time");
-	char text[FORMAT_SIZE];
+	struct formatted text;
 
 	tree_text(row, "name", name);
-	tree_text(row, "where",
-		  format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
-	format_interval(step, view_string(step->unit), text, sizeof(text));
-	tree_text(row, "interval", *text ? text : "no interval");
-	tree_item_text(cells, strategies_speedup_cell(s, text, sizeof(text)));
-	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
+	tree_text(row, "where", format_quantity(step->value, view_string(step->unit)).text);
+	text = format_interval(step, view_string(step->unit));
+	tree_text(row, "interval", *text.text ? text.text : "no interval");
+	tree_item_text(cells, strategies_speedup_cell(s).text);
+	tree_item_text(cells, format_rounded(s->memory, "B").text);
 	strategy_add_time_parts(s, cells);
 	if (energy)
 		add_owned(cells, strategy_table_energy_words(s));
@@ -207,37 +204,33 @@ static size_t strategy_least_memory(const struct strategy_group *g)
 }
 
 /* "8.4 % longer" than the fastest; "14x as long". */
-static char *strategy_longer_words(const struct strategy_group *g, size_t item, char *out,
-				   size_t size)
+static struct formatted strategy_longer_words(const struct strategy_group *g, size_t item)
 {
 	double ratio = g->items[item]->seconds / g->items[0]->seconds;
-	char text[FORMAT_SIZE];
 
 	if (ratio < 2)
-		snprintf(out, size, "%s longer", format_percent(ratio - 1, text, sizeof(text)));
-	else
-		snprintf(out, size, "%s as long", format_ratio(ratio, text, sizeof(text)));
-	return out;
+		return format_text("%s longer", format_percent(ratio - 1).text);
+	return format_text("%s as long", format_ratio(ratio).text);
 }
 
 static void strategy_add_memory(const struct strategy_group *g, struct text *out)
 {
 	size_t least = strategy_least_memory(g);
-	char text[FORMAT_SIZE], own[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+	struct formatted text, own;
 
-	format_rounded(g->items[0]->memory, "B", own, sizeof(own));
-	format_rounded(g->items[least]->memory, "B", text, sizeof(text));
+	own = format_rounded(g->items[0]->memory, "B");
+	text = format_rounded(g->items[least]->memory, "B");
 	if (!isfinite(g->items[0]->memory))
 		return;
 	if (!least)
-		text_addf(out, " No strategy needs less memory than its %s per device.", own);
+		text_addf(out, " No strategy needs less memory than its %s per device.", own.text);
 	else if (least == 1)
-		text_addf(out, " It also needs least memory: %s per device instead of %s.", text,
-			  own);
+		text_addf(out, " It also needs least memory: %s per device instead of %s.",
+			  text.text, own.text);
 	else
 		text_addf(out, " Least memory: %s, %s per device instead of %s; its step is %s.",
-			  g->names[least], text, own,
-			  strategy_longer_words(g, least, than, sizeof(than)));
+			  g->names[least], text.text, own.text,
+			  strategy_longer_words(g, least).text);
 }
 
 /* Strategies after the first that do not differ from it significantly. */
@@ -252,14 +245,11 @@ static size_t strategy_table_count_alike(const struct strategy_group *g)
 
 static void add_winner_words(const struct strategy_group *g, struct text *out)
 {
-	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
-
 	text_addf(out, "%s%s is fastest, %s per step", g->names[0],
 		  strchr(g->names[0], ',') ? "," : "",
-		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+		  format_quantity(g->items[0]->seconds, "s").text);
 	strategies_speedup_words(g->items[0], out);
-	text_addf(out, ". Next: %s, %s.", g->names[1],
-		  strategy_longer_words(g, 1, than, sizeof(than)));
+	text_addf(out, ". Next: %s, %s.", g->names[1], strategy_longer_words(g, 1).text);
 }
 
 /*
@@ -271,13 +261,11 @@ static void strategy_table_add_alike_words(const struct strategy_group *g, size_
 {
 	bool intervals =
 		strategies_has_interval(g->items[0]) && strategies_has_interval(g->items[1]);
-	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
 	text_addf(out, "%s, %s per step", g->names[0],
-		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+		  format_quantity(g->items[0]->seconds, "s").text);
 	strategies_speedup_words(g->items[0], out);
-	text_addf(out, "; and %s, %s", g->names[1],
-		  strategy_longer_words(g, 1, than, sizeof(than)));
+	text_addf(out, "; and %s, %s", g->names[1], strategy_longer_words(g, 1).text);
 	if (alike > 1)
 		text_addf(out, "; and %zu more", alike - 1);
 	text_addf(out, ": not distinguishable, because their %s overlap.",

@@ -115,7 +115,7 @@ static double busy_of(const struct chart_series *row)
 static char *timeline_finding(const struct chart *chart)
 {
 	double end = chart_extent(chart).max, sum = 0, least = INFINITY;
-	char mean[FORMAT_SIZE], low[FORMAT_SIZE], length[FORMAT_SIZE];
+	struct formatted mean, length;
 	size_t rows = 0;
 
 	for (size_t s = 0; s < chart->count; s++) {
@@ -129,13 +129,14 @@ static char *timeline_finding(const struct chart *chart)
 	}
 	if (!rows)
 		return NULL;
-	format_quantity(end, "s", length, sizeof(length));
-	format_percent(sum / (double)rows, mean, sizeof(mean));
+	length = format_quantity(end, "s");
+	mean = format_percent(sum / (double)rows);
 	if (rows == 1)
-		return xasprintf("Step of %s; the device computes for %s of it.", length, mean);
+		return xasprintf("Step of %s; the device computes for %s of it.", length.text,
+				 mean.text);
 	return xasprintf("Step of %s; the devices compute for %s of it, the most idle one for "
 			 "%s.",
-			 length, mean, format_percent(least, low, sizeof(low)));
+			 length.text, mean.text, format_percent(least).text);
 }
 
 static void timeline_draw_step(const struct strategies *strategies, const struct strategy *strategy,

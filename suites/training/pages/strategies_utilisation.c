@@ -67,11 +67,11 @@ static char *utilisation_peak_words(const struct strategies *strategies)
 		const struct strategy *s = &strategies->items[i];
 		double peak = utilisation_sheet_peak(strategies, s) /
 			      (double)(s->c->device_count ? s->c->device_count : 1);
-		char rate[FORMAT_SIZE], *words;
+		char *words;
 
 		if (!isfinite(peak))
 			continue;
-		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s", rate, sizeof(rate)),
+		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s").text,
 				  spec_key_find(utilisation_sheet_key(s))->help);
 		if (!out.data || !strstr(out.data, words))
 			text_addf(&out, "%s%s", out.length ? ", " : "", words);

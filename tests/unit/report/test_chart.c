@@ -39,7 +39,7 @@ static void assert_ticks(enum scale_kind kind, double min, double max, const cha
 	struct text labels = TEXT_EMPTY;
 
 	for (size_t i = 0; i < count; i++)
-		text_addf(&labels, "%s%s", i ? "|" : "", ticks[i].label);
+		text_addf(&labels, "%s%s", i ? "|" : "", ticks[i].label.text);
 	assert_string_equal(labels.data ? labels.data : "", expected);
 	text_release(&labels);
 }
@@ -62,7 +62,9 @@ static void ticks_are_round(void **state)
 		     "16\u00a0MiB|64\u00a0MiB");
 	assert_ticks(SCALE_LOG2, 0.25, 8, "×", 1, "0.25×|0.5×|1×|2×|4×|8×");
 	assert_ticks(SCALE_LOG2, 0.54, 1.63, "×", 1, "0.75×|1×|1.25×|1.5×");
-	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|10⁻⁴|10⁻³|0.01");
+	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1,
+		     "10⁻⁷|10⁻⁶|10⁻⁵|10⁻⁴|10⁻³|"
+		     "0.01");
 }
 
 static void scales_are_legal(void **state)

@@ -35,12 +35,10 @@ static void quantities(void **state)
 		{ 1, "claims", "1 claim" },
 		{ 0.5, "samples", "0.5000 samples" },
 	};
-	char out[FORMAT_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_string_equal(format_quantity(cases[i].value, cases[i].unit, out,
-						    sizeof(out)),
+		assert_string_equal(format_quantity(cases[i].value, cases[i].unit).text,
 				    cases[i].expected);
 }
 
@@ -58,19 +56,16 @@ static void stated_quantities(void **state)
 		{ 1734, "images/s", "1734 images/s" },
 		{ NAN, "s", "–" },
 	};
-	char out[FORMAT_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_string_equal(format_stated(cases[i].value, cases[i].unit, out, sizeof(out)),
+		assert_string_equal(format_stated(cases[i].value, cases[i].unit).text,
 				    cases[i].expected);
-	assert_string_equal(format_margin(-0.0789, out, sizeof(out)), "−7.9\u00a0%");
-	assert_string_equal(format_margin(0.02, out, sizeof(out)), "+2.0\u00a0%");
-	assert_string_equal(view_metric_title(NULL, "collective.busbw", out, sizeof(out)),
-			    "bus bandwidth");
-	assert_string_equal(view_metric_title(NULL, "parallel.speedup", out, sizeof(out)),
-			    "speed-up");
-	assert_string_equal(view_metric_title(NULL, "transfer.bandwidth_h2d", out, sizeof(out)),
+	assert_string_equal(format_margin(-0.0789).text, "−7.9\u00a0%");
+	assert_string_equal(format_margin(0.02).text, "+2.0\u00a0%");
+	assert_string_equal(view_metric_title(NULL, "collective.busbw").text, "bus bandwidth");
+	assert_string_equal(view_metric_title(NULL, "parallel.speedup").text, "speed-up");
+	assert_string_equal(view_metric_title(NULL, "transfer.bandwidth_h2d").text,
 			    "bandwidth from host to device");
 }
 
@@ -79,15 +74,14 @@ static void intervals(void **state)
 	struct metric_value m = {
 		.unit = (char *)"B/s", .value = 55.45e9, .low = 55.4e9, .high = 1.5e11
 	};
-	char out[FORMAT_SIZE];
 
 	(void)state;
 	/* In the unit of the value, so that the three can be compared at a glance. */
-	assert_string_equal(format_interval(&m, "B/s", out, sizeof(out)), "[55.40, 150.0]");
-	assert_string_equal(format_spread(100, 99, 100.5, out, sizeof(out)), "±1.0\u00a0%");
+	assert_string_equal(format_interval(&m, "B/s").text, "[55.40, 150.0]");
+	assert_string_equal(format_spread(100, 99, 100.5).text, "±1.0\u00a0%");
 	m.low = NAN;
-	assert_string_equal(format_interval(&m, "B/s", out, sizeof(out)), "");
-	assert_string_equal(format_spread(100, NAN, 101, out, sizeof(out)), "");
+	assert_string_equal(format_interval(&m, "B/s").text, "");
+	assert_string_equal(format_spread(100, NAN, 101).text, "");
 }
 
 /* Counts are whole, parts of one are percent, and what has an interval keeps its digits. */
@@ -113,7 +107,7 @@ static void values(void **state)
 				     .value = 0.425,
 				     .low = 0.401,
 				     .high = 0.449 };
-	char out[FORMAT_SIZE];
+	struct formatted out;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -122,27 +116,25 @@ static void values(void **state)
 					  .value = rows[i].value,
 					  .low = rows[i].low };
 
-		assert_string_equal(view_value(NULL, &m, out, sizeof(out)), rows[i].expected);
+		assert_string_equal(view_value(NULL, &m).text, rows[i].expected);
 	}
-	assert_string_equal(view_value(NULL, NULL, out, sizeof(out)), "\u2013");
-	view_interval(NULL, &part, out, sizeof(out));
-	if (strcmp(out, "[40.10, 44.90]") != 0)
-		fail_msg("the interval of a part of one is %s", out);
-	assert_string_equal(format_rounded(2.7563e9, "B", out, sizeof(out)), "2.76 GB");
-	assert_string_equal(format_rounded(9.996e-4, "s", out, sizeof(out)), "1.00 ms");
-	assert_string_equal(format_rounded(1.1449e-5, "s", out, sizeof(out)), "11.4 µs");
-	assert_string_equal(format_rounded(0, "s", out, sizeof(out)), "0 s");
+	assert_string_equal(view_value(NULL, NULL).text, "\u2013");
+	out = view_interval(NULL, &part);
+	if (strcmp(out.text, "[40.10, 44.90]") != 0)
+		fail_msg("the interval of a part of one is %s", out.text);
+	assert_string_equal(format_rounded(2.7563e9, "B").text, "2.76 GB");
+	assert_string_equal(format_rounded(9.996e-4, "s").text, "1.00 ms");
+	assert_string_equal(format_rounded(1.1449e-5, "s").text, "11.4 µs");
+	assert_string_equal(format_rounded(0, "s").text, "0 s");
 }
 
 static void durations(void **state)
 {
-	char out[FORMAT_SIZE];
-
 	(void)state;
-	assert_string_equal(format_seconds(13.24, out, sizeof(out)), "13.2 s");
-	assert_string_equal(format_seconds(125.2, out, sizeof(out)), "2 min 5 s");
-	assert_string_equal(format_seconds(11530, out, sizeof(out)), "3 h 12 min");
-	assert_string_equal(format_seconds(NAN, out, sizeof(out)), "–");
+	assert_string_equal(format_seconds(13.24).text, "13.2 s");
+	assert_string_equal(format_seconds(125.2).text, "2 min 5 s");
+	assert_string_equal(format_seconds(11530).text, "3 h 12 min");
+	assert_string_equal(format_seconds(NAN).text, "–");
 }
 
 static void parameters(void **state)
@@ -165,7 +157,6 @@ static void parameters(void **state)
 		{ "transfer", "access", "-", "", "" },
 		{ "", "", "", "", "" },
 	};
-	char out[FORMAT_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -174,7 +165,7 @@ static void parameters(void **state)
 					    .number = NAN,
 					    .unit = (char *)cases[i].unit };
 
-		assert_string_equal(view_parameter(NULL, cases[i].suite, &p, out, sizeof(out)),
+		assert_string_equal(view_parameter(NULL, cases[i].suite, &p).text,
 				    cases[i].expected);
 	}
 }
