@@ -73,21 +73,6 @@ static bool import_time(const char *text, char *out, size_t size)
 /* Most names in the fact that lists what was left out. */
 #define MOST_NAMED 100
 
-enum status import_error(struct import *import, size_t line, const char *format, ...)
-{
-	char message[640];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(message, sizeof(message), format, arguments);
-	va_end(arguments);
-	for (char *p = message; *p; p++)
-		if (iscntrl((unsigned char)*p))
-			*p = '?';
-	return error_set(import->err, STATUS_USAGE, "%s:%zu: %s", import->file,
-			 import->lines_before + line, message);
-}
-
 static char *import_format_text(const char *format, va_list arguments)
 {
 	char *text = NULL;
@@ -105,6 +90,33 @@ static char *import_format_text(const char *format, va_list arguments)
 		(text) = import_format_text(format, arguments); \
 		va_end(arguments);                              \
 	} while (0)
+
+void import_error_at(struct import *import, size_t line, const char *format, ...)
+{
+	char *message;
+
+	FORMATTED(message, format);
+	for (char *p = message; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			*p = '?';
+	error_set(import->err, STATUS_USAGE, "%s:%zu: %s", import->file,
+		  import->lines_before + line, message);
+	free(message);
+}
+
+void import_error(struct import *import, const char *format, ...)
+{
+	char *message;
+
+	FORMATTED(message, format);
+	import_error_at(import, import->line ? import->line : 1, "%s", message);
+	free(message);
+}
+
+bool import_stopped(const struct import *import)
+{
+	return import->err->status != STATUS_OK;
+}
 
 /* True if the list ("a, b") contains `word`. */
 static bool import_fact_holds(const char *list, const char *word)
@@ -276,27 +288,25 @@ size_t import_device(struct import *import, const struct import_device *device)
 	return index;
 }
 
-size_t import_listed_gpu(struct import *import, const struct import_gpu *gpus, size_t number)
+size_t import_gpu(struct import *import, size_t number)
 {
-	const struct import_gpu *g = &gpus[number %= IMPORT_GPUS];
+	const char *name = import->gpus[number %= IMPORT_GPUS].name;
 
-	return import_device(import, &(struct import_device){ .backend = import_backend(g->name),
+	return import_device(import, &(struct import_device){ .backend = import_backend(name),
 							      .number = (int)number,
-							      .name = g->name,
-							      .pci = g->pci,
-							      .uuid = g->uuid });
+							      .name = name,
+							      .pci = import->gpus[number].pci,
+							      .uuid = import->gpus[number].uuid });
 }
 
-struct case_result *import_case(struct import *import, size_t line, const char *suite,
-				const size_t *devices, size_t count, const char *const *words)
+struct case_result *import_case(struct import *import, const char *suite, const size_t *devices,
+				size_t count, const char *const *words)
 {
 	struct case_result *c;
 
-	if (import->result->case_count >= IMPORT_MOST_CASES) {
-		import_error(import, line, "more than %zu results; import reads no more",
+	if (import->result->case_count >= IMPORT_MOST_CASES)
+		import_error(import, "more than %zu results; import reads no more",
 			     IMPORT_MOST_CASES);
-		return NULL;
-	}
 	c = result_add_case(import->result);
 	c->suite = xstrdup(suite);
 	c->label = xstrdup("");
@@ -348,15 +358,7 @@ void import_number(struct case_result *c, const char *name, double number)
 	import_add_parameter(c, name, text, number, "1");
 }
 
-static struct metric_value *import_metric_named(struct case_result *c, const char *name)
-{
-	for (size_t i = 0; i < c->metric_count; i++)
-		if (strcmp(c->metrics[i].name, name) == 0)
-			return &c->metrics[i];
-	return NULL;
-}
-
-/* Stores the samples of a metric with more than one sample. */
+/* The samples of a metric; made of its value if it is the only one so far. */
 static struct series *import_samples_of_metric(struct case_result *c, struct metric_value *m)
 {
 	struct series *s;
@@ -375,16 +377,23 @@ static struct series *import_samples_of_metric(struct case_result *c, struct met
 	return s;
 }
 
-void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
-		   double value)
+static enum better import_better(const char *unit)
 {
-	struct metric_value *m = import_metric_named(c, name);
+	if (strcmp(unit, "s") == 0)
+		return BETTER_LOWER;
+	return text_ends_with(unit, "/s") ? BETTER_HIGHER : BETTER_NONE;
+}
 
+void import_metric(struct case_result *c, const char *name, const char *unit, double value)
+{
 	if (!isfinite(value))
 		return;
-	if (m) {
-		struct series *s = import_samples_of_metric(c, m);
+	for (size_t i = 0; i < c->metric_count; i++) {
+		struct series *s;
 
+		if (strcmp(c->metrics[i].name, name) != 0)
+			continue;
+		s = import_samples_of_metric(c, &c->metrics[i]);
 		ARRAY_GROW(s->samples, s->count, s->capacity);
 		s->samples[s->count++] = value;
 		return;
@@ -392,7 +401,7 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
 	c->metrics[c->metric_count] = (struct metric_value){ .name = xstrdup(name),
 							     .unit = xstrdup(unit),
-							     .better = better,
+							     .better = import_better(unit),
 							     .headline = c->metric_count == 0,
 							     .value = value,
 							     .low = NAN,
@@ -400,6 +409,15 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
 							     .n = 1,
 							     .series = xstrdup("") };
 	c->metric_count++;
+}
+
+void import_note(struct case_result *c, const char *format, ...)
+{
+	char *note;
+
+	FORMATTED(note, format);
+	case_result_note(c, note);
+	free(note);
 }
 
 struct case_result *import_named(struct import *import, struct case_result *c)
@@ -438,21 +456,6 @@ void import_ended(struct case_result *c, enum case_status status, const char *fo
 	free(reason);
 }
 
-/* Sets a metric to the median of its samples. */
-static void import_metric_from_samples(struct case_result *c, struct metric_value *m)
-{
-	struct series *s;
-
-	if (!*m->series)
-		return;
-	s = import_samples_of_metric(c, m);
-	statistics_compute(s->samples, s->count, 1, 0, NULL, &s->statistics);
-	m->value = s->statistics.median;
-	m->low = s->statistics.low;
-	m->high = s->statistics.high;
-	m->n = s->count;
-}
-
 /* Host and devices: "node-a: cuda:0-7, node-b: cuda:8-15"; on one host only its name. */
 static void import_add_hosts(struct import *import)
 {
@@ -489,8 +492,19 @@ void import_finish(struct import *import)
 	json_t *value;
 
 	for (size_t i = 0; i < r->case_count; i++)
-		for (size_t m = 0; m < r->cases[i].metric_count; m++)
-			import_metric_from_samples(&r->cases[i], &r->cases[i].metrics[m]);
+		for (size_t k = 0; k < r->cases[i].metric_count; k++) {
+			struct metric_value *m = &r->cases[i].metrics[k];
+			struct series *s =
+				*m->series ? import_samples_of_metric(&r->cases[i], m) : NULL;
+
+			if (!s)
+				continue;
+			statistics_compute(s->samples, s->count, 1, 0, NULL, &s->statistics);
+			m->value = s->statistics.median;
+			m->low = s->statistics.low;
+			m->high = s->statistics.high;
+			m->n = s->count;
+		}
 	if (import->failure && !import->format->reads_failures)
 		import_incomplete(import, "a program failed (%s)", import->failure);
 	json_object_foreach(import->left_out, name, value) if (named++ < MOST_NAMED)

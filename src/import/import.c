@@ -98,20 +98,6 @@ static const char *import_find_mark(const char *text, size_t length, const char 
 	return NULL;
 }
 
-static const char *import_first_mark(const struct import_format *format, const char *text,
-				     size_t length)
-{
-	const char *first = NULL;
-
-	for (size_t i = 0; format->marks[i]; i++) {
-		const char *found = import_find_mark(text, length, format->marks[i]);
-
-		if (found && (!first || found < first))
-			first = found;
-	}
-	return first;
-}
-
 /* The only format with a mark in the first bytes. Sets *over if the search can stop. */
 static const struct import_format *import_search_marks(struct import *import, size_t length,
 						       bool *over)
@@ -121,11 +107,16 @@ static const struct import_format *import_search_marks(struct import *import, si
 	bool second;
 
 	for (size_t i = 0; import_formats[i] && !found[1]; i++) {
-		const char *mark = import_first_mark(import_formats[i], import->text, length);
+		const char *first = NULL, *mark;
 
-		if (mark) {
+		for (size_t k = 0; import_formats[i]->marks[k]; k++) {
+			mark = import_find_mark(import->text, length, import_formats[i]->marks[k]);
+			if (mark && (!first || mark < first))
+				first = mark;
+		}
+		if (first) {
+			place[found[0] != NULL] = first;
 			found[found[0] != NULL] = import_formats[i];
-			place[place[0] != NULL] = mark;
 		}
 	}
 	*over = found[0] != NULL;
@@ -133,9 +124,10 @@ static const struct import_format *import_search_marks(struct import *import, si
 		return found[0];
 	/* Two tools in one file: the user must select one. */
 	second = place[1] < place[0];
-	import_error(import, 1 + import_lines_between(import->text, place[second]),
-		     "this is %s, and line %zu is %s: say which to import", found[second]->name,
-		     1 + import_lines_between(import->text, place[!second]), found[!second]->name);
+	import_error_at(import, 1 + import_lines_between(import->text, place[second]),
+			"this is %s, and line %zu is %s: say which to import", found[second]->name,
+			1 + import_lines_between(import->text, place[!second]),
+			found[!second]->name);
 	return NULL;
 }
 
@@ -149,16 +141,16 @@ static void recognise_refuse_unknown(struct import *import)
 		const char *mark = memmem(import->text, import->length, t->mark, strlen(t->mark));
 
 		if (mark) {
-			import_error(import, 1 + import_lines_between(import->text, mark),
-				     "this is the output of %s, which import does not read; %s",
-				     t->tool, t->advice);
+			import_error_at(import, 1 + import_lines_between(import->text, mark),
+					"this is the output of %s, which import does not read; %s",
+					t->tool, t->advice);
 			return;
 		}
 	}
 	for (size_t i = 0; import_formats[i] && length < sizeof(names); i++)
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "", import_formats[i]->name);
-	import_error(import, 1, "no format reads this; formats are %s", names);
+	import_error(import, "no format reads this; formats are %s", names);
 }
 
 /* The format of the text. NULL: the error is reported, with advice for known tools. */
@@ -181,36 +173,31 @@ static const struct import_format *import_recognise(struct import *import)
 
 #define BLOCK ((size_t)1 << 18)
 
-static enum status too_long(struct import *import)
+/* Room for one more block in `out`; NULL, reported: it is as long as a file may be. */
+static char *import_next_block(struct import *import, struct text *out)
 {
-	return import_error(import, 1, "expands to more than %zu MiB", IMPORT_MOST_BYTES >> 20);
-}
-
-/* Enlarges `out` by one block. Returns false at the size limit. */
-static bool import_reserve_block(struct text *out)
-{
-	if (out->length > IMPORT_MOST_BYTES)
-		return false;
+	if (out->length > IMPORT_MOST_BYTES) {
+		import_error(import, "expands to more than %zu MiB", IMPORT_MOST_BYTES >> 20);
+		return NULL;
+	}
 	if (out->capacity - out->length < BLOCK) {
 		out->capacity = out->capacity ? 2 * out->capacity : 2 * BLOCK;
 		out->data = xrealloc(out->data, out->capacity, 1);
 	}
-	return true;
+	return out->data + out->length;
 }
 
 /* Expands all members of a gzip file. */
-static enum status expand_gzip(struct import *import, struct text *out)
+static void expand_gzip(struct import *import, struct text *out)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)import->text,
 		       .avail_in = (uInt)import->length };
 	int code = inflateInit2(&z, 15 + 16);
 
 	while (code == Z_OK && z.avail_in) {
-		if (!import_reserve_block(out)) {
-			inflateEnd(&z);
-			return too_long(import);
-		}
-		z.next_out = (Bytef *)out->data + out->length;
+		z.next_out = (Bytef *)import_next_block(import, out);
+		if (!z.next_out)
+			break;
 		z.avail_out = (uInt)BLOCK;
 		code = inflate(&z, Z_NO_FLUSH);
 		out->length += BLOCK - z.avail_out;
@@ -218,34 +205,29 @@ static enum status expand_gzip(struct import *import, struct text *out)
 			code = inflateReset(&z);
 	}
 	inflateEnd(&z);
-	return code == Z_STREAM_END ? STATUS_OK
-				    : import_error(import, 1, "is a damaged or cut gzip file");
+	if (code != Z_STREAM_END)
+		import_error(import, "is a damaged or cut gzip file");
 }
 
 /* Expands all frames of a zstd file. */
-static enum status expand_zstd(struct import *import, struct text *out)
+static void expand_zstd(struct import *import, struct text *out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	ZSTD_inBuffer in = { import->text, import->length, 0 };
-	enum status status = STATUS_OK;
 	size_t left = 1;
 
-	while (status == STATUS_OK && (in.pos < in.size || left)) {
-		ZSTD_outBuffer block;
+	while (!import_stopped(import) && (in.pos < in.size || left)) {
+		ZSTD_outBuffer block = { import_next_block(import, out), BLOCK, 0 };
 		size_t before = in.pos;
 
-		if (!import_reserve_block(out)) {
-			status = too_long(import);
+		if (!block.dst)
 			break;
-		}
-		block = (ZSTD_outBuffer){ out->data + out->length, BLOCK, 0 };
 		left = ZSTD_decompressStream(stream, &block, &in);
 		out->length += block.pos;
 		if (ZSTD_isError(left) || (!block.pos && in.pos == before))
-			status = import_error(import, 1, "is a damaged or cut zstd file");
+			import_error(import, "is a damaged or cut zstd file");
 	}
 	ZSTD_freeDStream(stream);
-	return status;
 }
 
 /* Logs are long and almost always ASCII: test eight bytes at a time. */
@@ -300,34 +282,28 @@ static void import_replace_text(struct import *import, struct text *out, struct 
  * Converts a file (gzip, zstd, byte order mark, Latin-1) to UTF-8. `out` receives the converted
  * text, or stays empty if `text` needs no conversion.
  */
-static enum status import_decode(struct import *import, struct text *out)
+static void import_decode(struct import *import, struct text *out)
 {
 	/* Expand at most two levels of compression. */
-	for (int depth = 0; depth < 2; depth++) {
+	for (int depth = 0; depth < 2 && !import_stopped(import); depth++) {
 		struct text expanded = TEXT_EMPTY;
-		enum status status = STATUS_OK;
 
 		if (import_begins_with(import, "\x1f\x8b", 2))
-			status = expand_gzip(import, &expanded);
+			expand_gzip(import, &expanded);
 		else if (import_begins_with(import, "\x28\xb5\x2f\xfd", 4))
-			status = expand_zstd(import, &expanded);
+			expand_zstd(import, &expanded);
 		else
 			break;
-		if (status != STATUS_OK) {
-			text_release(&expanded);
-			return status;
-		}
 		import_replace_text(import, out, &expanded);
 	}
 	if (import_begins_with(import, "\xff\xfe", 2) || import_begins_with(import, "\xfe\xff", 2))
-		return import_error(import, 1,
-				    "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+		import_error(import, "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 	if (import_begins_with(import, "\xef\xbb\xbf", 3)) {
 		import->text += 3;
 		import->length -= 3;
 	}
 	if (memchr(import->text, '\0', import->length))
-		return import_error(import, 1, "not a text file");
+		import_error(import, "not a text file");
 	if (!is_ascii(import->text, import->length) &&
 	    !text_is_utf8(import->text, import->length)) {
 		struct text utf8 = TEXT_EMPTY;
@@ -335,7 +311,6 @@ static enum status import_decode(struct import *import, struct text *out)
 		encode_latin_1(import, &utf8);
 		import_replace_text(import, out, &utf8);
 	}
-	return STATUS_OK;
 }
 
 #define IMPORT(name) extern const struct import_format import_##name;
@@ -389,111 +364,96 @@ static void import_name_result(struct result *r, const char *file, uint64_t iden
 }
 
 /* Rejects a result without cases, and names everything that was left out. */
-static enum status import_refuse_empty(struct import *import)
+static void import_refuse_empty(struct import *import)
 {
 	struct text names = TEXT_EMPTY;
 	const char *name;
 	json_t *value;
 
-	if (import->result->case_count)
-		return STATUS_OK;
 	json_object_foreach(import->left_out, name, value)
 		text_addf(&names, "%s%s", names.length ? ", " : "; not imported: ", name);
-	import_error(import, 1, "has no values that %s reads%.300s%s%.200s", import->format->name,
+	import_error(import, "has no values that %s reads%.300s%s%.200s", import->format->name,
 		     names.data ? names.data : "", import->failure ? "; a program failed: " : "",
 		     import->failure ? import->failure : "");
 	text_release(&names);
-	return STATUS_USAGE;
 }
 
-static enum status import_check_result(struct import *import)
-{
-	struct error own = ERROR_NONE;
-
-	if (result_check(import->result, SAMPLES_REQUIRED, &own) == STATUS_OK)
-		return STATUS_OK;
-	return error_set(import->err, STATUS_USAGE, "%s: its content is not a valid result: %s",
-			 import->file, own.message);
-}
-
-static enum status import_read_format(struct import *import)
+static void import_read_format(struct import *import)
 {
 	const struct import_format *f = import->format;
-	enum status status;
-	void *state;
 
+	import->state = xcalloc(1, f->state_bytes + 1);
 	if (f->read_json &&
-	    (!f->rules || !import->length || memchr(import->text, '{', import->length)))
-		return import_json(import, f->read_json);
-	state = xcalloc(1, f->state_bytes + 1);
-	status = import_lines(import, f->rules, state);
-	if (f->tool && !result_fact(import->result, IMPORT_PROVENANCE))
-		import_tool(import, "%s", f->tool);
-	if (status == STATUS_OK && f->finish)
-		status = f->finish(import, state);
+	    (!f->rules || !import->length || memchr(import->text, '{', import->length))) {
+		import_json(import);
+	} else {
+		import_lines(import, f->rules);
+		if (f->tool && !result_fact(import->result, IMPORT_PROVENANCE))
+			import_tool(import, "%s", f->tool);
+		if (f->finish && !import_stopped(import))
+			f->finish(import);
+	}
+	import->line = 0;
 	if (f->release)
-		f->release(state);
-	free(state);
-	return status;
+		f->release(import->state);
+	free(import->state);
 }
 
-static enum status import_read_text(struct import *import)
+static void import_read_text(struct import *import)
 {
 	struct text decoded = TEXT_EMPTY;
-	enum status status = import_decode(import, &decoded);
+	struct error own = ERROR_NONE;
 
-	if (status == STATUS_OK && !import->format) {
+	import_decode(import, &decoded);
+	if (!import_stopped(import) && !import->format)
 		import->format = import_recognise(import);
-		status = import->format ? STATUS_OK : STATUS_USAGE;
-	}
-	if (status == STATUS_OK)
-		status = import_read_format(import);
-	if (status == STATUS_OK)
-		status = import_refuse_empty(import);
-	if (status == STATUS_OK) {
+	if (!import_stopped(import))
+		import_read_format(import);
+	if (!import_stopped(import) && !import->result->case_count)
+		import_refuse_empty(import);
+	if (!import_stopped(import)) {
 		import_finish(import);
-		status = import_check_result(import);
+		if (result_check(import->result, SAMPLES_REQUIRED, &own) != STATUS_OK)
+			error_set(import->err, STATUS_USAGE,
+				  "%s: its content is not a valid result: %s", import->file,
+				  own.message);
 	}
 	text_release(&decoded);
-	return status;
 }
 
 enum status import_text(struct result *result, const char *format, const char *file,
 			const char *text, size_t length, const struct import_options *options,
 			struct error *err)
 {
-	struct import import = { .result = result,
-				 .err = err,
-				 .options = options,
-				 .format = format ? import_format_named(format, err) : NULL,
-				 .file = file,
-				 .text = text,
-				 .length = length };
-	enum status status;
+	struct import *import = xcalloc(1, sizeof(*import));
 
 	memset(result, 0, sizeof(*result));
-	if (format && !import.format)
-		return STATUS_USAGE;
+	*import = (struct import){ .result = result,
+				   .err = err,
+				   .options = options,
+				   .format = format ? import_format_named(format, err) : NULL,
+				   .file = file,
+				   .text = text,
+				   .length = length,
+				   .ids = json_object(),
+				   .device_keys = json_object(),
+				   .left_out = json_object() };
 	import_start_result(result);
 	if (options->started) {
-		import_started(&import, options->started);
-		if (!*result->started) {
-			result_release(result);
-			return error_set(err, STATUS_USAGE,
-					 "--started: '%.60s' is not a time; write "
-					 "2026-11-20T12:00:00Z",
-					 options->started);
-		}
+		import_started(import, options->started);
+		if (!*result->started)
+			error_set(err, STATUS_USAGE,
+				  "--started: '%.60s' is not a time; write 2026-11-20T12:00:00Z",
+				  options->started);
 	}
-	import.ids = json_object();
-	import.device_keys = json_object();
-	import.left_out = json_object();
 	import_name_result(result, file, text_hash(TEXT_HASH_START, text, length));
-	status = import_read_text(&import);
-	import_end(&import);
-	if (status != STATUS_OK)
+	if (!import_stopped(import))
+		import_read_text(import);
+	import_end(import);
+	free(import);
+	if (err->status != STATUS_OK)
 		result_release(result);
-	return status;
+	return err->status;
 }
 
 enum status import_file(struct result *result, const char *format, const char *path,

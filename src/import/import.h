@@ -42,11 +42,11 @@ struct import_format {
 	const char *silent;  /* quantities that the tool does not report; shown on the page */
 	bool reads_failures; /* a program failure becomes a failed case, not also a fact */
 	const char *tool;    /* provenance if no line gives the version */
-	const struct import_rule *rules;                           /* reading.h */
-	size_t state_bytes;                                        /* zeroed, for the rules */
-	enum status (*finish)(struct import *import, void *state); /* after all lines; NULL */
-	void (*release)(void *state);                              /* NULL */
-	enum status (*read_json)(struct import *import, const struct json_t *root);
+	const struct import_rule *rules;       /* reading.h */
+	size_t state_bytes;                    /* import->state, zeroed */
+	void (*finish)(struct import *import); /* after all lines; NULL */
+	void (*release)(void *state);          /* NULL */
+	void (*read_json)(struct import *import, const struct json_t *root);
 };
 
 extern const struct import_format *const import_formats[]; /* NULL-terminated */

@@ -48,20 +48,15 @@ static void quote_odd_numbers(char *text)
 	}
 }
 
-/* True if the syntax error is a number that JSON does not allow, such as NaN. */
-static bool import_json_is_odd_number(const json_error_t *at)
-{
-	return strcasestr(at->text, "near 'nan") || strcasestr(at->text, "near 'inf") ||
-	       strstr(at->text, "near '-'");
-}
-
 /* Parses the document at `start` and sets `*length` to its size in bytes. NULL: no document. */
 static json_t *import_json_load_at(char *start, size_t left, size_t *length, json_error_t *at)
 {
 	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK;
 	json_t *root = json_loadb(start, left, flags, at);
 
-	if (!root && import_json_is_odd_number(at)) {
+	/* a number that JSON does not allow, such as NaN */
+	if (!root && (strcasestr(at->text, "near 'nan") || strcasestr(at->text, "near 'inf") ||
+		      strstr(at->text, "near '-'"))) {
 		quote_odd_numbers(start);
 		root = json_loadb(start, left, flags, at);
 	}
@@ -117,29 +112,27 @@ static json_t *import_json_load_document(struct import *import, char *text)
 		import_json_start_document_at(import, other);
 		return import_json_load_at(other, import->length, &length, &at);
 	}
-	import_error(import, first.line > 0 ? (size_t)first.line : 1, "%s",
-		     first.line > 0 ? first.text : "not valid JSON");
+	import_error_at(import, first.line > 0 ? (size_t)first.line : 1, "%s",
+			first.line > 0 ? first.text : "not valid JSON");
 	return NULL;
 }
 
-enum status import_json(struct import *import,
-			enum status (*read)(struct import *import, const json_t *root))
+void import_json(struct import *import)
 {
 	struct text copy = TEXT_EMPTY;
-	enum status status = STATUS_USAGE;
 	json_t *root;
 
 	import_unprefixed(import, &copy);
 	import->text = copy.data;
 	import->length = copy.length;
-	root = import_json_load_document(import, copy.data);
+	import->root = root = import_json_load_document(import, copy.data);
 	if (root)
-		status = read(import, root);
+		import->format->read_json(import, root);
 	json_decref(root);
+	import->root = NULL;
 	import->text = "";
 	import->length = 0;
 	text_release(&copy);
-	return status;
 }
 
 /* Position after the value at `p`, in text that is valid JSON. */
@@ -166,102 +159,115 @@ static const char *import_json_after_value(const char *p)
 	return p;
 }
 
-/* The value of member `name`, or of element `index`, of the value at `p`; NULL if missing. */
-static const char *import_json_find_member(const char *p, const char *name, size_t index)
+/* Place of an error: a value, or its member `name` or element `index` if it has that. */
+struct json_place {
+	const json_t *value;
+	const char *name; /* NULL: none */
+	size_t index;     /* SIZE_MAX: none */
+};
+
+/*
+ * Walks a value and its text, which begins at `p`, together to a place. Adds its path. NULL: the
+ * place is not in this value.
+ */
+static const char *import_json_find(const json_t *value, const char *p,
+				    const struct json_place *place, struct text *path)
 {
-	bool object = *p == '{';
+	void *member = json_object_iter((json_t *)(uintptr_t)value);
+	size_t count = member ? json_object_size(value) : json_array_size(value);
+	const char *start = p;
 
-	for (p = skip_space(p + 1); *p && *p != '}' && *p != ']'; p = skip_space(p)) {
-		const char *key = p;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *item =
+			member ? json_object_iter_value(member) : json_array_get(value, i);
+		const char *key = member ? json_object_iter_key(member) : NULL, *found;
+		size_t before = path->length;
 
-		if (object) {
-			p = skip_space(import_json_after_string(p));
-			p = skip_space(*p ? p + 1 : p);
-			if (name && strncmp(key + 1, name, strlen(name)) == 0 &&
-			    key[1 + strlen(name)] == '"')
-				return p;
-		} else if (!name && index-- == 0) {
-			return p;
+		p = skip_space(p + 1); /* '{', '[' or ',' */
+		if (key) {
+			p = skip_space(skip_space(import_json_after_string(p)) + 1);
+			member = json_object_iter_next((json_t *)(uintptr_t)value, member);
+			text_addf(path, "%s%s", before ? "." : "", key);
+		} else {
+			text_addf(path, "[%zu]", i);
 		}
+		if (value == place->value &&
+		    (key ? place->name && strcmp(key, place->name) == 0 : i == place->index))
+			return p;
+		found = import_json_find(item, p, place, path);
+		if (found)
+			return found;
+		path->data[path->length = before] = '\0';
 		p = skip_space(import_json_after_value(p));
-		p += *p == ',';
 	}
-	return NULL;
+	return value == place->value ? start : NULL;
 }
 
-/* Finds a value in the text. For a missing member it finds the object. */
-static const char *import_json_find_value(const struct import *import, const struct json_path *path)
+__attribute__((format(printf, 3, 0))) static void import_json_report(struct import *import,
+								     const struct json_place *place,
+								     const char *format,
+								     va_list arguments)
 {
-	const char *parent, *found;
-
-	if (!path)
-		return skip_space(import->text);
-	parent = import_json_find_value(import, path->parent);
-	found = import_json_find_member(parent, path->name, path->index);
-	return found ? found : parent;
-}
-
-static void import_json_describe_path(struct text *out, const struct json_path *path)
-{
-	if (!path)
-		return;
-	import_json_describe_path(out, path->parent);
-	if (path->name)
-		text_addf(out, "%s%s", out->length ? "." : "", path->name);
-	else
-		text_addf(out, "[%zu]", path->index);
-}
-
-enum status import_json_error(struct import *import, const struct json_path *path,
-			      const char *format, ...)
-{
-	struct text where = TEXT_EMPTY;
+	struct text path = TEXT_EMPTY;
+	const char *found = import_json_find(import->root, skip_space(import->text), place, &path);
 	char message[512];
+
+	vsnprintf(message, sizeof(message), format, arguments);
+	import_error_at(import,
+			1 + import_lines_between(import->text, found ? found : import->text),
+			"%s%s%s", path.data ? path.data : "", path.length ? ": " : "", message);
+	text_release(&path);
+}
+
+void import_json_error(struct import *import, const json_t *value, const char *name,
+		       const char *format, ...)
+{
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(message, sizeof(message), format, arguments);
+	import_json_report(import, &(struct json_place){ value, name, SIZE_MAX }, format,
+			   arguments);
 	va_end(arguments);
-	import_json_describe_path(&where, path);
-	import_error(import,
-		     1 + import_lines_between(import->text, import_json_find_value(import, path)),
-		     "%s%s%s", where.data ? where.data : "", where.length ? ": " : "", message);
-	text_release(&where);
-	return STATUS_USAGE;
 }
 
-json_t *import_member(struct import *import, const json_t *object, const struct json_path *path,
-		      const char *name, json_type type)
+void import_item_error(struct import *import, const json_t *list, size_t index, const char *format,
+		       ...)
 {
-	static const char *const types[] = { [JSON_OBJECT] = "an object",
-					     [JSON_ARRAY] = "an array",
-					     [JSON_STRING] = "a text",
-					     [JSON_INTEGER] = "a whole number",
-					     [JSON_REAL] = "a number" };
-	const struct json_path here = { path, name, 0 };
-	json_t *value = json_object_get(object, name);
+	va_list arguments;
 
-	if (!json_is_object(object))
-		import_json_error(import, path, "expected an object");
-	else if (!value)
-		import_json_error(import, path, "'%s' is missing", name);
-	else if (json_typeof(value) != type && !(type == JSON_REAL && json_is_integer(value)))
-		import_json_error(import, &here, "expected %s", types[type]);
+	va_start(arguments, format);
+	import_json_report(import, &(struct json_place){ list, NULL, index }, format, arguments);
+	va_end(arguments);
+}
+
+const json_t *import_member(struct import *import, const json_t *object, const char *name,
+			    json_type type)
+{
+	static const char *const types[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a text"
+	};
+	const json_t *value = json_object_get(object, name);
+
+	if (!value)
+		import_json_error(import, object, NULL, "'%s' is missing", name);
+	else if (json_typeof(value) != type)
+		import_json_error(import, object, name, "expected %s", types[type]);
 	else
 		return value;
 	return NULL;
 }
 
-enum status import_each(struct import *import, const json_t *list, const struct json_path *path,
-			enum status (*take)(struct import *import, void *state, const json_t *item,
-					    const struct json_path *path),
-			void *state)
+void import_each(struct import *import, const json_t *list,
+		 void (*take)(struct import *import, const json_t *item))
 {
-	enum status status = STATUS_OK;
+	for (size_t i = 0; i < json_array_size(list) && !import_stopped(import); i++) {
+		const json_t *item = json_array_get(list, i);
 
-	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++)
-		status = take(import, state, json_array_get(list, i), NTH(path, i));
-	return status;
+		if (json_is_object(item))
+			take(import, item);
+		else
+			import_item_error(import, list, i, "expected an object");
+	}
 }
 
 const char *import_string(const json_t *object, const char *name)
@@ -279,4 +285,13 @@ double import_figure(const json_t *value)
 		return json_number_value(value);
 	return json_is_string(value) && import_real(json_string_value(value), &number) ? number
 										       : NAN;
+}
+
+double import_amount(struct import *import, const json_t *object, const char *name)
+{
+	double value = import_figure(json_object_get(object, name));
+
+	if (value < 0)
+		import_json_error(import, object, name, "expected a number of at least 0");
+	return value;
 }

@@ -1,8 +1,10 @@
 /*
  * Reads the text of all formats line by line: removes colours and launchers' prefixes, and matches
- * lines against patterns. Lines of other programs in between are ignored.
+ * lines against patterns. Lines of other programs in between are ignored. Tables have columns named
+ * by a heading.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,47 +268,53 @@ bool import_is_failure(const char *line)
 	return false;
 }
 
-/* Remembers the first failure and its line. Rows begin with digits, headings with '#'. */
-static void lines_note_failure(struct import *import, size_t number, const char *line)
+void import_take_gpu(struct import *import)
 {
-	if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
-	    import_is_failure(line))
-		import->failure = xasprintf("line %zu: %.200s", number, line);
+	size_t number = strtoul(import->v[0], NULL, 10);
+
+	if (number >= IMPORT_GPUS)
+		return;
+	snprintf(import->gpus[number].name, sizeof(import->gpus[0].name), "%s", import->v[1]);
+	snprintf(import->gpus[number].uuid, sizeof(import->gpus[0].uuid), "%s", import->v[2]);
 }
 
-static enum status lines_follow_rule(const struct import_rule *rule, const struct import_line *l)
+static void lines_follow_rule(struct import *import, const struct import_rule *rule)
 {
 	if (rule->fact)
-		import_fact(l->import, rule->fact, l->v[0]);
+		import_fact(import, rule->fact, import->v[0]);
 	if (rule->bytes == sizeof(bool))
-		*((bool *)l->state + rule->offset) = true;
+		*((bool *)import->state + rule->offset) = true;
 	else if (rule->bytes)
-		snprintf((char *)l->state + rule->offset, rule->bytes, "%s", l->v[0]);
-	return rule->take ? rule->take(l) : STATUS_OK;
+		snprintf((char *)import->state + rule->offset, rule->bytes, "%s", import->v[0]);
+	if (rule->take)
+		rule->take(import);
 }
 
-enum status import_lines(struct import *import, const struct import_rule *rules, void *state)
+void import_lines(struct import *import, const struct import_rule *rules)
 {
 	struct line_reader r = { .at = import->text, .end = import->text + import->length };
-	enum status status = STATUS_OK;
 	char *captured[CAPTURES];
 
-	while (status == STATUS_OK && import_read_line(&r)) {
+	import->v = captured;
+	while (!import_stopped(import) && import_read_line(&r)) {
 		const char *line = strip_prefix(&r, import->format);
 
+		import->line = r.number;
 		line += strspn(line, " \t");
-		lines_note_failure(import, r.number, line);
+		/* Remember the first failure. Rows begin with digits, headings with '#'. */
+		if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
+		    import_is_failure(line))
+			import->failure = xasprintf("line %zu: %.200s", r.number, line);
 		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
 			if (line_fits(line, rule->pattern, r.captured, captured)) {
-				status = lines_follow_rule(rule, &(struct import_line){
-									 import, state, r.number,
-									 captured });
+				lines_follow_rule(import, rule);
 				break;
 			}
 	}
+	import->line = 0;
+	import->v = NULL;
 	free(r.line);
 	free(r.captured);
-	return status;
 }
 
 /* Finds the text before the first '{' that the next line also begins with; "" if none. */
@@ -348,4 +356,94 @@ void import_unprefixed(const struct import *import, struct text *out)
 	}
 	free(r.line);
 	free(r.captured);
+}
+
+/*
+ * Reads one field (RFC 4180) at *at and unquotes it in place. Sets *at to the text after the
+ * separator, or to NULL at the end.
+ */
+static char *quoted_field(char **at, char separator)
+{
+	char *start = *at, *to = *at, *p = *at;
+	bool quoted = *p == '"';
+
+	if (quoted)
+		p++;
+	for (; *p && (quoted || *p != separator); p++) {
+		if (quoted && *p == '"' && p[1] == '"')
+			*to++ = *p++;
+		else if (quoted && *p == '"')
+			quoted = false;
+		else
+			*to++ = *p;
+	}
+	*at = *p ? p + 1 : NULL;
+	while (to > start && to[-1] == ' ')
+		to--;
+	*to = '\0';
+	return start + strspn(start, " ");
+}
+
+/* Splits `line` at separators: ',' with quoted fields, or ' ' for any white space. */
+static size_t lines_split(char *line, char separator, char **fields, size_t most)
+{
+	size_t count = 0;
+	char *at = line;
+
+	if (separator == ' ') {
+		for (char *p = strtok_r(line, " \t", &at); p && count < most;
+		     p = strtok_r(NULL, " \t", &at))
+			fields[count++] = p;
+		return count;
+	}
+	while (at && count < most)
+		fields[count++] = quoted_field(&at, separator);
+	return count;
+}
+
+void import_heading(struct import *import, const char *line, char separator)
+{
+	snprintf(import->heading, sizeof(import->heading), "%s", line);
+	import->column_count =
+		lines_split(import->heading, separator, import->columns, IMPORT_COLUMNS);
+}
+
+size_t import_row(struct import *import, char *line, char separator, size_t most)
+{
+	return import->field_count = lines_split(line, separator, import->fields,
+						 most < IMPORT_FIELDS ? most : IMPORT_FIELDS);
+}
+
+int import_column(const struct import *import, const char *name, int nth)
+{
+	for (size_t i = 0; i < import->column_count; i++)
+		if (strcmp(import->columns[i], name) == 0 && nth-- == 0)
+			return (int)i;
+	return -1;
+}
+
+char *import_cell(const struct import *import, const char *name, int nth)
+{
+	static char nothing[] = "";
+	int column = import_column(import, name, nth);
+
+	return column >= 0 ? import->fields[column] : nothing;
+}
+
+bool import_real(const char *text, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	return end != text && !*end && isfinite(*value);
+}
+
+double import_half_digit(const char *text)
+{
+	const char *exponent = strpbrk(text, "eE"), *point = strchr(text, '.');
+	double half = 0.5;
+
+	if (point)
+		half *= pow(10, -(double)strspn(point + 1, "0123456789"));
+	return exponent ? half * pow(10, atoi(exponent + 1)) : half;
 }

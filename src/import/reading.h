@@ -1,6 +1,9 @@
 /*
  * Internal interface for formats: builds the result, and reads lines, tables and JSON with
  * positions for messages.
+ *
+ * The first error is kept, and reading stops at the next line or element of a list. Functions of a
+ * format return after an error, or continue where that does no harm: the result is thrown away.
  */
 #ifndef GPUPROOF_IMPORT_READING_H
 #define GPUPROOF_IMPORT_READING_H
@@ -10,7 +13,6 @@
 #include <stddef.h>
 
 #include "import/import.h"
-#include "result/json/json_fields.h"
 
 /* Largest file in bytes, also after expansion. */
 #define IMPORT_MOST_BYTES ((size_t)1 << 30)
@@ -18,6 +20,10 @@
 #define IMPORT_MOST_CASES ((size_t)250000)
 /* Most rows of a file, because several rows may be samples of one case: about 400 MB of memory. */
 #define IMPORT_MOST_ROWS ((size_t)2000000)
+/* Most columns of a matrix and of a table, and GPUs that a text lists. */
+#define IMPORT_FIELDS 1040
+#define IMPORT_COLUMNS 48
+#define IMPORT_GPUS 256
 
 struct import {
 	struct result *result;
@@ -27,6 +33,19 @@ struct import {
 	const char *file, *text;
 	size_t length;
 	size_t lines_before; /* lines of the file before `text` */
+	size_t line;         /* the line that is read, for messages; 0: none, line 1 is named */
+	void *state;         /* of the format */
+	char **v;            /* captured texts of the line, writable, NULL-terminated */
+	/* Heading of a table: column names in order, and the fields of the row that is read. */
+	char heading[1024];
+	char *columns[IMPORT_COLUMNS];
+	char *fields[IMPORT_FIELDS];
+	size_t column_count, field_count; /* no columns: no heading yet */
+	/* GPUs listed in the text, by number; "": unknown */
+	struct {
+		char name[128], uuid[64], pci[32];
+	} gpus[IMPORT_GPUS];
+	const json_t *root;  /* of the document that is read */
 	json_t *ids;         /* id: index, of the cases that import_named() has seen */
 	json_t *device_keys; /* identity of a device: its index */
 	json_t *left_out;    /* names, in the order of first use */
@@ -36,9 +55,12 @@ struct import {
 	char *failure;     /* first failure message of a launcher or the driver; NULL */
 };
 
-/* "file:line: message"; returns STATUS_USAGE. */
-enum status import_error(struct import *import, size_t line, const char *format, ...)
+/* "file:line: message", at the line that is read or another one. */
+void import_error(struct import *import, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void import_error_at(struct import *import, size_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+bool import_stopped(const struct import *import); /* there is an error */
 
 /* "imported from <tool>" */
 void import_tool(struct import *import, const char *format, ...)
@@ -66,37 +88,35 @@ struct import_device {
  * name.
  */
 size_t import_device(struct import *import, const struct import_device *device);
+/* The same for a GPU by its number in import->gpus. */
+size_t import_gpu(struct import *import, size_t number);
 /* The backend of a GPU with this name: "cuda" unless another vendor made it. */
 const char *import_backend(const char *name);
-/* GPUs listed in the text, indexed by number. */
-#define IMPORT_GPUS 256
-struct import_gpu {
-	char name[128], uuid[64], pci[32]; /* "": unknown */
-};
-size_t import_listed_gpu(struct import *import, const struct import_gpu *gpus, size_t number);
 
 /*
- * Adds a case on devices (indices; the first one is the case's device). The caller adds parameters
- * and metrics, then import_named() sets its id. `words` are its first parameters: alternating names
- * and values, NULL-terminated. Valid until the next call. NULL: too many cases; reported.
+ * Adds a case on devices (indices; the first one is the case's device). The caller adds parameters,
+ * then import_named() sets its id, then metrics. `words` are its first parameters: alternating
+ * names and values, NULL-terminated. Valid until the next call. Too many cases are an error.
  */
-struct case_result *import_case(struct import *import, size_t line, const char *suite,
-				const size_t *devices, size_t count, const char *const *words);
+struct case_result *import_case(struct import *import, const char *suite, const size_t *devices,
+				size_t count, const char *const *words);
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL, NULL })
 void import_word(struct case_result *c, const char *name, const char *word);
 void import_bytes(struct case_result *c, const char *name, double bytes);
 void import_number(struct case_result *c, const char *name, double number);
 /*
- * Adds a metric; the first one is the headline. Ignores NaN. Repeated values of a metric are
- * samples, and their median becomes the metric.
- */
-void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
-		   double value);
-/*
  * Sets the id of the last case. If an earlier case has this id, removes the last one and returns
  * the earlier one; else returns `c`.
  */
 struct case_result *import_named(struct import *import, struct case_result *c);
+/*
+ * Adds a metric; the first one is the headline. Lower is better for "s", higher for a unit per
+ * second. Ignores NaN. Repeated values of a metric are samples, and their median becomes the
+ * metric.
+ */
+void import_metric(struct case_result *c, const char *name, const char *unit, double value);
+void import_note(struct case_result *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void import_ended(struct case_result *c, enum case_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A wrong result, a case without a result, and a case that was not tried. */
@@ -111,20 +131,13 @@ void import_end(struct import *import);
  * Patterns of lines; the first that matches takes the line. A blank matches any number of blanks,
  * also none. '*' matches any text up to the next character. Captures: %d a whole number, %n a
  * number, %w a word, %t text up to the next literal, %r the rest of the line.
- */
-struct import_line {
-	struct import *import;
-	void *state; /* state of the format */
-	size_t number;
-	char **v; /* captured texts, writable, NULL-terminated */
-};
-/*
+ *
  * A matching line becomes a fact, sets a member of the state, or is passed to take(). A text member
  * receives the first capture; a bool member becomes true. Lines that match no rule are ignored.
  */
 struct import_rule {
 	const char *pattern;
-	enum status (*take)(const struct import_line *l);
+	void (*take)(struct import *import);
 	const char *fact;
 	size_t offset, bytes;
 };
@@ -134,60 +147,45 @@ struct import_rule {
  * ("[1,0]<stdout>:", "0: ", a time) that precedes a mark of the format. `rules` end with a NULL
  * pattern. Ignores lines that match no rule.
  */
-enum status import_lines(struct import *import, const struct import_rule *rules, void *state);
+void import_lines(struct import *import, const struct import_rule *rules);
 size_t import_lines_between(const char *from, const char *to);
+/* For a rule: a GPU's number, name and UUID become its place in import->gpus. */
+void import_take_gpu(struct import *import);
 /* True if the line is a launcher's, shell's or driver's report that a program failed. */
 bool import_is_failure(const char *line);
 /* Copies the text without the prefix on each line of its JSON. */
 void import_unprefixed(const struct import *import, struct text *out);
 
-#define IMPORT_COLUMNS 48
-/* Heading of a table: column names in order. */
-struct import_table {
-	char heading[1024];
-	char *names[IMPORT_COLUMNS];
-	size_t count; /* 0: no heading yet */
-};
-void import_heading(struct import_table *table, const char *line, char separator);
+/* Sets the columns of the table, or the fields of a row; at most `most` and IMPORT_FIELDS. */
+void import_heading(struct import *import, const char *line, char separator);
+size_t import_row(struct import *import, char *line, char separator, size_t most);
 /* Index of the `nth` column (from 0) with this name; -1 if none. */
-int import_column(const struct import_table *table, const char *name, int nth);
-/*
- * Splits `line` at separators (',', or ' ' for any white space) into at most `most` fields. Quoted
- * fields may contain commas.
- */
-size_t import_fields(char *line, char separator, char **fields, size_t most);
+int import_column(const struct import *import, const char *name, int nth);
+/* The field of that column; "" if there is none. */
+char *import_cell(const struct import *import, const char *name, int nth);
 /* Parses `text` as a number; false if anything follows the number. */
 bool import_real(const char *text, double *value);
 /* Half a unit of the last digit of a number as text: 0.005 of "1.25". */
 double import_half_digit(const char *text);
 
-/* Parses the file as JSON and passes its root to `read`. Syntax errors name the line. */
-enum status import_json(struct import *import,
-			enum status (*read)(struct import *import, const json_t *root));
-/* "file:line: path: message" */
-enum status import_json_error(struct import *import, const struct json_path *path,
-			      const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Parses the file as JSON and passes its root to the format. Syntax errors name the line. */
+void import_json(struct import *import);
+/* "file:line: path: message" at `value`, at its member `name`, or at the element of a list. */
+void import_json_error(struct import *import, const json_t *value, const char *name,
+		       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void import_item_error(struct import *import, const json_t *list, size_t index, const char *format,
+		       ...) __attribute__((format(printf, 4, 5)));
 /* A member of an object with the given type; NULL: missing or another type, reported. */
-json_t *import_member(struct import *import, const json_t *object, const struct json_path *path,
-		      const char *name, json_type type);
-/* Reports an error at a line of text, or at a path in JSON if `line` is 0. */
-#define import_error_at(import, line, path, ...)              \
-	((line) ? import_error((import), (line), __VA_ARGS__) \
-		: import_json_error((import), (path), __VA_ARGS__))
-/* Path of a member or an element. */
-#define AT(parent, name) (&(const struct json_path){ parent, name, 0 })
-#define NTH(parent, index) (&(const struct json_path){ parent, NULL, index })
-/*
- * Calls take() for each element of a list with its path, and stops at the first error. A missing
- * list has no elements.
- */
-enum status import_each(struct import *import, const json_t *list, const struct json_path *path,
-			enum status (*take)(struct import *import, void *state, const json_t *item,
-					    const struct json_path *path),
-			void *state);
+const json_t *import_member(struct import *import, const json_t *object, const char *name,
+			    json_type type);
+/* Calls take() for each object of a list, up to the first error. A missing list has no elements. */
+void import_each(struct import *import, const json_t *list,
+		 void (*take)(struct import *import, const json_t *item));
 /* A string member; "" if missing. */
 const char *import_string(const json_t *object, const char *name);
 /* A number, or a string that contains one; NaN if missing or not a number. */
 double import_figure(const json_t *value);
+/* That of a member; a number below 0 is an error. */
+double import_amount(struct import *import, const json_t *object, const char *name);
 
 #endif

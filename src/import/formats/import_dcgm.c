@@ -11,14 +11,13 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-struct dcgm {
-	const json_t *groups; /* "entity_groups": serial numbers; NULL: before DCGM 4 */
-};
-
-static const char *serial_of(const struct dcgm *d, const char *group, int number)
+/* The serial number of an entity; "" before DCGM 4. */
+static const char *serial_of(const json_t *root, const char *group, int number)
 {
-	for (size_t g = 0; g < json_array_size(d->groups); g++) {
-		const json_t *one = json_array_get(d->groups, g);
+	const json_t *groups = json_object_get(root, "entity_groups");
+
+	for (size_t g = 0; g < json_array_size(groups); g++) {
+		const json_t *one = json_array_get(groups, g);
 		const json_t *entities = json_object_get(one, "entities");
 
 		if (strcmp(import_string(one, "entity_group"), group) != 0)
@@ -33,21 +32,20 @@ static const char *serial_of(const struct dcgm *d, const char *group, int number
 	return "";
 }
 
-static size_t dcgm_device(struct import *import, const struct dcgm *d, const char *group,
-			  int number)
+static size_t dcgm_device(struct import *import, const char *group, int number)
 {
 	bool gpu = strcmp(group, "GPU") == 0;
 	const struct import_device device = { .backend = gpu ? "cuda" : "host",
 					      .number = number,
 					      .name = gpu ? "" : "CPU",
-					      .serial = serial_of(d, group, number) };
+					      .serial = serial_of(import->root, group, number) };
 
 	return import_device(import, &device);
 }
 
 /* Devices of a result: an entity, "gpu_id": "0", or "gpu_ids": "0,1". Without any, the host. */
-static size_t find_dcgm_devices(struct import *import, const struct dcgm *d, const json_t *result,
-				size_t *devices, size_t most)
+static size_t find_dcgm_devices(struct import *import, const json_t *result, size_t *devices,
+				size_t most)
 {
 	double entity = import_figure(json_object_get(result, "entity_id"));
 	const char *group = import_string(result, "entity_group");
@@ -56,17 +54,14 @@ static size_t find_dcgm_devices(struct import *import, const struct dcgm *d, con
 
 	ids = *ids ? ids : import_string(result, "gpu_id");
 	if (entity >= 0 && entity < 4096)
-		devices[count++] = dcgm_device(import, d, *group ? group : "GPU", (int)entity);
-	while (!count || (*ids && count < most)) {
-		if (!isdigit((unsigned char)*ids)) {
-			if (!count)
-				devices[count++] = dcgm_device(import, d, "CPU", 0);
-			break;
-		}
-		devices[count++] = dcgm_device(import, d, "GPU", atoi(ids) % 4096);
+		devices[count++] = dcgm_device(import, *group ? group : "GPU", (int)entity);
+	while (isdigit((unsigned char)*ids) && count < most) {
+		devices[count++] = dcgm_device(import, "GPU", atoi(ids) % 4096);
 		ids += strspn(ids, "0123456789");
 		ids += strspn(ids, ", ");
 	}
+	if (!count)
+		devices[count++] = dcgm_device(import, "CPU", 0);
 	return count;
 }
 
@@ -82,22 +77,18 @@ static const char *dcgm_words(const json_t *json)
 	return words ? words : "";
 }
 
-static enum status add_dcgm_case(struct import *import, const struct dcgm *d, const char *test,
-				 const json_t *result, const char *status)
+static void add_dcgm_case(struct import *import, const char *test, const json_t *result,
+			  const char *status)
 {
-	size_t devices[64];
-	size_t count = find_dcgm_devices(import, d, result, devices, ARRAY_SIZE(devices));
-	struct case_result *c = import_case(import, 1, "dcgm", devices, count, WORDS("test", test));
-	const char *words;
+	size_t devices[64], count = find_dcgm_devices(import, result, devices, ARRAY_SIZE(devices));
+	struct case_result *c = import_case(import, "dcgm", devices, count, WORDS("test", test));
+	const char *words = dcgm_words(json_object_get(result, "warnings"));
+	const char *info = dcgm_words(json_object_get(result, "info"));
 
-	if (!c)
-		return STATUS_USAGE;
 	c = import_named(import, c);
-	words = dcgm_words(json_object_get(result, "warnings"));
-	if (!*words)
-		words = dcgm_words(json_object_get(result, "info"));
-	else if (*dcgm_words(json_object_get(result, "info")))
+	if (*words && *info)
 		import_left_out(import, "info of tests");
+	words = *words ? words : info;
 	if (strcasecmp(status, "pass") == 0)
 		case_result_note(c, words);
 	else if (strcasecmp(status, "skip") == 0 || strcasecmp(status, "not run") == 0)
@@ -106,79 +97,64 @@ static enum status add_dcgm_case(struct import *import, const struct dcgm *d, co
 		import_failed(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
 	else
 		import_broken(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
-	return STATUS_OK;
 }
 
 /* If no result of the test explains its summary, the summary becomes a case of the host. */
-static enum status dcgm_read_summary(struct import *import, const struct dcgm *d,
-				     const json_t *test, const char *name, bool explained)
-{
-	const json_t *summary = json_object_get(test, "test_summary");
-	const char *status = import_string(summary, "status");
-
-	if (!*status || explained || strcasecmp(status, "pass") == 0)
-		return STATUS_OK;
-	return add_dcgm_case(import, d, name, summary, status);
-}
-
-static enum status read_dcgm_test(struct import *import, void *d, const json_t *test,
-				  const struct json_path *path)
+static void read_dcgm_test(struct import *import, const json_t *test)
 {
 	const char *name = import_string(test, "name");
 	const json_t *list = json_object_get(test, "results");
-	enum status status = STATUS_OK;
-	bool explained = false;
+	const json_t *summary = json_object_get(test, "test_summary");
+	const char *verdict = import_string(summary, "status");
+	bool explained = !*verdict || strcasecmp(verdict, "pass") == 0;
 
 	if (!*name)
-		return import_json_error(import, path, "'name' is missing");
-	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
+		import_json_error(import, test, NULL, "'name' is missing");
+	for (size_t i = 0; !import_stopped(import) && i < json_array_size(list); i++) {
 		const json_t *result = json_array_get(list, i);
-		const json_t *word = import_member(import, result, NTH(AT(path, "results"), i),
-						   "status", JSON_STRING);
+		const char *status;
 
-		if (!word)
-			return STATUS_USAGE;
-		explained |= strcasecmp(json_string_value(word), "pass") != 0;
-		status = add_dcgm_case(import, d, name, result, json_string_value(word));
+		if (!json_is_object(result))
+			import_item_error(import, list, i, "expected an object");
+		else if (import_member(import, result, "status", JSON_STRING)) {
+			status = import_string(result, "status");
+			explained |= strcasecmp(status, "pass") != 0;
+			add_dcgm_case(import, name, result, status);
+		}
 	}
-	return status == STATUS_OK ? dcgm_read_summary(import, d, test, name, explained) : status;
+	if (!explained && !import_stopped(import))
+		add_dcgm_case(import, name, summary, verdict);
 }
 
-static enum status read_dcgm_category(struct import *import, void *d, const json_t *category,
-				      const struct json_path *path)
+static void read_dcgm_category(struct import *import, const json_t *category)
 {
-	return import_each(import, json_object_get(category, "tests"), AT(path, "tests"),
-			   read_dcgm_test, d);
+	import_each(import, json_object_get(category, "tests"), read_dcgm_test);
 }
 
-static enum status read_dcgm_root(struct import *import, const json_t *json)
+static void read_dcgm_root(struct import *import, const json_t *json)
 {
 	const char *top = json_object_get(json, "DCGM Diagnostic") ? "DCGM Diagnostic"
 								   : "DCGM GPU Diagnostic";
-	const json_t *root = import_member(import, json, NULL, top, JSON_OBJECT);
+	const json_t *root = import_member(import, json, top, JSON_OBJECT);
 	const json_t *meta = json_object_get(json, "metadata");
-	struct dcgm d = { json_object_get(json, "entity_groups") };
-	const char *error = import_string(root, "runtime_error");
+	const char *error = import_string(root, "runtime_error"), *version;
 	const json_t *list = json_object_get(root, "test_categories");
-	enum status status;
+	json_t *words;
 
 	if (!root)
-		return STATUS_USAGE;
+		return;
 	meta = meta ? meta : root;
-	import_tool(import, "dcgmi diag%s%.20s", *import_string(meta, "version") ? " " : "",
-		    import_string(meta, "version"));
+	version = import_string(meta, "version");
+	import_tool(import, "dcgmi diag%s%.20s", *version ? " " : "", version);
 	import_fact(import, "driver", import_string(meta, "Driver Version Detected"));
 	if (!list && !*error)
-		return import_json_error(import, AT(NULL, top), "'test_categories' is missing");
-	status = import_each(import, list, AT(AT(NULL, top), "test_categories"), read_dcgm_category,
-			     &d);
-	if (status == STATUS_OK && *error) {
-		json_t *words = json_pack("{s:s}", "warnings", error);
-
-		status = add_dcgm_case(import, &d, "diagnostic", words, "Error");
-		json_decref(words);
-	}
-	return status;
+		import_json_error(import, root, NULL, "'test_categories' is missing");
+	import_each(import, list, read_dcgm_category);
+	if (!*error)
+		return;
+	words = json_pack("{s:s}", "warnings", error);
+	add_dcgm_case(import, "diagnostic", words, "Error");
+	json_decref(words);
 }
 
 const struct import_format import_dcgm = {

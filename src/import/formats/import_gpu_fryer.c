@@ -8,113 +8,82 @@
 #include "import/reading.h"
 
 struct fryer {
-	struct import_gpu gpus[IMPORT_GPUS];
 	bool throttled[IMPORT_GPUS]; /* a note reports it */
 	char precision[32];
 	size_t last, last_gpu; /* case and number of the GPU that the following lines describe */
 	bool has_last, concluded;
 };
 
-static enum status take_fryer_name(const struct import_line *l)
-{
-	struct fryer *f = l->state;
-	size_t number = strtoul(l->v[0], NULL, 10);
-
-	if (number < IMPORT_GPUS) {
-		snprintf(f->gpus[number].name, sizeof(f->gpus[0].name), "%s", l->v[1]);
-		snprintf(f->gpus[number].uuid, sizeof(f->gpus[0].uuid), "%s", l->v[2]);
-	}
-	return STATUS_OK;
-}
-
 /* "Using precision(s): BF16 FP8": several ran at the same time, and no rate names its precision. */
-static enum status take_fryer_precision(const struct import_line *l)
+static void take_fryer_precision(struct import *import)
 {
-	struct fryer *f = l->state;
+	struct fryer *f = import->state;
 
-	snprintf(f->precision, sizeof(f->precision), "%s", l->v[0]);
+	snprintf(f->precision, sizeof(f->precision), "%s", import->v[0]);
 	if (strpbrk(f->precision, " ,"))
-		return import_error(l->import, l->number,
-				    "%.40s ran at the same time, and the rates do not name their "
-				    "precision; run gpu-fryer with one precision",
-				    l->v[0]);
+		import_error(import,
+			     "%.40s ran at the same time, and the rates do not name their "
+			     "precision; run gpu-fryer with one precision",
+			     import->v[0]);
 	for (char *p = f->precision; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
-	return STATUS_OK;
 }
 
-static struct case_result *fryer_case(const struct import_line *l)
+static struct case_result *fryer_case(struct import *import)
 {
-	struct fryer *f = l->state;
-	size_t device, number = strtoul(l->v[0], NULL, 10) % IMPORT_GPUS;
-	struct case_result *c;
+	struct fryer *f = import->state;
+	size_t number = strtoul(import->v[0], NULL, 10) % IMPORT_GPUS;
+	size_t device = import_gpu(import, number);
+	struct case_result *c = import_case(import, "burn", &device, 1,
+					    WORDS("tool", "gpu-fryer", "load",
+						  *f->precision ? f->precision : "unknown"));
 
-	device = import_listed_gpu(l->import, f->gpus, number);
-	c = import_case(l->import, l->number, "burn", &device, 1,
-			WORDS("tool", "gpu-fryer", "load",
-			      *f->precision ? f->precision : "unknown"));
-	if (!c)
-		return NULL;
-	c = import_named(l->import, c);
-	f->last = (size_t)(c - l->import->result->cases);
+	c = import_named(import, c);
+	f->last = (size_t)(c - import->result->cases);
 	f->last_gpu = number;
 	f->has_last = true;
 	return c;
 }
 
 /* "GPU #7: 51494 Gflops/s (min: 50577.53, max: 51677.05, dev: 51493.79)" */
-static enum status take_fryer_rate(const struct import_line *l)
+static void take_fryer_rate(struct import *import)
 {
-	struct case_result *c = fryer_case(l);
+	struct case_result *c = fryer_case(import);
+	char **v = import->v;
 	double rate;
-	char *note;
 
-	if (!c)
-		return STATUS_USAGE;
-	if (!import_real(l->v[1], &rate) || rate < 0)
-		return import_error(l->import, l->number, "expected a rate, not '%.40s'", l->v[1]);
-	if (rate == 0) {
+	if (!import_real(v[1], &rate) || rate < 0) {
+		import_error(import, "expected a rate, not '%.40s'", v[1]);
+	} else if (rate == 0) {
 		import_failed(c, "gpu-fryer measured 0 Gflops/s");
-		return STATUS_OK;
+	} else {
+		import_metric(c, "burn.throughput", "FLOP/s", rate * 1e9);
+		if (!c->metrics[0].series[0]) /* not a repetition */
+			import_note(c, "From %.20s to %.20s Gflops/s.", v[2], v[3]);
 	}
-	import_metric(c, "burn.throughput", "FLOP/s", BETTER_HIGHER, rate * 1e9);
-	if (c->metrics[0].series[0]) /* a repetition */
-		return STATUS_OK;
-	note = xasprintf("From %.20s to %.20s Gflops/s.", l->v[2], l->v[3]);
-	case_result_note(c, note);
-	free(note);
-	return STATUS_OK;
 }
 
 /* "Throttling HW: false, Thermal SW: true, Thermal HW: false" */
-static enum status take_fryer_detail(const struct import_line *l)
+static void take_fryer_detail(struct import *import)
 {
-	struct fryer *f = l->state;
-	char *note;
+	struct fryer *f = import->state;
 
-	if (!f->has_last || !strstr(l->v[0], "true") || f->throttled[f->last_gpu])
-		return STATUS_OK;
+	if (!f->has_last || !strstr(import->v[0], "true") || f->throttled[f->last_gpu])
+		return;
 	f->throttled[f->last_gpu] = true;
-	note = xasprintf("Throttling HW: %s.", l->v[0]);
-	case_result_note(&l->import->result->cases[f->last], note);
-	free(note);
-	return STATUS_OK;
+	import_note(&import->result->cases[f->last], "Throttling HW: %s.", import->v[0]);
 }
 
 /* "  - GPU 3 - GPU is throttled. ..." */
-static enum status take_fryer_problem(const struct import_line *l)
+static void take_fryer_problem(struct import *import)
 {
-	const struct fryer *f = l->state;
-	struct case_result *c = f->concluded ? fryer_case(l) : NULL;
-
-	if (c)
-		import_failed(c, "gpu-fryer says: %s", l->v[1]);
-	return l->import->err->status;
+	if (((struct fryer *)import->state)->concluded)
+		import_failed(fryer_case(import), "gpu-fryer says: %s", import->v[1]);
 }
 
 static const struct import_rule fryer_lines[] = {
-	{ "Detected GPU #%d: \"%t\" (%w)", take_fryer_name },
-	{ "Detected GPU #%d: %t (%w)", take_fryer_name },
+	{ "Detected GPU #%d: \"%t\" (%w)", import_take_gpu },
+	{ "Detected GPU #%d: %t (%w)", import_take_gpu },
 	{ "Using precision(s): %r", take_fryer_precision },
 	{ "GPU #%d: %n Gflops/s (min: %n, max: %n,", take_fryer_rate },
 	{ "Throttling HW: %r", take_fryer_detail },
@@ -124,11 +93,10 @@ static const struct import_rule fryer_lines[] = {
 	{ 0 },
 };
 
-static enum status fryer_finish(struct import *import, void *state)
+static void fryer_finish(struct import *import)
 {
-	if (!((struct fryer *)state)->concluded)
+	if (!((struct fryer *)import->state)->concluded)
 		import_incomplete(import, "gpu-fryer gives no verdict");
-	return STATUS_OK;
 }
 
 const struct import_format import_gpu_fryer = {

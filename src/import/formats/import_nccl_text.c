@@ -17,77 +17,75 @@ struct nccl_log {
 	struct nccl_file file;
 	struct nccl_test *test;                  /* test that the lines belong to; NULL: none yet */
 	const struct nccl_collective *mentioned; /* in the last command line; NULL */
-	struct import_table table;
-	const char *columns; /* of the test: nccl.h */
-	size_t words;        /* per row; a timestamp has two */
-	bool of_cpu;         /* times are CPU times */
-	bool in_place;       /* only in-place figures */
-	size_t bad_line;     /* line of an incomplete row; 0: none */
+	const char *columns;                     /* of the test: nccl.h */
+	size_t words;                            /* per row; a timestamp has two */
+	bool of_cpu;                             /* times are CPU times */
+	bool in_place;                           /* only in-place figures */
+	size_t bad_line;                         /* line of an incomplete row; 0: none */
 	char bad[128];
 };
 
 /* Begins a test if none has begun, or if the last one is past its heading. */
-static struct nccl_test *nccl_text_head_of_test(struct nccl_log *log, size_t line)
+static struct nccl_test *nccl_text_head_of_test(struct import *import)
 {
+	struct nccl_log *log = import->state;
+
 	if (!log->test || log->test->rank_count || log->test->headed || log->test->broken) {
-		log->test = nccl_begin_test(&log->file, line);
+		log->test = nccl_begin_test(&log->file, import->line);
 		log->test->mentioned = log->mentioned;
-		log->table.count = 0;
+		import->column_count = 0;
 		log->in_place = false;
 	}
 	return log->test;
 }
 
-static struct nccl_test *nccl_text_current_test(struct nccl_log *log, size_t line)
+static struct nccl_test *nccl_text_current_test(struct import *import)
 {
-	return log->test ? log->test : nccl_text_head_of_test(log, line);
+	struct nccl_log *log = import->state;
+
+	return log->test ? log->test : nccl_text_head_of_test(import);
 }
 
 /* "# nccl-tests version 2.19.6 nccl-headers=22907 nccl-library=22907" */
-static enum status nccl_text_take_version(const struct import_line *l)
+static void nccl_text_take_version(struct import *import)
 {
 	double library;
 
-	nccl_text_head_of_test(l->state, l->number);
-	import_tool(l->import, "nccl-tests %.20s (text)", l->v[0]);
-	if (l->v[1] && import_real(l->v[1], &library))
-		nccl_version_fact(l->import, library);
-	return STATUS_OK;
+	nccl_text_head_of_test(import);
+	import_tool(import, "nccl-tests %.20s (text)", import->v[0]);
+	if (import->v[1] && import_real(import->v[1], &library))
+		nccl_version_fact(import, library);
 }
 
-static enum status take_rccl(const struct import_line *l)
+static void take_rccl(struct import *import)
 {
-	struct nccl_log *log = l->state;
-
-	nccl_text_current_test(log, l->number);
-	log->file.backend = "hip";
-	import_tool(l->import, "rccl-tests %.60s (text)", l->v[0]);
-	return STATUS_OK;
+	nccl_text_current_test(import);
+	((struct nccl_log *)import->state)->file.backend = "hip";
+	import_tool(import, "rccl-tests %.60s (text)", import->v[0]);
 }
 
-static enum status take_program(const struct import_line *l)
+static void take_program(struct import *import)
 {
-	struct nccl_test *t = nccl_text_head_of_test(l->state, l->number);
+	struct nccl_test *t = nccl_text_head_of_test(import);
 
-	t->collective = nccl_collective(l->v[0]);
-	if (t->collective)
-		return STATUS_OK;
-	return import_error(l->import, l->number, "'%.60s' is not a known collective", l->v[0]);
+	t->collective = nccl_collective(import->v[0]);
+	if (!t->collective)
+		import_error(import, "'%.60s' is not a known collective", import->v[0]);
 }
 
 /* "# nThread 1 nGpus 8 minBytes 8 ... warmup iters: 5 iters: 20 ... graph: 0" */
-static enum status nccl_text_take_setup(const struct import_line *l)
+static void nccl_text_take_setup(struct import *import)
 {
 	static const char *const facts[][2] = {
 		{ " warmup iters: ", "warm-up iterations" }, { " iters: ", "iterations" },
 		{ " agg iters: ", "aggregated iterations" }, { " validation: ", "validation" },
 		{ " graph: ", "CUDA graph launches" },       { " unalign: ", "unaligned by" },
 	};
-	struct nccl_test *t = nccl_text_head_of_test(l->state, l->number);
-	char *setup = l->v[2], *p;
+	struct nccl_test *t = nccl_text_head_of_test(import);
+	char *setup = import->v[2], *p;
 
-	t->threads = atoi(l->v[0]);
-	t->gpus = atoi(l->v[1]);
+	t->threads = atoi(import->v[0]);
+	t->gpus = atoi(import->v[1]);
 	/* "iters:" also ends "warmup iters:" and "agg iters:". */
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		char word[16];
@@ -97,123 +95,104 @@ static enum status nccl_text_take_setup(const struct import_line *l)
 		       (strncmp(p - 6, "warmup", 6) == 0 || strncmp(p - 3, "agg", 3) == 0))
 			p = strstr(p + 1, facts[i][0]);
 		if (p && sscanf(p + strlen(facts[i][0]), "%15s", word) == 1)
-			import_fact(l->import, facts[i][1], word);
+			import_fact(import, facts[i][1], word);
 	}
-	return STATUS_OK;
 }
 
-static void nccl_text_add_listed_rank(struct nccl_log *log, size_t line, struct nccl_rank rank)
+/*
+ * "#  Rank  0 Group  0 Pid 6899 on host device  0 [0000:04:00] NVIDIA H100 80GB HBM3"; versions
+ * before 2.13 print no group.
+ */
+static void nccl_text_take_rank(struct import *import)
 {
+	struct nccl_log *log = import->state;
 	struct nccl_test *t = log->test;
+	bool grouped = import->v[5] != NULL;
+	char **rest = import->v + grouped; /* host, device, PCI address, name */
 
+	if (strlen(import->v[0]) >= 7 || strlen(rest[2]) >= 7 ||
+	    (grouped && strlen(import->v[1]) >= 10))
+		return;
 	/* A list after a table belongs to another test whose heading was lost. */
 	if (!t || t->rows || t->concluded)
-		t = log->test = nccl_begin_test(&log->file, line);
+		t = log->test = nccl_begin_test(&log->file, import->line);
 	t->mentioned = log->mentioned;
-	rank.line = line;
-	if (!strchr(rank.pci, ':')) /* "[0x06]" of old versions is no address */
-		rank.pci = "";
-	nccl_add_rank(t, rank);
+	nccl_add_rank(t, (struct nccl_rank){ .rank = atoi(import->v[0]),
+					     .group = grouped ? atoi(import->v[1]) : 0,
+					     .host = rest[1],
+					     .device = atoi(rest[2]),
+					     /* "[0x06]" of old versions is no address. */
+					     .pci = strchr(rest[3], ':') ? rest[3] : "",
+					     .name = rest[4],
+					     .line = import->line });
 }
 
-/* "#  Rank  0 Group  0 Pid 6899 on host device  0 [0000:04:00] NVIDIA H100 80GB HBM3" */
-static enum status nccl_text_take_rank(const struct import_line *l)
+static void nccl_text_take_heading(struct import *import)
 {
-	if (strlen(l->v[0]) < 7 && strlen(l->v[1]) < 10 && strlen(l->v[3]) < 7)
-		nccl_text_add_listed_rank(l->state, l->number,
-					  (struct nccl_rank){ .rank = atoi(l->v[0]),
-							      .group = atoi(l->v[1]),
-							      .device = atoi(l->v[3]),
-							      .host = l->v[2],
-							      .pci = l->v[4],
-							      .name = l->v[5] });
-	return STATUS_OK;
-}
-
-/* Versions before 2.13 print no group. */
-static enum status take_old_rank(const struct import_line *l)
-{
-	if (strlen(l->v[0]) < 7 && strlen(l->v[2]) < 7)
-		nccl_text_add_listed_rank(l->state, l->number,
-					  (struct nccl_rank){ .rank = atoi(l->v[0]),
-							      .device = atoi(l->v[2]),
-							      .host = l->v[1],
-							      .pci = l->v[3],
-							      .name = l->v[4] });
-	return STATUS_OK;
-}
-
-static enum status nccl_text_take_heading(const struct import_line *l)
-{
-	struct nccl_log *log = l->state;
+	struct nccl_log *log = import->state;
+	bool redop, root;
 	char heading[1024];
 
-	snprintf(heading, sizeof(heading), "size count %.1000s", l->v[0]);
-	import_heading(&log->table, heading, ' ');
-	log->words = log->table.count + (import_column(&log->table, "timestamp", 0) >= 0);
-	log->of_cpu = import_column(&log->table, "cputime", 0) >= 0;
-	if (import_column(&log->table, "time", 0) < 0 && !log->of_cpu)
-		return import_error(l->import, l->number, "the heading has no column 'time'");
-	if (import_column(&log->table, "algbw", 0) < 0 ||
-	    import_column(&log->table, "busbw", 0) < 0)
-		return import_error(l->import, l->number,
-				    "the heading has no columns 'algbw' and 'busbw'");
-	nccl_text_current_test(log, l->number)->headed = true;
-	if (import_column(&log->table, "redop", 0) >= 0)
-		log->columns = import_column(&log->table, "root", 0) >= 0 ? "redop root" : "redop";
-	else
-		log->columns = import_column(&log->table, "root", 0) >= 0 ? "root" : "";
-	return STATUS_OK;
+	snprintf(heading, sizeof(heading), "size count %.1000s", import->v[0]);
+	import_heading(import, heading, ' ');
+	redop = import_column(import, "redop", 0) >= 0;
+	root = import_column(import, "root", 0) >= 0;
+	log->words = import->column_count + (import_column(import, "timestamp", 0) >= 0);
+	log->of_cpu = import_column(import, "cputime", 0) >= 0;
+	if (import_column(import, "time", 0) < 0 && !log->of_cpu)
+		import_error(import, "the heading has no column 'time'");
+	if (import_column(import, "algbw", 0) < 0 || import_column(import, "busbw", 0) < 0)
+		import_error(import, "the heading has no columns 'algbw' and 'busbw'");
+	nccl_text_current_test(import)->headed = true;
+	log->columns = redop && root ? "redop root" : redop ? "redop" : root ? "root" : "";
 }
 
-static enum status nccl_text_take_bounds(const struct import_line *l)
+/* The summary of a test; its verdict on the bounds or the bandwidth. */
+static struct nccl_test *nccl_text_conclude(struct import *import, const char *what)
 {
-	struct nccl_log *log = l->state;
-	struct nccl_test *t = nccl_text_current_test(log, l->number);
+	struct nccl_test *t = nccl_text_current_test(import);
 	char words[80];
 
 	t->concluded = true;
-	if (strstr(l->v[1], "FAILED")) {
-		snprintf(words, sizeof(words), "Out of bounds values : %.20s FAILED", l->v[0]);
-		nccl_set_words(&t->failed, words);
-	}
-	return STATUS_OK;
+	if (!strstr(import->v[1], "FAILED"))
+		return t;
+	snprintf(words, sizeof(words), "%s : %.20s FAILED", what, import->v[0]);
+	nccl_set_words(&t->failed, words);
+	return t;
 }
 
-static enum status take_average(const struct import_line *l)
+static void nccl_text_take_bounds(struct import *import)
 {
-	struct nccl_log *log = l->state;
-	struct nccl_test *t = nccl_text_current_test(log, l->number);
-	char words[80];
+	nccl_text_conclude(import, "Out of bounds values");
+}
 
-	t->concluded = true;
-	if (strstr(l->v[1], "FAILED")) {
-		snprintf(words, sizeof(words), "Avg bus bandwidth : %.20s FAILED", l->v[0]);
-		nccl_set_words(&t->failed, words);
+static void nccl_text_take_average(struct import *import)
+{
+	struct nccl_test *t = nccl_text_conclude(import, "Avg bus bandwidth");
+
+	if (strstr(import->v[1], "FAILED"))
 		t->failed_rows = 0;
-	}
-	return STATUS_OK;
 }
 
-static enum status nccl_text_take_error(const struct import_line *l)
+static void nccl_text_take_error(struct import *import)
 {
-	nccl_set_words(&nccl_text_current_test(l->state, l->number)->broken, l->v[0]);
-	return STATUS_OK;
+	nccl_set_words(&nccl_text_current_test(import)->broken, import->v[0]);
 }
 
 /* Finds a failure message anywhere in a line, also after an incomplete row. */
-static bool nccl_text_read_failure(struct nccl_log *log, size_t line, const char *text)
+static bool nccl_text_read_failure(struct import *import, const char *text)
 {
 	static const char *const own[] = {
 		"Test NCCL failure", "Test CUDA failure", "Test timeout",
 		"Test HIP failure",  "Test RCCL failure", "Test failure"
 	};
+	const struct nccl_log *log = import->state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(own) && strchr(text, 'T'); i++) {
 		const char *mark = strstr(text, own[i]);
 
 		if (mark) {
-			nccl_set_words(&nccl_text_current_test(log, line)->broken, mark);
+			nccl_set_words(&nccl_text_current_test(import)->broken, mark);
 			return true;
 		}
 	}
@@ -245,21 +224,22 @@ static bool nccl_text_is_type(const char *word)
  * Assigns fields to columns. Old versions print blanks for an operation that does not apply, and a
  * test measured only in place leaves the other columns empty. False: the row is incomplete.
  */
-static bool align_fields(const struct nccl_log *log, char **fields, size_t count)
+static bool align_fields(struct import *import, size_t words)
 {
 	static char nothing[] = "";
-	int redop = import_column(&log->table, "redop", 0);
-	int other = import_column(&log->table, "time", 1);
-	size_t place = other > 0 ? (size_t)(other - import_column(&log->table, "time", 0)) : 0;
-	size_t at, blanks;
+	size_t count = import->field_count;
+	char **fields = import->fields;
+	int redop = import_column(import, "redop", 0);
+	int time = import_column(import, "time", 0), other = import_column(import, "time", 1);
+	size_t place = other > 0 ? (size_t)(other - time) : 0, at, blanks;
 
-	if (count == log->words)
+	if (count == words)
 		return true;
-	if (count + 1 == log->words && redop > 0 && !isalpha((unsigned char)*fields[redop])) {
+	if (count + 1 == words && redop > 0 && !isalpha((unsigned char)*fields[redop])) {
 		at = (size_t)redop;
 		blanks = 1;
-	} else if (place && count + place == log->words) {
-		at = (size_t)import_column(&log->table, "time", 0);
+	} else if (place && count + place == words) {
+		at = (size_t)time;
 		blanks = place;
 	} else {
 		return false;
@@ -270,130 +250,97 @@ static bool align_fields(const struct nccl_log *log, char **fields, size_t count
 	return true;
 }
 
-static char *nccl_cell(const struct nccl_log *log, char **fields, const char *name, int nth)
+static void nccl_text_read_place(struct import *import, struct nccl_row row, bool in_place)
 {
-	static char nothing[] = "";
-	int column = import_column(&log->table, name, nth);
-
-	return column >= 0 ? fields[column] : nothing;
-}
-
-static enum status nccl_text_read_place(struct import *import, struct nccl_log *log, size_t line,
-					char **fields, struct nccl_row row)
-{
-	int nth = row.in_place && !log->in_place;
-	const char *time = nccl_cell(log, fields, "time", nth);
-	const char *algbw = nccl_cell(log, fields, "algbw", nth);
-	const char *busbw = nccl_cell(log, fields, "busbw", nth);
-	char *wrong = nccl_cell(log, fields, "#wrong", nth);
+	struct nccl_log *log = import->state;
+	int nth = in_place && !log->in_place;
+	const char *time = import_cell(import, "time", nth);
+	const char *algbw = import_cell(import, "algbw", nth);
+	const char *busbw = import_cell(import, "busbw", nth);
+	char *wrong = import_cell(import, "#wrong", nth);
 
 	if (!*time)
-		return STATUS_OK;
+		return;
 	if (!import_real(time, &row.time_us) || !import_real(algbw, &row.algbw_gbs) ||
 	    !import_real(busbw, &row.busbw_gbs))
-		return import_error(import, line,
-				    "expected time, algbw and busbw, not '%.20s %.20s %.20s'", time,
-				    algbw, busbw);
+		import_error(import, "expected time, algbw and busbw, not '%.20s %.20s %.20s'",
+			     time, algbw, busbw);
 	if (!(row.time_us > 0) || row.algbw_gbs < 0 || row.busbw_gbs < 0)
-		return import_error(import, line,
-				    "expected a time above 0 and bandwidths not below it, not "
-				    "'%.20s %.20s %.20s'",
-				    time, algbw, busbw);
+		import_error(import,
+			     "expected a time above 0 and bandwidths not below it, not "
+			     "'%.20s %.20s %.20s'",
+			     time, algbw, busbw);
+	row.in_place = in_place;
 	row.counted = *wrong;
 	if (!row.counted)
-		wrong = nccl_cell(log, fields, "error", nth);
+		wrong = import_cell(import, "error", nth);
 	wrong[strcspn(wrong, "*")] = '\0'; /* RCCL marks out-of-bounds values with '*' */
 	if (!import_real(wrong, &row.wrong))
 		row.wrong = NAN;
 	if (row.wrong < 0)
-		return import_error(import, line,
-				    "expected a number of wrong elements, not '%.20s'", wrong);
+		import_error(import, "expected a number of wrong elements, not '%.20s'", wrong);
 	row.time_half = import_half_digit(time);
 	row.algbw_half = import_half_digit(algbw);
 	row.busbw_half = import_half_digit(busbw);
-	ARRAY_GROW(log->file.rows, log->file.row_count, log->file.row_capacity);
-	log->file.rows[log->file.row_count++] = row;
-	return STATUS_OK;
+	nccl_add_row(&log->file, &row);
 }
 
-/* True if the row belongs to a test, and gpuproof has a suite for it. */
-static enum status nccl_text_check_test(struct import *import, struct nccl_log *log, size_t line,
-					bool *wanted)
+static void nccl_text_read_cells(struct import *import, struct nccl_log *log)
 {
-	struct nccl_test *t = log->test;
+	struct nccl_row row = { .test = log->file.test_count - 1, .line = import->line };
+	const char *root = import_cell(import, "root", 0);
 
-	*wanted = false;
-	if (t && !t->collective && import->options->collective)
-		t->collective = nccl_collective(import->options->collective);
-	if (!t || !t->rank_count)
-		return import_error(import, line, "no line '# Rank ...' names the devices");
-	if (!log->table.count)
-		return import_error(import, line,
-				    "no line '# size count type ...' names the columns");
-	t->columns = log->columns;
-	t->rows++;
-	if (log->of_cpu)
-		import_left_out(import, "cputime of option -C (the CPU's time differs from "
-					"the collective's)");
-	else
-		*wanted = true;
-	return STATUS_OK;
-}
-
-static enum status nccl_text_read_cells(struct import *import, struct nccl_log *log, size_t line,
-					char **fields)
-{
-	struct nccl_row row = { .test = log->file.test_count - 1, .line = line };
-	const char *root = nccl_cell(log, fields, "root", 0);
-	enum status status;
-
-	if (!import_real(fields[0], &row.bytes))
-		return import_error(import, line, "expected a size, not '%.40s'", fields[0]);
+	if (!import_real(import->fields[0], &row.bytes))
+		import_error(import, "expected a size, not '%.40s'", import->fields[0]);
 	if (row.bytes == 0) {
 		import_left_out(import, "rows of size 0");
-		return STATUS_OK;
+		return;
 	}
-	snprintf(row.type, sizeof(row.type), "%s", fields[2]);
-	snprintf(row.operation, sizeof(row.operation), "%s", nccl_cell(log, fields, "redop", 0));
+	snprintf(row.type, sizeof(row.type), "%s", import->fields[2]);
+	snprintf(row.operation, sizeof(row.operation), "%s", import_cell(import, "redop", 0));
 	row.root = *root ? atoi(root) : -1;
-	if (import_column(&log->table, "i_min", 0) >= 0)
+	if (import_column(import, "i_min", 0) >= 0)
 		import_left_out(import, "times of single iterations");
-	status = log->in_place ? STATUS_OK : nccl_text_read_place(import, log, line, fields, row);
-	row.in_place = true;
-	return status == STATUS_OK ? nccl_text_read_place(import, log, line, fields, row) : status;
+	if (!log->in_place)
+		nccl_text_read_place(import, row, false);
+	nccl_text_read_place(import, row, true);
 }
 
-static enum status take_nccl_row(struct import *import, struct nccl_log *log, size_t line,
-				 char *text)
+/* The fields are a row of a test. */
+static void nccl_text_read_row(struct import *import, struct nccl_log *log)
 {
-	char *fields[IMPORT_COLUMNS + 16];
-	size_t count = import_fields(text, ' ', fields, IMPORT_COLUMNS);
-	bool wanted;
-	enum status status;
+	struct nccl_test *t = log->test;
+	size_t count = import->field_count;
 
-	if (count < 3 || !nccl_text_is_whole_number(fields[0]) ||
-	    !nccl_text_is_whole_number(fields[1]) ||
-	    (!nccl_text_is_type(fields[2]) &&
-	     (count != log->words || !isalpha((unsigned char)*fields[2]))))
-		return STATUS_OK;
-	status = nccl_text_check_test(import, log, line, &wanted);
-	if (status != STATUS_OK || !wanted)
-		return status;
-	if (!align_fields(log, fields, count)) {
-		if (count > log->words)
-			return import_error(import, line,
-					    "expected the %zu columns of the heading, not %zu",
-					    log->words, count);
-		snprintf(log->bad, sizeof(log->bad),
-			 "expected the %zu columns of the heading, not %zu", log->words, count);
-		log->bad_line = line;
-		nccl_set_words(&log->test->broken, "a row without all its columns");
-		return STATUS_OK;
+	if (t && !t->collective && import->options->collective)
+		t->collective = nccl_collective(import->options->collective);
+	if (!t || !t->rank_count) {
+		import_error(import, "no line '# Rank ...' names the devices");
+		return;
+	}
+	if (!import->column_count) {
+		import_error(import, "no line '# size count type ...' names the columns");
+		return;
+	}
+	t->columns = log->columns;
+	t->rows++;
+	if (log->of_cpu) {
+		import_left_out(import, "cputime of option -C (the CPU's time differs from "
+					"the collective's)");
+		return;
 	}
 	if (log->file.row_count >= IMPORT_MOST_ROWS)
-		return import_error(import, line, "more than %zu rows; import reads no more",
-				    IMPORT_MOST_ROWS);
-	return nccl_text_read_cells(import, log, line, fields);
+		import_error(import, "more than %zu rows; import reads no more", IMPORT_MOST_ROWS);
+	if (align_fields(import, log->words)) {
+		nccl_text_read_cells(import, log);
+		return;
+	}
+	snprintf(log->bad, sizeof(log->bad), "expected the %zu columns of the heading, not %zu",
+		 log->words, count);
+	log->bad_line = import->line;
+	if (count > log->words)
+		import_error(import, "%s", log->bad);
+	nccl_set_words(&t->broken, "a row without all its columns");
 }
 
 /*
@@ -415,16 +362,22 @@ static void nccl_text_read_command(struct nccl_log *log, const char *text)
 	}
 }
 
-static enum status nccl_text_take_other(const struct import_line *l)
+static void nccl_text_take_other(struct import *import)
 {
-	struct nccl_log *log = l->state;
+	struct nccl_log *log = import->state;
+	char *text = import->v[0], **fields = import->fields;
+	size_t count;
 
-	nccl_text_read_command(log, l->v[0]);
-
+	nccl_text_read_command(log, text);
 	/* Report the failure, not the row that it interrupted. */
-	if (nccl_text_read_failure(log, l->number, l->v[0]) || !isdigit((unsigned char)*l->v[0]))
-		return STATUS_OK;
-	return take_nccl_row(l->import, log, l->number, l->v[0]);
+	if (nccl_text_read_failure(import, text) || !isdigit((unsigned char)*text))
+		return;
+	count = import_row(import, text, ' ', IMPORT_COLUMNS);
+	if (count >= 3 && nccl_text_is_whole_number(fields[0]) &&
+	    nccl_text_is_whole_number(fields[1]) &&
+	    (nccl_text_is_type(fields[2]) ||
+	     (count == log->words && isalpha((unsigned char)*fields[2]))))
+		nccl_text_read_row(import, log);
 }
 
 static const struct import_rule nccl_lines[] = {
@@ -434,13 +387,13 @@ static const struct import_rule nccl_lines[] = {
 	{ "# Collective test starting: %w", take_program },
 	{ "# nThread %d nGpus %d %r", nccl_text_take_setup },
 	{ "# Rank %d Group %d *on %w device %d [%t] %r", nccl_text_take_rank },
-	{ "# Rank %d *on %w device %d [%t] %r", take_old_rank },
+	{ "# Rank %d *on %w device %d [%t] %r", nccl_text_take_rank },
 	{ "Rank %d Group %d *on %w device %d [%t] %r", nccl_text_take_rank },
-	{ "Rank %d *on %w device %d [%t] %r", take_old_rank },
+	{ "Rank %d *on %w device %d [%t] %r", nccl_text_take_rank },
 	{ "# in-place", INTO(struct nccl_log, in_place) },
 	{ "# size count %r", nccl_text_take_heading },
 	{ "# Out of bounds values : %d %r", nccl_text_take_bounds },
-	{ "# Avg bus bandwidth : %n %r", take_average },
+	{ "# Avg bus bandwidth : %n %r", nccl_text_take_average },
 	{ "# error: %r", nccl_text_take_error },
 	{ "#" },
 	{ "*INFO NCCL version %w+cuda", .fact = "nccl" },
@@ -449,25 +402,21 @@ static const struct import_rule nccl_lines[] = {
 	{ 0 },
 };
 
-static enum status nccl_text_finish(struct import *import, void *state)
+static void nccl_text_finish(struct import *import)
 {
-	struct nccl_log *log = state;
+	const struct nccl_log *log = import->state;
 	const char *collective = import->options->collective;
 
 	if (collective && !nccl_collective(collective))
-		return import_error(import, 1,
-				    "--collective: there is no '%.40s'; there are all_reduce, "
-				    "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
-				    "all_to_all",
-				    collective);
+		import_error(import,
+			     "--collective: there is no '%.40s'; there are all_reduce, "
+			     "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
+			     "all_to_all",
+			     collective);
 	if (log->bad_line && !log->file.row_count)
-		return import_error(import, log->bad_line, "%s", log->bad);
-	return nccl_build(import, &log->file);
-}
-
-static void nccl_text_release(void *state)
-{
-	nccl_release(&((struct nccl_log *)state)->file);
+		import_error_at(import, log->bad_line, "%s", log->bad);
+	if (!import_stopped(import))
+		nccl_build(import);
 }
 
 const struct import_format import_nccl_text = {
@@ -481,5 +430,5 @@ const struct import_format import_nccl_text = {
 	.rules = nccl_lines,
 	.state_bytes = sizeof(struct nccl_log),
 	.finish = nccl_text_finish,
-	.release = nccl_text_release,
+	.release = nccl_release,
 };

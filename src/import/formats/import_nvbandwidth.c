@@ -1,8 +1,14 @@
 /*
- * nvbandwidth -j. A test is a matrix of numbers as strings in GB/s, with "N/A" for missing ones.
- * Version 0.9 writes null for its list of devices; versions before 0.8 have no list.
+ * nvbandwidth: tests are cases of the suite transfer. The file does not contain the buffer size:
+ * 512 MiB unless an option sets it.
+ *
+ * The row is the device that issues the copy between two devices: docs/nvbandwidth.md. Tests in
+ * both directions print three matrices: each direction, then the sum.
+ *
+ * With -j a test is a matrix of numbers as strings in GB/s, with "N/A" for missing ones. Version
+ * 0.9 writes null for its list of devices; versions before 0.8 have no list. Without -j: "Running
+ * TEST.", a sentence, a heading of device numbers, a row for each device, "SUM TEST NUMBER".
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,114 +16,310 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "import/formats/nvbandwidth.h"
+#include "import/reading.h"
+
+#define BUFFER_BYTES (512.0 * (1 << 20))
+#define LATENCY_BYTES (2.0 * (1 << 20))
+#define GB 1e9
+#define NS 1e-9
+#define MOST_DEVICES 4096
+#define MOST_COLUMNS 1024
+#define SEVERAL_NODES "multinode_"
 
 /*
- * nvbandwidth without -j: "Running TEST.", a sentence, a heading of device numbers, a row for each
- * device, "SUM TEST NUMBER".
+ * Devices of a case. ROW: the row's and the column's device; COLUMN: the column's; FIRST: the
+ * column's, then all others.
  */
+enum shape { COLUMN, ROW, ROW_BOTH, FIRST };
 
-#define MOST_COLUMNS 1024
-
-struct nvb_log {
-	struct nvb_devices devices;
-	char host[128];
-	char test[128];  /* running test; "": none */
-	size_t line;     /* line of "Running" */
-	bool done, part; /* the test has its figures; the matrix is one direction of two */
-	size_t columns, rows, first_row; /* of the matrix being read */
-	double *cells;
-	size_t cell_count, cell_capacity;
-	char *failure; /* the tool's message while the test ran; NULL */
+static const struct nvb_test {
+	const char *name, *direction;
+	enum shape shape;
+	bool memory, access; /* whether the parameter applies */
+	const char *metric;  /* NULL: transfer.bandwidth */
+} tests[] = {
+	{ "host_to_device_memcpy", "h2d", COLUMN, true, false, NULL },
+	{ "device_to_host_memcpy", "d2h", COLUMN, true, false, NULL },
+	{ "host_to_device_bidirectional_memcpy", "both", COLUMN, true, false,
+	  "transfer.bandwidth_h2d" },
+	{ "device_to_host_bidirectional_memcpy", "both", COLUMN, true, false,
+	  "transfer.bandwidth_d2h" },
+	{ "device_local_copy", "local", COLUMN, false, false, NULL },
+	{ "device_to_device_memcpy_write", "p2p", ROW, false, true, NULL },
+	{ "device_to_device_memcpy_read", "p2p_read", ROW, false, true, NULL },
+	{ "device_to_device_bidirectional_memcpy_write", "p2p_both", ROW_BOTH, false, true, NULL },
+	{ "device_to_device_bidirectional_memcpy_read", "p2p_read_both", ROW_BOTH, false, true,
+	  NULL },
+	{ "all_to_host_memcpy", "all_to_host", FIRST, true, false, NULL },
+	{ "host_to_all_memcpy", "host_to_all", FIRST, true, false, NULL },
+	{ "all_to_host_bidirectional_memcpy", "all_to_host_both", FIRST, true, false, NULL },
+	{ "host_to_all_bidirectional_memcpy", "host_to_all_both", FIRST, true, false, NULL },
+	{ "all_to_one_write", "all_to_one_write", FIRST, false, true, NULL },
+	{ "all_to_one_read", "all_to_one_read", FIRST, false, true, NULL },
+	{ "one_to_all_write", "one_to_all_write", FIRST, false, true, NULL },
+	{ "one_to_all_read", "one_to_all_read", FIRST, false, true, NULL },
+	{ "host_device_latency", "latency_host", COLUMN, true, false, "transfer.latency" },
+	{ "device_to_device_latency", "latency_p2p", ROW, false, true, "transfer.latency" },
 };
 
-static enum status end_running(struct import *import, void *state)
+/* "..._ce" and "..._sm" are the same test by copy engine and by kernel. */
+static const struct nvb_test *nvbandwidth_test_named(const char *name, const char **engine)
 {
-	struct nvb_log *log = state;
-	enum status status = STATUS_OK;
+	size_t length;
 
-	if (*log->test && !log->done)
-		status = nvb_add_failure(import, &log->devices, log->line, log->test,
-					 log->failure ? log->failure : "the test has no figures");
-	free(log->failure);
-	log->failure = NULL;
-	log->test[0] = '\0';
-	log->columns = 0;
-	return status;
+	if (text_starts_with(name, SEVERAL_NODES))
+		name += strlen(SEVERAL_NODES);
+	length = strlen(name);
+
+	*engine = "ce";
+	if (length > 3 &&
+	    (strcmp(name + length - 3, "_sm") == 0 || strcmp(name + length - 3, "_ce") == 0)) {
+		*engine = name + length - 2;
+		length -= 3;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		if (strlen(tests[i].name) == length && strncmp(tests[i].name, name, length) == 0)
+			return &tests[i];
+	return NULL;
 }
 
-static enum status take_nvb_version(const struct import_line *l)
+struct nvb {
+	size_t *devices; /* indices in the result */
+	size_t device_count, device_capacity;
+	bool listed; /* the file names them; else they are as many as the matrices have columns */
+	char host[128];
+	/* The running test; "": none. */
+	char test[128];
+	size_t line;     /* of "Running" */
+	bool done, part; /* the test has its figures; the matrix is one direction of two */
+	char *failure;   /* the tool's message while the test ran; NULL */
+	/* Its matrix, in GB/s or ns; NaN: none. */
+	size_t columns, rows, first_row; /* first_row: its line */
+	double *cells;
+	size_t cell_count, cell_capacity;
+	const json_t *matrix; /* NULL: text */
+	const char *error;    /* JSON: error of the whole run; "" */
+	bool told;            /* a test already reports it as its reason */
+};
+
+static void nvbandwidth_append_device(struct nvb *n, size_t index)
 {
-	import_tool(l->import, "nvbandwidth %.30s (text)", l->v[0]);
-	return STATUS_OK;
+	ARRAY_GROW(n->devices, n->device_count, n->device_capacity);
+	n->devices[n->device_count++] = index;
 }
 
-static enum status take_nvb_device(const struct import_line *l)
+/* Removes the last group in brackets, such as "(00000000:3b:00)", and returns it; "" if none. */
+static char *nvbandwidth_last_group(char *text)
 {
-	struct nvb_log *log = l->state;
+	size_t length = strlen(text);
+	char *open;
 
-	if ((size_t)atoi(l->v[0]) < log->devices.count) /* the list is repeated */
-		return STATUS_OK;
-	if (!nvb_add_device(l->import, &log->devices, l->v[1], log->host))
-		return import_error(l->import, l->number, "expected \"Device 0: NAME (PCI)\"");
-	return STATUS_OK;
+	while (length && (text[length - 1] == ' ' || text[length - 1] == ':'))
+		length--;
+	open = strrchr(text, '(');
+	if (!open || !length || text[length - 1] != ')')
+		return text + strlen(text);
+	text[length - 1] = '\0';
+	*open = '\0';
+	return open + 1;
 }
 
-/* "Process  0 (node-a): device 0: NVIDIA H200 (00000000:19:00)" */
-static enum status take_nvb_process(const struct import_line *l)
+/* "NVIDIA TITAN X (Pascal) (00000000:3b:00): (node-7)" as the next device. False: it is none. */
+static bool nvb_add_device(struct import *import, char *text, const char *host)
 {
-	struct nvb_log *log = l->state;
+	struct nvb *n = import->state;
+	char *group = nvbandwidth_last_group(text), *pci = group, *name;
+	struct import_device d = { .number = (int)n->device_count, .host = host };
 
-	if ((size_t)atoi(l->v[0]) < log->devices.count)
-		return STATUS_OK;
-	if (!nvb_add_device(l->import, &log->devices, l->v[3], l->v[1]))
-		return import_error(l->import, l->number, "expected \"device 0: NAME (PCI)\"");
-	return STATUS_OK;
+	/* Since 0.8 the host follows the PCI address. */
+	if (!strchr(group, ':') && *(pci = nvbandwidth_last_group(text)))
+		d.host = group;
+	d.pci = pci = *pci ? pci : group;
+	d.name = name = text_trimmed(text, strlen(text));
+	d.backend = import_backend(name);
+	if (*name && *pci)
+		nvbandwidth_append_device(n, import_device(import, &d));
+	free(name);
+	n->listed = true;
+	return *pci;
 }
 
-static enum status take_running(const struct import_line *l)
+/* Adds unnamed devices if the file lists none, or lists only the devices of one node. */
+static bool nvb_has_device(struct import *import, size_t number, bool several_nodes)
 {
-	struct nvb_log *log = l->state;
-	enum status status = end_running(l->import, log);
-	size_t length = strlen(l->v[0]);
+	struct nvb *n = import->state;
 
-	while (length && l->v[0][length - 1] == '.')
-		l->v[0][--length] = '\0';
-	snprintf(log->test, sizeof(log->test), "%s", l->v[0]);
-	log->line = l->number;
-	log->done = log->part = false;
-	return status;
+	while (number < MOST_DEVICES && number >= n->device_count &&
+	       (!n->listed || several_nodes)) {
+		const struct import_device d = { .backend = "cuda",
+						 .number = (int)n->device_count };
+
+		nvbandwidth_append_device(n, import_device(import, &d));
+	}
+	return number < n->device_count;
+}
+
+static void nvb_cell_error(struct import *import, size_t row, size_t column, const char *message)
+{
+	const struct nvb *n = import->state;
+	const json_t *line = json_array_get(n->matrix, row);
+
+	if (n->matrix)
+		import_item_error(import, line ? line : n->matrix, column, "%s", message);
+	else
+		import_error_at(import, n->first_row + row, "%s, column %zu: %s", n->test, column,
+				message);
+}
+
+/* Tests that measure two sides of the same case become two metrics of it. */
+static void nvb_add_cell(struct import *import, const struct nvb_test *test, const char *engine,
+			 size_t row, size_t column, double value)
+{
+	bool latency = test->metric && strcmp(test->metric, "transfer.latency") == 0;
+	const struct nvb *n = import->state;
+	size_t *used = xcalloc(n->device_count + 1, sizeof(*used)), count = 0;
+	struct case_result *c;
+
+	if (test->shape == ROW || test->shape == ROW_BOTH)
+		used[count++] = n->devices[row];
+	used[count++] = n->devices[column];
+	for (size_t i = 0; test->shape == FIRST && i < n->device_count; i++)
+		if (i != column)
+			used[count++] = n->devices[i];
+	c = import_case(import, "transfer", used, count, WORDS("direction", test->direction));
+	free(used);
+	if (strcmp(engine, "ce") != 0 && !latency)
+		import_word(c, "engine", engine);
+	if (test->memory)
+		import_word(c, "memory", "pinned");
+	if (test->access)
+		import_word(c, "access", "on");
+	if (text_starts_with(n->test, SEVERAL_NODES))
+		import_word(c, "scope", "several nodes");
+	import_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
+	c = import_named(import, c);
+	import_metric(c, test->metric ? test->metric : "transfer.bandwidth", latency ? "s" : "B/s",
+		      value * (latency ? NS : GB));
+	if (value == 0)
+		import_failed(c, "nvbandwidth measured 0 %s", latency ? "ns" : "GB/s");
+}
+
+/* Cases of the matrix of a test; one that has no counterpart is named in the result. */
+static void nvb_add_matrix(struct import *import)
+{
+	const struct nvb *n = import->state;
+	bool several = text_starts_with(n->test, SEVERAL_NODES);
+	const char *engine;
+	const struct nvb_test *test = nvbandwidth_test_named(n->test, &engine);
+	size_t first = 0;
+
+	if (!test) {
+		import_left_out(import, "%s", n->test);
+		return;
+	}
+	if (test->shape == ROW_BOTH && n->rows == 3 * n->columns)
+		first = 2 * n->columns;
+	else if (n->rows != (test->shape == ROW || test->shape == ROW_BOTH ? n->columns : 1))
+		nvb_cell_error(import, 0, 0, "the matrix has not as many rows as it must");
+	for (size_t i = first; i < n->rows; i++)
+		for (size_t j = 0; j < n->columns && !import_stopped(import); j++) {
+			double value = n->cells[i * n->columns + j];
+
+			if (isnan(value))
+				continue;
+			if (value < 0)
+				nvb_cell_error(import, i, j, "expected a number above 0");
+			else if (nvb_has_device(import, j > i - first ? j : i - first, several))
+				nvb_add_cell(import, test, engine, i - first, j, value);
+			else
+				nvb_cell_error(import, i, j, "there is no such device in the list");
+		}
+}
+
+/* A test that ended in an error, wrong data for one, has no figure. */
+static void nvb_add_failure(struct import *import, const char *test, const char *reason)
+{
+	struct nvb *n = import->state;
+	struct case_result *c;
+
+	nvb_has_device(import, 0, true);
+	c = import_case(import, "transfer", &n->devices[0], 1, WORDS("test", test));
+	import_broken(import_named(import, c), "nvbandwidth says: %s", reason);
+}
+
+static void nvb_add_number(struct nvb *n, double value)
+{
+	ARRAY_GROW(n->cells, n->cell_count, n->cell_capacity);
+	n->cells[n->cell_count++] = value;
+}
+
+static void nvb_end_running(struct import *import)
+{
+	struct nvb *n = import->state;
+
+	if (*n->test && !n->done)
+		nvb_add_failure(import, n->test,
+				n->failure ? n->failure : "the test has no figures");
+	free(n->failure);
+	n->failure = NULL;
+	n->test[0] = '\0';
+	n->columns = 0;
+}
+
+static void take_nvb_version(struct import *import)
+{
+	import_tool(import, "nvbandwidth %.30s (text)", import->v[0]);
+}
+
+/* "Device 0: NVIDIA H200 (00000000:19:00)"; before it "Process  0 (node-a): " on several nodes */
+static void take_nvb_device(struct import *import)
+{
+	struct nvb *n = import->state;
+	bool process = import->v[2] != NULL;
+
+	if ((size_t)atoi(import->v[0]) < n->device_count) /* the list is repeated */
+		return;
+	if (!nvb_add_device(import, import->v[process ? 3 : 1], process ? import->v[1] : n->host))
+		import_error(import, "expected \"%s 0: NAME (PCI)\"",
+			     process ? "device" : "Device");
+}
+
+static void take_nvb_running(struct import *import)
+{
+	struct nvb *n = import->state;
+	char *name = import->v[0];
+	size_t length = strlen(name);
+
+	nvb_end_running(import);
+	while (length && name[length - 1] == '.')
+		name[--length] = '\0';
+	snprintf(n->test, sizeof(n->test), "%s", name);
+	n->line = import->line;
+	n->done = n->part = false;
 }
 
 /* "SUM host_to_device_memcpy_ce 110.30": the matrix above is complete. */
-static enum status nvbandwidth_text_take_sum(const struct import_line *l)
+static void take_nvb_sum(struct import *import)
 {
-	struct nvb_log *log = l->state;
-	enum status status = STATUS_OK;
+	struct nvb *n = import->state;
 	double told, sum = 0;
 
-	if (!*log->test || !log->rows)
-		return STATUS_OK;
-	for (size_t i = 0; i < log->cell_count; i++)
-		sum += isfinite(log->cells[i]) ? log->cells[i] : 0;
-	if (import_real(l->v[1], &told) &&
-	    fabs(told - sum) > 0.0051 * (double)(log->cell_count + 1))
-		return import_error(l->import, l->number,
-				    "the sum of the matrix is %.2f, not %.20s: a row of it is lost",
-				    sum, l->v[1]);
-	if (!log->part)
-		status = nvb_add_matrix(l->import, &log->devices,
-					&(struct nvb_matrix){ .test = log->test,
-							      .rows = log->rows,
-							      .columns = log->columns,
-							      .cells = log->cells,
-							      .line = log->first_row });
-	log->done |= !log->part;
-	log->columns = log->rows = 0;
-	return status;
+	if (!*n->test || !n->rows)
+		return;
+	for (size_t i = 0; i < n->cell_count; i++)
+		sum += isfinite(n->cells[i]) ? n->cells[i] : 0;
+	if (import_real(import->v[1], &told) &&
+	    fabs(told - sum) > 0.0051 * (double)(n->cell_count + 1))
+		import_error(import,
+			     "the sum of the matrix is %.2f, not %.20s: a row of it is lost", sum,
+			     import->v[1]);
+	else if (!n->part)
+		nvb_add_matrix(import);
+	n->done |= !n->part;
+	n->columns = n->rows = 0;
 }
 
-static bool nvbandwidth_text_is_failure(const char *line)
+static bool nvb_is_failure(const char *line)
 {
 	static const char *const marks[] = {
 		"CUDA_ERROR",      "ERROR",      "Invalid value when checking",
@@ -131,83 +333,66 @@ static bool nvbandwidth_text_is_failure(const char *line)
 	return false;
 }
 
-static bool is_number_or_none(const char *word)
+static void nvb_take_row(struct import *import, struct nvb *n)
 {
 	double value;
 
-	return import_real(word, &value) || strcmp(word, "N/A") == 0;
+	if (import->field_count != n->columns + 1) {
+		import_error(import, "expected a number for each of the %zu columns, not %zu",
+			     n->columns, import->field_count - 1);
+		return;
+	}
+	n->first_row = n->rows++ ? n->first_row : import->line;
+	for (size_t i = 1; i < import->field_count; i++)
+		nvb_add_number(n, import_real(import->fields[i], &value) ? value : (double)NAN);
 }
 
-/* True if the words are column numbers: 0 1 2 ... */
-static bool nvbandwidth_text_is_heading(char **words, size_t count)
+/* A heading has the column numbers 0, 1, 2, ...; a row a name and numbers or "N/A". */
+static void take_nvb_other(struct import *import)
 {
-	char number[24];
+	struct nvb *n = import->state;
+	char *line = import->v[0], number[24];
+	size_t count, numbers = 1, heading = 0;
+	double value;
 
-	for (size_t i = 0; i < count; i++) {
-		snprintf(number, sizeof(number), "%zu", i);
-		if (strcmp(words[i], number) != 0)
-			return false;
+	if (*n->test && !n->failure && nvb_is_failure(line))
+		n->failure = xstrdup(line);
+	if (*n->test && strstr(line, "bandwidth (GB/s)"))
+		n->part = strstr(line, "Read1") || strstr(line, "Read2") ||
+			  strstr(line, "Write1") || strstr(line, "Write2");
+	count = import_row(import, line, ' ', MOST_COLUMNS + 1);
+	if (count == 1 && !n->device_count)
+		snprintf(n->host, sizeof(n->host), "%s", import->fields[0]);
+	if (!*n->test)
+		return;
+	while (!n->columns && heading < count) {
+		snprintf(number, sizeof(number), "%zu", heading);
+		if (strcmp(import->fields[heading], number) != 0)
+			break;
+		heading++;
 	}
-	return count > 0;
-}
-
-static enum status nvbandwidth_text_take_row_of(struct import *import, struct nvb_log *log,
-						size_t line, char **words, size_t count)
-{
-	if (count != log->columns + 1)
-		return import_error(import, line,
-				    "expected a number for each of the %zu columns, not %zu",
-				    log->columns, count - 1);
-	log->first_row = log->rows++ ? log->first_row : line;
-	for (size_t i = 1; i < count; i++) {
-		double value;
-
-		if (!import_real(words[i], &value))
-			value = NAN;
-		ARRAY_GROW(log->cells, log->cell_count, log->cell_capacity);
-		log->cells[log->cell_count++] = value;
+	if (heading && heading == count) {
+		n->columns = count;
+		n->rows = n->cell_count = 0;
+		return;
 	}
-	return STATUS_OK;
-}
-
-static enum status take_nvb_other(const struct import_line *l)
-{
-	struct nvb_log *log = l->state;
-	char *words[MOST_COLUMNS + 1];
-	size_t count, numbers = 0;
-
-	if (*log->test && !log->failure && nvbandwidth_text_is_failure(l->v[0]))
-		log->failure = xstrdup(l->v[0]);
-	if (*log->test && strstr(l->v[0], "bandwidth (GB/s)"))
-		log->part = strstr(l->v[0], "Read1") || strstr(l->v[0], "Read2") ||
-			    strstr(l->v[0], "Write1") || strstr(l->v[0], "Write2");
-	count = import_fields(l->v[0], ' ', words, MOST_COLUMNS + 1);
-	if (count == 1 && !log->devices.count)
-		snprintf(log->host, sizeof(log->host), "%s", words[0]);
-	if (!*log->test)
-		return STATUS_OK;
-	if (!log->columns && nvbandwidth_text_is_heading(words, count)) {
-		log->columns = count;
-		log->rows = log->cell_count = 0;
-		return STATUS_OK;
-	}
-	while (numbers + 1 < count && is_number_or_none(words[numbers + 1]))
+	while (numbers < count && (import_real(import->fields[numbers], &value) ||
+				   strcmp(import->fields[numbers], "N/A") == 0))
 		numbers++;
-	if (log->columns && numbers && numbers + 1 == count)
-		return nvbandwidth_text_take_row_of(l->import, log, l->number, words, count);
-	return STATUS_OK;
+	if (n->columns && count > 1 && numbers == count)
+		nvb_take_row(import, n);
 }
 
 static const struct import_rule nvb_lines[] = {
 	{ "nvbandwidth Version: %w", take_nvb_version },
 	{ "Driver Version: %w", .fact = "driver" },
 	{ "Device %d: %r", take_nvb_device },
-	{ "Process %d (%t): device %d: %r", take_nvb_process },
-	{ "Running %w", take_running },
-	{ "Waived", INTO(struct nvb_log, done) },
-	{ "Waiving", INTO(struct nvb_log, done) },
-	{ "SUM %w %n", nvbandwidth_text_take_sum },
-	{ "&&&& PERF %w %n", nvbandwidth_text_take_sum },
+	{ "Process %d (%t): device %d: %r", take_nvb_device },
+	{ "Running %w", take_nvb_running },
+	{ "Waived", INTO(struct nvb, done) },
+	{ "Waiving", INTO(struct nvb, done) },
+	{ "SUM %w %n", take_nvb_sum },
+	{ "&&&& PERF %w %n", take_nvb_sum },
 	{ "MIN %w %n" },
 	{ "MAX %w %n" },
 	{ "AVG %w %n" },
@@ -215,163 +400,108 @@ static const struct import_rule nvb_lines[] = {
 	{ 0 },
 };
 
-static void nvb_release(void *state)
+static void nvb_read_matrix(struct import *import, struct nvb *n)
 {
-	struct nvb_log *log = state;
+	n->rows = json_array_size(n->matrix);
+	n->columns = json_array_size(json_array_get(n->matrix, 0));
+	n->cell_count = 0;
+	for (size_t i = 0; i < n->rows && !import_stopped(import); i++) {
+		const json_t *row = json_array_get(n->matrix, i);
 
-	free(log->failure);
-	free(log->cells);
-	free(log->devices.items);
-}
+		if (!json_is_array(row))
+			import_item_error(import, n->matrix, i, "expected an array");
+		else if (json_array_size(row) != n->columns)
+			import_item_error(import, n->matrix, i, "expected %zu numbers, not %zu",
+					  n->columns, json_array_size(row));
+		for (size_t j = 0; j < n->columns; j++) {
+			const json_t *cell = json_array_get(row, j);
+			double value = import_figure(cell);
+			const char *text = json_string_value(cell);
 
-/* Shared by all tests of a file. */
-struct nvb_file {
-	struct nvb_devices devices;
-	const char *error; /* error of the whole run; "" */
-	bool told;         /* a test already reports it as its reason */
-};
-
-static enum status nvbandwidth_read_cell(struct import *import, const json_t *cell,
-					 const struct json_path *path, double *value)
-{
-	const char *text = json_string_value(cell);
-
-	*value = import_figure(cell);
-	if (isnan(*value) && (!text || strcmp(text, "N/A") != 0))
-		return import_json_error(import, path, "expected a number or \"N/A\"");
-	return STATUS_OK;
-}
-
-static enum status nvbandwidth_read_matrix(struct import *import, struct nvb_file *file,
-					   const char *name, const json_t *json,
-					   const struct json_path *path)
-{
-	size_t rows = json_array_size(json), columns = 0;
-	enum status status = STATUS_OK;
-	double *cells;
-
-	for (size_t i = 0; i < rows; i++) {
-		size_t size = json_array_size(json_array_get(json, i));
-
-		if (!json_is_array(json_array_get(json, i)))
-			return import_json_error(import, NTH(path, i), "expected an array");
-		if (i && size != columns)
-			return import_json_error(import, NTH(path, i),
-						 "expected %zu numbers, not %zu", columns, size);
-		columns = size;
+			if (isnan(value) && (!text || strcmp(text, "N/A") != 0))
+				import_item_error(import, row, j, "expected a number or \"N/A\"");
+			nvb_add_number(n, value);
+		}
 	}
-	cells = xcalloc(rows * columns + 1, sizeof(*cells));
-	for (size_t i = 0; i < rows; i++)
-		for (size_t j = 0; status == STATUS_OK && j < columns; j++)
-			status = nvbandwidth_read_cell(import,
-						       json_array_get(json_array_get(json, i), j),
-						       NTH(NTH(path, i), j),
-						       &cells[i * columns + j]);
-	if (status == STATUS_OK)
-		status = nvb_add_matrix(import, &file->devices,
-					&(struct nvb_matrix){ .test = name,
-							      .rows = rows,
-							      .columns = columns,
-							      .cells = cells,
-							      .path = path });
-	free(cells);
-	return status;
+	if (!import_stopped(import))
+		nvb_add_matrix(import);
 }
 
-/* The machine or the build does not support the test, so it was skipped. */
-static bool was_not_tried(const char *status)
+static void nvb_read_test(struct import *import, const json_t *test)
 {
-	return strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0;
-}
+	struct nvb *n = import->state;
+	const json_t *name = import_member(import, test, "name", JSON_STRING);
+	const json_t *member = import_member(import, test, "status", JSON_STRING);
+	const char *error = import_string(test, "error"), *status;
 
-static enum status nvbandwidth_read_test(struct import *import, void *state, const json_t *test,
-					 const struct json_path *path)
-{
-	struct nvb_file *file = state;
-	const json_t *name = import_member(import, test, path, "name", JSON_STRING);
-	const json_t *status = import_member(import, test, path, "status", JSON_STRING);
-	const char *error = import_string(test, "error");
-	const json_t *matrix;
-
-	if (!name || !status)
-		return STATUS_USAGE;
-	if (was_not_tried(json_string_value(status)))
-		return STATUS_OK;
-	if (strcmp(json_string_value(status), "Passed") != 0 || *error) {
-		file->told |= !*error && *file->error;
-		error = *error ? error : file->error;
-		return nvb_add_failure(import, &file->devices, 1, json_string_value(name),
-				       *error ? error : json_string_value(status));
+	if (!name || !member)
+		return;
+	status = json_string_value(member);
+	snprintf(n->test, sizeof(n->test), "%s", json_string_value(name));
+	/* The machine or the build does not support the test, so it was skipped. */
+	if (strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0)
+		return;
+	if (strcmp(status, "Passed") != 0 || *error) {
+		n->told |= !*error && *n->error;
+		error = *error ? error : n->error;
+		nvb_add_failure(import, n->test, *error ? error : status);
+		return;
 	}
-	matrix = import_member(import, test, path, "bandwidth_matrix", JSON_ARRAY);
-	return matrix ? nvbandwidth_read_matrix(import, file, json_string_value(name), matrix,
-						AT(path, "bandwidth_matrix"))
-		      : STATUS_USAGE;
+	n->matrix = import_member(import, test, "bandwidth_matrix", JSON_ARRAY);
+	if (n->matrix)
+		nvb_read_matrix(import, n);
 }
 
 /* "0: NVIDIA H200 (00000000:3b:00): (host)" */
-static enum status nvbandwidth_read_device(struct import *import, void *devices, const json_t *item,
-					   const struct json_path *path)
+static void nvb_read_devices(struct import *import, const json_t *root)
 {
-	const char *text = json_string_value(item), *name = text ? strstr(text, ": ") : NULL;
-	char *copy = name ? xstrdup(name + 2) : NULL;
-	bool known = copy && nvb_add_device(import, devices, copy, "");
+	const json_t *list = json_object_get(root, "GPU Device list");
 
-	free(copy);
-	return known ? STATUS_OK : import_json_error(import, path, "expected \"0: NAME (PCI)\"");
-}
-
-static enum status nvbandwidth_read_list(struct import *import, struct nvb_devices *devices,
-					 const json_t *list, const struct json_path *path)
-{
 	if (list && !json_is_null(list) && !json_is_array(list))
-		return import_json_error(import, path, "expected an array");
-	devices->listed = json_array_size(list) > 0;
-	return import_each(import, list, path, nvbandwidth_read_device, devices);
+		import_json_error(import, root, "GPU Device list", "expected an array");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+		const char *name = text ? strstr(text, ": ") : NULL;
+		char *copy = name ? xstrdup(name + 2) : NULL;
+
+		if (!copy || !nvb_add_device(import, copy, ""))
+			import_item_error(import, list, i, "expected \"0: NAME (PCI)\"");
+		free(copy);
+	}
 }
 
-static enum status read_nvb_json(struct import *import, const json_t *json, struct nvb_file *file)
+static void read_nvb_root(struct import *import, const json_t *json)
 {
-	const struct json_path *top = AT(NULL, "nvbandwidth");
-	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
-	const json_t *list = root ? json_object_get(root, "testcases") : NULL;
-	enum status status;
-	const json_t *runtime;
+	struct nvb *n = import->state;
+	const json_t *root = import_member(import, json, "nvbandwidth", JSON_OBJECT);
+	const json_t *list = json_object_get(root, "testcases");
+	const json_t *runtime = json_object_get(root, "CUDA Runtime Version");
+	int version = (int)json_integer_value(runtime);
+	char text[32];
 
 	if (!root)
-		return STATUS_USAGE;
-	file->error = import_string(root, "error");
-	if (!list && !*file->error)
-		return import_json_error(import, top, "'testcases' is missing");
-	runtime = json_object_get(root, "CUDA Runtime Version");
+		return;
+	n->error = import_string(root, "error");
+	if (!list && !*n->error)
+		import_json_error(import, root, NULL, "'testcases' is missing");
 	import_tool(import, "nvbandwidth %s", import_string(root, "version"));
 	import_fact(import, "driver", import_string(root, "Driver Version"));
 	import_fact(import, "warning", import_string(root, "warning"));
-	if (json_is_integer(runtime)) {
-		int version = (int)json_integer_value(runtime);
-		char text[32];
-
-		snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
-		import_fact(import, "cuda runtime", text);
-	}
-	status = nvbandwidth_read_list(import, &file->devices,
-				       json_object_get(root, "GPU Device list"),
-				       AT(top, "GPU Device list"));
-	if (status == STATUS_OK)
-		status = import_each(import, list, AT(top, "testcases"), nvbandwidth_read_test,
-				     file);
-	if (status == STATUS_OK && *file->error && !file->told)
-		status = nvb_add_failure(import, &file->devices, 1, "nvbandwidth", file->error);
-	return status;
+	snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
+	import_fact(import, "cuda runtime", json_is_integer(runtime) ? text : "");
+	nvb_read_devices(import, root);
+	import_each(import, list, nvb_read_test);
+	if (*n->error && !n->told)
+		nvb_add_failure(import, "nvbandwidth", n->error);
 }
 
-static enum status read_nvb_root(struct import *import, const json_t *json)
+static void nvb_release(void *state)
 {
-	struct nvb_file file = { .error = "" };
-	enum status status = read_nvb_json(import, json, &file);
+	struct nvb *n = state;
 
-	free(file.devices.items);
-	return status;
+	free(n->failure);
+	free(n->cells);
+	free(n->devices);
 }
 
 const struct import_format import_nvbandwidth = {
@@ -382,8 +512,8 @@ const struct import_format import_nvbandwidth = {
 		  "time of its start",
 	.tool = "nvbandwidth (text)",
 	.rules = nvb_lines,
-	.state_bytes = sizeof(struct nvb_log),
-	.finish = end_running,
+	.state_bytes = sizeof(struct nvb),
+	.finish = nvb_end_running,
 	.release = nvb_release,
 	.read_json = read_nvb_root,
 };

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "import/reading.h"
 
+/* The state is the line of the heading; "": none yet. */
+#define HEADING_BYTES 1024
+
 /* Known columns. Others are listed as left out. */
 static const struct smi_column {
 	const char *name, *metric, *unit;
@@ -61,29 +64,19 @@ static const struct smi_column *smi_column_named(const char *name)
 	return NULL;
 }
 
-/* True for the texts that nvidia-smi prints if the GPU does not respond. */
-static bool nvidia_smi_gpu_fails(const char *cell)
+/* Sets the columns of a table: "utilization.gpu [%]" without its unit. */
+static void smi_set_heading(struct import *import, const char *line)
 {
-	return strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
-	       strstr(cell, "requires reset");
+	import_heading(import, line, ',');
+	for (size_t i = 0; i < import->column_count; i++)
+		if (strstr(import->columns[i], " ["))
+			*strstr(import->columns[i], " [") = '\0';
 }
 
-/* "utilization.gpu [%]" without its unit. */
-static void nvidia_smi_cut_units(struct import_table *table)
+/* The cell of the first of two columns that the table has. */
+static const char *smi_cell(const struct import *import, const char *name, const char *other)
 {
-	for (size_t i = 0; i < table->count; i++)
-		if (strstr(table->names[i], " ["))
-			*strstr(table->names[i], " [") = '\0';
-}
-
-static const char *smi_cell(const struct import_table *t, char **fields, const char *name,
-			    const char *other)
-{
-	int column = import_column(t, name, 0);
-
-	if (column < 0 && other)
-		column = import_column(t, other, 0);
-	return column >= 0 ? fields[column] : "";
+	return import_cell(import, import_column(import, name, 0) >= 0 ? name : other, 0);
 }
 
 /* Adds a figure or a fault. */
@@ -91,82 +84,87 @@ static void smi_read_cell(struct case_result *c, const struct smi_column *column
 {
 	char *end;
 	double value = strtod(cell, &end);
+	bool fails;
 
-	if (column->metric && end != cell && (!*end || *end == ' '))
-		import_metric(c, column->metric, column->unit, BETTER_NONE, value * column->factor);
-	else if (column->metric
-			 ? nvidia_smi_gpu_fails(cell)
-			 : column->fault && *cell && *cell != '[' && strcmp(cell, "0") != 0 &&
-				   strcmp(cell, "No") != 0 && strcmp(cell, "Not Active") != 0 &&
-				   strcmp(cell, "N/A") != 0)
+	if (column->metric && end != cell && (!*end || *end == ' ')) {
+		import_metric(c, column->metric, column->unit, value * column->factor);
+		return;
+	}
+	if (column->metric) /* texts that nvidia-smi prints if the GPU does not respond */
+		fails = strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
+			strstr(cell, "requires reset");
+	else
+		fails = column->fault && *cell && *cell != '[' && strcmp(cell, "0") != 0 &&
+			strcmp(cell, "No") != 0 && strcmp(cell, "Not Active") != 0 &&
+			strcmp(cell, "N/A") != 0;
+	if (fails)
 		import_failed(c, "nvidia-smi reports %s: %s", column->name, cell);
 }
 
-static enum status add_smi_row(struct import *import, const struct import_table *t, size_t line,
-			       char **fields)
+static void add_smi_row(struct import *import)
 {
-	const char *name = smi_cell(t, fields, "name", "gpu_name");
+	const char *name = smi_cell(import, "name", "gpu_name");
 	const struct import_device d = { .backend = import_backend(name),
-					 .number = atoi(smi_cell(t, fields, "index", NULL)),
+					 .number = atoi(import_cell(import, "index", 0)),
 					 .name = name,
-					 .pci = smi_cell(t, fields, "pci.bus_id", "gpu_bus_id"),
-					 .uuid = smi_cell(t, fields, "uuid", "gpu_uuid"),
-					 .serial = smi_cell(t, fields, "serial", "gpu_serial") };
+					 .pci = smi_cell(import, "pci.bus_id", "gpu_bus_id"),
+					 .uuid = smi_cell(import, "uuid", "gpu_uuid"),
+					 .serial = smi_cell(import, "serial", "gpu_serial") };
 	size_t device = import_device(import, &d);
-	struct case_result *c = import_case(import, line, "monitor", &device, 1, NULL);
+	struct case_result *c = import_case(import, "monitor", &device, 1, NULL);
 
-	if (!c)
-		return STATUS_USAGE;
 	c = import_named(import, c);
-	import_started(import, smi_cell(t, fields, "timestamp", NULL));
-	import_fact(import, "driver", smi_cell(t, fields, "driver_version", NULL));
+	import_started(import, import_cell(import, "timestamp", 0));
+	import_fact(import, "driver", import_cell(import, "driver_version", 0));
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		smi_read_cell(c, &columns[i], smi_cell(t, fields, columns[i].name, NULL));
-	return STATUS_OK;
+		smi_read_cell(c, &columns[i], import_cell(import, columns[i].name, 0));
 }
 
-static enum status take_smi_line(const struct import_line *l)
+/* A heading has known columns that are no faults: two, or it has only one column. */
+static bool smi_is_heading(const struct import *import)
 {
-	struct import_table *t = l->state;
-	struct import_table head;
-	char *fields[IMPORT_COLUMNS];
-	size_t count, known;
+	size_t known = 0;
 
-	import_heading(&head, l->v[0], ',');
-	nvidia_smi_cut_units(&head);
-	known = 0;
-	for (size_t i = 0; i < head.count; i++) {
-		const struct smi_column *column = smi_column_named(head.names[i]);
+	for (size_t i = 0; i < import->column_count; i++) {
+		const struct smi_column *column = smi_column_named(import->columns[i]);
 
 		known += column && !column->fault;
 	}
-	if (known >= 2 || (known && head.count == 1)) {
-		import_heading(t, l->v[0], ',');
-		nvidia_smi_cut_units(t);
-		for (size_t i = 0; i < t->count; i++)
-			if (!smi_column_named(t->names[i]))
-				import_left_out(l->import, "column %s", t->names[i]);
-		return STATUS_OK;
+	return known >= 2 || (known && import->column_count == 1);
+}
+
+static void take_smi_line(struct import *import)
+{
+	char *heading = import->state;
+	size_t count;
+
+	smi_set_heading(import, import->v[0]);
+	if (smi_is_heading(import)) {
+		snprintf(heading, HEADING_BYTES, "%s", import->v[0]);
+		for (size_t i = 0; i < import->column_count; i++)
+			if (!smi_column_named(import->columns[i]))
+				import_left_out(import, "column %s", import->columns[i]);
+		return;
 	}
-	if (!t->count)
-		return STATUS_OK;
-	count = import_fields(l->v[0], ',', fields, IMPORT_COLUMNS);
-	if (count == 1 && t->count > 1) /* output of another program */
-		return STATUS_OK;
-	if (count != t->count)
-		return import_error(l->import, l->number,
-				    "expected the %zu columns of the heading, not %zu", t->count,
-				    count);
-	return add_smi_row(l->import, t, l->number, fields);
+	if (!*heading)
+		return;
+	smi_set_heading(import, heading);
+	count = import_row(import, import->v[0], ',', IMPORT_COLUMNS);
+	if (count == 1 && import->column_count > 1) /* output of another program */
+		return;
+	if (count == import->column_count)
+		add_smi_row(import);
+	else
+		import_error(import, "expected the %zu columns of the heading, not %zu",
+			     import->column_count, count);
 }
 
 static const struct import_rule smi_lines[] = { { "%r", take_smi_line }, { 0 } };
 
-static enum status smi_finish(struct import *import, void *state)
+static void smi_finish(struct import *import)
 {
-	if (((struct import_table *)state)->count)
-		return STATUS_OK;
-	return import_error(import, 1, "the file has no heading; run nvidia-smi without noheader");
+	if (!*(const char *)import->state)
+		import_error(import, "the file has no heading; run nvidia-smi without noheader");
 }
 
 const struct import_format import_nvidia_smi = {
@@ -180,6 +178,6 @@ const struct import_format import_nvidia_smi = {
 	.silent = "load of the GPUs, wrong results, host, time zone",
 	.tool = "nvidia-smi",
 	.rules = smi_lines,
-	.state_bytes = sizeof(struct import_table),
+	.state_bytes = HEADING_BYTES,
 	.finish = smi_finish,
 };

@@ -20,37 +20,36 @@ struct osu {
 	bool has_devices;
 };
 
-static enum status take_osu_title(const struct import_line *l)
+static void take_osu_title(struct import *import)
 {
-	struct osu *o = l->state;
-	char *version = strstr(l->v[0], " v");
+	struct osu *o = import->state;
+	char *title = import->v[0], *version = strstr(title, " v");
+	const char *kind;
 
 	memset(o, 0, sizeof(*o));
-	o->backend = strstr(l->v[0], "CUDA") ? "cuda" : strstr(l->v[0], "ROCM") ? "hip" : "host";
-	import_tool(l->import, "OSU micro-benchmarks%s", version ? version : "");
+	o->backend = strstr(title, "CUDA") ? "cuda" : strstr(title, "ROCM") ? "hip" : "host";
+	import_tool(import, "OSU micro-benchmarks%s", version ? version : "");
 	if (version)
 		*version = '\0';
-	if (text_ends_with(l->v[0], " Test"))
-		l->v[0][strlen(l->v[0]) - 5] = '\0';
-	snprintf(o->test, sizeof(o->test), "%s", l->v[0]);
-	o->pair = strstr(l->v[0], "Bandwidth") ||
-		  strcmp(strchr(l->v[0], ' ') ? strchr(l->v[0], ' ') : "", " Latency") == 0;
-	return STATUS_OK;
+	if (text_ends_with(title, " Test"))
+		title[strlen(title) - 5] = '\0';
+	snprintf(o->test, sizeof(o->test), "%s", title);
+	kind = strchr(title, ' ');
+	o->pair = strstr(title, "Bandwidth") || (kind && strcmp(kind, " Latency") == 0);
 }
 
-static enum status take_osu_buffers(const struct import_line *l)
+static void take_osu_buffers(struct import *import)
 {
-	struct osu *o = l->state;
+	struct osu *o = import->state;
 
-	snprintf(o->buffers, sizeof(o->buffers), "%.16s to %.16s", l->v[0], l->v[1]);
-	return STATUS_OK;
+	snprintf(o->buffers, sizeof(o->buffers), "%.16s to %.16s", import->v[0], import->v[1]);
 }
 
 /* Column names contain blanks. A name ends with a unit or two blanks. */
-static enum status take_osu_heading(const struct import_line *l)
+static void take_osu_heading(struct import *import)
 {
-	struct osu *o = l->state;
-	char *at = l->v[0];
+	struct osu *o = import->state;
+	char *at = import->v[0];
 
 	for (o->count = 0; *at && o->count < ARRAY_SIZE(o->columns);) {
 		char *bracket = strchr(at, ')'), *gap = strstr(at, "  ");
@@ -61,21 +60,17 @@ static enum status take_osu_heading(const struct import_line *l)
 		snprintf(o->columns[o->count++], sizeof(o->columns[0]), "%.*s", (int)length, at);
 		at += length + strspn(at + length, " ");
 	}
-	return STATUS_OK;
 }
 
 static void find_osu_devices(struct import *import, struct osu *o)
 {
-	for (int i = 0; !o->has_devices && i < 2; i++) {
-		const struct import_device d = {
-			.backend = o->backend,
-			.number = i,
-			.name = o->backend[0] == 'h' && o->backend[1] == 'o' ? "CPU" : ""
-		};
+	bool host = strcmp(o->backend, "host") == 0;
 
-		if (!i || o->pair)
-			o->devices[i] = import_device(import, &d);
-	}
+	for (int i = 0; !o->has_devices && i < 1 + o->pair; i++)
+		o->devices[i] =
+			import_device(import, &(struct import_device){ .backend = o->backend,
+								       .number = i,
+								       .name = host ? "CPU" : "" });
 	o->has_devices = true;
 }
 
@@ -83,50 +78,48 @@ static void add_osu_value(struct import *import, struct case_result *c, const ch
 			  double value)
 {
 	if (strstr(column, "Bandwidth") || strstr(column, "MB/s"))
-		import_metric(c, "mpi.bandwidth", "B/s", BETTER_HIGHER, value * 1e6);
+		import_metric(c, "mpi.bandwidth", "B/s", value * 1e6);
 	else if (text_starts_with(column, "Min "))
-		import_metric(c, "mpi.latency_min", "s", BETTER_LOWER, value * 1e-6);
+		import_metric(c, "mpi.latency_min", "s", value * 1e-6);
 	else if (text_starts_with(column, "Max "))
-		import_metric(c, "mpi.latency_max", "s", BETTER_LOWER, value * 1e-6);
+		import_metric(c, "mpi.latency_max", "s", value * 1e-6);
 	else if (strstr(column, "Latency") || strstr(column, "(us)"))
-		import_metric(c, "mpi.latency", "s", BETTER_LOWER, value * 1e-6);
+		import_metric(c, "mpi.latency", "s", value * 1e-6);
 	else
 		import_left_out(import, "column %s", column);
 }
 
-static enum status take_osu_row(const struct import_line *l)
+static void take_osu_row(struct import *import)
 {
-	struct osu *o = l->state;
-	char *fields[IMPORT_COLUMNS];
-	size_t count = import_fields(l->v[1], ' ', fields, IMPORT_COLUMNS);
+	struct osu *o = import->state;
+	size_t count = import_row(import, import->v[1], ' ', IMPORT_COLUMNS);
 	struct case_result *c;
 	double value;
 
-	if (!o->count || !count || !import_real(fields[0], &value))
-		return STATUS_OK;
+	if (!o->count || !count || !import_real(import->fields[0], &value))
+		return;
 	if (count != o->count)
-		return import_error(l->import, l->number,
-				    "expected %zu columns after the size, not %zu", o->count,
-				    count);
-	if (!o->backend)
-		return import_error(l->import, l->number, "no line '# OSU ...' names the test");
-	find_osu_devices(l->import, o);
-	c = import_case(l->import, l->number, "mpi", o->devices, o->pair ? 2 : 1,
+		import_error(import, "expected %zu columns after the size, not %zu", o->count,
+			     count);
+	else if (!o->backend)
+		import_error(import, "no line '# OSU ...' names the test");
+	if (import_stopped(import))
+		return;
+	find_osu_devices(import, o);
+	c = import_case(import, "mpi", o->devices, 1 + o->pair,
 			WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));
-	if (!c)
-		return STATUS_USAGE;
-	import_bytes(c, "size", strtod(l->v[0], NULL));
-	c = import_named(l->import, c);
+	import_bytes(c, "size", strtod(import->v[0], NULL));
+	c = import_named(import, c);
 	for (size_t i = 0; i < count; i++) {
-		if (import_real(fields[i], &value) && value >= 0)
-			add_osu_value(l->import, c, o->columns[i], value);
-		else if (strstr(o->columns[i], "Validation") && strcmp(fields[i], "Pass") != 0)
-			import_failed(c, "OSU says: %s %s", o->columns[i], fields[i]);
+		const char *field = import->fields[i];
+
+		if (import_real(field, &value) && value >= 0)
+			add_osu_value(import, c, o->columns[i], value);
 		else if (!strstr(o->columns[i], "Validation"))
-			return import_error(l->import, l->number, "expected a number, not '%.40s'",
-					    fields[i]);
+			import_error(import, "expected a number, not '%.40s'", field);
+		else if (strcmp(field, "Pass") != 0)
+			import_failed(c, "OSU says: %s %s", o->columns[i], field);
 	}
-	return STATUS_OK;
 }
 
 static const struct import_rule osu_lines[] = {

@@ -6,123 +6,110 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "import/reading.h"
 
 struct p2p {
-	struct import_gpu gpus[IMPORT_GPUS];
 	size_t columns, rows;                      /* of the open matrix; columns 0: none */
 	bool wanted, both, reads, access, latency; /* of the matrix */
 };
 
 /* A matrix lacks rows if another matrix or the end of the file cut it off. */
-static enum status p2p_end_matrix(struct import *import, void *state)
+static void p2p_end_matrix(struct import *import)
 {
-	struct p2p *p = state;
+	struct p2p *p = import->state;
 
 	if (p->columns && p->rows < p->columns)
 		import_incomplete(import, "a matrix has %zu rows of %zu", p->rows, p->columns);
 	p->columns = p->rows = 0;
-	return STATUS_OK;
 }
 
-static enum status take_p2p_device(const struct import_line *l)
+static void take_p2p_device(struct import *import)
 {
-	struct p2p *p = l->state;
-	size_t number = strtoul(l->v[0], NULL, 10);
+	char **v = import->v;
+	size_t number = strtoul(v[0], NULL, 10);
 
 	if (number >= IMPORT_GPUS)
-		return STATUS_OK;
-	snprintf(p->gpus[number].name, sizeof(p->gpus[0].name), "%s", l->v[1]);
-	snprintf(p->gpus[number].pci, sizeof(p->gpus[0].pci), "%04lx:%02lx:%02lx",
-		 strtoul(l->v[4], NULL, 16) & 0xffff, strtoul(l->v[2], NULL, 16) & 0xff,
-		 strtoul(l->v[3], NULL, 16) & 0xff);
-	return STATUS_OK;
+		return;
+	snprintf(import->gpus[number].name, sizeof(import->gpus[0].name), "%s", v[1]);
+	snprintf(import->gpus[number].pci, sizeof(import->gpus[0].pci), "%04lx:%02lx:%02lx",
+		 strtoul(v[4], NULL, 16) & 0xffff, strtoul(v[2], NULL, 16) & 0xff,
+		 strtoul(v[3], NULL, 16) & 0xff);
 }
 
-static enum status take_p2p_heading(const struct import_line *l)
+static void take_p2p_heading(struct import *import)
 {
-	struct p2p *p = l->state;
-	char *fields[IMPORT_GPUS];
+	struct p2p *p = import->state;
 
-	p2p_end_matrix(l->import, p);
-	p->columns = p->wanted ? import_fields(l->v[0], ' ', fields, IMPORT_GPUS) : 0;
-	if (p->columns && strcmp(fields[0], "0") != 0) /* output of another program */
-		p->columns = 0;
-	return STATUS_OK;
+	p2p_end_matrix(import);
+	if (p->wanted && import_row(import, import->v[0], ' ', IMPORT_GPUS) &&
+	    strcmp(import->fields[0], "0") == 0) /* else output of another program */
+		p->columns = import->field_count;
 }
 
-static enum status take_p2p_of_cpu(const struct import_line *l)
+static void take_p2p_of_cpu(struct import *import)
 {
-	import_left_out(l->import, "latencies of the CPU's calls");
-	return p2p_end_matrix(l->import, l->state);
+	import_left_out(import, "latencies of the CPU's calls");
+	p2p_end_matrix(import);
 }
 
-static enum status add_p2p(const struct import_line *l, size_t row, size_t column, double value)
+static void add_p2p(struct import *import, size_t row, size_t column, double value)
 {
-	const struct p2p *p = l->state;
-	const size_t devices[] = { import_listed_gpu(l->import, p->gpus, row),
-				   import_listed_gpu(l->import, p->gpus, column) };
-	const char *direction = row == column ? (p->both ? "local_both" : "local")
-				: p->both     ? (p->reads ? "p2p_read_both" : "p2p_both")
-					      : (p->reads ? "p2p_read" : "p2p");
+	static const char *const directions[2][3] = {
+		{ "local", "p2p", "p2p_read" }, { "local_both", "p2p_both", "p2p_read_both" }
+	};
+	const struct p2p *p = import->state;
+	const size_t devices[] = { import_gpu(import, row), import_gpu(import, column) };
 	struct case_result *c =
-		import_case(l->import, l->number, "transfer", devices, row == column ? 1 : 2,
-			    WORDS("tool", "p2pBandwidthLatencyTest", "direction", direction,
-				  "access", p->access ? "on" : "off"));
+		import_case(import, "transfer", devices, row == column ? 1 : 2,
+			    WORDS("tool", "p2pBandwidthLatencyTest", "direction",
+				  directions[p->both][row == column ? 0 : 1 + p->reads], "access",
+				  p->access ? "on" : "off"));
 
-	if (!c)
-		return STATUS_USAGE;
-	c = import_named(l->import, c);
+	c = import_named(import, c);
 	if (p->latency)
-		import_metric(c, "transfer.latency", "s", BETTER_LOWER, value * 1e-6);
+		import_metric(c, "transfer.latency", "s", value * 1e-6);
 	else
-		import_metric(c, "transfer.bandwidth", "B/s", BETTER_HIGHER, value * 1e9);
+		import_metric(c, "transfer.bandwidth", "B/s", value * 1e9);
 	if (value <= 0)
 		import_failed(c, "p2pBandwidthLatencyTest measured %g", value);
-	return STATUS_OK;
 }
 
-static enum status take_p2p_row(const struct import_line *l)
+static void take_p2p_row(struct import *import)
 {
-	struct p2p *p = l->state;
-	char *fields[IMPORT_GPUS + 1];
-	size_t row = strtoul(l->v[0], NULL, 10), count;
-	enum status status = STATUS_OK;
+	struct p2p *p = import->state;
+	size_t row = strtoul(import->v[0], NULL, 10), count;
 	double value;
 
 	if (!p->columns)
-		return STATUS_OK;
-	count = import_fields(l->v[1], ' ', fields, IMPORT_GPUS + 1);
+		return;
+	count = import_row(import, import->v[1], ' ', IMPORT_GPUS + 1);
 	if (count != p->columns || row >= p->columns)
-		return import_error(l->import, l->number,
-				    "expected a number for each of the %zu columns, not %zu",
-				    p->columns, count);
+		import_error(import, "expected a number for each of the %zu columns, not %zu",
+			     p->columns, count);
 	p->rows++;
-	for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-		if (strcmp(fields[i], "N/A") == 0)
+	for (size_t i = 0; i < count && !import_stopped(import); i++) {
+		if (strcmp(import->fields[i], "N/A") == 0)
 			continue;
-		if (!import_real(fields[i], &value))
-			return import_error(l->import, l->number, "expected a number, not '%.40s'",
-					    fields[i]);
-		status = add_p2p(l, row, i, value);
+		if (!import_real(import->fields[i], &value))
+			import_error(import, "expected a number, not '%.40s'", import->fields[i]);
+		add_p2p(import, row, i, value);
 	}
-	return status;
 }
 
-static enum status take_p2p_title(const struct import_line *l)
+static void take_p2p_title(struct import *import)
 {
-	struct p2p *p = l->state;
-	const char *title = l->v[0];
+	struct p2p *p = import->state;
+	const char *title = import->v[0];
 
 	if (!strstr(title, " Matrix"))
-		return STATUS_OK;
-	p2p_end_matrix(l->import, p);
-	p->both = strncmp(title, "Bidirectional", 13) == 0;
+		return;
+	p2p_end_matrix(import);
+	p->both = text_starts_with(title, "Bidirectional");
 	p->access = strstr(title, "P2P=Enabled") != NULL;
 	p->reads = strstr(title, "(P2P Reads)") != NULL;
 	p->latency = strstr(title, "Latency") != NULL;
 	p->wanted = strstr(title, "P2P=") && strstr(title, " Matrix (");
-	return STATUS_OK;
 }
 
 static const struct import_rule p2p_lines[] = {

@@ -36,12 +36,16 @@ struct nccl_test {
 	const char *columns; /* of the heading: "redop root" since 2.11 */
 	char *broken;        /* the tool's own words for why it has no result; NULL */
 	char *failed;        /* its verdict on wrong values or bandwidth; NULL */
+	/* Set when cases are made: */
+	size_t *devices; /* indices of those of rank 0's group */
+	size_t count;    /* of them */
+	size_t groups;   /* that ran at the same time */
 };
 
 /* One figure: a row has two, out of place and in place. */
 struct nccl_row {
-	size_t test, line; /* line 0: JSON, and `index` of "results" */
-	size_t index;
+	size_t test, line;
+	const json_t *json; /* NULL: text */
 	char type[12], operation[12];
 	int root;
 	bool in_place;
@@ -51,6 +55,7 @@ struct nccl_row {
 	double wrong;                             /* NaN: not checked */
 };
 
+/* The state of both formats, or its first member. */
 struct nccl_file {
 	struct nccl_test *tests;
 	size_t test_count, test_capacity;
@@ -62,6 +67,7 @@ struct nccl_file {
 /* The test that lines belong to from now on. */
 struct nccl_test *nccl_begin_test(struct nccl_file *file, size_t line);
 void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank);
+void nccl_add_row(struct nccl_file *file, const struct nccl_row *row);
 /* Remembers the first words; copies. */
 void nccl_set_words(char **words, const char *said);
 /* "2.28.9" of NCCL's number 22809 as a fact. */
@@ -70,7 +76,7 @@ void nccl_version_fact(struct import *import, double number);
  * Refuses a row that contradicts itself or the list of ranks, and makes cases of all others.
  * Repetitions are samples; what differs within the file is a parameter.
  */
-enum status nccl_build(struct import *import, struct nccl_file *file);
-void nccl_release(struct nccl_file *file);
+void nccl_build(struct import *import);
+void nccl_release(void *file);
 
 #endif

@@ -1,37 +1,135 @@
 /*
- * Builds cases from nccl-tests. A log has redundant data: the number of ranks is in the list of
- * devices, in the devices per process and in busbw / algbw, and a bandwidth is a size over a time.
- * Contradictions are errors.
+ * Collects the tests in a file of nccl-tests, and builds cases from them. A log has redundant data:
+ * the number of ranks is in the list of devices, in the devices per process and in busbw / algbw,
+ * and a bandwidth is a size over a time. Contradictions are errors.
  */
+#include "import/formats/nccl.h"
+
+#include <ctype.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "import/formats/nccl.h"
+#include "base/text.h"
 
 /* Tolerated relative error of a size, from rounded counts and hand-made logs. */
 #define SIZE_TOLERANCE 0.02
 #define MOST_RANKS 65536
 
-/* Columns that differ between the rows of a collective become parameters. */
-struct variety {
-	const char *type;
-	int root;
-	bool types, roots, operations;
+const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES] = {
+	{ "all_reduce", "all_reduce", 2, true, false, "redop" },
+	{ "all_gather", "all_gather", 1, false, false, "" },
+	{ "reduce_scatter", "reduce_scatter", 1, true, false, "redop" },
+	{ "broadcast", "broadcast", 0, false, true, "root" },
+	{ "reduce", "reduce", 0, true, true, "redop root" },
+	{ "sendrecv", "send_recv", 0, true, false, "redop" },
+	{ "alltoall", "all_to_all", 1, false, false, "redop" },
+	{ "gather", NULL, 1, false, true, "root" },
+	{ "scatter", NULL, 1, false, true, "root" },
+	{ "hypercube", NULL, 0, false, false, "" },
+	{ "alltoallv", NULL, 1, false, false, NULL },
 };
 
-struct building {
-	struct import *import;
-	struct nccl_file *file;
-	struct variety varieties[NCCL_COLLECTIVES];
-	size_t **devices; /* devices of each test's ranks */
-	size_t *counts;   /* ranks per group of each test */
-	size_t *groups;   /* concurrent groups */
-};
+/* "AllReduce", "all-reduce" and "all_reduce" are the same name. */
+static bool nccl_tests_same_name(const char *a, size_t length, const char *b)
+{
+	size_t i = 0;
 
-#define ROW_PATH(row) NTH(AT(NULL, "results"), (row)->index)
+	for (; i < length || *b; b++) {
+		while (i < length && (a[i] == '_' || a[i] == '-'))
+			i++;
+		while (*b == '_')
+			b++;
+		if (i >= length || !*b)
+			return i >= length && !*b;
+		if (tolower((unsigned char)a[i++]) != *b)
+			return false;
+	}
+	return i >= length;
+}
+
+const struct nccl_collective *nccl_collective(const char *program)
+{
+	const char *base = strrchr(program, '/'), *suffix;
+	size_t length;
+
+	base = base ? base + 1 : program;
+	suffix = strstr(base, "_perf");
+	length = suffix ? (size_t)(suffix - base) : strcspn(base, " \t");
+	for (size_t i = 0; i < NCCL_COLLECTIVES; i++) {
+		const struct nccl_collective *c = &nccl_collectives[i];
+
+		if (nccl_tests_same_name(base, length, c->theirs) ||
+		    (c->ours && nccl_tests_same_name(base, length, c->ours)))
+			return c;
+	}
+	return NULL;
+}
+
+struct nccl_test *nccl_begin_test(struct nccl_file *file, size_t line)
+{
+	ARRAY_GROW(file->tests, file->test_count, file->test_capacity);
+	file->tests[file->test_count] = (struct nccl_test){ .line = line };
+	return &file->tests[file->test_count++];
+}
+
+void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank)
+{
+	ARRAY_GROW(test->ranks, test->rank_count, test->rank_capacity);
+	rank.host = xstrdup(rank.host);
+	rank.pci = xstrdup(rank.pci);
+	rank.name = xstrdup(rank.name);
+	test->ranks[test->rank_count++] = rank;
+}
+
+void nccl_add_row(struct nccl_file *file, const struct nccl_row *row)
+{
+	ARRAY_GROW(file->rows, file->row_count, file->row_capacity);
+	file->rows[file->row_count++] = *row;
+}
+
+void nccl_set_words(char **words, const char *said)
+{
+	if (!*words)
+		*words = text_trimmed(said, strlen(said));
+}
+
+void nccl_version_fact(struct import *import, double number)
+{
+	char text[32];
+	int v = number > 0 && number < 1e6 ? (int)number : 0;
+
+	if (v >= 10000) /* since 2.9 */
+		snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
+	else
+		snprintf(text, sizeof(text), "%d.%d.%d", v / 1000, v / 100 % 10, v % 100);
+	if (v)
+		import_fact(import, "nccl", text);
+}
+
+void nccl_release(void *state)
+{
+	struct nccl_file *file = state;
+
+	for (size_t i = 0; i < file->test_count; i++) {
+		struct nccl_test *t = &file->tests[i];
+
+		for (size_t r = 0; r < t->rank_count; r++) {
+			free((char *)(uintptr_t)t->ranks[r].host);
+			free((char *)(uintptr_t)t->ranks[r].pci);
+			free((char *)(uintptr_t)t->ranks[r].name);
+		}
+		free(t->ranks);
+		free(t->broken);
+		free(t->failed);
+		free(t->devices);
+	}
+	free(file->tests);
+	free(file->rows);
+}
 
 /* True if busbw matches `ranks` ranks within rounding. */
 static bool nccl_build_fits_ranks(const struct nccl_row *row, const struct nccl_collective *c,
@@ -65,57 +163,36 @@ static int nccl_build_by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Two processes that both have rank 0 did not communicate. */
-static enum status nccl_build_check_repeated(struct building *b, struct nccl_test *t)
-{
-	for (size_t i = 1; i < t->rank_count; i++) {
-		const struct nccl_rank *one = &t->ranks[i - 1], *other = &t->ranks[i];
-
-		if (one->rank == other->rank)
-			return import_error(b->import, other->line ? other->line : 1,
-					    "rank %d is there twice (%s, %s): the processes did "
-					    "not know of each other; nccl-tests built without "
-					    "MPI?",
-					    one->rank, one->host, other->host);
-	}
-	return STATUS_OK;
-}
-
 /*
  * Adds ranks that the list lacks. nccl-tests cuts long lists, its JSON names only the first device
  * of each process, and logs lose lines. The devices per process or the ratio of bandwidths prove
- * that the ranks ran.
+ * that the ranks ran. Returns their number.
  */
-static enum status nccl_build_count_ranks(struct building *b, size_t test, size_t *total)
+static size_t nccl_build_count_ranks(struct import *import, struct nccl_test *t)
 {
-	struct nccl_test *t = &b->file->tests[test];
+	const struct nccl_file *file = import->state;
 	size_t stride =
 		(size_t)(t->threads > 0 ? t->threads : 1) * (size_t)(t->gpus > 0 ? t->gpus : 1);
-	size_t highest = (size_t)t->ranks[t->rank_count - 1].rank;
+	size_t total = ((size_t)t->ranks[t->rank_count - 1].rank / stride + 1) * stride;
 	size_t by_ratio = 0;
 
-	*total = (highest / stride + 1) * stride;
-	if (!t->collective && *total != t->rank_count)
+	if (!t->collective && total != t->rank_count)
 		t->collective = t->mentioned;
-	if (*total == t->rank_count || *total > MOST_RANKS)
-		return *total > MOST_RANKS
-			       ? import_error(b->import, 1, "more than %d ranks", MOST_RANKS)
-			       : STATUS_OK;
-	for (size_t i = 0; t->collective && i < b->file->row_count && !by_ratio; i++)
-		if (b->file->rows[i].test == test)
-			by_ratio = nccl_build_ranks_by_ratio(&b->file->rows[i], t->collective);
-	if (by_ratio == *total || !t->ranks[0].line)
-		return STATUS_OK;
-	if (!t->collective)
-		return import_error(b->import, t->ranks[0].line,
-				    "the list of devices has %zu ranks of at least %zu: name the "
-				    "collective with --collective, so that the bandwidths tell how "
-				    "many ran",
-				    t->rank_count, *total);
-	return import_error(b->import, t->ranks[0].line,
-			    "the list of devices has %zu ranks of at least %zu: lines of it are "
-			    "lost",
-			    t->rank_count, *total);
+	if (total > MOST_RANKS)
+		import_error(import, "more than %d ranks", MOST_RANKS);
+	if (total == t->rank_count || total > MOST_RANKS || !t->ranks[0].line)
+		return total;
+	for (size_t i = 0; t->collective && i < file->row_count && !by_ratio; i++)
+		if (&file->tests[file->rows[i].test] == t)
+			by_ratio = nccl_build_ranks_by_ratio(&file->rows[i], t->collective);
+	if (by_ratio != total)
+		import_error_at(import, t->ranks[0].line,
+				"the list of devices has %zu ranks of at least %zu: %s",
+				t->rank_count, total,
+				t->collective ? "lines of it are lost"
+					      : "name the collective with --collective, so that "
+						"the bandwidths tell how many ran");
+	return total;
 }
 
 /* The last listed rank up to `rank`, taken as the first rank of its process; NULL: none. */
@@ -134,56 +211,63 @@ static const struct nccl_rank *nccl_build_listed_before(const struct nccl_test *
 	return low ? &t->ranks[low - 1] : NULL;
 }
 
-static size_t nccl_build_device_of_rank(struct building *b, const struct nccl_test *t, int rank)
+/* The device of a rank; `r` is the last listed rank up to it. */
+static size_t nccl_build_device_of_rank(struct import *import, const struct nccl_test *t,
+					const struct nccl_rank *r, int rank)
 {
-	const struct nccl_rank *r = nccl_build_listed_before(t, rank);
+	const struct nccl_file *file = import->state;
 	int stride = (t->threads > 0 ? t->threads : 1) * (t->gpus > 0 ? t->gpus : 1);
 	bool listed = r && r->rank == rank;
 	bool shared = r && !r->line && r->rank / stride == rank / stride;
-	const char *name = listed || shared ? r->name : "";
-	struct import_device d = { .backend = b->file->backend ? b->file->backend
-							       : import_backend(name),
-				   .number = shared || listed ? r->device + rank - r->rank : rank,
-				   .name = name,
-				   .host = listed || shared ? r->host : "",
-				   .pci = listed ? r->pci : "" };
+	struct import_device d = { .number = rank, .name = "", .host = "", .pci = "" };
 
-	return import_device(b->import, &d);
+	if (listed || shared) {
+		d.number = r->device + rank - r->rank;
+		d.name = r->name;
+		d.host = r->host;
+		d.pci = listed ? r->pci : "";
+	}
+	d.backend = file->backend ? file->backend : import_backend(d.name);
+	return import_device(import, &d);
 }
 
 /* Devices of rank 0's group, because the log shows the figures of rank 0. */
-static enum status nccl_find_devices(struct building *b, size_t test)
+static void nccl_find_devices(struct import *import, struct nccl_test *t)
 {
-	struct nccl_test *t = &b->file->tests[test];
-	size_t total, count = 0, listed = 0;
-	enum status status;
+	size_t total, listed = 0;
 
 	if (!t->rank_count)
-		return STATUS_OK;
+		return;
 	qsort(t->ranks, t->rank_count, sizeof(*t->ranks), nccl_build_by_rank);
-	status = nccl_build_check_repeated(b, t);
-	if (status == STATUS_OK)
-		status = nccl_build_count_ranks(b, test, &total);
-	if (status != STATUS_OK)
-		return status;
+	/* Two processes that both have rank 0 did not communicate. */
+	for (size_t i = 1; i < t->rank_count; i++) {
+		const struct nccl_rank *one = &t->ranks[i - 1], *other = &t->ranks[i];
+
+		if (one->rank == other->rank)
+			import_error_at(import, other->line ? other->line : 1,
+					"rank %d is there twice (%s, %s): the processes did not "
+					"know of each other; nccl-tests built without MPI?",
+					one->rank, one->host, other->host);
+	}
+	total = import_stopped(import) ? 0 : nccl_build_count_ranks(import, t);
+	if (import_stopped(import))
+		return;
 	for (size_t i = 0; i < t->rank_count; i++)
 		listed += t->ranks[i].group == t->ranks[0].group;
-	b->devices[test] = xcalloc(total, sizeof(**b->devices));
+	t->devices = xcalloc(total, sizeof(*t->devices));
 	for (size_t i = 0; i < total; i++) {
 		const struct nccl_rank *r = nccl_build_listed_before(t, (int)i);
-		size_t device = nccl_build_device_of_rank(b, t, (int)i);
+		size_t device = nccl_build_device_of_rank(import, t, r, (int)i);
 
 		if (listed == t->rank_count || (r && r->group == t->ranks[0].group))
-			b->devices[test][count++] = device;
+			t->devices[t->count++] = device;
 	}
-	b->counts[test] = count;
-	b->groups[test] = listed == t->rank_count ? 1 : (total + count - 1) / count;
-	return STATUS_OK;
+	t->groups = listed == t->rank_count ? 1 : (total + t->count - 1) / t->count;
 }
 
 /* True if the row's operation, root and bandwidths fit the collective. */
 static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_row *row,
-				  const struct nccl_collective *c, size_t ranks)
+				  const struct nccl_collective *c)
 {
 	bool operation = *row->operation && strcmp(row->operation, "none") != 0;
 
@@ -191,16 +275,16 @@ static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_r
 	    (!c->columns || strcmp(t->columns, c->columns) != 0))
 		return false;
 	return operation == c->operation && (row->root >= 0) == c->root &&
-	       nccl_build_fits_ranks(row, c, ranks);
+	       nccl_build_fits_ranks(row, c, t->count);
 }
 
 /*
  * Finds the collective of a test that does not name it (before 2.13.9): the only one that fits all
  * its rows, or else the one in the command line before it.
  */
-static enum status nccl_infer_collective(struct building *b, size_t test)
+static void nccl_infer_collective(struct import *import, struct nccl_test *t)
 {
-	struct nccl_test *t = &b->file->tests[test];
+	const struct nccl_file *file = import->state;
 	const struct nccl_collective *only = NULL;
 	const struct nccl_row *first = NULL;
 	size_t possible = 0;
@@ -209,78 +293,60 @@ static enum status nccl_infer_collective(struct building *b, size_t test)
 	for (size_t k = 0; !t->collective && k < NCCL_COLLECTIVES; k++) {
 		bool fits = true;
 
-		for (size_t i = 0; fits && i < b->file->row_count; i++) {
-			const struct nccl_row *row = &b->file->rows[i];
+		for (size_t i = 0; fits && i < file->row_count; i++) {
+			const struct nccl_row *row = &file->rows[i];
 
-			if (row->test != test)
+			if (&file->tests[row->test] != t)
 				continue;
 			first = first ? first : row;
-			fits = nccl_build_row_can_be(t, row, &nccl_collectives[k], b->counts[test]);
+			fits = nccl_build_row_can_be(t, row, &nccl_collectives[k]);
 		}
 		possible += fits;
 		only = fits ? &nccl_collectives[k] : only;
 	}
 	if (t->collective || !first)
-		return STATUS_OK;
+		return;
 	t->collective = possible == 1 ? only : t->mentioned;
-	if (!t->collective)
-		return import_error(b->import, first->line,
-				    "unknown collective: name it with --collective");
+	if (!t->collective) {
+		import_error_at(import, first->line,
+				"unknown collective: name it with --collective");
+		return;
+	}
 	fact = xasprintf("%s (by its %s)", t->collective->theirs,
 			 possible == 1 ? "columns and bandwidths" : "command line");
-	import_fact(b->import, "collective", fact);
+	import_fact(import, "collective", fact);
 	free(fact);
-	return STATUS_OK;
 }
 
-/* Lists collectives without a suite in gpuproof as left out, and drops their rows. */
-static void nccl_drop_unknown_collectives(struct building *b)
+static void nccl_check_row(struct import *import, const struct nccl_test *t,
+			   const struct nccl_row *row)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < b->file->row_count; i++) {
-		const struct nccl_row *row = &b->file->rows[i];
-		const struct nccl_collective *c = b->file->tests[row->test].collective;
-
-		if (c->ours)
-			b->file->rows[kept++] = *row;
-		else
-			import_left_out(b->import, "%s (gpuproof has no such collective)",
-					c->theirs);
-	}
-	b->file->row_count = kept;
-}
-
-static enum status nccl_build_check_row(struct building *b, const struct nccl_row *row)
-{
-	const struct nccl_test *t = &b->file->tests[row->test];
-	size_t ranks = b->counts[row->test], by_ratio;
 	double moved = row->algbw_gbs * row->time_us * 1e3;
 	double slack = SIZE_TOLERANCE * row->bytes + 3 * row->algbw_half * row->time_us * 1e3 +
 		       3 * row->time_half * row->algbw_gbs * 1e3;
-	char other[80] = "";
+	char message[320], other[80] = "";
+	size_t by_ratio;
 
-	if (fabs(moved - row->bytes) > slack)
-		return import_error_at(b->import, row->line, ROW_PATH(row),
-				       "%.15g bytes in %g us are not %g GB/s: columns of another "
-				       "heading?",
-				       row->bytes, row->time_us, row->algbw_gbs);
-	if (nccl_build_fits_ranks(row, t->collective, ranks))
-		return STATUS_OK;
-	by_ratio = nccl_build_ranks_by_ratio(row, t->collective);
-	if (by_ratio)
-		snprintf(other, sizeof(other), " but on %zu: lines of the list of devices are lost",
-			 by_ratio);
-	return import_error_at(b->import, row->line, ROW_PATH(row),
-			       "busbw %g GB/s of algbw %g GB/s are not those of %s on %zu rank%s%s",
-			       row->busbw_gbs, row->algbw_gbs, t->collective->theirs, ranks,
-			       ranks == 1 ? "" : "s", other);
-}
-
-static bool has_placement(const struct nccl_collective *c)
-{
-	return strcmp(c->ours, "broadcast") != 0 && strcmp(c->ours, "send_recv") != 0 &&
-	       strcmp(c->ours, "all_to_all") != 0;
+	if (fabs(moved - row->bytes) > slack) {
+		snprintf(message, sizeof(message),
+			 "%.15g bytes in %g us are not %g GB/s: columns of another heading?",
+			 row->bytes, row->time_us, row->algbw_gbs);
+	} else if (nccl_build_fits_ranks(row, t->collective, t->count)) {
+		return;
+	} else {
+		by_ratio = nccl_build_ranks_by_ratio(row, t->collective);
+		if (by_ratio)
+			snprintf(other, sizeof(other),
+				 " but on %zu: lines of the list of devices are lost", by_ratio);
+		snprintf(message, sizeof(message),
+			 "busbw %g GB/s of algbw %g GB/s are not those of %s on %zu rank%s%s",
+			 row->busbw_gbs, row->algbw_gbs, t->collective->theirs, t->count,
+			 text_plural(t->count), other);
+	}
+	if (row->json)
+		import_json_error(import, row->json, NULL, "%s", message);
+	else
+		import_error_at(import, row->line, "%s", message);
 }
 
 /* As in suites/collective.c, leaves out parameters that do not apply to the operation. */
@@ -302,16 +368,6 @@ static const char *nccl_build_type_name(const char *theirs)
 	return theirs;
 }
 
-static struct variety *variety_of(struct building *b, const struct nccl_row *row)
-{
-	return &b->varieties[b->file->tests[row->test].collective - nccl_collectives];
-}
-
-static double nccl_build_above_zero(double value)
-{
-	return value > 0 ? value : (double)NAN;
-}
-
 /* nccl-tests before 2.11 print the largest error and count errors above these bounds. */
 static double nccl_build_largest_error(const char *type, size_t ranks)
 {
@@ -323,33 +379,35 @@ static double nccl_build_largest_error(const char *type, size_t ranks)
 	return one * (double)(ranks > 1 ? ranks - 1 : 1);
 }
 
-static void nccl_build_judge_row(struct building *b, struct case_result *c,
-				 const struct nccl_row *row)
-{
-	struct nccl_test *t = &b->file->tests[row->test];
+/* Columns that differ between the rows of a collective become parameters. */
+struct variety {
+	const char *type; /* of the first row; NULL: no row yet */
+	int root;
+	bool types, roots, operations;
+};
 
-	if (row->counted && row->wrong > 0)
-		import_failed(c, "%.0f wrong elements", row->wrong);
-	else if (!row->counted &&
-		 row->wrong > nccl_build_largest_error(row->type, b->counts[row->test]))
-		import_failed(c, "wrong elements: the largest error is %g", row->wrong);
-	else
-		return;
-	t->failed_rows++;
+static void nccl_note_variety(struct variety *v, const struct nccl_row *row)
+{
+	if (!v->type) {
+		v->type = row->type;
+		v->root = row->root;
+	}
+	v->types |= strcmp(v->type, row->type) != 0;
+	v->roots |= v->root != row->root || row->root > 0;
+	v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
+			 strcmp(row->operation, "none") != 0;
 }
 
-static enum status nccl_add_row(struct building *b, const struct nccl_row *row)
+static struct case_result *nccl_row_case(struct import *import, const struct nccl_test *t,
+					 const struct nccl_row *row, const struct variety *v)
 {
-	const struct variety *v = variety_of(b, row);
-	const struct nccl_test *t = &b->file->tests[row->test];
-	size_t ranks = b->counts[row->test];
-	struct case_result *c =
-		import_case(b->import, row->line, "collective", b->devices[row->test], ranks, NULL);
+	const char *ours = t->collective->ours;
+	struct case_result *c = import_case(import, "collective", t->devices, t->count, NULL);
+	bool placed = strcmp(ours, "broadcast") != 0 && strcmp(ours, "send_recv") != 0 &&
+		      strcmp(ours, "all_to_all") != 0;
 
-	if (!c)
-		return STATUS_USAGE;
-	import_number(c, "devices", (double)ranks);
-	import_word(c, "operation", t->collective->ours);
+	import_number(c, "devices", (double)t->count);
+	import_word(c, "operation", ours);
 	if (nccl_collective_reduces(t->collective))
 		import_word(c, "precision", nccl_build_type_name(row->type));
 	else if (v->types)
@@ -358,129 +416,115 @@ static enum status nccl_add_row(struct building *b, const struct nccl_row *row)
 		import_word(c, "reduction", row->operation);
 	if (v->roots)
 		import_number(c, "root", row->root);
-	if (has_placement(t->collective))
+	if (placed || row->in_place)
 		import_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
-	else if (row->in_place)
-		import_word(c, "placement", "in_place");
 	import_bytes(c, "size", row->bytes);
-	if (b->groups[row->test] > 1)
+	if (t->groups > 1)
 		case_result_note(c, "Several groups of ranks ran at the same time; this is the "
 				    "group of rank 0.");
-	c = import_named(b->import, c);
-	if (row->busbw_gbs == 0 || row->algbw_gbs == 0)
-		import_left_out(b->import, "bandwidths of 0");
-	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER,
-		      nccl_build_above_zero(row->busbw_gbs * 1e9));
-	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER,
-		      nccl_build_above_zero(row->algbw_gbs * 1e9));
-	import_metric(c, "collective.time", "s", BETTER_LOWER, row->time_us * 1e-6);
-	nccl_build_judge_row(b, c, row);
-	return STATUS_OK;
+	return import_named(import, c);
 }
 
-static enum status nccl_add_rows(struct building *b)
+static void nccl_build_row(struct import *import, struct nccl_test *t, const struct nccl_row *row,
+			   const struct variety *v)
 {
-	for (size_t i = 0; i < b->file->row_count; i++) {
-		const struct nccl_row *row = &b->file->rows[i];
-		enum status status = nccl_build_check_row(b, row);
+	struct case_result *c;
 
-		if (status == STATUS_OK)
-			status = nccl_add_row(b, row);
-		if (status != STATUS_OK)
-			return status;
+	nccl_check_row(import, t, row);
+	import->line = row->line;
+	c = nccl_row_case(import, t, row, v);
+	if (row->busbw_gbs == 0 || row->algbw_gbs == 0)
+		import_left_out(import, "bandwidths of 0");
+	import_metric(c, "collective.busbw", "B/s",
+		      row->busbw_gbs > 0 ? row->busbw_gbs * 1e9 : (double)NAN);
+	import_metric(c, "collective.algbw", "B/s",
+		      row->algbw_gbs > 0 ? row->algbw_gbs * 1e9 : (double)NAN);
+	import_metric(c, "collective.time", "s", row->time_us * 1e-6);
+	if (row->counted && row->wrong > 0)
+		import_failed(c, "%.0f wrong elements", row->wrong);
+	else if (!row->counted && row->wrong > nccl_build_largest_error(row->type, t->count))
+		import_failed(c, "wrong elements: the largest error is %g", row->wrong);
+	else
+		return;
+	t->failed_rows++;
+}
+
+/* Rows become cases. Collectives without a suite in gpuproof are listed as left out. */
+static void nccl_build_rows(struct import *import)
+{
+	struct nccl_file *file = import->state;
+	struct variety varieties[NCCL_COLLECTIVES] = { 0 };
+
+	for (size_t i = 0; i < file->row_count; i++) {
+		const struct nccl_row *row = &file->rows[i];
+
+		nccl_note_variety(&varieties[file->tests[row->test].collective - nccl_collectives],
+				  row);
 	}
-	return STATUS_OK;
+	for (size_t i = 0; i < file->row_count && !import_stopped(import); i++) {
+		const struct nccl_row *row = &file->rows[i];
+		struct nccl_test *t = &file->tests[row->test];
+
+		if (t->collective->ours)
+			nccl_build_row(import, t, row,
+				       &varieties[t->collective - nccl_collectives]);
+		else
+			import_left_out(import, "%s (gpuproof has no such collective)",
+					t->collective->theirs);
+	}
 }
 
 /* A test that died, or that the tool reports as wrong, becomes a case of its own. */
-static enum status nccl_add_verdict(struct building *b, size_t test)
+static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
 {
-	struct nccl_test *t = &b->file->tests[test];
 	const struct import_device none = { .backend = "cuda" };
-	size_t device = b->counts[test] || b->import->result->device_count
-				? 0
-				: import_device(b->import, &none);
+	size_t device = 0;
 	struct case_result *c;
 
+	import->line = t->line;
+	if (!t->count && !import->result->device_count)
+		import_device(import, &none);
 	if (!t->broken && (!t->failed || t->failed_rows)) {
 		if (!t->concluded && (t->headed || t->rank_count))
-			import_incomplete(b->import, "the test of line %zu has no summary",
-					  t->line);
-		return STATUS_OK;
+			import_incomplete(import, "the test of line %zu has no summary", t->line);
+		return;
 	}
-	c = import_case(b->import, t->line, "collective",
-			b->counts[test] ? b->devices[test] : &device,
-			b->counts[test] ? b->counts[test] : 1, NULL);
-	if (!c)
-		return STATUS_USAGE;
-	import_number(c, "devices", (double)b->counts[test]);
+	c = import_case(import, "collective", t->count ? t->devices : &device,
+			t->count ? t->count : 1, NULL);
+	import_number(c, "devices", (double)t->count);
 	import_word(c, "operation",
 		    !t->collective        ? "unknown"
 		    : t->collective->ours ? t->collective->ours
 					  : t->collective->theirs);
-	c = import_named(b->import, c);
+	c = import_named(import, c);
 	if (t->broken)
 		import_broken(c, "nccl-tests says: %s", t->broken);
 	else
 		import_failed(c, "nccl-tests says: %s", t->failed);
-	return STATUS_OK;
 }
 
-/* Rejects a file without figures, with the tool's own message. */
-static enum status nccl_build_check_empty(struct building *b)
+/* Rejects a test without figures, with the tool's own message. */
+static void nccl_check_empty(struct import *import, const struct nccl_test *t)
 {
-	for (size_t i = 0; !b->file->row_count && i < b->file->test_count; i++) {
-		const struct nccl_test *t = &b->file->tests[i];
-
-		if (t->broken)
-			return import_error(b->import, t->line,
-					    "no figures: the test ended with \"%.300s\"",
-					    t->broken);
-		if (!t->concluded && !t->rows)
-			return import_error(b->import, t->line,
-					    "no figures: the test ended before its first "
-					    "row");
-	}
-	return STATUS_OK;
+	if (t->broken)
+		import_error_at(import, t->line, "no figures: the test ended with \"%.300s\"",
+				t->broken);
+	else if (!t->concluded && !t->rows)
+		import_error_at(import, t->line, "no figures: the test ended before its first row");
 }
 
-enum status nccl_build(struct import *import, struct nccl_file *file)
+void nccl_build(struct import *import)
 {
-	size_t n = file->test_count + 1;
-	struct building b = { .import = import,
-			      .file = file,
-			      .devices = xcalloc(n, sizeof(*b.devices)),
-			      .counts = xcalloc(n, sizeof(*b.counts)),
-			      .groups = xcalloc(n, sizeof(*b.groups)) };
-	enum status status = nccl_build_check_empty(&b);
+	struct nccl_file *file = import->state;
 
-	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
-		status = nccl_find_devices(&b, i);
-	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
-		status = nccl_infer_collective(&b, i);
-	if (status == STATUS_OK) {
-		nccl_drop_unknown_collectives(&b);
-		for (size_t i = 0; i < b.file->row_count; i++) {
-			const struct nccl_row *row = &b.file->rows[i];
-			struct variety *v = variety_of(&b, row);
-
-			if (!v->type) {
-				v->type = row->type;
-				v->root = row->root;
-			}
-			v->types |= strcmp(v->type, row->type) != 0;
-			v->roots |= v->root != row->root || row->root > 0;
-			v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
-					 strcmp(row->operation, "none") != 0;
-		}
-		status = nccl_add_rows(&b);
-	}
-	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
-		status = nccl_add_verdict(&b, i);
-	for (size_t i = 0; i < file->test_count; i++)
-		free(b.devices[i]);
-	free(b.devices);
-	free(b.counts);
-	free(b.groups);
-	return status;
+	for (size_t i = 0; !file->row_count && i < file->test_count; i++)
+		nccl_check_empty(import, &file->tests[i]);
+	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
+		nccl_find_devices(import, &file->tests[i]);
+	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
+		nccl_infer_collective(import, &file->tests[i]);
+	if (!import_stopped(import))
+		nccl_build_rows(import);
+	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
+		nccl_add_verdict(import, &file->tests[i]);
 }
