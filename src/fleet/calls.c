@@ -190,11 +190,6 @@ void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason)
 	peer->closing = true;
 }
 
-static size_t calls_most_of(const struct peer *peer)
-{
-	return peer->node == NO_NODE ? FLEET_HELLO_MOST : FLEET_MESSAGE_MOST;
-}
-
 /* Text of an agent, for messages and pages: one line, cut. */
 static void tame_words(const char **words)
 {
@@ -207,23 +202,18 @@ static void tame_words(const char **words)
 	free(cut);
 }
 
-/* Every whole line that has come. */
-static void calls_read_lines(struct fleet_run *f, struct peer *peer)
+void nodes_read(struct fleet_run *f, struct peer *peer)
 {
-	char *line, *end;
-	size_t used = 0;
+	bool open = peer_receive(peer);
+	struct fleet_message message;
 
-	while (!peer->closing && used < peer->in.length &&
-	       (end = memchr(peer->in.data + used, '\n', peer->in.length - used))) {
-		struct error err = ERROR_NONE;
-		struct fleet_message message;
-
-		line = peer->in.data + used;
-		if ((size_t)(end - line) > calls_most_of(peer)) {
-			nodes_lose(f, peer, "its message is too long");
-			break;
-		}
-		if (fleet_message_parse(line, (size_t)(end - line), &message, &err) == STATUS_OK) {
+	if (!open)
+		text_reset(&peer->out);
+	if (peer->node == NO_NODE && peer->in.length > FLEET_HELLO_MOST &&
+	    !memchr(peer->in.data, '\n', FLEET_HELLO_MOST))
+		nodes_lose(f, peer, "its greeting is too long");
+	while (!peer->closing && fleet_message_next(&peer->in, &message)) {
+		if (*message.kind) {
 			tame_words(&message.text);
 			tame_words(&message.build);
 			on_message(f, peer, &message);
@@ -231,22 +221,9 @@ static void calls_read_lines(struct fleet_run *f, struct peer *peer)
 			nodes_lose(f, peer, "it sent an invalid message");
 		}
 		fleet_message_release(&message);
-		used += (size_t)(end - line) + 1;
 	}
-	if (used)
-		memmove(peer->in.data, peer->in.data + used, peer->in.length - used);
-	peer->in.length -= used;
-	if (peer->in.length > calls_most_of(peer))
+	if (peer->in.length > FLEET_MESSAGE_MOST)
 		nodes_lose(f, peer, "its message has no end");
-}
-
-void nodes_read(struct fleet_run *f, struct peer *peer)
-{
-	bool open = peer_receive(peer);
-
-	if (!open)
-		text_reset(&peer->out);
-	calls_read_lines(f, peer);
 	if (!open && !peer->closing)
 		nodes_lose(f, peer, "its agent died: connection closed");
 }

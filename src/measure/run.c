@@ -245,21 +245,26 @@ enum status run_sample_interleaved(struct run *run, const struct workload worklo
 	return status;
 }
 
-static const struct metric *run_find_metric(const struct suite *suite, const char *name)
-{
-	for (const struct metric *m = suite->metrics; m->name; m++)
-		if (strcmp(m->name, name) == 0)
-			return m;
-	fprintf(stderr, "gpuproof: bug: suite %s has no metric %s\n", suite->name, name);
-	abort();
-}
+/* A value with its 95 % interval; NaN: none. */
+struct level {
+	double value, low, high;
+};
 
-static struct metric_value *run_add_metric(struct run *run, const char *name)
+/* `series`: name of the series that it comes from; "": none. */
+static struct metric_value *run_add_metric(struct run *run, const char *name, struct level level,
+					   size_t n, const char *series)
 {
-	const struct metric *metric = run_find_metric(run->c->suite, name);
+	const struct metric *metric = run->c->suite->metrics;
 	struct case_result *result = run->result;
 	struct metric_value *value;
 
+	while (metric->name && strcmp(metric->name, name) != 0)
+		metric++;
+	if (!metric->name) {
+		fprintf(stderr, "gpuproof: bug: suite %s has no metric %s\n", run->c->suite->name,
+			name);
+		abort();
+	}
 	ARRAY_GROW(result->metrics, result->metric_count, result->metric_capacity);
 	value = &result->metrics[result->metric_count++];
 	*value = (struct metric_value){
@@ -267,20 +272,18 @@ static struct metric_value *run_add_metric(struct run *run, const char *name)
 		.unit = xstrdup(metric->unit),
 		.better = metric->better,
 		.headline = metric->headline,
-		.value = NAN,
-		.low = NAN,
-		.high = NAN,
+		.value = level.value,
+		.low = level.low,
+		.high = level.high,
+		.n = n,
+		.series = xstrdup(series),
 	};
 	if (!metric_find(name))
 		value->kind = metric_kind_of(metric, result);
 	return value;
 }
 
-/* Median of the samples, or mean of a load, with its interval: the source of a metric. */
-struct level {
-	double value, low, high;
-};
-
+/* Median of the samples, or mean of a load, with its interval. */
 static struct level run_level_of(const struct series *series)
 {
 	const struct statistics *s = &series->statistics;
@@ -293,14 +296,10 @@ static struct level run_level_of(const struct series *series)
 
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series)
 {
-	struct metric_value *value = run_add_metric(run, name);
-	struct level level = run_level_of(series);
+	struct level l = run_level_of(series);
 
-	value->value = factor * level.value;
-	value->low = factor * level.low;
-	value->high = factor * level.high;
-	value->n = series->count;
-	value->series = xstrdup(series->name);
+	l = (struct level){ factor * l.value, factor * l.low, factor * l.high };
+	run_add_metric(run, name, l, series->count, series->name);
 }
 
 void run_duration(struct run *run, const char *name, const struct series *series)
@@ -310,17 +309,14 @@ void run_duration(struct run *run, const char *name, const struct series *series
 
 void run_rate(struct run *run, const char *name, double amount, const struct series *series)
 {
-	struct metric_value *value = run_add_metric(run, name);
-	struct level level = run_level_of(series);
+	const struct level l = run_level_of(series);
+	struct level rate = { NAN, NAN, NAN };
 
-	value->n = series->count;
-	value->series = xstrdup(series->name);
-	value->amount = amount;
-	if (!(level.value > 0))
-		return; /* nothing was timed: the rate is unknown, not infinite */
-	value->value = amount / level.value;
-	value->low = amount / level.high;
-	value->high = level.low > 0 ? amount / level.low : NAN;
+	/* If nothing was timed, the rate is unknown, not infinite. */
+	if (l.value > 0)
+		rate = (struct level){ amount / l.value, amount / l.high,
+				       l.low > 0 ? amount / l.low : NAN };
+	run_add_metric(run, name, rate, series->count, series->name)->amount = amount;
 }
 
 /* Distances of a median from the ends of its interval, on a log scale. */
@@ -334,36 +330,23 @@ void run_quotient(struct run *run, const char *name, double factor, const struct
 {
 	const struct level a = run_level_of(series), b = run_level_of(divisor);
 	double quotient = b.value > 0 ? factor * a.value / b.value : NAN;
-	struct metric_value *value = run_add_metric(run, name);
+	double below = root_sum_square(level_distance_below(&a), log(b.high / b.value)),
+	       above = root_sum_square(log(a.high / a.value), level_distance_below(&b));
 
-	value->value = quotient;
-	value->low =
-		quotient * exp(-root_sum_square(level_distance_below(&a), log(b.high / b.value)));
-	value->high =
-		quotient * exp(root_sum_square(log(a.high / a.value), level_distance_below(&b)));
-	value->n = divisor->count;
-	value->series = xstrdup(divisor->name);
+	run_add_metric(run, name,
+		       (struct level){ quotient, quotient * exp(-below), quotient * exp(above) },
+		       divisor->count, divisor->name);
 }
 
 void run_value(struct run *run, const char *name, double reading)
 {
-	struct metric_value *value = run_add_metric(run, name);
-
-	value->value = reading;
-	value->n = 1;
-	value->series = xstrdup("");
+	run_interval(run, name, reading, NAN, NAN, 1);
 }
 
 void run_interval(struct run *run, const char *name, double reading, double low, double high,
 		  size_t samples)
 {
-	struct metric_value *value = run_add_metric(run, name);
-
-	value->value = reading;
-	value->low = low;
-	value->high = high;
-	value->n = samples;
-	value->series = xstrdup("");
+	run_add_metric(run, name, (struct level){ reading, low, high }, samples, "");
 }
 
 void run_demote_metric(struct run *run, const char *name)
@@ -375,20 +358,15 @@ void run_demote_metric(struct run *run, const char *name)
 
 void run_statistic(struct run *run, const char *name, double statistic, const struct series *series)
 {
-	struct metric_value *value;
-
-	if (isnan(statistic))
-		return;
-	value = run_add_metric(run, name);
-	value->value = statistic;
-	value->n = series->count;
-	value->series = xstrdup(series->name);
+	if (!isnan(statistic))
+		run_add_metric(run, name, (struct level){ statistic, NAN, NAN }, series->count,
+			       series->name);
 }
 
 void run_sum(struct run *run, const char *name, const char *const *parts, size_t count)
 {
-	struct metric_value sum = { .n = SIZE_MAX };
-	struct metric_value *value;
+	struct level sum = { 0 };
+	size_t n = SIZE_MAX;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct metric_value *part = case_metric(run->result, parts[i]);
@@ -396,14 +374,9 @@ void run_sum(struct run *run, const char *name, const char *const *parts, size_t
 		sum.value += part->value;
 		sum.low += part->low;
 		sum.high += part->high;
-		sum.n = part->n < sum.n ? part->n : sum.n;
+		n = part->n < n ? part->n : n;
 	}
-	value = run_add_metric(run, name);
-	value->value = sum.value;
-	value->low = sum.low;
-	value->high = sum.high;
-	value->n = sum.n;
-	value->series = xstrdup("");
+	run_add_metric(run, name, sum, n, "");
 }
 
 /*
@@ -414,15 +387,8 @@ static void run_add_energy_metric(struct run *run, const char *metric, double re
 {
 	char *name = xasprintf("%s.%s", run->c->suite->name, metric);
 
-	if (isfinite(reading) && isfinite(error)) {
-		struct metric_value *value = run_add_metric(run, name);
-
-		value->value = reading;
-		value->low = reading * (1 - error);
-		value->high = reading * (1 + error);
-		value->n = 1;
-		value->series = xstrdup("");
-	}
+	if (isfinite(reading) && isfinite(error))
+		run_interval(run, name, reading, reading * (1 - error), reading * (1 + error), 1);
 	free(name);
 }
 

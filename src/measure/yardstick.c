@@ -84,28 +84,15 @@ struct waking {
 	pthread_t thread;
 };
 
-/*
- * Retries after signals: a thread that gave up would leave the other one waiting. False: the other
- * end is closed.
- */
+/* Retries after signals: a thread that gave up would leave the other one waiting. */
 static bool yardstick_receive_byte(int from, char *byte)
 {
-	ssize_t got;
-
-	do
-		got = read(from, byte, 1);
-	while (got < 0 && errno == EINTR);
-	return got == 1;
+	return TEMP_FAILURE_RETRY(read(from, byte, 1)) == 1;
 }
 
 static bool yardstick_send_byte(int to, const char *byte)
 {
-	ssize_t sent;
-
-	do
-		sent = write(to, byte, 1);
-	while (sent < 0 && errno == EINTR);
-	return sent == 1;
+	return TEMP_FAILURE_RETRY(write(to, byte, 1)) == 1;
 }
 
 static void *yardstick_echo_bytes(void *state)

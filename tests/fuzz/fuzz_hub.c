@@ -34,18 +34,7 @@ struct trial {
 	struct world_notice notice;
 	struct hub hub;
 	struct hub_member members[RANKS];
-	struct connection connections[RANKS], *listed[RANKS];
 };
-
-static void join_rank(struct trial *t, int rank)
-{
-	t->connections[rank].fd = FIRST_FD + rank;
-	t->connections[rank].rank = rank;
-	t->connections[rank].have = 0;
-	t->listed[rank] = &t->connections[rank];
-	t->members[rank] =
-		(struct hub_member){ .connection = &t->connections[rank], .joined = true };
-}
 
 /*
  * Each piece: its rank, its length, and bytes as they come from the network. A first byte of two
@@ -63,14 +52,14 @@ static void hub_reads(const uint8_t *data, size_t size)
 	};
 	t.s = (struct hub_session){ .hub = &t.hub,
 				    .members = t.members,
-				    .connections = t.listed,
-				    .count = RANKS,
 				    .joined = RANKS,
+				    .open = RANKS,
 				    .failed_rank = -1 };
 	for (int rank = 0; rank < RANKS; rank++)
-		join_rank(&t, rank);
+		t.members[rank] = (struct hub_member){ .fd = FIRST_FD + rank, .joined = true };
 	while (at + 2 < size && !t.s.ended) {
-		struct connection *c = &t.connections[data[at] % RANKS];
+		int rank = data[at] % RANKS;
+		struct hub_member *m = &t.members[rank];
 		size_t length = 16 * (size_t)data[at + 1] + 4;
 
 		memory_socket.over = data[at] >= 2 * RANKS && data[at] < 3 * RANKS;
@@ -82,10 +71,10 @@ static void hub_reads(const uint8_t *data, size_t size)
 		memory_socket.count = length;
 		at += length;
 		do
-			if (c->fd >= 0)
-				hub_receive(&t.s, c);
-		while (memory_socket.over && c->fd >= 0 && !t.s.ended);
-		if (c->have > sizeof(c->buffer) || t.s.arrived > RANKS)
+			if (m->fd >= 0)
+				hub_receive(&t.s, rank);
+		while (memory_socket.over && m->fd >= 0 && !t.s.ended);
+		if (m->have > sizeof(m->buffer) || t.s.arrived > RANKS)
 			abort();
 		keep_deadlines(&t.s);
 	}

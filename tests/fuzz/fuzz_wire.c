@@ -11,7 +11,6 @@
 #include "fleet/wire/peer.c"
 
 #include "base/memory.h"
-#include "fleet/agent/agent_internal.h"
 #include "fleet/nodes.h"
 #include "result/host/build.h"
 
@@ -100,16 +99,16 @@ static void conductor_answers_call(const uint8_t *data, size_t size)
 
 static void agent_reads(const uint8_t *data, size_t size)
 {
-	struct agent a = { .fd = -1, .wake = -1 };
 	struct fleet_message message;
+	struct text in = TEXT_EMPTY;
 
-	text_add_bytes(&a.in, (const char *)data, size);
-	while (agent_next_message(&a, &message)) {
+	text_add_bytes(&in, (const char *)data, size);
+	while (fleet_message_next(&in, &message)) {
 		if (!message.kind)
 			abort();
 		fleet_message_release(&message);
 	}
-	text_release(&a.in);
+	text_release(&in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

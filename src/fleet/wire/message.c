@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/memory.h"
 #include "net/net.h"
 #include "result/json/json_fields.h"
 
@@ -59,11 +60,23 @@ void fleet_message_add(struct text *to, const struct fleet_message *message)
 	free(line);
 }
 
-enum status fleet_message_parse(const char *line, size_t length, struct fleet_message *message,
-				struct error *err)
+bool fleet_message_next(struct text *in, struct fleet_message *message)
 {
+	const char *end = in->length ? memchr(in->data, '\n', in->length) : NULL;
+	struct error ignored = ERROR_NONE;
+	size_t length;
+
+	if (!end)
+		return false;
+	length = (size_t)(end - in->data);
 	memset(message, 0, sizeof(*message));
-	return fields_parse(line, length, message_fields, message, err);
+	if (fields_parse(in->data, length, message_fields, message, &ignored) != STATUS_OK) {
+		fleet_message_release(message);
+		message->kind = xstrdup("");
+	}
+	in->length -= length + 1;
+	memmove(in->data, end + 1, in->length);
+	return true;
 }
 
 void fleet_message_release(struct fleet_message *message)

@@ -72,9 +72,11 @@ struct fleet_message {
 
 /* Appends it with its line break. */
 void fleet_message_add(struct text *to, const struct fleet_message *message);
-/* A line without its line break; released by the caller also on failure. */
-enum status fleet_message_parse(const char *line, size_t length, struct fleet_message *message,
-				struct error *err);
+/*
+ * Takes the next whole line out of what was read. False: there is none. A line that is no message
+ * has the kind "".
+ */
+bool fleet_message_next(struct text *in, struct fleet_message *message);
 void fleet_message_release(struct fleet_message *message);
 
 /* 256 random bits as hexadecimal digits. */

@@ -101,22 +101,12 @@ static void serve(const struct fork_server *n, const struct request *r, struct r
 /* Receives all or fails: the messages are small and of equal size. */
 static bool fork_server_receive_all(int link, void *data, size_t size)
 {
-	ssize_t got;
-
-	do {
-		got = recv(link, data, size, MSG_WAITALL);
-	} while (got < 0 && errno == EINTR);
-	return got == (ssize_t)size;
+	return TEMP_FAILURE_RETRY(recv(link, data, size, MSG_WAITALL)) == (ssize_t)size;
 }
 
 static bool fork_server_send_all(int link, const void *data, size_t size)
 {
-	ssize_t sent;
-
-	do {
-		sent = send(link, data, size, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	return sent == (ssize_t)size;
+	return TEMP_FAILURE_RETRY(send(link, data, size, MSG_NOSIGNAL)) == (ssize_t)size;
 }
 
 static enum status fork_server_start(struct fork_server *n, struct error *err)

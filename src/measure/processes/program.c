@@ -75,8 +75,7 @@ void program_guard_close(struct program_guard *guard)
 	if (!guard)
 		return;
 	close(guard->pipe);
-	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	TEMP_FAILURE_RETRY(waitpid(guard->pid, NULL, 0));
 	free(guard);
 }
 
@@ -221,8 +220,7 @@ static void program_look_after(struct flight *f, struct program_end *end)
 	}
 	kill(-f->pid, SIGKILL); /* kills the processes it left */
 	program_drain_pipes(f, streams);
-	while (waitpid(f->pid, &end->wait_status, 0) < 0 && errno == EINTR)
-		continue;
+	TEMP_FAILURE_RETRY(waitpid(f->pid, &end->wait_status, 0));
 }
 
 static void program_close_pipe(const int ends[2])

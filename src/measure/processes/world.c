@@ -2,6 +2,7 @@
 #include "measure/processes/world.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,23 +36,31 @@ enum status world_new_id(uint64_t *out, struct error *err)
 	return STATUS_OK;
 }
 
+bool notice_set(_Atomic int *flag, struct error *to, const struct error *said)
+{
+	int none = 0;
+
+	if (!atomic_compare_exchange_strong(flag, &none, -1))
+		return false;
+	*to = *said;
+	atomic_store(flag, 1);
+	return true;
+}
+
+bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said)
+{
+	if (atomic_load(flag) <= 0)
+		return false;
+	*said = *from;
+	return true;
+}
+
 void world_release(struct world *world)
 {
 	if (world->ops)
 		world->ops->release(world);
 	world->ops = NULL;
 	world->state = NULL;
-}
-
-static void world_out_of_step(const struct world *world, int other, const struct world_call *mine,
-			      const struct world_call *its)
-{
-	fprintf(stderr,
-		"gpuproof: bug: rank %d is in world_%s of %llu bytes, rank %d in world_%s of "
-		"%llu\n",
-		world->rank, operation_names[mine->operation], (unsigned long long)mine->bytes,
-		other, operation_names[its->operation], (unsigned long long)its->bytes);
-	abort();
 }
 
 /* One exchange; `set`: slots of all ranks, valid until the next exchange but one. */
@@ -70,8 +79,15 @@ static enum status world_try_exchange(struct world *world, enum operation operat
 		return err->status;
 	for (int i = 0; i < world->size; i++)
 		if ((*set)[i].call.operation != mine.operation || (*set)[i].call.bytes != bytes ||
-		    (*set)[i].call.root != root)
-			world_out_of_step(world, i, &mine, &(*set)[i].call);
+		    (*set)[i].call.root != root) {
+			fprintf(stderr,
+				"gpuproof: bug: rank %d is in world_%s of %zu bytes, rank %d in "
+				"world_%s of %llu\n",
+				world->rank, operation_names[operation], bytes, i,
+				operation_names[(*set)[i].call.operation],
+				(unsigned long long)(*set)[i].call.bytes);
+			abort();
+		}
 	return STATUS_OK;
 }
 
@@ -130,42 +146,36 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
-static double world_slot_value(const struct world_slot *slot)
+/* Greatest value, or sum in rank order. NaN: the world has ended, and its handler returned. */
+static double world_reduce(struct world *world, enum operation operation, double mine)
 {
+	const struct world_slot *set;
 	double value;
 
-	memcpy(&value, slot->data, sizeof(value));
-	return value;
+	if (world->size == 1)
+		return mine;
+	set = exchange_or_end(world, operation, 0, &mine, sizeof(mine));
+	if (!set)
+		return NAN;
+	memcpy(&mine, set[0].data, sizeof(mine));
+	for (int i = 1; i < world->size; i++) {
+		memcpy(&value, set[i].data, sizeof(value));
+		if (operation == SUM)
+			mine += value;
+		else
+			mine = value > mine ? value : mine;
+	}
+	return mine;
 }
 
 double world_max(struct world *world, double mine)
 {
-	const struct world_slot *set;
-
-	if (world->size == 1)
-		return mine;
-	set = exchange_or_end(world, MAXIMUM, 0, &mine, sizeof(mine));
-	if (!set)
-		return NAN;
-	mine = world_slot_value(&set[0]);
-	for (int i = 1; i < world->size; i++)
-		mine = world_slot_value(&set[i]) > mine ? world_slot_value(&set[i]) : mine;
-	return mine;
+	return world_reduce(world, MAXIMUM, mine);
 }
 
 double world_sum(struct world *world, double mine)
 {
-	const struct world_slot *set;
-
-	if (world->size == 1)
-		return mine;
-	set = exchange_or_end(world, SUM, 0, &mine, sizeof(mine));
-	if (!set)
-		return NAN;
-	mine = 0;
-	for (int i = 0; i < world->size; i++)
-		mine += world_slot_value(&set[i]);
-	return mine;
+	return world_reduce(world, SUM, mine);
 }
 
 /* Rank of an error, which an earlier agreement may have located on another rank. */

@@ -1,5 +1,11 @@
-/* Hub of a TCP world: collects the slots of an exchange and sends all of them to each rank. */
+/*
+ * Hub of a TCP world: collects the slots of an exchange and sends all of them to each rank. The
+ * wire's functions are here as well.
+ */
+#include <endian.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,32 +23,70 @@
 
 #define TICK_MS 50
 
-struct connection {
-	int fd, rank; /* fd -1: closed */
-	size_t have;
-	unsigned char buffer[sizeof(struct frame) + WORLD_MAX_BYTES];
-};
-
 struct hub_member {
-	struct connection *connection; /* NULL: not connected */
+	int fd; /* -1: not connected */
 	bool joined, left, arrived;
 	char from[GREETER_FROM];
 	struct frame slot;
-	unsigned char data[WORLD_MAX_BYTES];
+	unsigned char data[WORLD_MAX_BYTES]; /* of the slot */
+	size_t have;                         /* bytes in `buffer` */
+	unsigned char buffer[sizeof(struct frame) + WORLD_MAX_BYTES];
 };
 
 struct hub_session {
 	struct hub *hub;
 	struct greeter *greeter;
 	struct hub_member *members; /* by rank */
-	struct connection **connections;
-	size_t count;
-	int joined, arrived;
+	struct pollfd *fds;         /* by rank, and last the greeter's */
+	int joined, open, arrived;
 	double began, waiting_since; /* times: start of the world; of the exchange in progress */
 	int failed_rank;             /* rank that published the pending failure; -1: none */
 	bool ended;
 	struct error reason;
 };
+
+void wire_prepare(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },   { SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 }, { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },   { IPPROTO_TCP, TCP_USER_TIMEOUT, 30000 },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+			   sizeof(options[i].value));
+}
+
+struct frame wire_order(struct frame frame)
+{
+	return (struct frame){ htole32(frame.kind), (int32_t)htole32((uint32_t)frame.operation),
+			       (int32_t)htole32((uint32_t)frame.root), htole32(frame.bytes) };
+}
+
+struct frame wire_error(enum frame_kind kind, const struct error *said)
+{
+	return (struct frame){ .kind = kind,
+			       .operation = said->status,
+			       .root = said->rank,
+			       .bytes = (uint32_t)strnlen(said->message,
+							  sizeof(said->message) - 1) };
+}
+
+bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds)
+{
+	unsigned char bytes[sizeof(*frame) + WORLD_MAX_BYTES];
+	struct frame ordered = wire_order(*frame);
+
+	memcpy(bytes, &ordered, sizeof(ordered));
+	if (data)
+		memcpy(bytes + sizeof(ordered), data, frame->bytes);
+	else
+		memset(bytes + sizeof(ordered), 0, frame->bytes);
+	return net_send(fd, bytes, sizeof(ordered) + frame->bytes, seconds);
+}
 
 /* Notifies the process that watches the world at once; hub_send_farewell() notifies the ranks. */
 static void end_world(struct hub_session *s, const struct error *reason)
@@ -64,19 +108,18 @@ static void hub_end_by(struct hub_session *s, int rank, const char *what)
 	end_world(s, &reason);
 }
 
-static void hub_drop_connection(struct hub_session *s, struct connection *c)
+static void hub_close_rank(struct hub_session *s, int rank)
 {
-	s->members[c->rank].connection = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
+	if (s->members[rank].fd < 0)
+		return;
+	close(s->members[rank].fd);
+	s->members[rank].fd = -1;
+	s->open--;
 }
 
-static void hub_lose_rank(struct hub_session *s, struct connection *c, const char *what)
+static void hub_lose_rank(struct hub_session *s, int rank, const char *what)
 {
-	int rank = c->rank;
-
-	hub_drop_connection(s, c);
+	hub_close_rank(s, rank);
 	if (!s->members[rank].left)
 		hub_end_by(s, rank, what);
 }
@@ -103,7 +146,6 @@ static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello
 			   const char *from)
 {
 	int rank = hub_rank_of(s, hello);
-	struct connection *c;
 	struct hub_member *m;
 
 	if (rank < 0) {
@@ -111,16 +153,12 @@ static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello
 		return;
 	}
 	wire_prepare(fd);
-	c = xcalloc(1, sizeof(*c));
-	c->fd = fd;
-	c->rank = rank;
-	s->connections = xrealloc(s->connections, s->count + 1, sizeof(*s->connections));
-	s->connections[s->count++] = c;
 	m = &s->members[rank];
-	m->connection = c;
+	m->fd = fd;
 	m->joined = true;
 	snprintf(m->from, sizeof(m->from), "%s", from);
 	s->joined++;
+	s->open++;
 }
 
 /* Sends to rank 0 last: once its process exits, all ranks must have the data. */
@@ -138,21 +176,21 @@ static void hub_deliver_slots(struct hub_session *s)
 	}
 	s->arrived = 0;
 	for (int rank = s->hub->size - 1; rank >= 0 && !s->ended; rank--) {
-		struct connection *c = s->members[rank].connection;
+		int fd = s->members[rank].fd;
 
-		if (c && !net_send(c->fd, all.data, all.length, s->hub->silent_seconds))
-			hub_lose_rank(s, c, strerror(errno));
+		if (fd >= 0 && !net_send(fd, all.data, all.length, s->hub->silent_seconds))
+			hub_lose_rank(s, rank, strerror(errno));
 	}
 	text_release(&all);
 }
 
-static void hub_take_slot(struct hub_session *s, struct connection *c, const struct frame *f,
+static void hub_take_slot(struct hub_session *s, int rank, const struct frame *f,
 			  const unsigned char *data)
 {
-	struct hub_member *m = &s->members[c->rank];
+	struct hub_member *m = &s->members[rank];
 
 	if (m->arrived) {
-		hub_lose_rank(s, c, "sent two parts of one exchange");
+		hub_lose_rank(s, rank, "sent two parts of one exchange");
 		return;
 	}
 	m->slot = *f;
@@ -174,7 +212,7 @@ static struct error hub_error_of(const struct frame *f, const unsigned char *dat
 	return said;
 }
 
-static void hub_handle_frame(struct hub_session *s, struct connection *c, const struct frame *f,
+static void hub_handle_frame(struct hub_session *s, int rank, const struct frame *f,
 			     const unsigned char *data)
 {
 	struct world_notice *notice = s->hub->notice;
@@ -182,15 +220,15 @@ static void hub_handle_frame(struct hub_session *s, struct connection *c, const 
 
 	switch (f->kind) {
 	case FRAME_SLOT:
-		hub_take_slot(s, c, f, data);
+		hub_take_slot(s, rank, f, data);
 		return;
 	case FRAME_FAILURE:
 		said = hub_error_of(f, data);
 		if (notice_set(&notice->pending, &notice->said, &said))
-			s->failed_rank = c->rank;
+			s->failed_rank = rank;
 		return;
 	case FRAME_CLEAR:
-		if (s->failed_rank == c->rank) {
+		if (s->failed_rank == rank) {
 			s->failed_rank = -1;
 			atomic_store(&notice->pending, 0);
 		}
@@ -200,46 +238,49 @@ static void hub_handle_frame(struct hub_session *s, struct connection *c, const 
 		end_world(s, &said);
 		return;
 	case FRAME_LEAVE:
-		s->members[c->rank].left = true;
+		s->members[rank].left = true;
 		return;
 	default:
-		hub_lose_rank(s, c, "sent an invalid message");
+		hub_lose_rank(s, rank, "sent an invalid message");
 	}
 }
 
 /* Handles all complete frames in the buffer; keeps a partial frame for the next read. */
-static void take_frames(struct hub_session *s, struct connection *c)
+static void take_frames(struct hub_session *s, int rank)
 {
-	while (c->fd >= 0 && !s->ended && c->have >= sizeof(struct frame)) {
+	struct hub_member *m = &s->members[rank];
+
+	while (m->fd >= 0 && !s->ended && m->have >= sizeof(struct frame)) {
 		struct frame f;
 		size_t whole;
 
-		memcpy(&f, c->buffer, sizeof(f));
+		memcpy(&f, m->buffer, sizeof(f));
 		f = wire_order(f);
 		whole = sizeof(f) + f.bytes;
 		if (f.bytes > WORLD_MAX_BYTES) {
-			hub_lose_rank(s, c, "sent an invalid message");
+			hub_lose_rank(s, rank, "sent an invalid message");
 			return;
 		}
-		if (c->have < whole)
+		if (m->have < whole)
 			return;
-		hub_handle_frame(s, c, &f, c->buffer + sizeof(f));
-		c->have -= whole;
-		memmove(c->buffer, c->buffer + whole, c->have);
+		hub_handle_frame(s, rank, &f, m->buffer + sizeof(f));
+		m->have -= whole;
+		memmove(m->buffer, m->buffer + whole, m->have);
 	}
 }
 
-static void hub_receive(struct hub_session *s, struct connection *c)
+static void hub_receive(struct hub_session *s, int rank)
 {
-	ssize_t n = recv(c->fd, c->buffer + c->have, sizeof(c->buffer) - c->have, MSG_DONTWAIT);
+	struct hub_member *m = &s->members[rank];
+	ssize_t n = recv(m->fd, m->buffer + m->have, sizeof(m->buffer) - m->have, MSG_DONTWAIT);
 
 	if (n > 0) {
-		c->have += (size_t)n;
-		take_frames(s, c);
+		m->have += (size_t)n;
+		take_frames(s, rank);
 	} else if (n == 0) {
-		hub_lose_rank(s, c, "closed the connection");
+		hub_lose_rank(s, rank, "closed the connection");
 	} else if (errno != EAGAIN && errno != EINTR) {
-		hub_lose_rank(s, c, strerror(errno));
+		hub_lose_rank(s, rank, strerror(errno));
 	}
 }
 
@@ -269,92 +310,60 @@ static void keep_deadlines(struct hub_session *s)
 	}
 }
 
-/* Removes closed connections; returns the number of open ones. */
-static size_t hub_forget_closed(struct hub_session *s)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->count; i++) {
-		if (s->connections[i]->fd < 0)
-			free(s->connections[i]);
-		else
-			s->connections[kept++] = s->connections[i];
-	}
-	return s->count = kept;
-}
-
 static void hub_poll_once(struct hub_session *s)
 {
-	size_t count = s->count;
-	struct pollfd *fds = xcalloc(count + 1, sizeof(*fds));
+	int size = s->hub->size, fd;
 	char from[GREETER_FROM];
 	struct hub_hello hello;
-	int fd;
 
-	fds[0] = (struct pollfd){ .fd = greeter_fd(s->greeter), .events = POLLIN };
-	for (size_t i = 0; i < count; i++)
-		fds[i + 1] = (struct pollfd){ .fd = s->connections[i]->fd, .events = POLLIN };
-	poll(fds, count + 1, TICK_MS);
-	for (size_t i = 0; i < count && !s->ended; i++)
-		if (fds[i + 1].revents && s->connections[i]->fd >= 0)
-			hub_receive(s, s->connections[i]);
-	free(fds);
+	for (int rank = 0; rank < size; rank++)
+		s->fds[rank] = (struct pollfd){ .fd = s->members[rank].fd, .events = POLLIN };
+	s->fds[size] = (struct pollfd){ .fd = greeter_fd(s->greeter), .events = POLLIN };
+	poll(s->fds, (nfds_t)size + 1, TICK_MS);
+	for (int rank = 0; rank < size && !s->ended; rank++)
+		if (s->fds[rank].revents && s->members[rank].fd >= 0)
+			hub_receive(s, rank);
 	while (!s->ended && (fd = greeter_next(s->greeter, &hello, from)) >= 0)
 		hub_admit_rank(s, fd, &hello, from);
 	keep_deadlines(s);
 }
 
-static bool hub_is_first(const struct connection *c)
+static void hub_send_reason(const struct hub_session *s, int rank)
 {
-	return c->rank == 0;
+	const struct frame frame = wire_error(FRAME_ENDED, &s->reason);
+
+	if (s->members[rank].fd < 0)
+		return;
+	wire_send_frame(s->members[rank].fd, &frame, s->reason.message, 1);
+	shutdown(s->members[rank].fd, SHUT_WR);
 }
 
 /*
- * Reads what ranks send until they close: with unread bytes TCP would reset the connection and lose
- * the reason.
+ * Sends all ranks the reason for the end of the world, and reads what they send until they close:
+ * with unread bytes TCP would reset the connection and lose the reason. Rank 0 is last, because its
+ * process runs the hub and may then exit.
  */
-static void hub_linger(struct hub_session *s)
+static void hub_send_farewell(struct hub_session *s)
 {
 	double limit = clock_seconds() + 1;
 	unsigned char ignored[4096];
 	bool open = true;
 
+	for (int rank = 1; rank < s->hub->size; rank++)
+		hub_send_reason(s, rank);
 	while (open && clock_seconds() < limit) {
 		open = false;
-		for (size_t i = 0; i < s->count; i++) {
-			struct connection *c = s->connections[i];
-			ssize_t n = c->fd < 0 || hub_is_first(c)
-					    ? 1
-					    : recv(c->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+		for (int rank = 1; rank < s->hub->size; rank++) {
+			int fd = s->members[rank].fd;
+			ssize_t n = fd < 0 ? 1 : recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-				hub_drop_connection(s, c);
-			open |= c->fd >= 0 && !hub_is_first(c);
+				hub_close_rank(s, rank);
+			open |= s->members[rank].fd >= 0;
 		}
 		clock_sleep(1e-3);
 	}
-}
-
-/*
- * Sends all ranks the reason for the end of the world; rank 0 last, because its process runs the
- * hub and may then exit.
- */
-static void hub_send_farewell(struct hub_session *s)
-{
-	struct frame frame = wire_error(FRAME_ENDED, &s->reason);
-
-	for (int first = 0; first <= 1; first++) {
-		for (size_t i = 0; i < s->count; i++) {
-			struct connection *c = s->connections[i];
-
-			if (c->fd < 0 || hub_is_first(c) != first)
-				continue;
-			wire_send_frame(c->fd, &frame, s->reason.message, 1);
-			shutdown(c->fd, SHUT_WR);
-		}
-		if (!first)
-			hub_linger(s);
-	}
+	hub_send_reason(s, 0);
 }
 
 void *hub_run(void *context)
@@ -365,20 +374,21 @@ void *hub_run(void *context)
 	int listener = hub->listener;
 
 	s.members = xcalloc((size_t)hub->size, sizeof(*s.members));
+	s.fds = xcalloc((size_t)hub->size + 1, sizeof(*s.fds));
+	for (int rank = 0; rank < hub->size; rank++)
+		s.members[rank].fd = -1;
 	hub->listener = -1;
 	if (greeter_open(&s.greeter, listener, sizeof(struct hub_hello), &reason) != STATUS_OK)
 		end_world(&s, &reason);
-	while (!s.ended && !atomic_load(&hub->quit) &&
-	       (hub_forget_closed(&s) > 0 || s.joined < hub->size))
+	while (!s.ended && !atomic_load(&hub->quit) && (s.open > 0 || s.joined < hub->size))
 		hub_poll_once(&s);
 	if (s.ended)
 		hub_send_farewell(&s);
-	for (size_t i = 0; i < s.count; i++)
-		hub_drop_connection(&s, s.connections[i]);
-	hub_forget_closed(&s);
+	for (int rank = 0; rank < hub->size; rank++)
+		hub_close_rank(&s, rank);
 	greeter_close(s.greeter);
-	free(s.connections);
 	free(s.members);
+	free(s.fds);
 	atomic_store(&hub->done, true);
 	return NULL;
 }

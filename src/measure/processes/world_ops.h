@@ -34,6 +34,19 @@ struct world_ops {
 	void (*release)(struct world *world);
 };
 
+/* Failure and stop of a world, in memory shared by its processes. */
+struct world_notice {
+	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
+	struct error said;
+	_Atomic int stopped; /* as `pending`, for the end of the world */
+	struct error reason;
+};
+
+/* Sets *flag and *to once; false: already set. */
+bool notice_set(_Atomic int *flag, struct error *to, const struct error *said);
+/* If the flag is set, copies the error to *said and returns true. */
+bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said);
+
 /* Creates a random id of a world, not 0. */
 enum status world_new_id(uint64_t *out, struct error *err);
 

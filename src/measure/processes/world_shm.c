@@ -21,10 +21,7 @@ struct world_shared {
 	_Alignas(64) _Atomic uint32_t
 		generation; /* completed exchanges; the futex on which waiting ranks sleep */
 	_Atomic uint32_t sleepers;
-	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
-	struct error said;   /* written by the failing rank */
-	_Atomic int stopped; /* as `pending`, for the end of the world */
-	struct error reason;
+	struct world_notice notice;
 	int size;
 	bool spin; /* every rank has its own core */
 	size_t mapped_bytes;
@@ -40,21 +37,16 @@ static void barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
-static void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 static void shm_wait_for_others(struct world_shared *shared, uint32_t generation)
 {
 	for (int i = 0; shared->spin && i < SPINS; i++) {
 		if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
 			return;
-		pause_briefly();
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("yield");
+#endif
 	}
 	atomic_fetch_add(&shared->sleepers, 1);
 	while (atomic_load(&shared->generation) == generation)
@@ -81,9 +73,11 @@ static void barrier_meet(struct world_shared *shared, uint32_t generation)
 
 static enum status shm_check_stopped(const struct world_shared *shared, struct error *err)
 {
-	if (atomic_load(&shared->stopped) <= 0)
+	struct error reason;
+
+	if (!notice_read(&shared->notice.stopped, &shared->notice.reason, &reason))
 		return STATUS_OK;
-	return error_copy(err, &shared->reason);
+	return error_copy(err, &reason);
 }
 
 static enum status shm_exchange(struct world *world, const struct world_call *call,
@@ -108,43 +102,29 @@ static enum status shm_exchange(struct world *world, const struct world_call *ca
 
 static bool shm_publish_failure(struct world *world, const struct error *said)
 {
-	struct world_shared *shared = world->state;
-	int none = 0;
+	struct world_notice *notice = &((struct world_shared *)world->state)->notice;
 
-	if (!atomic_compare_exchange_strong(&shared->pending, &none, -1))
-		return false;
-	shared->said = *said;
-	atomic_store(&shared->pending, 1);
-	return true;
+	return notice_set(&notice->pending, &notice->said, said);
 }
 
 static void shm_clear_failure(struct world *world)
 {
-	struct world_shared *shared = world->state;
-
-	atomic_store(&shared->pending, 0);
+	atomic_store(&((struct world_shared *)world->state)->notice.pending, 0);
 }
 
 static bool shm_pending_failure(const struct world *world, struct error *said)
 {
-	const struct world_shared *shared = world->state;
+	const struct world_notice *notice = &((const struct world_shared *)world->state)->notice;
 
-	if (atomic_load(&shared->pending) <= 0)
-		return false;
-	*said = shared->said;
-	return true;
+	return notice_read(&notice->pending, &notice->said, said);
 }
 
 static void shm_stop(struct world *world, const struct error *reason)
 {
 	struct world_shared *shared = world->state;
-	int none = 0;
 
-	if (!atomic_compare_exchange_strong(&shared->stopped, &none, -1))
-		return;
-	shared->reason = *reason;
-	atomic_store(&shared->stopped, 1);
-	barrier_advance(shared);
+	if (notice_set(&shared->notice.stopped, &shared->notice.reason, reason))
+		barrier_advance(shared);
 }
 
 static void shm_leave(struct world *world)

@@ -28,19 +28,6 @@ struct frame {
 	uint32_t bytes;
 };
 
-/* Failure and stop of one node, in memory shared by its processes. */
-struct world_notice {
-	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
-	struct error said;
-	_Atomic int stopped; /* as `pending`, for a stop */
-	struct error reason;
-};
-
-/* Sets *flag and *to once; false: already set. */
-bool notice_set(_Atomic int *flag, struct error *to, const struct error *said);
-/* If the flag is set, copies the error to *said and returns true. */
-bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said);
-
 struct hub {
 	int listener, size;
 	unsigned char token[WORLD_TOKEN_BYTES];
