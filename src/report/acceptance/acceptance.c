@@ -180,6 +180,7 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
 	acceptance_devices_find(&devices, a);
 	acceptance_stages(a, page);
+	acceptance_soak(view, page);
 	acceptance_reasons(a, page);
 	acceptance_count_checks(a, page);
 	view_warnings(view, page);

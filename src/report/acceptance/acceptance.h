@@ -37,6 +37,8 @@ void acceptance_devices_release(struct acceptance_devices *found);
 struct tree;
 struct view;
 void acceptance_stages(const struct acceptance *a, struct tree *page);
+/* The dose of the stage soak: what its suites searched and which defects they would have found. */
+void acceptance_soak(const struct view *view, struct tree *page);
 void acceptance_reasons(const struct acceptance *a, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "report/acceptance/acceptance.h"
 #include "report/view/format.h"
+#include "report/view/suite_page.h"
 #include "report/view/view.h"
 #include "result/outcome.h"
 
@@ -119,4 +120,29 @@ void acceptance_stages(const struct acceptance *a, struct tree *page)
 		tree_text(item, "name", run_stage_names[i]);
 		stage_add_outcome(&sums[i], (enum run_stage)i, item);
 	}
+}
+
+static bool stage_has_suite(const struct result *r, enum run_stage stage, const char *suite)
+{
+	for (size_t i = 0; i < r->case_count; i++)
+		if (r->cases[i].stage == stage && r->cases[i].status != CASE_SKIPPED &&
+		    strcmp(r->cases[i].suite, suite) == 0)
+			return true;
+	return false;
+}
+
+void acceptance_soak(const struct view *view, struct tree *page)
+{
+	struct tree *answers = tree_list(page, "soak_answers"),
+		    *tables = tree_list(page, "soak_tables");
+	struct text terms = TEXT_EMPTY;
+
+	for (size_t i = 0; i < view->suite_count; i++) {
+		struct suite_page suite = suite_page_of(view->suites[i]);
+
+		if (suite.answer && stage_has_suite(view->results, RUN_STAGE_SOAK, view->suites[i]))
+			suite.answer(view, view->suites[i], answers, tables, &terms);
+	}
+	text_release(&terms);
+	tree_flag(page, "has_soak", answers->count || tables->count);
 }

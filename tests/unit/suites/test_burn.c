@@ -17,6 +17,7 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "plan/suite.h"
+#include "report/acceptance/acceptance.h"
 #include "run/workers/describe.h"
 #include "report/view/suite_page.h"
 #include "suites/burn/burn.h"
@@ -882,6 +883,26 @@ static void assert_page_states(const struct result *all, const struct case_resul
 	tree_free(page);
 }
 
+/* The page that is signed states the dose of its soak, and of no other stage. */
+static void assert_acceptance_states(struct result *all)
+{
+	for (int is_soak = 0; is_soak < 2; is_soak++) {
+		struct tree *page = tree_new(TREE_MAP);
+		struct view view;
+
+		for (size_t i = 0; i < all->case_count; i++)
+			all->cases[i].stage = is_soak ? RUN_STAGE_SOAK : RUN_STAGE_RATES;
+		view_init(&view, all, 1);
+		acceptance_soak(&view, page);
+		view_release(&view);
+		assert_int_equal(tree_holds(page, "Defects that this soak would have found"),
+				 is_soak);
+		assert_int_equal(tree_holds(page, "one multiply-add in 1.9 x 10^15 (bf16) would"),
+				 is_soak);
+		tree_free(page);
+	}
+}
+
 /* Slices of one load on the same devices search together: 2 and 4 x 10^15, of three loads. */
 static void the_dose_is_stated(void **state)
 {
@@ -907,6 +928,7 @@ static void the_dose_is_stated(void **state)
 	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
 	assert_non_null(strstr(cases[2].notes, "corrupts one in 1.9 x 10^15"));
 	assert_non_null(strstr(cases[2].notes, "65 °C and more a defect in one of 6.3 x 10^14"));
+	assert_acceptance_states(&all);
 	assert_page_states(&all, &cases[2]);
 	words = burn_statement(&all);
 	assert_non_null(strstr(words, "results of 2.4 x 10^16 multiply-adds per device"));
