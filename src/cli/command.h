@@ -1,20 +1,27 @@
 /*
- * Commands of the program.
+ * Commands of the program, and actions: commands with several subcommands, such as "history add"
+ * and "history show".
  *
  * Adding a command: add a file src/cli/commands/cmd_<name>.c that ends with `const struct command
- * command_<name>`, and a line COMMAND(<name>) to src/cli/commands.def. Its options are a table:
- * cli/options.h.
+ * command_<name>`, a line COMMAND(<name>) to src/cli/commands.def, and its help:
+ * docs/commands/<name>.txt (cli/usage.h). Its options are a table: cli/options.h.
  *
- * run() gets argv with argv[0] the command's name and returns the exit code: 0 done and accepted, 1
- * a gate failed, 2 usage or configuration, 3 environment error, 4 inconclusive or incomplete, 5
- * wrong result, 70 a bug, 130/143 interrupted.
+ * run() returns the exit code: 0 done and accepted, 1 a gate failed, 2 usage or configuration, 3
+ * environment error, 4 inconclusive or incomplete, 5 wrong result, 70 a bug, 130/143 interrupted.
  */
 #ifndef GPUPROOF_CLI_COMMAND_H
 #define GPUPROOF_CLI_COMMAND_H
 
-#define HELP_WIDTH 79 /* for a terminal of 80 columns */
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/input/result_list.h"
+#include "history/store.h"
+
+#define HELP_WIDTH 79 /* for a terminal of 80 columns */
+#define ANY_NUMBER (-1)
 
 enum exit_code {
 	EXIT_ACCEPTED = 0,
@@ -28,40 +35,86 @@ enum exit_code {
 	EXIT_TERMINATED = 143
 };
 
-struct action;
+struct command;
 struct option_row;
-struct text;
 
-/*
- * `help` prints forms, about, options and notes, in this order; all except the forms may be NULL.
- */
-struct command {
-	const char *name;
-	const char *summary; /* one line for `help` */
-	/*
-	 * "run CONFIG [OPTIONS]", at most 11, each printed after "gpuproof"; none: the forms of the
-	 * actions
-	 */
-	const char *forms[12];
-	const char *about; /* paragraphs */
-	/* a table (cli/actions.h); NULL: the command has no actions */
-	const struct action *actions;
-	const struct option_row *options; /* a table (cli/options.h) */
-	const char *notes;                /* as `about` */
-	/*
-	 * Lists words that may follow the name, for completion (cli/words.h), if it has no actions;
-	 * NULL: a file, or nothing.
-	 */
-	void (*words)(struct text *out);
-	int (*run)(int argc, char **argv);
+/* One call of a command, whose owner is command_execute(). */
+struct call {
+	const struct command *command;
+	void *arguments;             /* the struct of the command's options */
+	const char *const *operands; /* of an action: those after its name */
+	int count;
+	int separator; /* number of operands before "--"; -1: there is none */
+	int argc;      /* the arguments as given, argv[0] the name of the command */
+	char **argv;
+	/* If run() sets it, its message is printed, and its status determines the exit code. */
+	struct error err;
+	struct result_list results; /* call_read_results() */
+	struct store *history;      /* call_open_history() */
 };
 
+/* One row describes an action: it drives the call, its checks and completion. */
+struct action {
+	const char *name;              /* the first operand; a NULL name ends the table */
+	int least, most;               /* number of operands after the name */
+	int (*run)(struct call *call); /* returns the exit code */
+	void (*words)(
+		struct text *out); /* lists operands for completion (cli/words.h); NULL: files */
+};
+
+struct command {
+	const char *name;
+	const struct option_row *options; /* a table (cli/options.h) */
+	size_t arguments;             /* size of the struct of its options, which begins zeroed */
+	const struct action *actions; /* NULL: the command has none */
+	/* Without actions, as in struct action. */
+	int least, most;
+	int (*run)(struct call *call);
+	void (*words)(struct text *out);
+	/* Message for another number of operands; NULL: names the first one that is too many. */
+	const char *wrong_count;
+	/*
+	 * Releases the arguments, also after a usage error; returns the exit code, usually `code`.
+	 * NULL: nothing to release.
+	 */
+	int (*end)(struct call *call, int code);
+};
+
+#define COMMAND_GROUP(title)
+#define COMMAND(name) extern const struct command command_##name;
+#include "cli/commands.def"
+#undef COMMAND
+#undef COMMAND_GROUP
+
 extern const struct command *const commands[]; /* NULL-terminated */
+
+const struct command *command_named(const char *name); /* NULL: none */
+/*
+ * Parses the options, checks the number of operands and runs the command, or the action named by
+ * the first operand. Returns the exit code.
+ */
+int command_execute(const struct command *command, int argc, char **argv);
 
 /* Prints "gpuproof: <message>" to stderr; returns the exit code for err->status. */
 int command_fail(const struct error *err);
 /* Prints the message and the forms of the command's usage to stderr; returns EXIT_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Prints lines of errors and releases them. */
+void command_print_errors(struct text *errors);
+
+/* Adds the operands from `first` on to call->results, as launches; sets call->err. */
+enum status call_read_results(struct call *call, int first);
+/* Opens the history of --db, or NULL if it was not given, as call->history; sets call->err. */
+enum status call_open_history(struct call *call, const char *db, enum store_mode mode);
+
+/* True if the action takes the option. */
+bool action_takes(const struct action *action, const struct option_row *option);
+/*
+ * Lists the names of the actions, with `between` before each but the first, and `last` before the
+ * last one.
+ */
+void actions_names(const struct action *actions, const char *between, const char *last,
+		   struct text *out);
 
 #endif

@@ -1,7 +1,6 @@
 /* main(): finds the command named by the first argument, and runs it. */
 #include <malloc.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,72 +8,12 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/fold.h"
 #include "cli/options.h"
-#include "cli/usage.h"
-
-#define COMMAND_GROUP(title)
-#define COMMAND(name) extern const struct command command_##name;
-#include "cli/commands.def"
-#undef COMMAND
-
-const struct command *const commands[] = {
-#define COMMAND(name) &command_##name,
-#include "cli/commands.def"
-#undef COMMAND
-	NULL,
-};
-
-int command_fail(const struct error *err)
-{
-	fprintf(stderr, "gpuproof: %s\n", err->message);
-	switch (err->status) {
-	case STATUS_USAGE:
-		return EXIT_USAGE;
-	case STATUS_INTERNAL:
-		return EXIT_BUG;
-	case STATUS_INTERRUPTED:
-		return EXIT_INTERRUPTED;
-	case STATUS_MISMATCH:
-		return EXIT_WRONG_RESULT;
-	default:
-		return EXIT_ENVIRONMENT;
-	}
-}
-
-int command_usage(const struct command *command, const char *format, ...)
-{
-	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
-	struct error err = ERROR_NONE;
-	va_list ap;
-
-	va_start(ap, format);
-	error_va(&err, STATUS_USAGE, format, ap);
-	va_end(ap);
-	fprintf(stderr, "gpuproof %s: %s", command->name, err.message);
-	/* Only the usage forms: explanations would push the message off the screen. */
-	usage_forms(command, "usage: ", &forms);
-	fold_text(&folded, forms.data, HELP_WIDTH);
-	fprintf(stderr, "\n%s", folded.data);
-	if (command->about || command->options || command->notes)
-		fprintf(stderr, "More: gpuproof help %s\n", command->name);
-	text_release(&forms);
-	text_release(&folded);
-	return EXIT_USAGE;
-}
-
-static const struct command *main_command_named(const char *name)
-{
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
-	return NULL;
-}
 
 /* `rest`: the arguments after it. */
 static int main_unknown_command(const char *name, char **rest)
 {
-	const struct command *next = *rest ? main_command_named(*rest) : NULL;
+	const struct command *next = *rest ? command_named(*rest) : NULL;
 	const char *names[32];
 	struct error err = ERROR_NONE;
 	const char *near;
@@ -98,7 +37,7 @@ static int main_unknown_command(const char *name, char **rest)
 static void bring_command_forward(int argc, char **argv)
 {
 	for (int i = 2; i < argc && *argv[1] == '-'; i++) {
-		const struct command *command = main_command_named(argv[i]);
+		const struct command *command = command_named(argv[i]);
 		char *name = argv[i];
 
 		if (!command || !options_fit(command, i - 1, argv + 1))
@@ -135,7 +74,7 @@ static int main_help_on(char *request, char *name)
 	bool shorter = strcmp(request, "-h") == 0;
 	char *arguments[] = { help, shorter ? brief : name, shorter ? name : NULL, NULL };
 
-	return command_help.run(1 + (name != NULL) + shorter, arguments);
+	return command_execute(&command_help, 1 + (name != NULL) + shorter, arguments);
 }
 
 /*
@@ -176,9 +115,9 @@ int main(int argc, char **argv)
 	request = help_request(argc, argv);
 	if (request)
 		return check_stdout_written(main_help_on(request, argv[1]));
-	command = main_command_named(name);
+	command = command_named(name);
 	if (command)
-		return check_stdout_written(
-			command->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
+		return check_stdout_written(command_execute(command, argc > 1 ? argc - 1 : argc,
+							    argc > 1 ? argv + 1 : argv));
 	return main_unknown_command(name, argv + 2);
 }

@@ -105,6 +105,7 @@ static const struct option_row *next_option(struct options *o)
 		const char *argument = o->argv[o->at++];
 
 		if (strcmp(argument, "--") == 0) {
+			o->separator = o->operand_count;
 			while (o->at < o->argc)
 				o->operands[o->operand_count++] = o->argv[o->at++];
 			break;
@@ -116,22 +117,6 @@ static const struct option_row *next_option(struct options *o)
 		o->operands[o->operand_count++] = argument;
 	}
 	return NULL;
-}
-
-static enum status options_store_count(int64_t *count, const struct option_row *row,
-				       const char *value, struct error *err)
-{
-	if (units_parse_integer(value, count, err) == STATUS_OK && *count < 1)
-		error_set(err, STATUS_USAGE, "'%.40s' is not a positive number", value);
-	return error_prefix(err, "--%s", row->name);
-}
-
-static enum status options_store_percent(double *ratio, const struct option_row *row,
-					 const char *value, struct error *err)
-{
-	if (units_parse_percent(value, ratio, err) == STATUS_OK && *ratio >= 1)
-		error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
-	return error_prefix(err, "--%s", row->name);
 }
 
 static enum status options_store_choice(int *choice, const struct option_row *row,
@@ -167,9 +152,15 @@ static enum status option_store(const struct option_row *row, void *variable, co
 		*(const char **)variable = value;
 		break;
 	case OPTION_COUNT:
-		return options_store_count(variable, row, value, err);
+		if (units_parse_integer(value, variable, err) == STATUS_OK &&
+		    *(int64_t *)variable < 1)
+			error_set(err, STATUS_USAGE, "'%.40s' is not a positive number", value);
+		return error_prefix(err, "--%s", row->name);
 	case OPTION_PERCENT:
-		return options_store_percent(variable, row, value, err);
+		if (units_parse_percent(value, variable, err) == STATUS_OK &&
+		    *(double *)variable >= 1)
+			error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
+		return error_prefix(err, "--%s", row->name);
 	case OPTION_CHOICE:
 		return options_store_choice(variable, row, value, err);
 	case OPTION_CALL:
@@ -266,6 +257,7 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .argc = argc,
 			       .at = 1,
 			       .argv = argv,
+			       .separator = -1,
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 	while (err.status == STATUS_OK && (row = next_option(o))) {
 		o->given |= 1ULL << (row - command->options);

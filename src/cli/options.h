@@ -1,19 +1,15 @@
 /*
- * Options of commands. One row in a command's table describes an option completely: it drives
- * parsing, `help`, the manual page and completion.
+ * Options of commands. One row in a command's table describes an option: it drives parsing, `help`,
+ * the manual page and completion.
  *
  *	struct check_arguments { const char *limits; bool strict; };
  *	static const struct option_row rows[] = {
- *		{ .name = "limits", .letter = 'l', TEXT_AT(check_arguments, limits),
- *		  .value = "FILE", .help = "an INI file with [limit NAME] sections" },
- *		{ .name = "strict", FLAG_AT(check_arguments, strict),
- *		  .help = "warnings are not accepted" },
+ *		TEXT_ROW('l', "limits", "FILE", check_arguments, limits),
+ *		FLAG_ROW(0, "strict", check_arguments, strict),
  *		{ 0 },
  *	};
- *	code = options_parse(&o, &command_check, argc, argv, &arguments);
- *	if (code == EXIT_ACCEPTED)
- *		... o.operands[0 .. o.operand_count - 1] ...
- *	options_end(&o);
+ *
+ * Its explanation is a line "--limits: ..." of docs/commands/check.txt, or of shared.txt there.
  *
  * Long names must be complete (getopt_long() accepts any unique prefix, so that a new option can
  * break a script). Forms: --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the
@@ -54,12 +50,11 @@ struct option_row {
 	const char *name; /* "output" for --output; a NULL name ends the table */
 	char letter;      /* 'o' for -o; 0: none */
 	enum option_type type;
-	/* the variable, by its offset in the command's arguments: ..._AT() */
+	/* the variable, by its offset in the command's arguments */
 	size_t at;
 	const char *value; /* name of the value in help; NULL: a flag, or the choices */
 	enum option_file file;
-	const char *help; /* one line, folded when printed */
-	/* "show, trend": actions of the command that take it (cli/actions.h); NULL: all */
+	/* "show, trend": actions of the command that take it; NULL: all */
 	const char *actions;
 	/* OPTION_TEXT: value of --name without "=VALUE"; NULL: a value is required */
 	const char *fallback;
@@ -70,16 +65,46 @@ struct option_row {
 	bool or_file; /* files are possible in addition to `words` */
 };
 
-#define OPTION_AT(ARGUMENTS, MEMBER) .at = offsetof(struct ARGUMENTS, MEMBER)
 /* Type and variable of a row; a variable of another type does not compile. */
 #define OPTION_AS(TYPE, C_TYPE, ARGUMENTS, MEMBER)                 \
 	.type = (TYPE), .at = offsetof(struct ARGUMENTS, MEMBER) + \
 			      0 * sizeof(_Generic(((struct ARGUMENTS *)0)->MEMBER, C_TYPE : 1))
-#define FLAG_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_FLAG, bool, ARGUMENTS, MEMBER)
-#define TEXT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_TEXT, const char *, ARGUMENTS, MEMBER)
-#define COUNT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_COUNT, int64_t, ARGUMENTS, MEMBER)
-#define PERCENT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_PERCENT, double, ARGUMENTS, MEMBER)
-#define CHOICE_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_CHOICE, int, ARGUMENTS, MEMBER)
+
+/*
+ * Rows by type. LETTER: 'o' for -o, or 0; VALUE: name of the value in help; MEMBER: of struct
+ * ARGUMENTS. Other members of the row may follow.
+ */
+#define FLAG_ROW(LETTER, NAME, ARGUMENTS, MEMBER, ...)                       \
+	{                                                                    \
+		.name = (NAME), .letter = (LETTER),                          \
+		OPTION_AS(OPTION_FLAG, bool, ARGUMENTS, MEMBER), __VA_ARGS__ \
+	}
+#define TEXT_ROW(LETTER, NAME, VALUE, ARGUMENTS, MEMBER, ...)                        \
+	{                                                                            \
+		.name = (NAME), .letter = (LETTER), .value = (VALUE),                \
+		OPTION_AS(OPTION_TEXT, const char *, ARGUMENTS, MEMBER), __VA_ARGS__ \
+	}
+#define COUNT_ROW(NAME, VALUE, ARGUMENTS, MEMBER, ...)                           \
+	{                                                                        \
+		.name = (NAME), .value = (VALUE),                                \
+		OPTION_AS(OPTION_COUNT, int64_t, ARGUMENTS, MEMBER), __VA_ARGS__ \
+	}
+#define PERCENT_ROW(NAME, VALUE, ARGUMENTS, MEMBER, ...)                          \
+	{                                                                         \
+		.name = (NAME), .value = (VALUE),                                 \
+		OPTION_AS(OPTION_PERCENT, double, ARGUMENTS, MEMBER), __VA_ARGS__ \
+	}
+#define CHOICE_ROW(NAME, CHOICES, ARGUMENTS, MEMBER, ...)                     \
+	{                                                                     \
+		.name = (NAME), .choices = (CHOICES),                         \
+		OPTION_AS(OPTION_CHOICE, int, ARGUMENTS, MEMBER), __VA_ARGS__ \
+	}
+/* TAKE handles the value. */
+#define CALL_ROW(NAME, VALUE, TAKE, ARGUMENTS, MEMBER, ...)                            \
+	{                                                                              \
+		.name = (NAME), .value = (VALUE), .type = OPTION_CALL, .take = (TAKE), \
+		.at = offsetof(struct ARGUMENTS, MEMBER), __VA_ARGS__                  \
+	}
 
 struct options {
 	const struct command *command; /* for messages */
@@ -89,15 +114,15 @@ struct options {
 	const char *value;     /* value of the option just found */
 	const char **operands; /* arguments that are not options */
 	int operand_count;
+	int separator;  /* number of operands before "--"; -1: there is none */
 	uint64_t given; /* bit i: row i was given */
 	bool failed;    /* a message with the usage was printed */
 };
 
 /*
- * Stores the options of `command` in `arguments`, the struct that its rows refer to (NULL: it has
- * no rows). Returns EXIT_ACCEPTED, or, after printing a message, the exit code for the first
- * invalid option. Call options_end() in any case. Rejects an output file that another option reads
- * or also writes.
+ * Stores the options of `command` in `arguments`, the struct that its rows refer to. Returns
+ * EXIT_ACCEPTED, or, after printing a message, the exit code for the first invalid option. Call
+ * options_end() in any case. Rejects an output file that another option reads or also writes.
  */
 int options_parse(struct options *options, const struct command *command, int argc, char **argv,
 		  void *arguments);

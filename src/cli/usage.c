@@ -1,20 +1,103 @@
 #include "cli/usage.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/actions.h"
+#include "base/memory.h"
+#include "export/export.h"
 
-#define HEAD_WIDTH 25 /* column of the explanations, moved right by a longer option */
+#define HEAD_WIDTH 25       /* column of the explanations, moved right by a longer option */
+#define FORMATS "FORMATS\n" /* a line that stands for the export formats */
+
+extern const struct embedded_file embedded_commands[];
+
+const struct embedded_file *usage_topic_find(const char *name)
+{
+	char *file = xasprintf("%s.txt", name);
+	const struct embedded_file *topic = embedded_find(embedded_topics, file);
+
+	free(file);
+	return topic;
+}
+
+char *usage_topic_summary(const struct embedded_file *topic)
+{
+	const char *text = (const char *)topic->data;
+
+	return xstrndup(text, strcspn(text, "\n"));
+}
+
+const char *usage_topic_body(const struct embedded_file *topic)
+{
+	const char *text = (const char *)topic->data;
+
+	text += strcspn(text, "\n");
+	return text + strspn(text, "\n");
+}
+
+char *usage_topic_name(const struct embedded_file *topic)
+{
+	return xstrndup(topic->name, strcspn(topic->name, "."));
+}
+
+static const struct embedded_file *usage_file(const char *name)
+{
+	char *file = xasprintf("%s.txt", name);
+	const struct embedded_file *found = embedded_find(embedded_commands, file);
+
+	free(file);
+	return found;
+}
+
+char *usage_summary(const struct command *command)
+{
+	return usage_topic_summary(usage_file(command->name));
+}
+
+/* The forms, and *rest after them. */
+static const char *usage_body(const struct command *command, const char **rest)
+{
+	const char *forms = usage_topic_body(usage_file(command->name)),
+		   *end = strstr(forms, "\n\n");
+
+	*rest = end ? end + 1 : forms + strlen(forms);
+	return forms;
+}
 
 void usage_forms(const struct command *command, const char *first, struct text *out)
 {
-	for (const char *const *form = command->forms; *form; form++)
-		text_addf(out, "%*sgpuproof %s\n", (int)strlen(first),
-			  form == command->forms ? first : "", *form);
-	for (const struct action *a = command->actions; !command->forms[0] && a->name; a++)
-		text_addf(out, "%*sgpuproof %s %s%s%s\n", (int)strlen(first),
-			  a == command->actions ? first : "", command->name, a->name,
-			  a->form ? " " : "", a->form ? a->form : "");
+	const char *rest, *forms = usage_body(command, &rest);
+
+	for (const char *form = forms; form < rest; form += strcspn(form, "\n") + 1)
+		text_addf(out, "%*sgpuproof %.*s\n", (int)strlen(first), form == forms ? first : "",
+			  (int)strcspn(form, "\n"), form);
+}
+
+char *usage_operands(const struct command *command, const char *action)
+{
+	char *start = xasprintf("%s %s ", command->name, action), *operands;
+	const char *rest, *form = strstr(usage_body(command, &rest), start), *end;
+
+	form += strlen(start);
+	end = strstr(form, "  ");
+	if (!end || end > form + strcspn(form, "\n"))
+		end = form + strcspn(form, "\n");
+	operands = xstrndup(form, (size_t)(end - form));
+	free(start);
+	return operands;
+}
+
+char *usage_explanation(const struct command *command, const struct option_row *row)
+{
+	char *start = xasprintf("\n--%s: ", row->name), *explanation;
+	const char *line = strstr((const char *)usage_file(command->name)->data, start);
+
+	if (!line)
+		line = strstr((const char *)usage_file("shared")->data, start);
+	line += strlen(start);
+	explanation = xstrndup(line, strcspn(line, "\n"));
+	free(start);
+	return explanation;
 }
 
 /* "  -o, --output FILE" */
@@ -28,31 +111,42 @@ static void usage_add_head(const struct option_row *row, struct text *head)
 		text_addf(head, "[=%s]", row->value);
 	else if (row->value)
 		text_addf(head, " %s", row->value);
-	else if (row->choices) {
-		for (const char *const *choice = row->choices; *choice; choice++)
-			text_addf(head, "%s%s", choice == row->choices ? " " : "|", *choice);
-	}
+	for (const char *const *choice = row->choices; choice && *choice; choice++)
+		text_addf(head, "%s%s", choice == row->choices ? " " : "|", *choice);
 }
 
 void usage_details(const struct command *command, struct text *out)
 {
-	if (command->about)
-		text_addf(out, "\n%s\n", command->about);
+	const char *rest, *notes, *formats;
+
+	usage_body(command, &rest);
+	notes = strstr(rest, "\n--");
+	formats = strstr(rest, FORMATS);
+	if (formats) {
+		text_add_bytes(out, rest, (size_t)(formats - rest));
+		for (const struct export_format *f = export_formats; f->name; f++)
+			text_addf(out, "  %s\n        %s\n", f->name, f->help);
+		rest = formats + strlen(FORMATS);
+	}
+	text_add_bytes(out, rest, notes ? (size_t)(notes - rest) : strlen(rest));
 	if (command->options)
 		text_add(out, "\n");
 	for (const struct option_row *row = command->options; row && row->name; row++) {
 		struct text head = TEXT_EMPTY;
+		char *explanation = usage_explanation(command, row);
 
 		usage_add_head(row, &head);
 		text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data,
-			  row->actions ? row->actions : "", row->actions ? ": " : "", row->help);
+			  row->actions ? row->actions : "", row->actions ? ": " : "", explanation);
 		text_release(&head);
+		free(explanation);
 	}
-	if (command->notes)
-		text_addf(out, "\n%s\n", command->notes);
+	while (notes && text_starts_with(notes, "\n--"))
+		notes = strchr(notes + 1, '\n');
+	text_add(out, notes && notes[1] ? notes + 1 : "");
 }
 
-/* Bytes of the first clause of `help`, or of the words of it that fit into `room`. */
+/* Bytes of the first clause of an explanation, or of the words of it that fit into `room`. */
 static size_t clause_length(const char *help, size_t room)
 {
 	size_t length = 0, end = strlen(help);
@@ -74,6 +168,7 @@ void usage_option_lines(const struct command *command, size_t width, struct text
 		text_add(out, "\n");
 	for (const struct option_row *row = command->options; row && row->name; row++) {
 		struct text head = TEXT_EMPTY;
+		char *explanation = usage_explanation(command, row);
 		size_t column;
 
 		usage_add_head(row, &head);
@@ -82,7 +177,8 @@ void usage_option_lines(const struct command *command, size_t width, struct text
 			text_addf(out, "%s\n", head.data);
 		else
 			text_addf(out, "%-*s  %.*s\n", HEAD_WIDTH, head.data,
-				  (int)clause_length(row->help, width - column), row->help);
+				  (int)clause_length(explanation, width - column), explanation);
 		text_release(&head);
+		free(explanation);
 	}
 }

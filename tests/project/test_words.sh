@@ -47,7 +47,7 @@ fi
 python3 tests/project/user_texts.py . || failed=1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy"/src "$copy"/suites "$copy"/docs/topics "$copy"/tests/project
+mkdir -p "$copy"/src "$copy"/suites "$copy"/docs/topics "$copy"/docs/commands "$copy"/tests/project
 cp README.md SECURITY.md "$copy"
 cp tests/project/user_texts.txt "$copy"/tests/project
 for text in 'they are not told apart here' 'What was measured is kept' "$(printf 'word %.0s' {1..26})"; do

@@ -52,6 +52,10 @@ def texts(top):
 		with open(os.path.join(top, name), encoding="utf-8") as f:
 			for text in paragraphs(f.read()):
 				yield name, text, False
+	for name in sorted(n for n in os.listdir(os.path.join(top, "docs/commands"))):
+		with open(os.path.join(top, "docs/commands", name), encoding="utf-8") as f:
+			for text in f.read().splitlines():
+				yield "docs/commands/" + name, text, False
 
 
 def faults(text, is_string, phrases):

@@ -14,8 +14,6 @@
 #include "cli/output/print_comparison.h"
 #include "compare/compare.h"
 
-extern const struct command command_compare;
-
 struct compare_arguments {
 	int fail_on; /* enum fail_on */
 	bool all_metrics, json, all;
@@ -41,89 +39,33 @@ static enum status compare_take_margin(void *margin, const char *name, const cha
 	return error_prefix(err, "--%s", name);
 }
 
-/* clang-format off: rows */
 static const struct option_row rows[] = {
-	{ .name = "margin",
-	  .type = OPTION_CALL,
-	  OPTION_AT(compare_arguments, margin),
-	  .take = compare_take_margin,
-	  .value = "MARGIN",
-	  .help = "smallest change that counts, such as 2%; auto: 1%, and each figure is unchanged "
-		  "within what sessions of its kind differ by (default)" },
-	{ .name = "fail-on",
-	  CHOICE_AT(compare_arguments, fail_on),
-	  .choices = fail_on,
-	  .help = "regression: exit 1 on a regression, 4 if one cannot be ruled out; certain: exit "
-		  "1 on a certain regression, 4 if something could not be compared (for CI)" },
-	{ .name = "launch-spread",
-	  PERCENT_AT(compare_arguments, launch_spread),
-	  .value = "0.5%",
-	  .help = "variation between launches to assume if there are fewer than four (default: "
-		  "typical of each kind of figure)" },
-	{ .name = "all-metrics",
-	  FLAG_AT(compare_arguments, all_metrics),
-	  .help = "compare all metrics, not only the main one of each suite" },
-	{ .name = "all",
-	  .letter = 'a',
-	  FLAG_AT(compare_arguments, all),
-	  .help = "also print unchanged and inconclusive cases" },
-	{ .name = "db",
-	  .letter = 'd',
-	  TEXT_AT(compare_arguments, db),
-	  .value = "FILE",
-	  .file = OPTION_FILE_KEPT,
-	  .help = "history that holds baseline:NAME; its nights also show how much sessions vary "
-		  "(else a default per kind of figure is used)" },
-	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "print JSON" },
+	CALL_ROW("margin", "MARGIN", compare_take_margin, compare_arguments, margin),
+	CHOICE_ROW("fail-on", fail_on, compare_arguments, fail_on),
+	PERCENT_ROW("launch-spread", "0.5%", compare_arguments, launch_spread),
+	FLAG_ROW(0, "all-metrics", compare_arguments, all_metrics),
+	FLAG_ROW('a', "all", compare_arguments, all),
+	TEXT_ROW('d', "db", "FILE", compare_arguments, db, .file = OPTION_FILE_KEPT),
+	FLAG_ROW(0, "json", compare_arguments, json),
 	{ 0 },
 };
-/* clang-format on */
 
-/*
- * Index of the first argument of B: after a "--", else the second of two operands. `argc` if there
- * is no "--".
- */
-static int compare_separator_index(int argc, char **argv)
+/* A and B are two operands, or those before and after a "--". */
+static int compare_read_sides(struct call *call)
 {
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return i;
-	return argc;
-}
+	struct compare_arguments *c = call->arguments;
+	int first = call->separator < 0 ? 1 : call->separator;
 
-static enum status compare_read_sides(struct compare_arguments *c, const struct options *o,
-				      int argc, char **argv, int split, struct error *err)
-{
-	int first = split < argc ? o->operand_count : 1;
-
-	c->a.db = c->b.db = c->db;
-	for (int i = 0; i < first && err->status == STATUS_OK; i++)
-		result_list_add_launch(&c->a, o->operands[i], err);
-	for (int i = first; split == argc && i < o->operand_count && err->status == STATUS_OK; i++)
-		result_list_add_launch(&c->b, o->operands[i], err);
-	for (int i = split + 1; i < argc && err->status == STATUS_OK; i++)
-		result_list_add_launch(&c->b, argv[i], err);
-	return err->status;
-}
-
-static int compare_parse_arguments(struct compare_arguments *c, int argc, char **argv)
-{
-	int split = compare_separator_index(argc, argv);
-	struct error err = ERROR_NONE;
-	struct options o;
-	int code = options_parse(&o, &command_compare, split, argv, c);
-
-	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
-		code = command_usage(&command_compare, "%s",
+	if (call->separator < 0 && call->count != 2)
+		return command_usage(call->command, "%s",
 				     "name two results: A B, or several launches of each: A... -- "
 				     "B...");
-	else if (code == EXIT_ACCEPTED && split < argc && (!o.operand_count || split + 1 == argc))
-		code = command_usage(&command_compare, "%s", "both sides of -- need a result");
-	if (code == EXIT_ACCEPTED &&
-	    compare_read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
-		code = command_fail(&err);
-	options_end(&o);
-	return code;
+	if (!first || first == call->count)
+		return command_usage(call->command, "%s", "both sides of -- need a result");
+	c->a.db = c->b.db = c->db;
+	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
+		result_list_add_launch(i < first ? &c->a : &c->b, call->operands[i], &call->err);
+	return EXIT_ACCEPTED;
 }
 
 /* True for two pooled results, or equally many launches per side, that were interleaved. */
@@ -166,8 +108,9 @@ static void compare_name_sides(const struct compare_arguments *c, char *names[2]
 		}
 }
 
-static int compare_and_print(const struct compare_arguments *c, struct store *history)
+static int compare_and_print(struct call *call)
 {
+	const struct compare_arguments *c = call->arguments;
 	char *names[2];
 	struct comparison_input input = {
 		.a = c->a.items,
@@ -178,20 +121,19 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 		.launch_spread = c->launch_spread,
 		.all_metrics = c->all_metrics,
 		.turns = compare_in_turns(c),
-		.history = history,
+		.history = call->history,
 	};
 	struct comparison comparison;
-	struct error err = ERROR_NONE;
 	int code;
 
 	compare_name_sides(c, names);
 	input.name_a = names[0];
 	input.name_b = names[1];
-	compare_results(&input, &comparison, &err);
+	compare_results(&input, &comparison, &call->err);
 	free(names[0]);
 	free(names[1]);
-	if (err.status != STATUS_OK)
-		return command_fail(&err);
+	if (call->err.status != STATUS_OK)
+		return EXIT_ENVIRONMENT;
 	if (c->json) {
 		char *json = comparison_to_json(&comparison);
 
@@ -213,40 +155,31 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 	return code;
 }
 
-static int compare_run(int argc, char **argv)
+static int compare_run(struct call *call)
 {
-	struct compare_arguments arguments = { 0 };
-	struct store *history = NULL;
-	struct error err = ERROR_NONE;
-	int code = compare_parse_arguments(&arguments, argc, argv);
+	const struct compare_arguments *c = call->arguments;
+	int code = compare_read_sides(call);
 
-	if (code == EXIT_ACCEPTED && arguments.db &&
-	    store_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
-		code = command_fail(&err);
-	if (code == EXIT_ACCEPTED)
-		code = compare_and_print(&arguments, history);
-	store_close(history);
-	result_list_release(&arguments.a);
-	result_list_release(&arguments.b);
+	if (code != EXIT_ACCEPTED || call->err.status != STATUS_OK ||
+	    (c->db && call_open_history(call, c->db, STORE_READ) != STATUS_OK))
+		return code;
+	return compare_and_print(call);
+}
+
+static int compare_end(struct call *call, int code)
+{
+	struct compare_arguments *c = call->arguments;
+
+	result_list_release(&c->a);
+	result_list_release(&c->b);
 	return code;
 }
 
 const struct command command_compare = {
 	.name = "compare",
-	.summary = "compare two measurements",
-	.forms = { "compare A B [OPTIONS]",
-		   "compare [OPTIONS] A... -- B...   several launches each" },
-	.about =
-		"A and B are result.json files or run directories. Each side needs at least four "
-		"launches for a certain change: gpuproof run CONFIG --launches 5. With fewer, a "
-		"change is \"possibly\" at most.\n\nFor each figure, compare prints the ratio of "
-		"the two values with its 95 % interval. A ratio above 1 means that B is worse. The "
-		"verdict is REGRESSED, IMPROVED, UNCHANGED or INCONCLUSIVE. At most one "
-		"comparison in 20 reports a regression that is not real.\n\nIntervals include the "
-		"variation between sessions. Figures that vary by more than 5 % between sessions, "
-		"such as host calls, are counted in one line. To compare them, measure both sides "
-		"in one session: gpuproof run A --against B\n\nIf A and B have no figure in "
-		"common, the exit code is 4.",
 	.options = rows,
+	.arguments = sizeof(struct compare_arguments),
+	.most = ANY_NUMBER,
 	.run = compare_run,
+	.end = compare_end,
 };

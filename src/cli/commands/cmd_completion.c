@@ -4,14 +4,13 @@
  */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/actions.h"
 #include "cli/command.h"
+#include "cli/usage.h"
 #include "cli/words.h"
-
-extern const struct command command_completion;
 
 static bool completion_has_words(const struct option_row *row)
 {
@@ -66,14 +65,16 @@ static void completion_add_options(struct text *out, const struct command *c,
 	text_add(out, "'");
 }
 
-/* Adds " 'name:words'", an item for zsh's _describe. */
-static void completion_add_item(struct text *out, const char *dashes, const char *name,
-				const char *words)
+/* Adds " 'name:words'", an item for zsh's _describe; releases the words. */
+static void completion_add_item(struct text *out, const char *dashes, const char *name, char *owned)
 {
+	const char *words = owned;
+
 	text_addf(out, " '%s%s:", dashes, name);
 	for (; *words; words++)
 		text_addf(out, *words == '\'' ? "'\\''" : "%c", *words);
 	text_add_char(out, '\'');
+	free(owned);
 }
 
 /* Words that may follow the command's name. */
@@ -107,7 +108,8 @@ static void completion_add_commands(struct text *out, const char *before, const 
 			/* The options with their help. */
 			text_add(out, "\t\tdescribed=(");
 			for (const struct option_row *row = (*c)->options; row && row->name; row++)
-				completion_add_item(out, "--", row->name, row->help);
+				completion_add_item(out, "--", row->name,
+						    usage_explanation(*c, row));
 			text_add(out, " )\n");
 		}
 		if ((*c)->options)
@@ -185,7 +187,7 @@ static void add_zsh(struct text *out)
 		 "\tif (( CURRENT == 2 )); then\n"
 		 "\t\tdescribed=(");
 	for (const struct command *const *c = commands; *c; c++)
-		completion_add_item(out, "", (*c)->name, (*c)->summary);
+		completion_add_item(out, "", (*c)->name, usage_summary(*c));
 	text_add(out, " )\n\t\t_describe command described\n\t\treturn\n\tfi\n"
 		      "\tif [[ $PREFIX == --*=* ]]; then\n\t\tbefore=${PREFIX%%=*}=\n"
 		      "\t\tcompset -P '*='\n\tfi\n\tcase ${words[2]} in\n");
@@ -211,19 +213,23 @@ static void add_zsh(struct text *out)
 }
 
 /* Single quotes are simplest in fish; a summary may contain one. */
-static void add_fish_quoted(struct text *out, const char *s)
+static void add_fish_quoted(struct text *out, char *owned)
 {
+	const char *s = owned;
+
 	text_add_char(out, '\'');
 	for (; *s; s++)
 		text_addf(out, *s == '\'' || *s == '\\' ? "\\%c" : "%c", *s);
 	text_add_char(out, '\'');
+	free(owned);
 }
 
 /* "-s o -l output"; -r if a file is allowed in addition to the words. */
-static void add_fish_option(struct text *out, const char *command, const struct option_row *row)
+static void add_fish_option(struct text *out, const struct command *command,
+			    const struct option_row *row)
 {
-	text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -l %s", command,
-		  row->name);
+	text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -l %s",
+		  command->name, row->name);
 	if (row->letter)
 		text_addf(out, " -s %c", row->letter);
 	if (completion_takes_no_file(row) && !row->fallback)
@@ -234,7 +240,7 @@ static void add_fish_option(struct text *out, const char *command, const struct 
 		text_add_char(out, '\'');
 	}
 	text_add(out, " -d ");
-	add_fish_quoted(out, row->help);
+	add_fish_quoted(out, usage_explanation(command, row));
 	text_add_char(out, '\n');
 }
 
@@ -246,7 +252,7 @@ static void add_fish(struct text *out)
 	for (const struct command *const *c = commands; *c; c++) {
 		text_addf(out, "complete -c gpuproof -n __fish_use_subcommand -f -a %s -d ",
 			  (*c)->name);
-		add_fish_quoted(out, (*c)->summary);
+		add_fish_quoted(out, usage_summary(*c));
 		text_addf(out, "\ncomplete -c gpuproof -n '__fish_seen_subcommand_from %s",
 			  (*c)->name);
 		if ((*c)->actions) {
@@ -267,7 +273,7 @@ static void add_fish(struct text *out)
 			text_add(out, "'\n");
 		}
 		for (const struct option_row *row = (*c)->options; row && row->name; row++)
-			add_fish_option(out, (*c)->name, row);
+			add_fish_option(out, *c, row);
 	}
 }
 
@@ -286,28 +292,26 @@ static void complete_shell_names(struct text *out)
 		text_addf(out, "%s ", shells[i].name);
 }
 
-static int completion_run(int argc, char **argv)
+static int completion_run(struct call *call)
 {
 	struct text script = TEXT_EMPTY;
 
-	if (argc != 2)
-		return command_usage(&command_completion, "no shell given");
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
-		if (strcmp(argv[1], shells[i].name) == 0) {
+		if (strcmp(call->operands[0], shells[i].name) == 0) {
 			shells[i].add(&script);
 			fputs(script.data, stdout);
 			text_release(&script);
 			return EXIT_ACCEPTED;
 		}
 	}
-	return command_usage(&command_completion, "no completion for '%s'", argv[1]);
+	return command_usage(call->command, "no completion for '%s'", call->operands[0]);
 }
 
 const struct command command_completion = {
 	.name = "completion",
-	.summary = "print a shell completion script",
-	.forms = { "completion bash|zsh|fish" },
-	.about = "For bash: source <(gpuproof completion bash)",
 	.words = complete_shell_names,
+	.least = 1,
+	.most = 1,
+	.wrong_count = "no shell given",
 	.run = completion_run,
 };

@@ -7,61 +7,31 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "cli/actions.h"
 #include "cli/command.h"
+#include "cli/input/overrides.h"
+#include "cli/options.h"
 #include "cli/words.h"
 #include "judge/limits.h"
 #include "plan/config.h"
 #include "plan/schema.h"
 #include "plan/value.h"
 
-extern const struct command command_config;
-
 /* Arguments shared by the subcommands. */
 struct config_arguments {
-	struct override *overrides;
-	size_t override_count;
+	struct overrides overrides;
 	const char *output;
 	bool origin, force;
 };
 
-static enum status config_take_override(void *arguments, const char *name, const char *value,
-					struct error *err)
-{
-	struct config_arguments *a = arguments;
-
-	(void)name;
-	a->overrides[a->override_count++].text = value;
-	return err->status;
-}
-
-/* clang-format off: rows */
 static const struct option_row rows[] = {
-	{ .name = "set",
-	  .type = OPTION_CALL,
-	  .take = config_take_override,
-	  .value = "SECTION.KEY=VALUE",
-	  .words = words_settings,
-	  .actions = "validate, show",
-	  .help = "override a key; repeatable" },
-	{ .name = "origin",
-	  FLAG_AT(config_arguments, origin),
-	  .actions = "show",
-	  .help = "also print the origin of each key" },
-	{ .name = "output",
-	  .letter = 'o',
-	  TEXT_AT(config_arguments, output),
-	  .actions = "write",
-	  .value = "FILE",
-	  .file = OPTION_FILE_WRITTEN,
-	  .help = "file to write" },
-	{ .name = "force",
-	  FLAG_AT(config_arguments, force),
-	  .actions = "write",
-	  .help = "overwrite an existing file" },
+	CALL_ROW("set", "SECTION.KEY=VALUE", overrides_take, config_arguments, overrides,
+		 .words = words_settings, .actions = "validate, show"),
+	FLAG_ROW(0, "origin", config_arguments, origin, .actions = "show"),
+	TEXT_ROW('o', "output", "FILE", config_arguments, output, .actions = "write",
+		 .file = OPTION_FILE_WRITTEN),
+	FLAG_ROW(0, "force", config_arguments, force, .actions = "write"),
 	{ 0 },
 };
-/* clang-format on */
 
 /* A limits file, or the name of shipped limits, is not a config: it has nothing to run. */
 static bool validate_limits(const char *name)
@@ -80,55 +50,49 @@ static bool validate_limits(const char *name)
 	return valid;
 }
 
-static int validate_one(const struct config_arguments *a, const char *name)
+static int config_validate_action(struct call *call)
 {
-	struct text errors = TEXT_EMPTY;
-	struct config config;
-	size_t suites_found = 0;
-	enum status status;
-
-	status = config_load(&config, name, a->overrides, a->override_count, &errors);
-	for (size_t i = 0; i < config.count; i++)
-		suites_found += config.sections[i].suite != NULL;
-	if (status == STATUS_OK)
-		printf("%s: valid, %zu suite%s\n", config.name, suites_found,
-		       suites_found == 1 ? "" : "s");
-	/* A limits file is never a config; overrides need a config. */
-	else if (!a->override_count && validate_limits(name))
-		status = STATUS_OK;
-	if (errors.data && (status != STATUS_OK || config.count))
-		fputs(errors.data, stderr);
-	config_release(&config);
-	text_release(&errors);
-	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
-}
-
-static int config_validate_action(const struct action_call *call)
-{
+	const struct config_arguments *a = call->arguments;
 	int code = EXIT_ACCEPTED;
 
-	for (int i = 0; i < call->count; i++)
-		if (validate_one(call->arguments, call->operands[i]) != EXIT_ACCEPTED)
-			code = EXIT_USAGE;
+	for (int i = 0; i < call->count; i++) {
+		const char *name = call->operands[i];
+		struct text errors = TEXT_EMPTY;
+		struct config config;
+		size_t found = 0;
+		bool valid = config_load(&config, name, a->overrides.items, a->overrides.count,
+					 &errors) == STATUS_OK;
+
+		for (size_t k = 0; k < config.count; k++)
+			found += config.sections[k].suite != NULL;
+		if (valid)
+			printf("%s: valid, %zu suite%s\n", config.name, found, text_plural(found));
+		/* A limits file is never a config; overrides need a config. */
+		else
+			valid = !a->overrides.count && validate_limits(name);
+		if (valid && !config.count)
+			text_release(&errors);
+		command_print_errors(&errors);
+		config_release(&config);
+		code = valid ? code : EXIT_USAGE;
+	}
 	return code;
 }
 
-static int config_show(const struct action_call *call)
+static int config_show(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	struct text errors = TEXT_EMPTY, out = TEXT_EMPTY;
 	struct config config;
-	enum status status;
+	enum status status = config_load(&config, call->operands[0], a->overrides.items,
+					 a->overrides.count, &errors);
 
-	status = config_load(&config, call->operands[0], a->overrides, a->override_count, &errors);
 	if (status == STATUS_OK) {
 		config_write(&config, a->origin, &out);
 		fputs(out.data, stdout);
 	}
-	if (errors.data)
-		fputs(errors.data, stderr);
+	command_print_errors(&errors);
 	config_release(&config);
-	text_release(&errors);
 	text_release(&out);
 	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
 }
@@ -167,10 +131,9 @@ static const struct {
 	{ "report", "[report]: contents of the page", report_keys },
 };
 
-static int config_unknown_section(const char *name)
+static void config_unknown_section(const char *name, struct error *err)
 {
 	const char *names[64];
-	struct error err = ERROR_NONE;
 	size_t count = 0;
 	char *instead;
 
@@ -180,45 +143,44 @@ static int config_unknown_section(const char *name)
 		names[count++] = (*s)->name;
 	names[count] = NULL;
 	instead = text_instead(name, names);
-	error_set(&err, STATUS_USAGE, "unknown section '%s'%s", name, instead);
+	error_set(err, STATUS_USAGE, "unknown section '%s'%s", name, instead);
 	free(instead);
-	return command_fail(&err);
 }
 
-static bool config_print_other(const char *name)
+/* The keys of a section that is not a suite, or NULL if there is none of that name. */
+static const struct key *config_other_keys(const char *name, const char **title)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(others[i].name, name) == 0) {
-			config_print_keys(others[i].title, others[i].keys);
-			return true;
+			*title = others[i].title;
+			return others[i].keys;
 		}
-	return false;
+	return NULL;
 }
 
-static bool config_is_section(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (strcmp(others[i].name, name) == 0)
-			return true;
-	return suite_find(name) != NULL;
-}
-
-static int config_keys_action(const struct action_call *call)
+static int config_keys_action(struct call *call)
 {
 	bool suite = !call->count;
+	const char *title;
 
-	for (int i = 0; i < call->count; i++)
-		if (!config_is_section(call->operands[i]))
-			return config_unknown_section(call->operands[i]);
+	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
+		if (!config_other_keys(call->operands[i], &title) && !suite_find(call->operands[i]))
+			config_unknown_section(call->operands[i], &call->err);
+	if (call->err.status != STATUS_OK)
+		return EXIT_USAGE;
 	for (size_t i = 0; !call->count && i < ARRAY_SIZE(others); i++)
-		config_print_other(others[i].name);
+		config_print_keys(others[i].title, others[i].keys);
 	for (const struct suite *const *s = suites; !call->count && *s; s++)
 		config_print_suite(*s);
-	for (int i = 0; i < call->count; i++)
-		if (!config_print_other(call->operands[i])) {
+	for (int i = 0; i < call->count; i++) {
+		const struct key *keys = config_other_keys(call->operands[i], &title);
+
+		if (keys)
+			config_print_keys(title, keys);
+		else
 			config_print_suite(suite_find(call->operands[i]));
-			suite = true;
-		}
+		suite = suite || !keys;
+	}
 	if (suite) {
 		/* Keys of every suite, printed once. */
 		config_print_keys("every [suite]", suite_keys);
@@ -228,87 +190,59 @@ static int config_keys_action(const struct action_call *call)
 	return EXIT_ACCEPTED;
 }
 
-static int config_write_file(const char *path, const struct embedded_file *file, bool force)
-{
-	struct error err = ERROR_NONE;
-
-	if (!force && access(path, F_OK) == 0)
-		error_set(&err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
-	if (err.status != STATUS_OK ||
-	    file_publish(path, (const char *)file->data, file->size, &err) != STATUS_OK)
-		return command_fail(&err);
-	printf("%s\n", path);
-	return EXIT_ACCEPTED;
-}
-
 #define STEMS_MOST 64
 
-/* Names without ".ini"; the caller frees them. */
-static size_t config_add_names(const struct embedded_file *files, char **names, size_t count)
+static void config_unknown_embedded(const char *name, struct error *err)
 {
-	for (const struct embedded_file *f = files; f->name && count + 1 < STEMS_MOST; f++)
-		names[count++] = xstrndup(f->name, strlen(f->name) - 4);
-	return count;
-}
+	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits,
+						       embedded_claims };
+	char *names[STEMS_MOST] = { NULL }, *instead;
+	size_t count = 0;
 
-static int config_unknown_embedded(const char *name)
-{
-	char *names[STEMS_MOST] = { NULL };
-	size_t count = config_add_names(embedded_configs, names, 0);
-	struct error err = ERROR_NONE;
-	char *instead;
-
-	count = config_add_names(embedded_claims, names,
-				 config_add_names(embedded_limits, names, count));
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct embedded_file *f = tables[i]; f->name && count + 1 < STEMS_MOST;
+		     f++)
+			names[count++] = xstrndup(f->name, strlen(f->name) - strlen(".ini"));
 	instead = text_instead(name, (const char *const *)names);
-	error_set(&err, STATUS_USAGE, "no shipped config, limits or claims named '%s'%s", name,
+	error_set(err, STATUS_USAGE, "no shipped config, limits or claims named '%s'%s", name,
 		  instead);
 	free(instead);
 	while (count-- > 0)
 		free(names[count]);
-	return command_fail(&err);
 }
 
-static int config_write_embedded(const struct action_call *call)
+static int config_write_embedded(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
-	const char *operand = call->operands[0];
+	const char *operand = call->operands[0], *path;
 	const struct embedded_file *file;
-	char *name;
-	int code;
+	char *name = xasprintf("%s%s", operand, text_ends_with(operand, ".ini") ? "" : ".ini");
 
-	name = xasprintf("%s%s", operand, text_ends_with(operand, ".ini") ? "" : ".ini");
+	path = a->output ? a->output : name;
 	file = embedded_find(embedded_configs, name);
 	if (!file)
 		file = embedded_find(embedded_limits, name);
 	if (!file)
 		file = embedded_find(embedded_claims, name);
-	code = file ? config_write_file(a->output ? a->output : name, file, a->force)
-		    : config_unknown_embedded(operand);
+	if (!file)
+		config_unknown_embedded(operand, &call->err);
+	else if (!a->force && access(path, F_OK) == 0)
+		error_set(&call->err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
+	else if (file_publish(path, (const char *)file->data, file->size, &call->err) == STATUS_OK)
+		printf("%s\n", path);
 	free(name);
-	return code;
+	return EXIT_ACCEPTED;
 }
 
 static const struct action actions[] = {
 	{ .name = "validate",
-	  .form = "CONFIG... [--set SECTION.KEY=VALUE]...",
 	  .least = 1,
 	  .most = ANY_NUMBER,
 	  .run = config_validate_action,
 	  .words = words_configs },
-	{ .name = "show",
-	  .form = "CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
-	  .least = 1,
-	  .most = 1,
-	  .run = config_show,
-	  .words = words_configs },
-	{ .name = "keys",
-	  .form = "[SECTION]...",
-	  .most = ANY_NUMBER,
-	  .run = config_keys_action,
-	  .words = words_sections },
+	{ .name = "show", .least = 1, .most = 1, .run = config_show, .words = words_configs },
+	{ .name = "keys", .most = ANY_NUMBER, .run = config_keys_action, .words = words_sections },
 	{ .name = "write",
-	  .form = "NAME [-o FILE] [--force]",
 	  .least = 1,
 	  .most = 1,
 	  .run = config_write_embedded,
@@ -316,23 +250,16 @@ static const struct action actions[] = {
 	{ 0 },
 };
 
-static int config_run(int argc, char **argv)
+static int config_end(struct call *call, int code)
 {
-	struct config_arguments a = { .overrides = xcalloc((size_t)argc, sizeof(*a.overrides)) };
-	int code = command_act(&command_config, argc, argv, &a);
-
-	free(a.overrides);
+	overrides_release(&((struct config_arguments *)call->arguments)->overrides);
 	return code;
 }
 
 const struct command command_config = {
 	.name = "config",
-	.summary = "validate, show, explain or copy a config",
-	.about = "CONFIG is a file, - (standard input) or the name of a shipped config. keys "
-		 "prints the keys of a suite, of run, limit, fleet or report, or all keys. show "
-		 "prints the effective config. write copies a shipped config, the limits of a GPU "
-		 "model (h200, generic) or the claims of a guide (c-memory) to a file for editing.",
 	.actions = actions,
 	.options = rows,
-	.run = config_run,
+	.arguments = sizeof(struct config_arguments),
+	.end = config_end,
 };

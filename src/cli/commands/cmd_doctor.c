@@ -15,8 +15,6 @@
 #include "result/json/json_writer.h"
 #include "run/conductor.h"
 
-extern const struct command command_doctor;
-
 struct doctor_check {
 	const char *mark, *word;
 };
@@ -94,13 +92,10 @@ static void print_for_people(const struct doctor_answer *answer, const struct pr
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct answer_line *line = &answer->lines[i];
 
-		table_row(&table,
-			  (const char *[]){ line->check->mark, line->check->word,
-					    line->finding.subject, line->finding.text },
-			  4);
+		TABLE_ROW(&table, line->check->mark, line->check->word, line->finding.subject,
+			  line->finding.text);
 	}
-	table_print(&table, out);
-	table_release(&table);
+	table_finish(&table, out);
 	if (gpus)
 		fprintf(out, "\n%zu GPU%s found. To measure: gpuproof run quick\n", gpus,
 			gpus == 1 ? "" : "s");
@@ -190,30 +185,12 @@ struct doctor_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", FLAG_AT(doctor_arguments, json), .help = "print the findings as JSON" },
-	{ .name = "fleet",
-	  FLAG_AT(doctor_arguments, fleet),
-	  .help = "examine all nodes of the allocation or of the options below: hardware, "
-		  "unreachable nodes, devices that cannot be opened, and differences from the "
-		  "majority" },
-	{ .name = "output",
-	  .letter = 'o',
-	  TEXT_AT(doctor_arguments, output),
-	  .value = "DIR",
-	  .help = "with --fleet: a shared directory (default: gpuproof-results/...)" },
-	{ .name = "simulate-nodes",
-	  COUNT_AT(doctor_arguments, places.simulated),
-	  .value = "N",
-	  .help = "with --fleet, as in gpuproof run" },
-	{ .name = "hosts",
-	  TEXT_AT(doctor_arguments, places.hosts),
-	  .value = "FILE",
-	  .file = OPTION_FILE_READ,
-	  .help = "with --fleet, as in gpuproof run" },
-	{ .name = "launch",
-	  TEXT_AT(doctor_arguments, places.launch),
-	  .value = "COMMAND",
-	  .help = "with --fleet, as in gpuproof run" },
+	FLAG_ROW(0, "json", doctor_arguments, json),
+	FLAG_ROW(0, "fleet", doctor_arguments, fleet),
+	TEXT_ROW('o', "output", "DIR", doctor_arguments, output),
+	COUNT_ROW("simulate-nodes", "N", doctor_arguments, places.simulated),
+	TEXT_ROW(0, "hosts", "FILE", doctor_arguments, places.hosts, .file = OPTION_FILE_READ),
+	TEXT_ROW(0, "launch", "COMMAND", doctor_arguments, places.launch),
 	{ 0 },
 };
 
@@ -230,49 +207,33 @@ static int doctor_look_at_nodes(const struct doctor_arguments *a)
 	return code;
 }
 
-/* Rejects options that exclude each other. */
-static int doctor_refuse_arguments(const struct doctor_arguments *a, const struct options *o)
+static int doctor_run(struct call *call)
 {
+	const struct doctor_arguments *a = call->arguments;
 	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;
 
-	if (o->operand_count)
-		return command_usage(&command_doctor,
+	if (call->count)
+		return command_usage(call->command,
 				     "unexpected argument '%s'; doctor examines this machine",
-				     o->operands[0]);
+				     call->operands[0]);
 	if (elsewhere && !a->fleet)
-		return command_usage(&command_doctor, "--output, --simulate-nodes, --hosts and "
-						      "--launch need --fleet");
+		return command_usage(call->command, "--output, --simulate-nodes, --hosts and "
+						    "--launch need --fleet");
 	if (a->fleet && a->json)
-		return command_usage(&command_doctor,
+		return command_usage(call->command,
 				     "--json cannot be combined with --fleet; DIR/result.json has "
 				     "the findings of all nodes");
 	if (a->output && !*a->output)
-		return command_usage(&command_doctor, "--output: empty directory name");
-	return run_places_conflict(&a->places) ? command_usage(&command_doctor, RUN_PLACES_CONFLICT)
-					       : EXIT_ACCEPTED;
-}
-
-static int doctor_run(int argc, char **argv)
-{
-	struct doctor_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_doctor, argc, argv, &a);
-
-	if (code == EXIT_ACCEPTED)
-		code = doctor_refuse_arguments(&a, &o);
-	if (code == EXIT_ACCEPTED)
-		code = a.fleet ? doctor_look_at_nodes(&a) : doctor_examine(a.json, stdout);
-	options_end(&o);
-	return code;
+		return command_usage(call->command, "--output: empty directory name");
+	if (run_places_conflict(&a->places))
+		return command_usage(call->command, RUN_PLACES_CONFLICT);
+	return a->fleet ? doctor_look_at_nodes(a) : doctor_examine(a->json, stdout);
 }
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "show what can be measured, and what is missing or could disturb",
-	.forms = { "doctor [--json]",
-		   "doctor --fleet [--hosts FILE]   examine several nodes before a run" },
 	.options = rows,
-	.notes = "Exit code: 0 if a device can be measured, 3 if none can; with --fleet, 4 if a "
-		 "node was lost or cannot measure.",
+	.arguments = sizeof(struct doctor_arguments),
+	.most = ANY_NUMBER,
 	.run = doctor_run,
 };

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/actions.h"
+#include "cli/command.h"
 #include "cli/command.h"
 #include "cli/input/result_list.h"
 #include "fleet/wire/message.h"
 #include "result/verdict.h"
-
-extern const struct command command_fleet;
 
 /* Length of the name of the only node in the check; 0: none, or several. */
 static size_t fleet_node_of(const struct verdict_check *c)
@@ -102,50 +100,26 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 	return STATUS_OK;
 }
 
-static int fleet_drain_action(const struct action_call *call)
+static int fleet_drain_action(struct call *call)
 {
-	struct result_list list = { 0 };
-	struct error err = ERROR_NONE;
+	struct result_list *list = &call->results;
 	size_t drained = 0;
 
-	if (result_list_add(&list, call->operands[0], &err) == STATUS_OK &&
-	    drain_print_nodes(&list.items[0], &drained, &err) == STATUS_OK) {
-		if (!list.items[0].judgement)
-			fprintf(stderr, "gpuproof: the result has no judgement, so only lost nodes "
-					"are known; judge it with gpuproof check -o\n");
-		if (!drained)
-			fprintf(stderr, "gpuproof: no reason to drain any of the %zu nodes\n",
-				list.items[0].node_count);
-	}
-	result_list_release(&list);
-	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+	if (result_list_add(list, call->operands[0], &call->err) != STATUS_OK ||
+	    drain_print_nodes(&list->items[0], &drained, &call->err) != STATUS_OK)
+		return EXIT_USAGE;
+	if (!list->items[0].judgement)
+		fprintf(stderr, "gpuproof: the result has no judgement, so only lost nodes are "
+				"known; judge it with gpuproof check -o\n");
+	if (!drained)
+		fprintf(stderr, "gpuproof: no reason to drain any of the %zu nodes\n",
+			list->items[0].node_count);
+	return EXIT_ACCEPTED;
 }
 
 static const struct action actions[] = {
-	{ .name = "drain",
-	  .form = "RESULT    print scontrol commands for nodes that fail or were lost",
-	  .least = 1,
-	  .most = 1,
-	  .run = fleet_drain_action },
+	{ .name = "drain", .least = 1, .most = 1, .run = fleet_drain_action },
 	{ 0 },
 };
 
-static const struct option_row rows[] = { { 0 } };
-
-static int fleet_command_run(int argc, char **argv)
-{
-	char none = 0;
-
-	return command_act(&command_fleet, argc, argv, &none);
-}
-
-const struct command command_fleet = {
-	.name = "fleet",
-	.summary = "list the nodes of a multi-node run to drain",
-	.about = "Prints one Slurm command per node, with the reason, and runs none of them:\n  "
-		 "gpuproof fleet drain run7\nA node whose agent ended with an error is named on "
-		 "standard error and not drained.",
-	.actions = actions,
-	.options = rows,
-	.run = fleet_command_run,
-};
+const struct command command_fleet = { .name = "fleet", .actions = actions };

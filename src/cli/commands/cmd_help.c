@@ -1,19 +1,295 @@
 /* gpuproof help: the overview; help on a command, topic or word; the manual page. */
-#include <stdbool.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/fold.h"
-#include "cli/help_search.h"
-#include "cli/manual.h"
 #include "cli/options.h"
-#include "cli/topics.h"
 #include "cli/usage.h"
 #include "cli/words.h"
 #include "plan/ini/hint.h"
+#include "plan/schema.h"
+#include "result/host/build.h"
+
+#define MANUAL_WIDTH 72 /* man indents by 7 */
+
+/*
+ * Appends text as roff: no escapes, no line that starts with a request, ASCII quotes and hyphens as
+ * typed.
+ */
+static void roff_add_plain(struct text *out, const char *s, size_t length)
+{
+	bool line_start = true;
+
+	for (size_t i = 0; i < length; i++) {
+		if (line_start && (s[i] == '.' || s[i] == '\''))
+			text_add(out, "\\&");
+		if (s[i] == '\\')
+			text_add(out, "\\e");
+		else if (s[i] == '-')
+			text_add(out, "\\-");
+		else if (s[i] == '\'')
+			text_add(out, "\\(aq");
+		else
+			text_add_char(out, s[i]);
+		line_start = s[i] == '\n';
+	}
+}
+
+static void roff_add_folded(struct text *out, const char *s)
+{
+	struct text folded = TEXT_EMPTY;
+
+	fold_text(&folded, s, MANUAL_WIDTH);
+	roff_add_plain(out, folded.data, strlen(folded.data));
+	if (!text_ends_with(folded.data, "\n"))
+		text_add_char(out, '\n');
+	text_release(&folded);
+}
+
+static void add_verbatim(struct text *out, const char *s)
+{
+	text_add(out, ".nf\n");
+	roff_add_folded(out, s);
+	text_add(out, ".fi\n");
+}
+
+static void roff_add_heading(struct text *out, const char *request, const char *name)
+{
+	text_addf(out, "%s \"", request);
+	for (; *name; name++)
+		text_add_char(out, *name == '-' ? ' ' : *name);
+	text_add(out, "\"\n");
+}
+
+static void manual_page(struct text *out)
+{
+	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
+	text_add(out, ".SH NAME\ngpuproof \\- benchmark GPUs, check the results, publish them\n.SH "
+		      "SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n.SH "
+		      "DESCRIPTION\ngpuproof benchmarks GPUs from an INI file, verifies every "
+		      "result, checks the numbers against limits and writes an HTML "
+		      "report.\nWithout a GPU the same suites measure the CPU.\n.SH COMMANDS\n");
+	for (const struct command *const *c = commands; *c; c++) {
+		struct text usage = TEXT_EMPTY;
+		char *summary = usage_summary(*c);
+
+		usage_forms(*c, "", &usage);
+		usage_details(*c, &usage);
+		roff_add_heading(out, ".SS", (*c)->name);
+		roff_add_plain(out, summary, strlen(summary));
+		text_add(out, "\n.PP\n");
+		add_verbatim(out, usage.data);
+		text_release(&usage);
+		free(summary);
+	}
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
+		char *name = usage_topic_name(topic), *summary = usage_topic_summary(topic);
+
+		for (char *c = name; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		roff_add_heading(out, ".SH", name);
+		roff_add_plain(out, summary, strlen(summary));
+		text_add(out, ".\n.PP\n");
+		add_verbatim(out, usage_topic_body(topic));
+		free(name);
+		free(summary);
+	}
+	text_add(out, ".SH EXAMPLES\n");
+	add_verbatim(out, "gpuproof doctor                       what can be measured, what is "
+			  "missing\ngpuproof run quick -o quick           a page in seconds: "
+			  "quick/report.html\ngpuproof run acceptance --check       accepted or "
+			  "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
+			  "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
+			  "history trend\n");
+	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
+}
+
+#define GLOSSARY "glossary"
+#define LINE_WIDTH ((size_t)HELP_WIDTH - 6)
+
+/* Position in `text` where a word starts with `word`; NULL: none. */
+static const char *help_find_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *s = text; *s; s++)
+		if ((s == text || !isalnum((unsigned char)s[-1])) &&
+		    strncasecmp(s, word, length) == 0)
+			return s;
+	return NULL;
+}
+
+/* Appends the command that shows `text`, and the first line of `text` that contains `word`. */
+static bool search_text(const char *shown_by, const char *text, const char *word, struct text *out)
+{
+	const char *hit = help_find_word(text, word), *begin = hit;
+	size_t length, fits = 0;
+	char *line;
+
+	if (!hit)
+		return false;
+	while (begin > text && begin[-1] != '\n')
+		begin--;
+	line = text_trimmed(begin, strcspn(begin, "\n"));
+	length = strlen(line);
+	for (size_t i = 0; i < length && i < LINE_WIDTH - strlen(" ..."); i++)
+		if (line[i] == ' ')
+			fits = i;
+	text_addf(out, "  gpuproof %s\n      ", shown_by);
+	if (length <= LINE_WIDTH)
+		text_addf(out, "%s\n", line);
+	else
+		text_addf(out, "%.*s ...\n", (int)fits, line);
+	free(line);
+	return true;
+}
+
+static bool search_command(const struct command *command, const char *word, struct text *out)
+{
+	struct text text = TEXT_EMPTY, folded = TEXT_EMPTY;
+	char *shown_by = xasprintf("help %s", command->name), *summary = usage_summary(command);
+	bool found;
+
+	text_addf(&text, "%s\n\n", summary);
+	usage_forms(command, "", &text);
+	usage_details(command, &text);
+	fold_text(&folded, text.data, LINE_WIDTH);
+	found = search_text(shown_by, folded.data, word, out);
+	text_release(&text);
+	text_release(&folded);
+	free(shown_by);
+	free(summary);
+	return found;
+}
+
+static bool search_topic(const struct embedded_file *topic, const char *word, struct text *out)
+{
+	struct text folded = TEXT_EMPTY;
+	char *name = usage_topic_name(topic), *shown_by = xasprintf("help %s", name);
+	bool found = false;
+
+	/* help_search() has printed the glossary's line already. */
+	if (strcmp(name, GLOSSARY) != 0) {
+		fold_text(&folded, (const char *)topic->data, LINE_WIDTH);
+		found = search_text(shown_by, folded.data, word, out);
+	}
+	text_release(&folded);
+	free(name);
+	free(shown_by);
+	return found;
+}
+
+/* Searches the keys of a section: the first with `word` in its name or help. */
+static bool search_keys(const char *section, const struct key *keys, const char *word,
+			struct text *out)
+{
+	for (; keys && keys->name; keys++)
+		if (help_find_word(keys->name, word) || help_find_word(keys->help, word)) {
+			char *line = xasprintf("%s: %s", keys->name, keys->help);
+			char *shown_by = xasprintf("config keys %s", section);
+
+			search_text(shown_by, line, word, out);
+			free(line);
+			free(shown_by);
+			return true;
+		}
+	return false;
+}
+
+static bool search_metrics(const char *word, struct text *out)
+{
+	for (const struct suite *const *s = suites; *s; s++)
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			if (help_find_word(m->name, word) || help_find_word(m->help, word)) {
+				char *line = xasprintf("%s: %s", m->name, m->help);
+
+				search_text("list metrics", line, word, out);
+				free(line);
+				return true;
+			}
+	return false;
+}
+
+static bool search_suites(const char *word, struct text *out)
+{
+	bool found = false;
+
+	for (const struct suite *const *s = suites; *s; s++)
+		found |= search_keys((*s)->name, (*s)->keys, word, out);
+	return found;
+}
+
+/*
+ * The glossary's line of `word`, with the meaning after two or more blanks; *length: of the line.
+ */
+static const char *glossary_line(const char *word, size_t *length)
+{
+	const struct embedded_file *topic = usage_topic_find(GLOSSARY);
+	size_t n = strlen(word);
+
+	for (const char *s = usage_topic_body(topic); *s; s += *length + (s[*length] == '\n')) {
+		*length = strcspn(s, "\n");
+		if (strncasecmp(s, word, n) == 0 && s[n] == ' ' && s[n + 1] == ' ')
+			return s;
+	}
+	return NULL;
+}
+
+static bool add_meaning(const char *word, struct text *out)
+{
+	size_t length, n = strlen(word);
+	const char *line = glossary_line(word, &length);
+	char *singular =
+		xstrndup(word, n > 1 && tolower((unsigned char)word[n - 1]) == 's' ? n - 1 : n);
+
+	if (!line)
+		line = glossary_line(singular, &length);
+	if (line) {
+		text_add(out, "\n"); /* fold_text() joins only lines after the first empty one */
+		text_add_bytes(out, line, length);
+		text_add(out, "\n");
+	}
+	free(singular);
+	return line != NULL;
+}
+
+/*
+ * Appends the glossary's line of `word` (ignoring case and plural), then, for each text with
+ * `word`, the command that shows it and its first line with the word. Returns false if no text
+ * contains the word.
+ */
+static bool help_search(const char *word, struct text *out)
+{
+	struct text places = TEXT_EMPTY, meaning = TEXT_EMPTY, folded = TEXT_EMPTY;
+	bool found = add_meaning(word, &meaning);
+
+	for (const struct command *const *c = commands; *c; c++)
+		search_command(*c, word, &places);
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
+		search_topic(topic, word, &places);
+	search_keys("run", run_keys, word, &places);
+	search_keys("limit", limit_keys, word, &places);
+	search_keys("fleet", fleet_keys, word, &places);
+	search_keys("report", report_keys, word, &places);
+	search_suites(word, &places);
+	search_metrics(word, &places);
+	found |= places.length > 0;
+	if (meaning.length) {
+		fold_text(&folded, meaning.data, HELP_WIDTH);
+		text_addf(out, "%s\n", folded.data + 1);
+	}
+	if (places.length)
+		text_addf(out, "'%s' is in\n\n%s", word, places.data);
+	text_release(&places);
+	text_release(&meaning);
+	text_release(&folded);
+	return found;
+}
 
 static void help_print_folded(const char *text)
 {
@@ -28,12 +304,6 @@ struct overview_row {
 	const char *group; /* NULL: a command */
 	const struct command *command;
 };
-
-#define COMMAND_GROUP(title)
-#define COMMAND(name) extern const struct command command_##name;
-#include "cli/commands.def"
-#undef COMMAND
-#undef COMMAND_GROUP
 
 static const struct overview_row overview_rows[] = {
 #define COMMAND_GROUP(title) { .group = title },
@@ -54,15 +324,18 @@ static void print_overview(bool brief)
 	for (size_t i = 0; i < ARRAY_SIZE(overview_rows); i++) {
 		const struct overview_row *row = &overview_rows[i];
 
+		char *summary = row->group ? NULL : usage_summary(row->command);
+
 		if (row->group)
 			text_addf(&t, "%s\n", row->group);
 		else
-			text_addf(&t, "  %-12s  %s\n", row->command->name, row->command->summary);
+			text_addf(&t, "  %-12s  %s\n", row->command->name, summary);
+		free(summary);
 	}
 	if (!brief) {
 		text_add(&t, "\nTopics, for gpuproof help TOPIC:\n\n");
 		for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
-			char *name = topic_name(topic), *summary = topic_summary(topic);
+			char *name = usage_topic_name(topic), *summary = usage_topic_summary(topic);
 
 			text_addf(&t, "  %-12s  %s\n", name, summary);
 			free(name);
@@ -78,49 +351,42 @@ static void print_overview(bool brief)
 	text_release(&t);
 }
 
-static int help_report_unknown(const char *name)
+static void help_report_unknown(const char *name, struct error *err)
 {
 	const char *names[64];
 	char *owned[64];
-	struct error err = ERROR_NONE;
 	size_t n = 0, topics = 0;
 	struct hint hint;
 
 	for (; commands[n] && n < 32; n++)
 		names[n] = commands[n]->name;
 	for (; embedded_topics[topics].name && n + 1 < ARRAY_SIZE(names); topics++)
-		names[n++] = owned[topics] = topic_name(&embedded_topics[topics]);
+		names[n++] = owned[topics] = usage_topic_name(&embedded_topics[topics]);
 	names[n] = NULL;
 	hint = hint_for(name, names);
 	for (size_t i = 0; i < topics; i++)
 		free(owned[i]);
-	error_set(&err, STATUS_USAGE, "no help text contains '%s'%s; see gpuproof help", name,
+	error_set(err, STATUS_USAGE, "no help text contains '%s'%s; see gpuproof help", name,
 		  hint.text);
-	return command_fail(&err);
 }
 
-/* A screen: usage, and the first clause of each option. */
-static void explain_briefly(const struct command *command)
+/* `brief`: a screen with usage and the first clause of each option. */
+static void explain_command(const struct command *command, bool brief)
 {
 	struct text usage = TEXT_EMPTY;
+	char *summary = usage_summary(command);
 
 	usage_forms(command, "usage: ", &usage);
-	usage_option_lines(command, HELP_WIDTH, &usage);
-	printf("%s\n\n", command->summary);
+	if (brief)
+		usage_option_lines(command, HELP_WIDTH, &usage);
+	else
+		usage_details(command, &usage);
+	printf("%s\n\n", summary);
 	help_print_folded(usage.data);
-	printf("\nMore: gpuproof help %s\n", command->name);
+	if (brief)
+		printf("\nMore: gpuproof help %s\n", command->name);
 	text_release(&usage);
-}
-
-static void explain_command(const struct command *command)
-{
-	struct text usage = TEXT_EMPTY;
-
-	usage_forms(command, "usage: ", &usage);
-	usage_details(command, &usage);
-	printf("%s\n\n", command->summary);
-	help_print_folded(usage.data);
-	text_release(&usage);
+	free(summary);
 }
 
 /* Every command and topic once, each after a line with its name, for searching. */
@@ -129,10 +395,10 @@ static void help_explain_all(void)
 	print_overview(false);
 	for (const struct command *const *c = commands; *c; c++) {
 		printf("\n---- %s: ", (*c)->name);
-		explain_command(*c);
+		explain_command(*c, false);
 	}
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
-		char *name = topic_name(topic);
+		char *name = usage_topic_name(topic);
 
 		printf("\n---- topic %s\n\n", name);
 		help_print_folded((const char *)topic->data);
@@ -140,41 +406,28 @@ static void help_explain_all(void)
 	}
 }
 
-static int help_print_matches(const char *word)
-{
-	struct text found = TEXT_EMPTY;
-	bool any = help_search(word, &found);
-
-	if (any)
-		fputs(found.data, stdout);
-	text_release(&found);
-	return any ? EXIT_ACCEPTED : help_report_unknown(word);
-}
-
 /*
  * If a command and a topic have the same name, the topic follows the command. Searches for other
  * names.
  */
-static int help_explain_name(const char *name, bool brief)
+static void help_explain_name(const char *name, bool brief, struct error *err)
 {
-	const struct embedded_file *topic = topic_find(name);
-	bool found = false;
+	const struct embedded_file *topic = usage_topic_find(name);
+	const struct command *command = command_named(name);
+	struct text found = TEXT_EMPTY;
 
-	if (strcmp(name, "all") == 0) {
-		help_explain_all();
-		return EXIT_ACCEPTED;
+	if (command)
+		explain_command(command, brief);
+	if (topic && !(brief && command)) {
+		if (command)
+			putchar('\n');
+		help_print_folded((const char *)topic->data);
+	} else if (!command && help_search(name, &found)) {
+		fputs(found.data, stdout);
+	} else if (!command) {
+		help_report_unknown(name, err);
 	}
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0) {
-			(brief ? explain_briefly : explain_command)(*c);
-			found = true;
-		}
-	if (!topic || (brief && found))
-		return found ? EXIT_ACCEPTED : help_print_matches(name);
-	if (found)
-		putchar('\n');
-	help_print_folded((const char *)topic->data);
-	return EXIT_ACCEPTED;
+	text_release(&found);
 }
 
 struct help_arguments {
@@ -182,48 +435,40 @@ struct help_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "brief",
-	  FLAG_AT(help_arguments, brief),
-	  .help = "usage and one line per option, like COMMAND -h" },
-	{ .name = "man", FLAG_AT(help_arguments, manual), .help = "print the manual page as roff" },
+	FLAG_ROW(0, "brief", help_arguments, brief),
+	FLAG_ROW(0, "man", help_arguments, manual),
 	{ 0 },
 };
 
-static int help_run(int argc, char **argv)
+static int help_run(struct call *call)
 {
-	struct help_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_help, argc, argv, &a);
-	struct text words = TEXT_EMPTY;
-	char *name;
+	const struct help_arguments *a = call->arguments;
+	struct text words = TEXT_EMPTY, page = TEXT_EMPTY;
 
+	text_add(&words, "");
 	/* "bus bandwidth" from two arguments. */
-	for (int i = 0; i < o.operand_count; i++)
-		text_addf(&words, "%s%s", i ? " " : "", o.operands[i]);
-	name = text_detach(&words);
-	if (code == EXIT_ACCEPTED && a.manual) {
-		struct text page = TEXT_EMPTY;
-
+	for (int i = 0; i < call->count; i++)
+		text_addf(&words, "%s%s", i ? " " : "", call->operands[i]);
+	if (a->manual) {
 		manual_page(&page);
 		fputs(page.data, stdout);
-		text_release(&page);
-		code = EXIT_ACCEPTED;
-	} else if (code == EXIT_ACCEPTED && o.operand_count)
-		code = help_explain_name(name, a.brief);
-	else if (code == EXIT_ACCEPTED)
-		print_overview(a.brief);
-	free(name);
-	options_end(&o);
-	return code;
+	} else if (call->count && strcmp(words.data, "all") == 0) {
+		help_explain_all();
+	} else if (call->count) {
+		help_explain_name(words.data, a->brief, &call->err);
+	} else {
+		print_overview(a->brief);
+	}
+	text_release(&words);
+	text_release(&page);
+	return EXIT_ACCEPTED;
 }
 
 const struct command command_help = {
 	.name = "help",
-	.summary = "explain a command, a topic or a word",
-	.forms = { "help [COMMAND]   also COMMAND --help; COMMAND -h is short", "help TOPIC",
-		   "help WORD   its meaning, and the texts that contain it",
-		   "help all   every text", "help --man" },
 	.options = rows,
+	.arguments = sizeof(struct help_arguments),
+	.most = ANY_NUMBER,
 	.words = words_subjects,
 	.run = help_run,
 };

@@ -1,9 +1,12 @@
 /* gpuproof history: values of earlier nights, and changes. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/input.h"
+#include "base/memory.h"
 #include "cli/command.h"
-#include "cli/commands/history_actions.h"
 #include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
 #include "cli/output/print_fleet.h"
@@ -11,11 +14,10 @@
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
 #include "history/fleet/fleet.h"
+#include "history/history.h"
 #include "report/cohort/cohort_page.h"
 #include "report/template/template.h"
 #include "report/trend/trend_page.h"
-
-extern const struct command command_history;
 
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
 /* By enum triage; a decision has one of these states. */
@@ -23,18 +25,30 @@ static const char *const triage_states[] = { "open",    "fixed",   "expected", "
 					     "tracked", "wontfix", NULL };
 static const char *const fail_on[] = { "change", "warning", NULL };
 
-struct history_arguments *history_arguments_of(const struct action_call *call)
+struct history_arguments {
+	const char *db;
+	struct trend_options trend;
+	struct report_options page;
+	int fail_on, layout; /* enum fail_on; enum layout */
+	bool acknowledge;
+	int64_t before, keep; /* prune; 0: not given */
+	int64_t nights;
+	struct result_paths paths; /* results to add */
+	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
+	const char *node, *device, *by, *ticket;
+	int state;
+	int64_t until;
+};
+
+/* Completes path and filter, and opens the history. */
+static enum status history_open(struct call *call, enum store_mode mode)
 {
 	struct history_arguments *a = call->arguments;
 
 	a->db = history_file(a->db);
 	a->trend.filter.nights = (size_t)a->nights;
-	return a;
-}
-
-int history_finish(const struct error *err)
-{
-	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
+	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
+	return call_open_history(call, a->db, mode);
 }
 
 /* A filter that matches no series must not look like "no change". */
@@ -51,19 +65,15 @@ static void history_refuse_no_match(const struct history_filter *f, size_t serie
 			  : " (--all-metrics: not only each suite's main figure)");
 }
 
-static int history_show(const struct action_call *call)
+static int history_show(struct call *call)
 {
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history;
+	struct history_arguments *a = call->arguments;
 	size_t shown = 0;
 
-	if (store_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
-		return command_fail(&err);
-	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
-		history_refuse_no_match(&a->trend.filter, shown, &err);
-	store_close(history);
-	return history_finish(&err);
+	if (history_open(call, STORE_READ) == STATUS_OK &&
+	    show_history(call->history, &a->trend.filter, &shown, &call->err) == STATUS_OK)
+		history_refuse_no_match(&a->trend.filter, shown, &call->err);
+	return EXIT_ACCEPTED;
 }
 
 static int history_gate_code(const struct history_arguments *a, const struct trend_summary *summary)
@@ -74,68 +84,44 @@ static int history_gate_code(const struct history_arguments *a, const struct tre
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
-static int history_trend_action(const struct action_call *call)
+static int history_trend_action(struct call *call)
 {
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history;
+	struct history_arguments *a = call->arguments;
 	struct trend_summary summary = { 0 };
 
-	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
-		print_trend(history, &a->trend, &summary, &err);
-	store_close(history);
-	history_refuse_no_match(&a->trend.filter, summary.series, &err);
-	if (err.status != STATUS_OK)
-		return command_fail(&err);
+	if (history_open(call, STORE_READ) == STATUS_OK)
+		print_trend(call->history, &a->trend, &summary, &call->err);
+	history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
 	return history_gate_code(a, &summary);
 }
 
-static int history_page_action(const struct action_call *call)
+static int history_page_action(struct call *call)
 {
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history = NULL;
+	struct history_arguments *a = call->arguments;
 	struct trend_summary summary = { 0 };
 
-	page_options_layout(&a->page, a->layout);
 	if (!a->page.output)
 		a->page.output = "trend.html";
-	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
-		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
-	store_close(history);
-	history_refuse_no_match(&a->trend.filter, summary.series, &err);
-	if (err.status != STATUS_OK)
-		return command_fail(&err);
-	if (!report_on_stdout(&a->page))
+	if (history_open(call, STORE_READ) == STATUS_OK)
+		report_trend_write(call->history, &a->trend.filter, &a->page, &summary, &call->err);
+	history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
+	if (call->err.status == STATUS_OK && !report_on_stdout(&a->page))
 		puts(a->page.output);
 	return history_gate_code(a, &summary);
-}
-
-/* A silent host or device, or a fleet that could not be compared, must not pass the gate. */
-static int history_fleet_gate(const struct history_arguments *a, const struct fleet *f)
-{
-	bool failed = a->fail_on != FAIL_ON_NOTHING && (f->open || !f->compared);
-
-	failed = failed || (a->fail_on == FAIL_ON_WARNING &&
-			    (f->silent_hosts || f->gone_count || f->too_few));
-	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
 /*
  * Reads and judges the fleet for `fleet` and `node`, which may write a page. Call fleet_release()
  * in any case.
  */
-static enum status history_read_fleet(struct history_arguments *a, struct fleet *f,
-				      struct error *err)
+static enum status history_read_fleet(struct call *call, struct fleet *f)
 {
-	struct store *history = NULL;
+	struct history_arguments *a = call->arguments;
 
-	page_options_layout(&a->page, a->layout);
-	if (store_open(&history, a->db, STORE_READ, err) == STATUS_OK &&
-	    fleet_read(f, history, &a->trend.filter, err) == STATUS_OK)
-		history_refuse_no_match(&a->trend.filter, f->member_count, err);
-	store_close(history);
-	return err->status;
+	if (history_open(call, STORE_READ) == STATUS_OK &&
+	    fleet_read(f, call->history, &a->trend.filter, &call->err) == STATUS_OK)
+		history_refuse_no_match(&a->trend.filter, f->member_count, &call->err);
+	return call->err.status;
 }
 
 static bool history_prints(const struct history_arguments *a, const struct error *err)
@@ -143,52 +129,234 @@ static bool history_prints(const struct history_arguments *a, const struct error
 	return err->status == STATUS_OK && !(a->page.output && report_on_stdout(&a->page));
 }
 
-static int history_fleet_action(const struct action_call *call)
+/* A silent host or device, or a fleet that could not be compared, must not pass the gate. */
+static int history_fleet_action(struct call *call)
 {
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
+	struct history_arguments *a = call->arguments;
 	struct fleet f = { 0 };
-	int code;
+	bool failed;
 
-	if (history_read_fleet(a, &f, &err) == STATUS_OK && a->page.output)
-		report_cohorts_write(&f, &a->page, &err);
-	if (history_prints(a, &err))
+	if (history_read_fleet(call, &f) == STATUS_OK && a->page.output)
+		report_cohorts_write(&f, &a->page, &call->err);
+	if (history_prints(a, &call->err))
 		print_fleet(&f, a->trend.json);
-	code = err.status == STATUS_OK ? history_fleet_gate(a, &f) : command_fail(&err);
+	failed = a->fail_on != FAIL_ON_NOTHING && (f.open || !f.compared);
+	failed = failed ||
+		 (a->fail_on == FAIL_ON_WARNING && (f.silent_hosts || f.gone_count || f.too_few));
 	fleet_release(&f);
-	return code;
+	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
 /* A fleet that could not be judged must not pass the gate either. */
-static int history_node_gate(const struct history_arguments *a, const struct fleet *f,
-			     const struct fleet_subject *subject)
+static int history_node_action(struct call *call)
 {
-	size_t open = 0;
-
-	for (size_t i = 0; i < f->finding_count; i++)
-		open += !f->findings[i].decision &&
-			fleet_finding_is_about(f, &f->findings[i], subject);
-	return a->fail_on != FAIL_ON_NOTHING && (open || !f->compared) ? EXIT_GATE_FAILED
-								       : EXIT_ACCEPTED;
-}
-
-static int history_node_action(const struct action_call *call)
-{
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
+	struct history_arguments *a = call->arguments;
 	struct fleet_subject subject = { 0 };
 	struct fleet f = { 0 };
-	int code;
+	size_t open = 0;
+	bool failed;
 
-	if (history_read_fleet(a, &f, &err) == STATUS_OK &&
-	    fleet_find_subject(&f, call->operands[0], &subject, &err) == STATUS_OK &&
+	if (history_read_fleet(call, &f) == STATUS_OK &&
+	    fleet_find_subject(&f, call->operands[0], &subject, &call->err) == STATUS_OK &&
 	    a->page.output)
-		report_node_write(&f, &subject, &a->page, &err);
-	if (history_prints(a, &err))
+		report_node_write(&f, &subject, &a->page, &call->err);
+	if (history_prints(a, &call->err))
 		print_node(&f, &subject, a->trend.json);
-	code = err.status == STATUS_OK ? history_node_gate(a, &f, &subject) : command_fail(&err);
+	for (size_t i = 0; i < f.finding_count && call->err.status == STATUS_OK; i++)
+		open += !f.findings[i].decision &&
+			fleet_finding_is_about(&f, &f.findings[i], &subject);
+	failed = a->fail_on != FAIL_ON_NOTHING && (open || !f.compared);
 	fleet_release(&f);
-	return code;
+	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
+}
+
+/* Nights per transaction: writers wait for each other while one is open. */
+#define NIGHTS_AT_ONCE 256
+#define MOST_TOLD 40 /* maximum results listed by name; of more only the number */
+
+/* Nights that were read and wait for their transaction. */
+struct batch {
+	struct store_night nights[NIGHTS_AT_ONCE];
+	char *paths[NIGHTS_AT_ONCE];
+	size_t count;
+};
+
+/* Reports that a night was rejected, and why. */
+static void history_complain(const struct error *refusal)
+{
+	fprintf(stderr, "gpuproof: not added: %s\n", refusal->message);
+}
+
+static enum status add_night(struct history_arguments *a, struct store *store,
+			     const struct store_night *night, const char *path,
+			     struct history_tally *tally, struct error *err)
+{
+	const struct history_tally before = *tally;
+
+	if (history_tally(store, night, path, tally, err) == STATUS_OK &&
+	    a->paths.count <= MOST_TOLD && tally->refused <= before.refused) {
+		fprintf(stderr, "gpuproof: %s is %s%s%s\n", path,
+			tally->present > before.present ? "in " : "now in ", a->db,
+			tally->present > before.present ? " already"
+			: tally->replaced > before.replaced
+				? ", replacing an earlier version of its run"
+				: "");
+	}
+	return err->status;
+}
+
+static enum status night_batch_flush(struct history_arguments *a, struct store *store,
+				     struct batch *batch, struct history_tally *tally,
+				     struct error *err)
+{
+	bool open = store && err->status == STATUS_OK && store_begin(store, err) == STATUS_OK;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		if (err->status == STATUS_OK)
+			add_night(a, store, &batch->nights[i], batch->paths[i], tally, err);
+		store_night_release(&batch->nights[i]);
+		free(batch->paths[i]);
+	}
+	batch->count = 0;
+	return open ? store_end(store, true, err) : err->status;
+}
+
+/* An unreadable result does not prevent the others from being added. */
+static enum status history_add_path(struct history_arguments *a, struct store *store,
+				    const char *path, struct batch *batch,
+				    struct history_tally *tally, struct error *err)
+{
+	struct result_list results = { 0 };
+
+	result_list_add(&results, path, err);
+	for (size_t i = 0; i < results.count && err->status == STATUS_OK; i++) {
+		struct store_night *night = &batch->nights[batch->count];
+
+		if (night_of_result(&results.items[i], night, err) != STATUS_OK) {
+			error_prefix(err, "%s", results.paths[i]);
+			break;
+		}
+		batch->paths[batch->count++] = xstrdup(results.paths[i]);
+		if (batch->count == NIGHTS_AT_ONCE)
+			night_batch_flush(a, store, batch, tally, err);
+	}
+	result_list_release(&results);
+	if (a->paths.count > 1 && err->status == STATUS_USAGE) {
+		tally->refused++;
+		history_complain(err);
+		error_clear(err);
+	}
+	return err->status;
+}
+
+static int tell_tally(const struct history_arguments *a, const struct history_tally *t,
+		      bool several, const struct error *err)
+{
+	if (several && err->status == STATUS_OK)
+		fprintf(stderr,
+			"gpuproof: %s: %zu added, %zu replaced, %zu already stored, %zu "
+			"rejected\n",
+			a->db, t->added, t->replaced, t->present, t->refused);
+	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
+}
+
+static int history_add_results(struct call *call)
+{
+	struct history_arguments *a = call->arguments;
+	struct history_tally tally = { .complain = history_complain };
+	struct error *err = &call->err;
+	struct batch *batch = xcalloc(1, sizeof(*batch));
+
+	for (int i = 0; i < call->count && err->status == STATUS_OK; i++)
+		result_paths_add(&a->paths, call->operands[i], err);
+	if (err->status == STATUS_OK)
+		history_open(call, STORE_CREATE);
+	for (size_t i = 0; i < a->paths.count && err->status == STATUS_OK; i++)
+		history_add_path(a, call->history, a->paths.items[i], batch, &tally, err);
+	night_batch_flush(a, call->history, batch, &tally, err);
+	free(batch);
+	return tell_tally(a, &tally, a->paths.count > 1, err);
+}
+
+static int history_merge_nights(struct call *call)
+{
+	struct history_arguments *a = call->arguments;
+	struct history_tally tally = { .complain = history_complain };
+	struct error *err = &call->err;
+
+	for (int i = 0; i < call->count; i++)
+		input_note(call->operands[i]);
+	if (input_refuse_output(history_file(a->db), err) == STATUS_OK)
+		history_open(call, STORE_CREATE);
+	for (int i = 0; i < call->count && err->status == STATUS_OK; i++) {
+		struct store *from;
+
+		if (store_open(&from, call->operands[i], STORE_READ, err) == STATUS_OK)
+			history_merge(call->history, from, call->operands[i], &tally, err);
+		store_close(from);
+	}
+	return tell_tally(a, &tally, true, err);
+}
+
+static int history_acknowledge(struct call *call)
+{
+	struct history_arguments *a = call->arguments;
+	const struct history_note decision = {
+		.text = (char *)call->operands[0],
+		.state = (enum triage)(a->state ? a->state : TRIAGE_EXPECTED),
+		.by = (char *)a->by,
+		.ticket = (char *)a->ticket,
+		.until = a->until,
+		.host = (char *)a->node,
+		.machine = (char *)a->device,
+		.series = a->trend.filter.series,
+		.case_id = (char *)a->trend.filter.case_id,
+		.metric = (char *)a->trend.filter.metric,
+	};
+
+	if (history_open(call, STORE_WRITE) == STATUS_OK)
+		triage_decide(call->history, &decision, &call->err);
+	return EXIT_ACCEPTED;
+}
+
+static int history_annotate_day(struct call *call)
+{
+	struct history_arguments *a = call->arguments;
+	int64_t day;
+
+	if (!history_day(call->operands[0], &day))
+		error_set(&call->err, STATUS_USAGE, "invalid date '%.40s'; write it as 2026-11-20",
+			  call->operands[0]);
+	else if (history_open(call, STORE_WRITE) == STATUS_OK)
+		history_annotate(call->history, day, a->trend.filter.series, a->acknowledge,
+				 call->operands[1], &call->err);
+	return EXIT_ACCEPTED;
+}
+
+static int history_prune_nights(struct call *call)
+{
+	struct history_arguments *a = call->arguments;
+	struct history_nights nights = { 0 };
+	size_t removed = 0;
+	int64_t last, today;
+	char now[32];
+
+	if (!a->before == !a->keep)
+		return command_usage(call->command, "prune needs --before DATE or --keep DAYS");
+	if (history_open(call, STORE_WRITE) == STATUS_OK &&
+	    store_nights(call->history, &nights, &call->err) == STATUS_OK && nights.count) {
+		last = nights.items[nights.count - 1].day;
+		clock_iso8601(now, sizeof(now));
+		/* A night dated into the future by a wrong clock must not make all others old. */
+		if (history_day(now, &today) && today < last)
+			last = today;
+		store_prune(call->history, a->keep ? last - a->keep + 1 : a->before, &removed,
+			    &call->err);
+	}
+	history_nights_release(&nights);
+	if (call->err.status == STATUS_OK)
+		printf("%zu night%s removed\n", removed, text_plural(removed));
+	return EXIT_ACCEPTED;
 }
 
 static enum status history_take_day(void *day, const char *name, const char *value,
@@ -201,176 +369,63 @@ static enum status history_take_day(void *day, const char *name, const char *val
 }
 
 static const struct option_row rows[] = {
-	HISTORY_OPTION(history_arguments),
-	{ .name = "case",
-	  TEXT_AT(history_arguments, trend.filter.case_id),
-	  .value = "TEXT",
-	  .actions = "show, trend, report, fleet, node, acknowledge",
-	  .help = "only series whose case contains the text" },
-	{ .name = "metric",
-	  TEXT_AT(history_arguments, trend.filter.metric),
-	  .value = "TEXT",
-	  .actions = "show, trend, report, fleet, node, acknowledge",
-	  .help = "only series whose metric contains the text" },
-	{ .name = "tag",
-	  TEXT_AT(history_arguments, trend.filter.tag),
-	  .value = "WORD",
-	  .actions = "show, trend, report, fleet, node",
-	  .help = "only nights with this word in [run] tags" },
-	{ .name = "series",
-	  COUNT_AT(history_arguments, trend.filter.series),
-	  .value = "N",
-	  .actions = "show, trend, report, annotate, acknowledge",
-	  .help = "only the series with this number in trend; annotate: a note on this series "
-		  "only" },
-	{ .name = "node",
-	  TEXT_AT(history_arguments, node),
-	  .value = "HOST",
-	  .actions = "acknowledge",
-	  .help = "changes of this node or its devices" },
-	{ .name = "device",
-	  TEXT_AT(history_arguments, device),
-	  .value = "ID",
-	  .actions = "acknowledge",
-	  .help = "changes of this device: a UUID, a serial number or HOST/cuda:3" },
-	{ .name = "state",
-	  CHOICE_AT(history_arguments, state),
-	  .choices = triage_states,
-	  .actions = "acknowledge",
-	  .help = "expected (the default), wontfix, false-alarm and tracked close the change; "
-		  "fixed closes it unless it is still there after three nights; open withdraws "
-		  "earlier decisions" },
-	{ .name = "by",
-	  TEXT_AT(history_arguments, by),
-	  .value = "WHO",
-	  .actions = "acknowledge",
-	  .help = "name of the person who decides" },
-	{ .name = "ticket",
-	  TEXT_AT(history_arguments, ticket),
-	  .value = "URL",
-	  .actions = "acknowledge",
-	  .help = "address of the ticket" },
-	{ .name = "until",
-	  .type = OPTION_CALL,
-	  OPTION_AT(history_arguments, until),
-	  .take = history_take_day,
-	  .value = "DATE",
-	  .actions = "acknowledge",
-	  .help = "last day of the decision; the change is open again after it" },
-	{ .name = "nights",
-	  COUNT_AT(history_arguments, nights),
-	  .value = "N",
-	  .actions = "show, trend, report, fleet, node",
-	  .help = "only the last N nights; fleet, node: compare their levels (default: 7)" },
-	{ .name = "all-metrics",
-	  FLAG_AT(history_arguments, trend.filter.all_metrics),
-	  .actions = "show, trend, report, fleet, node",
-	  .help = "all metrics, not only the main one of each suite" },
-	{ .name = "all",
-	  .letter = 'a',
-	  FLAG_AT(history_arguments, trend.all),
-	  .actions = "trend",
-	  .help = "also print unchanged series" },
-	{ .name = "fail-on",
-	  CHOICE_AT(history_arguments, fail_on),
-	  .choices = fail_on,
-	  .actions = "trend, report, fleet, node",
-	  .help = "change: exit 1 on a new regression, in fleet on an open finding; warning: also "
-		  "on a WARNING, in fleet on a silent node or device" },
-	{ .name = "acknowledge",
-	  FLAG_AT(history_arguments, acknowledge),
-	  .actions = "annotate",
-	  .help = "the note explains a change within five days, which is then no longer new" },
-	{ .name = "before",
-	  .type = OPTION_CALL,
-	  OPTION_AT(history_arguments, before),
-	  .take = history_take_day,
-	  .value = "DATE",
-	  .actions = "prune",
-	  .help = "remove the nights before this day" },
-	{ .name = "keep",
-	  COUNT_AT(history_arguments, keep),
-	  .value = "DAYS",
-	  .actions = "prune",
-	  .help = "remove nights older than DAYS days" },
-	{ .name = "json",
-	  FLAG_AT(history_arguments, trend.json),
-	  .actions = "trend, fleet, node",
-	  .help = "print JSON" },
-	{ .name = "output",
-	  .letter = 'o',
-	  TEXT_AT(history_arguments, page.output),
-	  .value = "FILE",
-	  .file = OPTION_FILE_WRITTEN,
-	  .actions = "report, fleet, node",
-	  .help = "page to write (report: trend.html by default); -: standard output" },
-	PAGE_OPTIONS(history_arguments, page, .actions = "report, fleet, node"),
+	HISTORY_ROW(history_arguments),
+	TEXT_ROW(0, "case", "TEXT", history_arguments, trend.filter.case_id,
+		 .actions = "show, trend, report, fleet, node, acknowledge"),
+	TEXT_ROW(0, "metric", "TEXT", history_arguments, trend.filter.metric,
+		 .actions = "show, trend, report, fleet, node, acknowledge"),
+	TEXT_ROW(0, "tag", "WORD", history_arguments, trend.filter.tag,
+		 .actions = "show, trend, report, fleet, node"),
+	COUNT_ROW("series", "N", history_arguments, trend.filter.series,
+		  .actions = "show, trend, report, annotate, acknowledge"),
+	TEXT_ROW(0, "node", "HOST", history_arguments, node, .actions = "acknowledge"),
+	TEXT_ROW(0, "device", "ID", history_arguments, device, .actions = "acknowledge"),
+	CHOICE_ROW("state", triage_states, history_arguments, state, .actions = "acknowledge"),
+	TEXT_ROW(0, "by", "WHO", history_arguments, by, .actions = "acknowledge"),
+	TEXT_ROW(0, "ticket", "URL", history_arguments, ticket, .actions = "acknowledge"),
+	CALL_ROW("until", "DATE", history_take_day, history_arguments, until,
+		 .actions = "acknowledge"),
+	COUNT_ROW("nights", "N", history_arguments, nights,
+		  .actions = "show, trend, report, fleet, node"),
+	FLAG_ROW(0, "all-metrics", history_arguments, trend.filter.all_metrics,
+		 .actions = "show, trend, report, fleet, node"),
+	FLAG_ROW('a', "all", history_arguments, trend.all, .actions = "trend"),
+	CHOICE_ROW("fail-on", fail_on, history_arguments, fail_on,
+		   .actions = "trend, report, fleet, node"),
+	FLAG_ROW(0, "acknowledge", history_arguments, acknowledge, .actions = "annotate"),
+	CALL_ROW("before", "DATE", history_take_day, history_arguments, before, .actions = "prune"),
+	COUNT_ROW("keep", "DAYS", history_arguments, keep, .actions = "prune"),
+	FLAG_ROW(0, "json", history_arguments, trend.json, .actions = "trend, fleet, node"),
+	TEXT_ROW('o', "output", "FILE", history_arguments, page.output, .file = OPTION_FILE_WRITTEN,
+		 .actions = "report, fleet, node"),
+	PAGE_ROWS(history_arguments, page, .actions = "report, fleet, node"),
 	{ 0 },
 };
 
 static const struct action actions[] = {
-	{ .name = "add",
-	  .form = "RESULT...      add results, or directories of results. A run is added once; a "
-		  "resumed run replaces its first part",
-	  .least = 1,
-	  .most = ANY_NUMBER,
-	  .run = history_add_results },
-	{ .name = "trend",
-	  .form = "             print new changes, warnings and missed nights",
-	  .run = history_trend_action },
-	{ .name = "report",
-	  .form = "[-o FILE]   write the trend as an HTML page",
-	  .run = history_page_action },
-	{ .name = "fleet",
-	  .form = "[-o FILE]    compare nodes: slow nodes, since when, and silent nodes; -o: write "
-		  "a page",
-	  .run = history_fleet_action },
-	{ .name = "node",
-	  .form = "NAME [-o FILE]   show one node (or GPU: serial number, UUID, HOST/cuda:3) night "
-		  "by night next to the others; -o: write a page",
-	  .least = 1,
-	  .most = 1,
-	  .run = history_node_action },
-	{ .name = "show",
-	  .form = "              list the nights; with --case, --metric or --series their values",
-	  .run = history_show },
-	{ .name = "annotate",
-	  .form = "DATE TEXT [--acknowledge]",
-	  .least = 2,
-	  .most = 2,
-	  .run = history_annotate_day },
-	{ .name = "acknowledge",
-	  .form = "REASON --series N | --node HOST | --device ID | --case TEXT | --metric TEXT",
-	  .least = 1,
-	  .most = 1,
-	  .run = history_acknowledge },
-	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = history_prune_nights },
-	{ .name = "merge",
-	  .form = "HISTORY...   add the nights of other histories",
-	  .least = 1,
-	  .most = ANY_NUMBER,
-	  .run = history_merge_nights },
+	{ .name = "add", .least = 1, .most = ANY_NUMBER, .run = history_add_results },
+	{ .name = "trend", .run = history_trend_action },
+	{ .name = "report", .run = history_page_action },
+	{ .name = "fleet", .run = history_fleet_action },
+	{ .name = "node", .least = 1, .most = 1, .run = history_node_action },
+	{ .name = "show", .run = history_show },
+	{ .name = "annotate", .least = 2, .most = 2, .run = history_annotate_day },
+	{ .name = "acknowledge", .least = 1, .most = 1, .run = history_acknowledge },
+	{ .name = "prune", .run = history_prune_nights },
+	{ .name = "merge", .least = 1, .most = ANY_NUMBER, .run = history_merge_nights },
 	{ 0 },
 };
 
-static int history_run(int argc, char **argv)
+static int history_end(struct call *call, int code)
 {
-	struct history_arguments a = { .before = -1, .keep = -1 };
-	int code = command_act(&command_history, argc, argv, &a);
-
-	result_paths_release(&a.paths);
+	result_paths_release(&((struct history_arguments *)call->arguments)->paths);
 	return code;
 }
 
 const struct command command_history = {
 	.name = "history",
-	.summary = "store nightly results and find changes",
-	.about = "A series is a metric of a case on a device. Where hardware, driver or config "
-		 "change, statistics start anew, and the levels on both sides are compared. A "
-		 "change of 10 % or more is reported after one night. A change of 1 % or more is "
-		 "confirmed after about five nights, if its odds exceed 164 to 1 (gpuproof help "
-		 "verdicts). Two of three nights outside the band give an early WARNING.",
 	.actions = actions,
 	.options = rows,
-	.run = history_run,
+	.arguments = sizeof(struct history_arguments),
+	.end = history_end,
 };

@@ -15,8 +15,6 @@
 #include "cli/words.h"
 #include "import/import.h"
 
-extern const struct command command_import;
-
 struct import_arguments {
 	const char *format, *file, *output; /* format NULL: detected from the file */
 	struct import_options options;
@@ -24,44 +22,13 @@ struct import_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output",
-	  .letter = 'o',
-	  TEXT_AT(import_arguments, output),
-	  .value = "RESULT",
-	  .file = OPTION_FILE_WRITTEN,
-	  .help = "file to write (default: result.json); for a FOLDER, the folder to write "
-		  "(default: imported)" },
-	{ .name = "device",
-	  TEXT_AT(import_arguments, options.device),
-	  .value = "NAME",
-	  .help = "name of the GPU as its driver reports it, if the file lacks it" },
-	{ .name = "collective",
-	  TEXT_AT(import_arguments, options.collective),
-	  .value = "NAME",
-	  .help = "collective that nccl-tests measured (all_reduce), if the file lacks it" },
-	{ .name = "started",
-	  TEXT_AT(import_arguments, options.started),
-	  .value = "TIME",
-	  .help = "start of the measurement, such as 2026-11-20T12:00:00+01:00, if the file "
-		  "lacks it; the history needs it" },
-	{ .name = "list-formats", FLAG_AT(import_arguments, list), .help = "list the formats" },
+	TEXT_ROW('o', "output", "RESULT", import_arguments, output, .file = OPTION_FILE_WRITTEN),
+	TEXT_ROW(0, "device", "NAME", import_arguments, options.device),
+	TEXT_ROW(0, "collective", "NAME", import_arguments, options.collective),
+	TEXT_ROW(0, "started", "TIME", import_arguments, options.started),
+	FLAG_ROW(0, "list-formats", import_arguments, list),
 	{ 0 },
 };
-
-static int import_parse_arguments(struct import_arguments *a, int argc, char **argv)
-{
-	struct options o;
-	int code = options_parse(&o, &command_import, argc, argv, a);
-
-	if (code == EXIT_ACCEPTED && !a->list && o.operand_count != 1 && o.operand_count != 2)
-		code = command_usage(&command_import, "which FILE?");
-	if (code == EXIT_ACCEPTED && !a->list) {
-		a->format = o.operand_count == 2 ? o.operands[0] : NULL;
-		a->file = o.operands[o.operand_count - 1];
-	}
-	options_end(&o);
-	return code;
-}
 
 static enum status import_one(const struct import_arguments *a, const char *file,
 			      const char *output, struct error *err)
@@ -139,14 +106,13 @@ static void import_tree(struct folder *f, const char *folder, int depth)
 		free(entries);
 }
 
-static int import_folder(const struct import_arguments *a)
+static int import_folder(const struct import_arguments *a, struct error *err)
 {
 	struct folder f = { a, a->file, 0, 0 };
-	struct error err = ERROR_NONE;
 
 	if (mkdir(a->output, 0777) != 0 && errno != EEXIST) {
-		error_errno(&err, "%s", a->output);
-		return command_fail(&err);
+		error_errno(err, "%s", a->output);
+		return EXIT_ENVIRONMENT;
 	}
 	import_tree(&f, a->file, 0);
 	printf("%s: %zu file%s imported, %zu rejected\n", a->output, f.read, text_plural(f.read),
@@ -156,43 +122,35 @@ static int import_folder(const struct import_arguments *a)
 	return f.refused ? EXIT_INCOMPLETE : EXIT_ACCEPTED;
 }
 
-static int import_run(int argc, char **argv)
+static int import_run(struct call *call)
 {
-	struct import_arguments a = { 0 };
-	struct error err = ERROR_NONE;
+	struct import_arguments *a = call->arguments;
 	struct stat about;
-	int code = import_parse_arguments(&a, argc, argv);
 	bool folder;
 
-	if (code != EXIT_ACCEPTED)
-		return code;
-	if (a.list) {
+	if (a->list) {
 		for (size_t i = 0; import_formats[i]; i++)
 			printf("%-18s %s\n", import_formats[i]->name, import_formats[i]->summary);
 		return EXIT_ACCEPTED;
 	}
-	folder = stat(a.file, &about) == 0 && S_ISDIR(about.st_mode);
-	if (!a.output)
-		a.output = folder ? "imported" : "result.json";
+	if (call->count != 1 && call->count != 2)
+		return command_usage(call->command, "which FILE?");
+	a->format = call->count == 2 ? call->operands[0] : NULL;
+	a->file = call->operands[call->count - 1];
+	folder = stat(a->file, &about) == 0 && S_ISDIR(about.st_mode);
+	if (!a->output)
+		a->output = folder ? "imported" : "result.json";
 	if (folder)
-		return import_folder(&a);
-	return import_one(&a, a.file, a.output, &err) == STATUS_OK ? EXIT_ACCEPTED
-								   : command_fail(&err);
+		return import_folder(a, &call->err);
+	import_one(a, a->file, a->output, &call->err);
+	return EXIT_ACCEPTED;
 }
 
 const struct command command_import = {
 	.name = "import",
-	.summary = "convert another tool's output to a result",
-	.forms = { "import [FORMAT] FILE [-o RESULT] [--device NAME] [--collective NAME]",
-		   "import [FORMAT] FOLDER [-o FOLDER]", "import --list-formats" },
-	.about = "FORMAT is one of --list-formats; without it, import detects the format from "
-		 "the tool's own output.\nFILE may be - (standard input), gzip or zstd; "
-		 "prefixes of launchers and lines of other programs are skipped. The result "
-		 "has gpuproof's metrics and parameters, so that it can be compared with "
-		 "gpuproof's measurements. Pages state its origin, and check does not accept "
-		 "imported results.\nEach file of a FOLDER becomes a result; exit code 4: some "
-		 "could not be read.",
 	.options = rows,
+	.arguments = sizeof(struct import_arguments),
+	.most = ANY_NUMBER,
 	.words = words_import_formats,
 	.run = import_run,
 };

@@ -17,20 +17,14 @@
 #include "reference/spec.h"
 #include "result/json/json_writer.h"
 
-extern const struct command command_limits;
-
 struct limits_arguments {
 	const char *gpu;
 	bool json;
 };
 
 static const struct option_row rows[] = {
-	{ .name = "gpu",
-	  TEXT_AT(limits_arguments, gpu),
-	  .value = "GPU",
-	  .words = words_gpus,
-	  .help = "GPU model whose data sheet applies to FILE (gpuproof list gpus)" },
-	{ .name = "json", FLAG_AT(limits_arguments, json), .help = "print JSON" },
+	TEXT_ROW(0, "gpu", "GPU", limits_arguments, gpu, .words = words_gpus),
+	FLAG_ROW(0, "json", limits_arguments, json),
 	{ 0 },
 };
 
@@ -182,11 +176,9 @@ static void limits_print_table(const struct limits *limits, const struct gpu *gp
 			add_row(&bounds, l, gpu, NULL);
 		table_row(&origins, origin, ARRAY_SIZE(origin));
 	}
-	table_print(&bounds, stdout);
+	table_finish(&bounds, stdout);
 	printf("\n");
-	table_print(&origins, stdout);
-	table_release(&bounds);
-	table_release(&origins);
+	table_finish(&origins, stdout);
 }
 
 /* A bound as written, and its values in the metric's unit: one, or one per precision. */
@@ -248,41 +240,24 @@ static void limits_print_json(const struct limits *limits, const struct gpu *gpu
 	free(text);
 }
 
-static int limits_print(const struct limits_arguments *a, const char *name)
+static int limits_run(struct call *call)
 {
-	const char *id = a->gpu ? a->gpu : name;
-	const struct gpu *gpu = gpus_by_id(id);
+	const struct limits_arguments *a = call->arguments;
+	const struct gpu *gpu = gpus_by_id(a->gpu ? a->gpu : call->operands[0]);
 	struct text errors = TEXT_EMPTY;
 	struct limits limits;
 	int code = EXIT_USAGE;
 
 	if (a->gpu && !gpu)
-		return command_usage(&command_limits,
-				     "--gpu %s: unknown model; gpuproof list gpus "
-				     "lists them",
+		return command_usage(call->command,
+				     "--gpu %s: unknown model; gpuproof list gpus lists them",
 				     a->gpu);
-	if (limits_load(&limits, name, &errors) == STATUS_OK) {
+	if (limits_load(&limits, call->operands[0], &errors) == STATUS_OK) {
 		a->json ? limits_print_json(&limits, gpu) : limits_print_table(&limits, gpu);
 		limits_release(&limits);
 		code = EXIT_ACCEPTED;
 	}
-	if (errors.data)
-		fputs(errors.data, stderr);
-	text_release(&errors);
-	return code;
-}
-
-static int limits_run(int argc, char **argv)
-{
-	struct limits_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_limits, argc, argv, &a);
-
-	if (code == EXIT_ACCEPTED && o.operand_count != 1)
-		code = command_usage(&command_limits, "expected one GPU model or file of limits");
-	else if (code == EXIT_ACCEPTED)
-		code = limits_print(&a, o.operands[0]);
-	options_end(&o);
+	command_print_errors(&errors);
 	return code;
 }
 
@@ -294,15 +269,11 @@ static void words_of_limits(struct text *out)
 
 const struct command command_limits = {
 	.name = "limits",
-	.summary = "print the limits of a GPU model in GB/s and TFLOP/s",
-	.forms = { "limits GPU|FILE [OPTIONS]" },
-	.about = "Prints each limit that `check` and `run --check` apply to a GPU model: the "
-		 "bound in its unit, by the model's data sheet; whether a violation rejects or "
-		 "warns; the margins to identical GPUs of the node and to reference GPUs; and "
-		 "the source of the number. FILE: your own limits, evaluated with the data "
-		 "sheet of --gpu.",
 	.options = rows,
-	.notes = "gpuproof list gpus lists the models; gpuproof help limits explains the method.",
+	.arguments = sizeof(struct limits_arguments),
+	.least = 1,
+	.most = 1,
+	.wrong_count = "expected one GPU model or file of limits",
 	.words = words_of_limits,
 	.run = limits_run,
 };

@@ -9,8 +9,9 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "cli/actions.h"
 #include "cli/command.h"
+#include "cli/command.h"
+#include "cli/options.h"
 #include "cli/output/list_gpus.h"
 #include "cli/output/table.h"
 #include "plan/limits/limit.h"
@@ -18,12 +19,6 @@
 #include "result/device_json.h"
 #include "result/json/json_writer.h"
 #include "run/conductor.h"
-
-#define ROW(table, ...)                                   \
-	table_row(table, (const char *[]){ __VA_ARGS__ }, \
-		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
-
-extern const struct command command_list;
 
 static struct json_writer list_start_json(void)
 {
@@ -43,7 +38,7 @@ static void list_finish(bool json, struct json_writer *w, struct output_table *t
 	if (json)
 		fputs(text, stdout);
 	else
-		table_print(table, stdout);
+		table_finish(table, stdout);
 	free(text);
 	table_release(table);
 }
@@ -53,7 +48,7 @@ static void list_devices_table(const struct probe *probe)
 	struct output_table table = TABLE_EMPTY;
 	bool host = false;
 
-	ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
+	TABLE_ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
 	for (size_t i = 0; i < probe->device_count; i++) {
 		const struct device_info *d = &probe->devices[i];
 		char memory[32] = "-", capability[16] = "-";
@@ -63,25 +58,23 @@ static void list_devices_table(const struct probe *probe)
 		if (d->capability_major)
 			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major,
 				 d->capability_minor);
-		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
+		TABLE_ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
 		host |= device_is_host(d);
 	}
-	table_print(&table, stdout);
+	table_finish(&table, stdout);
 	/* `run quick` names host:1 as well. */
 	if (host)
 		puts("The CPU is one device here; a config can split it into several ([run] "
 		     "host_devices).");
-	table_release(&table);
 }
 
-static int list_print_devices(const struct action_call *call)
+static int list_print_devices(struct call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct probe probe = { 0 };
-	struct error err = ERROR_NONE;
 
-	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
-		return command_fail(&err);
+	if (probe_devices(&probe, NULL, &call->err) != STATUS_OK)
+		return EXIT_ENVIRONMENT;
 	if (json) {
 		fputs("[", stdout);
 		for (size_t i = 0; i < probe.device_count; i++) {
@@ -97,13 +90,13 @@ static int list_print_devices(const struct action_call *call)
 	return EXIT_ACCEPTED;
 }
 
-static int list_suites(const struct action_call *call)
+static int list_suites(struct call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
-	ROW(&table, "SUITE", "MEASURES");
+	TABLE_ROW(&table, "SUITE", "MEASURES");
 	for (const struct suite *const *s = suites; *s; s++) {
 		if (json) {
 			writer_open(&w, '{');
@@ -121,7 +114,7 @@ static int list_suites(const struct action_call *call)
 			writer_close(&w, ']');
 			writer_close(&w, '}');
 		} else
-			ROW(&table, (*s)->name, (*s)->summary);
+			TABLE_ROW(&table, (*s)->name, (*s)->summary);
 	}
 	list_finish(json, &w, &table);
 	return EXIT_ACCEPTED;
@@ -150,17 +143,17 @@ static void list_add_metrics(const char *suite, const struct metric *metrics, bo
 			writer_text_member(w, "help", m->help);
 			writer_close(w, '}');
 		} else
-			ROW(table, m->name, m->unit, list_better_name(m->better), m->help);
+			TABLE_ROW(table, m->name, m->unit, list_better_name(m->better), m->help);
 	}
 }
 
-static int list_metrics(const struct action_call *call)
+static int list_metrics(struct call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
-	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
+	TABLE_ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
 		list_add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
 	/* Metrics of the node belong to no suite; limits may use them. */
@@ -180,13 +173,13 @@ static char *list_config_summary(const struct embedded_file *file)
 	return xstrndup(text, strcspn(text, "\r\n"));
 }
 
-static int list_configs(const struct action_call *call)
+static int list_configs(struct call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
-	ROW(&table, "CONFIG", "PURPOSE");
+	TABLE_ROW(&table, "CONFIG", "PURPOSE");
 	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
 		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
 		char *summary = list_config_summary(file);
@@ -197,7 +190,7 @@ static int list_configs(const struct action_call *call)
 			writer_text_member(&w, "summary", summary);
 			writer_close(&w, '}');
 		} else {
-			ROW(&table, name, summary);
+			TABLE_ROW(&table, name, summary);
 		}
 		free(name);
 		free(summary);
@@ -207,7 +200,7 @@ static int list_configs(const struct action_call *call)
 }
 
 static const struct option_row rows[] = {
-	{ .name = "json", FLAG_AT(list_arguments, json), .help = "print JSON" },
+	FLAG_ROW(0, "json", list_arguments, json),
 	{ 0 },
 };
 
@@ -220,18 +213,9 @@ static const struct action actions[] = {
 	{ 0 },
 };
 
-static int list_run(int argc, char **argv)
-{
-	struct list_arguments a = { 0 };
-
-	return command_act(&command_list, argc, argv, &a);
-}
-
 const struct command command_list = {
 	.name = "list",
-	.summary = "list devices, suites, metrics, configs or GPU models",
-	.forms = { "list devices|suites|metrics|configs|gpus [--json]" },
 	.actions = actions,
 	.options = rows,
-	.run = list_run,
+	.arguments = sizeof(struct list_arguments),
 };

@@ -1,6 +1,6 @@
+/* gpuproof report: writes results as one HTML page. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/input/anonymise_option.h"
 #include "cli/input/page_options.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
@@ -16,8 +15,6 @@
 #include "report/fleet/fleet_page.h"
 #include "report/page/report.h"
 #include "report/template/template.h"
-
-extern const struct command command_report;
 
 struct report_arguments {
 	struct report_options options;
@@ -29,144 +26,82 @@ struct report_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output",
-	  .letter = 'o',
-	  TEXT_AT(report_arguments, options.output),
-	  .value = "FILE",
-	  .file = OPTION_FILE_WRITTEN,
-	  .help = "file to write (default: report.html); -: standard output" },
-	{ .name = "reference",
-	  TEXT_AT(report_arguments, options.reference),
-	  .value = "GPU,...",
-	  .fallback = "all",
-	  .words = words_gpus,
-	  .help = "add published figures and data sheets of these GPUs (gpuproof list gpus), or of "
-		  "all" },
-	{ .name = "baseline",
-	  TEXT_AT(report_arguments, options.baseline),
-	  .value = "GPU",
-	  .words = words_gpus,
-	  .help = "GPU that ratios refer to (default: the one that has most of the measured "
-		  "GPU's figures)" },
-	{ .name = "memory-limits",
-	  TEXT_AT(report_arguments, options.memory_limits),
-	  .value = "LIMIT,...",
-	  .words = words_gpus,
-	  .help = "show the fastest strategy of each model that fits this memory: sizes (8GiB) or "
-		  "GPUs (gpuproof list gpus)" },
-	{ .name = "claims",
-	  TEXT_AT(report_arguments, options.claims),
-	  .value = "FILE",
-	  .file = OPTION_FILE_READ,
-	  .fallback = "",
-	  .help = "test the shipped claims, or those of a FILE, against the RESULTs; some claims "
-		  "need results of other GPU models, versions or machines (gpuproof help claims)" },
-	{ .name = "fleet",
-	  FLAG_AT(report_arguments, fleet),
-	  .help = "write the page of a multi-node run: suspects first, and each figure over "
-		  "all devices" },
-	{ .name = "chart",
-	  TEXT_AT(report_arguments, options.chart),
-	  .value = "NAME",
-	  .help = "write one chart as SVG (default: NAME.svg) with its title, source and licence; "
-		  "the link # next to a chart has its name" },
-	PAGE_OPTIONS(report_arguments, options),
-	{ .name = "dump-templates",
-	  TEXT_AT(report_arguments, dump),
-	  .value = "DIR",
-	  .help = "write the built-in templates to DIR for editing" },
-	{ .name = "force",
-	  FLAG_AT(report_arguments, force),
-	  .help = "with --dump-templates: overwrite edited files" },
-	ANONYMISE_OPTIONS(report_arguments),
+	TEXT_ROW('o', "output", "FILE", report_arguments, options.output,
+		 .file = OPTION_FILE_WRITTEN),
+	TEXT_ROW(0, "reference", "GPU,...", report_arguments, options.reference, .fallback = "all",
+		 .words = words_gpus),
+	TEXT_ROW(0, "baseline", "GPU", report_arguments, options.baseline, .words = words_gpus),
+	TEXT_ROW(0, "memory-limits", "LIMIT,...", report_arguments, options.memory_limits,
+		 .words = words_gpus),
+	TEXT_ROW(0, "claims", "FILE", report_arguments, options.claims, .file = OPTION_FILE_READ,
+		 .fallback = ""),
+	FLAG_ROW(0, "fleet", report_arguments, fleet),
+	TEXT_ROW(0, "chart", "NAME", report_arguments, options.chart),
+	PAGE_ROWS(report_arguments, options),
+	TEXT_ROW(0, "dump-templates", "DIR", report_arguments, dump),
+	FLAG_ROW(0, "force", report_arguments, force),
+	ANONYMISE_ROWS(report_arguments),
 	{ 0 },
 };
 
 /* Writes one page of all results, or the page of a multi-node run. */
-static enum status report_write_page(const struct report_arguments *a,
-				     const struct result_list *results, struct error *err)
+static void report_write_page(struct call *call)
 {
-	const struct fleet_page fleet = { .result = results->items };
+	struct report_arguments *a = call->arguments;
+	struct result_list *results = &call->results;
+	struct fleet_page fleet = { 0 };
+	struct error *err = &call->err;
 
-	if (!a->fleet)
-		return report_write(results->items, results->count, &a->options, err);
-	if (results->count != 1)
-		return error_set(err, STATUS_USAGE, "--fleet takes one RESULT, not %zu",
-				 results->count);
-	return fleet_page_write(&fleet, &a->options, err);
-}
-
-static int write_report(const struct options *o, struct report_arguments *a)
-{
-	struct result_list results = { 0 };
-	struct error err = ERROR_NONE;
-	enum status status = STATUS_OK;
-
-	for (int i = 0; status == STATUS_OK && i < o->operand_count; i++)
-		status = result_list_add(&results, o->operands[i], &err);
-	if (status == STATUS_OK)
-		status = input_refuse_output(a->options.output, &err);
-	if (status == STATUS_OK)
-		status = anonymise_list(&a->anonymise, &results, &err);
+	for (int i = 0; err->status == STATUS_OK && i < call->count; i++)
+		result_list_add(results, call->operands[i], err);
+	input_refuse_output(a->options.output, err);
+	if (err->status == STATUS_OK)
+		result_list_anonymise(results, &a->anonymise, err);
+	if (err->status != STATUS_OK)
+		return;
 	/* Folder names are user data. */
-	if (status == STATUS_OK && results.count > 1 && !anonymise_wanted(&a->anonymise))
-		a->options.names = result_list_names(&results);
-	if (status == STATUS_OK)
-		status = report_write_page(a, &results, &err);
-	result_list_release(&results);
-	if (status != STATUS_OK)
-		return command_fail(&err);
-	if (!report_on_stdout(&a->options))
+	if (results->count > 1 && !a->anonymise.wanted && !a->anonymise.key_file)
+		a->options.names = result_list_names(results);
+	fleet.result = results->items;
+	if (!a->fleet)
+		report_write(results->items, results->count, &a->options, err);
+	else if (results->count == 1)
+		fleet_page_write(&fleet, &a->options, err);
+	else
+		error_set(err, STATUS_USAGE, "--fleet takes one RESULT, not %zu", results->count);
+	if (err->status == STATUS_OK && !report_on_stdout(&a->options))
 		printf("%s\n", a->options.output);
-	return EXIT_ACCEPTED;
 }
 
-static int report_act(const struct options *o, struct report_arguments *a)
+static int report_run(struct call *call)
 {
-	struct error err = ERROR_NONE;
+	struct report_arguments *a = call->arguments;
+	char *output;
 
+	a->options.separate_css = a->options.chart_files = a->layout == LAYOUT_DIRECTORY;
 	if (a->options.chart && (a->fleet || a->options.separate_css))
-		return command_usage(&command_report, "--chart writes one SVG of the page of "
-						      "RESULT: omit --fleet and --layout dir");
+		return command_usage(call->command, "--chart writes one SVG of the page of "
+						    "RESULT: omit --fleet and --layout dir");
 	if (a->force && !a->dump)
-		return command_usage(&command_report, "--force needs --dump-templates");
-	if (a->dump && report_dump_templates(a->dump, a->force, &err) != STATUS_OK)
-		return command_fail(&err);
+		return command_usage(call->command, "--force needs --dump-templates");
+	if (a->dump && report_dump_templates(a->dump, a->force, &call->err) != STATUS_OK)
+		return EXIT_ENVIRONMENT;
 	if (a->dump)
 		printf("%s\n", a->dump);
-	if (o->operand_count)
-		return write_report(o, a);
-	return a->dump ? EXIT_ACCEPTED : command_usage(&command_report, "no RESULT given");
-}
-
-static int report_run(int argc, char **argv)
-{
-	struct report_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_report, argc, argv, &a);
-	char *output =
-		a.options.chart ? xasprintf("%s.svg", a.options.chart) : xstrdup("report.html");
-
-	a.options.output = a.options.output ? a.options.output : output;
-
-	page_options_layout(&a.options, a.layout);
-	a.options.chart_files = a.options.separate_css;
-	if (code == EXIT_ACCEPTED)
-		code = report_act(&o, &a);
-	options_end(&o);
+	if (!call->count)
+		return a->dump ? EXIT_ACCEPTED : command_usage(call->command, "no RESULT given");
+	output = a->options.chart ? xasprintf("%s.svg", a->options.chart) : xstrdup("report.html");
+	if (!a->options.output)
+		a->options.output = output;
+	report_write_page(call);
 	free(output);
-	return code;
+	return EXIT_ACCEPTED;
 }
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "write results as one HTML page",
-	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json or a run directory",
-		   "report RESULT --chart NAME [-o FILE]",
-		   "report --dump-templates DIR [--force]" },
-	.about = "One RESULT gives the page of that run, several give a comparison with the first "
-		 "as the baseline. With --layout dir, each chart is also written as SVG and CSV to "
-		 "a directory next to the page.",
 	.options = rows,
+	.arguments = sizeof(struct report_arguments),
+	.most = ANY_NUMBER,
 	.run = report_run,
 };

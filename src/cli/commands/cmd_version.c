@@ -9,17 +9,12 @@
 #include "result/json/json_writer.h"
 #include "result/result.h"
 
-extern const struct command command_version;
-
 struct version_arguments {
 	bool json;
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  FLAG_AT(version_arguments, json),
-	  .help = "print version, compiler, oldest glibc, installed backends and file formats as "
-		  "JSON" },
+	FLAG_ROW(0, "json", version_arguments, json),
 	{ 0 },
 };
 
@@ -51,25 +46,17 @@ static void version_print_json(void)
 	free(text);
 }
 
-/* argv[0] is how the command was called: "version", "--version" or "-V". */
-static int version_run(int argc, char **argv)
+static int version_run(struct call *call)
 {
-	struct version_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_version, argc, argv, &a);
+	const struct version_arguments *a = call->arguments;
 
-	if (code == EXIT_ACCEPTED && o.operand_count)
-		code = command_usage(&command_version, "unexpected argument '%s'", o.operands[0]);
-	else if (code == EXIT_ACCEPTED)
-		a.json ? version_print_json() : (void)printf("gpuproof %s\n", build_version());
-	options_end(&o);
-	return code;
+	a->json ? version_print_json() : (void)printf("gpuproof %s\n", build_version());
+	return EXIT_ACCEPTED;
 }
 
 const struct command command_version = {
 	.name = "version",
-	.summary = "print the version",
-	.forms = { "version [--json]" },
 	.options = rows,
+	.arguments = sizeof(struct version_arguments),
 	.run = version_run,
 };

@@ -11,8 +11,6 @@
 #include "cli/options.h"
 #include "result/status/run_status.h"
 
-extern const struct command command_watch;
-
 /* Without a terminal, prints text when something ends, and otherwise at this interval. */
 #define LINE_SECONDS 60.0
 
@@ -21,12 +19,8 @@ struct watch_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "once",
-	  FLAG_AT(watch_arguments, once),
-	  .help = "print the progress once and exit" },
-	{ .name = "json",
-	  FLAG_AT(watch_arguments, json),
-	  .help = "print the document as a line each time it changes" },
+	FLAG_ROW(0, "once", watch_arguments, once),
+	FLAG_ROW(0, "json", watch_arguments, json),
 	{ 0 },
 };
 
@@ -42,7 +36,6 @@ static void watch_print_text(struct screen *screen, const struct run_status *sta
 {
 	bool ended = status->exit_code >= 0 || lost;
 	struct text text = TEXT_EMPTY;
-	size_t lines;
 
 	if (!screen->terminal && !ended && screen->printed_at > 0 &&
 	    clock_seconds() - screen->printed_at < LINE_SECONDS)
@@ -52,28 +45,27 @@ static void watch_print_text(struct screen *screen, const struct run_status *sta
 	if (screen->terminal && screen->lines)
 		printf("\033[%zuA\r\033[J", screen->lines);
 	fputs(text.data, stdout);
-	lines = 0;
+	screen->lines = 0;
 	for (size_t i = 0; i < text.length; i++)
-		lines += text.data[i] == '\n';
-	screen->lines = lines;
+		screen->lines += text.data[i] == '\n';
 	text_release(&text);
 }
 
-static int watch_follow(const char *directory, const struct watch_arguments *a)
+static int watch_run(struct call *call)
 {
+	const struct watch_arguments *a = call->arguments;
 	const char *term = getenv("TERM");
 	struct screen screen = { .terminal = isatty(STDOUT_FILENO) && !a->once && term &&
 					     strcmp(term, "dumb") != 0 };
 
 	for (;;) {
-		struct error err = ERROR_NONE;
 		struct run_status status;
 		bool lost;
 		int code;
 
-		if (run_status_read(&status, directory, &err) != STATUS_OK) {
+		if (run_status_read(&status, call->operands[0], &call->err) != STATUS_OK) {
 			run_status_release(&status);
-			return command_fail(&err);
+			return EXIT_ENVIRONMENT;
 		}
 		lost = run_status_lost(&status, (double)time(NULL));
 		if (lost)
@@ -98,30 +90,12 @@ static int watch_follow(const char *directory, const struct watch_arguments *a)
 	}
 }
 
-static int watch_run(int argc, char **argv)
-{
-	struct watch_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_watch, argc, argv, &a);
-
-	if (code == EXIT_ACCEPTED && o.operand_count != 1)
-		code = command_usage(&command_watch, "no run directory given");
-	else if (code == EXIT_ACCEPTED)
-		code = watch_follow(o.operands[0], &a);
-	options_end(&o);
-	return code;
-}
-
 const struct command command_watch = {
 	.name = "watch",
-	.summary = "follow a run's progress",
-	.forms = { "watch DIR [--once] [--json]" },
-	.about = "Works on any machine that can read the run directory: the run replaces "
-		 "DIR/status.json every two seconds. A soak shows one row per device: latest "
-		 "rate relative to the first slice, power, temperature, clock, throttling, "
-		 "words compared and wrong words.",
 	.options = rows,
-	.notes = "Exit code: the same as the run's; 0 with --once while it runs; 4 if its process "
-		 "has died.",
+	.arguments = sizeof(struct watch_arguments),
+	.least = 1,
+	.most = 1,
+	.wrong_count = "no run directory given",
 	.run = watch_run,
 };

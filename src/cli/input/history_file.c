@@ -1,6 +1,5 @@
 #include "cli/input/history_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 const char *history_file(const char *option)
@@ -10,9 +9,4 @@ const char *history_file(const char *option)
 	if (option)
 		return option;
 	return variable && *variable ? variable : "gpuproof-history.db";
-}
-
-void history_file_complain(const struct error *refusal)
-{
-	fprintf(stderr, "gpuproof: not added: %s\n", refusal->message);
 }

@@ -12,34 +12,14 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 		"single", "dir", NULL \
 	}
 
-/* Applies a layout to the options of a page. */
-void page_options_layout(struct report_options *page, int layout);
-
 /*
  * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; further
  * members of each row may follow.
  */
-#define PAGE_OPTIONS(ARGUMENTS, PAGE, ...)                                                    \
-	{ .name = "title",                                                                    \
-	  TEXT_AT(ARGUMENTS, PAGE.title),                                                     \
-	  .value = "TITLE",                                                                   \
-	  .help = "title of the page",                                                        \
-	  __VA_ARGS__ },                                                                      \
-		{ .name = "layout",                                                           \
-		  CHOICE_AT(ARGUMENTS, layout),                                               \
-		  .choices = LAYOUT_WORDS,                                                    \
-		  .help = "dir: also write report.css next to the page and link it, for "     \
-			  "servers that block inline styles (Jenkins)",                       \
-		  __VA_ARGS__ },                                                              \
-		{ .name = "template-dir",                                                     \
-		  TEXT_AT(ARGUMENTS, PAGE.template_dir),                                      \
-		  .value = "DIR",                                                             \
-		  .help = "directory with Mustache templates and a report.css that replace "  \
-			  "built-in ones of the same name",                                   \
-		  __VA_ARGS__ },                                                              \
-	{                                                                                     \
-		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                      \
-		.help = "omit the script that sorts, searches and copies tables", __VA_ARGS__ \
-	}
+#define PAGE_ROWS(ARGUMENTS, PAGE, ...)                                                        \
+	TEXT_ROW(0, "title", "TITLE", ARGUMENTS, PAGE.title, __VA_ARGS__),                     \
+		CHOICE_ROW("layout", LAYOUT_WORDS, ARGUMENTS, layout, __VA_ARGS__),            \
+		TEXT_ROW(0, "template-dir", "DIR", ARGUMENTS, PAGE.template_dir, __VA_ARGS__), \
+		FLAG_ROW(0, "no-script", ARGUMENTS, PAGE.no_script, __VA_ARGS__)
 
 #endif

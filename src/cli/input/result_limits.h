@@ -1,35 +1,47 @@
-/* Selects the limits that a result is judged by, for the commands that judge. */
+/* Limits that results are judged by, for the commands that judge. */
 #ifndef GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 #define GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 
+#include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/words.h"
 #include "judge/limits.h"
-#include "result/result.h"
 
-/* The row of --limits for an option table; MEMBER: a const char * of struct ARGUMENTS. */
-#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                        \
-	{                                                                                       \
-		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",   \
-		.words = words_limits, .or_file = true, .file = OPTION_FILE_READ,               \
-		.help = "INI file with [limit NAME] sections, or shipped limits: h200, generic" \
-	}
+/* The row of --limits; MEMBER: a const char * of struct ARGUMENTS. */
+#define LIMITS_ROW(ARGUMENTS, MEMBER)                                                \
+	TEXT_ROW('l', "limits", "FILE", ARGUMENTS, MEMBER, .file = OPTION_FILE_READ, \
+		 .words = words_limits, .or_file = true)
 
-/*
- * Limits of `named` (--limits); if NULL, those of the result, or with `shipped` those of its model;
- * count 0: none. Prints errors to stderr; STATUS_USAGE.
- */
-enum status result_limits(const char *named, const struct result *result, bool shipped,
-			  struct limits *limits);
-
-/* False, with a message, if the limits contradict the result (limits_make_sense()). */
-bool limits_fit(const struct limits *limits, const struct result *result);
+/* Pool of limits for many results: reads each set once. */
+struct limits_pool {
+	struct pooled_limits **items; /* pointers, so that the addresses stay valid */
+	size_t count, capacity;
+};
 
 /*
- * True if the stored judgement is the answer: it exists, and no other limits or baselines were
- * given. Applies `strict`.
+ * Limits of `named` (--limits); if NULL, those in the config of the result, or else with `shipped`
+ * those of its model; count 0: none. The pool owns them, and all results must have the same `named`
+ * and `shipped`. Prints errors, also if the limits contradict the result (limits_make_sense()), and
+ * then returns NULL.
  */
-bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,
-			    bool strict);
+const struct limits *limits_pool_find(struct limits_pool *pool, const char *named, bool shipped,
+				      const struct result *result);
+void limits_pool_release(struct limits_pool *pool);
+
+/* How a command judges one result; all zero: as `check` does without options. */
+struct result_judging {
+	const char *limits; /* --limits; NULL: not given */
+	bool strict;
+	bool only_own; /* no shipped limits: without others, the result gets no judgement */
+	const struct result_list *baseline; /* NULL: none */
+};
+
+/*
+ * Judges the result with its own limits and these, unless its stored judgement is the answer: no
+ * other limits or baselines were given. Prints errors; STATUS_USAGE.
+ */
+enum status result_judging_apply(const struct result_judging *judging, struct result *result);
+/* True if the stored judgement is the answer. Applies `strict`. */
+bool result_judging_is_stored(const struct result_judging *judging, struct result *result);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/input/history_file.h"
 #include "history/baseline.h"
+#include "result/anonymise/anonymise.h"
 #include "result/status/run_status.h"
 #include "run/journal.h"
 
@@ -56,14 +57,16 @@ static bool is_running(const char *directory, char *out, size_t size)
 	return on;
 }
 
-static struct result *result_list_next_item(struct result_list *list)
+/* Takes ownership of the result, and of the path. */
+static void result_list_add_item(struct result_list *list, const struct result *result, char *path)
 {
 	if (list->count == list->capacity) {
 		list->capacity = list->capacity ? 2 * list->capacity : 8;
 		list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
 		list->paths = xrealloc(list->paths, list->capacity, sizeof(*list->paths));
 	}
-	return &list->items[list->count];
+	list->items[list->count] = *result;
+	list->paths[list->count++] = path;
 }
 
 static enum status result_list_add_baseline(struct result_list *list, const char *name,
@@ -76,10 +79,8 @@ static enum status result_list_add_baseline(struct result_list *list, const char
 	if (store_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
 	store_close(history);
-	for (size_t i = 0; i < count; i++) {
-		*result_list_next_item(list) = results[i];
-		list->paths[list->count++] = xasprintf("%s%s", BASELINE_PREFIX, name);
-	}
+	for (size_t i = 0; i < count; i++)
+		result_list_add_item(list, &results[i], xasprintf("%s%s", BASELINE_PREFIX, name));
 	free(results);
 	return err->status;
 }
@@ -110,19 +111,6 @@ static void result_list_read_range(void *context, size_t begin, size_t end)
 	}
 }
 
-/* A run without a result is still running, or must be resumed. */
-static enum status result_list_refuse_killed(const char *path, struct error *err)
-{
-	char running[512];
-
-	if (is_running(path, running, sizeof(running)))
-		return error_set(err, STATUS_IO, "%s", running);
-	return error_set(err, STATUS_IO,
-			 "%s: the run was killed before it wrote result.json; to write it: "
-			 "gpuproof run --resume %s",
-			 path, path);
-}
-
 /* Takes ownership of what was read. */
 static enum status result_list_append(struct result_list *list, struct result_reading *r,
 				      struct error *err)
@@ -131,14 +119,19 @@ static enum status result_list_append(struct result_list *list, struct result_re
 
 	if (!r->file)
 		return result_list_add_baseline(list, r->path + strlen(BASELINE_PREFIX), err);
+	/* A run without a result is still running, or must be resumed. */
+	if (!r->there && is_running(r->path, running, sizeof(running)))
+		return error_set(err, STATUS_IO, "%s", running);
 	if (!r->there)
-		return result_list_refuse_killed(r->path, err);
+		return error_set(err, STATUS_IO,
+				 "%s: the run was killed before it wrote result.json; to write "
+				 "it: gpuproof run --resume %s",
+				 r->path, r->path);
 	if (r->err.status != STATUS_OK) {
 		*err = r->err;
 		return err->status;
 	}
-	*result_list_next_item(list) = r->result;
-	list->paths[list->count++] = r->file;
+	result_list_add_item(list, &r->result, r->file);
 	r->file = NULL;
 	memset(&r->result, 0, sizeof(r->result));
 	/* The result of an earlier launch, or of all so far. */
@@ -350,6 +343,21 @@ const char *const *result_list_names(struct result_list *list)
 	if (parts > NAME_PARTS)
 		result_list_release_names(list);
 	return (const char *const *)list->names;
+}
+
+enum status result_list_anonymise(struct result_list *list, const struct anonymise_option *option,
+				  struct error *err)
+{
+	struct anonymiser anonymiser;
+
+	if (!option->wanted && !option->key_file)
+		return STATUS_OK;
+	if (anonymiser_init(&anonymiser, option->key_file, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < list->count; i++)
+		if (anonymise_result(&anonymiser, &list->items[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 void result_list_release(struct result_list *list)

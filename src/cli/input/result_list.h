@@ -2,6 +2,8 @@
 #ifndef GPUPROOF_CLI_INPUT_RESULT_LIST_H
 #define GPUPROOF_CLI_INPUT_RESULT_LIST_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "result/result.h"
 
@@ -33,6 +35,22 @@ enum status result_list_take(void *list, const char *name, const char *path, str
  */
 const char *const *result_list_names(struct result_list *list);
 void result_list_release(struct result_list *list);
+
+/* Options --anonymise and --anonymise-key of the commands that publish results. */
+struct anonymise_option {
+	bool wanted;
+	const char *key_file; /* NULL: a random key; a key file implies --anonymise */
+};
+
+/* Rows for a command whose struct ARGUMENTS has a member `struct anonymise_option anonymise`. */
+#define ANONYMISE_ROWS(ARGUMENTS)                                                   \
+	FLAG_ROW(0, "anonymise", ARGUMENTS, anonymise.wanted),                      \
+		TEXT_ROW(0, "anonymise-key", "FILE", ARGUMENTS, anonymise.key_file, \
+			 .file = OPTION_FILE_READ)
+
+/* Anonymises the results and their judgements if requested. */
+enum status result_list_anonymise(struct result_list *list, const struct anonymise_option *option,
+				  struct error *err);
 
 /* Paths of results, in order. */
 struct result_paths {

@@ -137,11 +137,10 @@ static void list_gpus_print_table(const struct gpu *gpus, size_t count)
 		snprintf(published, sizeof(published), "%zu", gpus[i].published_count);
 		table_row(&table, cells, sizeof(cells) / sizeof(cells[0]));
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 }
 
-int list_gpus(const struct action_call *call)
+int list_gpus(struct call *call)
 {
 	const struct list_arguments *a = call->arguments;
 	size_t count;

@@ -2,12 +2,12 @@
 #ifndef GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
 #define GPUPROOF_CLI_OUTPUT_LIST_GPUS_H
 
-#include "cli/actions.h"
+#include "cli/command.h"
 
 struct list_arguments {
 	bool json;
 };
 
-int list_gpus(const struct action_call *call); /* an action of `list` */
+int list_gpus(struct call *call); /* an action of `list` */
 
 #endif

@@ -71,7 +71,7 @@ static void add_check_row(struct output_table *table, const struct verdict_check
 				  *c->case_id ? c->case_id : "-", limits, result };
 
 	if (print_checks_is_narrow())
-		table_row(table, (const char *[]){ verdict_name(c->verdict), narrow }, 2);
+		TABLE_ROW(table, verdict_name(c->verdict), narrow);
 	else
 		table_row(table, columns, ARRAY_SIZE(columns));
 	free(result);
@@ -129,11 +129,10 @@ static void print_origins(const struct verdicts *v, bool all)
 		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
 				  *c->bound_text ? " " : "", c->place,
 				  *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
-		table_row(&table, (const char *[]){ words }, 1);
+		TABLE_ROW(&table, words);
 		free(words);
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 	free(told);
 }
 
@@ -145,14 +144,13 @@ void print_checks(const struct verdicts *v, bool all)
 	size_t left_out = 0;
 
 	if (print_checks_is_narrow())
-		table_row(&table, (const char *[]){ "VERDICT", "CASE, LIMIT: RESULT" }, 2);
+		TABLE_ROW(&table, "VERDICT", "CASE, LIMIT: RESULT");
 	else
-		table_row(&table,
-			  (const char *[]){ "VERDICT", "DEVICE", "CASE", "LIMIT", "RESULT" }, 5);
+		TABLE_ROW(&table, "VERDICT", "DEVICE", "CASE", "LIMIT", "RESULT");
 	for (size_t i = 0; i < ARRAY_SIZE(order) && (all || order[i] != VERDICT_PASS); i++)
 		print_checks_add_verdict_rows(v, order[i], all, &table, &left_out);
 	if (table.count > 1)
-		table_print(&table, stdout);
+		table_finish(&table, stdout);
 	if (left_out)
 		printf("and %zu more checks that did not pass; --all prints them\n", left_out);
 	table_release(&table);

@@ -37,17 +37,14 @@ static void print_differences(const struct comparison *c, bool all)
 	if (!c->difference_count)
 		return;
 	printf("\nThe environments differ in:\n");
-	table_row(&table, (const char *[]){ "", c->name_a, c->name_b }, 3);
+	TABLE_ROW(&table, "", c->name_a, c->name_b);
 	for (size_t i = 0; i < shown; i++) {
 		char a[LONGEST_VALUE + 4], b[LONGEST_VALUE + 4];
 
-		table_row(&table,
-			  (const char *[]){ c->differences[i].name, shorten(c->differences[i].a, a),
-					    shorten(c->differences[i].b, b) },
-			  3);
+		TABLE_ROW(&table, c->differences[i].name, shorten(c->differences[i].a, a),
+			  shorten(c->differences[i].b, b));
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 	if (shown < c->difference_count)
 		printf("and %zu more; --all lists them\n", c->difference_count - shown);
 }
@@ -212,7 +209,7 @@ static void print_rows(const struct comparison *c, bool all)
 	if (table.count > 1) {
 		if (columns.devices && *columns.devices)
 			printf("all of %s\n", columns.devices);
-		table_print(&table, stdout);
+		table_finish(&table, stdout);
 	}
 	table_release(&table);
 	free(several);

@@ -64,19 +64,17 @@ static void fleet_print_worst(const struct fleet *f)
 	if (!n)
 		return;
 	printf("\nThe worst %zu of %zu devices:\n", n, f->compared);
-	table_row(&table, (const char *[]){ "WORSE BY", "ALLOWED", "CASE", "DEVICE" }, 4);
+	TABLE_ROW(&table, "WORSE BY", "ALLOWED", "CASE", "DEVICE");
 	for (size_t i = 0; i < n; i++) {
 		const struct fleet_member *m = &f->members[members[i]];
 		char *device = fleet_member_words(f, m), deficit[32], allowed[32];
 
 		snprintf(deficit, sizeof(deficit), "%.2f %%", 100 * fleet_percent(m->deficit));
 		snprintf(allowed, sizeof(allowed), "%.2f %%", 100 * fleet_percent(m->allowed));
-		table_row(&table, (const char *[]){ deficit, allowed, m->series->point, device },
-			  4);
+		TABLE_ROW(&table, deficit, allowed, m->series->point, device);
 		free(device);
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 }
 
 static void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day)

@@ -65,11 +65,8 @@ static void print_node_night_row(const struct history_series *s, const struct co
 	snprintf(away, sizeof(away), "%+.2f %%", 100 * expm1(n->own - n->others));
 	snprintf(half, sizeof(half), "±%.2f", 100 * n->half);
 	snprintf(count, sizeof(count), "%zu", n->count);
-	table_row(table,
-		  (const char *[]){ date, own, others, n->count ? range : "-",
-				    isnan(n->own - n->others) ? "-" : away,
-				    isnan(n->half) ? "-" : half, count },
-		  7);
+	TABLE_ROW(table, date, own, others, n->count ? range : "-",
+		  isnan(n->own - n->others) ? "-" : away, isnan(n->half) ? "-" : half, count);
 }
 
 static void node_print_nights(const struct fleet *f, const struct fleet_subject *s,
@@ -78,14 +75,11 @@ static void node_print_nights(const struct fleet *f, const struct fleet_subject 
 	struct output_table table = TABLE_EMPTY;
 	size_t first = x->count > MOST_NIGHTS ? x->count - MOST_NIGHTS : 0;
 
-	table_row(&table,
-		  (const char *[]){ "NIGHT", s->machine ? "DEVICE" : "NODE", "OTHERS",
-				    "10 TO 90 % OF THEM", "BETTER BY", "95 %", "OTHERS" },
-		  7);
+	TABLE_ROW(&table, "NIGHT", s->machine ? "DEVICE" : "NODE", "OTHERS", "10 TO 90 % OF THEM",
+		  "BETTER BY", "95 %", "OTHERS");
 	for (size_t i = first; i < x->count; i++)
 		print_node_night_row(print_node_series_of(f, x), &x->nights[i], &table);
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 	if (first)
 		printf("%zu earlier nights: --json\n", first);
 }

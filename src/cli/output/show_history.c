@@ -26,18 +26,14 @@ static void show_nights(const struct history_nights *nights)
 {
 	struct output_table table = TABLE_EMPTY;
 
-	table_row(&table, (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" },
-		  6);
+	TABLE_ROW(&table, "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL");
 	for (size_t i = 0; i < nights->count; i++) {
 		const struct history_night *n = &nights->items[i];
 
-		table_row(&table,
-			  (const char *[]){ n->started, n->run_id, n->host, n->state,
-					    *n->verdict ? n->verdict : "not judged", n->label },
-			  6);
+		TABLE_ROW(&table, n->started, n->run_id, n->host, n->state,
+			  *n->verdict ? n->verdict : "not judged", n->label);
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 }
 
 struct showing {
@@ -68,7 +64,7 @@ static void show_series(void *context, const struct history_series *s)
 	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
 	       machine);
 	free(machine);
-	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "INTERVAL", "EPOCH" }, 4);
+	TABLE_ROW(&table, "NIGHT", "VALUE", "INTERVAL", "EPOCH");
 	for (size_t i = 0; i < s->count; i++) {
 		const struct history_point *p = &s->points[i];
 		char date[16], value[48], low[48], high[48], interval[100] = "", epoch[24];
@@ -79,19 +75,15 @@ static void show_series(void *context, const struct history_series *s)
 			snprintf(interval, sizeof(interval), "%s to %s",
 				 units_format(p->low, s->unit, low, sizeof(low)),
 				 units_format(p->high, s->unit, high, sizeof(high)));
-		table_row(&table,
-			  (const char *[]){
-				  date,
-				  p->value == p->value
-					  ? units_format(p->value, s->unit, value, sizeof(value))
-					  : "not measured",
-				  interval, epoch },
-			  4);
+		TABLE_ROW(&table, date,
+			  p->value == p->value
+				  ? units_format(p->value, s->unit, value, sizeof(value))
+				  : "not measured",
+			  interval, epoch);
 	}
-	table_print(&table, stdout);
+	table_finish(&table, stdout);
 	show_notes(&showing->notes, s->id);
 	putchar('\n');
-	table_release(&table);
 }
 
 enum status show_history(struct store *history, const struct history_filter *f, size_t *shown,

@@ -5,8 +5,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-
 #define GAP 2        /* blanks between columns */
 #define NARROWEST 20 /* minimum width of the last column */
 
@@ -81,7 +79,7 @@ static void table_print_last(const char *s, size_t indent, size_t width, FILE *o
 	}
 }
 
-void table_print(const struct output_table *table, FILE *out)
+void table_finish(struct output_table *table, FILE *out)
 {
 	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
 	size_t indent = 0, columns = table_terminal_columns(out), last;
@@ -106,4 +104,5 @@ void table_print(const struct output_table *table, FILE *out)
 		}
 		table_print_last(table->rows[row][table->columns - 1], indent, last, out);
 	}
+	table_release(table);
 }

@@ -3,9 +3,8 @@
  * folded at word breaks, elsewhere (a file, grep) a row is a line.
  *
  *	struct output_table table = TABLE_EMPTY;
- *	table_row(&table, (const char *[]){ "NAME", "SUMMARY" }, 2);
- *	table_print(&table, stdout);
- *	table_release(&table);
+ *	TABLE_ROW(&table, "NAME", "SUMMARY");
+ *	table_finish(&table, stdout);
  */
 #ifndef GPUPROOF_CLI_OUTPUT_TABLE_H
 #define GPUPROOF_CLI_OUTPUT_TABLE_H
@@ -13,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "base/memory.h"
 
 #define TABLE_MAX_COLUMNS 8
 
@@ -28,7 +29,11 @@ struct output_table {
 
 /* Adds a row of `columns` cells (copied); all rows have the same number. */
 void table_row(struct output_table *table, const char *const *cells, size_t columns);
-void table_print(const struct output_table *table, FILE *out);
+#define TABLE_ROW(TABLE, ...)                             \
+	table_row(TABLE, (const char *[]){ __VA_ARGS__ }, \
+		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
+/* Prints the table and releases it. */
+void table_finish(struct output_table *table, FILE *out);
 void table_release(struct output_table *table);
 
 /*

@@ -31,15 +31,15 @@ struct against_side {
  */
 static char **program_arguments(const struct against *against, const char *directory)
 {
-	char **arguments = xcalloc(against->override_count * 2 + 12, sizeof(*arguments));
+	char **arguments = xcalloc(against->overrides->count * 2 + 12, sizeof(*arguments));
 	size_t n = 0;
 
 	arguments[n++] = xstrdup(against->other);
 	arguments[n++] = xstrdup("run");
 	arguments[n++] = xstrdup(against->source);
-	for (size_t i = 0; i < against->override_count; i++) {
+	for (size_t i = 0; i < against->overrides->count; i++) {
 		arguments[n++] = xstrdup("--set");
-		arguments[n++] = xstrdup(against->overrides[i].text);
+		arguments[n++] = xstrdup(against->overrides->items[i].text);
 	}
 	if (against->launches > 1) {
 		arguments[n++] = xstrdup("--set");
@@ -207,8 +207,7 @@ enum status run_against(const struct against *against, const struct plan *plan,
 	if (strchr(against->other, '/') && stat(against->other, &about) == 0 &&
 	    S_ISREG(about.st_mode) && access(against->other, X_OK) == 0)
 		return measure_both_sides(against, plan, probe, NULL, options, a, b, err);
-	status = run_setup_config(&other, against->other, against->overrides,
-				  against->override_count, NULL, err);
+	status = run_setup_config(&other, against->other, against->overrides, NULL, err);
 	if (status == STATUS_OK)
 		status = run_setup_plan(&other, err);
 	if (status == STATUS_OK)

@@ -4,6 +4,7 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_AGAINST_H
 #define GPUPROOF_CLI_RUN_RUN_AGAINST_H
 
+#include "cli/input/overrides.h"
 #include "run/conductor.h"
 
 struct against {
@@ -11,8 +12,7 @@ struct against {
 	const char *other;
 	/* For a program: name of A's config, and its overrides. */
 	const char *source;
-	const struct override *overrides;
-	size_t override_count;
+	const struct overrides *overrides;
 	size_t launches; /* of each */
 };
 

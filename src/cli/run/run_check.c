@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/command.h"
 #include "cli/input/population_file.h"
 #include "cli/run/run_launches.h"
 #include "run/workers/describe.h"
@@ -50,9 +51,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 			status = STATUS_USAGE;
 		result_release(&planned);
 	}
-	if (errors.data)
-		fputs(errors.data, stderr);
-	text_release(&errors);
+	command_print_errors(&errors);
 	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }
 

@@ -288,8 +288,7 @@ static int measure_against(struct one_node *n)
 	struct run_request *a = n->request;
 	const struct against against = { .other = a->against,
 					 .source = a->source,
-					 .overrides = a->overrides,
-					 .override_count = a->override_count,
+					 .overrides = &a->overrides,
 					 .launches = n->left.launches };
 	struct error err = ERROR_NONE;
 	struct result results[2];

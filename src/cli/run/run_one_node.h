@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_ONE_NODE_H
 #define GPUPROOF_CLI_RUN_RUN_ONE_NODE_H
 
+#include "cli/input/overrides.h"
 #include "cli/run/run_check.h"
 #include "cli/run/run_setup.h"
 
@@ -11,8 +12,7 @@ struct run_request {
 	const char *command;   /* command that repeats the run */
 	bool resume, quiet, no_report;
 	bool accepted_page; /* set after the acceptance page was written, so that it is linked */
-	struct override *overrides;
-	size_t override_count;
+	struct overrides overrides;
 	struct run_check check; /* prepared if requested */
 	const char *events;     /* file for the stream of OCP lines; NULL: none */
 	const char *against;    /* the other side of an interleaved comparison; NULL: none */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/command.h"
 #include "plan/resolve.h"
 #include "result/host/host_findings.h"
 #include "run/group.h"
@@ -163,18 +164,17 @@ static enum status run_setup_read_config_of(const char *directory, const char *r
 }
 
 enum status run_setup_config(struct run_setup *setup, const char *source,
-			     const struct override *overrides, size_t override_count,
-			     const char *resume, struct error *err)
+			     const struct overrides *overrides, const char *resume,
+			     struct error *err)
 {
 	struct text errors = TEXT_EMPTY;
 	enum status status;
 
 	memset(setup, 0, sizeof(*setup));
 	status = resume ? run_setup_read_config_of(resume, NULL, &setup->config, &errors, err)
-			: config_load(&setup->config, source, overrides, override_count, &errors);
-	if (errors.data)
-		fputs(errors.data, stderr);
-	text_release(&errors);
+			: config_load(&setup->config, source, overrides->items, overrides->count,
+				      &errors);
+	command_print_errors(&errors);
 	return status;
 }
 

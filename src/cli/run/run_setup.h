@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_SETUP_H
 #define GPUPROOF_CLI_RUN_RUN_SETUP_H
 
+#include "cli/input/overrides.h"
 #include "run/conductor.h"
 
 struct run_setup {
@@ -16,8 +17,8 @@ struct run_setup {
  * releases it.
  */
 enum status run_setup_config(struct run_setup *setup, const char *source,
-			     const struct override *overrides, size_t override_count,
-			     const char *resume, struct error *err);
+			     const struct overrides *overrides, const char *resume,
+			     struct error *err);
 /* Then finds the devices and expands the plan. */
 enum status run_setup_plan(struct run_setup *setup, struct error *err);
 /*

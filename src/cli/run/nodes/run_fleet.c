@@ -295,29 +295,21 @@ bool run_places_conflict(const struct run_places *places)
 	return (places->simulated > 0) + (places->hosts != NULL) + (places->launch != NULL) > 1;
 }
 
-void run_places_override(const struct run_places *places,
-			 enum status (*take)(void *context, const char *name, const char *value,
-					     struct error *err),
-			 void *context)
+void run_places_override(const struct run_places *places, struct overrides *overrides)
 {
 	const char *launcher = places->simulated ? "simulate"
 			       : places->hosts   ? "mpirun"
 			       : places->launch  ? "command"
 						 : NULL;
-	char *path = places->hosts ? realpath(places->hosts, NULL) : NULL, *text;
-	struct error err = ERROR_NONE;
+	char *path = places->hosts ? realpath(places->hosts, NULL) : NULL;
 
-	if (launcher) {
-		text = xasprintf("fleet.launcher=%s", launcher);
-		take(context, "set", text, &err);
-		free(text);
-	}
-	if (places->simulated || places->hosts) {
-		text = places->hosts ? xasprintf("fleet.nodes=%s", path ? path : places->hosts)
-				     : xasprintf("fleet.nodes=%lld", (long long)places->simulated);
-		take(context, "set", text, &err);
-		free(text);
-	}
+	if (launcher)
+		overrides_add(overrides, xasprintf("fleet.launcher=%s", launcher));
+	if (places->hosts)
+		overrides_add(overrides, xasprintf("fleet.nodes=%s", path ? path : places->hosts));
+	else if (places->simulated)
+		overrides_add(overrides,
+			      xasprintf("fleet.nodes=%lld", (long long)places->simulated));
 	free(path);
 }
 

@@ -13,11 +13,8 @@ struct run_places {
 };
 #define RUN_PLACES_CONFLICT "give only one of --simulate-nodes, --hosts and --launch"
 bool run_places_conflict(const struct run_places *places);
-/* Calls `take` for each override that the options imply: at most two. */
-void run_places_override(const struct run_places *places,
-			 enum status (*take)(void *context, const char *name, const char *value,
-					     struct error *err),
-			 void *context);
+/* Adds the overrides that the options imply. */
+void run_places_override(const struct run_places *places, struct overrides *overrides);
 
 /* As run_one_node(). `launch`: the command of --launch, or NULL. */
 int run_fleet(struct run_request *request, const struct config *config, const char *launch);

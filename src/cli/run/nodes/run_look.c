@@ -21,24 +21,6 @@ static const char look_config[] = "[fleet]\n"
 				  "[suite selftest]\n"
 				  "checks = empty\n";
 
-struct overrides {
-	struct override items[4];
-	char *owned[4];
-	size_t count;
-};
-
-static enum status overrides_keep_copy(void *context, const char *name, const char *value,
-				       struct error *err)
-{
-	struct overrides *o = context;
-
-	(void)name;
-	o->owned[o->count] = xstrdup(value);
-	o->items[o->count].text = o->owned[o->count];
-	o->count++;
-	return err->status;
-}
-
 /*
  * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" if unknown. Starts at
  * device *at: devices are sorted by node.
@@ -82,14 +64,11 @@ static void look_add_node(struct output_table *table, const struct result *r,
 	struct result own = { 0 };
 	bool known = result_read_header(&own, path, &err) == STATUS_OK;
 
-	table_row(table,
-		  (const char *[]){
-			  node->name,
-			  node->status == NODE_OK ? "whole" : node_status_name(node->status),
-			  or_dash(devices), or_dash(known ? result_fact(&own, "driver") : NULL),
-			  or_dash(known ? result_fact(&own, "kernel") : NULL),
-			  or_dash(known ? result_fact(&own, "memory") : NULL), or_dash(port) },
-		  7);
+	TABLE_ROW(table, node->name,
+		  node->status == NODE_OK ? "whole" : node_status_name(node->status),
+		  or_dash(devices), or_dash(known ? result_fact(&own, "driver") : NULL),
+		  or_dash(known ? result_fact(&own, "kernel") : NULL),
+		  or_dash(known ? result_fact(&own, "memory") : NULL), or_dash(port));
 	if (known)
 		result_release(&own);
 	error_clear(&err);
@@ -109,14 +88,10 @@ static size_t run_look_print_findings(const struct result *r, bool drift)
 		if (f->severity < SEVERITY_WARNING ||
 		    (strcmp(f->topic, FINDING_DRIFT) == 0) != drift)
 			continue;
-		table_row(&table,
-			  (const char *[]){ f->severity == SEVERITY_ERROR ? "x" : "!", f->subject,
-					    f->text },
-			  3);
+		TABLE_ROW(&table, f->severity == SEVERITY_ERROR ? "x" : "!", f->subject, f->text);
 		count++;
 	}
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 	return count;
 }
 
@@ -126,13 +101,10 @@ static void print_look(const struct result *r, const char *directory)
 	struct output_table table = TABLE_EMPTY;
 	size_t at = 0;
 
-	table_row(&table,
-		  (const char *[]){ "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT" },
-		  7);
+	TABLE_ROW(&table, "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT");
 	for (size_t i = 0; i < r->node_count; i++)
 		look_add_node(&table, r, &r->nodes[i], &at, directory);
-	table_print(&table, stdout);
-	table_release(&table);
+	table_finish(&table, stdout);
 	puts("");
 	run_look_print_findings(r, false);
 	drift = run_look_print_findings(r, true);
@@ -162,7 +134,7 @@ int run_look(const struct run_places *places, const char *directory, const char 
 	struct result result;
 	int code = EXIT_USAGE;
 
-	run_places_override(places, overrides_keep_copy, &overrides);
+	run_places_override(places, &overrides);
 	if (config_parse(&config, "doctor", look_config, strlen(look_config), overrides.items,
 			 overrides.count, &errors) == STATUS_OK) {
 		code = run_fleet(&request, &config, places->launch);
@@ -171,12 +143,9 @@ int run_look(const struct run_places *places, const char *directory, const char 
 			result_release(&result);
 		}
 		config_release(&config);
-	} else {
-		fputs(errors.data, stderr);
 	}
-	for (size_t i = 0; i < overrides.count; i++)
-		free(overrides.owned[i]);
-	text_release(&errors);
+	command_print_errors(&errors);
+	overrides_release(&overrides);
 	error_clear(&err);
 	free(own);
 	return code;

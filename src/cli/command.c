@@ -1,0 +1,204 @@
+#include "cli/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/fold.h"
+#include "cli/input/history_file.h"
+#include "cli/options.h"
+#include "cli/usage.h"
+
+#define MOST_ACTIONS 16
+
+const struct command *const commands[] = {
+#define COMMAND_GROUP(title)
+#define COMMAND(name) &command_##name,
+#include "cli/commands.def"
+#undef COMMAND
+#undef COMMAND_GROUP
+	NULL,
+};
+
+const struct command *command_named(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+int command_fail(const struct error *err)
+{
+	fprintf(stderr, "gpuproof: %s\n", err->message);
+	switch (err->status) {
+	case STATUS_USAGE:
+		return EXIT_USAGE;
+	case STATUS_INTERNAL:
+		return EXIT_BUG;
+	case STATUS_INTERRUPTED:
+		return EXIT_INTERRUPTED;
+	case STATUS_MISMATCH:
+		return EXIT_WRONG_RESULT;
+	default:
+		return EXIT_ENVIRONMENT;
+	}
+}
+
+int command_usage(const struct command *command, const char *format, ...)
+{
+	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	va_list ap;
+
+	va_start(ap, format);
+	error_va(&err, STATUS_USAGE, format, ap);
+	va_end(ap);
+	fprintf(stderr, "gpuproof %s: %s", command->name, err.message);
+	/* Only the usage forms: explanations would push the message off the screen. */
+	usage_forms(command, "usage: ", &forms);
+	fold_text(&folded, forms.data, HELP_WIDTH);
+	fprintf(stderr, "\n%sMore: gpuproof help %s\n", folded.data, command->name);
+	text_release(&forms);
+	text_release(&folded);
+	return EXIT_USAGE;
+}
+
+void command_print_errors(struct text *errors)
+{
+	if (errors->data)
+		fputs(errors->data, stderr);
+	text_release(errors);
+}
+
+enum status call_read_results(struct call *call, int first)
+{
+	return result_list_add_launches(&call->results, (const char **)call->operands + first,
+					(size_t)(call->count - first), &call->err);
+}
+
+enum status call_open_history(struct call *call, const char *db, enum store_mode mode)
+{
+	return store_open(&call->history, history_file(db), mode, &call->err);
+}
+
+bool action_takes(const struct action *action, const struct option_row *option)
+{
+	const char *at = option->actions;
+
+	if (!at)
+		return true;
+	for (; *at; at += strspn(at, ", ")) {
+		size_t length = strcspn(at, ", ");
+
+		if (strlen(action->name) == length && strncmp(at, action->name, length) == 0)
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+void actions_names(const struct action *actions, const char *between, const char *last,
+		   struct text *out)
+{
+	for (const struct action *a = actions; a->name; a++)
+		text_addf(out, "%s%s", a == actions ? "" : a[1].name ? between : last, a->name);
+}
+
+static int no_action(const struct command *command, const char *name)
+{
+	const char *names[MOST_ACTIONS + 1] = { NULL };
+	struct text all = TEXT_EMPTY;
+	char *instead;
+
+	for (size_t i = 0; i < MOST_ACTIONS && command->actions[i].name; i++)
+		names[i] = command->actions[i].name;
+	actions_names(command->actions, ", ", " or ", &all);
+	instead = name ? text_instead(name, names) : NULL;
+	if (name)
+		command_usage(command, "'%.60s' is not %s%s", name, all.data,
+			      text_starts_with(instead, "; did") ? instead : "");
+	else
+		command_usage(command, "no action given; use %s", all.data);
+	free(instead);
+	text_release(&all);
+	return EXIT_USAGE;
+}
+
+/* Finds the action that the first operand names, and checks its options and operands. */
+static int call_find_action(struct call *call, const struct options *o, struct action *found)
+{
+	const struct command *command = call->command;
+	const struct action *a = command->actions;
+	char *form;
+	int code;
+
+	while (call->count && a->name && strcmp(a->name, *call->operands) != 0)
+		a++;
+	if (!call->count || !a->name)
+		return no_action(command, call->count ? *call->operands : NULL);
+	*found = *a;
+	call->operands++;
+	call->count--;
+	if (a->most != ANY_NUMBER && call->count > a->most)
+		return command_usage(command, "unexpected argument '%.60s'; %s takes %s",
+				     call->operands[a->most], a->name,
+				     a->most == 0   ? "only options"
+				     : a->most == 1 ? "one argument"
+						    : "fewer arguments");
+	if (call->count < a->least) {
+		form = usage_operands(command, a->name);
+		code = command_usage(command, "%s needs %s", a->name, form);
+		free(form);
+		return code;
+	}
+	for (size_t i = 0; command->options && command->options[i].name; i++)
+		if (o->given & 1ULL << i && !action_takes(a, &command->options[i]))
+			return command_usage(command, "--%s applies to %s, not to %s",
+					     command->options[i].name, command->options[i].actions,
+					     a->name);
+	return EXIT_ACCEPTED;
+}
+
+static int call_check_operands(const struct call *call)
+{
+	const struct command *c = call->command;
+	bool many = c->most != ANY_NUMBER && call->count > c->most;
+
+	if (c->wrong_count && (many || call->count < c->least))
+		return command_usage(c, "%s", c->wrong_count);
+	return many ? command_usage(c, "unexpected argument '%s'", call->operands[c->most])
+		    : EXIT_ACCEPTED;
+}
+
+int command_execute(const struct command *command, int argc, char **argv)
+{
+	struct action action = { .run = command->run };
+	struct call call = { .command = command,
+			     .arguments = xcalloc(1, command->arguments),
+			     .argc = argc,
+			     .argv = argv };
+	struct options o;
+	int code = options_parse(&o, command, argc, argv, call.arguments);
+
+	call.operands = o.operands;
+	call.count = o.operand_count;
+	call.separator = o.separator;
+	if (code == EXIT_ACCEPTED)
+		code = command->actions ? call_find_action(&call, &o, &action)
+					: call_check_operands(&call);
+	if (code == EXIT_ACCEPTED)
+		code = action.run(&call);
+	if (call.err.status != STATUS_OK)
+		code = command_fail(&call.err);
+	store_close(call.history);
+	if (command->end)
+		code = command->end(&call, code);
+	result_list_release(&call.results);
+	free(call.arguments);
+	options_end(&o);
+	return code;
+}
