@@ -115,7 +115,6 @@ static void merge_take_cases(struct result *to, struct result *node, const char 
 
 		*c = node->cases[i];
 		case_put_on_node(c, name);
-		case_share_texts(c);
 	}
 	node->case_count = 0;
 }

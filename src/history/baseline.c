@@ -31,7 +31,7 @@ static char *slim_document(const struct result *result, struct error *err)
 	char *json = result_to_json(result);
 	struct result copy;
 
-	if (result_from_json_without_samples(&copy, json, strlen(json), err) == STATUS_OK) {
+	if (result_from_json(&copy, json, strlen(json), err) == STATUS_OK) {
 		free(json);
 		result_leave_samples(&copy);
 		json = result_to_json(&copy);
@@ -118,8 +118,7 @@ static enum status baseline_take_document(void *context, const char *document, s
 	struct loading *l = context;
 
 	ARRAY_GROW(l->results, l->count, l->capacity);
-	if (result_from_json_without_samples(&l->results[l->count], document, strlen(document),
-					     err) == STATUS_OK)
+	if (result_from_json(&l->results[l->count], document, strlen(document), err) == STATUS_OK)
 		l->count++;
 	else
 		error_prefix(err, "baseline '%s'", l->name);

@@ -413,7 +413,7 @@ static void import_read_text(struct import *import)
 		import_refuse_empty(import);
 	if (!import_stopped(import)) {
 		import_finish(import);
-		if (result_check(import->result, SAMPLES_REQUIRED, &own) != STATUS_OK)
+		if (result_check(import->result, &own) != STATUS_OK)
 			error_set(import->err, STATUS_USAGE,
 				  "%s: its content is not a valid result: %s", import->file,
 				  own.message);

@@ -1,8 +1,8 @@
 /*
  * The point of a case: what it measured, without its devices.
  *
- * Ids are keys and headings. A case has its axes and devices as fields; only this file derives them
- * from an id, for documents written before these fields existed.
+ * Ids are keys and headings. A case has its axes and devices as fields; only this file looks into
+ * an id, for series of a history, which have nothing else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,10 +61,12 @@ void case_put_on_node(struct case_result *c, const char *node)
 		placed = xasprintf("%s/%s", node, c->devices[i]);
 		shared_text_free(c->devices[i]);
 		c->devices[i] = placed;
+		shared_text(&c->devices[i]);
 	}
 	placed = xasprintf("%s/%s", node, case_text_or_empty(c->device));
 	shared_text_free(c->device);
 	c->device = placed;
+	shared_text(&c->device);
 	if (*case_text_or_empty(c->failed_device)) {
 		placed = xasprintf("%s/%s", node, c->failed_device);
 		free(c->failed_device);
@@ -93,6 +95,7 @@ void case_put_on_node(struct case_result *c, const char *node)
 	c->id = id;
 	shared_text_free(c->node);
 	c->node = xstrdup(node);
+	shared_text(&c->node);
 	free(placed);
 	free(devices);
 }
@@ -163,101 +166,8 @@ static size_t point_length(const char *id)
 	return at ? (size_t)(at - id) : strlen(id);
 }
 
-void check_derive_point(struct verdict_check *check)
-{
-	free(check->suite);
-	free(check->point);
-	check->suite = xstrndup(check->case_id, strcspn(check->case_id, ":/@"));
-	check->point = xstrndup(check->case_id, point_length(check->case_id));
-}
-
 void series_point_of_id(const char *id, char **section, char **point)
 {
 	*section = xstrndup(id, strcspn(id, "/@"));
 	*point = xstrndup(id, point_length(id));
-}
-
-/*
- * True if [piece, piece + length) is this parameter in an id: "arena" or, labelled,
- * "accumulate=16".
- */
-static bool case_point_is_piece(const struct case_parameter *p, const char *piece, size_t length,
-				bool *labelled)
-{
-	const char *name = case_text_or_empty(p->name), *text = case_text_or_empty(p->text);
-	size_t name_length = strlen(name), text_length = strlen(text);
-
-	*labelled = length == name_length + 1 + text_length &&
-		    strncmp(piece, name, name_length) == 0 && piece[name_length] == '=';
-	if (*labelled) {
-		piece += name_length + 1;
-		length = text_length;
-	}
-	return length == text_length && strncmp(piece, text, length) == 0;
-}
-
-/*
- * Matches the axes in [begin, end) in the order of the parameters, from the end: if several
- * parameters may be "none", an id names the last ones. False: some pieces match no parameter.
- */
-static bool match_pieces(struct case_result *c, const char *begin, const char *end)
-{
-	bool *named = xcalloc(c->parameter_count + 1, sizeof(*named));
-	bool *labelled = xcalloc(c->parameter_count + 1, sizeof(*labelled));
-	bool complete;
-
-	for (size_t i = c->parameter_count; i-- > 0 && end > begin;) {
-		const char *piece = end;
-
-		while (piece[-1] != '/')
-			piece--;
-		named[i] = case_point_is_piece(&c->parameters[i], piece, (size_t)(end - piece),
-					       &labelled[i]);
-		if (named[i])
-			end = piece - 1;
-	}
-	complete = end <= begin;
-	for (size_t i = 0; complete && i < c->parameter_count; i++)
-		if (named[i])
-			case_add_axis(c, case_text_or_empty(c->parameters[i].name),
-				      case_text_or_empty(c->parameters[i].text), labelled[i]);
-	free(named);
-	free(labelled);
-	return complete;
-}
-
-void case_release_point(struct case_result *c)
-{
-	for (size_t i = 0; i < c->point_count; i++) {
-		shared_text_free(c->point[i].name);
-		shared_text_free(c->point[i].value);
-	}
-	free(c->point);
-	c->point = NULL;
-	c->point_count = 0;
-}
-
-void case_derive_point(struct case_result *c)
-{
-	const char *id = case_text_or_empty(c->id), *end = id + point_length(id);
-	char *section =
-		xasprintf("%s%s%s", case_text_or_empty(c->suite),
-			  *case_text_or_empty(c->label) ? ":" : "", case_text_or_empty(c->label));
-	size_t length = strlen(section);
-	bool ours = (size_t)(end - id) >= length && strncmp(id, section, length) == 0 &&
-		    (id + length == end || id[length] == '/');
-	const char *begin = ours ? id + length : id;
-
-	free(section);
-	case_release_point(c);
-	if (ours && match_pieces(c, begin, end))
-		return;
-	begin += ours;
-	/* An imported id: one unnamed axis. */
-	if (end > begin) {
-		char *rest = xstrndup(begin, (size_t)(end - begin));
-
-		case_add_axis(c, "", rest, false);
-		free(rest);
-	}
 }

@@ -13,84 +13,65 @@ static const char *const capability_words[] = {
 	"host", "tensor_cores", NULL
 };
 
-#define DEVICE(member, codec_, ...)                                                           \
-	{                                                                                     \
-		.name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ \
-	}
-/* Zero means unknown: null. */
-#define DEVICE_NUMBER(member, codec_) DEVICE(member, codec_, .unknown = UNKNOWN_ZERO)
-
 const struct field device_info_fields[] = {
-	DEVICE(id, codec_chars),
-	DEVICE(backend, codec_chars),
-	DEVICE(module, codec_chars),
-	DEVICE(index, codec_int),
-	DEVICE(name, codec_chars),
-	DEVICE(uuid, codec_chars),
-	DEVICE(serial, codec_chars, .optional = true),
-	DEVICE(vbios, codec_chars, .optional = true),
-	DEVICE(pci, codec_chars),
-	DEVICE(capability_major, codec_int),
-	DEVICE(capability_minor, codec_int),
-	DEVICE(emulated_on, codec_chars, .optional = true),
-	DEVICE_NUMBER(multiprocessors, codec_int),
-	DEVICE_NUMBER(memory_bytes, codec_uint64),
-	DEVICE_NUMBER(memory_free_bytes, codec_uint64),
-	DEVICE_NUMBER(l2_bytes, codec_uint64),
-	DEVICE_NUMBER(clock_hz, codec_real),
-	DEVICE_NUMBER(memory_clock_hz, codec_real),
-	DEVICE_NUMBER(memory_bus_bits, codec_int),
-	DEVICE_NUMBER(pcie_generation, codec_int),
-	DEVICE_NUMBER(pcie_width, codec_int),
-	DEVICE_NUMBER(pcie_generation_max, codec_int),
-	DEVICE_NUMBER(pcie_width_max, codec_int),
-	DEVICE(ecc, codec_tristate),
-	DEVICE(numa_node, codec_int, .unknown = UNKNOWN_NEGATIVE),
-	DEVICE(capabilities, codec_flags, .words = capability_words),
-	{ .name = "peers", .codec = &codec_bits, FIELD_AT(device_info, peers) },
-	DEVICE(nvlink_count, codec_int),
-	DEVICE(nic_bandwidth, codec_positive, .optional = true),
+	FIELD(device_info, id, chars),
+	FIELD(device_info, backend, chars),
+	FIELD(device_info, module, chars),
+	FIELD(device_info, index, int),
+	FIELD(device_info, name, chars),
+	FIELD(device_info, uuid, chars),
+	FIELD(device_info, serial, chars, .optional = true),
+	FIELD(device_info, vbios, chars, .optional = true),
+	FIELD(device_info, pci, chars),
+	FIELD(device_info, capability_major, int),
+	FIELD(device_info, capability_minor, int),
+	FIELD(device_info, emulated_on, chars, .optional = true),
+	FIELD(device_info, multiprocessors, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, memory_bytes, uint64, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, memory_free_bytes, uint64, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, l2_bytes, uint64, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, clock_hz, real, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, memory_clock_hz, real, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, memory_bus_bits, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, pcie_generation, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, pcie_width, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, pcie_generation_max, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, pcie_width_max, int, .unknown = UNKNOWN_ZERO),
+	FIELD(device_info, ecc, tristate),
+	FIELD(device_info, numa_node, int, .unknown = UNKNOWN_NEGATIVE),
+	FIELD(device_info, capabilities, flags, .words = capability_words),
+	FIELD(device_info, peers, bits),
+	FIELD(device_info, nvlink_count, int),
+	FIELD(device_info, nic_bandwidth, real, .unknown = UNKNOWN_ZERO, .omitted = true),
 	{ 0 },
 };
 
 static const struct field fact_fields[] = {
-	{ .name = "name", .codec = &codec_string, FIELD_AT(fact, name) },
-	{ .name = "value", .codec = &codec_string, FIELD_AT(fact, value) },
+	FIELD(fact, name, string),
+	FIELD(fact, value, string),
 	{ 0 },
 };
 
 static const struct field component_fields[] = {
-	{ .name = "name", .codec = &codec_chars, FIELD_AT(component, name) },
-	{ .name = "present", .codec = &codec_bool, FIELD_AT(component, present) },
-	{ .name = "version", .codec = &codec_chars, FIELD_AT(component, version) },
-	{ .name = "detail", .codec = &codec_chars, FIELD_AT(component, detail) },
+	FIELD(component, name, chars),
+	FIELD(component, present, bool),
+	FIELD(component, version, chars),
+	FIELD(component, detail, chars),
 	{ 0 },
 };
 
 static const char *const severity_words[] = { "ok", "note", "warning", "error", NULL };
 
-#define FACT(member)                                                                       \
-	{                                                                                  \
-		.name = #member, .codec = &codec_chars_or_none, FIELD_AT(finding, member), \
-		.optional = true                                                           \
-	}
-
 const struct field finding_fields[] = {
-	{ .name = "severity",
-	  .codec = &codec_enum,
-	  FIELD_AT(finding, severity),
-	  .words = severity_words },
-	{ .name = "subject", .codec = &codec_chars, FIELD_AT(finding, subject) },
-	FACT(topic),
-	FACT(device),
-	FACT(node),
-	FACT(other_node),
-	{ .name = "text", .codec = &codec_chars, FIELD_AT(finding, text) },
-	{ .name = "counts",
-	  .codec = &codec_counts,
-	  FIELD_AT(finding, counts),
-	  .count_offset = offsetof(struct finding, count),
-	  .optional = true },
+	FIELD(finding, severity, enum, .words = severity_words),
+	FIELD(finding, subject, chars),
+	FIELD(finding, topic, chars, .omitted = true),
+	FIELD(finding, device, chars, .omitted = true),
+	FIELD(finding, node, chars, .omitted = true),
+	FIELD(finding, other_node, chars, .omitted = true),
+	FIELD(finding, text, chars),
+	FIELD(finding, counts, counts, .count_offset = offsetof(struct finding, count),
+	      .omitted = true),
 	{ 0 },
 };
 
@@ -147,8 +128,7 @@ char *fact_to_json(const struct fact *fact)
 
 void fact_release(struct fact *fact)
 {
-	free(fact->name);
-	free(fact->value);
+	fields_release(fact_fields, fact);
 	memset(fact, 0, sizeof(*fact));
 }
 

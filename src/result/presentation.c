@@ -27,15 +27,16 @@ static void role_write(struct json_writer *w, const struct field *f, const void 
 }
 
 /* Leaves out the row of an unknown role: another program may have more roles. */
-static enum status role_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status role_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
 {
-	const char *word = json_string_value(json);
 	int role = 0;
 
-	if (!word)
-		return json_path_error(path, err, "expected a string");
-	while (role < ROLE_COUNT && strcmp(role_words[role], word) != 0)
+	if (reader_peek(r) != '"')
+		return json_path_error(path, r->err, "expected a string");
+	if (reader_string(r) != STATUS_OK)
+		return r->err->status;
+	while (role < ROLE_COUNT && strcmp(role_words[role], r->string.data) != 0)
 		role++;
 	if (role == ROLE_COUNT) {
 		struct role_row *row = base;
@@ -47,39 +48,20 @@ static enum status role_read(const json_t *json, const struct field *f, void *ba
 	return STATUS_OK;
 }
 
-static const struct codec codec_role = { role_write, role_read, NULL, NULL };
+static const struct codec codec_role = { role_write, role_read };
 
-#define NEEDED(type, member)                                                  \
-	{                                                                     \
-		.name = #member, .codec = &codec_word, FIELD_AT(type, member) \
-	}
-/* A name that may be a metric's; replaces former names. */
-#define NAMED(type, member)                                                    \
-	{                                                                      \
-		.name = #member, .codec = &codec_word, FIELD_AT(type, member), \
-	}
-#define WORD(type, member)                                                                      \
-	{                                                                                       \
-		.name = #member, .codec = &codec_word, FIELD_AT(type, member), .optional = true \
-	}
-#define MARK(type, member)                                                                      \
-	{                                                                                       \
-		.name = #member, .codec = &codec_mark, FIELD_AT(type, member), .optional = true \
-	}
-#define NAMES(type, member)                                                                      \
-	{                                                                                        \
-		.name = #member, .codec = &codec_names, FIELD_AT(type, member), .optional = true \
-	}
-#define ROWS(member, fields_)                                                            \
-	{                                                                                \
-		.name = #member, .codec = &codec_rows, FIELD_ROWS(presentation, member), \
-		.optional = true, .fields = fields_                                      \
-	}
+#define WORD(type, member) FIELD(type, member, word, .omitted = true)
+#define MARK(type, member) FIELD(type, member, bool, .omitted = true)
+#define NAMES(type, member) FIELD(type, member, names, .omitted = true)
+#define ROWS(member, fields_)                                                                 \
+	FIELD(presentation, member, rows,                                                     \
+	      .element_size = sizeof(*((struct presentation *)0)->member), .fields = fields_, \
+	      .omitted = true)
 
 static const struct field metric_rows[] = {
-	NAMED(metric, name),
-	NEEDED(metric, unit),
-	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric, better), .words = better_words },
+	FIELD(metric, name, word),
+	FIELD(metric, unit, word),
+	FIELD(metric, better, enum, .words = better_words),
 	WORD(metric, title),
 	MARK(metric, percent),
 	WORD(metric, help),
@@ -87,14 +69,10 @@ static const struct field metric_rows[] = {
 };
 
 static const struct field figure_rows[] = {
-	NAMED(figure_row, metric),
-	NEEDED(figure_row, kind),
+	FIELD(figure_row, metric, word),
+	FIELD(figure_row, kind, word),
 	MARK(figure_row, logarithmic),
-	{ .name = "reference",
-	  .codec = &codec_real,
-	  FIELD_AT(figure_row, reference),
-	  .unknown = UNKNOWN_ZERO,
-	  .optional = true },
+	FIELD(figure_row, reference, real, .unknown = UNKNOWN_ZERO, .optional = true),
 	WORD(figure_row, axis),
 	NAMES(figure_row, facets),
 	WORD(figure_row, of),
@@ -110,44 +88,33 @@ static const struct field figure_rows[] = {
 	{ 0 },
 };
 
-static const struct field table_rows[] = {
-	NEEDED(table_row, title),
-	{ .name = "columns", .codec = &codec_names, FIELD_AT(table_row, columns) },
-	NAMES(table_row, without),
-	WORD(table_row, note),
-	{ 0 }
-};
+static const struct field table_rows[] = { FIELD(table_row, title, word),
+					   FIELD(table_row, columns, names),
+					   NAMES(table_row, without),
+					   WORD(table_row, note),
+					   { 0 } };
 
-static const struct field word_rows[] = {
-	NEEDED(word_row, parameter), NEEDED(word_row, value), NEEDED(word_row, words), { 0 }
-};
+static const struct field word_rows[] = { FIELD(word_row, parameter, word),
+					  FIELD(word_row, value, word),
+					  FIELD(word_row, words, word),
+					  { 0 } };
 
 static const struct field role_rows[] = {
-	NAMED(role_row, name),
-	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
+	FIELD(role_row, name, word),
+	FIELD(role_row, role, role, .late = true),
 	WORD(role_row, value),
 	{ 0 },
 };
 
 static const struct field sheet_rows[] = {
-	NAMED(sheet_row, metric),
+	FIELD(sheet_row, metric, word),
 	NAMES(sheet_row, only),
-	{ .name = "capability_from",
-	  .codec = &codec_int,
-	  FIELD_AT(sheet_row, capability_from),
-	  .optional = true },
-	{ .name = "capability_to",
-	  .codec = &codec_int,
-	  FIELD_AT(sheet_row, capability_to),
-	  .optional = true },
+	FIELD(sheet_row, capability_from, int, .optional = true),
+	FIELD(sheet_row, capability_to, int, .optional = true),
 	WORD(sheet_row, key),
 	WORD(sheet_row, quantity),
 	WORD(sheet_row, workload),
-	{ .name = "factor",
-	  .codec = &codec_real,
-	  FIELD_AT(sheet_row, factor),
-	  .unknown = UNKNOWN_ZERO,
-	  .optional = true },
+	FIELD(sheet_row, factor, real, .unknown = UNKNOWN_ZERO, .optional = true),
 	{ 0 },
 };
 

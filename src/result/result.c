@@ -7,152 +7,43 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "result/result_fields.h"
 #include "result/verdict.h"
 
 void metric_value_release(struct metric_value *metric)
 {
 	shared_text_free(metric->name);
-	shared_text_free(metric->unit);
-	shared_text_free(metric->series);
-	free(metric->launches);
-}
-
-static void result_parameter_release(struct case_parameter *parameter)
-{
-	shared_text_free(parameter->name);
-	shared_text_free(parameter->text);
-	shared_text_free(parameter->unit);
-}
-
-static void timeline_row_release(struct timeline_row *row)
-{
-	free(row->stream);
-	free(row->operation);
-	free(row->spans);
+	fields_release(metric_fields, metric);
 }
 
 void time_quantity_release(struct time_quantity *q)
 {
 	free(q->name);
-	free(q->unit);
-	free(q->lowest);
-	free(q->mean);
-	free(q->highest);
+	fields_release(time_quantity_fields, q);
 }
 
-void watch_release(struct watch *t)
+void watch_release(struct watch *w)
 {
-	for (size_t i = 0; i < t->event_count; i++) {
-		free(t->events[i].work);
-		free(t->events[i].expected);
-		free(t->events[i].got);
-	}
-	free(t->events);
-	for (size_t i = 0; i < t->quantity_count; i++)
-		time_quantity_release(&t->quantities[i]);
-	free(t->quantities);
-	free(t->device);
-	free(t->uuid);
-	free(t->wrong_words);
-	memset(t, 0, sizeof(*t));
-}
-
-static void result_release_energy(struct case_result *c)
-{
-	for (size_t i = 0; i < c->energy_count; i++)
-		free(c->energy[i].name);
-	free(c->energy);
-	c->energy = NULL;
-	c->energy_count = c->energy_capacity = 0;
-}
-
-static void result_release_figures(struct case_result *c)
-{
-	for (size_t i = 0; i < c->metric_count; i++)
-		metric_value_release(&c->metrics[i]);
-	for (size_t i = 0; i < c->series_count; i++) {
-		shared_text_free(c->series[i].name);
-		free(c->series[i].samples);
-	}
+	free(w->device);
+	fields_release(watch_fields, w);
+	memset(w, 0, sizeof(*w));
 }
 
 void case_result_release(struct case_result *c)
 {
-	for (size_t i = 0; i < c->watch_count; i++)
-		watch_release(&c->watches[i]);
-	free(c->watches);
-	for (size_t i = 0; i < c->device_count; i++)
-		shared_text_free(c->devices[i]);
-	for (size_t i = 0; i < c->parameter_count; i++)
-		result_parameter_release(&c->parameters[i]);
-	result_release_figures(c);
-	for (size_t i = 0; i < c->timeline_count; i++)
-		timeline_row_release(&c->timeline[i]);
-	free(c->timeline);
-	free(c->devices);
-	free(c->parameters);
-	free(c->metrics);
-	free(c->series);
-	shared_text_free(c->suite);
-	shared_text_free(c->label);
-	free(c->id);
-	case_release_point(c);
-	shared_text_free(c->device);
-	shared_text_free(c->node);
-	free(c->reason);
-	free(c->failed_device);
-	free(c->failed_node);
-	shared_text_free(c->notes);
-	for (size_t i = 0; i < c->path_count; i++)
-		free(c->paths[i]);
-	free(c->paths);
-	for (size_t i = 0; i < c->phase_count; i++)
-		free(c->phases[i].name);
-	free(c->phases);
-	result_release_energy(c);
-	for (size_t i = 0; i < c->lost_count; i++)
-		lost_worker_release(&c->lost[i]);
-	free(c->lost);
-	shared_text_free(c->verification.method);
+	fields_release(case_fields, c);
 	memset(c, 0, sizeof(*c));
 }
 
 void case_drop_figures(struct case_result *c)
 {
-	result_release_figures(c);
-	result_release_energy(c);
+	fields_clear(case_fields, "metrics", c);
+	fields_clear(case_fields, "samples", c);
+	fields_clear(case_fields, "energy_windows", c);
 	shared_text_free(c->verification.method);
 	c->verification = (struct verification){ .method = xstrdup(""),
 						 .error = (double)NAN,
 						 .tolerance = (double)NAN };
-	c->metric_count = c->series_count = 0;
-}
-
-void case_share_texts(struct case_result *c)
-{
-	char **const texts[] = { &c->suite, &c->label, &c->device,
-				 &c->node,  &c->notes, &c->verification.method };
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		shared_text(texts[i]);
-	for (size_t i = 0; i < c->device_count; i++)
-		shared_text(&c->devices[i]);
-	for (size_t i = 0; i < c->point_count; i++) {
-		shared_text(&c->point[i].name);
-		shared_text(&c->point[i].value);
-	}
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		shared_text(&c->parameters[i].name);
-		shared_text(&c->parameters[i].text);
-		shared_text(&c->parameters[i].unit);
-	}
-	for (size_t i = 0; i < c->metric_count; i++) {
-		shared_text(&c->metrics[i].name);
-		shared_text(&c->metrics[i].unit);
-		shared_text(&c->metrics[i].series);
-	}
-	for (size_t i = 0; i < c->series_count; i++)
-		shared_text(&c->series[i].name);
 }
 
 void result_leave_samples(struct result *result)
@@ -161,38 +52,17 @@ void result_leave_samples(struct result *result)
 	for (size_t i = 0; i < result->case_count; i++) {
 		struct case_result *c = &result->cases[i];
 
-		for (size_t s = 0; s < c->series_count; s++) {
-			free(c->series[s].samples);
-			c->series[s].samples = NULL;
-			c->series[s].count = c->series[s].capacity = 0;
-		}
-		for (size_t t = 0; t < c->timeline_count; t++)
-			timeline_row_release(&c->timeline[t]);
-		free(c->timeline);
-		c->timeline = NULL;
-		c->timeline_count = 0;
+		for (size_t s = 0; s < c->series_count; s++)
+			fields_clear(series_fields, "values", &c->series[s]);
+		fields_clear(case_fields, "timeline", c);
 	}
-}
-
-static void result_setting_release(struct result_setting *setting)
-{
-	free(setting->section);
-	free(setting->key);
-	free(setting->value);
-	free(setting->origin);
-}
-
-static void drop_judgement(struct result *result)
-{
-	if (result->judgement)
-		verdicts_release(result->judgement);
-	free(result->judgement);
-	result->judgement = NULL;
 }
 
 void result_judge(struct result *result, struct verdicts *judgement)
 {
-	drop_judgement(result);
+	if (result->judgement)
+		verdicts_release(result->judgement);
+	free(result->judgement);
 	result->judgement = xmalloc(sizeof(*judgement));
 	*result->judgement = *judgement;
 	memset(judgement, 0, sizeof(*judgement));
@@ -200,46 +70,7 @@ void result_judge(struct result *result, struct verdicts *judgement)
 
 void result_release(struct result *result)
 {
-	for (size_t i = 0; i < result->case_count; i++)
-		case_result_release(&result->cases[i]);
-	for (size_t i = 0; i < result->setting_count; i++)
-		result_setting_release(&result->settings[i]);
-	for (size_t i = 0; i < result->environment_count; i++) {
-		free(result->environment[i].name);
-		free(result->environment[i].value);
-	}
-	for (size_t i = 0; i < result->yardstick_count; i++)
-		metric_value_release(&result->yardstick[i]);
-	for (size_t i = 0; i < result->presentation_count; i++)
-		presentation_release(&result->presentations[i]);
-	for (size_t i = 0; i < result->node_count; i++) {
-		free(result->nodes[i].name);
-		free(result->nodes[i].reason);
-		free(result->nodes[i].lost_at);
-	}
-	for (size_t i = 0; i < result->phase_count; i++)
-		free(result->phases[i].name);
-	free(result->phases);
-	free(result->nodes);
-	free(result->presentations);
-	free(result->yardstick);
-	free(result->cases);
-	free(result->settings);
-	free(result->environment);
-	free(result->devices);
-	free(result->preflight);
-	free(result->postflight);
-	free(result->gpuproof_version);
-	free(result->run_id);
-	free(result->label);
-	free(result->tags);
-	free(result->started);
-	free(result->finished);
-	free(result->state);
-	free(result->command);
-	free(result->config_name);
-	free(result->config_text);
-	drop_judgement(result);
+	fields_release(result_fields, result);
 	memset(result, 0, sizeof(*result));
 }
 
@@ -429,10 +260,7 @@ void case_result_note(struct case_result *c, const char *text)
 
 void lost_worker_release(struct lost_worker *lost)
 {
-	for (size_t i = 0; i < lost->device_count; i++)
-		free(lost->devices[i]);
-	free(lost->devices);
-	free(lost->reason);
+	fields_release(lost_worker_fields, lost);
 	memset(lost, 0, sizeof(*lost));
 }
 

@@ -392,8 +392,6 @@ size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
 /* Removes metrics, samples and verification of a case that turns out to be a different one. */
 void case_drop_figures(struct case_result *c);
-/* Shares strings that many cases have in common (base/memory.h). */
-void case_share_texts(struct case_result *c);
 /* Reduces each series to its statistics and removes timelines. */
 void result_leave_samples(struct result *result);
 /*
@@ -468,11 +466,6 @@ bool cases_share_point(const struct case_result *a, const struct case_result *b)
 bool case_names_parameter(const struct case_result *c, const char *name);
 /* Appends an axis to the point. */
 void case_add_axis(struct case_result *c, const char *name, const char *value, bool labelled);
-void case_release_point(struct case_result *c);
-/*
- * Derives the point from the id, for documents without points. Needs suite, label and parameters.
- */
-void case_derive_point(struct case_result *c);
 /*
  * For a series of a history, which has only the id: "transfer:label" and case_point(); the caller
  * frees both.
@@ -516,18 +509,16 @@ const char *case_unit(const struct case_result *c, const struct metric_value *m)
  * version and an inconsistent document (result_check.h).
  */
 enum status result_read(struct result *result, const char *path, struct error *err);
-/* Fast variant for a document that this program wrote. */
+/* As result_read(), with texts that many cases have in common stored once (base/memory.h). */
 enum status result_read_summary(struct result *result, const char *path, struct error *err);
 /* Reads a result without its cases and its judgement. */
 enum status result_read_header(struct result *result, const char *path, struct error *err);
 /* Reads a result from text. */
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err);
-/*
- * Reads a document without samples that may lack the mark for it: a baseline of an earlier version.
- */
-enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
-					     struct error *err);
+/* As result_read_summary(), from text. */
+enum status result_from_summary(struct result *result, const char *text, size_t length,
+				struct error *err);
 /*
  * Writes atomically: temporary file, fsync, rename. After a failure the old file is intact. Output
  * is deterministic.

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "result/json/json_fields.h"
 #include "result/outcome.h"
 #include "result/verdict.h"
 
@@ -149,7 +150,7 @@ static enum status check_samples(const struct series *s, const struct json_path 
 	return STATUS_OK;
 }
 
-static enum status check_series(const struct series *s, enum samples_wanted samples,
+static enum status check_series(const struct series *s, bool samples_left_out,
 				const struct json_path *all, struct error *err)
 {
 	const struct json_path here = { all, s->name, 0 };
@@ -157,7 +158,7 @@ static enum status check_series(const struct series *s, enum samples_wanted samp
 
 	if (!*s->name)
 		return json_path_error(all, err, "a name is empty");
-	if (s->count != s->statistics.n && (s->count || samples == SAMPLES_REQUIRED))
+	if (s->count != s->statistics.n && (s->count || !samples_left_out))
 		return json_path_error(MEMBER(&statistics, "n"), err,
 				       "%zu, but there are %zu samples", s->statistics.n, s->count);
 	if (!s->batch && s->count)
@@ -292,7 +293,7 @@ static enum status check_parameters(const struct case_result *c, const struct js
 	return STATUS_OK;
 }
 
-enum status case_result_check(const struct case_result *c, enum samples_wanted samples,
+static enum status check_case(const struct case_result *c, bool samples_left_out,
 			      const struct json_path *path, struct error *err)
 {
 	const struct json_path metrics = { path, "metrics", 0 }, all = { path, "samples", 0 };
@@ -301,7 +302,7 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	    check_parameters(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
 	for (size_t i = 0; i < c->series_count; i++)
-		if (check_series(&c->series[i], samples, &all, err) != STATUS_OK)
+		if (check_series(&c->series[i], samples_left_out, &all, err) != STATUS_OK)
 			return STATUS_USAGE;
 	for (size_t i = 0; i < c->metric_count; i++)
 		if (check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
@@ -309,6 +310,11 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	if (check_timeline(c, path, err) != STATUS_OK || check_energy(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return check_watches(c, path, err);
+}
+
+enum status case_result_check(const struct case_result *c, struct error *err)
+{
+	return check_case(c, false, NULL, err);
 }
 
 static int by_id_alone(const void *key, const void *id)
@@ -529,7 +535,7 @@ static enum status check_judgement(const struct result *r, struct error *err)
 		       : STATUS_OK;
 }
 
-enum status result_check(const struct result *r, enum samples_wanted samples, struct error *err)
+enum status result_check(const struct result *r, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
 	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
@@ -541,7 +547,7 @@ enum status result_check(const struct result *r, enum samples_wanted samples, st
 	for (size_t i = 0; i < r->case_count && good; i++) {
 		const struct json_path here = { &cases, NULL, i };
 
-		good = case_result_check(&r->cases[i], samples, &here, err) == STATUS_OK &&
+		good = check_case(&r->cases[i], r->samples_left_out, &here, err) == STATUS_OK &&
 		       check_known_devices(ids, r->device_count, &r->cases[i], &here, err) ==
 			       STATUS_OK;
 	}

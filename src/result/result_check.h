@@ -12,17 +12,11 @@
 #ifndef GPUPROOF_RESULT_RESULT_CHECK_H
 #define GPUPROOF_RESULT_RESULT_CHECK_H
 
-#include "result/json/json_fields.h"
 #include "result/result.h"
 
-/* Tells if series may lack their samples: baselines store only statistics. */
-enum samples_wanted { SAMPLES_REQUIRED, SAMPLES_MAY_LACK };
-
 /* STATUS_OK or STATUS_USAGE. */
-enum status result_check(const struct result *result, enum samples_wanted samples,
-			 struct error *err);
-/* Checks a single case; `path` is its location (NULL: no document around it). */
-enum status case_result_check(const struct case_result *c, enum samples_wanted samples,
-			      const struct json_path *path, struct error *err);
+enum status result_check(const struct result *result, struct error *err);
+/* Checks a single case, which has its samples. */
+enum status case_result_check(const struct case_result *c, struct error *err);
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/json/json_wide.h"
 #include "result/result.h"
 #include "result/result_fields.h"
 
@@ -53,10 +52,8 @@ static enum status result_read_file(struct result *result, const char *path, rea
 
 	memset(result, 0, sizeof(*result));
 	if (map_file(path, &mapped, &length)) {
-		wide_mapped(mapped, length);
 		if (read(result, mapped, length, err) != STATUS_OK)
 			error_prefix(err, "%s", path);
-		wide_mapped(NULL, 0);
 		munmap((void *)(uintptr_t)mapped, length);
 		return err->status;
 	}
@@ -79,7 +76,7 @@ enum status result_read_summary(struct result *result, const char *path, struct 
 
 enum status result_read_header(struct result *result, const char *path, struct error *err)
 {
-	return result_read_file(result, path, result_header_of_json, err);
+	return result_read_file(result, path, result_header_from_json, err);
 }
 
 /*

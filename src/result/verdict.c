@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "result/result.h"
+#include "result/result_fields.h"
 
 struct verdict_check *verdicts_add(struct verdicts *v)
 {
@@ -16,75 +17,15 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 
 	ARRAY_GROW(v->checks, v->count, v->capacity);
 	check = &v->checks[v->count++];
-	*check = (struct verdict_check){ .limit = xstrdup(""),
-					 .case_id = xstrdup(""),
-					 .suite = xstrdup(""),
-					 .point = xstrdup(""),
-					 .machine = xstrdup(""),
-					 .devices = xstrdup(""),
-					 .failed_device = xstrdup(""),
-					 .model = xstrdup(""),
-					 .uuid = xstrdup(""),
-					 .metric = xstrdup(""),
-					 .unit = xstrdup(""),
-					 .bound_text = xstrdup(""),
-					 .bound_origin = xstrdup(""),
-					 .place = xstrdup(""),
-					 .reason = xstrdup(""),
-					 .task = xstrdup(""),
-					 .reference_device = xstrdup(""),
-					 .reference = NAN,
-					 .deciding_low = NAN,
-					 .deciding_high = NAN,
-					 .comparison = NO_COMPARISON,
-					 .value = NAN,
-					 .low = NAN,
-					 .high = NAN,
-					 .bound = NAN,
-					 .margin = NAN };
+	memset(check, 0, sizeof(*check));
+	fields_absent(check_fields, check);
+	check->comparison = NO_COMPARISON;
 	return check;
-}
-
-void device_judgement_drop_aspects(struct device_judgement *device)
-{
-	for (size_t i = 0; i < device->aspect_count; i++)
-		free(device->aspects[i].reason);
-	free(device->aspects);
-}
-
-static void verdict_device_release(struct device_judgement *device)
-{
-	device_judgement_drop_aspects(device);
-	free(device->device);
-	free(device->model);
-	free(device->uuid);
-	free(device->serial);
-	free(device->machine);
 }
 
 void verdicts_release(struct verdicts *v)
 {
-	for (size_t i = 0; i < v->count; i++) {
-		struct verdict_check *c = &v->checks[i];
-		char *texts[] = { c->limit,      c->case_id,      c->suite,
-				  c->point,      c->devices,      c->model,
-				  c->uuid,       c->metric,       c->unit,
-				  c->bound_text, c->place,        c->bound_origin,
-				  c->reason,     c->task,         c->reference_device,
-				  c->machine,    c->failed_device };
-
-		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
-			free(texts[t]);
-	}
-	for (size_t i = 0; i < v->device_count; i++)
-		verdict_device_release(&v->devices[i]);
-	free(v->checks);
-	free(v->devices);
-	free(v->limits);
-	free(v->limits_text);
-	free(v->sentence);
-	free(v->repeat);
-	verdicts_drop_reasons(v);
+	fields_release(judgement_fields, v);
 	memset(v, 0, sizeof(*v));
 }
 
@@ -112,17 +53,7 @@ bool check_is_of_node(const struct verdict_check *check)
 
 void verdicts_drop_reasons(struct verdicts *v)
 {
-	for (size_t i = 0; i < v->reason_count; i++) {
-		free(v->reasons[i].machine);
-		free(v->reasons[i].devices);
-		free(v->reasons[i].serial);
-		free(v->reasons[i].headline);
-		free(v->reasons[i].text);
-		free(v->reasons[i].remedy);
-	}
-	free(v->reasons);
-	v->reasons = NULL;
-	v->reason_count = v->reason_capacity = 0;
+	fields_clear(judgement_fields, "reasons", v);
 }
 
 struct device_judgement *verdicts_add_device(struct verdicts *v)
@@ -131,11 +62,8 @@ struct device_judgement *verdicts_add_device(struct verdicts *v)
 
 	ARRAY_GROW(v->devices, v->device_count, v->device_capacity);
 	device = &v->devices[v->device_count++];
-	*device = (struct device_judgement){ .machine = xstrdup(""),
-					     .device = xstrdup(""),
-					     .model = xstrdup(""),
-					     .uuid = xstrdup(""),
-					     .serial = xstrdup("") };
+	memset(device, 0, sizeof(*device));
+	fields_absent(device_judgement_fields, device);
 	return device;
 }
 
@@ -153,9 +81,14 @@ void verdicts_move(struct verdicts *into, struct verdicts *from)
 	from->device_count = 0;
 }
 
+void device_judgement_drop_aspects(struct device_judgement *device)
+{
+	fields_clear(device_judgement_fields, "aspects", device);
+}
+
 void verdicts_drop_last_device(struct verdicts *v)
 {
-	verdict_device_release(&v->devices[--v->device_count]);
+	fields_release(device_judgement_fields, &v->devices[--v->device_count]);
 }
 
 struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect)

@@ -177,8 +177,6 @@ bool device_id_is_cpu(const char *id);
 const char *check_faulty_devices(const struct verdict_check *check);
 /* Sets case_id, suite, point and failed_device. */
 void check_set_case(struct verdict_check *check, const struct case_result *c);
-/* Derives suite and point from case_id (case_point.c) for documents without them. */
-void check_derive_point(struct verdict_check *check);
 /* True if a check covers all devices of the node at one point with a single value. */
 bool check_is_of_node(const struct verdict_check *check);
 

@@ -15,256 +15,127 @@ const char *verdict_name(enum verdict verdict)
 	return verdict_words[verdict];
 }
 
-static void cause_write(struct json_writer *w, const struct field *f, const void *base)
+static enum cause *cause_at(const struct field *f, const void *base)
 {
-	(void)f;
-	writer_text(w, cause_name(((const struct verdict_check *)base)->cause));
+	return (enum cause *)(void *)((char *)(uintptr_t)base + f->offset);
 }
 
-static void cause_absent(const struct field *f, void *base)
+static void cause_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	struct verdict_check *check = base;
-
-	(void)f;
-	check->cause = cause_of_check(check);
+	writer_text(w, cause_name(*cause_at(f, base)));
 }
 
 /* A newer version may have more causes. */
-static enum status cause_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status cause_read(struct json_reader *r, const struct field *f, void *base,
+			      const struct json_path *path)
 {
-	if (!json_is_string(json))
-		return json_path_error(path, err, "expected a string");
-	if (!cause_named(json_string_value(json), &((struct verdict_check *)base)->cause))
-		cause_absent(f, base);
-	return STATUS_OK;
+	if (reader_peek(r) != '"')
+		return json_path_error(path, r->err, "expected a string");
+	if (reader_string(r) == STATUS_OK && !cause_named(r->string.data, cause_at(f, base)))
+		*cause_at(f, base) = CAUSE_NONE;
+	return r->err->status;
 }
 
-static const struct codec codec_cause = { cause_write, cause_read, cause_absent };
+static const struct codec codec_cause = { cause_write, cause_read };
 
-static void reason_cause_write(struct json_writer *w, const struct field *f, const void *base)
-{
-	(void)f;
-	writer_text(w, cause_name(((const struct verdict_reason *)base)->cause));
-}
-
-static enum status reason_cause_read(const json_t *json, const struct field *f, void *base,
-				     const struct json_path *path, struct error *err)
-{
-	struct verdict_reason *reason = base;
-
-	(void)f;
-	if (!json_is_string(json))
-		return json_path_error(path, err, "expected a string");
-	if (!cause_named(json_string_value(json), &reason->cause))
-		reason->cause = CAUSE_NONE;
-	return STATUS_OK;
-}
-
-static const struct codec codec_reason_cause = { reason_cause_write, reason_cause_read, NULL };
-
-#define TEXT(name_, member)                                                            \
-	{                                                                              \
-		.name = name_, .codec = &codec_string, FIELD_AT(verdict_check, member) \
-	}
-#define REAL(member)                                                                   \
-	{                                                                              \
-		.name = #member, .codec = &codec_real, FIELD_AT(verdict_check, member) \
-	}
-#define OPTIONAL_REAL(member)                                                                   \
-	{                                                                                       \
-		.name = #member, .codec = &codec_real_or_none, FIELD_AT(verdict_check, member), \
-		.optional = true                                                                \
-	}
-#define COUNT(member)                                                                    \
-	{                                                                                \
-		.name = #member, .codec = &codec_uint64, FIELD_AT(verdict_check, member) \
-	}
-
-static const struct field check_fields[] = {
-	{ .name = "verdict",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdict_check, verdict),
-	  .words = verdict_words },
-	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(verdict_check, accepted) },
-	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdict_check, wrong) },
-	{ .name = "aspect",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdict_check, aspect),
-	  .words = aspect_words },
-	TEXT("limit", limit),
-	TEXT("case", case_id),
-	{ .name = "suite",
-	  .codec = &codec_string,
-	  FIELD_AT(verdict_check, suite),
-	  .optional = true },
-	/* After "case" and "suite": derived from "case" if absent. */
-	{ .name = "point",
-	  .codec = &codec_check_point,
-	  FIELD_AT(verdict_check, point),
-	  .optional = true },
-	{ .name = "machine",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(verdict_check, machine),
-	  .optional = true },
-	TEXT("devices", devices),
-	{ .name = "failed_device",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(verdict_check, failed_device),
-	  .optional = true },
-	TEXT("model", model),
-	TEXT("uuid", uuid),
-	{ .name = "metric", .codec = &codec_string, FIELD_AT(verdict_check, metric) },
-	TEXT("unit", unit),
-	REAL(value),
-	REAL(low),
-	REAL(high),
-	{ .name = "comparison",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdict_check, comparison),
-	  .words = comparison_words },
-	REAL(bound),
-	REAL(margin),
-	COUNT(launches),
-	COUNT(samples),
-	TEXT("bound_text", bound_text),
-	TEXT("origin", bound_origin),
-	TEXT("place", place),
-	TEXT("reason", reason),
-	{ .name = "task",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(verdict_check, task),
-	  .optional = true },
-	OPTIONAL_REAL(reference),
-	{ .name = "reference_count",
-	  .codec = &codec_count_or_none,
-	  FIELD_AT(verdict_check, reference_count),
-	  .optional = true },
-	{ .name = "reference_device",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(verdict_check, reference_device),
-	  .optional = true },
-	OPTIONAL_REAL(deciding_low),
-	OPTIONAL_REAL(deciding_high),
-	{ .name = "warns_only",
-	  .codec = &codec_mark,
-	  FIELD_AT(verdict_check, warns_only),
-	  .optional = true },
-	{ .name = "xid",
-	  .codec = &codec_count_or_none,
-	  FIELD_AT(verdict_check, xid),
-	  .optional = true },
-	/* After all others: where it is absent, it is derived of them. */
-	{ .name = "cause",
-	  .codec = &codec_cause,
-	  FIELD_AT(verdict_check, cause),
-	  .optional = true },
+const struct field check_fields[] = {
+	FIELD(verdict_check, verdict, enum, .words = verdict_words),
+	FIELD(verdict_check, accepted, bool),
+	FIELD_NAMED("wrong_result", verdict_check, wrong, bool),
+	FIELD(verdict_check, aspect, enum, .words = aspect_words),
+	FIELD(verdict_check, limit, string),
+	FIELD_NAMED("case", verdict_check, case_id, string),
+	FIELD(verdict_check, suite, string),
+	FIELD(verdict_check, point, string),
+	FIELD(verdict_check, machine, string, .omitted = true),
+	FIELD(verdict_check, devices, string),
+	FIELD(verdict_check, failed_device, string, .omitted = true),
+	FIELD(verdict_check, model, string),
+	FIELD(verdict_check, uuid, string),
+	FIELD(verdict_check, metric, string),
+	FIELD(verdict_check, unit, string),
+	FIELD(verdict_check, value, real),
+	FIELD(verdict_check, low, real),
+	FIELD(verdict_check, high, real),
+	FIELD(verdict_check, comparison, enum, .words = comparison_words),
+	FIELD(verdict_check, bound, real),
+	FIELD(verdict_check, margin, real),
+	FIELD(verdict_check, launches, uint64),
+	FIELD(verdict_check, samples, uint64),
+	FIELD(verdict_check, bound_text, string),
+	FIELD_NAMED("origin", verdict_check, bound_origin, string),
+	FIELD(verdict_check, place, string),
+	FIELD(verdict_check, reason, string),
+	FIELD(verdict_check, task, string, .omitted = true),
+	FIELD(verdict_check, reference, real, .omitted = true),
+	FIELD(verdict_check, reference_count, uint64, .omitted = true),
+	FIELD(verdict_check, reference_device, string, .omitted = true),
+	FIELD(verdict_check, deciding_low, real, .omitted = true),
+	FIELD(verdict_check, deciding_high, real, .omitted = true),
+	FIELD(verdict_check, warns_only, bool, .omitted = true),
+	FIELD(verdict_check, xid, uint64, .omitted = true),
+	FIELD(verdict_check, cause, cause),
 	{ 0 },
 };
 
 static const struct field aspect_fields[] = {
-	{ .name = "aspect",
-	  .codec = &codec_enum,
-	  FIELD_AT(aspect_judgement, aspect),
-	  .words = aspect_words },
-	{ .name = "promised", .codec = &codec_bool, FIELD_AT(aspect_judgement, promised) },
-	{ .name = "verdict",
-	  .codec = &codec_enum,
-	  FIELD_AT(aspect_judgement, verdict),
-	  .words = verdict_words },
-	{ .name = "checks", .codec = &codec_uint64, FIELD_AT(aspect_judgement, checks) },
-	{ .name = "judged", .codec = &codec_uint64, FIELD_AT(aspect_judgement, judged) },
-	{ .name = "passed", .codec = &codec_uint64, FIELD_AT(aspect_judgement, passed) },
-	{ .name = "margin", .codec = &codec_real, FIELD_AT(aspect_judgement, margin) },
-	{ .name = "reason", .codec = &codec_string, FIELD_AT(aspect_judgement, reason) },
-	{ .name = "measured",
-	  .codec = &codec_mark,
-	  FIELD_AT(aspect_judgement, measured),
-	  .optional = true },
+	FIELD(aspect_judgement, aspect, enum, .words = aspect_words),
+	FIELD(aspect_judgement, promised, bool),
+	FIELD(aspect_judgement, verdict, enum, .words = verdict_words),
+	FIELD(aspect_judgement, checks, uint64),
+	FIELD(aspect_judgement, judged, uint64),
+	FIELD(aspect_judgement, passed, uint64),
+	FIELD(aspect_judgement, margin, real),
+	FIELD(aspect_judgement, reason, string),
+	FIELD(aspect_judgement, measured, bool, .omitted = true),
 	{ 0 },
 };
 
-static const struct field device_fields[] = {
-	{ .name = "machine",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(device_judgement, machine),
-	  .optional = true },
-	{ .name = "device", .codec = &codec_string, FIELD_AT(device_judgement, device) },
-	{ .name = "model", .codec = &codec_string, FIELD_AT(device_judgement, model) },
-	{ .name = "uuid", .codec = &codec_string, FIELD_AT(device_judgement, uuid) },
-	{ .name = "serial",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(device_judgement, serial),
-	  .optional = true },
-	{ .name = "aspects",
-	  .codec = &codec_array,
-	  FIELD_COUNTED(device_judgement, aspects, aspect_count),
-	  .one_line = true,
-	  .fields = aspect_fields },
+const struct field device_judgement_fields[] = {
+	FIELD(device_judgement, machine, string, .omitted = true),
+	FIELD(device_judgement, device, string),
+	FIELD(device_judgement, model, string),
+	FIELD(device_judgement, uuid, string),
+	FIELD(device_judgement, serial, string, .omitted = true),
+	FIELD_LIST("aspects", device_judgement, aspects, aspect_count, array, .one_line = true,
+		   .fields = aspect_fields),
 	{ 0 },
 };
-
-#define REASON_TEXT(member)                                                               \
-	{                                                                                 \
-		.name = #member, .codec = &codec_string, FIELD_AT(verdict_reason, member) \
-	}
 
 static const struct field reason_fields[] = {
-	{ .name = "verdict",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdict_reason, verdict),
-	  .words = verdict_words },
-	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(verdict_reason, accepted) },
-	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdict_reason, wrong) },
-	{ .name = "aspect",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdict_reason, aspect),
-	  .words = aspect_words },
-	{ .name = "cause", .codec = &codec_reason_cause, FIELD_AT(verdict_reason, cause) },
-	REASON_TEXT(machine),
-	REASON_TEXT(devices),
-	REASON_TEXT(serial),
-	REASON_TEXT(headline),
-	REASON_TEXT(text),
-	REASON_TEXT(remedy),
-	{ .name = "margin", .codec = &codec_real, FIELD_AT(verdict_reason, margin) },
-	{ .name = "check", .codec = &codec_uint64, FIELD_AT(verdict_reason, check) },
-	{ .name = "checks", .codec = &codec_uint64, FIELD_AT(verdict_reason, checks) },
+	FIELD(verdict_reason, verdict, enum, .words = verdict_words),
+	FIELD(verdict_reason, accepted, bool),
+	FIELD_NAMED("wrong_result", verdict_reason, wrong, bool),
+	FIELD(verdict_reason, aspect, enum, .words = aspect_words),
+	FIELD(verdict_reason, cause, cause),
+	FIELD(verdict_reason, machine, string),
+	FIELD(verdict_reason, devices, string),
+	FIELD(verdict_reason, serial, string),
+	FIELD(verdict_reason, headline, string),
+	FIELD(verdict_reason, text, string),
+	FIELD(verdict_reason, remedy, string),
+	FIELD(verdict_reason, margin, real),
+	FIELD(verdict_reason, check, uint64),
+	FIELD(verdict_reason, checks, uint64),
 	{ 0 },
 };
 
 const struct field judgement_fields[] = {
-	{ .name = "verdict",
-	  .codec = &codec_enum,
-	  FIELD_AT(verdicts, overall),
-	  .words = verdict_words },
-	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdicts, wrong) },
-	{ .name = "strict", .codec = &codec_bool, FIELD_AT(verdicts, strict) },
-	{ .name = "trend", .codec = &codec_bool, FIELD_AT(verdicts, trend), .optional = true },
-	{ .name = "sentence", .codec = &codec_string, FIELD_AT(verdicts, sentence) },
-	{ .name = "limits", .codec = &codec_string, FIELD_AT(verdicts, limits) },
-	{ .name = "limits_text", .codec = &codec_string, FIELD_AT(verdicts, limits_text) },
-	{ .name = "repeat",
-	  .codec = &codec_string_or_none,
-	  FIELD_AT(verdicts, repeat),
-	  .optional = true },
-	{ .name = "reasons",
-	  .codec = &codec_array,
-	  FIELD_COUNTED(verdicts, reasons, reason_count),
-	  FIELD_CAPACITY(verdicts, reason_capacity),
-	  .optional = true,
-	  .fields = reason_fields },
-	{ .name = "devices",
-	  .codec = &codec_array,
-	  FIELD_COUNTED(verdicts, devices, device_count),
-	  FIELD_CAPACITY(verdicts, device_capacity),
-	  .fields = device_fields },
-	{ .name = "checks",
-	  .codec = &codec_array,
-	  FIELD_COUNTED(verdicts, checks, count),
-	  FIELD_CAPACITY(verdicts, capacity),
-	  .one_line = true,
-	  .fields = check_fields },
+	FIELD_NAMED("verdict", verdicts, overall, enum, .words = verdict_words),
+	FIELD_NAMED("wrong_result", verdicts, wrong, bool),
+	FIELD(verdicts, strict, bool),
+	FIELD(verdicts, trend, bool, .optional = true),
+	FIELD(verdicts, sentence, string),
+	FIELD(verdicts, limits, string),
+	FIELD(verdicts, limits_text, string),
+	FIELD(verdicts, repeat, string, .omitted = true),
+	FIELD_LIST("reasons", verdicts, reasons, reason_count, array,
+		   FIELD_CAPACITY(verdicts, reason_capacity), .fields = reason_fields,
+		   .omitted = true),
+	FIELD_LIST("devices", verdicts, devices, device_count, array,
+		   FIELD_CAPACITY(verdicts, device_capacity), .fields = device_judgement_fields),
+	FIELD_LIST("checks", verdicts, checks, count, array, FIELD_CAPACITY(verdicts, capacity),
+		   .one_line = true, .fields = check_fields),
 	{ 0 },
 };
 

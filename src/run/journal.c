@@ -377,8 +377,7 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 		return false;
 	while (index < plan->case_count && strcmp(plan->cases[index].id, c.id) != 0)
 		index++;
-	if (index == plan->case_count || done[index] ||
-	    case_result_check(&c, SAMPLES_REQUIRED, NULL, &err) != STATUS_OK) {
+	if (index == plan->case_count || done[index] || case_result_check(&c, &err) != STATUS_OK) {
 		case_result_release(&c);
 		return false;
 	}

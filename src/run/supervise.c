@@ -87,7 +87,7 @@ static bool refuse_nonsense(const struct supervised *s, struct case_result *c)
 	struct error err = ERROR_NONE;
 	char *reason;
 
-	if (case_result_check(c, SAMPLES_REQUIRED, NULL, &err) == STATUS_OK)
+	if (case_result_check(c, &err) == STATUS_OK)
 		return false;
 	reason = xasprintf("invalid result from the worker: %s", err.message);
 	case_result_release(c);

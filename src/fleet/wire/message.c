@@ -10,44 +10,30 @@
 #include "net/net.h"
 #include "result/json/json_fields.h"
 
-#define TEXT(member)                                                                              \
-	{                                                                                         \
-		.name = #member, .codec = &codec_string_or_none, FIELD_AT(fleet_message, member), \
-		.optional = true                                                                  \
-	}
-#define NUMBER(member)                                                                   \
-	{                                                                                \
-		.name = #member, .codec = &codec_int64, FIELD_AT(fleet_message, member), \
-		.optional = true                                                         \
-	}
-
 static const struct field message_fields[] = {
-	{ .name = "kind", .codec = &codec_string, FIELD_AT(fleet_message, kind) },
-	NUMBER(protocol),
-	TEXT(build),
-	TEXT(node),
-	TEXT(directory),
-	TEXT(run),
-	{ .name = "silent_after",
-	  .codec = &codec_real,
-	  FIELD_AT(fleet_message, silent_after),
-	  .optional = true },
-	NUMBER(share),
-	NUMBER(shares),
-	NUMBER(planned),
-	NUMBER(finished),
-	TEXT(state),
-	NUMBER(groups),
-	NUMBER(group),
-	NUMBER(scope),
-	NUMBER(round),
-	NUMBER(first),
-	NUMBER(last),
-	NUMBER(asked),
-	TEXT(address),
-	NUMBER(status),
-	NUMBER(rank),
-	TEXT(text),
+	FIELD(fleet_message, kind, string),
+	FIELD(fleet_message, protocol, int64, .optional = true),
+	FIELD(fleet_message, build, string, .omitted = true),
+	FIELD(fleet_message, node, string, .omitted = true),
+	FIELD(fleet_message, directory, string, .omitted = true),
+	FIELD(fleet_message, run, string, .omitted = true),
+	FIELD(fleet_message, silent_after, real, .optional = true),
+	FIELD(fleet_message, share, int64, .optional = true),
+	FIELD(fleet_message, shares, int64, .optional = true),
+	FIELD(fleet_message, planned, int64, .optional = true),
+	FIELD(fleet_message, finished, int64, .optional = true),
+	FIELD(fleet_message, state, string, .omitted = true),
+	FIELD(fleet_message, groups, int64, .optional = true),
+	FIELD(fleet_message, group, int64, .optional = true),
+	FIELD(fleet_message, scope, int64, .optional = true),
+	FIELD(fleet_message, round, int64, .optional = true),
+	FIELD(fleet_message, first, int64, .optional = true),
+	FIELD(fleet_message, last, int64, .optional = true),
+	FIELD(fleet_message, asked, int64, .optional = true),
+	FIELD(fleet_message, address, string, .omitted = true),
+	FIELD(fleet_message, status, int64, .optional = true),
+	FIELD(fleet_message, rank, int64, .optional = true),
+	FIELD(fleet_message, text, string, .omitted = true),
 	{ 0 },
 };
 
@@ -81,14 +67,7 @@ bool fleet_message_next(struct text *in, struct fleet_message *message)
 
 void fleet_message_release(struct fleet_message *message)
 {
-	free((void *)message->kind);
-	free((void *)message->build);
-	free((void *)message->node);
-	free((void *)message->directory);
-	free((void *)message->run);
-	free((void *)message->state);
-	free((void *)message->address);
-	free((void *)message->text);
+	fields_release(message_fields, message);
 	memset(message, 0, sizeof(*message));
 }
 

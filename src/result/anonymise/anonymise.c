@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/anonymise/anonymise_rules.h"
-#include "result/json/json_fields.h"
+#include "result/reasons/reasons.h"
 #include "result/verdict.h"
 
 /* Only the first bytes of a longer key are used. */
@@ -383,6 +383,7 @@ static void rewrite_sentences(struct result *r)
 	}
 	if (!v)
 		return;
+	verdicts_explain(v);
 	free(v->sentence);
 	v->sentence =
 		xasprintf("%s: %zu of %zu checks passed.%s%s", verdicts_word(v),
@@ -403,10 +404,8 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 				 "a multi-node result cannot be anonymised, because its ids "
 				 "name the nodes; anonymise the results in nodes/ one by one");
 	text = result_to_json(result);
-	json_parse(text, strlen(text), &before, err);
+	before = json_loads(text, 0, NULL);
 	free(text);
-	if (err->status != STATUS_OK)
-		return err->status;
 	after = rewrite_json(a, "", NULL, "", before);
 	json_decref(before);
 	text = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));

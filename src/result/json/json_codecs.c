@@ -1,6 +1,4 @@
 /* Codecs that convert each type of struct member to and from JSON. */
-#include "result/json/json_fields.h"
-
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,14 +6,22 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "result/json/json_fields.h"
 
 #define MEMBER(type, base, field) (*(type *)(void *)((char *)(base) + (field)->offset))
 #define CONST_MEMBER(type, base, field) \
 	(*(const type *)(const void *)((const char *)(base) + (field)->offset))
 
-static enum status json_expected(const struct json_path *path, const char *what, struct error *err)
+static enum status json_expected(struct json_reader *r, const struct json_path *path,
+				 const char *what)
 {
-	return json_path_error(path, err, "expected %s", what);
+	return json_path_error(path, r->err, "expected %s", what);
+}
+
+/* Reads a string to r->string. */
+static enum status json_take_string(struct json_reader *r, const struct json_path *path)
+{
+	return reader_peek(r) == '"' ? reader_string(r) : json_expected(r, path, "a string");
 }
 
 static void codec_string_write(struct json_writer *w, const struct field *f, const void *base)
@@ -23,18 +29,32 @@ static void codec_string_write(struct json_writer *w, const struct field *f, con
 	writer_text(w, CONST_MEMBER(char *, base, f));
 }
 
-static enum status codec_string_read(const json_t *json, const struct field *f, void *base,
-				     const struct json_path *path, struct error *err)
+static enum status codec_string_read(struct json_reader *r, const struct field *f, void *base,
+				     const struct json_path *path)
 {
-	if (!json_is_string(json))
-		return json_expected(path, "a string", err);
-	MEMBER(char *, base, f) = text_harmless(json_string_value(json));
+	if (json_take_string(r, path) != STATUS_OK)
+		return r->err->status;
+	MEMBER(char *, base, f) = text_harmless(r->string.data);
+	if (r->share && f->shared)
+		shared_text(&MEMBER(char *, base, f));
 	return STATUS_OK;
 }
 
-static void string_absent(const struct field *f, void *base)
+static void codec_string_absent(const struct field *f, void *base)
 {
 	MEMBER(char *, base, f) = xstrdup("");
+}
+
+static bool codec_string_nothing(const struct field *f, const void *base)
+{
+	const char *s = CONST_MEMBER(char *, base, f);
+
+	return !s || !*s;
+}
+
+static void codec_string_release(const struct field *f, void *base)
+{
+	shared_text_free(MEMBER(char *, base, f));
 }
 
 static void chars_write(struct json_writer *w, const struct field *f, const void *base)
@@ -42,15 +62,15 @@ static void chars_write(struct json_writer *w, const struct field *f, const void
 	writer_text(w, (const char *)base + f->offset);
 }
 
-static enum status chars_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status chars_read(struct json_reader *r, const struct field *f, void *base,
+			      const struct json_path *path)
 {
 	char *to = (char *)base + f->offset, *text;
 	size_t length = 0, n;
 
-	if (!json_is_string(json))
-		return json_expected(path, "a string", err);
-	text = text_harmless(json_string_value(json));
+	if (json_take_string(r, path) != STATUS_OK)
+		return r->err->status;
+	text = text_harmless(r->string.data);
 	/* Splits between characters, not within one. */
 	for (size_t left = strlen(text); left; left -= n) {
 		n = text_utf8_sequence(text + length, left);
@@ -62,6 +82,18 @@ static enum status chars_read(const json_t *json, const struct field *f, void *b
 	to[length] = '\0';
 	free(text);
 	return STATUS_OK;
+}
+
+static bool chars_nothing(const struct field *f, const void *base)
+{
+	return !((const char *)base)[f->offset];
+}
+
+static bool real_nothing(const struct field *f, const void *base)
+{
+	double value = CONST_MEMBER(double, base, f);
+
+	return f->unknown == UNKNOWN_ZERO ? !(value > 0) : isnan(value);
 }
 
 static void real_write(struct json_writer *w, const struct field *f, const void *base)
@@ -79,26 +111,20 @@ static void real_absent(const struct field *f, void *base)
 	MEMBER(double, base, f) = f->unknown == UNKNOWN_ZERO ? 0 : (double)NAN;
 }
 
-static enum status real_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status real_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
 {
-	if (json_is_null(json))
-		real_absent(f, base);
-	else if (json_is_number(json))
-		MEMBER(double, base, f) = json_number_value(json);
-	else
-		return json_expected(path, "a number", err);
-	return STATUS_OK;
-}
+	struct json_number number;
 
-/* Integers of every width: stored as 64 bits, read within the limits of the type. */
-static void integer_write(struct json_writer *w, const struct field *f, int64_t value)
-{
-	if ((f->unknown == UNKNOWN_ZERO && value == 0) ||
-	    (f->unknown == UNKNOWN_NEGATIVE && value < 0))
-		writer_nothing(w);
-	else
-		writer_signed(w, value);
+	if (reader_take_null(r)) {
+		real_absent(f, base);
+		return STATUS_OK;
+	}
+	if (!reader_at_number(r))
+		return json_expected(r, path, "a number");
+	reader_number(r, &number);
+	MEMBER(double, base, f) = number.value;
+	return r->err->status;
 }
 
 static int64_t integer_unknown(const struct field *f)
@@ -106,17 +132,38 @@ static int64_t integer_unknown(const struct field *f)
 	return f->unknown == UNKNOWN_NEGATIVE ? -1 : 0;
 }
 
-static enum status integer_read(const json_t *json, const struct field *f, int64_t min, int64_t max,
-				int64_t *out, const struct json_path *path, struct error *err)
+static bool integer_is_unknown(const struct field *f, int64_t value)
 {
-	*out = integer_unknown(f);
-	if (json_is_null(json) && f->unknown != UNKNOWN_NEVER)
+	return f->unknown == UNKNOWN_NEGATIVE ? value < 0 : value == 0;
+}
+
+/* Integers of every width: stored as 64 bits, read within the limits of the type. */
+static void integer_write(struct json_writer *w, const struct field *f, int64_t value)
+{
+	if (f->unknown != UNKNOWN_NEVER && integer_is_unknown(f, value))
+		writer_nothing(w);
+	else
+		writer_signed(w, value);
+}
+
+static enum status integer_read(struct json_reader *r, enum unknown unknown, int64_t min,
+				int64_t max, int64_t *out, const struct json_path *path)
+{
+	struct json_number number;
+
+	if (unknown != UNKNOWN_NEVER && reader_take_null(r)) {
+		*out = unknown == UNKNOWN_NEGATIVE ? -1 : 0;
 		return STATUS_OK;
-	if (!json_is_integer(json))
-		return json_expected(path, "an integer", err);
-	*out = json_integer_value(json);
+	}
+	if (!reader_at_number(r))
+		return json_expected(r, path, "an integer");
+	if (reader_number(r, &number) != STATUS_OK)
+		return r->err->status;
+	if (!number.whole)
+		return json_expected(r, path, "an integer");
+	*out = number.integer;
 	if (*out < min || *out > max)
-		return json_path_error(path, err, "%lld is out of range", (long long)*out);
+		return json_path_error(path, r->err, "%lld is out of range", (long long)*out);
 	return STATUS_OK;
 }
 
@@ -125,11 +172,11 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 	{                                                                                        \
 		integer_write(w, f, (int64_t)CONST_MEMBER(type, base, f));                       \
 	}                                                                                        \
-	static enum status name##_read(const json_t *json, const struct field *f, void *base,    \
-				       const struct json_path *path, struct error *err)          \
+	static enum status name##_read(struct json_reader *r, const struct field *f, void *base, \
+				       const struct json_path *path)                             \
 	{                                                                                        \
-		int64_t value;                                                                   \
-		enum status status = integer_read(json, f, min, max, &value, path, err);         \
+		int64_t value = 0;                                                               \
+		enum status status = integer_read(r, f->unknown, min, max, &value, path);        \
                                                                                                  \
 		MEMBER(type, base, f) = (type)value;                                             \
 		return status;                                                                   \
@@ -138,7 +185,12 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 	{                                                                                        \
 		MEMBER(type, base, f) = (type)integer_unknown(f);                                \
 	}                                                                                        \
-	const struct codec codec_##name = { name##_write, name##_read, name##_absent };
+	static bool name##_nothing(const struct field *f, const void *base)                      \
+	{                                                                                        \
+		return integer_is_unknown(f, (int64_t)CONST_MEMBER(type, base, f));              \
+	}                                                                                        \
+	const struct codec codec_##name = { name##_write, name##_read, name##_absent,            \
+					    name##_nothing };
 
 INTEGER_CODEC(int, int, INT_MIN, INT_MAX)
 INTEGER_CODEC(int64, int64_t, INT64_MIN, INT64_MAX)
@@ -152,13 +204,17 @@ static void bool_write(struct json_writer *w, const struct field *f, const void 
 	writer_bool(w, CONST_MEMBER(bool, base, f));
 }
 
-static enum status bool_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status bool_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
 {
-	if (!json_is_boolean(json))
-		return json_expected(path, "true or false", err);
-	MEMBER(bool, base, f) = json_is_true(json);
-	return STATUS_OK;
+	if (!reader_at_bool(r))
+		return json_expected(r, path, "true or false");
+	return reader_bool(r, &MEMBER(bool, base, f));
+}
+
+static bool bool_nothing(const struct field *f, const void *base)
+{
+	return !CONST_MEMBER(bool, base, f);
 }
 
 static void tristate_write(struct json_writer *w, const struct field *f, const void *base)
@@ -171,13 +227,19 @@ static void tristate_write(struct json_writer *w, const struct field *f, const v
 		writer_bool(w, value != 0);
 }
 
-static enum status tristate_read(const json_t *json, const struct field *f, void *base,
-				 const struct json_path *path, struct error *err)
+static enum status tristate_read(struct json_reader *r, const struct field *f, void *base,
+				 const struct json_path *path)
 {
-	if (!json_is_boolean(json) && !json_is_null(json))
-		return json_expected(path, "true, false or null", err);
-	MEMBER(int, base, f) = json_is_null(json) ? -1 : json_is_true(json);
-	return STATUS_OK;
+	bool value = false;
+
+	MEMBER(int, base, f) = -1;
+	if (reader_take_null(r))
+		return STATUS_OK;
+	if (!reader_at_bool(r))
+		return json_expected(r, path, "true, false or null");
+	reader_bool(r, &value);
+	MEMBER(int, base, f) = value;
+	return r->err->status;
 }
 
 static void tristate_absent(const struct field *f, void *base)
@@ -187,7 +249,7 @@ static void tristate_absent(const struct field *f, void *base)
 
 static int codec_find_word(const char *const *words, const char *word)
 {
-	for (int i = 0; word && words[i]; i++)
+	for (int i = 0; words[i]; i++)
 		if (strcmp(words[i], word) == 0)
 			return i;
 	return -1;
@@ -198,24 +260,32 @@ static void enum_write(struct json_writer *w, const struct field *f, const void 
 	writer_text(w, f->words[CONST_MEMBER(unsigned, base, f)]);
 }
 
-static enum status enum_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status enum_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
 {
-	const char *word = json_string_value(json);
-	int value = word ? codec_find_word(f->words, word) : -1;
+	struct text list = TEXT_EMPTY;
+	int value = -1;
 
-	if (value < 0) {
-		struct text list = TEXT_EMPTY;
-		enum status status;
-
-		for (size_t i = 0; f->words[i]; i++)
-			text_addf(&list, "%s\"%s\"", i ? ", " : "", f->words[i]);
-		status = json_path_error(path, err, "expected one of %s", list.data);
-		text_release(&list);
-		return status;
+	if (reader_peek(r) == '"') {
+		if (reader_string(r) != STATUS_OK)
+			return r->err->status;
+		value = codec_find_word(f->words, r->string.data);
 	}
-	MEMBER(int, base, f) = value;
-	return STATUS_OK;
+	if (value >= 0) {
+		MEMBER(int, base, f) = value;
+		return STATUS_OK;
+	}
+	for (size_t i = 0; f->words[i]; i++)
+		text_addf(&list, "%s\"%s\"", i ? ", " : "", f->words[i]);
+	json_path_error(path, r->err, "expected one of %s", list.data);
+	text_release(&list);
+	return r->err->status;
+}
+
+/* The first word is the default. */
+static bool enum_nothing(const struct field *f, const void *base)
+{
+	return CONST_MEMBER(unsigned, base, f) == 0;
 }
 
 static void flags_write(struct json_writer *w, const struct field *f, const void *base)
@@ -230,21 +300,21 @@ static void flags_write(struct json_writer *w, const struct field *f, const void
 }
 
 /* Ignores unknown words: a newer backend may have added one. */
-static enum status flags_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status flags_read(struct json_reader *r, const struct field *f, void *base,
+			      const struct json_path *path)
 {
-	if (!json_is_array(json))
-		return json_expected(path, "an array", err);
-	for (size_t i = 0; i < json_array_size(json); i++) {
-		const json_t *word = json_array_get(json, i);
-		int bit = codec_find_word(f->words, json_string_value(word));
+	if (!reader_take(r, '['))
+		return json_expected(r, path, "an array");
+	for (size_t i = 0; reader_element(r, i); i++) {
+		int bit;
 
-		if (!json_is_string(word))
-			return json_expected(&(struct json_path){ path, NULL, i }, "a string", err);
+		if (json_take_string(r, &(struct json_path){ path, NULL, i }) != STATUS_OK)
+			break;
+		bit = codec_find_word(f->words, r->string.data);
 		if (bit >= 0)
 			MEMBER(unsigned, base, f) |= 1u << bit;
 	}
-	return STATUS_OK;
+	return r->err->status;
 }
 
 static void bits_write(struct json_writer *w, const struct field *f, const void *base)
@@ -258,24 +328,21 @@ static void bits_write(struct json_writer *w, const struct field *f, const void 
 	writer_close(w, ']');
 }
 
-static enum status bits_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status bits_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
 {
-	static const struct field element = { .unknown = UNKNOWN_NEVER };
-
-	if (!json_is_array(json))
-		return json_expected(path, "an array", err);
-	for (size_t i = 0; i < json_array_size(json); i++) {
+	if (!reader_take(r, '['))
+		return json_expected(r, path, "an array");
+	for (size_t i = 0; reader_element(r, i); i++) {
 		struct json_path here = { path, NULL, i };
 		int64_t bit;
-		enum status status = integer_read(json_array_get(json, i), &element, 0,
-						  8 * (int64_t)f->size - 1, &bit, &here, err);
 
-		if (status != STATUS_OK)
-			return status;
+		if (integer_read(r, UNKNOWN_NEVER, 0, 8 * (int64_t)f->size - 1, &bit, &here) !=
+		    STATUS_OK)
+			break;
 		(&MEMBER(uint64_t, base, f))[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
-	return STATUS_OK;
+	return r->err->status;
 }
 
 static size_t *counts_number(const struct field *f, const void *base)
@@ -293,24 +360,25 @@ static void counts_write(struct json_writer *w, const struct field *f, const voi
 	writer_close(w, ']');
 }
 
-static enum status counts_read(const json_t *json, const struct field *f, void *base,
-			       const struct json_path *path, struct error *err)
+static enum status counts_read(struct json_reader *r, const struct field *f, void *base,
+			       const struct json_path *path)
 {
-	static const struct field element = { .unknown = UNKNOWN_NEVER };
-	size_t most = f->size / sizeof(int64_t);
+	size_t most = f->size / sizeof(int64_t), i;
 
-	if (!json_is_array(json) || json_array_size(json) > most)
-		return json_path_error(path, err, "expected an array of at most %zu integers",
-				       most);
-	for (size_t i = 0; i < json_array_size(json); i++) {
+	if (!reader_take(r, '['))
+		return json_expected(r, path, "an array");
+	for (i = 0; reader_element(r, i); i++) {
 		struct json_path here = { path, NULL, i };
 
-		if (integer_read(json_array_get(json, i), &element, -1, INT64_MAX,
-				 &MEMBER(int64_t, base, f) + i, &here, err) != STATUS_OK)
-			return err->status;
+		if (i == most)
+			return json_path_error(path, r->err,
+					       "expected an array of at most %zu integers", most);
+		if (integer_read(r, UNKNOWN_NEVER, -1, INT64_MAX, &MEMBER(int64_t, base, f) + i,
+				 &here) != STATUS_OK)
+			break;
 	}
-	*counts_number(f, base) = json_array_size(json);
-	return STATUS_OK;
+	*counts_number(f, base) = i;
+	return r->err->status;
 }
 
 static bool counts_nothing(const struct field *f, const void *base)
@@ -318,62 +386,13 @@ static bool counts_nothing(const struct field *f, const void *base)
 	return *counts_number(f, base) == 0;
 }
 
-const struct codec codec_counts = { counts_write, counts_read, NULL, counts_nothing };
-
-const struct codec codec_string = { codec_string_write, codec_string_read, string_absent };
-static bool codec_string_nothing(const struct field *f, const void *base)
-{
-	const char *s = *(char *const *)((const char *)base + f->offset);
-
-	return !s || !*s;
-}
-
-const struct codec codec_string_or_none = { codec_string_write, codec_string_read, string_absent,
-					    codec_string_nothing };
-static bool chars_nothing(const struct field *f, const void *base)
-{
-	return !((const char *)base)[f->offset];
-}
-
-const struct codec codec_chars = { chars_write, chars_read, NULL };
-const struct codec codec_chars_or_none = { chars_write, chars_read, NULL, chars_nothing };
-const struct codec codec_real = { real_write, real_read, real_absent };
-
-static bool not_positive(const struct field *f, const void *base)
-{
-	return !(*(const double *)(const void *)((const char *)base + f->offset) > 0);
-}
-
-static bool is_not_a_number(const struct field *f, const void *base)
-{
-	return isnan(CONST_MEMBER(double, base, f));
-}
-
-const struct codec codec_real_or_none = { real_write, real_read, real_absent, is_not_a_number };
-const struct codec codec_positive = { real_write, real_read, NULL, not_positive };
-const struct codec codec_bool = { bool_write, bool_read, NULL };
-const struct codec codec_mark = { bool_write, bool_read, NULL };
+const struct codec codec_string = { codec_string_write, codec_string_read, codec_string_absent,
+				    codec_string_nothing, codec_string_release };
+const struct codec codec_chars = { chars_write, chars_read, .nothing = chars_nothing };
+const struct codec codec_real = { real_write, real_read, real_absent, real_nothing };
+const struct codec codec_bool = { bool_write, bool_read, .nothing = bool_nothing };
 const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
-const struct codec codec_enum = { enum_write, enum_read, NULL };
-static bool codec_count_nothing(const struct field *f, const void *base)
-{
-	return CONST_MEMBER(uint64_t, base, f) == 0;
-}
-
-const struct codec codec_count_or_none = { uint64_write, uint64_read, uint64_absent,
-					   codec_count_nothing };
-static bool int_is_negative(const struct field *f, const void *base)
-{
-	return CONST_MEMBER(int, base, f) < 0;
-}
-
-const struct codec codec_int_or_none = { int_write, int_read, int_absent, int_is_negative };
-/* The first word is the default and is left out. */
-static bool enum_nothing(const struct field *f, const void *base)
-{
-	return CONST_MEMBER(unsigned, base, f) == 0;
-}
-
-const struct codec codec_enum_or_none = { enum_write, enum_read, NULL, enum_nothing };
-const struct codec codec_flags = { flags_write, flags_read, NULL };
-const struct codec codec_bits = { bits_write, bits_read, NULL };
+const struct codec codec_enum = { enum_write, enum_read, .nothing = enum_nothing };
+const struct codec codec_flags = { flags_write, flags_read };
+const struct codec codec_bits = { bits_write, bits_read };
+const struct codec codec_counts = { counts_write, counts_read, .nothing = counts_nothing };

@@ -1,20 +1,36 @@
-/* Codecs for nested structs and arrays of them. */
-#include "result/json/json_fields.h"
-
+/* Codecs for nested structs, arrays of them, and rows of constant tables. */
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "result/json/json_fields.h"
 
 static size_t container_count_of(const struct field *f, const void *base)
 {
 	return *(const size_t *)(const void *)((const char *)base + f->count_offset);
 }
 
-/* First element of the array that `f` describes. */
-static const char *container_items(const struct field *f, const void *base)
+static bool container_nothing(const struct field *f, const void *base)
 {
-	return *(const char *const *)(const void *)((const char *)base + f->offset);
+	return container_count_of(f, base) == 0;
+}
+
+/* First element of the array that `f` describes. */
+static char *container_items(const struct field *f, const void *base)
+{
+	return *(char *const *)(const void *)((const char *)base + f->offset);
+}
+
+static void container_release(const struct field *f, void *base)
+{
+	free(container_items(f, base));
+}
+
+static enum status expected_array(struct json_reader *r, const struct json_path *path)
+{
+	return json_path_error(path, r->err, "expected an array");
 }
 
 static void object_write(struct json_writer *w, const struct field *f, const void *base)
@@ -24,10 +40,10 @@ static void object_write(struct json_writer *w, const struct field *f, const voi
 	fields_write(w, f->fields, (const char *)base + f->offset);
 }
 
-static enum status object_read(const json_t *json, const struct field *f, void *base,
-			       const struct json_path *path, struct error *err)
+static enum status object_read(struct json_reader *r, const struct field *f, void *base,
+			       const struct json_path *path)
 {
-	return fields_read(json, f->fields, (char *)base + f->offset, path, err);
+	return fields_read(r, f->fields, (char *)base + f->offset, path);
 }
 
 static void object_absent(const struct field *f, void *base)
@@ -35,18 +51,35 @@ static void object_absent(const struct field *f, void *base)
 	fields_absent(f->fields, (char *)base + f->offset);
 }
 
+static void object_release(const struct field *f, void *base)
+{
+	fields_release(f->fields, (char *)base + f->offset);
+}
+
 static void pointer_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	fields_write(w, f->fields, container_items(f, base));
 }
 
-static enum status pointer_read(const json_t *json, const struct field *f, void *base,
-				const struct json_path *path, struct error *err)
+static enum status pointer_read(struct json_reader *r, const struct field *f, void *base,
+				const struct json_path *path)
 {
 	void **at = (void **)(void *)((char *)base + f->offset);
 
 	*at = xcalloc(1, f->element_size);
-	return fields_read(json, f->fields, *at, path, err);
+	return fields_read(r, f->fields, *at, path);
+}
+
+static bool pointer_nothing(const struct field *f, const void *base)
+{
+	return !container_items(f, base);
+}
+
+static void pointer_release(const struct field *f, void *base)
+{
+	if (container_items(f, base))
+		fields_release(f->fields, container_items(f, base));
+	container_release(f, base);
 }
 
 static void array_write(struct json_writer *w, const struct field *f, const void *base)
@@ -60,36 +93,39 @@ static void array_write(struct json_writer *w, const struct field *f, const void
 	writer_close(w, ']');
 }
 
-static enum status array_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status array_read(struct json_reader *r, const struct field *f, void *base,
+			      const struct json_path *path)
 {
-	if (!json_is_array(json))
-		return json_path_error(path, err, "expected an array");
-	for (size_t i = 0; i < json_array_size(json); i++) {
+	if (!reader_take(r, '['))
+		return expected_array(r, path);
+	for (size_t i = 0; reader_element(r, i); i++) {
 		struct json_path here = { path, NULL, i };
-		void *element = field_append(f, base);
-		enum status status =
-			fields_read(json_array_get(json, i), f->fields, element, &here, err);
 
-		if (status != STATUS_OK)
-			return status;
+		fields_read(r, f->fields, field_append(f, base), &here);
 	}
-	return STATUS_OK;
+	return r->err->status;
 }
 
-static const char *container_key_of(const struct field *f, const char *element)
+static void array_release(const struct field *f, void *base)
 {
-	return *(const char *const *)(const void *)(element + f->key_offset);
+	for (size_t i = 0; i < container_count_of(f, base); i++)
+		fields_release(f->fields, container_items(f, base) + i * f->element_size);
+	container_release(f, base);
+}
+
+static char **container_key_of(const struct field *f, char *element)
+{
+	return (char **)(void *)(element + f->key_offset);
 }
 
 /* A JSON object has each name once: the last of repeated ones counts. */
 static bool repeated_later(const struct field *f, const void *base, size_t i)
 {
-	const char *key = container_key_of(f, container_items(f, base) + i * f->element_size);
+	char *items = container_items(f, base);
+	const char *key = *container_key_of(f, items + i * f->element_size);
 
 	for (size_t j = i + 1; j < container_count_of(f, base); j++)
-		if (strcmp(key, container_key_of(f, container_items(f, base) +
-							    j * f->element_size)) == 0)
+		if (strcmp(key, *container_key_of(f, items + j * f->element_size)) == 0)
 			return true;
 	return false;
 }
@@ -103,11 +139,11 @@ static void container_map_write(struct json_writer *w, const struct field *f, co
 {
 	writer_open(w, '{');
 	for (size_t i = 0; i < container_count_of(f, base); i++) {
-		const char *element = container_items(f, base) + i * f->element_size;
+		char *element = container_items(f, base) + i * f->element_size;
 
 		if (repeated_later(f, base, i))
 			continue;
-		writer_key(w, container_key_of(f, element));
+		writer_key(w, *container_key_of(f, element));
 		if (container_holds_values(f))
 			f->fields->codec->write(w, f->fields, element);
 		else
@@ -116,54 +152,97 @@ static void container_map_write(struct json_writer *w, const struct field *f, co
 	writer_close(w, '}');
 }
 
-static enum status container_map_read(const json_t *json, const struct field *f, void *base,
-				      const struct json_path *path, struct error *err)
+static int container_by_key(const void *a, const void *b)
 {
-	const char *key;
-	json_t *value;
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
-	if (!json_is_object(json))
-		return json_path_error(path, err, "expected an object");
-	json_object_foreach((json_t *)json, key, value)
-	{
-		struct json_path here = { path, key, 0 };
+/* Fails if a key is repeated. */
+static enum status container_check_keys(const struct field *f, const void *base, struct error *err,
+					const struct json_path *path)
+{
+	size_t count = container_count_of(f, base);
+	char **keys = xcalloc(count + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = *container_key_of(f, container_items(f, base) + i * f->element_size);
+	qsort(keys, count, sizeof(*keys), container_by_key);
+	for (size_t i = 1; i < count && err->status == STATUS_OK; i++)
+		if (strcmp(keys[i - 1], keys[i]) == 0)
+			json_path_error(path, err, "'%.100s' is repeated", keys[i]);
+	free(keys);
+	return err->status;
+}
+
+static enum status container_map_read(struct json_reader *r, const struct field *f, void *base,
+				      const struct json_path *path)
+{
+	if (!reader_take(r, '{'))
+		return json_path_error(path, r->err, "expected an object");
+	for (size_t i = 0; reader_member(r, i); i++) {
 		char *element = field_append(f, base);
-		enum status status;
+		char *key = text_harmless(r->string.data);
+		struct json_path here = { path, key, 0 };
 
-		*(char **)(void *)(element + f->key_offset) = text_harmless(key);
-		status = container_holds_values(f)
-				 ? f->fields->codec->read(value, f->fields, element, &here, err)
-				 : fields_read(value, f->fields, element, &here, err);
-		if (status != STATUS_OK)
-			return status;
+		*container_key_of(f, element) = key;
+		if (f->shared && r->share)
+			shared_text(container_key_of(f, element));
+		if (container_holds_values(f))
+			f->fields->codec->read(r, f->fields, element, &here);
+		else
+			fields_read(r, f->fields, element, &here);
 	}
-	return STATUS_OK;
+	return r->err->status == STATUS_OK ? container_check_keys(f, base, r->err, path)
+					   : r->err->status;
+}
+
+static void container_map_release(const struct field *f, void *base)
+{
+	for (size_t i = 0; i < container_count_of(f, base); i++)
+		shared_text_free(
+			*container_key_of(f, container_items(f, base) + i * f->element_size));
+	array_release(f, base);
+}
+
+static char **container_strings(const struct field *f, const void *base)
+{
+	return (char **)(void *)container_items(f, base);
 }
 
 static void container_strings_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	const char *const *items = (const char *const *)(const void *)container_items(f, base);
-
 	writer_open_inline(w, '[');
 	for (size_t i = 0; i < container_count_of(f, base); i++)
-		writer_text(w, items[i]);
+		writer_text(w, container_strings(f, base)[i]);
 	writer_close(w, ']');
 }
 
-static enum status container_strings_read(const json_t *json, const struct field *f, void *base,
-					  const struct json_path *path, struct error *err)
+static enum status container_strings_read(struct json_reader *r, const struct field *f, void *base,
+					  const struct json_path *path)
 {
-	if (!json_is_array(json))
-		return json_path_error(path, err, "expected an array");
-	for (size_t i = 0; i < json_array_size(json); i++) {
-		const char *s = json_string_value(json_array_get(json, i));
+	if (!reader_take(r, '['))
+		return expected_array(r, path);
+	for (size_t i = 0; reader_element(r, i); i++) {
+		char **item;
 
-		if (!s)
-			return json_path_error(&(struct json_path){ path, NULL, i }, err,
+		if (reader_peek(r) != '"')
+			return json_path_error(&(struct json_path){ path, NULL, i }, r->err,
 					       "expected a string");
-		*(char **)field_append(f, base) = text_harmless(s);
+		if (reader_string(r) != STATUS_OK)
+			break;
+		item = field_append(f, base);
+		*item = text_harmless(r->string.data);
+		if (f->shared && r->share)
+			shared_text(item);
 	}
-	return STATUS_OK;
+	return r->err->status;
+}
+
+static void container_strings_release(const struct field *f, void *base)
+{
+	for (size_t i = 0; i < container_count_of(f, base); i++)
+		shared_text_free(container_strings(f, base)[i]);
+	container_release(f, base);
 }
 
 static void reals_write(struct json_writer *w, const struct field *f, const void *base)
@@ -176,27 +255,153 @@ static void reals_write(struct json_writer *w, const struct field *f, const void
 	writer_close(w, ']');
 }
 
-static enum status reals_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status reals_read(struct json_reader *r, const struct field *f, void *base,
+			      const struct json_path *path)
 {
-	if (!json_is_array(json))
-		return json_path_error(path, err, "expected an array");
-	for (size_t i = 0; i < json_array_size(json); i++) {
-		const json_t *item = json_array_get(json, i);
+	if (!reader_take(r, '['))
+		return expected_array(r, path);
+	for (size_t i = 0; reader_element(r, i); i++) {
+		struct json_number number = { .value = (double)NAN };
 
-		if (!json_is_number(item) && !json_is_null(item))
-			return json_path_error(&(struct json_path){ path, NULL, i }, err,
+		if (!reader_take_null(r) && !reader_at_number(r))
+			return json_path_error(&(struct json_path){ path, NULL, i }, r->err,
 					       "expected a number");
-		*(double *)field_append(f, base) =
-			json_is_null(item) ? (double)NAN : json_number_value(item);
+		if (reader_at_number(r) && reader_number(r, &number) != STATUS_OK)
+			break;
+		*(double *)field_append(f, base) = number.value;
 	}
-	return STATUS_OK;
+	return r->err->status;
 }
 
-const struct codec codec_object = { object_write, object_read, object_absent };
-const struct codec codec_pointer = { pointer_write, pointer_read, NULL };
-const struct codec codec_array = { array_write, array_read, NULL };
-const struct codec codec_map = { container_map_write, container_map_read, NULL };
-const struct codec codec_values = { container_map_write, container_map_read, NULL };
-const struct codec codec_strings = { container_strings_write, container_strings_read, NULL };
-const struct codec codec_reals = { reals_write, reals_read, NULL };
+static const char **row_words(const struct field *f, const void *base)
+{
+	return (const char **)(void *)((char *)(uintptr_t)base + f->offset);
+}
+
+static void row_word_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_text(w, *row_words(f, base));
+}
+
+static enum status row_word_read(struct json_reader *r, const struct field *f, void *base,
+				 const struct json_path *path)
+{
+	return codec_string.read(r, f, base, path);
+}
+
+static bool row_word_nothing(const struct field *f, const void *base)
+{
+	return !*row_words(f, base);
+}
+
+static void row_word_release(const struct field *f, void *base)
+{
+	for (size_t i = 0; i < f->size / sizeof(const char *); i++)
+		free((void *)(uintptr_t)row_words(f, base)[i]);
+}
+
+static void row_names_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_open_inline(w, '[');
+	for (const char **name = row_words(f, base); *name; name++)
+		writer_text(w, *name);
+	writer_close(w, ']');
+}
+
+static enum status row_names_read(struct json_reader *r, const struct field *f, void *base,
+				  const struct json_path *path)
+{
+	size_t most = f->size / sizeof(const char *) - 1;
+
+	if (!reader_take(r, '['))
+		return expected_array(r, path);
+	for (size_t i = 0; reader_element(r, i); i++) {
+		struct json_path here = { path, NULL, i };
+		struct field word = { .offset = f->offset + i * sizeof(const char *) };
+
+		if (i == most)
+			return json_path_error(path, r->err, "has more than %zu names", most);
+		codec_string.read(r, &word, base, &here);
+	}
+	return r->err->status;
+}
+
+static bool is_row(const char *row)
+{
+	return *(const char *const *)(const void *)row != NULL;
+}
+
+static void rows_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_open(w, '[');
+	for (const char *row = container_items(f, base); row && is_row(row);
+	     row += f->element_size) {
+		writer_inline_next(w);
+		fields_write(w, f->fields, row);
+	}
+	writer_close(w, ']');
+}
+
+static enum status rows_read(struct json_reader *r, const struct field *f, void *base,
+			     const struct json_path *path)
+{
+	char **rows = (char **)(void *)((char *)base + f->offset);
+	size_t count = 0;
+
+	if (!reader_take(r, '['))
+		return expected_array(r, path);
+	*rows = xcalloc(1, f->element_size);
+	for (size_t i = 0; reader_element(r, i); i++) {
+		struct json_path here = { path, NULL, i };
+		char *row;
+
+		*rows = xrealloc(*rows, count + 2, f->element_size);
+		row = *rows + count * f->element_size;
+		memset(row, 0, 2 * f->element_size);
+		fields_read(r, f->fields, row, &here);
+		if (is_row(row)) {
+			count++;
+		} else {
+			/* A codec rejected it: a word of another program. */
+			fields_release(f->fields, row);
+			memset(row, 0, f->element_size);
+		}
+	}
+	return r->err->status;
+}
+
+static bool rows_nothing(const struct field *f, const void *base)
+{
+	return !container_items(f, base) || !is_row(container_items(f, base));
+}
+
+static void rows_release(const struct field *f, void *base)
+{
+	/* A row that could not be read completely is the last one. */
+	for (char *row = container_items(f, base); row && is_row(row); row += f->element_size)
+		fields_release(f->fields, row);
+	container_release(f, base);
+}
+
+const struct codec codec_object = { object_write, object_read, object_absent,
+				    .release = object_release };
+const struct codec codec_pointer = { pointer_write, pointer_read, .nothing = pointer_nothing,
+				     .release = pointer_release };
+const struct codec codec_array = { array_write, array_read, .nothing = container_nothing,
+				   .release = array_release };
+const struct codec codec_map = { container_map_write, container_map_read,
+				 .nothing = container_nothing, .release = container_map_release };
+const struct codec codec_values = { container_map_write, container_map_read,
+				    .nothing = container_nothing,
+				    .release = container_map_release };
+const struct codec codec_strings = { container_strings_write, container_strings_read,
+				     .nothing = container_nothing,
+				     .release = container_strings_release };
+const struct codec codec_reals = { reals_write, reals_read, .nothing = container_nothing,
+				   .release = container_release };
+const struct codec codec_word = { row_word_write, row_word_read, .nothing = row_word_nothing,
+				  .release = row_word_release };
+const struct codec codec_names = { row_names_write, row_names_read, .nothing = row_word_nothing,
+				   .release = row_word_release };
+const struct codec codec_rows = { rows_write, rows_read, .nothing = rows_nothing,
+				  .release = rows_release };

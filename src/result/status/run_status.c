@@ -19,91 +19,69 @@
 
 #define MOST_BYTES (4u << 20)
 
-#define CHARS(name_, member)                                                        \
-	{                                                                           \
-		.name = name_, .codec = &codec_chars, FIELD_AT(run_status, member), \
-		.optional = true                                                    \
-	}
-#define REAL(name_, member)                                                        \
-	{                                                                          \
-		.name = name_, .codec = &codec_real, FIELD_AT(run_status, member), \
-		.optional = true                                                   \
-	}
-#define COUNT(name_, member)                                                         \
-	{                                                                            \
-		.name = name_, .codec = &codec_uint64, FIELD_AT(run_status, member), \
-		.optional = true                                                     \
-	}
-#define ROW_REAL(member)                                                           \
-	{                                                                          \
-		.name = #member, .codec = &codec_real, FIELD_AT(soak_row, member), \
-		.optional = true                                                   \
-	}
-
 static const struct field row_fields[] = {
-	{ .name = "device", .codec = &codec_chars, FIELD_AT(soak_row, device) },
-	ROW_REAL(rate_share),
-	ROW_REAL(power_watts),
-	ROW_REAL(temperature_celsius),
-	ROW_REAL(sm_clock_hz),
-	ROW_REAL(throttled),
-	ROW_REAL(verified_bytes),
-	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(soak_row, wrong), .optional = true },
+	FIELD(soak_row, device, chars),
+	FIELD(soak_row, rate_share, real, .optional = true),
+	FIELD(soak_row, power_watts, real, .optional = true),
+	FIELD(soak_row, temperature_celsius, real, .optional = true),
+	FIELD(soak_row, sm_clock_hz, real, .optional = true),
+	FIELD(soak_row, throttled, real, .optional = true),
+	FIELD(soak_row, verified_bytes, real, .optional = true),
+	FIELD(soak_row, wrong, uint64, .optional = true),
 	{ 0 },
 };
 
 static const struct field current_fields[] = {
-	CHARS("id", current.id),
-	CHARS("part", current.part),
-	REAL("seconds", current.seconds),
-	COUNT("samples", current.samples),
-	REAL("median", current.median),
-	REAL("half_width", current.half_width),
+	FIELD_NAMED("id", run_status, current.id, chars, .optional = true),
+	FIELD_NAMED("part", run_status, current.part, chars, .optional = true),
+	FIELD_NAMED("seconds", run_status, current.seconds, real, .optional = true),
+	FIELD_NAMED("samples", run_status, current.samples, uint64, .optional = true),
+	FIELD_NAMED("median", run_status, current.median, real, .optional = true),
+	FIELD_NAMED("half_width", run_status, current.half_width, real, .optional = true),
 	{ 0 },
 };
 
 static const struct field case_fields[] = {
-	COUNT("planned", planned),
-	COUNT("settled", settled),
-	COUNT("ok", ok),
-	COUNT("skipped", skipped),
-	COUNT("failed", failed),
-	COUNT("errors", errors),
+	FIELD(run_status, planned, uint64, .optional = true),
+	FIELD(run_status, settled, uint64, .optional = true),
+	FIELD(run_status, ok, uint64, .optional = true),
+	FIELD(run_status, skipped, uint64, .optional = true),
+	FIELD(run_status, failed, uint64, .optional = true),
+	FIELD(run_status, errors, uint64, .optional = true),
 	{ 0 },
 };
 
 static const struct field node_fields[] = {
-	COUNT("planned", nodes.planned), COUNT("waiting", nodes.waiting),
-	COUNT("running", nodes.running), COUNT("done", nodes.done),
-	COUNT("lost", nodes.lost),       { 0 },
+	FIELD_NAMED("planned", run_status, nodes.planned, uint64, .optional = true),
+	FIELD_NAMED("waiting", run_status, nodes.waiting, uint64, .optional = true),
+	FIELD_NAMED("running", run_status, nodes.running, uint64, .optional = true),
+	FIELD_NAMED("done", run_status, nodes.done, uint64, .optional = true),
+	FIELD_NAMED("lost", run_status, nodes.lost, uint64, .optional = true),
+	{ 0 },
 };
 
 static const struct field fields[] = {
-	{ .name = "state", .codec = &codec_chars, FIELD_AT(run_status, state) },
-	CHARS("doing", doing),
-	CHARS("config", config),
-	CHARS("hostname", hostname),
-	CHARS("command", command),
-	CHARS("run_id", run_id),
-	{ .name = "pid", .codec = &codec_int64, FIELD_AT(run_status, pid), .optional = true },
-	CHARS("started", started),
-	CHARS("updated", updated),
-	REAL("seconds", seconds),
-	REAL("seconds_left", seconds_left),
-	COUNT("launch", launch),
-	COUNT("launches", launches),
+	FIELD(run_status, state, chars),
+	FIELD(run_status, doing, chars, .optional = true),
+	FIELD(run_status, config, chars, .optional = true),
+	FIELD(run_status, hostname, chars, .optional = true),
+	FIELD(run_status, command, chars, .optional = true),
+	FIELD(run_status, run_id, chars, .optional = true),
+	FIELD(run_status, pid, int64, .optional = true),
+	FIELD(run_status, started, chars, .optional = true),
+	FIELD(run_status, updated, chars, .optional = true),
+	FIELD(run_status, seconds, real, .optional = true),
+	FIELD(run_status, seconds_left, real, .optional = true),
+	FIELD(run_status, launch, uint64, .optional = true),
+	FIELD(run_status, launches, uint64, .optional = true),
 	{ .name = "cases", .codec = &codec_object, .fields = case_fields, .optional = true },
 	{ .name = "nodes", .codec = &codec_object, .fields = node_fields, .optional = true },
 	{ .name = "current", .codec = &codec_object, .fields = current_fields, .optional = true },
-	{ .name = "devices",
-	  .codec = &codec_array,
-	  FIELD_COUNTED(run_status, devices.items, devices.count),
-	  FIELD_CAPACITY(run_status, devices.capacity),
-	  .one_line = true,
-	  .optional = true,
-	  .fields = row_fields },
-	CHARS("sentence", sentence),
-	{ .name = "exit_code", .codec = &codec_int, FIELD_AT(run_status, exit_code) },
+	FIELD_LIST("devices", run_status, devices.items, devices.count, array,
+		   FIELD_CAPACITY(run_status, devices.capacity), .one_line = true,
+		   .fields = row_fields, .omitted = true),
+	FIELD(run_status, sentence, chars, .optional = true),
+	FIELD(run_status, exit_code, int),
 	{ 0 },
 };
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "compare/compare.h"
+#include "case_point.h"
 #include "compare/comparing.h"
 #include "compare/shift.h"
 #include "stats/rank.h"

@@ -172,7 +172,7 @@ static void only_what_compares_counts(void **state)
 
 static void points_have_neither_label_nor_devices(void **state)
 {
-	struct case_result c = { .suite = (char *)"transfer", .label = (char *)"both" };
+	struct case_result c = { .suite = xstrdup("transfer"), .label = xstrdup("both") };
 	char *point;
 
 	(void)state;
@@ -181,10 +181,12 @@ static void points_have_neither_label_nor_devices(void **state)
 	point = case_point_without_label(&c);
 	assert_string_equal(point, "transfer/both/repeats=4");
 	free(point);
-	case_release_point(&c);
+	case_result_release(&c);
+	c.suite = xstrdup("transfer");
 	point = case_point_without_label(&c);
 	assert_string_equal(point, "transfer");
 	free(point);
+	case_result_release(&c);
 }
 
 /* A rate under a load is compared with neither that of a burst nor with one after preheating. */

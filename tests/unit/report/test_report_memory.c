@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "case_point.h"
 #include "report/page/report.h"
 #include "report/view/suite_page.h"
 #include "suites/training/pages/pages.h"
@@ -100,51 +101,6 @@ static void what_two_classes_use_in_turn_is_drawn_once(void **state)
 	result_release(&result);
 }
 
-/*
- * An id leaves usual values out, and so do labels: of two parameters that are "none" the last one
- * was named.
- */
-static void usual_values_are_no_names(void **state)
-{
-	static const struct {
-		const char *id;
-		bool named[4];
-	} rows[] = {
-		{ "trainmem/step/arena/none@cuda:0", { true, true, false, true } },
-		{ "trainmem/step/arena/host/8GiB@cuda:0", { true, true, true, true } },
-		{ "trainmem/step/arena/offload=none/none@cuda:0", { true, true, true, true } },
-		{ "trainmem/step@cuda:0", { true, false, false, false } },
-		/* A result of another program. */
-		{ "nccl all_reduce", { true, true, true, true } },
-		{ "other/42/x", { true, true, true, true } },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool second = strstr(rows[i].id, "8GiB") != NULL;
-		char *values[] = { (char *)"step", (char *)"arena",
-				   (char *)(second ? "host" : "none"),
-				   (char *)(second ? "8GiB" : "none") };
-		char *names[] = { (char *)"study", (char *)"allocator", (char *)"offload",
-				  (char *)"memory_limit" };
-		struct case_parameter p[4] = { 0 };
-		struct case_result c = { .suite = (char *)"trainmem",
-					 .id = (char *)rows[i].id,
-					 .parameters = p,
-					 .parameter_count = 4 };
-
-		for (size_t k = 0; k < 4; k++) {
-			p[k].name = names[k];
-			p[k].text = values[k];
-		}
-		case_derive_point(&c);
-		for (size_t k = 0; k < 4; k++)
-			if (case_names_parameter(&c, p[k].name) != rows[i].named[k])
-				fail_msg("%s: %s", rows[i].id, p[k].name);
-		case_release_point(&c);
-	}
-}
-
 static void every_case_has_a_bar_of_its_own(void **state)
 {
 	static const struct report_options options = { .reference = "" };
@@ -230,7 +186,6 @@ int main(void)
 		cmocka_unit_test(every_case_has_a_bar_of_its_own),
 		cmocka_unit_test(far_totals_are_drawn_as_shares),
 		cmocka_unit_test(what_two_classes_use_in_turn_is_drawn_once),
-		cmocka_unit_test(usual_values_are_no_names),
 		cmocka_unit_test(the_answer_says_what_a_precision_saves),
 	};
 

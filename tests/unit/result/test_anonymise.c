@@ -446,20 +446,18 @@ static void labels_of_shipped_sections_stay(void **state)
 }
 
 /* All members below `fields`; each string must have a rule, and `seen` gets "path member\n". */
-static void check_fields(const struct field *fields, const char *parent, struct text *seen);
+static void check_members(const struct field *fields, const char *parent, struct text *seen);
 
-static void check_field(const struct field *f, const char *parent, struct text *seen)
+static void check_member(const struct field *f, const char *parent, struct text *seen)
 {
 	static const struct codec *const numbers[] = {
-		&codec_real,     &codec_int,      &codec_int_or_none,  &codec_int64,
-		&codec_unsigned, &codec_uint64,   &codec_real_or_none, &codec_count_or_none,
-		&codec_bool,     &codec_tristate, &codec_bits,         &codec_reals,
-		&codec_positive, &codec_mark,     &codec_counts,
+		&codec_real, &codec_int,      &codec_int64, &codec_unsigned, &codec_uint64,
+		&codec_bool, &codec_tristate, &codec_bits,  &codec_reals,    &codec_counts,
 	};
-	bool list = f->codec == &codec_array || f->codec == &codec_point;
+	bool list = f->codec == &codec_array;
 	bool strings = f->codec == &codec_strings || f->codec == &codec_flags ||
-		       f->codec == &codec_parameters || f->codec == &codec_parameter_text ||
-		       f->codec == &codec_parameter_units || !f->fields;
+		       f->codec == &codec_parameters || f->codec == &codec_parameter_strings ||
+		       !f->fields;
 	char *path = xasprintf("%s%s%s%s", parent, *parent ? "." : "", f->name,
 			       list                     ? "[]"
 			       : f->codec == &codec_map ? ".*"
@@ -477,15 +475,15 @@ static void check_field(const struct field *f, const char *parent, struct text *
 		goto out;
 	if (strings)
 		fail_msg("anonymise_rules.c does not say what becomes of %s", path);
-	check_fields(f->fields, path, seen);
+	check_members(f->fields, path, seen);
 out:
 	free(path);
 }
 
-static void check_fields(const struct field *fields, const char *parent, struct text *seen)
+static void check_members(const struct field *fields, const char *parent, struct text *seen)
 {
 	for (; fields->name; fields++)
-		check_field(fields, parent, seen);
+		check_member(fields, parent, seen);
 }
 
 /* Publication of a new member of the result is decided here, not by chance. */
@@ -494,7 +492,7 @@ static void every_string_of_a_result_has_a_rule(void **state)
 	struct text seen = TEXT_EMPTY;
 
 	(void)state;
-	check_fields(result_fields, "", &seen);
+	check_members(result_fields, "", &seen);
 	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
 		for (const char *at = r->members; *at;) {
 			size_t n = strcspn(at, ",");

@@ -67,22 +67,17 @@ static const struct field sample_fields[] = {
 	  .codec = &codec_array,
 	  FIELD_COUNTED(sample, array, array_count),
 	  .fields = inner_fields,
-	  .optional = true },
+	  .omitted = true },
 	{ .name = "reals",
 	  .codec = &codec_reals,
 	  FIELD_COUNTED(sample, reals, real_count),
-	  .optional = true },
+	  .omitted = true },
 	{ 0 },
 };
 
 static void sample_release(struct sample *s)
 {
-	free(s->string);
-	free(s->inner.text);
-	for (size_t i = 0; i < s->array_count; i++)
-		free(s->array[i].text);
-	free(s->array);
-	free(s->reals);
+	fields_release(sample_fields, s);
 }
 
 static struct sample parsed(const char *json)
@@ -158,6 +153,12 @@ static void optional_members_are_read_strictly(void **state)
 		{ "{\"inner\": null}", "inner: expected an object" },
 		{ "{\"array\": [{\"real\": 1}]}", "array[0].text: is missing" },
 		{ "{\"reals\": {}}", "reals: expected an array" },
+		{ "{\"real\": 1, \"newer\": 2, \"real\": 1}", "'real' is repeated" },
+		{ "{\"array\": [{\"text\": \"a\", \"real\": 1, \"text\": \"b\"}]}",
+		  "array[0]: 'text' is repeated" },
+		{ "{\"newer\": [1, 2}", "line 1, column 16: not valid JSON: expected a comma or a "
+					"closing bracket" },
+		{ "{\"real\": 1", "line 1, column 11: not valid JSON: the text ends early" },
 	};
 
 	(void)state;
@@ -173,6 +174,39 @@ static void optional_members_are_read_strictly(void **state)
 	}
 }
 
+static void omitted_members_are_those_with_their_default(void **state)
+{
+	static const struct field fields[] = {
+		FIELD(sample, string, string, .omitted = true),
+		FIELD(sample, chars, chars, .omitted = true),
+		FIELD(sample, real, real, .omitted = true),
+		FIELD(sample, zero_real, real, .unknown = UNKNOWN_ZERO, .omitted = true),
+		FIELD(sample, integer, int, .omitted = true),
+		FIELD(sample, reading, int64, .unknown = UNKNOWN_NEGATIVE, .omitted = true),
+		FIELD(sample, boolean, bool, .omitted = true),
+		FIELD(sample, word, enum, .words = words, .omitted = true),
+		{ 0 },
+	};
+	static const char full[] = "{\"string\":\"a\",\"chars\":\"b\",\"real\":0,\"zero_real\":1,"
+				   "\"integer\":-1,\"reading\":0,\"boolean\":true,"
+				   "\"word\":\"second\"}";
+	const char *const texts[] = { "{}", full };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct sample s = { 0 };
+		struct error err = ERROR_NONE;
+		char *json;
+
+		assert_int_equal(fields_parse(texts[i], strlen(texts[i]), fields, &s, &err),
+				 STATUS_OK);
+		json = fields_line(fields, &s);
+		assert_string_equal(json, texts[i]);
+		free(json);
+		fields_release(fields, &s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +214,7 @@ int main(void)
 		cmocka_unit_test(what_was_missing_is_written_as_unknown),
 		cmocka_unit_test(members_of_a_newer_version_are_ignored),
 		cmocka_unit_test(optional_members_are_read_strictly),
+		cmocka_unit_test(omitted_members_are_those_with_their_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

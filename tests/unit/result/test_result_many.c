@@ -71,7 +71,7 @@ static void same_result_case_by_case(void **state)
 	case_result_note(&back.cases[1], "more");
 	assert_string_not_equal(back.cases[1].notes, back.cases[2].notes);
 	result_release(&back);
-	assert_int_equal(result_header_of_json(&back, first, strlen(first), &err), STATUS_OK);
+	assert_int_equal(result_header_from_json(&back, first, strlen(first), &err), STATUS_OK);
 	assert_int_equal(back.case_count, 0);
 	assert_int_equal(back.device_count, result.device_count);
 	assert_string_equal(back.run_id, result.run_id);
