@@ -6,8 +6,7 @@
 
 #include "measure/run.h"
 #include "plan/suite.h"
-#include "suites/attention/check.h"
-#include "suites/attention/launch.h"
+#include "suites/attention/operands.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"

@@ -18,7 +18,6 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "suites/burn/burn.h"
-#include "suites/burn/units.h"
 #include "suites/shared/energy.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/words.h"

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "measure/run.h"
 #include "plan/suite.h"
-#include "suites/command/declare.h"
 #include "suites/command/start.h"
 
 /* Number of starts that the watchdog's patience does not cover. */

@@ -14,8 +14,7 @@
 #include "base/memory.h"
 #include "plan/suite.h"
 #include "suites/shared/energy.h"
-#include "suites/transfer/access.h"
-#include "suites/transfer/pool.h"
+#include "suites/transfer/lane.h"
 #include "suites/transfer/transfer.h"
 
 static const char *const engines[] = { "ce", "sm", NULL };

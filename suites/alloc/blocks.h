@@ -5,8 +5,9 @@
 #ifndef GPUPROOF_SUITES_ALLOC_BLOCKS_H
 #define GPUPROOF_SUITES_ALLOC_BLOCKS_H
 
+#include "device/backend.h"
 #include "measure/run.h"
-#include "suites/alloc/origin.h"
+#include "suites/alloc/alloc.h"
 #include "suites/shared/checked_blocks.h"
 
 struct blocks {
@@ -49,5 +50,24 @@ enum status blocks_use(struct blocks *b, struct error *err);
 void blocks_hold(struct blocks *b);
 /* Frees all held blocks and makes the allocator return its cache to the device. */
 enum status blocks_release(struct blocks *b, struct error *err);
+
+/*
+ * Memory filler: device memory that is allocated so that a case finds the device as full as
+ * requested.
+ */
+struct memory_filler {
+	struct device *device;
+	void **chunks;
+	size_t *sizes;
+	size_t count, capacity, size_capacity;
+};
+
+/*
+ * Allocates device memory until at most `bytes` are free. `filler` owns it, even after a failure.
+ */
+enum status memory_filler_leave(struct memory_filler *filler, struct device *device, uint64_t bytes,
+				struct error *err);
+/* Frees it. Does nothing for a zeroed filler. */
+void memory_filler_free(struct memory_filler *filler);
 
 #endif

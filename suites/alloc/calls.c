@@ -16,7 +16,6 @@
 #include "base/units.h"
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
-#include "suites/alloc/memory_filler.h"
 
 /* Pairs per sample; the driver's queue has room for this many. */
 #define ROW_LONGEST 256

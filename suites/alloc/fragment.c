@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/memory_filler.h"
+#include "suites/alloc/blocks.h"
 #include "suites/shared/checked_blocks.h"
 
 /* Bisection step: 1024 steps are the span. */

@@ -3,6 +3,7 @@
 #define GPUPROOF_SUITES_ATTENTION_OPERANDS_H
 
 #include "kernels/attention/attention.h"
+#include "measure/run.h"
 #include "suites/shared/buffers.h"
 
 enum pass { FORWARD, BACKWARD };
@@ -50,5 +51,23 @@ uint64_t attention_place_out(const struct attention *attention, uint64_t b, uint
 #define SPREAD 2.0f
 /* Fills INPUTS or OUTPUT_GRADIENTS from the seed. Asynchronous on the stream. */
 enum status attention_fill(struct attention *attention, enum tensor tensor, struct error *err);
+
+/* Launches one attention pass, with the fused kernel or the library's GEMMs. Asynchronous. */
+enum status attention_launch_fused(const struct attention *attention, enum pass pass,
+				   struct error *err);
+/* The case's pass and implementation. */
+enum status attention_launch(const struct attention *attention, struct error *err);
+
+/* Factor on scores and derived values that prevents FP16 overflow. */
+double attention_score_factor(const struct attention *attention);
+double attention_sum_factor(const struct attention *attention);
+
+/* Compares sampled rows of an attention pass with the reference. */
+/* Rows in each of two heads: the first, the last, and some in between. */
+#define HEADS 2
+#define ROWS 6
+
+/* Runs the case once; records attention.error. STATUS_MISMATCH if it exceeds the tolerance. */
+enum status attention_verify(struct run *run, struct attention *attention, struct error *err);
 
 #endif

@@ -21,7 +21,7 @@
 #include "measure/run.h"
 #include "measure/telemetry/watch.h"
 #include "suites/shared/buffers.h"
-#include "suites/shared/ranks/collective_session.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* In the order of `loads` (suites/burn.c); those before BURN_UNITS are GEMMs. */
 enum burn_load {
@@ -204,9 +204,6 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
  */
 char *burn_statement(const struct result *all);
 
-/* True for slices of the same load on the same devices. */
-bool burn_same_search(const struct case_result *a, const struct case_result *b);
-
 /*
  * The rarest defect that all slices of the load of `c` together find with a probability of 95 %, as
  * in "one multiply-add in 10^15". All 0 if unknown, or if words were wrong or injected.
@@ -226,5 +223,49 @@ extern const struct suite_page burn_page; /* page.c */
 uint64_t burn_products_bytes(const struct section *section, enum precision precision);
 uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info);
 uint64_t burn_links_bytes(const struct section *section, int ranks);
+
+/* The load `units`, which also locates the multiprocessor that corrupts results of other loads. */
+uint64_t burn_units_bytes(const struct device_info *info);
+/* Its wrong words are signatures of quarters of multiprocessors. */
+enum status burn_units(struct burn *b, struct error *err);
+/* Appends the multiprocessor that is also wrong in other work to the first wrong word's text. */
+enum status burn_units_blame(struct burn *b, struct error *err);
+
+/*
+ * GEMMs whose every bit is known: their operands are integers that repeat (burn/exact_table.h).
+ * Each GEMM begins at another offset of the operands, so its result differs from the last one. The
+ * device compares all elements with the CPU's exact values.
+ */
+struct products {
+	struct stream *stream;
+	struct gemm gemm; /* its `a` and `b` are at offset 0 */
+	struct buffer a, b, c, table;
+	struct buffer canary; /* struct wrong_words of the self-check with a wrong table */
+	uint32_t element_bytes;
+	uint64_t made; /* GEMMs so far, which select the next offsets */
+	/* of the last enqueued GEMM */
+	uint32_t row_offset, column_offset, canary_entry;
+};
+
+/* Allocates and fills the operands, and computes the table. Close it also after a failure. */
+enum status products_open(struct products *p, struct burn *b, struct stream *stream,
+			  enum precision precision, struct error *err);
+void products_close(struct products *p);
+/*
+ * Enqueues `count` >= 1 GEMMs and compares each; `record` is a struct wrong_words on the device.
+ * Compares the last one a second time with one wrong entry in the table.
+ */
+enum status products_enqueue(struct products *p, uint64_t count, void *record, struct error *err);
+/*
+ * Call after waiting for the stream. The check must have found every place of the wrong entry;
+ * otherwise it counts as failed.
+ */
+enum status products_check_canary(const struct products *p, struct burn *b, struct error *err);
+/* Fewest other elements with the same value, over all values. */
+uint64_t products_replicas(const struct products *p);
+/* Number of elements of the result. */
+uint64_t products_elements(const struct products *p);
+/* Number of GEMMs in a chunk, if each takes `seconds`. */
+uint64_t products_in_chunk(const struct burn *b, double seconds);
 
 #endif

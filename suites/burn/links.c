@@ -10,7 +10,7 @@
 #include "device/ranks/relay.h"
 #include "kernels/reduction.h"
 #include "plan/config.h"
-#include "suites/burn/products.h"
+#include "suites/burn/burn.h"
 #include "suites/shared/ranks/collective_data.h"
 
 #define TURNS_MOST 2000

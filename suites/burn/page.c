@@ -1,14 +1,214 @@
-/* Page of a soak: a sentence, and a table with the dose of each load (dose.c). */
+/* Page of a soak: a sentence, and a table with the dose of each load. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "plan/plan.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/suite_page.h"
 #include "suites/burn/burn.h"
+
+/*
+ * Dose of a soak: how rare a defect its verified multiply-adds would have found. N compared
+ * multiply-adds find a defect that corrupts a fraction r of them with the probability 1 - exp(-c N
+ * r). At 95 % r = 3.0 / (c N), the rule of three (Hanley and Lippman-Hand, JAMA 1983).
+ */
+#define RULE_OF_THREE 2.995732273554 /* -ln(0.05) */
+/*
+ * An intermittent defect, whose rate varies exponentially from soak to soak, is found with the
+ * probability 1 - 1 / (1 + c N r): 95 % at r = 19 / (c N).
+ */
+#define COMES_AND_GOES 19.0
+
+/*
+ * c: fraction of single-bit errors of an operand, a product or a sum that reach a result stored in
+ * FP32 (FP64: FP64, INT8: INT32). Smallest value over the three, for a random step of 8192,
+ * simulated for each format.
+ */
+static const double visible[PRECISION_GEMM_COUNT] = {
+	[PRECISION_FP64] = 0.86, [PRECISION_FP32] = 0.70, [PRECISION_TF32] = 0.76,
+	[PRECISION_FP16] = 0.75, [PRECISION_BF16] = 0.94, [PRECISION_FP8] = 0.50,
+	[PRECISION_INT8] = 1,
+};
+
+static const char *parameter_text_or_empty(const struct case_result *c, const char *parameter)
+{
+	const struct case_parameter *p = case_parameter(c, parameter);
+
+	return p && p->text ? p->text : "";
+}
+
+static bool burn_same_search(const struct case_result *a, const struct case_result *b)
+{
+	return strcmp(a->suite, b->suite) == 0 && strcmp(a->label, b->label) == 0 &&
+	       strcmp(a->device, b->device) == 0 &&
+	       strcmp(parameter_text_or_empty(a, "load"), parameter_text_or_empty(b, "load")) == 0;
+}
+
+/* True if `c` is a slice of the same search, up to `now`. */
+static bool dose_is_same_search(const struct case_result *c, const struct case_result *now)
+{
+	return burn_same_search(c, now) && strcmp(parameter_text_or_empty(c, "slice"),
+						  parameter_text_or_empty(now, "slice")) <= 0;
+}
+
+/* True if the case found wrong words or injected some. */
+static bool dose_is_wrong(const struct case_result *c)
+{
+	const struct metric_value *wrong = case_metric(c, "burn.wrong");
+
+	return c->status == CASE_FAILED || case_metric(c, "burn.injected") ||
+	       (wrong && wrong->value > 0);
+}
+
+/*
+ * Sums a count over all slices of the search up to `now`. 0: no slices, or wrong words in one; NaN:
+ * a slice lacks the count.
+ */
+static double dose_searched_before(const struct result *all, const struct case_result *now,
+				   const char *count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *c = &all->cases[i];
+		const struct metric_value *m = case_metric(c, count);
+
+		if (!dose_is_same_search(c, now))
+			continue;
+		if (dose_is_wrong(c))
+			return 0;
+		if (c->status == CASE_OK)
+			sum += m ? m->value : (double)NAN;
+	}
+	return sum;
+}
+
+/* Formats a count for a note: "1.9 x 10^15". */
+static const char *power_of_ten(double value, char *out, size_t size)
+{
+	int exponent = (int)floor(log10(value));
+
+	snprintf(out, size, "%.1f x 10^%d", value / pow(10, exponent), exponent);
+	return out;
+}
+
+void burn_state_dose(struct run *run, enum precision precision, const struct result *all)
+{
+	double multiply_adds = dose_searched_before(all, run->result, "burn.multiply_adds"),
+	       hot = dose_searched_before(all, run->result, "burn.hot_multiply_adds");
+	double seen = visible[precision] * multiply_adds;
+	char done[32], steady[32], coming[32];
+
+	if (!(multiply_adds > 0))
+		return;
+	run_value(run, "burn.detectable_rate", RULE_OF_THREE / seen);
+	run_note(run,
+		 "Up to this slice each device did at least %s multiply-adds in %s. Every result "
+		 "was compared, and none was wrong. A defect that corrupts one in %s would have "
+		 "been found with a probability of 95 %%. Rarer defects are possible, as are "
+		 "intermittent ones (found from one in %s).",
+		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
+		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
+		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
+	if (hot > 0)
+		run_note(run,
+			 "At %d °C and more a defect in one of %s would have been found with a "
+			 "probability of 95 %%.",
+			 BURN_HOT_CELSIUS,
+			 power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
+				      sizeof(done)));
+	else
+		run_note(run, "Not tested at %d °C and more%s.", BURN_HOT_CELSIUS,
+			 isnan(hot) ? ", or the temperature is unknown" : "");
+}
+
+/* True if the result has no later slice of the same search. */
+static bool is_latest(const struct result *all, const struct case_result *c)
+{
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *other = &all->cases[i];
+
+		if (other != c && case_metric(other, "burn.detectable_rate") &&
+		    dose_is_same_search(c, other))
+			return false;
+	}
+	return true;
+}
+
+struct burn_dose burn_dose_of(const struct result *all, const struct case_result *c)
+{
+	const struct metric_value *rate = NULL;
+	const struct case_result *latest = c;
+	struct burn_dose dose = { 0 };
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *other = &all->cases[i];
+
+		if (burn_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
+		    is_latest(all, other))
+			latest = other;
+	}
+	rate = case_metric(latest, "burn.detectable_rate");
+	dose.multiply_adds = dose_searched_before(all, latest, "burn.multiply_adds");
+	if (!rate || !(rate->value > 0) || !(dose.multiply_adds > 0))
+		return (struct burn_dose){ 0 };
+	dose.one_in = 1 / rate->value;
+	dose.one_in_bursts = dose.one_in * RULE_OF_THREE / COMES_AND_GOES;
+	dose.one_in_hot = dose.one_in / dose.multiply_adds *
+			  dose_searched_before(all, latest, "burn.hot_multiply_adds");
+	return dose;
+}
+
+static bool is_clean(const struct result *all)
+{
+	for (size_t i = 0; i < all->case_count; i++)
+		if (dose_is_wrong(&all->cases[i]))
+			return false;
+	return true;
+}
+
+/* Appends " 1.9 x 10^15 (bf16)," for each load with a known dose; sums the multiply-adds. */
+static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
+{
+	char words[32];
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *c = &all->cases[i];
+		const struct metric_value *done = case_metric(c, "burn.multiply_adds"),
+					  *rate = case_metric(c, "burn.detectable_rate");
+
+		if (done && c->status == CASE_OK)
+			*multiply_adds += done->value;
+		if (!rate || !(rate->value > 0) || !is_latest(all, c))
+			continue;
+		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
+			  power_of_ten(1 / rate->value, words, sizeof(words)),
+			  parameter_text_or_empty(c, "load"));
+	}
+}
+
+char *burn_statement(const struct result *all)
+{
+	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
+	double multiply_adds = 0;
+	char words[32];
+
+	dose_add_loads(all, &loads, &multiply_adds);
+	if (loads.length && is_clean(all))
+		text_addf(&out,
+			  "Soak: all results of %s multiply-adds per device were compared, and "
+			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
+			  "been found with a probability of 95 %%. Rarer or intermittent "
+			  "defects are possible.",
+			  power_of_ten(multiply_adds, words, sizeof(words)), loads.data);
+	text_release(&loads);
+	return out.length ? text_detach(&out) : NULL;
+}
 
 /* Formats "1.9 × 10¹⁵"; a dash if unknown. */
 static const char *burn_page_count(double value, char *out, size_t size)

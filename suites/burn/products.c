@@ -1,4 +1,4 @@
-#include "suites/burn/products.h"
+#include "suites/burn/burn.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,6 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "suites/burn/exact_table.h"
-#include "suites/burn/units.h"
 
 /* GEMMs are waited for in chunks long enough to keep the device busy. */
 #define CHUNK_SECONDS 0.25

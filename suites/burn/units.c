@@ -4,7 +4,7 @@
  * loads use it after a wrong GEMM, because libraries do not report which multiprocessor computed a
  * tile.
  */
-#include "suites/burn/units.h"
+#include "suites/burn/burn.h"
 
 #include <inttypes.h>
 #include <math.h>

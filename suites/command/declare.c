@@ -1,4 +1,4 @@
-#include "suites/command/declare.h"
+#include "suites/command/start.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,8 +12,6 @@
 #include "plan/suite.h"
 #include "result/json/json_find.h"
 #include "suites/command/patterns.h"
-#include "suites/command/placeholders.h"
-#include "suites/command/words.h"
 
 const char *const command_betters[] = { "auto", "higher", "lower", "none", NULL };
 const char *const command_kinds[] = { "auto", "device", "host", "exact", NULL };

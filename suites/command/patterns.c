@@ -1,13 +1,14 @@
 #include "suites/command/patterns.h"
 
+#include <ctype.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "suites/command/placeholders.h"
 
 static enum status pattern_compile(regex_t *regex, const char *pattern, struct error *err)
 {
@@ -100,5 +101,192 @@ enum status pattern_numbers(const char *pattern, const char *text, double **out,
 		flags = text[-1] == '\n' ? 0 : REG_NOTBOL;
 	}
 	regfree(&regex);
+	return err->status;
+}
+
+#define BYTES ":bytes"
+
+static size_t placeholder_name_length(const char *name)
+{
+	size_t length = 0;
+
+	if (isalpha((unsigned char)*name))
+		while (isalnum((unsigned char)name[length]) || name[length] == '_')
+			length++;
+	return length;
+}
+
+/* Length of "{name}" or "{name:bytes}" at `text`; 0: not a placeholder. */
+static size_t placeholder_length(const char *text, struct placeholder *found)
+{
+	size_t length = *text == '{' ? placeholder_name_length(text + 1) : 0, more;
+
+	*found = (struct placeholder){ .name = text + 1, .length = length };
+	if (!length)
+		return 0;
+	found->bytes = strncmp(text + 1 + length, BYTES, strlen(BYTES)) == 0;
+	more = length + 1 + (found->bytes ? strlen(BYTES) : 0);
+	return text[more] == '}' ? more + 1 : 0;
+}
+
+/* Length of "{{name}}". */
+static size_t literal_length(const char *text)
+{
+	struct placeholder inside;
+	size_t length =
+		text[0] == '{' && text[1] == '{' ? placeholder_length(text + 1, &inside) : 0;
+
+	return length && text[1 + length] == '}' ? length + 2 : 0;
+}
+
+const char *placeholder_find(const char *text, struct placeholder *found, const char **end)
+{
+	while ((text = strchr(text, '{'))) {
+		size_t literal = literal_length(text), length = placeholder_length(text, found);
+
+		if (!literal && length) {
+			*end = text + length;
+			return text;
+		}
+		text += literal ? literal : 1;
+	}
+	return NULL;
+}
+
+static bool is_called(const struct placeholder *p, const char *name)
+{
+	return strlen(name) == p->length && strncmp(name, p->name, p->length) == 0;
+}
+
+bool placeholder_is_device(const struct placeholder *p)
+{
+	return is_called(p, "device") || is_called(p, "index") || is_called(p, "uuid");
+}
+
+static void placeholder_add_escaped(struct text *out, const char *value, enum escape escape)
+{
+	for (; *value; value++) {
+		if (escape == ESCAPE_REGEX && strchr("\\^$.[]|()*+?{}", *value))
+			text_add_char(out, '\\');
+		text_add_char(out, *value);
+	}
+}
+
+/* Appends text unchanged, except {{name}}. */
+static void placeholder_add_plain(struct text *out, const char *text, const char *end)
+{
+	while (text < end) {
+		size_t literal = literal_length(text);
+
+		text_add_bytes(out, text + (literal ? 1 : 0), literal ? literal - 2 : 1);
+		text += literal ? literal : 1;
+	}
+}
+
+char *placeholders_fill(const char *text, const struct plan_case *c,
+			const struct device_info *device, enum escape escape)
+{
+	struct text out = TEXT_EMPTY;
+	struct placeholder p;
+	const char *start, *end;
+
+	while ((start = placeholder_find(text, &p, &end))) {
+		char *name;
+
+		placeholder_add_plain(&out, text, start);
+		name = xstrndup(p.name, p.length);
+		if (is_called(&p, "index"))
+			text_addf(&out, "%d", device->index);
+		else if (placeholder_is_device(&p))
+			placeholder_add_escaped(&out,
+						is_called(&p, "uuid") ? device->uuid : device->id,
+						escape);
+		else if (p.bytes)
+			text_addf(&out, "%lld", (long long)case_integer(c, name));
+		else
+			placeholder_add_escaped(&out, case_text(c, name), escape);
+		free(name);
+		text = end;
+	}
+	placeholder_add_plain(&out, text, text + strlen(text));
+	return text_detach(&out);
+}
+
+void words_add(struct words *words, char *word)
+{
+	words->items = xrealloc(words->items, words->count + 2, sizeof(*words->items));
+	words->items[words->count++] = word;
+	words->items[words->count] = NULL;
+}
+
+void words_release(struct words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct words){ 0 };
+}
+
+/* The quoted part that starts at `at`; returns the position after it, NULL if it is not closed. */
+static const char *take_quoted(const char *at, struct text *word)
+{
+	const char mark = *at++;
+
+	for (; *at && *at != mark; at++) {
+		if (mark == '"' && *at == '\\' && (at[1] == '"' || at[1] == '\\'))
+			at++;
+		text_add_char(word, *at);
+	}
+	return *at ? at + 1 : NULL;
+}
+
+/* True for a shell operator; here it would be an unexpected argument. */
+static bool is_operator(const char *at, size_t length)
+{
+	static const char *const words[] = { "|", "||", "&",  "&&",   ";", "<",
+					     ">", ">>", "2>", "2>&1", "&>" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i]) == length && strncmp(words[i], at, length) == 0)
+			return true;
+	return false;
+}
+
+/* The word at `at`; returns the position after it, NULL and `err` if it is invalid. */
+static const char *command_take_word(const char *at, struct words *words, struct error *err)
+{
+	const char *start = at;
+	struct text word = TEXT_EMPTY;
+	size_t length = strcspn(at, " \t");
+
+	if (is_operator(at, length)) {
+		error_set(err, STATUS_USAGE,
+			  "'%.*s' needs a shell, and none is used; quote it if it is an "
+			  "argument, or write sh -c '...'",
+			  (int)length, at);
+		return NULL;
+	}
+	while (at && *at && !strchr(" \t", *at)) {
+		if (*at == '\'' || *at == '"') {
+			at = take_quoted(at, &word);
+		} else {
+			at += *at == '\\' && at[1];
+			text_add_char(&word, *at++);
+		}
+	}
+	if (!at)
+		error_set(err, STATUS_USAGE, "a quotation mark is missing after '%.60s'", start);
+	words_add(words, text_detach(&word));
+	return at;
+}
+
+enum status words_split(const char *text, struct words *words, struct error *err)
+{
+	*words = (struct words){ 0 };
+	for (const char *at = text + strspn(text, " \t"); at && *at;) {
+		at = command_take_word(at, words, err);
+		if (at)
+			at += strspn(at, " \t");
+	}
 	return err->status;
 }

@@ -1,15 +1,260 @@
 #include "suites/command/start.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/hash/sha256.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "measure/processes/child.h"
+#include "measure/processes/program.h"
+#include "measure/run.h"
 #include "result/json/json_find.h"
-#include "suites/command/expect.h"
-#include "suites/command/keep.h"
 #include "suites/command/patterns.h"
-#include "suites/command/placeholders.h"
+
+/* Verification of one start: its exit code and its output. */
+/* File systems store time in ticks of up to 10 ms, some in coarser ones. */
+#define FILE_TICK_SECONDS 0.02
+
+/* Current time on the clock of the file system. */
+static struct timespec expect_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now;
+}
+
+static double seconds_between(struct timespec from, struct timespec to)
+{
+	return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+}
+
+static enum status expect_exit(const struct starts *s, const struct program_end *end,
+			       struct error *err)
+{
+	int64_t wanted = section_integer(s->run->c->section, "exit_code");
+	char how[96], limit[32];
+
+	if (end->timed_out)
+		return error_set(err, STATUS_IO, "killed with its children after timeout = %s",
+				 units_duration(s->program.timeout_seconds, limit, sizeof(limit)));
+	if (WIFSIGNALED(end->wait_status))
+		return error_set(err, STATUS_IO, "%s",
+				 child_ending(end->wait_status, how, sizeof(how)));
+	if (WEXITSTATUS(end->wait_status) != wanted)
+		return error_set(err, STATUS_MISMATCH, "%s; expected %lld",
+				 child_ending(end->wait_status, how, sizeof(how)),
+				 (long long)wanted);
+	return STATUS_OK;
+}
+
+static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], struct error *err)
+{
+	struct sha256 hash;
+	char piece[65536];
+	ssize_t got;
+
+	sha256_begin(&hash);
+	while ((got = read(fd, piece, sizeof(piece))) > 0)
+		sha256_add(&hash, piece, (size_t)got);
+	sha256_end(&hash, digest);
+	return got < 0 ? error_errno(err, "output") : STATUS_OK;
+}
+
+/* A regular file written by this start; one of an earlier start does not count. */
+static enum status expect_hash_output(const struct starts *s, struct timespec began,
+				      char digest[SHA256_DIGITS + 1], struct error *err)
+{
+	char *path = *s->output == '/' ? xstrdup(s->output)
+				       : xasprintf("%s/%s", s->directory, s->output);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat about;
+
+	if (fd < 0 || fstat(fd, &about) != 0)
+		error_errno(err, "output %.200s", path);
+	else if (!S_ISREG(about.st_mode))
+		error_set(err, STATUS_MISMATCH, "output %.200s is not a file", path);
+	else if (seconds_between(about.st_mtim, began) > FILE_TICK_SECONDS)
+		error_set(err, STATUS_MISMATCH, "this start did not write output %.200s", path);
+	else
+		expect_hash_file(fd, digest, err);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err->status;
+}
+
+static enum status expect_sha256(const struct starts *s, const struct program_end *end,
+				 struct timespec began, struct error *err)
+{
+	const char *wanted = section_text(s->run->c->section, "sha256");
+	char digest[SHA256_DIGITS + 1] = "";
+	struct sha256 hash;
+
+	if (!*wanted)
+		return STATUS_OK;
+	if (*s->output) {
+		if (expect_hash_output(s, began, digest, err) != STATUS_OK)
+			return err->status;
+	} else if (end->output.bytes > end->output.kept.length) {
+		return error_set(err, STATUS_MISMATCH,
+				 "standard output is too long for a "
+				 "SHA-256");
+	} else {
+		sha256_begin(&hash);
+		sha256_add(&hash, end->output.kept.data, end->output.kept.length);
+		sha256_end(&hash, digest);
+	}
+	if (strcmp(digest, wanted) != 0)
+		return error_set(err, STATUS_MISMATCH,
+				 "the SHA-256 of %.200s is %s; expected "
+				 "%s",
+				 *s->output ? s->output : "standard output", digest, wanted);
+	return STATUS_OK;
+}
+
+/*
+ * Verifies a start that began at `began` against the expectations of its section. STATUS_MISMATCH:
+ * another exit code or output; STATUS_IO: killed by a signal or a timeout.
+ */
+static enum status expect_end(const struct starts *s, const struct program_end *end,
+			      struct timespec began, struct error *err)
+{
+	const char *text = end->output.kept.data ? end->output.kept.data : "";
+
+	if (expect_exit(s, end, err) != STATUS_OK)
+		return err->status;
+	if (*s->expect && !pattern_matches(s->expect, text))
+		return error_set(err, STATUS_MISMATCH,
+				 "standard output does not match expect "
+				 "= %.200s",
+				 s->expect);
+	return expect_sha256(s, end, began, err);
+}
+
+/* Stores the output of a failed start next to the result. */
+#define FOLDER "outputs"
+/* Bytes kept from the start and from the end of a stream. */
+#define PART_BYTES ((size_t)512 << 10)
+#define LAST_WORDS 200
+
+/* "outputs/command_1MiB_cuda_0.stdout", from a case's id. */
+static char *command_keep_name_of(const char *id, const char *stream)
+{
+	char *name = xasprintf("%s/%.200s.%s", FOLDER, id, stream);
+
+	for (char *p = name + strlen(FOLDER) + 1; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+			*p = '_';
+	return name;
+}
+
+static bool command_keep_write_whole(int fd, const char *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t put = write(fd, bytes, count);
+
+		if (put < 0 && errno != EINTR)
+			return false;
+		bytes += put > 0 ? put : 0;
+		count -= put > 0 ? (size_t)put : 0;
+	}
+	return true;
+}
+
+static bool command_keep_write_stream(int fd, const struct program_stream *stream)
+{
+	size_t kept = stream->kept.length, first = kept < 2 * PART_BYTES ? kept : PART_BYTES;
+	const char *bytes = stream->kept.data;
+	char *gap;
+	bool written;
+
+	if (!command_keep_write_whole(fd, bytes, first))
+		return false;
+	if (first == kept && kept == stream->bytes)
+		return true;
+	gap = xasprintf("\n[of %zu bytes the first %zu and the last %zu of %zu that were kept]\n",
+			stream->bytes, first, kept - first < PART_BYTES ? kept - first : PART_BYTES,
+			kept);
+	written = command_keep_write_whole(fd, gap, strlen(gap)) &&
+		  (first == kept ||
+		   command_keep_write_whole(fd, bytes + kept - PART_BYTES, PART_BYTES));
+	free(gap);
+	return written;
+}
+
+/* False: the stream is empty, or cannot be stored. */
+static bool keep_stream(const char *folder, const char *name, const struct program_stream *stream)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	int fd = stream->kept.length
+			 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)
+			 : -1;
+	bool kept = fd >= 0 && command_keep_write_stream(fd, stream);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return kept;
+}
+
+/* The last non-empty line; the caller frees it. */
+static char *command_keep_last_line(const struct text *text)
+{
+	size_t end = text->length, start;
+
+	while (end && isspace((unsigned char)text->data[end - 1]))
+		end--;
+	for (start = end; start && text->data[start - 1] != '\n' && end - start < LAST_WORDS;)
+		start--;
+	return text_trimmed(text->data ? text->data + start : "", end - start);
+}
+
+/*
+ * Appends the last words of a start to the reason in `err`, and the names of the files in the run's
+ * folder that contain its two streams, at most 1 MiB each.
+ */
+static void keep_output(const struct run *run, const struct program_end *end, struct error *err)
+{
+	char *output = command_keep_name_of(run->c->id, "stdout"),
+	     *errors = command_keep_name_of(run->c->id, "stderr");
+	char *folder = run->folder ? xasprintf("%s/%s", run->folder, FOLDER) : NULL;
+	char *words = command_keep_last_line(end->errors.kept.length ? &end->errors.kept
+								     : &end->output.kept);
+	struct text more = TEXT_EMPTY;
+
+	for (char *p = words; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	if (*words)
+		text_addf(&more, "; last output: %s", words);
+	if (folder && (end->output.kept.length || end->errors.kept.length))
+		mkdir(folder, 0777);
+	if (folder && keep_stream(run->folder, output, &end->output))
+		text_addf(&more, "; %s", output);
+	if (folder && keep_stream(run->folder, errors, &end->errors))
+		text_addf(&more, "; %s", errors);
+	if (more.data) {
+		struct error longer = ERROR_NONE;
+
+		error_set(&longer, err->status, "%.700s%s", err->message, more.data);
+		*err = longer;
+	}
+	text_release(&more);
+	free(words);
+	free(folder);
+	free(output);
+	free(errors);
+}
 
 /* Bytes kept of each stream; more is not a benchmark's report. */
 #define MOST_OUTPUT ((size_t)4 << 20)

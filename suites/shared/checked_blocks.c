@@ -13,8 +13,8 @@ enum status exchange_write(struct stream *stream, bool on_device, void *at, stru
 	return STATUS_OK;
 }
 
-enum status exchange_read(struct stream *stream, bool on_device, const void *at, struct exchange *x,
-			  struct error *err)
+static enum status exchange_read(struct stream *stream, bool on_device, const void *at,
+				 struct exchange *x, struct error *err)
 {
 	x->received = ~x->sent;
 	if (on_device)

@@ -20,8 +20,6 @@ struct exchange {
  */
 enum status exchange_write(struct stream *stream, bool on_device, void *at, struct exchange *x,
 			   struct error *err);
-enum status exchange_read(struct stream *stream, bool on_device, const void *at, struct exchange *x,
-			  struct error *err);
 enum status exchange_compare(const struct exchange *x, struct error *err);
 enum status exchange_check(struct stream *stream, bool on_device, const void *at,
 			   struct exchange *x, struct error *err);

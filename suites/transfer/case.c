@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/suite.h"
-#include "suites/transfer/access.h"
+#include "suites/transfer/lane.h"
 #include "suites/transfer/transfer.h"
 
 static enum status launch_lane(void *state, unsigned batch, struct error *err)

@@ -6,6 +6,9 @@
 #ifndef GPUPROOF_SUITES_TRANSFER_LANE_H
 #define GPUPROOF_SUITES_TRANSFER_LANE_H
 
+#include <stdbool.h>
+
+#include "device/backend.h"
 #include "kernels/memory/copy.h"
 #include "suites/shared/buffers.h"
 
@@ -62,5 +65,48 @@ enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *
 enum status lane_check(struct transfer_lane *lane, struct error *err);
 /* Copies every block once, checks it, and poisons the target for later use. */
 enum status lane_verify(struct transfer_lane *lane, struct error *err);
+
+/*
+ * Pool of memory that outlives a case. Page-locking 1 GiB takes half a second, and memory of a
+ * device with peer access is mapped for each peer; often that takes longer than the measurement.
+ * Memory that a case returns is therefore kept for the next one of this process: same allocator,
+ * same device or NUMA node, at least the size. It has one user at a time and contains whatever the
+ * last one left.
+ */
+struct pool;
+
+struct pool *pool_open(void);
+/* Frees the pool; nothing may be in use. */
+void pool_close(struct pool *pool);
+
+/*
+ * Memory of `bytes` on or near `device`; return `buffer` with pool_give(), never with
+ * buffer_free(). *node: its NUMA node, -1 if there is no choice.
+ */
+enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
+		      enum allocator allocator, size_t bytes, int *node, struct error *err);
+/* Does nothing for a zeroed buffer, or after pool_take() failed; `pool` is not used then. */
+void pool_give(struct pool *pool, struct buffer *buffer);
+/* Frees everything that is not in use. */
+void pool_empty(struct pool *pool);
+
+/*
+ * Peer access between devices outlives a case: the next one sets what it needs, and a change takes
+ * longer than many cases. Changes are recorded here, so that a pair is changed once and the next
+ * suite finds the initial state. Without a switch between them GPUs have few peers at a time (8): a
+ * pair that needs one more replaces one of an earlier case.
+ */
+struct access;
+
+struct access *access_open(void);
+/* Disables what access_set() has enabled. Errors mean that there is nothing to disable. */
+void access_close(struct access *access);
+
+/* Starts a case: only access requested from here on must stay. */
+void access_turn(struct access *access);
+
+/* Enables or disables access between `a` and `b`, in both directions. */
+enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
+		       struct error *err);
 
 #endif

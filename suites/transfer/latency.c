@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "kernels/memory/chase.h"
-#include "suites/transfer/pool.h"
+#include "suites/transfer/lane.h"
 #include "suites/transfer/transfer.h"
 
 /* Each pointer has a separate cache line. */

@@ -64,7 +64,7 @@ struct transfer {
 	const struct direction_info *info;
 	enum allocator memory; /* host memory */
 	bool staged;           /* between devices with access disabled */
-	bool rotates;          /* every lane is timed in rotation (rotation.c): all have `bytes` */
+	bool rotates;          /* every lane is timed in rotation (group.c): all have `bytes` */
 	size_t bytes, slots;
 	struct route *routes; /* with room for ROUTES_MOST of the case's devices, as below */
 	struct transfer_lane *lanes;
@@ -115,10 +115,6 @@ bool transfer_groups_with(const void *state, const struct plan_case *const *grou
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
 /* Knowledge about groups of pairs; cases of another suite may change it. Freed with free(). */
 struct pair_kinds *pair_kinds_open(void);
-
-/* rotation.c: cases of TIME_FIRST on the same devices, each of which is first once. */
-bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other);
-void rotation_run(struct run *const *runs, size_t count, struct error *errs);
 
 /* Notes the NUMA nodes of the case's host memory; nothing if there is no choice. */
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count);

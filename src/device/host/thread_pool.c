@@ -88,8 +88,9 @@ void thread_pool_free(struct thread_pool *pool)
 	free(pool);
 }
 
-void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
-		     void *context)
+/* accepts NULL */
+static void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
+			    void *context)
 {
 	pool->run = run;
 	pool->context = context;

@@ -15,10 +15,6 @@ typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
 
 /* Starts threads - 1 helpers bound to the partition; fewer if the OS refuses. */
 struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsigned threads);
-void thread_pool_free(struct thread_pool *pool); /* accepts NULL */
-
-/* Calls `run` once per part, 0 to parts - 1, and returns when all are done. */
-void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
-		     void *context);
+void thread_pool_free(struct thread_pool *pool);
 
 #endif

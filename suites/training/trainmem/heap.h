@@ -11,7 +11,6 @@
 
 #include "suites/training/models/arena.h"
 #include "suites/allocators/caching.h"
-#include "suites/allocators/region.h"
 #include "suites/allocators/reservation.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */

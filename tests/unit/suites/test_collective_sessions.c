@@ -4,7 +4,7 @@
  */
 #include "closings.h"
 
-#include "suites/shared/ranks/collective_session.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* Worlds of the first 2, 3 and 4 of four ranks, made before they are. */
 static struct world worlds[RANKS_MAX + 1];

@@ -12,10 +12,8 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "result/json/json_find.h"
-#include "suites/command/patterns.h"
-#include "suites/command/placeholders.h"
 #include "base/hash/sha256.h"
-#include "suites/command/words.h"
+#include "suites/command/patterns.h"
 
 /* The words with a bar after each. */
 static char *split(const char *text)

@@ -4,10 +4,8 @@
 #include "kernels/memory/chase.h"
 #include "kernels/memory/copy.h"
 #include "suites/shared/cache.h"
-#include "suites/transfer/access.h"
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
-#include "suites/transfer/pool.h"
 
 #define QUICK                                                                           \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
