@@ -262,30 +262,16 @@ extern "C" enum status kernel_cuda_soak_operand(struct stream *stream, const voi
 
 	if (a->rows * a->columns == 0)
 		return STATUS_OK;
-	switch (a->precision) {
-	case PRECISION_FP64:
-		fill_operand<double>(stream, a);
-		break;
-	case PRECISION_FP32:
-	case PRECISION_TF32:
-		fill_operand<float>(stream, a);
-		break;
-	case PRECISION_FP16:
-		fill_operand<half>(stream, a);
-		break;
-	case PRECISION_BF16:
-		fill_operand<bfloat16>(stream, a);
-		break;
-	case PRECISION_FP8:
+	if (a->precision == PRECISION_FP8)
 		fill_operand<fp8_e4m3>(stream, a);
-		break;
-	case PRECISION_INT8:
+	else if (a->precision == PRECISION_INT8)
 		fill_operand<fixed8>(stream, a);
-		break;
-	default:
+	else if (a->precision >= PRECISION_COUNT)
 		return error_set(err, STATUS_INTERNAL, "soak_operand: no operands of %s",
 				 precision_name(a->precision));
-	}
+#define FILL(T) fill_operand<T>(stream, a)
+	FOR_STORAGE(a->precision, FILL)
+#undef FILL
 	return cuda_check_launch("soak_operand", err);
 }
 

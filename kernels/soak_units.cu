@@ -1,6 +1,8 @@
 /* Arithmetic units, quarter by quarter: see soak_units.h. */
 #include "kernels/soak_units.h"
 
+#include <type_traits>
+
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/gemm/mma.cuh"
 #include "kernels/storage.cuh"
@@ -30,38 +32,25 @@ static __device__ __forceinline__ uint64_t value_bits(half2 x)
 {
 	return *reinterpret_cast<unsigned *>(&x);
 }
-static __device__ __forceinline__ uint64_t value_bits(uint32_t x)
-{
-	return x;
-}
-static __device__ __forceinline__ uint64_t value_bits(int x)
+/* uint32_t or int */
+template <typename T> static __device__ __forceinline__ uint64_t value_bits(T x)
 {
 	return (uint32_t)x;
 }
 
-/* The value of a lane's chain, and its next one. */
-template <int UNIT> struct unit_value {
-	typedef uint32_t type;
-};
-template <> struct unit_value<UNIT_FFMA> {
-	typedef float type;
-};
-template <> struct unit_value<UNIT_MUFU> {
-	typedef float type;
-};
-template <> struct unit_value<UNIT_DFMA> {
-	typedef double type;
-};
-template <> struct unit_value<UNIT_HFMA2> {
-	typedef half2 type;
-};
+/* The first of these types whose condition holds. */
+template <bool CONDITION, typename THEN, typename ELSE>
+using choose = typename std::conditional<CONDITION, THEN, ELSE>::type;
 
-static __device__ __forceinline__ void begin_value(float *x, uint64_t seed, uint32_t lane,
-						   uint32_t chain)
-{
-	*x = unit_start(seed, lane, chain);
-}
-static __device__ __forceinline__ void begin_value(double *x, uint64_t seed, uint32_t lane,
+/* The value of a lane's chain, and its next one. */
+template <int UNIT>
+using unit_value =
+	choose<UNIT == UNIT_FFMA || UNIT == UNIT_MUFU, float,
+	       choose<UNIT == UNIT_DFMA, double, choose<UNIT == UNIT_HFMA2, half2, uint32_t>>>;
+
+/* float or double */
+template <typename T>
+static __device__ __forceinline__ void begin_value(T *x, uint64_t seed, uint32_t lane,
 						   uint32_t chain)
 {
 	*x = unit_start(seed, lane, chain);
@@ -103,8 +92,7 @@ static __device__ __forceinline__ uint32_t convert_step(uint32_t x)
 }
 
 template <int UNIT>
-static __device__ __forceinline__ typename unit_value<UNIT>::type
-next_value(typename unit_value<UNIT>::type x)
+static __device__ __forceinline__ unit_value<UNIT> next_value(unit_value<UNIT> x)
 {
 	if constexpr (UNIT == UNIT_FFMA)
 		return fmaf(x, x, UNIT_SHIFT);
@@ -131,7 +119,7 @@ template <int UNIT>
 static __device__ __forceinline__ void run_chains(struct lane_sum *lane, uint32_t steps,
 						  uint64_t seed)
 {
-	typename unit_value<UNIT>::type x[UNIT_CHAINS];
+	unit_value<UNIT> x[UNIT_CHAINS];
 
 #pragma unroll
 	for (uint32_t c = 0; c < UNIT_CHAINS; c++)
@@ -286,17 +274,6 @@ static __device__ __forceinline__ void multiply_fp64(double *d, double a, double
 #endif
 }
 
-/* Sums of a class, SUMS for each tile of a lane. */
-template <int UNIT> struct unit_sum {
-	typedef float type;
-};
-template <> struct unit_sum<UNIT_MMA_INT8> {
-	typedef int type;
-};
-template <> struct unit_sum<UNIT_MMA_FP64> {
-	typedef double type;
-};
-
 template <int UNIT> struct mma_operands {
 	unsigned a[UNIT_LEFTS][4], b[UNIT_RIGHTS][2];
 	double wide_a[UNIT_LEFTS], wide_b[UNIT_RIGHTS];
@@ -347,7 +324,9 @@ static __device__ __forceinline__ void mma_step(const struct mma_operands<UNIT> 
 template <int UNIT>
 static __device__ void run_mma(struct lane_sum *lane, uint32_t steps, uint64_t seed)
 {
-	typedef typename unit_sum<UNIT>::type SUM;
+	/* Sums of a class, SUMS for each tile of a lane. */
+	typedef choose<UNIT == UNIT_MMA_INT8, int, choose<UNIT == UNIT_MMA_FP64, double, float>>
+		SUM;
 	const int SUMS = UNIT == UNIT_MMA_FP64 ? 2 : 4;
 	struct mma_operands<UNIT> o;
 

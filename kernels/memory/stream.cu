@@ -1,6 +1,8 @@
 /* Memory bandwidth kernels: see stream.h. */
 #include "kernels/memory/stream.h"
 
+#include <type_traits>
+
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
@@ -116,31 +118,13 @@ template <typename A> static __device__ A block_sum(A mine)
 	return mine;
 }
 
-static __device__ __forceinline__ void put(struct stream_sum *s, unsigned i, double value)
+/* The number or the words of a sum or part. */
+template <typename A, typename VALUE> static __device__ __forceinline__ auto &value_of(VALUE &value)
 {
-	s->parts[i].number = value;
-}
-static __device__ __forceinline__ void put(struct stream_sum *s, unsigned i, uint64_t value)
-{
-	s->parts[i].words = value;
-}
-static __device__ __forceinline__ double part(const volatile struct stream_sum *s, unsigned i,
-					      double)
-{
-	return s->parts[i].number;
-}
-static __device__ __forceinline__ uint64_t part(const volatile struct stream_sum *s, unsigned i,
-						uint64_t)
-{
-	return s->parts[i].words;
-}
-static __device__ __forceinline__ void finish(struct stream_sum *s, double value)
-{
-	s->sum.number = value;
-}
-static __device__ __forceinline__ void finish(struct stream_sum *s, uint64_t value)
-{
-	s->sum.words = value;
+	if constexpr (std::is_same<A, double>::value)
+		return value.number;
+	else
+		return value.words;
 }
 
 /* Sum over the grid: the last block to finish adds the parts in a fixed order. */
@@ -150,7 +134,7 @@ template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mi
 	A total = block_sum(mine);
 
 	if (threadIdx.x == 0) {
-		put(s, blockIdx.x, total);
+		value_of<A>(s->parts[blockIdx.x]) = total;
 		__threadfence();
 		last = atomicAdd((unsigned long long *)&s->finished, 1ull) == gridDim.x - 1;
 	}
@@ -160,10 +144,10 @@ template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mi
 	__threadfence();
 	mine = 0;
 	for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x)
-		mine += part(s, i, mine);
+		mine += value_of<A>(const_cast<const volatile struct stream_sum *>(s)->parts[i]);
 	total = block_sum(mine);
 	if (threadIdx.x == 0) {
-		finish(s, total);
+		value_of<A>(s->sum) = total;
 		s->finished = 0;
 	}
 }

@@ -1,5 +1,18 @@
-/* Collectives of the fake backend: the host's, which know the host's streams. */
+/*
+ * Collectives of the fake backend: the relay's over the host's messages. Messages are the host's,
+ * which know the host's streams.
+ */
+#include "device/ranks/relay.h"
 #include "fake_device.h"
+
+int fake_nested;
+
+static enum status leave_nested(enum status status)
+{
+	fake_nested--;
+	return status;
+}
+#define NESTED(call) (fake_nested++, leave_nested(call))
 
 enum status fake_communicator_id(struct communicator_id *out, struct error *err)
 {
@@ -18,8 +31,8 @@ enum status fake_all_reduce(struct communicator *communicator, struct stream *st
 {
 	CALL("all_reduce");
 	pass(stream, (double)(count * precision_bytes(precision)) / FAKE_BANDWIDTH);
-	return HOST->all_reduce(communicator, host(stream), to, from, count, precision, reduction,
-				err);
+	return NESTED(
+		relay_all_reduce(communicator, stream, to, from, count, precision, reduction, err));
 }
 
 enum status fake_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
@@ -27,7 +40,7 @@ enum status fake_broadcast(struct communicator *communicator, struct stream *str
 {
 	CALL("broadcast");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
-	return HOST->broadcast(communicator, host(stream), buffer, bytes, root, err);
+	return NESTED(relay_broadcast(communicator, stream, buffer, bytes, root, err));
 }
 
 enum status fake_send(struct communicator *communicator, struct stream *stream, const void *from,
@@ -71,8 +84,8 @@ enum status fake_all_gather(struct communicator *communicator, struct stream *st
 {
 	CALL("all_gather");
 	pass_parts(communicator, stream, count_per_rank, precision);
-	return HOST->all_gather(communicator, host(stream), to, from, count_per_rank, precision,
-				err);
+	return NESTED(
+		relay_all_gather(communicator, stream, to, from, count_per_rank, precision, err));
 }
 
 enum status fake_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
@@ -81,8 +94,8 @@ enum status fake_reduce_scatter(struct communicator *communicator, struct stream
 {
 	CALL("reduce_scatter");
 	pass_parts(communicator, stream, count_per_rank, precision);
-	return HOST->reduce_scatter(communicator, host(stream), to, from, count_per_rank, precision,
-				    reduction, err);
+	return NESTED(relay_reduce_scatter(communicator, stream, to, from, count_per_rank,
+					   precision, reduction, err));
 }
 
 enum status fake_reduce(struct communicator *communicator, struct stream *stream, void *to,
@@ -91,8 +104,8 @@ enum status fake_reduce(struct communicator *communicator, struct stream *stream
 {
 	CALL("reduce");
 	pass(stream, (double)(count * precision_bytes(precision)) / FAKE_BANDWIDTH);
-	return HOST->reduce(communicator, host(stream), to, from, count, precision, reduction, root,
-			    err);
+	return NESTED(relay_reduce(communicator, stream, to, from, count, precision, reduction,
+				   root, err));
 }
 
 enum status fake_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
@@ -101,6 +114,6 @@ enum status fake_all_to_all(struct communicator *communicator, struct stream *st
 {
 	CALL("all_to_all");
 	pass_parts(communicator, stream, count_per_rank, precision);
-	return HOST->all_to_all(communicator, host(stream), to, from, count_per_rank, precision,
-				err);
+	return NESTED(
+		relay_all_to_all(communicator, stream, to, from, count_per_rank, precision, err));
 }

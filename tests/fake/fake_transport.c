@@ -64,8 +64,16 @@ enum status fake_communicator_open(struct device *device,
 	if (options->transport != TRANSPORT_AUTO)
 		status = fake_transport_usable(device, options->transport, NULL, err);
 	CALL("communicator_open");
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
+		fake_nested++;
 		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);
+		if (status == STATUS_OK && !relayed) {
+			status = host_relay_open(*out, &ops, err);
+			(*out)->operations = NULL;
+			(*out)->transport = TRANSPORT_SHARED_MEMORY;
+		}
+		fake_nested--;
+	}
 	if (status == STATUS_OK && relayed)
 		status = host_relay_open(*out, &ops, err);
 	if (status == STATUS_OK && options->transport != TRANSPORT_AUTO)

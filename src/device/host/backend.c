@@ -6,6 +6,7 @@
 #include "device/host/ranks/communicator.h"
 #include "device/host/stream.h"
 #include "device/limits.h"
+#include "device/ranks/relay.h"
 
 enum status host_open(const struct backend_options *options, struct error *err)
 {
@@ -95,6 +96,8 @@ const struct backend backend_host = {
 	.name = "host",
 	.module = "built-in",
 #define FUNCTION(result, name, parameters) .name = host_##name,
+#define COLLECTIVE(name, parameters, arguments) .name = relay_##name,
+#define MESSAGE(name, parameters, arguments) .name = host_##name,
 #define CUDA_FUNCTION(result, name, parameters)
 #define CUDA_OPERATION(device, name, parameters, arguments)
 #include "device/backend.def"

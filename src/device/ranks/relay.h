@@ -63,15 +63,10 @@ void relay_settled(struct communicator *communicator);
 /* Number of pushes, pulls and reductions so far. */
 uint64_t relay_pieces(const struct communicator *communicator);
 
-/* relay.c: entries of the table of operations. */
-enum status relay_send(struct communicator *communicator, struct stream *stream, const void *from,
-		       size_t bytes, int peer, struct error *err);
-enum status relay_receive(struct communicator *communicator, struct stream *stream, void *to,
-			  size_t bytes, int peer, struct error *err);
-enum status relay_group_begin(struct communicator *communicator, struct error *err);
-enum status relay_group_end(struct communicator *communicator, struct error *err);
-
-/* relay_collectives.c */
+/* The collectives (relay_collectives.c), messages and groups (relay.c), and a table of them. */
+#define OPERATION(device, name, parameters, arguments)
+#define COLLECTIVE(name, parameters, arguments) enum status relay_##name parameters;
+#include "device/backend.def"
 extern const struct communicator_operations relay_operations;
 
 /*

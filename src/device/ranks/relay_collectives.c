@@ -152,7 +152,7 @@ static size_t ring_equal_parts(const struct communicator *c, size_t count, enum 
 	return (count + n * whole - 1) / (n * whole) * whole;
 }
 
-static enum status ring_all_reduce(struct communicator *c, struct stream *stream, void *to,
+enum status relay_all_reduce(struct communicator *c, struct stream *stream, void *to,
 				   const void *from, size_t count, enum precision precision,
 				   enum reduction reduction, struct error *err)
 {
@@ -172,7 +172,7 @@ static enum status ring_all_reduce(struct communicator *c, struct stream *stream
 	return status;
 }
 
-static enum status ring_all_gather(struct communicator *c, struct stream *stream, void *to,
+enum status relay_all_gather(struct communicator *c, struct stream *stream, void *to,
 				   const void *from, size_t count_per_rank,
 				   enum precision precision, struct error *err)
 {
@@ -211,7 +211,7 @@ static enum status ring_scatter_pieces(const struct ring *r, size_t done, struct
 	return status;
 }
 
-static enum status ring_reduce_scatter(struct communicator *c, struct stream *stream, void *to,
+enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, void *to,
 				       const void *from, size_t count_per_rank,
 				       enum precision precision, enum reduction reduction,
 				       struct error *err)
@@ -229,7 +229,7 @@ static enum status ring_reduce_scatter(struct communicator *c, struct stream *st
 }
 
 /* The chain starts at the root and ends at the rank before it. */
-static enum status ring_broadcast(struct communicator *c, struct stream *stream, void *buffer,
+enum status relay_broadcast(struct communicator *c, struct stream *stream, void *buffer,
 				  size_t bytes, int root, struct error *err)
 {
 	struct ring r =
@@ -270,7 +270,7 @@ static enum status ring_reduce_piece(const struct ring *r, struct span piece, in
 	return status == STATUS_OK ? ring_put(r, scratch, piece, err) : status;
 }
 
-static enum status ring_reduce(struct communicator *c, struct stream *stream, void *to,
+enum status relay_reduce(struct communicator *c, struct stream *stream, void *to,
 			       const void *from, size_t count, enum precision precision,
 			       enum reduction reduction, int root, struct error *err)
 {
@@ -305,7 +305,7 @@ static enum status swap_pieces(struct communicator *c, struct stream *stream, ch
 		       : status;
 }
 
-static enum status relay_all_to_all(struct communicator *c, struct stream *stream, void *to,
+enum status relay_all_to_all(struct communicator *c, struct stream *stream, void *to,
 				    const void *from, size_t count_per_rank,
 				    enum precision precision, struct error *err)
 {
@@ -322,14 +322,7 @@ static enum status relay_all_to_all(struct communicator *c, struct stream *strea
 }
 
 const struct communicator_operations relay_operations = {
-	.all_reduce = ring_all_reduce,
-	.broadcast = ring_broadcast,
-	.send = relay_send,
-	.receive = relay_receive,
-	.group_begin = relay_group_begin,
-	.group_end = relay_group_end,
-	.all_gather = ring_all_gather,
-	.reduce_scatter = ring_reduce_scatter,
-	.reduce = ring_reduce,
-	.all_to_all = relay_all_to_all,
+#define OPERATION(device, name, parameters, arguments)
+#define COLLECTIVE(name, parameters, arguments) .name = relay_##name,
+#include "device/backend.def"
 };

@@ -19,7 +19,7 @@ double collective_timeout_seconds = 60;
 
 struct segment {
 	_Atomic int failed_rank;   /* 1 + rank that made the communicator unusable */
-	struct rank_state ranks[]; /* followed by channels, slots, results, point-to-point slots */
+	struct rank_state ranks[]; /* followed by channels and their slots */
 };
 
 static size_t communicator_round_up(size_t bytes)
@@ -32,31 +32,15 @@ static size_t communicator_channels_at(size_t size)
 	return communicator_round_up(sizeof(struct segment) + size * sizeof(struct rank_state));
 }
 
-static size_t slots_offset(size_t size)
+static size_t p2p_at(size_t size)
 {
 	return communicator_channels_at(size) +
 	       communicator_round_up(size * size * sizeof(struct channel_state));
 }
 
-static size_t p2p_at(size_t size)
-{
-	return slots_offset(size) + (size + 1) * SLOTS * SLOT_BYTES;
-}
-
 struct rank_state *communicator_rank(struct host_communicator *c, int rank)
 {
 	return &c->segment->ranks[rank];
-}
-
-unsigned char *communicator_slot(struct host_communicator *c, int rank, uint32_t step)
-{
-	return (unsigned char *)c->segment + slots_offset((size_t)c->base.size) +
-	       ((size_t)rank * SLOTS + step % SLOTS) * SLOT_BYTES;
-}
-
-unsigned char *communicator_result(struct host_communicator *c, uint32_t step)
-{
-	return communicator_slot(c, c->base.size, step);
 }
 
 struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
@@ -164,8 +148,13 @@ enum status host_communicator_open(struct device *device,
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	if (!direct && !over_tcp)
+	if (!over_tcp)
 		status = host_relay_open(&c->base, &host_transport_ops, err);
+	if (direct && status == STATUS_OK) {
+		/* Messages are the backend's own, in fewer operations. */
+		c->base.operations = NULL;
+		c->base.transport = TRANSPORT_SHARED_MEMORY;
+	}
 	if (status != STATUS_OK)
 		host_communicator_close(&c->base);
 	else

@@ -12,11 +12,6 @@
 
 #include "device/host/stream.h"
 
-/*
- * Bytes of a tensor that a collective moves at a time; two slots per rank, so that steps overlap.
- */
-#define SLOT_BYTES ((size_t)512 << 10)
-#define SLOTS 2
 /* Slot size between each pair of ranks. */
 #define P2P_SLOT_BYTES ((size_t)128 << 10)
 #define P2P_SLOTS 4
@@ -26,9 +21,6 @@
 /* Progress of a rank; each counter has a single writer and a separate cache line. */
 struct rank_state {
 	_Alignas(64) struct counter attached;
-	_Alignas(64) struct counter staged;   /* steps whose data is in the rank's slot */
-	_Alignas(64) struct counter reduced;  /* steps whose slice of the result is ready */
-	_Alignas(64) struct counter finished; /* steps whose result was read */
 	/* incremented for each event in a channel of this rank */
 	_Alignas(64) struct counter p2p;
 };
@@ -51,14 +43,13 @@ struct host_communicator {
 	/* operations that may still access this structure after completion */
 	_Atomic uint32_t inside;
 
-	uint32_t step; /* steps of collectives so far, the value of the rank_state counters */
 	uint32_t *sent, *received; /* pieces, per peer */
 
 	bool in_group;
 	struct exchange_transfer *group;
 	size_t group_count, group_capacity;
 
-	void *scratch; /* scratch slot of a relay; NULL: none */
+	void *scratch; /* scratch slot of the relay */
 
 	int *connections;     /* transport tcp: one per peer; else NULL */
 	void *received_piece; /* of it */
@@ -73,8 +64,6 @@ static inline struct host_communicator *host_communicator(struct communicator *c
 
 /* Parts of the shared memory. */
 struct rank_state *communicator_rank(struct host_communicator *c, int rank);
-unsigned char *communicator_slot(struct host_communicator *c, int rank, uint32_t step);
-unsigned char *communicator_result(struct host_communicator *c, uint32_t step);
 struct channel_state *communicator_channel(struct host_communicator *c, int from, int to);
 unsigned char *communicator_p2p_slot(struct host_communicator *c, int from, int to, uint32_t piece);
 
@@ -100,13 +89,9 @@ enum status host_tcp_open(struct host_communicator *c, const struct communicator
 /* relay.c */
 struct transport_ops;
 extern const struct transport_ops host_transport_ops;
-/* Installs the relay's collectives in an open communicator. */
+/* Installs the relay's operations in an open communicator, in place of those of another relay. */
 enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
 			    struct error *err);
-
-/* reduction.c: to[i] = from[0][i] op from[1][i] op ..., in this order and rounded once. */
-void reduce_elements(void *to, const void *const *from, int size, size_t first, size_t count,
-		     enum precision precision, enum reduction reduction);
 
 struct relay_sum;
 /* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */

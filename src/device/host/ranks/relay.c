@@ -90,7 +90,8 @@ enum status host_relay_open(struct communicator *communicator, const struct tran
 	struct host_communicator *c = host_communicator(communicator);
 	enum status status;
 
-	c->scratch = malloc(P2P_SLOT_BYTES);
+	relay_close(communicator);
+	c->scratch = c->scratch ? c->scratch : malloc(P2P_SLOT_BYTES);
 	if (!c->scratch)
 		return error_set(err, STATUS_NO_MEMORY, "malloc of %zu bytes", P2P_SLOT_BYTES);
 	status = relay_open(&c->base, ops, P2P_SLOT_BYTES, c->scratch, err);
