@@ -4,8 +4,8 @@
 # Headers that a suite includes, and those that they include: tests/commands/test_plugin.sh holds the list against the compiler.
 set(suite_headers
 	base/error.h base/text.h
-	device/backend.def device/backend.h device/backend_calls.h device/device_info.h device/device_set.h device/energy.h
-	device/finding.h device/ranks/gpudirect.h device/ranks/transport.h device/telemetry.h
+	device/backend.def device/backend.h device/backend_calls.h device/device_info.h device/device_set.h
+	device/finding.h device/ranks/transport.h device/telemetry.h
 	kernels/kernel.h kernels/memory/fill.h
 	measure/phases.h measure/processes/world.h measure/run.h measure/sampling/sampling.h measure/telemetry/energy_meter.h
 	plan/config.h plan/key.h plan/plan.h plan/sampling_rules.h plan/suite.h plan/suites/plugin.h

@@ -18,7 +18,6 @@
 #include "suites/shared/energy.h"
 #include "suites/shared/ranks/collective_data.h"
 #include "suites/shared/ranks/communicators.h"
-#include "suites/shared/ranks/gpudirect.h"
 #include "suites/shared/words.h"
 
 /* Runs one case on one rank: verify, time, verify again. */

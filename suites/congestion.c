@@ -11,7 +11,7 @@
 #include "plan/suite.h"
 #include "suites/congestion/measure.h"
 #include "suites/shared/ranks/collective_data.h"
-#include "suites/shared/ranks/gpudirect.h"
+#include "suites/shared/ranks/communicators.h"
 #include "suites/shared/words.h"
 
 static const char *const loads[] = { "all_to_all", "incast", "all_reduce", "broadcast", NULL };

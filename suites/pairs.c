@@ -17,7 +17,6 @@
 #include "suites/pairs/suspects.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/ranks/communicators.h"
-#include "suites/shared/ranks/gpudirect.h"
 
 /* One case of suite pairs on one rank: verify, time, verify again. */
 enum pattern { ALL_RAILS, EACH_RAIL, CROSSED };

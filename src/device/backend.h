@@ -24,7 +24,6 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
-#include "device/energy.h"
 #include "device/finding.h"
 #include "device/ranks/transport.h"
 #include "device/telemetry.h"

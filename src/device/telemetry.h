@@ -34,4 +34,17 @@ static inline double telemetry_power_window(const struct telemetry *t)
 #define THROTTLE_POWER_LIMIT \
 	INT64_C(0x04) /* the software power cap, which healthy devices meet as well */
 
+/* Reading of a device's energy counter. */
+struct energy {
+	double joules; /* since an arbitrary moment; never decreases within a process */
+	/* longest time between two updates of the counter: a difference may miss this much */
+	double update_seconds;
+	/*
+	 * Name of the counter: devices with the same one (partitions of a host) share it, and their
+	 * energy counts once. Together with `source` it defines what the joules include.
+	 */
+	char domain[64];
+	char source[64]; /* "NVML's energy counter", "RAPL, 2 packages and their memory" */
+};
+
 #endif

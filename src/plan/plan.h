@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
-#include "device/ranks/gpudirect.h"
+#include "device/ranks/transport.h"
 #include "plan/config.h"
 #include "plan/suite.h"
 #include "result/aspect.h"

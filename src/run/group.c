@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/ranks/gpudirect.h"
+#include "device/ranks/transport.h"
 #include "device/ranks/tcp_mesh.h"
 #include "plan/suite.h"
 #include "result/host/nics.h"

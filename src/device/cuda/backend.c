@@ -1,9 +1,172 @@
 /* Table of the CUDA backend; the operations are in the other files. */
 #include "device/cuda/cuda_backend.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/cuda/blas/cublas.h"
+#include "device/cuda/nvml.h"
+#include "device/cuda/ranks/nccl.h"
+
+/* Software that the backend found, for reports (facts) and for doctor (components). */
+typedef bool version_fn(char *out, size_t size);
+
+/* CUDA's version numbers: 13000 is 13.0. */
+static bool cuda_number(int version, char *out, size_t size)
+{
+	if (version <= 0)
+		return false;
+	snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
+	return true;
+}
+
+/* NVML reports the driver version; without NVML only the newest supported CUDA version is known. */
+static bool nvml_driver_version(char *out, size_t size)
+{
+	return nvml_open(NULL) == STATUS_OK &&
+	       nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
+}
+
+static bool driver_api_version(char *out, size_t size)
+{
+	int version = 0;
+
+	if (cudaDriverGetVersion(&version) != cudaSuccess)
+		cudaGetLastError();
+	return cuda_number(version, out, size);
+}
+
+/*
+ * The runtime is linked statically, so its version is the toolkit's; before 12 it reports none
+ * without a driver.
+ */
+static bool runtime_version(char *out, size_t size)
+{
+	return cuda_number(CUDART_VERSION, out, size);
+}
+
+static bool found_cublas(char *out, size_t size)
+{
+	if (cublas_open(NULL) != STATUS_OK)
+		return false;
+	cublas_version(out, size);
+	return true;
+}
+
+static bool found_cublaslt(char *out, size_t size)
+{
+	if (library_open(&cublaslt_library, NULL) != STATUS_OK)
+		return false;
+	cublaslt_version(out, size);
+	return true;
+}
+
+static bool components_found_nccl(char *out, size_t size)
+{
+	if (nccl_open(NULL) != STATUS_OK)
+		return false;
+	nccl_version(out, size);
+	return true;
+}
+
+static bool components_found_nvml(char *out, size_t size)
+{
+	if (nvml_open(NULL) != STATUS_OK)
+		return false;
+	if (!NVML_OK(nvmlSystemGetNVMLVersion, out, (unsigned)size))
+		out[0] = '\0';
+	return true;
+}
+
+/* One row per software component. `fact`: its name in results; NULL: not in results. */
+static const struct {
+	const char *name, *fact;
+	version_fn *version;
+	const struct library *library; /* NULL: not a separate library */
+	const char *detail;            /* of those */
+} pieces[] = {
+	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, from NVML" },
+	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
+	  "newest CUDA the driver supports" },
+	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,
+	  "linked into module " GPUPROOF_CUDA_MODULE },
+	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
+	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
+	{ "NCCL", "nccl", components_found_nccl, &nccl_library, NULL },
+	{ "NVML", NULL, components_found_nvml, &nvml_library, NULL },
+};
+
+void cuda_facts(fact_fn *add, void *context)
+{
+	char version[80];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+		if (pieces[i].fact && pieces[i].version(version, sizeof(version)))
+			add(context, pieces[i].fact, version);
+}
+
+static void component_describe_library(struct component *out, const struct library *library,
+				       const char *detail)
+{
+	if (!library)
+		snprintf(out->detail, sizeof(out->detail), "%s",
+			 out->present ? detail : "cannot be read");
+	else if (out->present)
+		snprintf(out->detail, sizeof(out->detail), "%s", library->path);
+	else
+		snprintf(out->detail, sizeof(out->detail), "%.150s; %.100s", library->reason,
+			 library->cost);
+}
+
+size_t cuda_components(struct component *out, size_t capacity)
+{
+	size_t count = ARRAY_SIZE(pieces) < capacity ? ARRAY_SIZE(pieces) : capacity;
+
+	for (size_t i = 0; i < count; i++) {
+		memset(&out[i], 0, sizeof(out[i]));
+		snprintf(out[i].name, sizeof(out[i].name), "%s", pieces[i].name);
+		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
+		if (!out[i].present)
+			out[i].version[0] = '\0';
+		component_describe_library(&out[i], pieces[i].library, pieces[i].detail);
+	}
+	return count;
+}
+
+/*
+ * Records code paths at each launch; the worker reads them after each case, and so does
+ * gpuproof-gpu-check.
+ */
+static struct code_path taken[64];
+static size_t taken_count;
+
+/* Texts are literals, so the pointers are usually equal. */
+static bool code_path_is_known(const char *kernel, const char *path)
+{
+	for (size_t i = 0; i < taken_count; i++)
+		if (taken[i].kernel == kernel && taken[i].path == path)
+			return true;
+	for (size_t i = 0; i < taken_count; i++)
+		if (strcmp(taken[i].kernel, kernel) == 0 && strcmp(taken[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+void cuda_path(const char *kernel, const char *path)
+{
+	if (taken_count < ARRAY_SIZE(taken) && !code_path_is_known(kernel, path))
+		taken[taken_count++] = (struct code_path){ kernel, path };
+}
+
+size_t cuda_paths(struct code_path *out, size_t capacity)
+{
+	size_t count = taken_count < capacity ? taken_count : capacity;
+
+	memcpy(out, taken, count * sizeof(*out));
+	taken_count = 0;
+	return count;
+}
 
 #define KERNEL_HOST(name)
 #define KERNEL_CUDA(name) KERNEL(name)

@@ -11,9 +11,9 @@
 
 struct cublas_context;    /* gemm.c: handle and workspace of one stream */
 struct lt_context;        /* lt.c: handle, workspace, and the choices of the last search */
-struct gate;              /* gate.c */
+struct gate;              /* stream.c */
 struct cuda_communicator; /* nccl.c */
-struct managed;           /* memory_managed.c: allocated amount, and free amount */
+struct managed;           /* memory.c: allocated amount, and free amount */
 
 struct cuda_device {
 	struct device base;
@@ -40,7 +40,7 @@ struct cuda_event {
 };
 
 /*
- * cuda_error.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName:
+ * device.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName:
  * text". Clears the runtime's last error, so that the next launch does not report it.
  */
 enum status cuda_check(cudaError_t code, const char *call, struct error *err);

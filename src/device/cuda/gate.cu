@@ -1,4 +1,4 @@
-/* Kernel of gate.c. */
+/* Kernel of a gate (stream.c). */
 #include "device/cuda/cuda_backend.h"
 #include "kernels/device_clock.cuh"
 

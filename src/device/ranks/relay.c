@@ -1,9 +1,13 @@
-/* Pieces, messages and groups of messages. */
-#include "device/ranks/relay.h"
-
+/*
+ * Pieces, messages and groups of messages, and collectives. In a ring each rank pushes to the next and pulls from the previous; the
+ * volume per rank is that of ring algorithms: 2(n-1)/n of the tensor in an all-reduce, (n-1)/n in
+ * gather and scatter, the whole tensor in a broadcast or reduction, whose chains of ranks work on
+ * consecutive pieces at the same time (pipelined).
+ */
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/ranks/relay.h"
 
 struct relay_message {
 	struct stream *stream;
@@ -65,16 +69,6 @@ uint64_t relay_pieces(const struct communicator *c)
 	return c->relay ? c->relay->pieces : 0;
 }
 
-size_t relay_slot_bytes(const struct communicator *c)
-{
-	return c->relay->slot_bytes;
-}
-
-void *relay_scratch(const struct communicator *c)
-{
-	return c->relay->scratch;
-}
-
 /* Makes `stream` wait for all work enqueued on `ahead` so far. */
 static enum status stream_follow(struct communicator *c, struct stream *stream,
 				 struct stream *ahead, struct error *err)
@@ -87,7 +81,8 @@ static enum status stream_follow(struct communicator *c, struct stream *stream,
 	return status == STATUS_OK ? backend_stream_wait(stream, c->relay->order, err) : status;
 }
 
-enum status relay_turn(struct communicator *c, struct stream *stream, struct error *err)
+/* Starts every operation; preserves the order of the calls. */
+static enum status relay_turn(struct communicator *c, struct stream *stream, struct error *err)
 {
 	struct stream *ahead = c->relay->latest;
 
@@ -95,8 +90,8 @@ enum status relay_turn(struct communicator *c, struct stream *stream, struct err
 	return ahead ? stream_follow(c, stream, ahead, err) : STATUS_OK;
 }
 
-enum status relay_push(struct communicator *c, struct stream *stream, int peer, const void *from,
-		       size_t bytes, struct error *err)
+static enum status relay_push(struct communicator *c, struct stream *stream, int peer,
+			      const void *from, size_t bytes, struct error *err)
 {
 	if (bytes == 0)
 		return STATUS_OK;
@@ -104,8 +99,8 @@ enum status relay_push(struct communicator *c, struct stream *stream, int peer, 
 	return c->relay->ops->push(c, stream, peer, from, bytes, err);
 }
 
-enum status relay_pull(struct communicator *c, struct stream *stream, int peer, void *to,
-		       size_t bytes, struct error *err)
+static enum status relay_pull(struct communicator *c, struct stream *stream, int peer, void *to,
+			      size_t bytes, struct error *err)
 {
 	if (bytes == 0)
 		return STATUS_OK;
@@ -113,8 +108,8 @@ enum status relay_pull(struct communicator *c, struct stream *stream, int peer, 
 	return c->relay->ops->pull(c, stream, peer, to, bytes, err);
 }
 
-enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int peer,
-			      const struct relay_sum *sum, struct error *err)
+static enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int peer,
+				     const struct relay_sum *sum, struct error *err)
 {
 	if (sum->count == 0)
 		return STATUS_OK;
@@ -245,3 +240,323 @@ enum status relay_group_end(struct communicator *c, struct error *err)
 	relay->group_count = 0;
 	return status;
 }
+
+/* One operation over the ring; elements are counted from the start of the tensors. */
+struct ring {
+	struct communicator *c;
+	struct stream *stream;
+	char *to;
+	const char *from;
+	enum precision precision;
+	enum reduction reduction;
+	size_t element; /* bytes */
+	size_t count;   /* elements of the whole tensor */
+	size_t part;    /* elements of each rank's part; the last ones may be shorter */
+	int next, before;
+};
+
+struct span {
+	size_t first, count;
+};
+
+static struct ring ring_make(struct communicator *c, struct stream *stream, void *to,
+			     const void *from, size_t count, size_t part, enum precision precision,
+			     enum reduction reduction)
+{
+	return (struct ring){ .c = c,
+			      .stream = stream,
+			      .to = to,
+			      .from = from,
+			      .precision = precision,
+			      .reduction = reduction,
+			      .element = precision_bytes(precision),
+			      .count = count,
+			      .part = part,
+			      .next = (c->rank + 1) % c->size,
+			      .before = (c->rank + c->size - 1) % c->size };
+}
+
+static size_t ring_piece_elements(const struct ring *r)
+{
+	return r->c->relay->slot_bytes / r->element;
+}
+
+static size_t size_min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Part of the rank `distance` places before this one in the ring. */
+static int ring_part_before(const struct ring *r, int distance)
+{
+	return (r->c->rank + 2 * r->c->size - distance) % r->c->size;
+}
+
+/* The piece `done` elements into a part; may be empty. */
+static struct span ring_span_of(const struct ring *r, int part, size_t done)
+{
+	size_t begin = size_min((size_t)part * r->part + done, r->count),
+	       end = size_min((size_t)(part + 1) * r->part, r->count);
+
+	return (struct span){ begin,
+			      end > begin ? size_min(end - begin, ring_piece_elements(r)) : 0 };
+}
+
+/* Address of a span of a tensor. */
+static char *ring_span_at(const struct ring *r, const void *tensor, struct span span)
+{
+	return (char *)tensor + span.first * r->element;
+}
+
+static enum status ring_put(const struct ring *r, const void *from, struct span span,
+			    struct error *err)
+{
+	return relay_push(r->c, r->stream, r->next, from, span.count * r->element, err);
+}
+
+static enum status ring_take(const struct ring *r, struct span span, struct error *err)
+{
+	return relay_pull(r->c, r->stream, r->before, ring_span_at(r, r->to, span),
+			  span.count * r->element, err);
+}
+
+/*
+ * Adds this rank's elements; `raw`: the incoming data is not a sum yet. Averages are sums of n-ths.
+ */
+static enum status ring_take_and_add(const struct ring *r, struct span span, void *to, bool raw,
+				     struct error *err)
+{
+	double share = r->reduction == REDUCE_AVERAGE ? 1.0 / r->c->size : 1;
+	struct relay_sum sum = { .to = to,
+				 .own = ring_span_at(r, r->from, span),
+				 .count = span.count,
+				 .precision = r->precision,
+				 .larger = r->reduction == REDUCE_MAX,
+				 .own_factor = share,
+				 .slot_factor = raw ? share : 1 };
+
+	return relay_pull_reduce(r->c, r->stream, r->before, &sum, err);
+}
+
+static enum status copy_unless_in_place(struct stream *stream, void *to, const void *from,
+					size_t bytes, struct error *err)
+{
+	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
+}
+
+/* Each part travels around the ring and accumulates; its sum ends on the rank before its owner. */
+static enum status ring_sum_pieces(const struct ring *r, size_t done, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
+		struct span mine = ring_span_of(r, ring_part_before(r, step), done),
+			    theirs = ring_span_of(r, ring_part_before(r, step + 1), done);
+
+		status = ring_put(r, ring_span_at(r, step == 0 ? r->from : r->to, mine), mine, err);
+		if (status == STATUS_OK)
+			status = ring_take_and_add(r, theirs, ring_span_at(r, r->to, theirs),
+						   step == 0, err);
+	}
+	return status;
+}
+
+/* Initially the part of the rank `distance` places before this one is complete here. */
+static enum status ring_pass_pieces(const struct ring *r, int distance, size_t done,
+				    struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
+		struct span mine = ring_span_of(r, ring_part_before(r, distance + step), done),
+			    theirs =
+				    ring_span_of(r, ring_part_before(r, distance + step + 1), done);
+
+		status = ring_put(r, ring_span_at(r, r->to, mine), mine, err);
+		if (status == STATUS_OK)
+			status = ring_take(r, theirs, err);
+	}
+	return status;
+}
+
+/* Multiples of 16 bytes, so that every part has the alignment of the tensor. */
+static size_t ring_equal_parts(const struct communicator *c, size_t count, enum precision precision)
+{
+	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
+
+	return (count + n * whole - 1) / (n * whole) * whole;
+}
+
+enum status relay_all_reduce(struct communicator *c, struct stream *stream, void *to,
+			     const void *from, size_t count, enum precision precision,
+			     enum reduction reduction, struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count, ring_equal_parts(c, count, precision),
+				  precision, reduction);
+
+	enum status status = relay_turn(c, stream, err);
+
+	if (c->size == 1 && status == STATUS_OK)
+		status = copy_unless_in_place(stream, to, from, count * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK;
+	     done += ring_piece_elements(&r)) {
+		status = ring_sum_pieces(&r, done, err);
+		if (status == STATUS_OK)
+			status = ring_pass_pieces(&r, c->size - 1, done, err);
+	}
+	return status;
+}
+
+enum status relay_all_gather(struct communicator *c, struct stream *stream, void *to,
+			     const void *from, size_t count_per_rank, enum precision precision,
+			     struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+				  count_per_rank, precision, REDUCE_SUM);
+	size_t bytes = count_per_rank * r.element;
+	enum status status = relay_turn(c, stream, err);
+
+	if (status == STATUS_OK)
+		status = copy_unless_in_place(stream, r.to + (size_t)c->rank * bytes, from, bytes,
+					      err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_pass_pieces(&r, 0, done, err);
+	return status;
+}
+
+/* Partial sums are in the scratch slot: `from` is read-only, `to` has room for one part. */
+static enum status ring_scatter_pieces(const struct ring *r, size_t done, struct error *err)
+{
+	void *scratch = r->c->relay->scratch;
+	int last = r->c->size - 2;
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step <= last && status == STATUS_OK; step++) {
+		struct span mine = ring_span_of(r, ring_part_before(r, step + 1), done),
+			    theirs = ring_span_of(r, ring_part_before(r, step + 2), done);
+
+		status = ring_put(r, step == 0 ? ring_span_at(r, r->from, mine) : scratch, mine,
+				  err);
+		if (status == STATUS_OK)
+			status = ring_take_and_add(r, theirs,
+						   step == last ? r->to + done * r->element
+								: scratch,
+						   step == 0, err);
+	}
+	return status;
+}
+
+enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, void *to,
+				 const void *from, size_t count_per_rank, enum precision precision,
+				 enum reduction reduction, struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+				  count_per_rank, precision, reduction);
+
+	enum status status = relay_turn(c, stream, err);
+
+	if (c->size == 1 && status == STATUS_OK)
+		status = copy_unless_in_place(stream, to, from, count_per_rank * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_scatter_pieces(&r, done, err);
+	return status;
+}
+
+/* The chain starts at the root and ends at the rank before it. */
+enum status relay_broadcast(struct communicator *c, struct stream *stream, void *buffer,
+			    size_t bytes, int root, struct error *err)
+{
+	struct ring r =
+		ring_make(c, stream, buffer, buffer, bytes, bytes, PRECISION_FP32, REDUCE_SUM);
+
+	enum status status;
+
+	if (root < 0 || root >= c->size)
+		return error_set(err, STATUS_INTERNAL, "broadcast: invalid rank %d", root);
+	r.element = 1;
+	status = relay_turn(c, stream, err);
+	for (size_t done = 0; done < bytes && status == STATUS_OK;
+	     done += ring_piece_elements(&r)) {
+		struct span piece = ring_span_of(&r, 0, done);
+
+		if (c->rank != root)
+			status = ring_take(&r, piece, err);
+		if (r.next != root && status == STATUS_OK)
+			status = ring_put(&r, ring_span_at(&r, buffer, piece), piece, err);
+	}
+	return status;
+}
+
+/* The chain starts after the root and ends at it. */
+static enum status ring_reduce_piece(const struct ring *r, struct span piece, int root,
+				     struct error *err)
+{
+	int me = r->c->rank, first = (root + 1) % r->c->size;
+	void *scratch = r->c->relay->scratch;
+	enum status status;
+
+	if (me == first)
+		return ring_put(r, ring_span_at(r, r->from, piece), piece, err);
+	if (me == root)
+		return ring_take_and_add(r, piece, ring_span_at(r, r->to, piece),
+					 r->before == first, err);
+	status = ring_take_and_add(r, piece, scratch, r->before == first, err);
+	return status == STATUS_OK ? ring_put(r, scratch, piece, err) : status;
+}
+
+enum status relay_reduce(struct communicator *c, struct stream *stream, void *to, const void *from,
+			 size_t count, enum precision precision, enum reduction reduction, int root,
+			 struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count, count, precision, reduction);
+
+	enum status status;
+
+	if (root < 0 || root >= c->size)
+		return error_set(err, STATUS_INTERNAL, "reduce: invalid rank %d", root);
+	status = relay_turn(c, stream, err);
+	if (c->size == 1)
+		return status == STATUS_OK
+			       ? copy_unless_in_place(stream, to, from, count * r.element, err)
+			       : status;
+	for (size_t done = 0; done < count && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_reduce_piece(&r, ring_span_of(&r, 0, done), root, err);
+	return status;
+}
+
+/* Sends to the rank `distance` places ahead, and receives from the one as many places back. */
+static enum status swap_pieces(struct communicator *c, struct stream *stream, char *to,
+			       const char *from, size_t part, size_t done, int distance,
+			       struct error *err)
+{
+	size_t on = (size_t)((c->rank + distance) % c->size),
+	       back = (size_t)((c->rank + c->size - distance) % c->size),
+	       bytes = size_min(part - done, c->relay->slot_bytes);
+	enum status status = relay_push(c, stream, (int)on, from + on * part + done, bytes, err);
+
+	return status == STATUS_OK
+		       ? relay_pull(c, stream, (int)back, to + back * part + done, bytes, err)
+		       : status;
+}
+
+enum status relay_all_to_all(struct communicator *c, struct stream *stream, void *to,
+			     const void *from, size_t count_per_rank, enum precision precision,
+			     struct error *err)
+{
+	size_t part = count_per_rank * precision_bytes(precision), mine = (size_t)c->rank * part;
+	enum status status = relay_turn(c, stream, err);
+
+	if (status == STATUS_OK)
+		status = copy_unless_in_place(stream, (char *)to + mine, (const char *)from + mine,
+					      part, err);
+	for (size_t done = 0; done < part; done += c->relay->slot_bytes)
+		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++)
+			status = swap_pieces(c, stream, to, from, part, done, distance, err);
+	return status;
+}
+
+const struct communicator_operations relay_operations = {
+#define OPERATION(device, name, parameters, arguments)
+#define COLLECTIVE(name, parameters, arguments) .name = relay_##name,
+#include "device/backend.def"
+};

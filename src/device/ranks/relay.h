@@ -63,24 +63,10 @@ void relay_settled(struct communicator *communicator);
 /* Number of pushes, pulls and reductions so far. */
 uint64_t relay_pieces(const struct communicator *communicator);
 
-/* The collectives (relay_collectives.c), messages and groups (relay.c), and a table of them. */
+/* The collectives, messages and groups, and a table of them. */
 #define OPERATION(device, name, parameters, arguments)
 #define COLLECTIVE(name, parameters, arguments) enum status relay_##name parameters;
 #include "device/backend.def"
 extern const struct communicator_operations relay_operations;
-
-/*
- * For relay_collectives.c. Every operation starts with relay_turn(), which preserves the order of
- * the calls.
- */
-enum status relay_turn(struct communicator *communicator, struct stream *stream, struct error *err);
-size_t relay_slot_bytes(const struct communicator *communicator);
-void *relay_scratch(const struct communicator *communicator);
-enum status relay_push(struct communicator *communicator, struct stream *stream, int peer,
-		       const void *from, size_t bytes, struct error *err);
-enum status relay_pull(struct communicator *communicator, struct stream *stream, int peer, void *to,
-		       size_t bytes, struct error *err);
-enum status relay_pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
-			      const struct relay_sum *sum, struct error *err);
 
 #endif

@@ -1,8 +1,16 @@
 #include "device/ranks/transport.h"
 
+#include <stdlib.h>
+
 #include "device/backend.h"
 #include "device/ranks/shared_memory.h"
 #include "device/ranks/tcp_mesh.h"
+
+void gpudirect_ask(enum gpudirect wanted)
+{
+	if (wanted != GPUDIRECT_DEFAULT)
+		setenv("NCCL_NET_GDR_LEVEL", wanted == GPUDIRECT_ON ? "SYS" : "LOC", 1);
+}
 
 const char *const transport_names[] = {
 #define X(symbol, name, within_node, description) name,

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "device/limits.h"
-#include "device/ranks/gpudirect.h"
+#include "device/ranks/transport.h"
 #include "device/ranks/network_log.h"
 #include "measure/code_paths.h"
 #include "measure/processes/child.h"

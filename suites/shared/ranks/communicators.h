@@ -7,6 +7,7 @@
 
 #include "device/backend.h"
 #include "measure/processes/world.h"
+#include "plan/plan.h"
 
 /*
  * One communicator for all ranks; collective. STATUS_UNSUPPORTED with the reason if they cannot use
@@ -63,5 +64,21 @@ void sessions_close(struct sessions *sessions);
 const struct collective_session *session_find(struct sessions *sessions, struct device *device,
 					      struct world *world, enum transport transport,
 					      struct error *err);
+
+/* Cases with and without GPUDirect RDMA, for multi-node suites. */
+extern const char *const gpudirect_names[]; /* by enum gpudirect */
+
+/* The axis is the suite's first, because each change of it needs new processes. */
+#define GPUDIRECT_KEY                                                                              \
+	{                                                                                          \
+		.name = "gpudirect", .type = KEY_CHOICE, .list = true, .fallback = "default",      \
+		.choices = gpudirect_names,                                                        \
+		.help = "several nodes: GPUDirect RDMA. on: at any distance of GPU and adapter; "  \
+			"off: never; default: NCCL decides. A case is skipped if NCCL's log does " \
+			"not confirm the setting"                                                  \
+	}
+
+/* For suite->expand(), for a point with that axis: false if it is already planned. */
+bool gpudirect_plan(const struct plan *plan, struct plan_case *point);
 
 #endif

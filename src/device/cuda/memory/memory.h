@@ -4,15 +4,11 @@
 
 #include "device/cuda/cuda_backend.h"
 
-/* memory_managed.c. Other allocations of device memory change the free amount. */
-struct managed *cuda_managed_open(void);
-void cuda_managed_changed(struct device *device);
-enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err);
-enum status cuda_managed_free(struct device *device, void *memory, size_t bytes, struct error *err);
 /* vmm.c */
 enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err);
 enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err);
 /* memory.c */
+struct managed *cuda_managed_open(void);
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err);
 void cuda_pools_destroy(struct device *device);
 

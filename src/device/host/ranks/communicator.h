@@ -82,19 +82,15 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 /* Marks the communicator as unusable because of rank `peer`. */
 void communicator_give_up(struct host_communicator *c, int peer);
 
-/* tcp.c: connects the ranks, and installs the relay's collectives. */
+/* relay.c */
+/* Connects the ranks over TCP, and installs the relay's operations. */
 enum status host_tcp_open(struct host_communicator *c, const struct communicator_id *id,
 			  struct error *err);
 
-/* relay.c */
 struct transport_ops;
 extern const struct transport_ops host_transport_ops;
 /* Installs the relay's operations in an open communicator, in place of those of another relay. */
 enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
 			    struct error *err);
-
-struct relay_sum;
-/* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */
-void reduction_add_elements(const struct relay_sum *sum, const void *slot);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/energy.h"
+#include "device/telemetry.h"
 
 #define RAPL_FOLDER "/sys/class/powercap"
 #define RAPL_ZONES 64
