@@ -4,10 +4,11 @@
  * gather and scatter, the whole tensor in a broadcast or reduction, whose chains of ranks work on
  * consecutive pieces at the same time (pipelined).
  */
+#include "device/ranks/relay.h"
+
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "device/ranks/relay.h"
 
 struct relay_message {
 	struct stream *stream;

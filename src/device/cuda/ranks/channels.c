@@ -2,6 +2,8 @@
  * Opens and closes the channels of ranks, and moves pieces through their slots; the relay builds
  * collectives from them.
  */
+#include "device/cuda/ranks/channels.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "device/cuda/cuda_backend.h"
-#include "device/cuda/ranks/channels.h"
 #include "device/cuda/ranks/semaphores.h"
 #include "device/ranks/relay.h"
 #include "device/ranks/shared_memory.h"

@@ -168,7 +168,7 @@ enum status host_tcp_open(struct host_communicator *c, const struct communicator
 	c->received_piece = xcalloc(1, PIECE_BYTES);
 	if (tcp_mesh_open(id, c->base.rank, c->base.size, collective_timeout_seconds,
 			  c->connections, err) != STATUS_OK ||
-	    relay_open(&c->base, &ops, PIECE_BYTES, c->scratch, err) != STATUS_OK)
+	    relay_open(&c->base, &tcp_ops, PIECE_BYTES, c->scratch, err) != STATUS_OK)
 		return err->status;
 	c->base.transport = TRANSPORT_TCP;
 	return STATUS_OK;
