@@ -20,8 +20,8 @@
 #include "suites/shared/buffers.h"
 
 /*
- * Checks, each a row of the table below. A check records its metrics and returns STATUS_MISMATCH if the
- * harness cannot be trusted.
+ * Checks, each a row of the table below. A check records its metrics and returns STATUS_MISMATCH if
+ * the harness cannot be trusted.
  */
 
 /* A kernel that is busy for `seconds` on the stream. */

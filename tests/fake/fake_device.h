@@ -32,7 +32,9 @@ void fake_power_rest(const struct device *device);
 double fake_power_joules(const struct device *device);
 double fake_power_watts(const struct device *device);
 
-/* Within a collective, whose relay calls operations of its own: they neither count nor take time. */
+/*
+ * Within a collective, whose relay calls operations of its own: they neither count nor take time.
+ */
 extern int fake_nested;
 
 /*

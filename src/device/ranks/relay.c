@@ -1,8 +1,8 @@
 /*
- * Pieces, messages and groups of messages, and collectives. In a ring each rank pushes to the next and pulls from the previous; the
- * volume per rank is that of ring algorithms: 2(n-1)/n of the tensor in an all-reduce, (n-1)/n in
- * gather and scatter, the whole tensor in a broadcast or reduction, whose chains of ranks work on
- * consecutive pieces at the same time (pipelined).
+ * Pieces, messages and groups of messages, and collectives. In a ring each rank pushes to the next
+ * and pulls from the previous; the volume per rank is that of ring algorithms: 2(n-1)/n of the
+ * tensor in an all-reduce, (n-1)/n in gather and scatter, the whole tensor in a broadcast or
+ * reduction, whose chains of ranks work on consecutive pieces at the same time (pipelined).
  */
 #include "device/ranks/relay.h"
 
