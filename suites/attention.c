@@ -273,8 +273,7 @@ static enum status attention_expand(struct plan *plan, struct plan_case *point, 
 						10 * attention_operations(&shape, 7) /
 							estimate_flops(info, PRECISION_FP32);
 		}
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

@@ -577,8 +577,7 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 		if (!reason)
 			point->setup_seconds += 10 * convolution_operations(&shape) /
 						estimate_flops(info, PRECISION_FP32);
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

@@ -191,8 +191,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 		point->setup_seconds =
 			0.05 + sustained_seconds(point->section, info) +
 			(unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

@@ -200,8 +200,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 		point->setup_seconds =
 			0.02 + reference +
 			passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
-		if ((wrong ? plan_add_skipped(plan, point, &i, 1, wrong, err)
-			   : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, wrong, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

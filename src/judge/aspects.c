@@ -16,7 +16,7 @@
 
 static const struct aspect_row *aspects_of_suite(const char *name)
 {
-	const struct suite *suite = schema_suite(&schema_program, name);
+	const struct suite *suite = suite_find(name);
 
 	return suite ? suite->aspects : NULL;
 }

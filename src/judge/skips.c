@@ -29,7 +29,7 @@ static size_t devices_of_backend(const struct result *result, const char *backen
 /* True if the device caused the skip, not a missing second device. */
 static bool is_skipped_by_device(const struct result *result, const struct subject *s)
 {
-	const struct suite *suite = schema_suite(&schema_program, s->first->suite);
+	const struct suite *suite = suite_find(s->first->suite);
 	const struct case_parameter *needed = case_parameter(s->first, PARAMETER_DEVICES);
 
 	return s->first->status == CASE_SKIPPED && s->first->end != CASE_END_INTERRUPTED &&

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "plan/header.h"
+#include "plan/ini/document.h"
 #include "plan/resolve.h"
 #include "plan/suites/suite_set.h"
 
@@ -34,15 +35,135 @@ void config_release(struct config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-/* Applies overrides, types and final checks; releases the document. */
-static enum status config_finish(struct config *config, struct document *d,
-				 const struct schema *schema, const char *name,
-				 const struct override *overrides, size_t override_count,
-				 struct text *messages)
+static bool override_is_suite(const struct document *d, const char *name, size_t length)
+{
+	char *word = xstrndup(name, length);
+	bool found = schema_named(d->suites, word) != NULL;
+
+	for (size_t i = 0; i < d->section_count && !found; i++)
+		found = strcmp(d->sections[i].kind, "suite") == 0 &&
+			strcmp(d->sections[i].name, word) == 0;
+	free(word);
+	return found;
+}
+
+/* "transfer:label" or "transfer" in the form of a section header: "suite transfer label". */
+static char *header_of(const struct document *d, const char *section)
+{
+	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
+		     text_starts_with(section, "limit:");
+	char *header;
+
+	/* For an unknown section that resembles no known one, lists the suites. */
+	if (!whole && (override_is_suite(d, section, strcspn(section, ":")) ||
+		       !text_nearest(section, section_kinds)))
+		header = xasprintf("suite %s", section);
+	else
+		header = xstrdup(section);
+	for (char *p = header; *p; p++)
+		if (*p == ':')
+			*p = ' ';
+	return header;
+}
+
+/* The name of a suite alone selects all of its variants. */
+static void override_apply(struct document *d, struct ini_place place, const char *kind,
+			   const char *name, const char *label, const char *key, const char *value)
+{
+	struct document_section *section;
+	size_t matches = 0;
+
+	if (strcmp(kind, "suite") != 0) {
+		section = document_find(d, kind, name, label);
+		if (!section)
+			section = document_add_section(d, kind, name, label, place);
+		section_add_entry(section, key, xstrdup(value), false, place);
+		return;
+	}
+	for (size_t i = 0; i < d->section_count; i++) {
+		section = &d->sections[i];
+		if (strcmp(section->kind, kind) || strcmp(section->name, name) ||
+		    (*label && strcmp(section->label, label)))
+			continue;
+		section_add_entry(section, key, xstrdup(value), false, place);
+		matches++;
+	}
+	if (!matches)
+		document_problem(d, place, "the config has no %s",
+				 header_title(kind, name, label).text);
+}
+
+static char *override_trim(char *s)
+{
+	char *end = s + strlen(s);
+
+	while (end > s && strchr(" \t", end[-1]))
+		*--end = '\0';
+	return s + strspn(s, " \t");
+}
+
+static void override_section(struct document *d, struct ini_place place, char *left,
+			     const char *value)
+{
+	char *dot = strrchr(left, '.'), *kind, *name, *label, *header;
+
+	if (!dot || dot == left || !dot[1]) {
+		document_problem(d, place, "write --set section.key=value");
+		return;
+	}
+	*dot = '\0';
+	header = header_of(d, override_trim(left));
+	if (header_parse(d, place, header, &kind, &name, &label)) {
+		override_apply(d, place, kind, name, label,
+			       document_key(d, kind, override_trim(dot + 1), place), value);
+		free(kind);
+		free(name);
+		free(label);
+	}
+	free(header);
+}
+
+/* Applies one `--set section.key=value`, after reading. */
+static void document_override(struct document *d, const char *text)
+{
+	struct error err = ERROR_NONE;
+	struct ini_place place = { 0, 0 };
+	const char *equals = strchr(text, '=');
+	char *shown = xasprintf("--set %.200s%s", text, strlen(text) > 200 ? "..." : "");
+	char *value;
+
+	text_mend(shown);
+	place.file = document_add_file(d, shown);
+	d->files[place.file].command_line = true;
+	free(shown);
+	value = equals ? document_replace_variables(equals + 1, true, &err) : NULL;
+	if (!equals)
+		document_problem(d, place, "write --set section.key=value");
+	else if (!value)
+		document_problem(d, place, "%s", err.message);
+	if (value) {
+		char *left = xstrndup(text, (size_t)(equals - text));
+
+		override_section(d, place, left, value);
+		free(left);
+	}
+	free(value);
+}
+
+/* Reads `text`, or where it is NULL the file `name`; applies overrides, types and final checks. */
+static enum status config_read(struct config *config, struct document *d,
+			       const struct schema *schema, const char *name, const char *text,
+			       size_t length, const struct override *overrides,
+			       size_t override_count, struct text *messages)
 {
 	enum status status = STATUS_OK;
 	struct schema own = *schema;
 
+	memset(config, 0, sizeof(*config));
+	if (text)
+		document_read_text(d, name, text, length);
+	else
+		document_read(d, name);
 	for (size_t i = 0; i < override_count; i++)
 		document_override(d, overrides[i].text);
 	config->suites = suite_set_make(d);
@@ -64,24 +185,19 @@ enum status config_load_with(struct config *config, const struct schema *schema,
 			     const struct override *overrides, size_t override_count,
 			     struct text *errors)
 {
-	struct document d;
+	struct document d = { .suites = schema->suites };
 
-	memset(config, 0, sizeof(*config));
-	document_init(&d, schema->suites);
-	document_read(&d, source);
-	return config_finish(config, &d, schema, source, overrides, override_count, errors);
+	return config_read(config, &d, schema, source, NULL, 0, overrides, override_count, errors);
 }
 
 enum status config_parse_with(struct config *config, const struct schema *schema, const char *name,
 			      const char *text, size_t length, const struct override *overrides,
 			      size_t override_count, struct text *errors)
 {
-	struct document d;
+	struct document d = { .suites = schema->suites };
 
-	memset(config, 0, sizeof(*config));
-	document_init(&d, schema->suites);
-	document_read_text(&d, name, text, length);
-	return config_finish(config, &d, schema, name, overrides, override_count, errors);
+	return config_read(config, &d, schema, name, text ? text : "", length, overrides,
+			   override_count, errors);
 }
 
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
@@ -101,28 +217,22 @@ enum status config_parse(struct config *config, const char *name, const char *te
 enum status config_parse_written(struct config *config, const char *name, const char *text,
 				 size_t length, struct text *errors)
 {
-	struct document d;
+	struct document d = { .suites = schema_program.suites, .written = true };
 
-	memset(config, 0, sizeof(*config));
-	document_init(&d, schema_program.suites);
-	d.written = true;
-	document_read_text(&d, name, text, length);
-	return config_finish(config, &d, &schema_program, name, NULL, 0, errors);
+	return config_read(config, &d, &schema_program, name, text, length, NULL, 0, errors);
 }
 
 enum status config_parse_presented(struct config *config, const char *name, const char *text,
 				   size_t length, const struct presentation *presented,
 				   size_t count, struct text *errors)
 {
-	struct document d;
+	struct document d = { .suites = schema_program.suites,
+			      .written = true,
+			      .loads_nothing = true,
+			      .presented = presented,
+			      .presented_count = count };
 
-	memset(config, 0, sizeof(*config));
-	document_init(&d, schema_program.suites);
-	d.written = d.loads_nothing = true;
-	d.presented = presented;
-	d.presented_count = count;
-	document_read_text(&d, name, text, length);
-	return config_finish(config, &d, &schema_program, name, NULL, 0, errors);
+	return config_read(config, &d, &schema_program, name, text, length, NULL, 0, errors);
 }
 
 const struct section *config_section(const struct config *config, const char *kind,
@@ -160,28 +270,25 @@ const char *section_text(const struct section *section, const char *key)
 	return section_setting(section, key)->values[0].text;
 }
 
-/* Writes the effective config as INI text. */
-static void config_write_setting(const struct setting *setting, int with_origin, struct text *out)
-{
-	text_addf(out, "%s =", setting->key->name);
-	for (size_t i = 0; i < setting->count; i++) {
-		text_add(out, i ? ", " : *setting->values[i].text ? " " : "");
-		variables_quote(setting->values[i].text, out);
-	}
-	if (with_origin)
-		text_addf(out, " ; %s", setting->origin);
-	text_add_char(out, '\n');
-}
-
+/* Writes one section of the effective config as INI text. */
 static void config_write_section(const struct section *section, int with_origin, struct text *out)
 {
-	text_addf(out, "[%s%s%s%s%s]", section->kind, *section->name ? " " : "", section->name,
-		  *section->label ? " " : "", section->label);
+	text_add(out, header_title(section->kind, section->name, section->label).text);
 	if (with_origin)
 		text_addf(out, " ; %s", section->origin);
 	text_add_char(out, '\n');
-	for (size_t i = 0; i < section->count; i++)
-		config_write_setting(&section->settings[i], with_origin, out);
+	for (size_t i = 0; i < section->count; i++) {
+		const struct setting *setting = &section->settings[i];
+
+		text_addf(out, "%s =", setting->key->name);
+		for (size_t v = 0; v < setting->count; v++) {
+			text_add(out, v ? ", " : *setting->values[v].text ? " " : "");
+			document_quote(setting->values[v].text, out);
+		}
+		if (with_origin)
+			text_addf(out, " ; %s", setting->origin);
+		text_add_char(out, '\n');
+	}
 }
 
 void config_write(const struct config *config, int with_origin, struct text *out)

@@ -1,6 +1,7 @@
 #include "plan/header.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,13 @@ const char *const section_kinds[] = {
 static const char allowed_kinds[] =
 	"[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report], [fleet]";
 
-char *header_text(const char *kind, const char *name, const char *label)
+struct title header_title(const char *kind, const char *name, const char *label)
 {
-	return xasprintf("[%s%s%s%s%s]", kind, *name ? " " : "", name, *label ? " " : "", label);
+	struct title title;
+
+	snprintf(title.text, sizeof(title.text), "[%s%s%s%s%s]", kind, *name ? " " : "", name,
+		 *label ? " " : "", label);
+	return title;
 }
 
 /* Stores at most `max` words of `s`; returns their total number. */

@@ -12,12 +12,14 @@ extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
  */
 bool header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
 		  char **name, char **label);
-/* "[suite transfer label]"; the caller frees it. */
-char *header_text(const char *kind, const char *name, const char *label);
+struct title {
+	char text[256];
+};
+
+/* "[suite transfer label]" */
+struct title header_title(const char *kind, const char *name, const char *label);
 /* Reports an unknown suite, with the most similar name. */
 void document_unknown_suite(struct document *d, struct ini_place place, const char *header,
 			    const char *name);
-/* Applies one `--set section.key=value` (override.c), after reading. */
-void document_override(struct document *d, const char *text);
 
 #endif

@@ -1,14 +1,15 @@
 #include "plan/plan.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "device/limits.h"
-#include "plan/estimate.h"
 #include "plan/suite.h"
 
 static void plan_case_release(struct plan_case *c)
@@ -119,17 +120,14 @@ static char *plan_case_id(const struct plan *plan, const struct plan_case *c)
 	return text_detach(&id);
 }
 
-static bool plan_same_model(const struct device_info *a, const struct device_info *b)
-{
-	return strcmp(a->name, b->name) == 0 && strcmp(a->backend, b->backend) == 0 &&
-	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
-}
-
 /* For [suite ...] identical_devices = one: true for the first of several identical devices. */
 static bool plan_is_first_of_model(const struct plan *plan, size_t device)
 {
-	for (size_t i = 0; i < device; i++)
-		if (plan_same_model(&plan->devices[i], &plan->devices[device]))
+	const struct device_info *d = &plan->devices[device];
+
+	for (const struct device_info *other = plan->devices; other < d; other++)
+		if (strcmp(other->name, d->name) == 0 && strcmp(other->backend, d->backend) == 0 &&
+		    strcmp(other->module, d->module) == 0 && other->memory_bytes == d->memory_bytes)
 			return false;
 	return true;
 }
@@ -156,6 +154,79 @@ static bool case_suits_devices(const struct plan *plan, const struct plan_case *
 }
 
 /*
+ * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device
+ * needs its min_samples whatever max_time says, and a first call may load libraries and compile
+ * kernels.
+ */
+#define LIMIT_FLOOR_SECONDS 30.0
+#define LIMIT_MULTIPLE 20.0
+
+/* A quiet case stops after about this multiple of min_samples. */
+#define TYPICAL_SAMPLES 2.0
+
+/* A series may take max_time, or longer if min_samples need it. */
+static double plan_estimate_most_seconds(const struct section *section)
+{
+	double samples = (double)section_integer(section, "min_samples") +
+			 (double)section_integer(section, "warmup");
+
+	return fmax(section_real(section, "max_time"),
+		    samples * section_real(section, "sample_time"));
+}
+
+/* Sets estimate_seconds and limit_seconds from setup_seconds, sampling keys and case_limit. */
+static void plan_estimate(const struct plan *plan, struct plan_case *c)
+{
+	const struct section *s = c->section;
+	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
+	double load = section_real(s, "preheat") + 2 * section_real(s, "energy_time"),
+	       most = plan_estimate_most_seconds(s) + section_real(s, "settle_time") + load,
+	       derived = LIMIT_MULTIPLE * (c->setup_seconds + most);
+	/* A series converges after a typical number of samples. */
+	double samples = TYPICAL_SAMPLES * (double)section_integer(s, "min_samples") +
+			 (double)section_integer(s, "warmup"),
+	       typical = fmin(samples * section_real(s, "sample_time"),
+			      plan_estimate_most_seconds(s)) +
+			 load,
+	       lasts = c->fixed_seconds > 0 ? c->fixed_seconds : typical;
+
+	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + lasts;
+	c->limit_seconds = derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
+	c->limit_seconds += c->fixed_seconds + c->silent_seconds;
+	if (given > 0)
+		c->limit_seconds = given;
+}
+
+static char *too_much(uint64_t needed, const char *what, const char *owner, uint64_t total)
+{
+	char need[64], have[64];
+
+	return xasprintf("needs %s of %s memory; %s has %s",
+			 units_si((double)needed, "B", need, sizeof(need)), what, owner,
+			 units_si((double)total, "B", have, sizeof(have)));
+}
+
+/*
+ * Why `c` does not fit into the memory of its devices, or into the host memory that the process may
+ * use; NULL: it fits. The caller frees the string.
+ */
+static char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
+{
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct device_info *device = &plan->devices[c->devices[i]];
+
+		/* 0: unknown. Free memory is not used, because it changes until the case runs. */
+		if (device->memory_bytes && c->device_bytes > device->memory_bytes)
+			return too_much(c->device_bytes, "device", device->id,
+					device->memory_bytes);
+	}
+	if (plan->host_bytes && c->host_bytes > plan->host_bytes)
+		return too_much(c->host_bytes, "host", "the machine or container",
+				plan->host_bytes);
+	return NULL;
+}
+
+/*
  * Why the case cannot run on its devices, independent of its suite; NULL: it can. The caller frees
  * the string.
  */
@@ -168,9 +239,8 @@ static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c
 	return plan_memory_reason(plan, c);
 }
 
-static enum status plan_append_case(struct plan *plan, const struct plan_case *point,
-				    const size_t *devices, size_t device_count, const char *reason,
-				    struct error *err)
+enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
+		     size_t device_count, const char *reason, struct error *err)
 {
 	struct plan_case c = *point;
 
@@ -200,12 +270,6 @@ static enum status plan_append_case(struct plan *plan, const struct plan_case *p
 	return STATUS_OK;
 }
 
-enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
-		     size_t device_count, struct error *err)
-{
-	return plan_append_case(plan, point, devices, device_count, NULL, err);
-}
-
 char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size)
 {
 	char hint[64] = "";
@@ -216,17 +280,10 @@ char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_
 	return out;
 }
 
-enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
-			     const size_t *devices, size_t device_count, const char *reason,
-			     struct error *err)
-{
-	return plan_append_case(plan, point, devices, device_count, reason, err);
-}
-
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (plan_append_case(plan, point, &i, 1, NULL, err) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, NULL, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -235,20 +292,6 @@ struct axis {
 	const struct setting *setting;
 	size_t at;
 };
-
-/*
- * Advances to the next point of the cartesian product, last axis fastest; false after the last
- * point.
- */
-static bool axes_advance(struct axis *axes, size_t count)
-{
-	while (count-- > 0) {
-		if (++axes[count].at < axes[count].setting->count)
-			return true;
-		axes[count].at = 0;
-	}
-	return false;
-}
 
 static enum run_stage plan_stage_of(const struct section *section)
 {
@@ -287,16 +330,20 @@ static enum status plan_expand_section(struct plan *plan, const struct section *
 	const char *const *names = section->suite->axes;
 	struct axis *axes;
 	enum status status;
-	size_t count = 0;
+	size_t count = 0, last;
 
 	while (names && names[count])
 		count++;
 	axes = xcalloc(count, sizeof(*axes));
 	for (size_t i = 0; i < count; i++)
 		axes[i].setting = section_setting(section, names[i]);
-	do
+	/* The cartesian product, last axis fastest. */
+	do {
 		status = plan_expand_point(plan, section, axes, count, err);
-	while (status == STATUS_OK && axes_advance(axes, count));
+		for (last = count;
+		     last > 0 && ++axes[last - 1].at == axes[last - 1].setting->count;)
+			axes[--last].at = 0;
+	} while (status == STATUS_OK && last > 0);
 	free(axes);
 	return status;
 }
@@ -466,17 +513,6 @@ int64_t plan_pair_setting(const struct config *config, const char *key)
 	return most;
 }
 
-/*
- * A suite of pairs has no single-node cases, and a suite that runs within nodes has no multi-node
- * cases.
- */
-static bool is_expanded(const struct plan *plan, const struct section *section)
-{
-	return section->suite && is_chosen(plan->config, section) &&
-	       (plan->group.nodes ? section->suite->groups == plan->group.kind
-				  : section->suite->groups != SUITE_OF_PAIRS);
-}
-
 enum status plan_build(struct plan *plan, const struct config *config,
 		       const struct device_info *devices, size_t device_count, struct error *err)
 {
@@ -500,7 +536,13 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 	if (device_count)
 		memcpy(plan->devices, devices, device_count * sizeof(*devices));
 	for (size_t i = 0; i < config->count && status == STATUS_OK; i++)
-		if (is_expanded(plan, &config->sections[i]))
+		/*
+		 * A suite of pairs has no single-node cases, and a suite that runs within nodes has
+		 * no multi-node cases.
+		 */
+		if (config->sections[i].suite && is_chosen(config, &config->sections[i]) &&
+		    (group->nodes ? config->sections[i].suite->groups == group->kind
+				  : config->sections[i].suite->groups != SUITE_OF_PAIRS))
 			status = plan_expand_section(plan, &config->sections[i], err);
 	if (status == STATUS_OK)
 		status = plan_check_ids(plan, err);
@@ -509,48 +551,6 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 	if (status != STATUS_OK)
 		plan_release(plan);
 	return status;
-}
-
-const struct value *case_find_value(const struct plan_case *c, const char *name)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, name) == 0)
-			return c->parameters[i].value;
-	return NULL;
-}
-
-int64_t case_integer_or(const struct plan_case *c, const char *name, int64_t otherwise)
-{
-	const struct value *value = case_find_value(c, name);
-
-	return value ? value->integer : otherwise;
-}
-
-const char *case_text_or(const struct plan_case *c, const char *name, const char *otherwise)
-{
-	const struct value *value = case_find_value(c, name);
-
-	return value ? value->text : otherwise;
-}
-
-const struct value *case_value(const struct plan_case *c, const char *name)
-{
-	const struct value *value = case_find_value(c, name);
-
-	if (value)
-		return value;
-	fprintf(stderr, "gpuproof: bug: suite %s has no axis %s\n", c->suite->name, name);
-	abort();
-}
-
-int64_t case_integer(const struct plan_case *c, const char *name)
-{
-	return case_value(c, name)->integer;
-}
-
-const char *case_text(const struct plan_case *c, const char *name)
-{
-	return case_value(c, name)->text;
 }
 
 bool plan_first_of_backend(const struct plan *plan, size_t index)
@@ -583,7 +583,7 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
 			set[count++] = i;
 	if (!reason && count < (size_t)ranks)
 		reason = plan_too_few(ranks, backend, count, text, sizeof(text));
-	status = plan_append_case(plan, point, set, count, reason, err);
+	status = plan_add(plan, point, set, count, reason, err);
 	free(set);
 	return status;
 }

@@ -126,10 +126,10 @@ struct plan plan_subset(const struct plan *plan,
 
 /*
  * For suite->expand(): adds `point` on these devices (copied; the id gets "@cuda:0" or
- * "@cuda:0,cuda:1"). Duplicate ids are an error.
+ * "@cuda:0,cuda:1"), to be skipped for `reason` unless it is NULL. Duplicate ids are an error.
  */
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
-		     size_t device_count, struct error *err);
+		     size_t device_count, const char *reason, struct error *err);
 /*
  * True if device `index` is the first of its backend: sets of devices are formed once per backend.
  */
@@ -155,10 +155,6 @@ enum status plan_add_group(struct plan *plan, const struct plan_case *point, con
  * to get more.
  */
 char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size);
-/* As plan_add(), for a requested case that is impossible here: it becomes SKIPPED. */
-enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
-			     const size_t *devices, size_t device_count, const char *reason,
-			     struct error *err);
 
 /*
  * For suite->expand(): takes the axis (named by its key) out of `point`, where it means nothing to

@@ -1,4 +1,5 @@
-/* A point of a sweep while a suite places it. */
+/* A point of a sweep while a suite places it, and the values of its axes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,4 +77,46 @@ bool plan_takes_nodes(const struct plan *plan, struct plan_case *point)
 	}
 	plan_unname_usual(point, "nodes", "1");
 	return nodes == plan->group.asked;
+}
+
+const struct value *case_find_value(const struct plan_case *c, const char *name)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, name) == 0)
+			return c->parameters[i].value;
+	return NULL;
+}
+
+int64_t case_integer_or(const struct plan_case *c, const char *name, int64_t otherwise)
+{
+	const struct value *value = case_find_value(c, name);
+
+	return value ? value->integer : otherwise;
+}
+
+const char *case_text_or(const struct plan_case *c, const char *name, const char *otherwise)
+{
+	const struct value *value = case_find_value(c, name);
+
+	return value ? value->text : otherwise;
+}
+
+const struct value *case_value(const struct plan_case *c, const char *name)
+{
+	const struct value *value = case_find_value(c, name);
+
+	if (value)
+		return value;
+	fprintf(stderr, "gpuproof: bug: suite %s has no axis %s\n", c->suite->name, name);
+	abort();
+}
+
+int64_t case_integer(const struct plan_case *c, const char *name)
+{
+	return case_value(c, name)->integer;
+}
+
+const char *case_text(const struct plan_case *c, const char *name)
+{
+	return case_value(c, name)->text;
 }

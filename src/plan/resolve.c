@@ -1,5 +1,6 @@
 #include "plan/resolve.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/memory.h"
 #include "plan/header.h"
 #include "plan/ini/hint.h"
-#include "plan/limits/check.h"
+#include "plan/limits/limit.h"
 #include "plan/value.h"
 
 struct resolving {
@@ -17,7 +18,8 @@ struct resolving {
 	/* The last invalid value of [defaults]: reported once for all sections that use it. */
 	struct bad_default {
 		const struct entry *entry;
-		char *title, *why; /* of the first section with it */
+		struct title title; /* of the first section with it */
+		char *why;
 		size_t others;
 	} * bad;
 	size_t bad_count, bad_capacity;
@@ -28,7 +30,6 @@ static void resolve_unknown_key(struct resolving *r, const struct document_secti
 				const struct suite *suite, const struct entry *entry)
 {
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
-	char *title;
 	struct text list = TEXT_EMPTY;
 	const char *names[64];
 	const struct key *key;
@@ -38,16 +39,15 @@ static void resolve_unknown_key(struct resolving *r, const struct document_secti
 		document_problem(r->document, entry->place, "unknown key");
 		return;
 	}
-	title = header_text(section->kind, section->name, section->label);
 	while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
 		text_addf(&list, "%s%s", n ? ", " : "", key->name);
 		names[n++] = key->name;
 	}
 	names[n] = NULL;
-	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s", title,
+	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s",
+			 header_title(section->kind, section->name, section->label).text,
 			 entry->key, hint_for(entry->key, names).text, list.data);
 	text_release(&list);
-	free(title);
 }
 
 static void unknown_default(struct resolving *r, const struct entry *entry)
@@ -72,13 +72,12 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 }
 
 /* Further sections find the same error and do not repeat it. */
-static void bad_default(struct resolving *r, const struct entry *entry, char *title,
+static void bad_default(struct resolving *r, const struct entry *entry, struct title title,
 			const char *why)
 {
 	for (size_t i = 0; i < r->bad_count; i++)
 		if (r->bad[i].entry == entry && strcmp(r->bad[i].why, why) == 0) {
 			r->bad[i].others++;
-			free(title);
 			return;
 		}
 	ARRAY_GROW(r->bad, r->bad_count, r->bad_capacity);
@@ -98,35 +97,10 @@ static void report_bad_defaults(struct resolving *r)
 		document_problem(r->document, b->entry->place,
 				 "[defaults] %s = %.60s%s, as used by %s%s: %s", b->entry->key,
 				 b->entry->value, strlen(b->entry->value) > 60 ? "..." : "",
-				 b->title, more, b->why);
-		free(b->title);
+				 b->title.text, more, b->why);
 		free(b->why);
 	}
 	free(r->bad);
-}
-
-static void bad_value(struct resolving *r, const struct section *section, const struct key *key,
-		      const struct entry *entry, bool from_defaults, const struct error *err)
-{
-	char *title = header_text(section->kind, section->name, section->label);
-
-	if (from_defaults) {
-		bad_default(r, entry, title, err->message);
-		return;
-	}
-	document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name,
-			 entry->value, strlen(entry->value) > 60 ? "..." : "", err->message);
-	free(title);
-}
-
-static void parse_fallback(struct values *values, const struct key *key, bool unique)
-{
-	struct error err = ERROR_NONE;
-
-	if (values_parse(values, key, key->fallback, unique, &err) == STATUS_OK)
-		return;
-	fprintf(stderr, "gpuproof: bug: the default of key %s: %s\n", key->name, err.message);
-	abort();
 }
 
 /* Fills one setting; leaves `setting->count` 0 without a valid value (reported). */
@@ -137,6 +111,7 @@ static void resolve_key(struct resolving *r, const struct section *section,
 	const struct entry *entry = section_entry(own, key->name);
 	bool from_defaults = !entry && section->suite;
 	bool unique = schema_is_axis(section->suite, key);
+	const struct title title = header_title(section->kind, section->name, section->label);
 	struct values values = { 0 };
 	struct error err = ERROR_NONE;
 
@@ -145,16 +120,23 @@ static void resolve_key(struct resolving *r, const struct section *section,
 	setting->key = key;
 	setting->origin = entry ? document_place(r->document, entry->place) : xstrdup("default");
 	if (!entry && !key->fallback) {
-		char *title = header_text(section->kind, section->name, section->label);
-
-		document_problem(r->document, place, "%s needs the key %s: %s", title, key->name,
-				 key->help);
-		free(title);
-	} else if (!entry)
-		parse_fallback(&values, key, unique);
-	else if (!entry->broken &&
-		 values_parse(&values, key, entry->value, unique, &err) != STATUS_OK)
-		bad_value(r, section, key, entry, from_defaults, &err);
+		document_problem(r->document, place, "%s needs the key %s: %s", title.text,
+				 key->name, key->help);
+	} else if (!entry) {
+		if (values_parse(&values, key, key->fallback, unique, &err) != STATUS_OK) {
+			fprintf(stderr, "gpuproof: bug: the default of key %s: %s\n", key->name,
+				err.message);
+			abort();
+		}
+	} else if (!entry->broken &&
+		   values_parse(&values, key, entry->value, unique, &err) != STATUS_OK) {
+		if (from_defaults)
+			bad_default(r, entry, title, err.message);
+		else
+			document_problem(r->document, entry->place, "%s %s = %.60s%s: %s",
+					 title.text, key->name, entry->value,
+					 strlen(entry->value) > 60 ? "..." : "", err.message);
+	}
 	setting->values = values.items;
 	setting->count = values.count;
 }
@@ -164,7 +146,7 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 {
 	const struct suite *suite = strcmp(kind, "suite") != 0 ? NULL
 				    : own->suite               ? own->suite
-							       : schema_suite(r->schema, own->name);
+						 : schema_named(r->schema->suites, own->name);
 	struct key_walk walk = schema_keys(r->schema, kind, suite);
 	struct ini_place place = own ? own->place : (struct ini_place){ 0, 0 };
 	const struct key *key;
@@ -201,6 +183,209 @@ void section_resolve(struct section *out, const struct schema *schema, struct do
 	struct resolving r = { .schema = schema, .document = d };
 
 	resolve_section(&r, out, own->kind, own);
+}
+
+const struct setting *setting_or_null(const struct section *section, const char *key)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (section->settings[i].count && strcmp(section->settings[i].key->name, key) == 0)
+			return &section->settings[i];
+	return NULL;
+}
+
+/* Location of a setting's entry. */
+static struct ini_place config_check_setting_place(const struct document *d,
+						   const struct section *section, const char *key)
+{
+	const struct document_section *own =
+		document_find(d, section->kind, section->name, section->label);
+	const struct entry *entry = section_entry(own, key);
+
+	if (!entry && section->suite)
+		entry = section_entry(document_find(d, "defaults", "", ""), key);
+	return entry ? entry->place : own ? own->place : (struct ini_place){ 0, 0 };
+}
+
+static bool config_check_is_word(const char *s)
+{
+	if (!isalpha((unsigned char)*s))
+		return false;
+	while (isalnum((unsigned char)*s) || *s == '_' || *s == '-')
+		s++;
+	return !*s;
+}
+
+/* Words for an unspecified backend in any section; no module has such a name. */
+static bool is_reserved(const char *s)
+{
+	return strcmp(s, "auto") == 0 || strcmp(s, "any") == 0 || strcmp(s, "all") == 0;
+}
+
+/*
+ * A loadable backend may have any name, but a name similar to a known one is a misspelling. `none`:
+ * the word for an unspecified backend, "auto" or "any".
+ */
+static void check_backend(const struct section *section, const char *none, struct document *d)
+{
+	const char *const known[] = { none, "cuda", "host", "cuda13", "cuda12", "cuda11", NULL };
+	const struct setting *setting = setting_or_null(section, "backend");
+	const char *name = setting ? setting->values[0].text : none;
+
+	for (size_t i = 0; known[i]; i++)
+		if (strcmp(name, known[i]) == 0)
+			return;
+	if (!text_nearest(name, known) && config_check_is_word(name) && !is_reserved(name))
+		return;
+	document_problem(d, config_check_setting_place(d, section, "backend"),
+			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s",
+			 header_title(section->kind, section->name, section->label).text, name,
+			 name, none, hint_for(name, known).text);
+}
+
+static bool all_digits(const char *s)
+{
+	return *s && strspn(s, "0123456789") == strlen(s) && strlen(s) <= 4;
+}
+
+/* "0" or "cuda:0". */
+static bool config_check_is_device(const char *s)
+{
+	const char *colon = strchr(s, ':');
+	bool fits;
+	char *word;
+
+	if (!colon)
+		return all_digits(s);
+	word = xstrndup(s, (size_t)(colon - s));
+	fits = config_check_is_word(word) && all_digits(colon + 1);
+	free(word);
+	return fits;
+}
+
+static bool config_check_is_all(const struct setting *setting)
+{
+	return setting->count == 1 && strcmp(setting->values[0].text, "all") == 0;
+}
+
+/* Reports a value that occurs twice. */
+static void check_repeats(const struct section *run, const struct setting *setting,
+			  struct document *d)
+{
+	for (size_t i = 1; i < setting->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(setting->values[i].text, setting->values[j].text) == 0) {
+				document_problem(d,
+						 config_check_setting_place(d, run,
+									    setting->key->name),
+						 "[run] %s: '%.60s' is listed twice",
+						 setting->key->name, setting->values[i].text);
+				return;
+			}
+}
+
+static void check_devices(const struct section *run, struct document *d)
+{
+	const struct setting *setting = setting_or_null(run, "devices");
+
+	if (!setting || config_check_is_all(setting))
+		return;
+	for (size_t i = 0; i < setting->count; i++)
+		if (!config_check_is_device(setting->values[i].text)) {
+			document_problem(d, config_check_setting_place(d, run, "devices"),
+					 "[run] devices: '%.60s' is not a device; allowed: all, or "
+					 "indices (0, 1) or ids (cuda:0, host:1)",
+					 setting->values[i].text);
+			return;
+		}
+	check_repeats(run, setting, d);
+}
+
+static void check_suites(const struct config *config, struct document *d)
+{
+	const struct section *run = &config->sections[0];
+	const struct setting *setting = setting_or_null(run, "suites");
+	const char *names[64];
+	size_t n = 0;
+
+	if (!setting || config_check_is_all(setting))
+		return;
+	for (size_t i = 0; i < config->count && n + 1 < ARRAY_SIZE(names); i++)
+		if (config->sections[i].suite)
+			names[n++] = config->sections[i].name;
+	names[n] = NULL;
+	for (size_t i = 0; i < setting->count; i++) {
+		size_t k = 0;
+
+		while (k < config->count &&
+		       !(config->sections[k].suite &&
+			 strcmp(config->sections[k].name, setting->values[i].text) == 0))
+			k++;
+		if (k < config->count)
+			continue;
+		document_problem(d, config_check_setting_place(d, run, "suites"),
+				 "[run] suites: the config has no [suite %.60s]%s",
+				 setting->values[i].text,
+				 hint_for(setting->values[i].text, names).text);
+		return;
+	}
+	check_repeats(run, setting, d);
+}
+
+static void check_sampling(const struct section *section, struct document *d)
+{
+	const struct setting *min = setting_or_null(section, "min_samples");
+	const struct setting *max = setting_or_null(section, "max_samples");
+	const char *key;
+
+	if (!min || !max || min->values[0].integer <= max->values[0].integer)
+		return;
+	key = strcmp(max->origin, "default") == 0 ? "min_samples" : "max_samples";
+	document_problem(d, config_check_setting_place(d, section, key),
+			 "%s: min_samples = %s exceeds max_samples = %s",
+			 header_title(section->kind, section->name, section->label).text,
+			 min->values[0].text, max->values[0].text);
+}
+
+struct limit_check {
+	const struct section *section;
+	struct document *d;
+};
+
+static void limit_problem(void *context, const char *key, const char *message)
+{
+	const struct limit_check *check = context;
+	const struct section *s = check->section;
+	const struct setting *setting = *key ? setting_or_null(s, key) : NULL;
+	const struct ini_place place = config_check_setting_place(check->d, s, key);
+	const struct title title = header_title(s->kind, s->name, s->label);
+
+	if (setting)
+		document_problem(check->d, place, "%s %s = %.60s%s: %s", title.text, key,
+				 setting->values[0].text,
+				 strlen(setting->values[0].text) > 60 ? "..." : "", message);
+	else
+		document_problem(check->d, place, "%s: %s", title.text, message);
+}
+
+/* Checks the words of [run] and pairs of keys. */
+static void config_check(const struct config *config, const struct schema *schema,
+			 struct document *d)
+{
+	struct limit limit;
+
+	check_backend(&config->sections[0], "auto", d);
+	check_devices(&config->sections[0], d);
+	check_suites(config, d);
+	for (size_t i = 0; i < config->count; i++)
+		if (config->sections[i].suite) {
+			check_backend(&config->sections[i], "any", d);
+			check_sampling(&config->sections[i], d);
+		} else if (strcmp(config->sections[i].kind, "limit") == 0) {
+			struct limit_check check = { &config->sections[i], d };
+
+			if (limit_read(&limit, check.section, schema, limit_problem, &check))
+				limit_release(&limit);
+		}
 }
 
 static bool resolve_has_kind(const struct config *config, const char *kind)
@@ -267,12 +452,4 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 	if (!d->suite_maybe && !resolve_has_kind(config, schema->limits_only ? "limit" : "suite"))
 		nothing_to_do(&r);
 	config_check(config, schema, d);
-}
-
-const struct setting *setting_or_null(const struct section *section, const char *key)
-{
-	for (size_t i = 0; i < section->count; i++)
-		if (section->settings[i].count && strcmp(section->settings[i].key->name, key) == 0)
-			return &section->settings[i];
-	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/metrics.h"
 #include "plan/sampling_rules.h"
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
@@ -10,23 +11,24 @@ const struct schema schema_limits = { .suites = suites,
 				      .sampling = sampling_keys,
 				      .limits_only = true };
 
+static const struct section_kind config_kinds[] = {
+	{ .name = "run", .keys = run_keys },
+	{ .name = "report", .keys = report_keys },
+	{ .name = "fleet", .keys = fleet_keys },
+	{ .name = "limit", .named = true, .keys = limit_keys },
+	{ 0 },
+};
+
 struct key_walk schema_keys(const struct schema *schema, const char *kind,
 			    const struct suite *suite)
 {
-	for (const struct section_kind *k = schema->kinds; k && k->name; k++)
+	for (const struct section_kind *k = schema->kinds ? schema->kinds : config_kinds; k->name;
+	     k++)
 		if (strcmp(k->name, kind) == 0)
-			return (struct key_walk){ .tables = { k->keys, NULL } };
+			return (struct key_walk){ .tables = { k->keys } };
 	if (suite)
 		return (struct key_walk){ .tables = { suite->keys, suite_keys, schema->sampling } };
-	if (strcmp(kind, "run") == 0)
-		return (struct key_walk){ .tables = { run_keys, NULL } };
-	if (strcmp(kind, "report") == 0)
-		return (struct key_walk){ .tables = { report_keys, NULL } };
-	if (strcmp(kind, "fleet") == 0)
-		return (struct key_walk){ .tables = { fleet_keys, NULL } };
-	if (strcmp(kind, "limit") == 0)
-		return (struct key_walk){ .tables = { limit_keys, NULL } };
-	return (struct key_walk){ .tables = { schema->sampling, NULL } };
+	return (struct key_walk){ .tables = { schema->sampling } };
 }
 
 static bool schema_named_before(const struct key_walk *walk, const char *name)
@@ -73,15 +75,36 @@ const struct suite *schema_named(const struct suite *const *list, const char *na
 	return NULL;
 }
 
-const struct suite *schema_suite(const struct schema *schema, const char *name)
-{
-	return schema_named(schema->suites, name);
-}
-
 bool schema_is_axis(const struct suite *suite, const struct key *key)
 {
 	for (const char *const *axis = suite ? suite->axes : NULL; axis && *axis; axis++)
 		if (strcmp(*axis, key->name) == 0)
 			return true;
 	return false;
+}
+
+/* The row of a metric, and its suite. */
+static const struct metric *schema_find_metric(const char *name, const struct suite **suite)
+{
+	for (const struct suite *const *s = suites; *s; s++)
+		for (const struct metric *m = (*s)->metrics; m && m->name; m++)
+			if (strcmp(m->name, name) == 0) {
+				*suite = *s;
+				return m;
+			}
+	return NULL;
+}
+
+const struct metric *metric_find(const char *name)
+{
+	const struct suite *suite;
+
+	return schema_find_metric(name, &suite);
+}
+
+const struct sheet_row *metric_sheet(const char *name)
+{
+	const struct suite *suite;
+
+	return schema_find_metric(name, &suite) ? suite->sheet : NULL;
 }

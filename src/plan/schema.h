@@ -55,7 +55,6 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 const struct key *key_next(struct key_walk *walk); /* NULL at the end */
 const struct key *schema_key(const struct schema *schema, const char *kind,
 			     const struct suite *suite, const char *name);
-const struct suite *schema_suite(const struct schema *schema, const char *name);
 /* The suite of that name in a NULL-terminated list; NULL: none. */
 const struct suite *schema_named(const struct suite *const *list, const char *name);
 /* True if `key` is an axis of the suite's sweep. */

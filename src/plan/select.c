@@ -25,31 +25,17 @@ static char *list_existing_devices(const struct selection *s)
 	return text_detach(&list);
 }
 
-/* "auto": the first backend with a device, except the host. */
-static const char *automatic_backend(const struct device_info *devices, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!device_is_host(&devices[i]))
-			return devices[i].backend;
-	return "host";
-}
-
-static bool device_is_wanted(const struct selection *s, const struct device_info *device,
-			     const char *wanted)
-{
-	bool of_backend = device_is_of(device, s->backend);
-
-	if (strchr(wanted, ':'))
-		return strcmp(device->id, wanted) == 0 && (of_backend || s->any_backend);
-	return of_backend && device->index == atoi(wanted);
-}
-
 static enum status select_device(struct selection *s, const char *wanted, struct error *err)
 {
 	char *list;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (device_is_wanted(s, &s->devices[i], wanted)) {
+		const struct device_info *d = &s->devices[i];
+		bool of_backend = device_is_of(d, s->backend);
+
+		if (strchr(wanted, ':')
+			    ? strcmp(d->id, wanted) == 0 && (of_backend || s->any_backend)
+			    : of_backend && d->index == atoi(wanted)) {
 			s->chosen[i] = true;
 			return STATUS_OK;
 		}
@@ -94,8 +80,12 @@ enum status plan_select_devices(const struct config *config, const struct device
 	*selected = NULL;
 	*selected_count = 0;
 	s.any_backend = strcmp(backend, "auto") == 0;
+	/* The first backend with a device, except the host. */
 	if (s.any_backend)
-		s.backend = automatic_backend(devices, device_count);
+		s.backend = "host";
+	for (size_t i = device_count; i-- > 0 && s.any_backend;)
+		if (!device_is_host(&devices[i]))
+			s.backend = devices[i].backend;
 	s.chosen = xcalloc(device_count, sizeof(*s.chosen));
 	if (strcmp(wanted->values[0].text, "all") == 0)
 		status = select_choose_all(&s, err);

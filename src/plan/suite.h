@@ -111,7 +111,7 @@ struct suite {
 	char *(*describe)(const struct plan *plan, const struct plan_case *c);
 
 	/*
-	 * Places one point of the sweep with plan_add(), plan_add_each() or plan_add_skipped(), or
+	 * Places one point of the sweep with plan_add() or plan_add_each(), or
 	 * drops a meaningless combination. May change the copy `point` (memory, setup estimate).
 	 * NULL: each point on each device.
 	 */

@@ -13,16 +13,6 @@
 #include "base/units.h"
 #include "plan/ini/hint.h"
 
-/* Shortest text that reads back as exactly `value`. */
-static void shortest_number(double value, char *out, size_t size)
-{
-	for (int digits = 6; digits <= 17; digits++) {
-		snprintf(out, size, "%.*g", digits, value);
-		if (strtod(out, NULL) == value)
-			return;
-	}
-}
-
 /* Text of `number` as a value of the key's type. */
 static void value_number_text(const struct key *key, double number, char *out, size_t size)
 {
@@ -37,7 +27,12 @@ static void value_number_text(const struct key *key, double number, char *out, s
 		units_percent(number, out, size);
 		break;
 	case KEY_REAL:
-		shortest_number(number, out, size);
+		/* The shortest text that reads back as exactly this number. */
+		for (int digits = 6; digits <= 17; digits++) {
+			snprintf(out, size, "%.*g", digits, number);
+			if (strtod(out, NULL) == number)
+				break;
+		}
 		break;
 	default:
 		snprintf(out, size, "%.0f", number);
@@ -268,25 +263,17 @@ void value_release(struct value *value)
 
 void key_describe(const struct key *key, struct text *out)
 {
-	static const char *const one[] = {
-		[KEY_TEXT] = "text",
-		[KEY_BOOL] = "yes or no",
-		[KEY_INTEGER] = "whole number",
-		[KEY_REAL] = "number",
-		[KEY_SIZE] = "size",
-		[KEY_DURATION] = "duration",
-		[KEY_PERCENT] = "percentage",
-		[KEY_SHAPE] = "shape",
-	};
-	static const char *const many[] = {
-		[KEY_TEXT] = "texts",
-		[KEY_BOOL] = "yes or no",
-		[KEY_INTEGER] = "whole numbers",
-		[KEY_REAL] = "numbers",
-		[KEY_SIZE] = "sizes",
-		[KEY_DURATION] = "durations",
-		[KEY_PERCENT] = "percentages",
-		[KEY_SHAPE] = "shapes (1024 or MxNxK)",
+	static const struct {
+		const char *one, *many;
+	} words[] = {
+		[KEY_TEXT] = { "text", "texts" },
+		[KEY_BOOL] = { "yes or no", "yes or no" },
+		[KEY_INTEGER] = { "whole number", "whole numbers" },
+		[KEY_REAL] = { "number", "numbers" },
+		[KEY_SIZE] = { "size", "sizes" },
+		[KEY_DURATION] = { "duration", "durations" },
+		[KEY_PERCENT] = { "percentage", "percentages" },
+		[KEY_SHAPE] = { "shape", "shapes (1024 or MxNxK)" },
 	};
 	char min[64], max[64];
 
@@ -296,7 +283,7 @@ void key_describe(const struct key *key, struct text *out)
 		return;
 	}
 	text_addf(out, "%s%s", key->list ? "list of " : "",
-		  key->list ? many[key->type] : one[key->type]);
+		  key->list ? words[key->type].many : words[key->type].one);
 	if (!value_has_range(key) || key->type == KEY_TEXT || key->type == KEY_BOOL)
 		return;
 	value_number_text(key, key->min, min, sizeof(min));
@@ -420,19 +407,15 @@ static enum status value_add_range(struct values *values, const struct key *key,
 	}
 }
 
-static bool value_takes_ranges(const struct key *key)
-{
-	return key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
-}
-
 static enum status add_item(struct values *values, const struct key *key, const char *text,
 			    struct error *err)
 {
+	bool ranges = key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
 	struct value value = { 0 };
 
 	if (!*text)
 		return error_set(err, STATUS_USAGE, "empty value in the list");
-	if (value_takes_ranges(key) && strstr(text, ".."))
+	if (ranges && strstr(text, ".."))
 		return value_add_range(values, key, text, err);
 	if (value_parse(&value, key, text, err) != STATUS_OK)
 		return STATUS_USAGE;

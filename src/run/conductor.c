@@ -123,13 +123,10 @@ static enum status conductor_settled(void *context, size_t index, bool partial,
 				     struct error *err)
 {
 	struct conductor *k = context;
-	enum status status;
 
-	status = sent ? journal_append_sent(&k->journal, sent, err)
-		      : journal_append(&k->journal, partial, c, err);
-	if (status != STATUS_OK) {
+	if (journal_append(&k->journal, partial, c, sent, err) != STATUS_OK) {
 		case_result_release(c);
-		return status;
+		return err->status;
 	}
 	/* Workers that were lost before this case; the journal has them on lines of their own. */
 	losses_attach(&k->lost, c);
@@ -294,28 +291,20 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
-/* Errors of the journal itself are left to journal_resume(). */
-static enum status conductor_check_host(const char *directory, const struct probe *probe,
-					struct error *err)
-{
-	struct error unread = ERROR_NONE;
-	struct result header = { 0 };
-	enum status status = STATUS_OK;
-
-	if (journal_read_header(directory, &header, &unread) != STATUS_OK)
-		return STATUS_OK;
-	if (header_same_host(&header, probe, err) != STATUS_OK)
-		status = error_prefix(err, "cannot continue %s", directory);
-	result_release(&header);
-	return status;
-}
-
 static enum status open_journal(struct conductor *k, const struct probe *probe,
 				struct result *result, struct error *err)
 {
 	const struct conduct_options *options = k->options;
+	struct error unread = ERROR_NONE;
+	struct result header = { 0 };
 
-	if (options->resume && conductor_check_host(options->directory, probe, err) != STATUS_OK)
+	/* Errors of the journal itself are left to journal_resume(). */
+	if (options->resume &&
+	    journal_read_header(options->directory, &header, &unread) == STATUS_OK &&
+	    header_same_host(&header, probe, err) != STATUS_OK)
+		error_prefix(err, "cannot continue %s", options->directory);
+	result_release(&header);
+	if (err->status != STATUS_OK)
 		return err->status;
 	if (options->resume)
 		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,

@@ -55,27 +55,13 @@ enum status group_devices(const char *directory, const char *const *names, size_
 	return STATUS_OK;
 }
 
-struct group_run {
-	const struct group_part *part;
-	int journal; /* -1: this node does not lead */
-};
-
 static enum status group_settled(void *context, size_t index, bool partial, struct case_result *c,
 				 const struct message *sent, struct error *err)
 {
-	const struct group_run *g = context;
-	struct text line = TEXT_EMPTY;
+	bool failed = c->status == CASE_ERROR;
 
 	(void)index;
-	if (sent && c->status != CASE_ERROR) {
-		text_add_bytes(&line, sent->line, sent->line_length);
-		text_add_char(&line, '\n');
-	} else {
-		message_add_case(&line, partial || c->status == CASE_ERROR, c);
-	}
-	if (!file_write_all(g->journal, line.data, line.length) || fsync(g->journal) != 0)
-		error_errno(err, GROUP_JOURNAL_NAME);
-	text_release(&line);
+	journal_append(context, partial || failed, c, failed ? NULL : sent, err);
 	case_result_release(c);
 	return err->status;
 }
@@ -151,30 +137,26 @@ static off_t end_of_lines(int fd)
 	return end;
 }
 
-/* -1: err says why. */
-static int open_group_journal(const char *path, struct error *err)
+static enum status open_group_journal(struct journal *journal, const char *path, struct error *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-
-	if (fd >= 0 && ftruncate(fd, end_of_lines(fd)) == 0)
-		return fd;
-	error_errno(err, "%s", path);
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	journal->path = xstrdup(path);
+	journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	journal->size = journal->fd >= 0 ? end_of_lines(journal->fd) : -1;
+	if (journal->size >= 0 && ftruncate(journal->fd, journal->size) == 0)
+		return STATUS_OK;
+	return error_errno(err, "%s", path);
 }
 
 enum status group_run(const struct group_part *part, struct error *err)
 {
-	struct group_run g = { .part = part, .journal = -1 };
+	struct journal journal = { .fd = -1 };
 	size_t *cases = xcalloc(part->plan->case_count + 1, sizeof(*cases));
 	size_t count = pick_cases(part, cases);
 	struct control *control = NULL;
 	struct world world = { 0 };
 
-	if (part->node == 0) {
-		g.journal = open_group_journal(part->path, err);
-	}
+	if (part->node == 0)
+		open_group_journal(&journal, part->path, err);
 	if (count)
 		gpudirect_ask(part->plan->cases[cases[0]].gpudirect);
 	if (count && err->status == STATUS_OK && control_open(&control, err) == STATUS_OK &&
@@ -187,7 +169,7 @@ enum status group_run(const struct group_part *part, struct error *err)
 						       .log = part->log,
 						       .start_seconds = START_SECONDS,
 						       .part = &own,
-						       .context = &g,
+						       .context = &journal,
 						       .settled = group_settled };
 		struct worker_outcome outcome;
 
@@ -205,8 +187,7 @@ enum status group_run(const struct group_part *part, struct error *err)
 		world_release(&world);
 	}
 	control_close(control);
-	if (g.journal >= 0)
-		close(g.journal);
+	journal_close(&journal);
 	free(cases);
 	return err->status;
 }
@@ -220,15 +201,6 @@ void group_unrun(const struct plan *plan, size_t index, const struct group_fault
 	case_result_set_fault(out, why->rank);
 	if (why->node && !out->failed_node)
 		out->failed_node = xstrdup(why->node);
-}
-
-/* Skips a partial case that is no error. */
-static void group_add_read(struct result *result, enum message_kind kind, struct case_result *c)
-{
-	if (kind == MESSAGE_CASE || c->status == CASE_ERROR)
-		*result_add_case(result) = *c;
-	else
-		case_result_release(c);
 }
 
 void group_read(const char *path, size_t *offset, bool errors, struct result *result)
@@ -250,8 +222,13 @@ void group_read(const char *path, size_t *offset, bool errors, struct result *re
 			    (message.kind == MESSAGE_CASE ||
 			     (errors && message.kind == MESSAGE_PARTIAL)) &&
 			    case_result_from_json(&c, message.json, message.json_length, &err) ==
-				    STATUS_OK)
-				group_add_read(result, message.kind, &c);
+				    STATUS_OK) {
+				/* Leaves out an interrupted case. */
+				if (message.kind == MESSAGE_CASE || c.status == CASE_ERROR)
+					*result_add_case(result) = c;
+				else
+					case_result_release(&c);
+			}
 			*offset += (size_t)length;
 		}
 	free(line);
@@ -281,16 +258,6 @@ void group_note_adapters(const char *directory)
 	free(path);
 }
 
-static void take_adapter(struct result *result, const char *subject, const char *text)
-{
-	for (size_t i = 0; i < result->postflight_count; i++) {
-		struct finding *f = &result->postflight[i];
-
-		if (strcmp(f->subject, subject) == 0)
-			snprintf(f->text, sizeof(f->text), "%s", text);
-	}
-}
-
 void group_take_adapters(const char *directory, struct result *result)
 {
 	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory), *line = NULL, *tab;
@@ -303,7 +270,12 @@ void group_take_adapters(const char *directory, struct result *result)
 		if (!tab)
 			continue;
 		*tab = '\0';
-		take_adapter(result, line, tab + 1);
+		for (size_t i = 0; i < result->postflight_count; i++) {
+			struct finding *found = &result->postflight[i];
+
+			if (strcmp(found->subject, line) == 0)
+				snprintf(found->text, sizeof(found->text), "%s", tab + 1);
+		}
 	}
 	if (f)
 		fclose(f);

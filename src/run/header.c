@@ -14,24 +14,6 @@
 #include "result/host/nics.h"
 #include "run/workers/run_settings.h"
 
-static char *run_header_section_name(const struct section *section)
-{
-	const char *name = section->name ? section->name : "",
-		   *label = section->label ? section->label : "";
-
-	return xasprintf("%s%s%s%s%s", section->kind, *name ? " " : "", name, *label ? " " : "",
-			 label);
-}
-
-static char *run_header_setting_text(const struct setting *setting)
-{
-	struct text text = TEXT_EMPTY;
-
-	for (size_t i = 0; i < setting->count; i++)
-		text_addf(&text, "%s%s", i ? ", " : "", setting->values[i].text);
-	return text_detach(&text);
-}
-
 static void run_header_fill_config(struct result *result, const struct config *config)
 {
 	struct text text = TEXT_EMPTY;
@@ -46,12 +28,17 @@ static void run_header_fill_config(struct result *result, const struct config *c
 
 		for (size_t j = 0; j < section->count; j++) {
 			const struct setting *setting = &section->settings[j];
+			struct text value = TEXT_EMPTY;
 
+			for (size_t v = 0; v < setting->count; v++)
+				text_addf(&value, "%s%s", v ? ", " : "", setting->values[v].text);
 			ARRAY_GROW(result->settings, result->setting_count, capacity);
 			result->settings[result->setting_count++] = (struct result_setting){
-				.section = run_header_section_name(section),
+				.section = xasprintf("%s%s%s%s%s", section->kind,
+						     *section->name ? " " : "", section->name,
+						     *section->label ? " " : "", section->label),
 				.key = xstrdup(setting->key->name),
-				.value = run_header_setting_text(setting),
+				.value = text_detach(&value),
 				.origin = xstrdup(setting->origin),
 			};
 		}
@@ -134,22 +121,17 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	run_header_fill_lost(result, plan->config, probe);
 }
 
-static bool tells_itself(const struct result *then)
-{
-	for (size_t i = 0; i < then->device_count; i++)
-		if (!*then->devices[i].uuid)
-			return false;
-	return true;
-}
-
 enum status header_same_host(const struct result *then, const struct probe *now, struct error *err)
 {
 	const char *before = result_fact(then, "hostname"), *here = NULL;
+	bool tells_itself = true;
 
+	for (size_t i = 0; i < then->device_count; i++)
+		tells_itself = tells_itself && *then->devices[i].uuid;
 	for (size_t i = 0; i < now->fact_count; i++)
 		if (strcmp(now->facts[i].name, "hostname") == 0)
 			here = now->facts[i].value;
-	if (tells_itself(then) || !before || !here || strcmp(before, here) == 0)
+	if (tells_itself || !before || !here || strcmp(before, here) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
 			 "the run began on host %.100s, but this is %.100s; a result must come "

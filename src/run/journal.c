@@ -472,22 +472,17 @@ enum status journal_look(const char *directory, const struct plan *plan, bool *d
 	return status;
 }
 
-enum status journal_append_sent(struct journal *journal, const struct message *sent,
-				struct error *err)
-{
-	struct text line = TEXT_EMPTY;
-
-	text_add_bytes(&line, sent->line, sent->line_length);
-	text_add(&line, "\n");
-	return journal_append_line(journal, &line, err);
-}
-
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
-			   struct error *err)
+			   const struct message *sent, struct error *err)
 {
 	struct text line = TEXT_EMPTY;
 
-	message_add_case(&line, partial, c);
+	if (sent) {
+		text_add_bytes(&line, sent->line, sent->line_length);
+		text_add(&line, "\n");
+	} else {
+		message_add_case(&line, partial, c);
+	}
 	return journal_append_line(journal, &line, err);
 }
 

@@ -81,16 +81,12 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 			   struct losses *lost, struct error *err);
 
 /*
- * Appends a worker's message with a case (MESSAGE_CASE or MESSAGE_PARTIAL, accepted by
- * case_result_check()) byte by byte. It counts when this returns STATUS_OK. On failure what was
- * there before is untouched.
+ * Appends a case: the worker's message with it (`sent`: MESSAGE_CASE or MESSAGE_PARTIAL, accepted
+ * by case_result_check()) byte by byte, or, if that is NULL, `c`, which the conductor made. It
+ * counts when this returns STATUS_OK. On failure what was there before is untouched.
  */
-enum status journal_append_sent(struct journal *journal, const struct message *sent,
-				struct error *err);
-
-/* The same for a case that the conductor made. */
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
-			   struct error *err);
+			   const struct message *sent, struct error *err);
 
 /* The same for a worker that was lost. */
 enum status journal_append_lost(struct journal *journal, const struct lost_worker *lost,

@@ -104,47 +104,39 @@ static void probe_send_backend(int pipe, const struct backend_list *list,
 	free(findings);
 }
 
-/* Which module drives a device, and why; nothing where there is but one that drives all. */
-static void send_choice(int pipe, const struct device_choice *choice)
-{
-	struct finding finding = { .severity = choice->severity };
-	char id[64];
-
-	if (!choice->backend->drives)
-		return;
-	snprintf(id, sizeof(id), "%s:%d", choice->backend->name, choice->index);
-	finding_set_device(&finding, "module for", id);
-	snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
-	probe_send_finding(pipe, &finding);
-}
-
-/* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
-static void probe_send_missing(int pipe, const char *missing)
-{
-	const char *colon = strstr(missing, ": ");
-	int length = colon ? (int)(colon - missing) : (int)strlen(missing);
-	struct finding finding = { .severity = SEVERITY_NOTE };
-	char name[51];
-
-	snprintf(name, sizeof(name), "%.*s", length, missing);
-	finding_set_subject(&finding, FINDING_BACKEND, name);
-	snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
-	probe_send_finding(pipe, &finding);
-}
-
 static void probe_child(int pipe, const struct config *config)
 {
 	struct run_settings settings = run_settings_from(config);
 	struct backend_list list;
+	char name[51];
 
 	environment_collect(probe_send_fact, &pipe);
 	backends_open(&list, settings.backend, &settings.backend_options);
 	for (size_t i = 0; i < list.count; i++)
 		probe_send_backend(pipe, &list, list.backends[i]);
-	for (size_t i = 0; i < list.choice_count; i++)
-		send_choice(pipe, &list.choices[i]);
-	for (size_t i = 0; i < list.missing_count; i++)
-		probe_send_missing(pipe, list.missing[i]);
+	/* Which module drives a device, and why, if more than one could. */
+	for (size_t i = 0; i < list.choice_count; i++) {
+		const struct device_choice *choice = &list.choices[i];
+		struct finding finding = { .severity = choice->severity };
+
+		if (!choice->backend->drives)
+			continue;
+		snprintf(name, sizeof(name), "%.40s:%d", choice->backend->name, choice->index);
+		finding_set_device(&finding, "module for", name);
+		snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
+		probe_send_finding(pipe, &finding);
+	}
+	/* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
+	for (size_t i = 0; i < list.missing_count; i++) {
+		const char *missing = list.missing[i], *colon = strstr(missing, ": ");
+		struct finding finding = { .severity = SEVERITY_NOTE };
+
+		snprintf(name, sizeof(name), "%.*s",
+			 colon ? (int)(colon - missing) : (int)strlen(missing), missing);
+		finding_set_subject(&finding, FINDING_BACKEND, name);
+		snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
+		probe_send_finding(pipe, &finding);
+	}
 	probe_send_line(pipe, LINE_END, NULL);
 	child_exit(0); /* closing the backends would only cost time */
 }
@@ -198,21 +190,6 @@ static enum status probe_take_line(struct probe *probe, const char *line, size_t
 	}
 }
 
-/* False when the last line is missing: the child did not get to its end. */
-static bool probe_take_lines(struct probe *probe, struct text *input, struct error *err)
-{
-	char *at = input->data, *stop;
-
-	while (at && (stop = strchr(at, '\n')) && err->status == STATUS_OK) {
-		*stop = '\0';
-		if (at[0] == LINE_END)
-			return true;
-		probe_take_line(probe, at, (size_t)(stop - at), err);
-		at = stop + 1;
-	}
-	return false;
-}
-
 static int probe_reap_child(pid_t pid)
 {
 	int wait_status = 0;
@@ -259,8 +236,18 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 		probe_child(ends[1], config);
 	}
 	close(ends[1]);
-	if (pid > 0 && listen_to_child(ends[0], &input, err) == STATUS_OK)
-		complete = probe_take_lines(probe, &input, err);
+	if (pid > 0 && listen_to_child(ends[0], &input, err) == STATUS_OK) {
+		char *at = input.data, *stop;
+
+		/* Without the last line the child did not get to its end. */
+		for (; at && (stop = strchr(at, '\n')) && !complete && !err->status;
+		     at = stop + 1) {
+			*stop = '\0';
+			complete = at[0] == LINE_END;
+			if (!complete)
+				probe_take_line(probe, at, (size_t)(stop - at), err);
+		}
+	}
 	if (pid > 0 && complete)
 		probe_reap_child(pid);
 	else if (pid > 0)

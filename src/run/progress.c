@@ -19,21 +19,6 @@
 #define DRAW_SECONDS 0.1
 #define OUTLIER_TIMES 5
 
-/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
-static bool in_background(int fd)
-{
-	pid_t group = tcgetpgrp(fd);
-
-	return group > 0 && group != getpgrp();
-}
-
-static bool is_terminal(int fd)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
-}
-
 /* Asked anew each time: windows change. */
 static int progress_columns(int fd)
 {
@@ -58,13 +43,16 @@ static void progress_write(const struct text *text)
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
 		    bool quiet)
 {
+	const char *term = getenv("TERM");
+
 	*progress = (struct progress){ .quiet = quiet,
 				       .total = plan->case_count,
 				       .median = NAN,
 				       .half_width = NAN,
 				       .shown_left = NAN,
 				       .line_at = clock_seconds() };
-	progress->terminal = !quiet && is_terminal(STDERR_FILENO);
+	progress->terminal =
+		!quiet && isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 	for (size_t i = 0; i < plan->case_count; i++) {
 		if (done[i])
 			progress->number++;
@@ -166,9 +154,11 @@ static void progress_draw(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY, line = TEXT_EMPTY;
 	double now = clock_seconds();
+	pid_t group = tcgetpgrp(STDERR_FILENO);
 	int width;
 
-	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
+	/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
+	if (!progress->terminal || now < progress->next_draw || (group > 0 && group != getpgrp()))
 		return;
 	progress->next_draw = now + DRAW_SECONDS;
 	progress_clear_line(progress, &text);
@@ -246,18 +236,12 @@ static const struct metric_value *progress_headline(const struct case_result *re
 	return result->metric_count ? &result->metrics[0] : NULL;
 }
 
-static bool is_noisy(const struct case_result *result, const struct metric_value *m)
-{
-	const struct series *series =
-		m->series && *m->series ? case_series(result, m->series) : NULL;
-
-	return series && series->statistics.noisy;
-}
-
 void progress_plain(const struct progress *progress, const struct case_result *result,
 		    struct text *out)
 {
 	const struct metric_value *m = progress_headline(result);
+	const struct series *series =
+		m && m->series && *m->series ? case_series(result, m->series) : NULL;
 
 	text_addf(out, "[%zu/%zu] %s %s", progress->number, progress->total,
 		  case_status_name(result->status), result->id);
@@ -276,9 +260,9 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		}
 		progress_add_reading(out, m->value, case_unit(result, m),
 				     fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
-		text_add(out, case_is_unsettled(result, m) ? ", not settled"
-			      : is_noisy(result, m)        ? ", noisy"
-							   : "");
+		text_add(out, case_is_unsettled(result, m)         ? ", not settled"
+			      : series && series->statistics.noisy ? ", noisy"
+								   : "");
 	}
 	text_add_char(out, '\n');
 }

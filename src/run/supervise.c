@@ -253,29 +253,6 @@ static void handle_signals(struct supervised *s)
 	}
 }
 
-/* A case that does not come to its end now (an endless set-up, a hung device) loses what it has. */
-static void end_overdue(struct supervised *s, double passed)
-{
-	s->stopping += s->stop_told ? passed : 0;
-	if (s->stopping <= SUPERVISE_STOP_SECONDS || s->team.killed)
-		return;
-	s->overdue = true;
-	team_kill(&s->team, NULL, -1);
-}
-
-/* The others would hang until the case's time is over, and the reason would be lost. */
-static void end_pending_failure(struct supervised *s, double passed)
-{
-	struct error said = ERROR_NONE;
-
-	s->failure_pending_seconds =
-		team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
-	if (s->failure_pending_seconds <= PENDING_FAILURE_SECONDS || s->team.killed)
-		return;
-	s->end = case_end_of_status(said.status);
-	team_kill(&s->team, said.message, said.rank - 1);
-}
-
 /*
  * Waits for something to happen. The time that passed counts, but not the time in which we were
  * stopped ourselves.
@@ -285,6 +262,7 @@ static void wait_a_tick(struct supervised *s)
 	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
 				{ .fd = signals_fd(), .events = POLLIN } };
 	double start = clock_seconds(), passed;
+	struct error said = ERROR_NONE;
 
 	poll(fds, 2, (int)(1e3 * TICK_SECONDS));
 	if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
@@ -294,8 +272,22 @@ static void wait_a_tick(struct supervised *s)
 	if (s->in_flight && s->ready)
 		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
 			      lively_cpu_seconds(s));
-	end_pending_failure(s, passed);
-	end_overdue(s, passed);
+	/* The others would hang until the case's time is over, and the reason would be lost. */
+	s->failure_pending_seconds =
+		team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
+	if (s->failure_pending_seconds > PENDING_FAILURE_SECONDS && !s->team.killed) {
+		s->end = case_end_of_status(said.status);
+		team_kill(&s->team, said.message, said.rank - 1);
+	}
+	/*
+	 * A case that does not come to its end now (an endless set-up, a hung device) loses what it
+	 * has.
+	 */
+	s->stopping += s->stop_told ? passed : 0;
+	if (s->stopping > SUPERVISE_STOP_SECONDS && !s->team.killed) {
+		s->overdue = true;
+		team_kill(&s->team, NULL, -1);
+	}
 }
 
 static bool workers_unkillable(const struct supervised *s)

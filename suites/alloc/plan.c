@@ -205,10 +205,7 @@ static enum status alloc_plan_case(struct plan *plan, struct plan_case *point,
 	point->setup_seconds += growths;
 	if (!reason)
 		reason = plan_impossible_on(point, operation, kind, &plan->devices[device]);
-	if (reason)
-		plan_add_skipped(plan, point, &device, 1, reason, err);
-	else
-		plan_add(plan, point, &device, 1, err);
+	plan_add(plan, point, &device, 1, reason, err);
 	point->setup_seconds -= growths;
 	return err->status;
 }

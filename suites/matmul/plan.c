@@ -126,8 +126,7 @@ enum status matmul_expand(struct plan *plan, struct plan_case *point, struct err
 		const char *reason = matmul_obstacle(&s, info, text, sizeof(text));
 
 		matmul_estimate_case(point, &s, info);
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

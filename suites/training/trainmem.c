@@ -428,8 +428,7 @@ static enum status trainmem_plan_each(struct plan *plan, struct plan_case *point
 
 		point->setup_seconds =
 			trainmem_setup_seconds(setup, point, study, &plan->devices[i]);
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

@@ -138,8 +138,7 @@ static enum status transfer_plan_case(struct plan *plan, struct plan_case *point
 		reason = transfer_unreachable(plan, direction, devices, count, buffer,
 					      sizeof(buffer));
 	transfer_estimate_case(point, direction, count, &plan->devices[devices[0]]);
-	return reason ? plan_add_skipped(plan, point, devices, count, reason, err)
-		      : plan_add(plan, point, devices, count, err);
+	return plan_add(plan, point, devices, count, reason, err);
 }
 
 static enum status transfer_plan_place_each(struct plan *plan, struct plan_case *point,

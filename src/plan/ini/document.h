@@ -135,12 +135,12 @@ void document_problems(struct document *d, struct text *out);
 char *document_place(const struct document *d, struct ini_place place);
 
 /*
- * Replaces $NAME and ${NAME} in `value` from the environment, and $$ by a dollar (variables.c); the
+ * Replaces $NAME and ${NAME} in `value` from the environment, and $$ by a dollar; the
  * caller frees the result. NULL and `err` for an unset variable, or text that INI cannot represent.
  * Without `environment`, every variable is an error.
  */
-char *variables_replace(const char *value, bool environment, struct error *err);
+char *document_replace_variables(const char *value, bool environment, struct error *err);
 /* Inverse for writing: doubles every dollar. */
-void variables_quote(const char *value, struct text *out);
+void document_quote(const char *value, struct text *out);
 
 #endif

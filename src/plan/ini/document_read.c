@@ -1,12 +1,209 @@
 /* Reads files and their includes into a document. */
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/embedded.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "plan/header.h"
 #include "plan/ini/document.h"
+#include "plan/ini/hint.h"
 #include "plan/ini/ini.h"
 #include "plan/ini/source.h"
+
+#define LIMITS "limits/"
+
+static char *source_path_of(const char *name, const struct ini_source *includer)
+{
+	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
+
+	if (!slash || *name == '/')
+		return xstrdup(name);
+	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
+}
+
+static enum status source_read_all(struct ini_source *source, int fd, struct error *err)
+{
+	struct text bytes = TEXT_EMPTY;
+	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
+
+	source->length = bytes.length;
+	source->data = text_detach(&bytes);
+	if (status == STATUS_OK && memchr(source->data, '\0', source->length))
+		return error_set(err, STATUS_USAGE, "not a text file: it contains NUL bytes");
+	return status;
+}
+
+static enum status source_open_file(struct ini_source *source, const char *name, struct error *err)
+{
+	struct stat about = { 0 };
+	enum status status;
+	int fd = input_open(source->name);
+
+	if (fd < 0 && errno == ENOENT) {
+		struct text hint = TEXT_EMPTY;
+
+		/* The name is neither a file nor a shipped config. */
+		if (strchr(name, '/') || text_ends_with(name, ".ini"))
+			return error_set(err, STATUS_USAGE, "no such file");
+		hint_files(&hint, name, embedded_configs);
+		error_set(err, STATUS_USAGE, "no file and no shipped config of this name%s",
+			  hint.data);
+		text_release(&hint);
+		return STATUS_USAGE;
+	}
+	if (fd < 0)
+		return error_set(err, STATUS_USAGE, "cannot open: %s", strerror(errno));
+	if (fstat(fd, &about) == 0) {
+		source->device = about.st_dev;
+		source->inode = about.st_ino;
+	}
+	status = source_read_all(source, fd, err);
+	close(fd);
+	return status;
+}
+
+enum status source_open(struct ini_source *source, const char *name,
+			const struct ini_source *includer, struct error *err)
+{
+	const struct embedded_file *embedded;
+	bool limits = includer && text_starts_with(name, LIMITS);
+	char *with_suffix = xasprintf("%s.ini", limits ? name + strlen(LIMITS) : name);
+
+	embedded = embedded_find(limits ? embedded_limits : embedded_configs, with_suffix);
+	free(with_suffix);
+	if (!embedded && includer && includer->embedded)
+		embedded = embedded_find(embedded_configs, name);
+	memset(source, 0, sizeof(*source));
+	if (!includer && strcmp(name, "-") == 0) {
+		source->name = xstrdup("standard input");
+		return source_read_all(source, STDIN_FILENO, err);
+	}
+	if (!embedded) {
+		source->name = source_path_of(name, includer);
+		return source_open_file(source, name, err);
+	}
+	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
+						      : xstrdup(embedded->name);
+	source->embedded = true;
+	source->length = embedded->size;
+	source->data = xstrndup((const char *)embedded->data, embedded->size);
+	return STATUS_OK;
+}
+
+void source_close(struct ini_source *source)
+{
+	free(source->name);
+	free(source->data);
+	memset(source, 0, sizeof(*source));
+}
+
+/*
+ * Maximum length of a value in bytes; a canonical list written out again stays below INI_LINE_MAX.
+ */
+#define VALUE_MAX (INI_LINE_MAX / 4)
+
+/* Replaces the variable at `p` (after the dollar). Returns the position after it, NULL on error. */
+static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
+{
+	bool braces = *p == '{';
+	const char *start = p + braces, *end = start;
+	char name[128];
+	const char *value;
+
+	if (*p == '$') {
+		text_add_char(out, '$');
+		return p + 1;
+	}
+	if (!environment) {
+		error_set(err, STATUS_USAGE,
+			  "the config of a result must not use environment variables ($$ is a "
+			  "plain dollar)");
+		return NULL;
+	}
+	while (isalnum((unsigned char)*end) || *end == '_')
+		end++;
+	if (end == start || (braces && *end != '}') || isdigit((unsigned char)*start)) {
+		error_set(err, STATUS_USAGE,
+			  "a '$' must be followed by NAME, {NAME} or another '$'");
+		return NULL;
+	}
+	if ((size_t)(end - start) >= sizeof(name)) {
+		error_set(err, STATUS_USAGE, "variable name '%.40s...' is too long", start);
+		return NULL;
+	}
+	memcpy(name, start, (size_t)(end - start));
+	name[end - start] = '\0';
+	value = getenv(name);
+	if (!value) {
+		error_set(err, STATUS_USAGE,
+			  "the environment variable %s is not set ($$ is a plain dollar)", name);
+		return NULL;
+	}
+	text_add(out, value);
+	return end + braces;
+}
+
+/*
+ * Values from the environment or the command line must fit into one INI line of the effective
+ * config.
+ */
+static enum status check_writable(const char *s, struct error *err)
+{
+	size_t length = strlen(s);
+
+	if (length > VALUE_MAX)
+		return error_set(err, STATUS_USAGE,
+				 "the value has %zu bytes; at most %d are allowed", length,
+				 VALUE_MAX);
+	if (!text_is_utf8(s, length))
+		return error_set(err, STATUS_USAGE, "the value is not UTF-8 text");
+	if (*s == ';')
+		return error_set(err, STATUS_USAGE,
+				 "a value cannot start with ';', which starts a comment");
+	for (const char *p = s; *p; p++) {
+		if ((unsigned char)*p < 0x20 ? *p != '\t' : *p == 0x7f)
+			return error_set(err, STATUS_USAGE,
+					 "the value contains the control character 0x%02x", *p);
+		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
+			return error_set(err, STATUS_USAGE,
+					 "a value cannot contain ';' after a blank, which starts a "
+					 "comment");
+	}
+	return STATUS_OK;
+}
+
+char *document_replace_variables(const char *value, bool environment, struct error *err)
+{
+	struct text out = TEXT_EMPTY;
+	char *replaced;
+
+	for (const char *p = value; p && *p && err->status == STATUS_OK;) {
+		const char *dollar = strchr(p, '$');
+
+		text_add_bytes(&out, p, dollar ? (size_t)(dollar - p) : strlen(p));
+		p = dollar ? replace_one(dollar + 1, environment, &out, err) : NULL;
+	}
+	replaced = text_trimmed(out.data ? out.data : "", out.length);
+	text_release(&out);
+	if (err->status == STATUS_OK && check_writable(replaced, err) == STATUS_OK)
+		return replaced;
+	free(replaced);
+	return NULL;
+}
+
+void document_quote(const char *value, struct text *out)
+{
+	for (; *value; value++) {
+		if (*value == '$')
+			text_add_char(out, '$');
+		text_add_char(out, *value);
+	}
+}
 
 #define MAX_INCLUDE_DEPTH 8
 #define MAX_FILES 64
@@ -44,11 +241,9 @@ static struct document_section *enter_section(struct document_reading *r, size_t
 	struct document_section *section = document_find(d, kind, name, label);
 
 	if (section && section->place.file == r->file) {
-		char *title = header_text(kind, name, label);
-
 		document_problem(d, document_place_here(r, line),
-				 "%s is repeated; first in line %zu", title, section->place.line);
-		free(title);
+				 "%s is repeated; first in line %zu",
+				 header_title(kind, name, label).text, section->place.line);
 	} else if (section) {
 		section->place = document_place_here(r, line);
 	} else if (d->section_count < DOCUMENT_MOST_SECTIONS) {
@@ -157,101 +352,69 @@ static void document_include(struct document_reading *r, size_t line, const char
 	source_close(&source);
 }
 
-static void section_is_full(struct document_reading *r, size_t line, const char *title)
-{
-	struct document_section *s = &r->document->sections[r->section];
-
-	document_problem(r->document, document_place_here(r, line), "%s has more than %d keys",
-			 title, DOCUMENT_MOST_KEYS);
-	s->full = true;
-}
-
 /* False: reported. */
 static bool document_key_fits(struct document_reading *r, size_t line, const char *key)
 {
+	struct ini_place here = document_place_here(r, line);
 	struct document *d = r->document;
-	const struct document_section *s = &d->sections[r->section];
+	struct document_section *s = &d->sections[r->section];
 	const struct entry *first;
-	char *title;
+	struct title title;
 
 	if (s->full)
 		return false;
 	first = section_entry(s, key);
-	title = header_text(s->kind, s->name, s->label);
-	if (!*key)
-		document_problem(d, document_place_here(r, line), "%s: missing key before '='",
-				 title);
-	else if (strcmp(key, "include") == 0)
-		document_problem(d, document_place_here(r, line),
-				 "%s: move include before the first section", title);
-	else if (first && first->place.file == r->file)
-		document_problem(d, document_place_here(r, line),
-				 "%s %.60s is repeated; first in line %zu", title, key,
-				 first->place.line);
-	else if (!first && s->count >= DOCUMENT_MOST_KEYS)
-		section_is_full(r, line, title);
-	else
-		line = 0;
-	free(title);
-	return line == 0;
-}
-
-/* Title of the current section, followed by a space; "" before the first one. */
-static char *document_title_of(const struct document_reading *r)
-{
-	const struct document_section *s = r->document->sections;
-	char *title, *with_blank;
-
-	if (r->section == SIZE_MAX)
-		return xstrdup("");
-	s += r->section;
-	title = header_text(s->kind, s->name, s->label);
-	with_blank = xasprintf("%s ", title);
-	free(title);
-	return with_blank;
-}
-
-static char *replace_variables(struct document_reading *r, size_t line, const char *key,
-			       const char *value)
-{
-	struct error err = ERROR_NONE;
-	char *replaced = variables_replace(value, !r->document->written, &err);
-	char *title;
-
-	if (replaced)
-		return replaced;
-	title = document_title_of(r);
-	document_problem(r->document, document_place_here(r, line), "%s%.60s = %.60s%s: %s", title,
-			 key, value, strlen(value) > 60 ? "..." : "", err.message);
-	free(title);
-	return NULL;
+	title = header_title(s->kind, s->name, s->label);
+	if (!*key) {
+		document_problem(d, here, "%s: missing key before '='", title.text);
+	} else if (strcmp(key, "include") == 0) {
+		document_problem(d, here, "%s: move include before the first section", title.text);
+	} else if (first && first->place.file == r->file) {
+		document_problem(d, here, "%s %.60s is repeated; first in line %zu", title.text,
+				 key, first->place.line);
+	} else if (!first && s->count >= DOCUMENT_MOST_KEYS) {
+		document_problem(d, here, "%s has more than %d keys", title.text,
+				 DOCUMENT_MOST_KEYS);
+		s->full = true;
+	} else {
+		return true;
+	}
+	return false;
 }
 
 static void document_on_entry(void *context, size_t line, const char *key, const char *value)
 {
 	struct document_reading *r = context;
+	struct ini_place here = document_place_here(r, line);
+	struct document_section *s =
+		r->section == SIZE_MAX ? NULL : &r->document->sections[r->section];
+	struct error err = ERROR_NONE;
 	char *replaced;
 
-	if (r->section != SIZE_MAX && !r->skip)
-		key = document_key(r->document, r->document->sections[r->section].kind, key,
-				   document_place_here(r, line));
-	if (r->skip || (r->section != SIZE_MAX && !document_key_fits(r, line, key)))
+	if (r->skip)
 		return;
-	replaced = replace_variables(r, line, key, value);
-	if (r->section != SIZE_MAX) {
-		section_add_entry(&r->document->sections[r->section], key, replaced, !replaced,
-				  document_place_here(r, line));
+	if (s) {
+		key = document_key(r->document, s->kind, key, here);
+		if (!document_key_fits(r, line, key))
+			return;
+	}
+	replaced = document_replace_variables(value, !r->document->written, &err);
+	if (!replaced)
+		document_problem(r->document, here, "%s%s%.60s = %.60s%s: %s",
+				 s ? header_title(s->kind, s->name, s->label).text : "",
+				 s ? " " : "", key, value, strlen(value) > 60 ? "..." : "",
+				 err.message);
+	if (s) {
+		section_add_entry(s, key, replaced, !replaced, here);
 		return;
 	}
-	if (replaced) {
-		if (strcmp(key, "include") == 0)
-			document_include(r, line, replaced);
-		else
-			document_problem(r->document, document_place_here(r, line),
-					 "'%.60s' is outside a section; move it below [run]. Only "
-					 "include = FILE may come before the first section",
-					 key);
-	}
+	if (replaced && strcmp(key, "include") == 0)
+		document_include(r, line, replaced);
+	else if (replaced)
+		document_problem(r->document, here,
+				 "'%.60s' is outside a section; move it below [run]. Only include "
+				 "= FILE may come before the first section",
+				 key);
 	free(replaced);
 }
 

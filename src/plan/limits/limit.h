@@ -112,11 +112,11 @@ extern const struct metric node_metrics[];
 enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
 			      struct error *err);
 
-/*
- * Parts of limit_read(): bound.c, condition.c. After a failure, limit_release() frees the target.
- */
+/* Parts of limit_read(). After a failure, limit_release() frees the target. */
+/* "47 GB/s", "0.85 * spec.pcie_bandwidth", "97 % * baseline", "spec.memory" */
 enum status bound_read(struct bound *bound, const char *text, const struct metric *metric,
 		       struct error *err);
+/* "direction:h2d|d2h, size:>=64MiB" */
 enum status conditions_read(struct limit *limit, const char *text, struct error *err);
 
 #endif

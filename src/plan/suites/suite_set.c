@@ -1,13 +1,42 @@
 #include "plan/suites/suite_set.h"
 
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "plan/header.h"
 #include "plan/schema.h"
-#include "plan/suites/library.h"
-#include "plan/suites/made_suite.h"
+#include "plan/suites/adapt.h"
+#include "plan/suites/plugin.h"
+#include "plan/value.h"
+
+/* A copy of a suite with additional keys, axes and metrics. */
+struct made_suite {
+	struct suite suite;
+	/* shared by all sections of the suite; not the copy of one section */
+	bool is_common;
+	struct made_suite *common; /* NULL: this is the common copy */
+	/* Tables of the suite, terminated as in suite.h. */
+	struct key *keys;
+	const char **axes;
+	struct metric *metrics;
+	size_t key_count, axis_count, metric_count;
+	char **texts; /* texts of its tables */
+	size_t text_count, text_capacity;
+};
+
+/* State while a section is adapted. */
+struct adaption {
+	struct document *document;
+	struct document_section *section;
+	struct made_suite *own, *common;
+};
 
 struct suite_set {
 	unsigned holders;
@@ -17,6 +46,349 @@ struct suite_set {
 	struct made_suite **made;
 	size_t made_count, made_capacity;
 };
+
+static void made_suite_free(struct made_suite *made)
+{
+	for (size_t i = 0; i < made->text_count; i++)
+		free(made->texts[i]);
+	free(made->texts);
+	free(made->keys);
+	free(made->axes);
+	free(made->metrics);
+	free(made);
+}
+
+/* Copies a text; the copy lives as long as the suite. */
+static const char *made_suite_text(struct made_suite *made, const char *text)
+{
+	if (!text)
+		return NULL;
+	ARRAY_GROW(made->texts, made->text_count, made->text_capacity);
+	made->texts[made->text_count] = xstrdup(text);
+	return made->texts[made->text_count++];
+}
+
+/* Adds a key unless it exists; if the types differ it becomes a key of words. */
+static void made_suite_add_key(struct made_suite *made, const struct key *key)
+{
+	for (size_t i = 0; i < made->key_count; i++)
+		if (strcmp(made->keys[i].name, key->name) == 0) {
+			if (made->keys[i].type != key->type)
+				made->keys[i].type = KEY_TEXT;
+			return;
+		}
+	made->suite.keys = made->keys =
+		xrealloc(made->keys, made->key_count + 2, sizeof(*made->keys));
+	made->keys[made->key_count] = *key;
+	made->keys[made->key_count++].name = made_suite_text(made, key->name);
+	made->keys[made->key_count] = (struct key){ 0 };
+}
+
+static void made_suite_add_metric(struct made_suite *made, const struct metric *metric)
+{
+	struct metric *added;
+
+	made->suite.metrics = made->metrics =
+		xrealloc(made->metrics, made->metric_count + 2, sizeof(*made->metrics));
+	added = &made->metrics[made->metric_count++];
+	*added = *metric;
+	added->name = made_suite_text(made, metric->name);
+	added->unit = made_suite_text(made, metric->unit);
+	added->title = made_suite_text(made, metric->title);
+	added->help = made_suite_text(made, metric->help);
+	made->metrics[made->metric_count] = (struct metric){ 0 };
+}
+
+/* As made_suite_add_key(), for an axis. */
+static void made_suite_add_axis(struct made_suite *made, const struct key *key)
+{
+	made_suite_add_key(made, key);
+	for (size_t i = 0; i < made->axis_count; i++)
+		if (strcmp(made->axes[i], key->name) == 0)
+			return;
+	made->suite.axes = made->axes =
+		xrealloc(made->axes, made->axis_count + 2, sizeof(*made->axes));
+	made->axes[made->axis_count++] = made_suite_text(made, key->name);
+	made->axes[made->axis_count] = NULL;
+}
+
+static const struct key *suite_set_key_of(const struct suite *suite, const char *name)
+{
+	for (const struct key *key = suite->keys; key && key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+static struct made_suite *made_suite_of(const struct suite *base)
+{
+	struct made_suite *made = xcalloc(1, sizeof(*made));
+
+	made->suite = *base;
+	made->suite.keys = made->keys = xcalloc(1, sizeof(*made->keys));
+	made->suite.axes = made->axes = xcalloc(1, sizeof(*made->axes));
+	made->suite.metrics = made->metrics = xcalloc(1, sizeof(*made->metrics));
+	for (const struct key *key = base->keys; key && key->name; key++)
+		made_suite_add_key(made, key);
+	for (const char *const *axis = base->axes; axis && *axis; axis++)
+		made_suite_add_axis(made, suite_set_key_of(base, *axis));
+	for (const struct metric *metric = base->metrics; metric && metric->name; metric++)
+		made_suite_add_metric(made, metric);
+	return made;
+}
+
+static struct entry *entry_or_default(const struct adaption *a, const char *key)
+{
+	struct entry *entry = section_entry(a->section, key);
+
+	return entry ? entry : section_entry(document_find(a->document, "defaults", "", ""), key);
+}
+
+/* NULL also if it was reported as invalid. */
+static struct entry *entry_of(const struct adaption *a, const char *key)
+{
+	struct entry *entry = entry_or_default(a, key);
+
+	return entry && !entry->broken ? entry : NULL;
+}
+
+bool adapt_has(const struct adaption *a, const char *key)
+{
+	return entry_of(a, key) != NULL;
+}
+
+bool adapt_is_broken(const struct adaption *a, const char *key)
+{
+	const struct entry *entry = entry_or_default(a, key);
+
+	return entry && entry->broken;
+}
+
+const char *adapt_text(const struct adaption *a, const char *key)
+{
+	const struct entry *entry = entry_of(a, key);
+	const struct key *own;
+
+	if (entry)
+		return entry->value;
+	own = suite_set_key_of(&a->own->suite, key);
+	return own ? own->fallback : NULL;
+}
+
+void adapt_set(struct adaption *a, const char *key, const char *text)
+{
+	const struct entry *entry = entry_of(a, key);
+
+	section_add_entry(a->section, key, xstrdup(text), false,
+			  entry ? entry->place : a->section->place);
+}
+
+char *adapt_path(const struct adaption *a, const char *key, const char *path)
+{
+	const struct entry *entry = entry_of(a, key);
+
+	return document_path(a->document, entry ? entry->place : a->section->place, path);
+}
+
+void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
+{
+	const struct entry *entry = entry_of(a, key);
+	const struct title title =
+		header_title(a->section->kind, a->section->name, a->section->label);
+	char *message = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&message, format, ap) < 0)
+		message = xstrdup(format);
+	va_end(ap);
+	if (entry)
+		document_problem(a->document, entry->place, "%s %s = %.60s%s: %s", title.text, key,
+				 entry->value, strlen(entry->value) > 60 ? "..." : "", message);
+	else
+		document_problem(a->document, a->section->place, "%s: %s", title.text, message);
+	free(message);
+}
+
+/*
+ * Sizes appear in ids and results. A size given by name must not contain blanks, or '@', which
+ * precedes the devices.
+ */
+static enum status adapt_check_word(const char *text, struct error *err)
+{
+	for (const char *p = text; *p; p++)
+		if (*p == ' ' || *p == '\t' || *p == '@' || *p == '"')
+			return error_set(err, STATUS_USAGE,
+					 "'%.60s' contains a blank, '@' or a quotation mark, which "
+					 "case names must not contain",
+					 text);
+	return STATUS_OK;
+}
+
+enum key_type adapt_axis(struct adaption *a, const char *name, const char *help)
+{
+	static const enum key_type types[] = { KEY_INTEGER, KEY_SIZE };
+	const struct entry *entry = entry_of(a, name);
+	struct key key = { .name = name, .type = KEY_TEXT, .list = true, .help = help };
+
+	for (size_t i = 0; entry && i < ARRAY_SIZE(types); i++) {
+		struct key number = { .name = name,
+				      .type = types[i],
+				      .list = true,
+				      .max = 0x1p53,
+				      .min = types[i] == KEY_SIZE ? 0 : -0x1p53,
+				      .help = help };
+		struct error err = ERROR_NONE;
+		struct values values = { 0 };
+		bool ok = values_parse(&values, &number, entry->value, false, &err) == STATUS_OK;
+
+		values_release(&values);
+		if (ok) {
+			key = number;
+			break;
+		}
+	}
+	if (key.type == KEY_TEXT)
+		key.check = adapt_check_word;
+	made_suite_add_axis(a->own, &key);
+	made_suite_add_axis(a->common, &key);
+	return key.type;
+}
+
+static bool adapt_same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool adapt_metric(struct adaption *a, const char *key, const struct metric *metric)
+{
+	struct made_suite *common = a->common;
+
+	for (size_t i = 0; i < common->metric_count; i++) {
+		const struct metric *m = &common->metrics[i];
+
+		if (strcmp(m->name, metric->name) != 0)
+			continue;
+		if (adapt_same_text(m->unit, metric->unit) && m->better == metric->better &&
+		    adapt_same_text(m->title, metric->title) && m->kind == metric->kind)
+			return true;
+		adapt_problem(a, key,
+			      "another section of the suite has a metric %s with another unit, "
+			      "direction, title or kind",
+			      metric->name);
+		return false;
+	}
+	made_suite_add_metric(common, metric);
+	return true;
+}
+
+/* "suite.name" in lowercase letters, digits and '_'. */
+static bool library_is_metric_name(const char *name, const char *suite)
+{
+	size_t length = strlen(suite);
+
+	if (!name || strncmp(name, suite, length) != 0 || name[length] != '.' ||
+	    !islower((unsigned char)name[length + 1]))
+		return false;
+	for (name += length + 1; *name; name++)
+		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) &&
+		    *name != '_')
+			return false;
+	return true;
+}
+
+static enum status library_check_metrics(const struct suite *suite, struct error *err)
+{
+	char units[256];
+
+	if (!suite->metrics || !suite->metrics->name)
+		return error_set(err, STATUS_USAGE, "its suite %s has no metric", suite->name);
+	for (const struct metric *m = suite->metrics; m->name; m++) {
+		if (!library_is_metric_name(m->name, suite->name))
+			return error_set(err, STATUS_USAGE,
+					 "its metric '%.60s' must be named %s.NAME in small "
+					 "letters, digits and '_'",
+					 m->name, suite->name);
+		if (!m->unit || !units_known(m->unit))
+			return error_set(err, STATUS_USAGE,
+					 "its metric %s has the unit '%.20s'; allowed: %s", m->name,
+					 m->unit ? m->unit : "", units_all(units, sizeof(units)));
+		if (!m->help)
+			return error_set(err, STATUS_USAGE, "its metric %s has no help", m->name);
+	}
+	return STATUS_OK;
+}
+
+static enum status library_check_key(const struct suite *suite, const struct key *key,
+				     struct error *err)
+{
+	struct values values = { 0 };
+	enum status status = STATUS_OK;
+
+	if (!key->help || (key->type == KEY_CHOICE && !key->choices))
+		return error_set(err, STATUS_USAGE, "its key %s has no %s", key->name,
+				 key->help ? "choices" : "help");
+	if (key->fallback)
+		status = values_parse(&values, key, key->fallback, schema_is_axis(suite, key), err);
+	values_release(&values);
+	return status == STATUS_OK ? status
+				   : error_prefix(err, "the default of its key %s", key->name);
+}
+
+static enum status library_check_suite(const struct suite *suite, const char *name,
+				       struct error *err)
+{
+	if (!suite || !suite->name || strcmp(suite->name, name) != 0)
+		return error_set(err, STATUS_USAGE, "it contains the suite '%.60s', not '%.60s'",
+				 suite && suite->name ? suite->name : "", name);
+	if (!suite->summary || (!suite->run && !suite->run_group))
+		return error_set(err, STATUS_USAGE, "its suite %s has no %s", name,
+				 suite->summary ? "run()" : "summary");
+	if (library_check_metrics(suite, err) != STATUS_OK)
+		return err->status;
+	for (const struct key *key = suite->keys; key && key->name; key++)
+		if (library_check_key(suite, key, err) != STATUS_OK)
+			return err->status;
+	for (const char *const *axis = suite->axes; axis && *axis; axis++) {
+		const struct key *key = suite_set_key_of(suite, *axis);
+
+		if (!key || !key->list)
+			return error_set(err, STATUS_USAGE,
+					 "its axis %s is not one of its list keys", *axis);
+	}
+	return STATUS_OK;
+}
+
+/* Loads the suite `name` of the shared object `path`, which stays loaded until the process ends. */
+static enum status library_suite(const char *path, const char *name, const struct suite **out,
+				 struct error *err)
+{
+	const struct suite_plugin *plugin;
+	/* With a slash, because dlopen() searches the system's folders for other names. */
+	char *file = strchr(path, '/') ? xstrdup(path) : xasprintf("./%s", path);
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	const char *reason = library ? NULL : dlerror();
+
+	free(file);
+	if (!library)
+		return error_set(err, STATUS_USAGE, "cannot load it: %s",
+				 reason ? reason : "dlopen failed");
+	plugin = dlsym(library, SUITE_PLUGIN_SYMBOL);
+	if (!plugin)
+		return error_set(err, STATUS_USAGE,
+				 "not a gpuproof suite: no symbol " SUITE_PLUGIN_SYMBOL
+				 " (the line SUITE(%.60s))",
+				 name);
+	if (plugin->abi != SUITE_ABI)
+		return error_set(err, STATUS_USAGE,
+				 "built for interface %08x, but this gpuproof has %08x; rebuild it "
+				 "with the installed headers",
+				 plugin->abi, SUITE_ABI);
+	if (library_check_suite(plugin->suite, name, err) != STATUS_OK)
+		return err->status;
+	*out = plugin->suite;
+	return STATUS_OK;
+}
 
 static const struct key library_key = { .name = "library",
 					.type = KEY_TEXT,
@@ -35,17 +407,6 @@ static struct made_suite *suite_set_add_made(struct suite_set *set, const struct
 	ARRAY_GROW(set->made, set->made_count, set->made_capacity);
 	set->made[set->made_count] = made_suite_of(base);
 	return set->made[set->made_count++];
-}
-
-static void add_absent(struct suite_set *set, const struct presentation *presented)
-{
-	const struct suite absent = { .name = presented->suite, .summary = "", .absent = true };
-	struct made_suite *made = suite_set_add_made(set, &absent);
-
-	made->suite.name = made_suite_text(made, presented->suite);
-	for (const struct metric *m = presented->metrics; m && m->name; m++)
-		made_suite_add_metric(made, m);
-	add_suite(set, &made->suite);
 }
 
 /* The common copy of a suite of `all`, created for the first section that has a copy. */
@@ -75,14 +436,13 @@ static const struct suite *suite_set_load_library(struct document *d,
 	const struct suite *suite = NULL;
 	struct error err = ERROR_NONE;
 	char *path = document_path(d, entry->place, entry->value);
-	char *title = header_text(section->kind, section->name, section->label);
+	const struct title title = header_title(section->kind, section->name, section->label);
 
 	if (!*entry->value)
-		document_problem(d, entry->place, "%s library: missing value", title);
+		document_problem(d, entry->place, "%s library: missing value", title.text);
 	else if (library_suite(path, section->name, &suite, &err) != STATUS_OK)
-		document_problem(d, entry->place, "%s library = %.200s: %s", title, path,
+		document_problem(d, entry->place, "%s library = %.200s: %s", title.text, path,
 				 err.message);
-	free(title);
 	free(entry->value);
 	entry->value = path;
 	return suite;
@@ -121,12 +481,11 @@ static bool find_suite_of(struct suite_set *set, struct document *d,
 		return true;
 	}
 	if (!library) {
-		char *title = header_text(section->kind, section->name, section->label);
+		struct title title = header_title(section->kind, section->name, section->label);
 
 		/* Removes the brackets, as header_parse() expects. */
-		title[strlen(title) - 1] = '\0';
-		document_unknown_suite(d, section->place, title + 1, section->name);
-		free(title);
+		title.text[strlen(title.text) - 1] = '\0';
+		document_unknown_suite(d, section->place, title.text + 1, section->name);
 		return false;
 	}
 	suite = library->broken ? NULL : suite_set_load_library(d, section, library);
@@ -146,9 +505,19 @@ struct suite_set *suite_set_make(struct document *d)
 		/* The rows contain what its sections declared. */
 		if (!((*s)->adapt && d->loads_nothing))
 			add_suite(set, *s);
-	for (size_t i = 0; i < d->presented_count; i++)
-		if (!schema_named(set->all, d->presented[i].suite))
-			add_absent(set, &d->presented[i]);
+	for (size_t i = 0; i < d->presented_count; i++) {
+		const struct presentation *p = &d->presented[i];
+		const struct suite absent = {
+			.name = p->suite, .summary = "", .metrics = p->metrics, .absent = true
+		};
+		struct made_suite *made;
+
+		if (schema_named(set->all, p->suite))
+			continue;
+		made = suite_set_add_made(set, &absent);
+		made->suite.name = made_suite_text(made, p->suite);
+		add_suite(set, &made->suite);
+	}
 	for (size_t i = 0; i < d->section_count; i++) {
 		struct document_section *section = &d->sections[i];
 

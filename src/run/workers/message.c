@@ -71,16 +71,10 @@ static bool parse_progress(const char *s, struct message *out)
 	       message_parse_number(half_width, &out->half_width);
 }
 
-static bool message_parse_index(const char *s, size_t *index)
-{
-	int end = 0;
-
-	return s[0] >= '0' && s[0] <= '9' && sscanf(s, "%zu%n", index, &end) == 1 && s[end] == '\0';
-}
-
 static bool parse_body(const char *body, size_t length, struct message *out)
 {
 	char copy[128];
+	int end = 0;
 
 	if (out->kind >= MESSAGE_CASE) {
 		out->json = body;
@@ -91,8 +85,10 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 		return false;
 	memcpy(copy, body, length);
 	copy[length] = '\0';
-	return out->kind == MESSAGE_PROGRESS ? parse_progress(copy, out)
-					     : message_parse_index(copy, &out->index);
+	if (out->kind == MESSAGE_PROGRESS)
+		return parse_progress(copy, out);
+	return copy[0] >= '0' && copy[0] <= '9' && sscanf(copy, "%zu%n", &out->index, &end) == 1 &&
+	       copy[end] == '\0';
 }
 
 bool message_parse(const char *line, size_t length, struct message *out)

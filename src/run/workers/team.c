@@ -173,21 +173,10 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 	team_kill(team, reason, world_rank(team, rank));
 }
 
-/* Ranks of other nodes wait for one that is stopped by hand, and cannot know why. */
-static void watch_halted(struct worker_team *team, int rank)
-{
-	struct team_rank *r = &team->ranks[rank];
-	char reason[160];
-
-	if (!r->halted || clock_seconds() - r->halted < HALTED_SECONDS || team->killed)
-		return;
-	snprintf(reason, sizeof(reason), "%s was stopped by a signal for %g s", r->name,
-		 HALTED_SECONDS);
-	team_kill(team, reason, world_rank(team, rank));
-}
-
 int team_reap(struct worker_team *team)
 {
+	char reason[160];
+
 	for (int rank = 0; rank < team->size; rank++) {
 		struct team_rank *r = &team->ranks[rank];
 		int wait_status;
@@ -202,7 +191,12 @@ int team_reap(struct worker_team *team)
 			else
 				rank_ended(team, rank, wait_status);
 		}
-		watch_halted(team, rank);
+		/* Ranks of other nodes wait for one stopped by hand, and cannot know why. */
+		if (r->halted && clock_seconds() - r->halted >= HALTED_SECONDS && !team->killed) {
+			snprintf(reason, sizeof(reason), "%s was stopped by a signal for %g s",
+				 r->name, HALTED_SECONDS);
+			team_kill(team, reason, world_rank(team, rank));
+		}
 	}
 	return team->alive;
 }
@@ -238,18 +232,12 @@ double team_cpu_seconds(const struct worker_team *team)
 
 void team_kill(struct worker_team *team, const char *reason, int failed_rank)
 {
-	if (reason) {
-		char words[400];
-		size_t used;
+	char words[400];
 
-		if (!team->reason[0]) {
-			snprintf(team->reason, sizeof(team->reason), "%s", reason);
-			used = strlen(team->reason);
-			if (child_last_words(team->log, team->control->log_mark, words,
-					     sizeof(words))[0])
-				snprintf(team->reason + used, sizeof(team->reason) - used,
-					 "; last output: %s", words);
-		}
+	if (reason && !team->reason[0]) {
+		child_last_words(team->log, team->control->log_mark, words, sizeof(words));
+		snprintf(team->reason, sizeof(team->reason), "%s%s%s", reason,
+			 words[0] ? "; last output: " : "", words);
 	}
 	if (team->failed_rank < 0)
 		team->failed_rank = failed_rank;

@@ -102,24 +102,17 @@ static char *worker_backend_names(const struct plan *plan)
 	return text_detach(&names);
 }
 
-static const struct backend *worker_find_backend(const struct worker *w,
-						 const struct device_info *info)
-{
-	for (size_t i = 0; i < w->backends.count; i++)
-		if (strcmp(w->backends.backends[i]->name, info->backend) == 0 &&
-		    strcmp(w->backends.backends[i]->module, info->module) == 0)
-			return w->backends.backends[i];
-	return NULL;
-}
-
 static enum status worker_open_device(struct worker *w, size_t index, struct error *err)
 {
 	const struct device_info *info = &w->a->plan->devices[index];
-	const struct backend *backend;
+	const struct backend *backend = NULL;
 
 	if (w->devices[index])
 		return STATUS_OK;
-	backend = worker_find_backend(w, info);
+	for (size_t i = 0; i < w->backends.count && !backend; i++)
+		if (strcmp(w->backends.backends[i]->name, info->backend) == 0 &&
+		    strcmp(w->backends.backends[i]->module, info->module) == 0)
+			backend = w->backends.backends[i];
 	if (!backend)
 		return error_set(err, STATUS_DEVICE, "%s: cannot reopen backend %s (%s)%s%s",
 				 info->id, info->backend, info->module,
@@ -136,26 +129,10 @@ static enum status worker_open_device(struct worker *w, size_t index, struct err
 	return STATUS_OK;
 }
 
-/* The devices that this rank drives in case `c`: its own, or in a suite of one process all. */
-static enum status worker_open_devices(struct worker *w, const struct plan_case *c, struct run *run,
-				       struct error *err)
+/* Place in the case's devices of the first one that this rank drives. */
+static size_t worker_first_place(const struct worker *w, const struct plan_case *c)
 {
-	bool own_only = c->suite->processes == SUITE_PROCESS_PER_DEVICE;
-	size_t first = own_only ? (size_t)w->world.rank : 0;
-	size_t end = own_only ? first + 1 : c->device_count;
-
-	for (size_t i = first; i < end && i < c->device_count; i++) {
-		if (worker_open_device(w, c->devices[i], err) != STATUS_OK)
-			return err->status;
-		run->devices[run->device_count++] = w->devices[c->devices[i]];
-	}
-	return STATUS_OK;
-}
-
-static size_t worker_first_device(const struct worker *w, const struct run *run)
-{
-	return run->c
-		->devices[run->c->suite->processes == SUITE_PROCESS_PER_DEVICE ? w->world.rank : 0];
+	return c->suite->processes == SUITE_PROCESS_PER_DEVICE ? (size_t)w->world.rank : 0;
 }
 
 /*
@@ -168,10 +145,18 @@ static enum status worker_open_all(struct worker *w, struct attempt *attempts, s
 
 	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
 		struct attempt *a = &attempts[i];
+		const struct plan_case *c = a->run.c;
+		/* The devices that this rank drives: its own, or in a suite of one process all. */
+		size_t first = worker_first_place(w, c),
+		       end = c->suite->processes == SUITE_PROCESS_PER_DEVICE ? first + 1
+									     : c->device_count;
 
-		status = a->status =
-			world_agree(a->run.world,
-				    worker_open_devices(w, a->run.c, &a->run, &a->err), &a->err);
+		for (size_t d = first; d < end && d < c->device_count && status == STATUS_OK; d++) {
+			status = worker_open_device(w, c->devices[d], &a->err);
+			if (status == STATUS_OK)
+				a->devices[a->run.device_count++] = w->devices[c->devices[d]];
+		}
+		status = a->status = world_agree(a->run.world, status, &a->err);
 		a->run.sampler.device = a->run.device_count ? a->run.devices[0] : NULL;
 	}
 	return status;
@@ -268,9 +253,10 @@ static void worker_finish_all(struct worker *w, struct attempt *const *ready, si
 
 		phases_enter(&a->phases, "clean-up");
 		if (!status_loses_device(a->status))
-			condition_after(a->run.sampler.device,
-					&w->links[worker_first_device(w, &a->run)], &w->poll,
-					&a->result);
+			condition_after(
+				a->run.sampler.device,
+				&w->links[a->run.c->devices[worker_first_place(w, a->run.c)]],
+				&w->poll, &a->result);
 	}
 }
 
