@@ -92,11 +92,3 @@ void words_sections(struct text *out)
 	text_add(out, "run limit report ");
 	words_suites(out);
 }
-
-void words_of_option(const struct option_row *row, struct text *out)
-{
-	for (const char *const *choice = row->choices; choice && *choice; choice++)
-		text_addf(out, "%s ", *choice);
-	if (row->words)
-		row->words(out);
-}

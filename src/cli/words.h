@@ -18,7 +18,4 @@ void words_subjects(struct text *out); /* commands and topics */
 void words_embedded(struct text *out); /* configs, limits and claims */
 void words_sections(struct text *out); /* sections of a config: suites, run, limit, report */
 
-/* Allowed values of an option if there are few; else none. */
-void words_of_option(const struct option_row *row, struct text *out);
-
 #endif

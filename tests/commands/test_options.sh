@@ -17,17 +17,20 @@ refuses() { # pattern, arguments...: exit code 2
 	grep -F -- "$1" out >/dev/null || { cat out; fail "${*:2} does not say: $1"; }
 }
 
-# Every option is in the command's help with an explanation, in the manual page and in each shell's completion.
+# Every option is in the command's help with an explanation, in the manual page and in completion.
 "$program" help --man | sed 's/\\-/-/g' >manual
 for shell in bash zsh fish; do "$program" completion $shell >completion.$shell; done
+words() { # words..., the last one incomplete: "files" or "words", then the words with explanations
+	"$program" completion words -- "$@" >answer || fail "no words for: $*"
+	cut -f1 answer
+}
 count=0
 for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*/\1/p'); do
 	"$program" help "$command" >help
-	for option in $(sed -n "/^\t$command)/,/;;/s/^\t\toptions='\(.*\)'/\1/p" completion.bash); do
+	for option in $(words "$command" - | tail -n +2); do
 		count=$((count + 1))
 		if [[ $option == --* ]]; then
 			grep -E -- "^  (-[a-z],|   ) $option([ [].*)?  *[^ ]" help >/dev/null || fail "help $command does not explain $option"
-			grep -F -- "seen_subcommand_from $command' -l ${option#--}" completion.fish >/dev/null || fail "fish: $command has no $option"
 			# A flag takes no value, every other option wants one.
 			if "$program" help "$command" | grep -E -- "^.{6}$option  " >/dev/null; then
 				refuses "$option takes no value" "$command" validate "$option=1"
@@ -38,31 +41,64 @@ for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*
 			grep -E -- "^  $option, --" help >/dev/null || fail "help $command does not explain $option"
 		fi
 		grep -F -- "$option" manual >/dev/null || fail "the manual page lacks $option"
-		grep -E -- "^		options='(.* )?$option " completion.zsh >/dev/null || fail "zsh: $option is missing"
+		grep -P -- "^$option\t[^ ]" answer >/dev/null || fail "completion does not explain $option of $command"
 	done
+	words "$command" - >/dev/null
 done
 [ "$count" -ge 70 ] || fail "only $count options"
-grep -F -- "--fail-on) values='change warning '" completion.bash >/dev/null || fail "bash: no values of history --fail-on"
-grep -F -- "-l limits -s l -r -a 'a100" completion.fish >/dev/null || fail "fish: no values of check --limits"
-# A number is no file, "--reference=" has values, "--set " begins settings; zsh explains commands and options.
+is() { # the words, on one line; words...
+	[ "$(words "${@:2}" | paste -sd' ')" = "$1" ] || fail "words for ${*:2}: $(paste -sd' ' answer), not $1"
+}
+is "words change warning" history trend --fail-on ""
+is "words change warning" history trend --fail-on=
+is "words change warning" history trend --fail-on = w
+[[ $(words check -l "" | paste -sd' ') == files\ *\ h200* ]] || fail "no values of check -l"
+is words run --launches ""
+is files run --output ""
+is files check x --max-agee ""
+is "words devices suites metrics configs gpus" list ""
+is "words --set --origin" config show x -
+is "words --db -d --before --keep" history prune -
+[[ $(words config keys "" | paste -sd' ') == "files run limit report "*transfer* ]] || fail "no words of config keys"
+is files nonsense ""
+refuses "no shell given" completion
+refuses "no completion for 'tcsh'" completion tcsh
+
+# The scripts ask the program. A number is no file, "--reference=" has values, "--set " begins settings.
 answers() { # words..., the last one incomplete
 	bash -c '. ./completion.bash; complete() { :; }; compopt() { :; }
-		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuproof; echo "${COMPREPLY[*]}"' bash "$@"
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuproof "$1"; echo "${COMPREPLY[*]}"' bash "$program" "$@"
 }
-[ -z "$(answers gpuproof run --launches '')" ] || fail "bash: files as numbers: $(answers gpuproof run --launches '')"
-[[ $(answers gpuproof report --reference = k8) == k80 ]] || fail "bash: report --reference=k8"
-[[ " $(answers gpuproof run --set run.) " == *' run.backend= '* ]] || fail "bash: settings of run --set"
-[[ $(answers gpuproof config '') != *completion.bash* && $(answers gpuproof config validate compl) == *completion.bash* ]] ||
+[ -z "$(answers run --launches '')" ] || fail "bash: files as numbers: $(answers run --launches '')"
+[[ $(answers report --reference = k8) == k80 ]] || fail "bash: report --reference=k8"
+[[ " $(answers run --set run.) " == *' run.backend= '* ]] || fail "bash: settings of run --set"
+[[ $(answers config '') != *completion.bash* && $(answers config validate compl) == *completion.bash* ]] ||
 	fail "bash: a file in place of an action, or none after it"
-[[ $(answers gpuproof report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
-grep -F "'--strict:do not accept" completion.zsh >/dev/null && grep -F "'run:run the benchmarks" completion.zsh >/dev/null || fail "zsh: no explanations"
-explained=$(sed -n "s/^\t\tdescribed=( 'doctor:/x&/p" completion.zsh)
-[ "$(bash -c "${explained#x}"'; printf "%s\n" "${described[@]}"' | grep -c '^[a-z]*:.')" = "$("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*/\1/p' | grep -c .)" ] ||
-	fail "zsh: an apostrophe divides explanations"
-! command -v zsh >/dev/null || zsh -n completion.zsh || fail "zsh: the completion is no script"
-! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
+[[ $(answers report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
+if command -v zsh >/dev/null; then
+	zsh -n completion.zsh || fail "zsh: the completion is no script"
+	# Completion needs a pseudo-terminal.
+	cat >terminal.zsh <<-'ZSH'
+		zmodload zsh/zpty
+		zpty z zsh -f -i
+		zpty -w z "PS1=; autoload -Uz compinit; compinit -D -u; source ./completion.zsh; compdef _gpuproof $1; print rea''dy"
+		zpty -r -m z seen '*ready*'
+		zpty -w -n z "$1 history trend --fail-on wa"$'\t'
+		zpty -r -m z seen '*rning*'
+	ZSH
+	timeout 60 zsh -f terminal.zsh "$program" || fail "zsh: no values of history --fail-on"
+fi
+if command -v fish >/dev/null; then
+	fish --no-execute completion.fish || fail "fish: the completion is no script"
+	seen() { # line
+		PATH=$(dirname "$program"):$PATH HOME=$folder fish -c "source completion.fish; complete -C '$1'" | cut -f1
+	}
+	[ "$(seen "gpuproof check x --limits h2")" = h200 ] || fail "fish: values of check --limits: $(seen "gpuproof check x --limits h2")"
+	[ "$(seen "gpuproof history trend --fail-on=ch")" = --fail-on=change ] || fail "fish: history --fail-on=: $(seen "gpuproof history trend --fail-on=ch")"
+	[ "$(seen "gpuproof config validate completion.b")" = completion.bash ] || fail "fish: a file"
+fi
 
-# Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
+# Actions: a misspelt one, a missing operand, an option of another action; an option of another one.
 refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
 refuses "no action given; use save, list, show or delete" baseline
@@ -71,11 +107,6 @@ refuses "unexpected argument 'b'; show takes one argument" baseline show a b
 refuses "--keep applies to prune, not to trend" history trend --keep 3
 refuses "--title applies to report, fleet, node, not to show" history show --title x
 refuses "--force applies to write, not to validate" config validate --force quick
-for shell in bash zsh; do
-	grep -F "'history prune') options='--db -d --before --keep ' operands='' ;;" completion.$shell >/dev/null || fail "$shell: options of history prune"
-	grep -E "'config keys'\) options='' operands='run limit report .*transfer " completion.$shell >/dev/null || fail "$shell: words of config keys"
-done
-grep -F "seen_subcommand_from config; and __fish_seen_subcommand_from keys' -a 'run limit" completion.fish >/dev/null || fail "fish: words of config keys"
 
 # Kinds of value.
 refuses "--margin: '150%' is not below 100 %" compare a b --margin 150%

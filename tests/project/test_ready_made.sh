@@ -192,20 +192,20 @@ fi
 cd "$folder" || exit 1
 bash -c '
 	source <("$0" completion bash)
-	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof; echo "${COMPREPLY[*]}"; }
-	[ "$(complete_line gpuproof bas)" = baseline ] || exit 1
-	[ "$(complete_line gpuproof run nightl)" = nightly ] || exit 2
-	[ "$(complete_line gpuproof run quick --dry)" = --dry-run ] || exit 3
-	[ "$(complete_line gpuproof export promet)" = prometheus ] || exit 4
-	[ "$(complete_line gpuproof list dev)" = devices ] || exit 5
-	[ "$(complete_line gpuproof run quick --layout)" = "" ] || exit 6
-	[ "$(complete_line gpuproof report x --layout d)" = dir ] || exit 7
-	[ "$(complete_line gpuproof check x --limits h2)" = h200 ] || exit 8
-	[ "$(complete_line gpuproof config write h2)" = h200 ] || exit 9
-	[ "$(complete_line gpuproof config keys repor)" = report ] || exit 10
-	[ "$(complete_line gpuproof compare a b --launches)" = "" ] || exit 11
-	[[ " $(complete_line gpuproof run quick -) " == *" -q "* ]] || exit 12
-	[ "$(complete_line gpuproof run quick --backend ho)" = host ] || exit 13
+	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof "$1"; echo "${COMPREPLY[*]}"; }
+	[ "$(complete_line "$0" bas)" = baseline ] || exit 1
+	[ "$(complete_line "$0" run nightl)" = nightly ] || exit 2
+	[ "$(complete_line "$0" run quick --dry)" = --dry-run ] || exit 3
+	[ "$(complete_line "$0" export promet)" = prometheus ] || exit 4
+	[ "$(complete_line "$0" list dev)" = devices ] || exit 5
+	[ "$(complete_line "$0" run quick --layout)" = "" ] || exit 6
+	[ "$(complete_line "$0" report x --layout d)" = dir ] || exit 7
+	[ "$(complete_line "$0" check x --limits h2)" = h200 ] || exit 8
+	[ "$(complete_line "$0" config write h2)" = h200 ] || exit 9
+	[ "$(complete_line "$0" config keys repor)" = report ] || exit 10
+	[ "$(complete_line "$0" compare a b --launches)" = "" ] || exit 11
+	[[ " $(complete_line "$0" run quick -) " == *" -q "* ]] || exit 12
+	[ "$(complete_line "$0" run quick --backend ho)" = host ] || exit 13
 ' "$program" || fail "completion for bash: case $?"
 for shell in zsh fish; do
 	"$program" completion $shell >"$folder/completion.$shell" || fail "no completion for $shell"
