@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "history/history_spread.h"
+#include "history/trend.h"
 #include "compare/comparing.h"
 #include "compare/shift.h"
 

@@ -6,7 +6,7 @@
  * vary, which they cannot show. The 95 % interval for the first comes from ranks (exact for
  * independent launches of any distribution), or from the ranks of pairs if both sides were
  * interleaved. It is widened by the variation between sessions, which is assumed or learnt (kind.h,
- * history_spread.h).
+ * history/trend.h).
  *
  * Few launches do not show how launches vary, so `error` moderates their variance by the typical
  * one (Smyth 2004, as in stats/repeat.h): s² = (V s0² + squares) / (V + m + n - 2), with the

@@ -52,32 +52,25 @@ void baseline_list_release(struct baseline_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-static bool baseline_is_there(struct store *store, const char *name, struct error *err)
-{
-	struct baseline_list list;
-	bool found = false;
-
-	store_baselines(store, &list, err);
-	for (size_t i = 0; i < list.count; i++)
-		found = found || strcmp(list.items[i].name, name) == 0;
-	baseline_list_release(&list);
-	return found;
-}
-
 enum status baseline_save(struct store *store, const char *name, const struct result *results,
 			  size_t count, bool replace, struct error *err)
 {
+	struct baseline_list list;
 	bool was_there;
 	char now[32];
 
 	clock_iso8601(now, sizeof(now));
 	if (baseline_check_name(name, err) != STATUS_OK || store_begin(store, err) != STATUS_OK)
 		return err->status;
+	store_baselines(store, &list, err);
+	for (size_t i = 0; i < list.count && !replace; i++)
+		if (strcmp(list.items[i].name, name) == 0)
+			error_set(err, STATUS_USAGE,
+				  "baseline '%s' exists; add --replace or choose another name",
+				  name);
+	baseline_list_release(&list);
 	if (replace)
 		store_remove_baseline(store, name, &was_there, err);
-	else if (baseline_is_there(store, name, err))
-		error_set(err, STATUS_USAGE,
-			  "baseline '%s' exists; add --replace or choose another name", name);
 	for (size_t i = 0; err->status == STATUS_OK && i < count; i++) {
 		char *document = slim_document(&results[i], err);
 

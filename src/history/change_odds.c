@@ -55,31 +55,6 @@ static void change_odds_draw_in(const double *values, size_t n, double *x)
 	free(off);
 }
 
-static void change_odds_nights_init(struct nights *s, const double *values, size_t n)
-{
-	double centre = median_of(values, n);
-
-	*s = (struct nights){ .n = n,
-			      .x = xmalloc(n * sizeof(*s->x)),
-			      .rest = xcalloc(n + 1, sizeof(*s->rest)) };
-	change_odds_draw_in(values, n, s->x);
-	for (size_t i = n; i-- > 0;) {
-		s->x[i] -= centre;
-		s->rest[i] = s->rest[i + 1] + s->x[i];
-	}
-	for (size_t i = 1; i < n; i++) {
-		s->squares += s->x[i] * s->x[i];
-		s->earlier += s->x[i - 1] * s->x[i - 1];
-		s->products += s->x[i] * s->x[i - 1];
-	}
-}
-
-static void change_odds_nights_release(struct nights *s)
-{
-	free(s->x);
-	free(s->rest);
-}
-
 /*
  * The regression for one rho. Column 0 is the level, column i the step at points[i - 1], the last
  * column the series. After sweeping (Goodnight 1979) over all but the last, it contains M^-1, the
@@ -102,37 +77,10 @@ static void change_odds_set_both(const struct odds_model *m, size_t row, size_t 
 	*model_cell(m, row, column) = *model_cell(m, column, row) = value;
 }
 
-/*
- * Sums over the prewhitened series: its squares, and its products with a step at `night` or with
- * the level.
- */
-static double prewhitened_squares(const struct nights *s, double rho)
-{
-	return (1 - rho * rho) * s->x[0] * s->x[0] + s->squares - 2 * rho * s->products +
-	       rho * rho * s->earlier;
-}
-
+/* Sum over the prewhitened nights after `night`. */
 static double change_odds_rest_after(const struct nights *s, size_t night, double rho)
 {
 	return (1 - rho) * (s->rest[night + 1] - rho * (s->rest[night] - s->x[s->n - 1]));
-}
-
-static double change_odds_step_sum(const struct nights *s, size_t night, double rho)
-{
-	return s->x[night] - rho * s->x[night - 1] + change_odds_rest_after(s, night, rho);
-}
-
-/* A prewhitened step is 1 at its night and 1 - rho from the next on. */
-static void change_odds_fill_step(const struct odds_model *m, const struct nights *s, double rho,
-				  const size_t *points, size_t i)
-{
-	size_t night = points[i - 1];
-	double after = (double)(s->n - night - 1) * (1 - rho) * (1 - rho);
-
-	for (size_t j = 0; j < i; j++)
-		change_odds_set_both(m, i, j, 1 - rho + after);
-	change_odds_set_both(m, i, i, 1 + after + exp(m->log_ridge));
-	change_odds_set_both(m, i, m->columns, change_odds_step_sum(s, night, rho));
 }
 
 static void change_odds_model_fill(struct odds_model *m, const struct nights *s, double rho,
@@ -143,10 +91,21 @@ static void change_odds_model_fill(struct odds_model *m, const struct nights *s,
 	m->log_ridge = log(first / (CHANGE_SIZE * CHANGE_SIZE));
 	change_odds_set_both(m, 0, 0, first + (double)(s->n - 1) * (1 - rho) * (1 - rho));
 	change_odds_set_both(m, 0, m->columns, first * s->x[0] + change_odds_rest_after(s, 0, rho));
-	for (size_t i = 1; i < m->columns; i++)
-		change_odds_fill_step(m, s, rho, points, i);
-	*model_cell(m, m->columns, m->columns) =
-		prewhitened_squares(s, rho) + (double)s->n * RESOLUTION * RESOLUTION;
+	/* A prewhitened step is 1 at its night and 1 - rho from the next on. */
+	for (size_t i = 1; i < m->columns; i++) {
+		size_t night = points[i - 1];
+		double after = (double)(s->n - night - 1) * (1 - rho) * (1 - rho);
+
+		for (size_t j = 0; j < i; j++)
+			change_odds_set_both(m, i, j, 1 - rho + after);
+		change_odds_set_both(m, i, i, 1 + after + exp(m->log_ridge));
+		change_odds_set_both(m, i, m->columns,
+				     s->x[night] - rho * s->x[night - 1] +
+					     change_odds_rest_after(s, night, rho));
+	}
+	*model_cell(m, m->columns, m->columns) = first * s->x[0] * s->x[0] + s->squares -
+						 2 * rho * s->products + rho * rho * s->earlier +
+						 (double)s->n * RESOLUTION * RESOLUTION;
 }
 
 static void model_sweep(const struct odds_model *m, size_t k)
@@ -165,15 +124,6 @@ static void model_sweep(const struct odds_model *m, size_t k)
 		*model_cell(m, i, k) = -factor / pivot;
 	}
 	*model_cell(m, k, k) = 1 / pivot;
-}
-
-static void model_solve(struct odds_model *m)
-{
-	m->log_determinant = 0;
-	for (size_t k = 0; k < m->columns; k++) {
-		m->log_determinant += log(*model_cell(m, k, k));
-		model_sweep(m, k);
-	}
 }
 
 static double log_marginal(size_t n, double rho, double rss, double log_determinant, size_t steps,
@@ -227,7 +177,11 @@ static void change_odds_stage_fill(struct stage *stage, struct odds_model *m,
 	m->columns = count + 1;
 	for (size_t r = 0; r < CHANGE_RHOS; r++) {
 		change_odds_model_fill(m, s, change_rho(r), points);
-		model_solve(m);
+		m->log_determinant = 0;
+		for (size_t k = 0; k < m->columns; k++) {
+			m->log_determinant += log(*model_cell(m, k, k));
+			model_sweep(m, k);
+		}
 		stage_of_rho(stage, m, s->n, r);
 	}
 }
@@ -262,11 +216,6 @@ static size_t stage_weakest_change(const struct stage *stage, size_t count,
 	return found;
 }
 
-static void drop_point(size_t *points, size_t *count, size_t i)
-{
-	memmove(&points[i], &points[i + 1], (--*count - i) * sizeof(*points));
-}
-
 /* Working memory for the changes of one series. */
 struct odds_work {
 	struct nights nights;
@@ -276,7 +225,22 @@ struct odds_work {
 
 static void change_odds_work_init(struct odds_work *w, const double *values, size_t n, size_t count)
 {
-	change_odds_nights_init(&w->nights, values, n);
+	double centre = median_of(values, n);
+	struct nights *s = &w->nights;
+
+	*s = (struct nights){ .n = n,
+			      .x = xmalloc(n * sizeof(*s->x)),
+			      .rest = xcalloc(n + 1, sizeof(*s->rest)) };
+	change_odds_draw_in(values, n, s->x);
+	for (size_t i = n; i-- > 0;) {
+		s->x[i] -= centre;
+		s->rest[i] = s->rest[i + 1] + s->x[i];
+	}
+	for (size_t i = 1; i < n; i++) {
+		s->squares += s->x[i] * s->x[i];
+		s->earlier += s->x[i - 1] * s->x[i - 1];
+		s->products += s->x[i] * s->x[i - 1];
+	}
 	w->model =
 		(struct odds_model){ .cells = xmalloc((count + 2) * (count + 2) * sizeof(double)) };
 	w->stage.without = xmalloc((count + 1) * sizeof(*w->stage.without));
@@ -284,7 +248,8 @@ static void change_odds_work_init(struct odds_work *w, const double *values, siz
 
 static void change_odds_work_release(struct odds_work *w)
 {
-	change_odds_nights_release(&w->nights);
+	free(w->nights.x);
+	free(w->nights.rest);
 	free(w->model.cells);
 	free(w->stage.without);
 }
@@ -331,43 +296,39 @@ size_t change_odds_keep(const double *values, size_t n, const struct rho_weights
 		i = stage_weakest_change(&w.stage, count, weights, odds);
 		if (odds[i] > limit)
 			break;
-		drop_point(points, &count, i);
+		memmove(&points[i], &points[i + 1], (--count - i) * sizeof(*points));
 	}
 	change_odds_work_release(&w);
 	return count;
 }
 
-/* Log-add-exp: adds exp(more) to exp(*sum). */
-static void change_odds_add_log(double *sum, double more)
-{
-	double most = fmax(*sum, more);
-
-	*sum = most + log(exp(*sum - most) + exp(more - most));
-}
-
 void change_odds_evidence(const double *values, size_t n, const size_t *points, size_t count,
 			  struct rho_weights *evidence)
 {
-	size_t *left = xmalloc((count + 1) * sizeof(*left));
+	size_t *left = xmalloc((count + 1) * sizeof(*left)), i;
 	double *odds = xmalloc((count + 1) * sizeof(*odds)), most = -INFINITY;
 	struct odds_work w;
 
 	if (count)
 		memcpy(left, points, count * sizeof(*left));
 	change_odds_work_init(&w, values, n, count);
-	for (size_t i = 0; i < count; i++)
+	for (i = 0; i < count; i++)
 		change_odds_date(&w, &rho_weights_flat, left, count, i);
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		evidence->weight[r] = -INFINITY;
 	for (;;) {
 		change_odds_stage_fill(&w.stage, &w.model, &w.nights, left, count);
-		for (size_t r = 0; r < CHANGE_RHOS; r++)
-			change_odds_add_log(&evidence->weight[r],
-					    w.stage.all[r] - CHANGE_SURPRISE * (double)count);
+		for (size_t r = 0; r < CHANGE_RHOS; r++) {
+			double sum = evidence->weight[r];
+			double more = w.stage.all[r] - CHANGE_SURPRISE * (double)count;
+			double larger = fmax(sum, more);
+
+			evidence->weight[r] = larger + log(exp(sum - larger) + exp(more - larger));
+		}
 		if (!count)
 			break;
-		drop_point(left, &count,
-			   stage_weakest_change(&w.stage, count, &rho_weights_flat, odds));
+		i = stage_weakest_change(&w.stage, count, &rho_weights_flat, odds);
+		memmove(&left[i], &left[i + 1], (--count - i) * sizeof(*left));
 	}
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		most = fmax(most, evidence->weight[r]);

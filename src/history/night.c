@@ -30,24 +30,22 @@ static void night_add_line(struct text *out, const char *name, const char *value
 	text_add_char(out, '\n');
 }
 
-/* True for settings that affect the measurement; not page titles, not limits. */
-static bool setting_starts_epoch(const struct result_setting *s)
-{
-	return s->section && s->key && strcmp(s->section, "report") != 0 &&
-	       strncmp(s->section, "limit", 5) != 0 && strcmp(s->key, "label") != 0 &&
-	       strcmp(s->key, "tags") != 0 && strcmp(s->key, "verdict") != 0;
-}
-
 static void night_add_config(struct text *out, const struct result *r)
 {
 	static const struct siphash_key key = { 0, 0 };
 	struct text all = TEXT_EMPTY;
 	char hash[24];
 
-	for (size_t i = 0; i < r->setting_count; i++)
-		if (setting_starts_epoch(&r->settings[i]))
-			text_addf(&all, "%s\n%s\n%s\n", r->settings[i].section, r->settings[i].key,
-				  r->settings[i].value ? r->settings[i].value : "");
+	for (size_t i = 0; i < r->setting_count; i++) {
+		const struct result_setting *s = &r->settings[i];
+
+		/* Settings that affect the measurement; not page titles, not limits. */
+		if (s->section && s->key && strcmp(s->section, "report") != 0 &&
+		    !text_starts_with(s->section, "limit") && strcmp(s->key, "label") != 0 &&
+		    strcmp(s->key, "tags") != 0 && strcmp(s->key, "verdict") != 0)
+			text_addf(&all, "%s\n%s\n%s\n", s->section, s->key,
+				  text_or_empty(s->value));
+	}
 	snprintf(hash, sizeof(hash), "%016" PRIx64,
 		 siphash(&key, all.data ? all.data : "", all.length));
 	night_add_line(out, "config", hash);
@@ -99,20 +97,6 @@ struct night_filling {
 	char *section, *point;            /* of the case */
 };
 
-/* Index of the device's epoch; a case of a device without an epoch creates it. */
-static size_t night_find_epoch(struct night_filling *f, const struct device_info **devices)
-{
-	struct store_night *out = f->out;
-
-	for (size_t i = 0; i < out->epoch_count; i++)
-		if (devices[i] == f->device)
-			return i;
-	devices[out->epoch_count] = f->device;
-	out->epochs = xrealloc(out->epochs, out->epoch_count + 1, sizeof(*out->epochs));
-	out->epochs[out->epoch_count] = night_epoch_facts(f->result, f->device);
-	return out->epoch_count++;
-}
-
 /* The machine of a device: its UUID, or else its node. The caller frees the string. */
 static char *night_machine_of(const struct store_night *night, const struct device_info *d)
 {
@@ -161,13 +145,20 @@ static double finite_or_unknown(double value)
 static void night_add_case(struct night_filling *f, const struct device_info **devices)
 {
 	const struct case_result *c = f->c;
-	size_t epoch;
+	struct store_night *out = f->out;
+	size_t epoch = 0;
 
 	f->device = result_device(f->result, c->device);
 	f->section = xasprintf("%s%s%s", text_or_empty(c->suite),
 			       *text_or_empty(c->label) ? ":" : "", text_or_empty(c->label));
 	f->point = case_point(c);
-	epoch = night_find_epoch(f, devices);
+	while (epoch < out->epoch_count && devices[epoch] != f->device)
+		epoch++;
+	if (epoch == out->epoch_count) { /* the first case of this device */
+		devices[out->epoch_count++] = f->device;
+		out->epochs = xrealloc(out->epochs, out->epoch_count, sizeof(*out->epochs));
+		out->epochs[epoch] = night_epoch_facts(f->result, f->device);
+	}
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct metric_value *m = &c->metrics[i];
 		struct store_figure *figure = night_add_figure(f, m, epoch);

@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "history/change_odds.h"
 #include "history/change_points.h"
-#include "history/trend_internal.h"
+#include "history/trend_levels.h"
 #include "judge/estimate/kind.h"
 #include "stats/difference.h"
 
@@ -48,6 +48,123 @@ size_t trend_missed_nights(const int64_t *days, size_t count, int64_t *missed, s
 		}
 	}
 	return found;
+}
+
+/* One epoch of one series. */
+struct trend_epoch {
+	int64_t epoch;
+	uint64_t config;
+	const struct history_point **points; /* measured nights, oldest first; borrowed */
+	size_t count;
+	size_t first, last; /* indices in the series */
+	size_t gaps;        /* nights at its end without a measurement */
+	size_t before;      /* the epoch before it in its chain; NO_EPOCH: none */
+	bool followed;
+};
+#define NO_EPOCH SIZE_MAX
+
+static struct trend_epoch *epoch_of(struct trend_epoch *epochs, size_t *count,
+				    const struct history_series *s, size_t night)
+{
+	const struct history_point *p = &s->points[night];
+
+	for (size_t i = *count; i-- > 0;)
+		if (epochs[i].epoch == p->epoch)
+			return &epochs[i];
+	epochs[*count] = (struct trend_epoch){ .epoch = p->epoch,
+					       .config = p->config,
+					       .points = xcalloc(s->count, sizeof(void *)),
+					       .first = night,
+					       .before = NO_EPOCH };
+	return &epochs[(*count)++];
+}
+
+/*
+ * Splits the nights into epochs, by first night. The caller frees the array; returns their number.
+ */
+static size_t trend_epochs(const struct history_series *s, struct trend_epoch **epochs)
+{
+	size_t count = 0, changes = 1;
+
+	for (size_t i = 1; i < s->count; i++)
+		changes += s->points[i].epoch != s->points[i - 1].epoch;
+	*epochs = xcalloc(changes, sizeof(**epochs));
+	for (size_t i = 0; i < s->count; i++) {
+		struct trend_epoch *e = epoch_of(*epochs, &count, s, i);
+
+		e->last = i;
+		e->gaps = isnan(s->points[i].value) ? e->gaps + 1 : 0;
+		/*
+		 * Zero has no logarithm, and a metric that can be zero has no ratio. An imported
+		 * file may contain infinity.
+		 */
+		if (s->points[i].value > 0 && isfinite(s->points[i].value))
+			e->points[e->count++] = &s->points[i];
+	}
+	return count;
+}
+
+static void trend_epochs_release(struct trend_epoch *epochs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(epochs[i].points);
+	free(epochs);
+}
+
+/*
+ * True if another epoch has nights before and after the last ones of `i`: two jobs fill the
+ * history.
+ */
+static bool took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
+{
+	for (size_t j = 0; j < count; j++)
+		if (j != i && epochs[j].first < epochs[i].last && epochs[j].last > epochs[i].first)
+			return true;
+	return false;
+}
+
+static size_t epoch_predecessor(const struct trend_epoch *epochs, size_t count, size_t of)
+{
+	size_t same = NO_EPOCH, any = NO_EPOCH;
+
+	for (size_t i = 0; i < of; i++) {
+		const struct trend_epoch *e = &epochs[i];
+
+		if (e->last > epochs[of].first || e->followed)
+			continue;
+		if (e->config == epochs[of].config &&
+		    (same == NO_EPOCH || epochs[same].last < e->last))
+			same = i;
+		if (any == NO_EPOCH || epochs[any].last < e->last)
+			any = i;
+	}
+	if (same != NO_EPOCH)
+		return same;
+	return any != NO_EPOCH && !took_turns(epochs, count, any) ? any : NO_EPOCH;
+}
+
+/*
+ * Finds the predecessor of each epoch: the last one with its config that has ended; else the last
+ * one that has ended and alternated with no other. An epoch that returns after a later one started
+ * is a separate job, or a change that was undone.
+ */
+static void trend_epochs_link(struct trend_epoch *epochs, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		epochs[i].before = epoch_predecessor(epochs, count, i);
+		if (epochs[i].before != NO_EPOCH)
+			epochs[epochs[i].before].followed = true;
+	}
+}
+
+/* Logarithms of its values; the caller frees the array. */
+static double *trend_epoch_logs(const struct trend_epoch *e)
+{
+	double *logs = xmalloc((e->count + 1) * sizeof(*logs));
+
+	for (size_t i = 0; i < e->count; i++)
+		logs[i] = log(e->points[i]->value);
+	return logs;
 }
 
 /* A trend while its changes are found. */
@@ -271,13 +388,6 @@ static double trend_band_of(const double *logs, size_t n, double median)
 	return fmax(half, log1p(BAND_LEAST));
 }
 
-static bool value_beyond_level(double log_value, double median, double half, enum better better)
-{
-	if (better != BETTER_LOWER && log_value < median - half)
-		return true;
-	return better != BETTER_HIGHER && log_value > median + half;
-}
-
 /*
  * The band is computed from the last segment without its last three nights, which are tested
  * against it.
@@ -296,7 +406,8 @@ static void trend_find_band(struct trend *t, const struct history_series *s, con
 	t->band = expm1(half);
 	t->beyond_by = NAN;
 	for (size_t i = t->count - recent; i < t->count; i++)
-		if (value_beyond_level(logs[i], median, half, s->better)) {
+		if ((s->better != BETTER_LOWER && logs[i] < median - half) ||
+		    (s->better != BETTER_HIGHER && logs[i] > median + half)) {
 			t->beyond++;
 			t->beyond_by = expm1(logs[i] - median);
 		}
@@ -317,18 +428,6 @@ static bool trend_is_current(const struct trend *t, const struct history_series 
 	return last > began && s->count - last <= TURN_NIGHTS;
 }
 
-static void trend_count_missed(struct trend *t, const struct history_series *s)
-{
-	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->count; i++)
-		days[n++] = t->points[i]->day;
-	t->missed = trend_missed_nights(days, n, NULL, 0);
-	t->current = trend_is_current(t, s);
-	free(days);
-}
-
 /* `last`: last epoch of a chain. */
 static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, size_t last,
 			  const struct history_series *s, const struct history_notes *notes,
@@ -336,6 +435,7 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 {
 	enum figure_kind kind = figure_kind_named(s->kind ? s->kind : "");
 	size_t length = 0, nights = 0, *chain;
+	int64_t *days;
 	struct analysis f = { .t = t, .series = s, .prior = prior };
 
 	for (size_t e = last; e != NO_EPOCH; e = epochs[e].before, length++)
@@ -343,6 +443,7 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 	chain = xcalloc(length, sizeof(*chain));
 	for (size_t e = last, i = length; e != NO_EPOCH; e = epochs[e].before)
 		chain[--i] = e;
+	days = xcalloc(nights + 1, sizeof(*days));
 	f.logs = xmalloc((nights + 1) * sizeof(*f.logs));
 	f.nights =
 		(struct level_nights){ f.logs, trend_prior_rho(prior, s),
@@ -357,8 +458,12 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 	trend_find_band(t, s, f.logs);
 	add_sudden(&f);
 	trend_find_states(t, s, notes, s->points[s->count - 1].day);
-	trend_count_missed(t, s);
+	t->current = trend_is_current(t, s);
+	for (size_t i = 0; i < t->count; i++)
+		days[i] = t->points[i]->day;
+	t->missed = trend_missed_nights(days, t->count, NULL, 0);
 	free(chain);
+	free(days);
 	free(f.logs);
 }
 
@@ -422,4 +527,64 @@ void trends_release(struct trend *trends, size_t count)
 		free(trends[i].changes);
 	}
 	free(trends);
+}
+
+struct pooling {
+	const char *machine;
+	double squares;
+	size_t nights, freedom;
+};
+
+/* Sum of squares about the mean of the nights since the last change, winsorized. */
+static double winsorized_squares(const struct trend *t, size_t begin)
+{
+	size_t n = t->count - begin;
+	double *logs = xmalloc(n * sizeof(*logs)), distance, mean, squares;
+
+	for (size_t i = 0; i < n; i++)
+		logs[i] = log(t->points[begin + i]->value);
+	distance = n > 2 ? outlier_distance(logs, n, 0) : INFINITY;
+	/* If most nights are equal, do not winsorize. */
+	if (!(distance > 0))
+		distance = INFINITY;
+	squares = winsorized_sum_of_squares(logs, n, distance, &mean);
+	free(logs);
+	return squares;
+}
+
+static void spread_pool_series(void *context, const struct history_series *s)
+{
+	struct pooling *p = context;
+	struct trend *trends;
+	size_t count;
+
+	if (p->machine && strcmp(p->machine, s->machine) != 0)
+		return;
+	count = trend_of_series(s, NULL, NULL, &trends);
+	for (size_t i = 0; i < count; i++) {
+		const struct trend *t = &trends[i];
+		size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
+
+		begin = begin < t->begin ? t->begin : begin;
+		if (t->epoch != s->points[s->count - 1].epoch || t->count - begin < 2)
+			continue;
+		p->squares += winsorized_squares(t, begin);
+		p->nights += t->count - begin;
+		p->freedom += t->count - begin - 1;
+	}
+	trends_release(trends, count);
+}
+
+enum status history_spread(struct store *history, const char *metric, const char *case_id,
+			   const char *machine, struct night_spread *out, struct error *err)
+{
+	const struct history_filter filter = {
+		.metric = metric, .case_id = case_id, .exact = true, .all_metrics = true
+	};
+	struct pooling p = { .machine = machine };
+
+	store_each_series(history, &filter, spread_pool_series, &p, err);
+	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN,
+				      p.nights };
+	return err->status;
 }

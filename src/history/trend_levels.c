@@ -1,4 +1,4 @@
-#include "history/trend_internal.h"
+#include "history/trend_levels.h"
 
 #include <math.h>
 
@@ -6,8 +6,8 @@
 #include "history/change_points.h"
 #include "history/trend_prior.h"
 
-static struct level_shift trend_levels_shift_at(const struct level_nights *nights, size_t from,
-						size_t at, size_t end)
+struct level_shift trend_seam_shift(const struct level_nights *nights, size_t from, size_t at,
+				    size_t end)
 {
 	size_t first = at - from > LEVEL_NIGHTS ? at - LEVEL_NIGHTS : from;
 	const struct level_input in = { .logs = nights->logs + first,
@@ -17,19 +17,6 @@ static struct level_shift trend_levels_shift_at(const struct level_nights *night
 					.typical = nights->typical };
 
 	return level_shift(&in);
-}
-
-/* Share of nights that noise puts into the other state. */
-static double trend_levels_expected_share(const double *logs, const struct level_segment *s,
-					  double shift)
-{
-	double mean = 0, squares = 0, n = (double)(s->at - s->from);
-
-	for (size_t i = s->from; i < s->at; i++)
-		mean += logs[i] / n;
-	for (size_t i = s->from; i < s->at; i++)
-		squares += (logs[i] - mean) * (logs[i] - mean);
-	return erfc((1 - STATE_NEAR) * fabs(shift) / sqrt(2 * squares / (n - 1))) / 2;
 }
 
 /* Nights in the state of the second level, and number of visits, up to `most` nights. */
@@ -64,6 +51,7 @@ bool trend_is_state(const double *logs, size_t n, const struct level_segment *s,
 {
 	double before = median_of(logs + s->from, s->at - s->from);
 	double shift = median_of(logs + s->at, s->end - s->at) - before, expected;
+	double mean = 0, squares = 0, nights = (double)(s->at - s->from);
 	struct visits earlier, later = { 0 };
 	bool states;
 
@@ -74,16 +62,15 @@ bool trend_is_state(const double *logs, size_t n, const struct level_segment *s,
 					 states ? n : CHANGE_MIN_SEGMENT - 1);
 	if (states)
 		later = trend_levels_visits_of(logs, s->end, n, before, shift, n);
-	expected = trend_levels_expected_share(logs, s, shift) *
+	/* Nights that noise puts into the other state. */
+	for (size_t i = s->from; i < s->at; i++)
+		mean += logs[i] / nights;
+	for (size_t i = s->from; i < s->at; i++)
+		squares += (logs[i] - mean) * (logs[i] - mean);
+	expected = erfc((1 - STATE_NEAR) * fabs(shift) / sqrt(2 * squares / (nights - 1))) / 2 *
 		   (double)(states ? n - (s->end - s->at) : s->at);
 	return (double)(earlier.nights + later.nights) > expected + 2 * sqrt(expected) &&
 	       earlier.count + later.count >= (states ? 1 : STATE_VISITS);
-}
-
-struct level_shift trend_seam_shift(const struct level_nights *nights, size_t from, size_t at,
-				    size_t end)
-{
-	return trend_levels_shift_at(nights, from, at, end);
 }
 
 /* Least size of a change, to be exceeded significantly. */
@@ -115,14 +102,6 @@ static bool trend_levels_is_beyond_all(const struct level_nights *nights, size_t
 	return level - farthest > log1p(CHANGE_MAGNITUDE);
 }
 
-static bool is_sudden(const struct level_nights *nights, const struct level_shift *shift,
-		      size_t splits)
-{
-	return fabs(shift->value) >= log1p(TREND_SUDDEN) &&
-	       level_probability(shift, trend_levels_least_of(nights)) <=
-		       SUDDEN_FALSE / (double)(nights->series * splits);
-}
-
 static double level_distances(const double *logs, size_t n)
 {
 	double median = median_of(logs, n), sum = 0;
@@ -145,10 +124,12 @@ bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, si
 
 		if (i - from > SUDDEN_NIGHTS && end - i > SUDDEN_NIGHTS)
 			continue;
-		now = trend_levels_shift_at(nights, from, i, end);
+		now = trend_seam_shift(nights, from, i, end);
 		/* Selects the clear split that explains the nights best. */
 		left = level_distances(logs + from, i - from) + level_distances(logs + i, end - i);
-		if (left >= least || !is_sudden(nights, &now, splits) ||
+		if (left >= least || fabs(now.value) < log1p(TREND_SUDDEN) ||
+		    level_probability(&now, trend_levels_least_of(nights)) >
+			    SUDDEN_FALSE / (double)(nights->series * splits) ||
 		    !trend_levels_is_beyond_all(nights, from, i, &now, end))
 			continue;
 		*at = i;

@@ -78,7 +78,7 @@ size_t history_missed(const struct history_nights *nights, int64_t *missed);
 
 /*
  * Changes that coincide with a new driver, config or hardware, over all series: for each seam, how
- * many series of each metric became worse or better. trend_seams.c
+ * many series of each metric became worse or better.
  */
 
 /* Series of one metric at one seam. */

@@ -12,33 +12,16 @@
 /* Flat weights count as this many series, because few series do not determine their rho. */
 #define FLAT_SERIES 1.0
 
-/* "" for series constructed without a section. */
-static const char *trend_prior_section_of(const struct history_series *s)
-{
-	return s->section ? s->section : "";
-}
-
 static struct rho_group *rho_group_find(const struct trend_prior *p, const struct history_series *s)
 {
+	/* NULL in series that tests construct. */
+	const char *section = s->section ? s->section : "";
+
 	for (size_t i = 0; i < p->count; i++)
-		if (strcmp(p->groups[i].section, trend_prior_section_of(s)) == 0 &&
+		if (strcmp(p->groups[i].section, section) == 0 &&
 		    strcmp(p->groups[i].machine, s->machine) == 0)
 			return &p->groups[i];
 	return NULL;
-}
-
-static struct rho_group *trend_prior_find_or_make(struct trend_prior *p,
-						  const struct history_series *s)
-{
-	struct rho_group *found = rho_group_find(p, s);
-
-	if (found)
-		return found;
-	ARRAY_GROW(p->groups, p->count, p->capacity);
-	p->groups[p->count] = (struct rho_group){ .section = xstrdup(trend_prior_section_of(s)),
-						  .machine = xstrdup(s->machine),
-						  .weights = rho_weights_flat };
-	return &p->groups[p->count++];
 }
 
 static bool trend_prior_has_states(const struct history_series *s)
@@ -68,17 +51,26 @@ static void trend_prior_take_evidence(void *context, const double *logs, size_t 
 	change_odds_evidence(logs, n, points, count, &g->evidence[g->count++]);
 }
 
-void trend_prior_add(struct trend_prior *p, const struct history_series *s)
+static void trend_prior_visit(void *context, const struct history_series *s)
 {
-	struct prior_series series = { trend_prior_find_or_make(p, s), trend_prior_has_states(s) };
+	struct trend_prior *p = context;
+	struct prior_series series = { rho_group_find(p, s), trend_prior_has_states(s) };
 
+	if (!series.group) {
+		ARRAY_GROW(p->groups, p->count, p->capacity);
+		series.group = &p->groups[p->count++];
+		*series.group =
+			(struct rho_group){ .section = xstrdup(s->section ? s->section : ""),
+					    .machine = xstrdup(s->machine),
+					    .weights = rho_weights_flat };
+	}
 	p->series++;
 	trend_propose(s, trend_prior_take_evidence, &series);
 }
 
-static void trend_prior_visit(void *context, const struct history_series *s)
+void trend_prior_add(struct trend_prior *p, const struct history_series *s)
 {
-	trend_prior_add(context, s);
+	trend_prior_visit(p, s);
 }
 
 /* One EM step: distributes each series over rho by weights and likelihood together. */

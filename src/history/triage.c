@@ -7,54 +7,39 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Present host of the subject; "" if no night has it. */
-static const char *triage_subject_host(const struct history_notes *notes,
-				       const struct triage_subject *s)
+/* True if a member of the note is empty, or names the subject's: a part of it if `part`. */
+static bool note_names(const char *wanted, const char *is, bool part)
 {
-	const struct history_place *place =
-		notes->places && s->machine ? history_place(notes->places, s->machine) : NULL;
-
-	if (s->host)
-		return s->host;
-	return place ? place->host : s->machine ? s->machine : "";
-}
-
-static bool note_names(const char *wanted, const char *is)
-{
-	return !wanted || !*wanted || (is && strcmp(wanted, is) == 0);
-}
-
-static bool triage_has_part(const char *wanted, const char *is)
-{
-	return !wanted || !*wanted || (is && strstr(is, wanted));
+	if (!wanted || !*wanted)
+		return true;
+	return is && (part ? strstr(is, wanted) != NULL : strcmp(wanted, is) == 0);
 }
 
 static bool triage_is_about(const struct history_notes *notes, const struct history_note *n,
 			    const struct triage_subject *s)
 {
-	return (!n->series || n->series == s->series) &&
-	       note_names(n->host, triage_subject_host(notes, s)) &&
-	       note_names(n->machine, s->machine) && triage_has_part(n->case_id, s->case_id) &&
-	       triage_has_part(n->metric, s->metric);
-}
+	const struct history_place *place =
+		notes->places && s->machine ? history_place(notes->places, s->machine) : NULL;
+	/* Present host of the subject; "" if no night has it. */
+	const char *host = s->host ? s->host : place ? place->host : s->machine ? s->machine : "";
 
-static size_t triage_nights_after(const struct triage_subject *s, int64_t day)
-{
-	size_t n = 0;
-
-	while (n < s->count && s->days[s->count - 1 - n] > day)
-		n++;
-	return n;
+	return (!n->series || n->series == s->series) && note_names(n->host, host, false) &&
+	       note_names(n->machine, s->machine, false) &&
+	       note_names(n->case_id, s->case_id, true) && note_names(n->metric, s->metric, true);
 }
 
 /* True if the note closes the subject, unless a later one reverts it. */
 static bool triage_note_closes(const struct history_note *n, const struct triage_subject *s)
 {
+	size_t nights = 0; /* after the decision */
+
 	if (n->state == TRIAGE_NONE)
 		return llabs(n->day - s->since) <= ACKNOWLEDGED_WITHIN;
 	if (n->state == TRIAGE_OPEN || (n->until && n->until < s->today))
 		return false;
-	return n->state != TRIAGE_FIXED || triage_nights_after(s, n->day) < TRIAGE_NIGHTS;
+	while (nights < s->count && s->days[s->count - 1 - nights] > n->day)
+		nights++;
+	return n->state != TRIAGE_FIXED || nights < TRIAGE_NIGHTS;
 }
 
 const struct history_note *triage_decision(const struct history_notes *notes,

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
 
-#include "history/fleet/course.h"
+#include "history/fleet/fleet.h"
 
 void print_node(const struct fleet *fleet, const struct fleet_subject *subject, bool json);
 

@@ -48,11 +48,6 @@ static double mad_limit(size_t n, size_t tests)
 	return high;
 }
 
-static bool fleet_judge_has_level(const struct fleet_member *m)
-{
-	return m->recent > 0;
-}
-
 /* Index of the group with the nearest centre. */
 static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
 {
@@ -75,7 +70,7 @@ static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_c
 		size_t kind = SIZE_MAX, n = 0, host = f->members[i].host;
 
 		for (; i < c->first + c->count && f->members[i].host == host; i++) {
-			if (!fleet_judge_has_level(&f->members[i]))
+			if (!f->members[i].recent)
 				continue;
 			if (n++ && fleet_judge_kind_of(&c->kinds, f->members[i].level) != kind)
 				return false;
@@ -87,18 +82,6 @@ static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_c
 	return pairs;
 }
 
-static size_t fleet_judge_levels_of(const struct fleet *f, const struct fleet_cohort *c,
-				    double *values)
-{
-	size_t n = 0;
-
-	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (fleet_judge_has_level(&f->members[i]))
-			values[n++] = f->members[i].level;
-	qsort(values, n, sizeof(*values), compare_doubles);
-	return n;
-}
-
 /* Computes groups, residuals and deviations of a cohort. */
 static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *values)
 {
@@ -108,7 +91,11 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 		if (!isnan(f->members[i].deviation))
 			values[n++] = f->members[i].deviation;
 	c->night_deviation = n ? median_of(values, n) : 0;
-	n = fleet_judge_levels_of(f, c, values);
+	n = 0;
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (f->members[i].recent)
+			values[n++] = f->members[i].level;
+	qsort(values, n, sizeof(*values), compare_doubles);
 	c->compared = n >= FLEET_FEWEST && c->hosts > 1;
 	if (!c->compared)
 		return;
@@ -128,7 +115,7 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 	}
 	n = 0;
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (fleet_judge_has_level(&f->members[i]))
+		if (f->members[i].recent)
 			values[n++] = f->members[i].residual;
 	c->deviation = mad_of(values, n, 0);
 }
@@ -139,34 +126,28 @@ static double fleet_judge_half_of(const struct fleet_cohort *c, size_t nights)
 	return 1.96 * MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)nights);
 }
 
-/* Members with fewer nights than usual vary more. */
-static double fleet_judge_deviation_of(const struct fleet_cohort *c, const struct fleet_member *m,
-				       double usual)
-{
-	double own = MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)m->recent);
-	double theirs = MEDIAN_EFFICIENCY * c->night_deviation / sqrt(usual);
-	double more = own * own - theirs * theirs;
-
-	return more > 0 ? root_sum_square(c->deviation, sqrt(more)) : c->deviation;
-}
-
 static void judge_members(struct fleet *f, const struct fleet_cohort *c, double *values)
 {
 	size_t n = 0;
-	double usual, t;
+	double theirs, t;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (fleet_judge_has_level(&f->members[i]))
+		if (f->members[i].recent)
 			values[n++] = (double)f->members[i].recent;
-	usual = median_of(values, n);
+	theirs = MEDIAN_EFFICIENCY * c->night_deviation / sqrt(median_of(values, n));
 	t = mad_limit(n, f->tests);
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		struct fleet_member *m = &f->members[i];
+		double deviation = c->deviation, own, more;
 
-		if (!fleet_judge_has_level(m))
+		if (!m->recent)
 			continue;
-		m->allowed =
-			fmax(-log1p(-FLEET_MAGNITUDE), t * fleet_judge_deviation_of(c, m, usual));
+		/* Members with fewer nights than usual vary more. */
+		own = MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)m->recent);
+		more = own * own - theirs * theirs;
+		if (more > 0)
+			deviation = root_sum_square(c->deviation, sqrt(more));
+		m->allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation);
 		m->slow = m->deficit > m->allowed;
 	}
 }
@@ -178,12 +159,6 @@ struct grouping {
 	size_t count, capacity;
 	const struct fleet_member **order; /* members of one cohort */
 };
-
-static bool fleet_judge_groups_with(const struct fleet_member *a, const struct fleet_member *b,
-				    bool slots)
-{
-	return slots ? strcmp(a->devices, b->devices) == 0 : a->host == b->host;
-}
 
 /* Adds the median of `count` members by their offsets. `values`: scratch for all members. */
 static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_member **members,
@@ -232,27 +207,21 @@ static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const doubl
 	size_t n = 0, end, before = g->count, least = slots ? FLEET_FEWEST_HOSTS : 2;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (fleet_judge_has_level(&g->fleet->members[i]))
+		if (g->fleet->members[i].recent)
 			g->order[n++] = &g->fleet->members[i];
 	if (slots)
 		qsort(g->order, n, sizeof(*g->order), fleet_judge_by_slot);
 	for (size_t i = 0; i < n; i = end) {
-		for (end = i + 1;
-		     end < n && fleet_judge_groups_with(g->order[i], g->order[end], slots);)
+		const struct fleet_member *m = g->order[i];
+
+		end = i + 1;
+		while (end < n && (slots ? strcmp(m->devices, g->order[end]->devices) == 0
+					 : m->host == g->order[end]->host))
 			end++;
 		if (end - i >= least)
 			grouping_add(g, cohort, g->order + i, end - i, offsets, slots, values);
 	}
 	return g->count - before;
-}
-
-/* Too few nodes to know their variation: judges the node as slow if most of its devices are. */
-static void judge_by_members(struct grouping *g, struct fleet_group *node)
-{
-	if (node->is_slow || node->slow < 2 || node->slow * 2 <= node->count)
-		return;
-	node->is_slow = true;
-	node->allowed = g->fleet->members[node->member].allowed;
 }
 
 static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double *values)
@@ -270,23 +239,11 @@ static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double
 			n >= FLEET_FEWEST_HOSTS && nodes[i].deficit - center > nodes[i].allowed;
 		if (nodes[i].is_slow)
 			nodes[i].deficit -= center;
-		judge_by_members(g, &nodes[i]);
-	}
-}
-
-/* Offsets of members from their node's median; members and nodes are sorted by host. */
-static void fleet_judge_offsets_within(const struct fleet *f, const struct fleet_cohort *c,
-				       const struct fleet_group *nodes, size_t count,
-				       double *offsets)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct fleet_member *m = &f->members[c->first + i];
-
-		while (k + 1 < count && nodes[k].host < m->host)
-			k++;
-		offsets[i] = nodes[k].host == m->host ? m->residual - nodes[k].deficit : 0;
+		/* Too few nodes to know their variation: slow if most of its devices are. */
+		if (!nodes[i].is_slow && nodes[i].slow >= 2 && nodes[i].slow * 2 > nodes[i].count) {
+			nodes[i].is_slow = true;
+			nodes[i].allowed = g->fleet->members[nodes[i].member].allowed;
+		}
 	}
 }
 
@@ -301,9 +258,17 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 		offsets[i] = f->members[c->first + i].residual;
 	nodes = grouping_add_cohort(g, cohort, offsets, false, values);
 	if (nodes >= FLEET_FEWEST_HOSTS) {
+		const struct fleet_group *node = g->groups + first;
 		size_t slots;
 
-		fleet_judge_offsets_within(f, c, g->groups + first, nodes, offsets);
+		/* Offsets from their node's median; members and nodes are sorted by host. */
+		for (size_t i = 0; i < c->count; i++) {
+			const struct fleet_member *m = &f->members[c->first + i];
+
+			while (node + 1 < g->groups + first + nodes && node->host < m->host)
+				node++;
+			offsets[i] = node->host == m->host ? m->residual - node->deficit : 0;
+		}
 		slots = grouping_add_cohort(g, cohort, offsets, true, values);
 		/* A slot is compared with zero: an offset within nodes that most nodes share. */
 		for (size_t i = first + nodes; i < (first + nodes) + slots; i++) {
@@ -343,16 +308,6 @@ static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
 	f->findings[f->finding_count++] = new;
 }
 
-static const struct fleet_group *grouping_find_host(const struct grouping *g, size_t cohort,
-						    size_t host)
-{
-	for (size_t i = 0; i < g->count; i++)
-		if (g->groups[i].cohort == cohort && !g->groups[i].slot &&
-		    g->groups[i].host == host)
-			return &g->groups[i];
-	return NULL;
-}
-
 static void fleet_judge_find_slow_groups(struct fleet *f, const struct grouping *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
@@ -379,11 +334,16 @@ static void fleet_judge_find_slow_members(struct fleet *f, const struct grouping
 		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
 		     i++) {
 			const struct fleet_member *m = &f->members[i];
-			const struct fleet_group *node =
-				m->slow ? grouping_find_host(g, c, m->host) : NULL;
+			bool explained = false;
 
-			if (!m->slow ||
-			    (node && node->is_slow && m->deficit - node->deficit <= m->allowed))
+			for (size_t k = 0; k < g->count && m->slow; k++) {
+				const struct fleet_group *node = &g->groups[k];
+
+				if (node->cohort == c && !node->slot && node->host == m->host)
+					explained = node->is_slow &&
+						    m->deficit - node->deficit <= m->allowed;
+			}
+			if (!m->slow || explained)
 				continue;
 			fleet_add_finding(f, (struct fleet_finding){
 						     .kind = FLEET_DEVICE,
@@ -424,7 +384,7 @@ void fleet_judge(struct fleet *f)
 		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
 			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];
 
-			if (m->device != SIZE_MAX && fleet_judge_has_level(m))
+			if (m->device != SIZE_MAX && m->recent)
 				f->devices[m->device].compared = true;
 		}
 	for (size_t i = 0; i < f->device_count; i++)

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "history/trend_internal.h"
+#include "history/trend_levels.h"
 #include "judge/estimate/kind.h"
 #include "stats/pool.h"
 
@@ -16,21 +16,18 @@ static const char *pool_text(const char *s)
 	return s ? s : "";
 }
 
-static bool is_in_pool(const struct trend_pool *p, const struct history_series *s)
-{
-	return !strcmp(p->series.metric, s->metric) &&
-	       !strcmp(p->series.section, pool_text(s->section)) &&
-	       !strcmp(p->series.case_id, pool_text(s->point)) &&
-	       !strcmp(p->series.model, pool_text(s->model));
-}
-
 static struct trend_pool *pool_of_series(struct trend_pools *pools, const struct history_series *s)
 {
 	struct trend_pool *p;
 
-	for (size_t i = 0; i < pools->count; i++)
-		if (is_in_pool(&pools->items[i], s))
-			return &pools->items[i];
+	for (size_t i = 0; i < pools->count; i++) {
+		p = &pools->items[i];
+		if (!strcmp(p->series.metric, s->metric) &&
+		    !strcmp(p->series.section, pool_text(s->section)) &&
+		    !strcmp(p->series.case_id, pool_text(s->point)) &&
+		    !strcmp(p->series.model, pool_text(s->model)))
+			return p;
+	}
 	ARRAY_GROW(pools->items, pools->count, pools->capacity);
 	p = &pools->items[pools->count++];
 	*p = (struct trend_pool){ .series = { .metric = xstrdup(s->metric),
@@ -43,20 +40,11 @@ static struct trend_pool *pool_of_series(struct trend_pools *pools, const struct
 	return p;
 }
 
-static size_t pool_gpu(struct trend_pool *p, const char *machine)
-{
-	for (size_t i = 0; i < p->gpus; i++)
-		if (!strcmp(p->machines[i], machine))
-			return i;
-	ARRAY_GROW(p->machines, p->gpus, p->gpu_capacity);
-	p->machines[p->gpus] = xstrdup(machine);
-	return p->gpus++;
-}
-
 void trend_pools_add(struct trend_pools *pools, const struct history_series *s)
 {
 	enum figure_kind kind = figure_kind_named(pool_text(s->kind));
 	struct trend_pool *p;
+	size_t gpu = 0;
 
 	/* The host determines such metrics, not the GPU. */
 	if (!s->model || !*s->model || (kind < FIGURE_KINDS && figure_repeat(kind).states))
@@ -65,10 +53,14 @@ void trend_pools_add(struct trend_pools *pools, const struct history_series *s)
 	for (size_t i = 0; i < s->count; i++) {
 		if (!(s->points[i].value > 0) || !isfinite(s->points[i].value))
 			continue;
+		while (gpu < p->gpus && strcmp(p->machines[gpu], pool_text(s->machine)) != 0)
+			gpu++;
+		if (gpu == p->gpus) {
+			ARRAY_GROW(p->machines, p->gpus, p->gpu_capacity);
+			p->machines[p->gpus++] = xstrdup(pool_text(s->machine));
+		}
 		ARRAY_GROW(p->nights, p->count, p->capacity);
-		p->nights[p->count++] =
-			(struct trend_pool_night){ s->points[i],
-						   pool_gpu(p, pool_text(s->machine)) };
+		p->nights[p->count++] = (struct trend_pool_night){ s->points[i], gpu };
 	}
 }
 
@@ -79,21 +71,6 @@ static int pool_by_day(const void *left, const void *right)
 	if (a->point.day != b->point.day)
 		return a->point.day < b->point.day ? -1 : 1;
 	return (a->point.night > b->point.night) - (a->point.night < b->point.night);
-}
-
-/* Keeps the nights of the last config within the last POOL_DAYS. */
-static void pool_keep_last(struct trend_pool *p)
-{
-	size_t kept = 0;
-	struct history_point last;
-
-	qsort(p->nights, p->count, sizeof(*p->nights), pool_by_day);
-	last = p->nights[p->count - 1].point;
-	for (size_t i = 0; i < p->count; i++)
-		if (p->nights[i].point.config == last.config &&
-		    p->nights[i].point.day > last.day - POOL_DAYS)
-			p->nights[kept++] = p->nights[i];
-	p->count = kept;
 }
 
 /* Counts GPUs with one of the last `nights`; SIZE_MAX: all GPUs. */
@@ -116,11 +93,19 @@ static size_t pool_gpus_of_last(const struct trend_pool *p, size_t nights, size_
 
 static bool is_pool(struct trend_pool *p)
 {
-	size_t days, gpus;
+	size_t days, gpus, kept = 0;
+	struct history_point last;
 
 	if (!p->count)
 		return false;
-	pool_keep_last(p);
+	/* Keep the nights of the last config within the last POOL_DAYS. */
+	qsort(p->nights, p->count, sizeof(*p->nights), pool_by_day);
+	last = p->nights[p->count - 1].point;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->nights[i].point.config == last.config &&
+		    p->nights[i].point.day > last.day - POOL_DAYS)
+			p->nights[kept++] = p->nights[i];
+	p->count = kept;
 	gpus = pool_gpus_of_last(p, SIZE_MAX, &days);
 	if (gpus < POOL_LEAST || (double)p->count > POOL_FILLED * (double)(gpus * days))
 		return false;
@@ -192,19 +177,6 @@ static struct pool_step pool_step_between(const struct pool_search *s, size_t fr
 	return pool_step_at(&in);
 }
 
-/* True if the step remains without any single GPU. */
-static bool pool_is_common(const struct pool_search *s, size_t from, size_t at, size_t end,
-			   double step)
-{
-	for (size_t gpu = 0; gpu < s->pool->gpus; gpu++) {
-		struct level_shift rest = pool_step_between(s, from, at, end, gpu).shift;
-
-		if (rest.value / step < 0.5 || level_probability(&rest, 0) > POOL_REST)
-			return false;
-	}
-	return true;
-}
-
 /* CHANGE_MIN_SEGMENT nights on either side. */
 static bool pool_split_is_tried(const struct pool_search *s, size_t from, size_t at, size_t end)
 {
@@ -259,26 +231,20 @@ static void pool_divide(const struct pool_search *s, size_t from, size_t end)
 		}
 	}
 	if (at == from || fabs(best.shift.value) < log1p(CHANGE_MAGNITUDE) ||
-	    least * (double)(tried * s->pools) > POOL_FALSE ||
-	    !pool_is_common(s, from, at, end, best.shift.value))
+	    least * (double)(tried * s->pools) > POOL_FALSE)
 		return;
+	/* The step must remain without any single GPU. */
+	for (size_t gpu = 0; gpu < s->pool->gpus; gpu++) {
+		struct level_shift rest = pool_step_between(s, from, at, end, gpu).shift;
+
+		if (rest.value / best.shift.value < 0.5 || level_probability(&rest, 0) > POOL_REST)
+			return;
+	}
 	pool_divide(s, from, at);
 	raw.nights = s->raw;
 	best = pool_step_between(&raw, from, at, end, SIZE_MAX);
 	pool_add_change(s, at, &best, least);
 	pool_divide(s, at, end);
-}
-
-/* Variation between GPUs: their levels in the last nights after the last change. */
-static double pool_apart(const struct pool_search *s)
-{
-	const struct trend *t = &s->pool->trend;
-	size_t from = t->change_count ? t->changes[t->change_count - 1].at : 0;
-	size_t middle = from + (t->count - from) / 2;
-	double apart =
-		middle > from ? pool_step_between(s, from, middle, t->count, SIZE_MAX).apart : NAN;
-
-	return expm1(apart);
 }
 
 static void pool_find(struct trend_pool *p, size_t pools, const struct history_notes *notes)
@@ -287,13 +253,19 @@ static void pool_find(struct trend_pool *p, size_t pools, const struct history_n
 	struct pool_night *drawn, *raw = pool_nights_of(p, &drawn);
 	const struct pool_search s = { p, drawn, raw, figure_session_spread(kind), pools };
 	struct trend *t = &p->trend;
+	size_t from, middle;
 
 	t->points = xcalloc(p->count + 1, sizeof(void *));
 	t->changes = xcalloc(p->count / CHANGE_MIN_SEGMENT + 1, sizeof(*t->changes));
 	for (size_t i = 0; i < p->count; i++)
 		t->points[t->count++] = &p->nights[i].point;
 	pool_divide(&s, 0, p->count);
-	p->apart = pool_apart(&s);
+	/* Variation between GPUs: their levels in the last nights after the last change. */
+	from = t->change_count ? t->changes[t->change_count - 1].at : 0;
+	middle = from + (t->count - from) / 2;
+	p->apart = middle > from
+			   ? expm1(pool_step_between(&s, from, middle, t->count, SIZE_MAX).apart)
+			   : (double)NAN;
 	trend_find_states(t, &p->series, notes, p->nights[p->count - 1].point.day);
 	free(drawn);
 	free(raw);

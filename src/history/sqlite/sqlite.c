@@ -1,3 +1,8 @@
+/*
+ * The store as one SQLite file, safe with two writers: tables, opening, transactions, queries.
+ *
+ * Adding a table or column: append an entry to `store_migrations`; never change an existing one.
+ */
 #include "history/sqlite/sqlite.h"
 
 #include <fcntl.h>
@@ -10,14 +15,75 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/former_names.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "result/result.h"
 
 /* Cache of prepared statements: a night runs the same few a thousand times. */
 #define CHECKED_PAGES 16384 /* 64 MiB take a tenth of a second: writers open the file every time */
 #define KEPT_STATEMENTS 8
+#define BUSY_SECONDS 20
+#define APPLICATION 0x67707266 /* "gprf" */
 
-struct db {
+/*
+ * Migrations of the tables. Days are counted from 1970-01-01. `better`: enum better. Another
+ * hardware, driver or config starts a new epoch.
+ */
+static const char tables[] =
+	"CREATE TABLE night (id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, started TEXT NOT "
+	"NULL, day INTEGER NOT NULL, host TEXT NOT NULL, label TEXT NOT NULL, state TEXT NOT NULL, "
+	"facts TEXT NOT NULL);CREATE INDEX night_day ON night (day);CREATE TABLE epoch (id INTEGER "
+	"PRIMARY KEY, hash TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);CREATE TABLE series (id "
+	"INTEGER PRIMARY KEY, metric TEXT NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, "
+	"machine TEXT NOT NULL, unit TEXT NOT NULL, better INTEGER NOT NULL, headline INTEGER NOT "
+	"NULL, UNIQUE (case_id, metric, model, machine));CREATE TABLE point (series INTEGER NOT "
+	"NULL REFERENCES series, night INTEGER NOT NULL REFERENCES night, epoch INTEGER NOT NULL "
+	"REFERENCES epoch, value REAL, low REAL, high REAL, PRIMARY KEY (series, night)) WITHOUT "
+	"ROWID;";
+
+static const char baselines_and_notes[] =
+	"CREATE TABLE note (id INTEGER PRIMARY KEY, day INTEGER NOT NULL, series INTEGER NOT NULL, "
+	"acknowledges INTEGER NOT NULL, text TEXT NOT NULL, written TEXT NOT NULL);CREATE TABLE "
+	"baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL, document "
+	"TEXT NOT NULL, PRIMARY KEY (name, position));";
+
+/* Verdict of the run: "ACCEPTED"; empty without one, or if the version did not store it. */
+static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
+
+/* Series of earlier versions have no section and point: both are derived from their case. */
+static const char places[] =
+	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';ALTER TABLE series ADD "
+	"COLUMN point TEXT NOT NULL DEFAULT '';CREATE TABLE device (night INTEGER NOT NULL "
+	"REFERENCES night, id TEXT NOT NULL, machine TEXT NOT NULL, model TEXT NOT NULL, serial "
+	"TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (night, id)) WITHOUT ROWID;";
+
+/* Exports and merges read nights one by one. */
+static const char by_night[] = "CREATE INDEX point_night ON point (night);";
+
+/* User decisions: enum triage as a word, and the subject of each. */
+static const char tags_and_triage[] =
+	"ALTER TABLE night ADD COLUMN tags TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN "
+	"state TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN person TEXT NOT NULL DEFAULT "
+	"'';ALTER TABLE note ADD COLUMN ticket TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD "
+	"COLUMN until INTEGER NOT NULL DEFAULT 0;ALTER TABLE note ADD COLUMN host TEXT NOT NULL "
+	"DEFAULT '';ALTER TABLE note ADD COLUMN machine TEXT NOT NULL DEFAULT '';ALTER TABLE note "
+	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
+	"NULL DEFAULT '';";
+
+/* enum figure_kind by name; it determines the variation assumed for few nights. */
+static const char kinds[] = "ALTER TABLE series ADD COLUMN kind TEXT NOT NULL DEFAULT '';";
+
+const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
+					 by_night, tags_and_triage,     kinds,    NULL };
+
+size_t store_version(void)
+{
+	return ARRAY_SIZE(store_migrations) - 1;
+}
+
+struct store {
 	sqlite3 *handle;
 	char *path;
 	sqlite3_stmt *kept[KEPT_STATEMENTS]; /* reset statements; NULL: empty */
@@ -26,23 +92,23 @@ struct db {
 };
 
 struct db_query {
-	struct db *db;
+	struct store *store;
 	sqlite3_stmt *statement;
 	struct error *err;
 	enum status status;
 };
 
-static enum status db_fail(const struct db *db, struct error *err)
+static enum status db_fail(const struct store *s, struct error *err)
 {
-	int code = sqlite3_errcode(db->handle);
+	int code = sqlite3_errcode(s->handle);
 
 	if (code == SQLITE_BUSY)
-		return error_set(err, STATUS_IO, "%s: locked by another program for %d s", db->path,
-				 DB_BUSY_SECONDS);
+		return error_set(err, STATUS_IO, "%s: locked by another program for %d s", s->path,
+				 BUSY_SECONDS);
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-		return error_set(err, STATUS_IO, "%s: not a history, or damaged (%s)", db->path,
-				 sqlite3_errmsg(db->handle));
-	return error_set(err, STATUS_IO, "%s: %s", db->path, sqlite3_errmsg(db->handle));
+		return error_set(err, STATUS_IO, "%s: not a history, or damaged (%s)", s->path,
+				 sqlite3_errmsg(s->handle));
+	return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errmsg(s->handle));
 }
 
 static void db_bind(sqlite3_stmt *statement, const char *types, va_list arguments)
@@ -58,61 +124,40 @@ static void db_bind(sqlite3_stmt *statement, const char *types, va_list argument
 			else
 				sqlite3_bind_double(statement, i, value);
 		} else {
-			sqlite3_bind_text(statement, i, va_arg(arguments, const char *), -1,
-					  SQLITE_TRANSIENT);
+			const char *text = va_arg(arguments, const char *);
+
+			sqlite3_bind_text(statement, i, text ? text : "", -1, SQLITE_TRANSIENT);
 		}
 	}
 }
 
-static sqlite3_stmt *db_take_kept(struct db *db, const char *sql)
-{
-	for (size_t i = 0; i < KEPT_STATEMENTS; i++) {
-		sqlite3_stmt *statement = db->kept[i];
-
-		if (statement && strcmp(sqlite3_sql(statement), sql) == 0) {
-			db->kept[i] = NULL;
-			return statement;
-		}
-	}
-	return NULL;
-}
-
-static void db_keep_statement(struct db *db, sqlite3_stmt *statement)
-{
-	sqlite3_stmt **slot = &db->kept[db->next++ % KEPT_STATEMENTS];
-
-	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
-		if (!db->kept[i])
-			slot = &db->kept[i];
-	sqlite3_finalize(*slot);
-	sqlite3_reset(statement);
-	sqlite3_clear_bindings(statement);
-	*slot = statement;
-}
-
-static struct db_query *db_prepare(struct db *db, struct error *err, const char *sql,
+static struct db_query *db_prepare(struct store *s, struct error *err, const char *sql,
 				   const char *types, va_list arguments)
 {
 	struct db_query *q = xcalloc(1, sizeof(*q));
 
-	*q = (struct db_query){ .db = db, .err = err };
-	q->statement = db_take_kept(db, sql);
+	*q = (struct db_query){ .store = s, .err = err };
+	for (size_t i = 0; i < KEPT_STATEMENTS && !q->statement; i++)
+		if (s->kept[i] && strcmp(sqlite3_sql(s->kept[i]), sql) == 0) {
+			q->statement = s->kept[i];
+			s->kept[i] = NULL;
+		}
 	if (!q->statement &&
-	    sqlite3_prepare_v2(db->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
-		q->status = db_fail(db, err);
+	    sqlite3_prepare_v2(s->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
+		q->status = db_fail(s, err);
 	else
 		db_bind(q->statement, types, arguments);
 	return q;
 }
 
-struct db_query *db_select(struct db *db, struct error *err, const char *sql, const char *types,
+struct db_query *db_select(struct store *s, struct error *err, const char *sql, const char *types,
 			   ...)
 {
 	struct db_query *q;
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = db_prepare(db, err, sql, types, arguments);
+	q = db_prepare(s, err, sql, types, arguments);
 	va_end(arguments);
 	return q;
 }
@@ -125,7 +170,7 @@ bool db_next(struct db_query *q)
 		return false;
 	code = sqlite3_step(q->statement);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		q->status = db_fail(q->db, q->err);
+		q->status = db_fail(q->store, q->err);
 	return code == SQLITE_ROW;
 }
 
@@ -134,19 +179,18 @@ int64_t db_integer(const struct db_query *q, int column)
 	return sqlite3_column_int64(q->statement, column);
 }
 
-int64_t db_integer_within(struct db_query *q, int column, int64_t least, int64_t most,
-			  const char *what)
+int64_t store_day(struct db_query *q, int column, const char *what)
 {
-	int64_t value = db_integer(q, column);
+	int64_t day = db_integer(q, column);
 
-	if (value >= least && value <= most)
-		return value;
+	if (day >= FIRST_DAY && day <= LAST_DAY)
+		return day;
 	if (q->status == STATUS_OK)
 		q->status = error_set(q->err, STATUS_IO,
 				      "%s: the history is damaged: %s %" PRId64
 				      " is not within %" PRId64 " and %" PRId64,
-				      q->db->path, what, value, least, most);
-	return least;
+				      q->store->path, what, day, FIRST_DAY, LAST_DAY);
+	return FIRST_DAY;
 }
 
 double db_real(const struct db_query *q, int column)
@@ -163,13 +207,48 @@ const char *db_string(const struct db_query *q, int column)
 	return text ? text : "";
 }
 
+char *store_text(const struct db_query *q, int column)
+{
+	return text_harmless(db_string(q, column));
+}
+
+char *store_metric(const struct db_query *q, int column)
+{
+	return text_harmless(former_name_current(NAME_METRIC, "", db_string(q, column)));
+}
+
+void store_section_and_point(const struct db_query *q, int section, int case_id, char **out_section,
+			     char **out_point)
+{
+	if (*db_string(q, section)) {
+		*out_section = store_text(q, section);
+		*out_point = store_text(q, section + 1);
+		return;
+	}
+	series_point_of_id(db_string(q, case_id), out_section, out_point);
+}
+
+/* Keeps the statement in a free place, or else in place of an older one. */
+static void db_keep_statement(struct store *s, sqlite3_stmt *statement)
+{
+	sqlite3_stmt **slot = &s->kept[s->next++ % KEPT_STATEMENTS];
+
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+		if (!s->kept[i])
+			slot = &s->kept[i];
+	sqlite3_finalize(*slot);
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	*slot = statement;
+}
+
 enum status db_end(struct db_query *q)
 {
 	enum status status = q->status;
 
 	/* A failed statement is not reused: sqlite3_reset() would return its error again. */
 	if (status == STATUS_OK && q->statement)
-		db_keep_statement(q->db, q->statement);
+		db_keep_statement(q->store, q->statement);
 	else
 		sqlite3_finalize(q->statement);
 	free(q);
@@ -184,71 +263,82 @@ int64_t db_id(struct db_query *q)
 	return id;
 }
 
-enum status db_run(struct db *db, struct error *err, const char *sql, const char *types, ...)
+char *db_text(struct db_query *q)
+{
+	char *text = text_harmless(db_next(q) ? db_string(q, 0) : "");
+
+	db_end(q);
+	return text;
+}
+
+enum status db_run(struct store *s, struct error *err, const char *sql, const char *types, ...)
 {
 	struct db_query *q;
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = db_prepare(db, err, sql, types, arguments);
+	q = db_prepare(s, err, sql, types, arguments);
 	va_end(arguments);
 	while (db_next(q))
 		;
 	return db_end(q);
 }
 
-size_t db_changes(const struct db *db)
+size_t db_changes(const struct store *s)
 {
-	return (size_t)sqlite3_changes(db->handle);
+	return (size_t)sqlite3_changes(s->handle);
 }
 
-int64_t db_last_id(const struct db *db)
+int64_t db_last_id(const struct store *s)
 {
-	return sqlite3_last_insert_rowid(db->handle);
+	return sqlite3_last_insert_rowid(s->handle);
 }
 
-enum status db_begin(struct db *db, struct error *err)
+enum status store_begin(struct store *s, struct error *err)
 {
-	enum status status = db_run(db, err, db->depth ? "SAVEPOINT inner" : "BEGIN IMMEDIATE", "");
+	enum status status = db_run(s, err, s->depth ? "SAVEPOINT inner" : "BEGIN IMMEDIATE", "");
 
-	db->depth += status == STATUS_OK;
+	s->depth += status == STATUS_OK;
 	return status;
 }
 
-enum status db_commit(struct db *db, struct error *err)
-{
-	if (db->depth > 1) {
-		db->depth--;
-		return db_run(db, err, "RELEASE inner", "");
-	}
-	db_run(db, err, "COMMIT", "");
-	/* A statement that failed for lack of space is still open. */
-	if (err->status != STATUS_OK)
-		db_rollback(db);
-	db->depth = 0;
-	return err->status;
-}
-
-void db_rollback(struct db *db)
+static void db_rollback(struct store *s)
 {
 	struct error ignored = ERROR_NONE;
 
 	/* A severe error ends all transactions. */
-	if (sqlite3_get_autocommit(db->handle)) {
-		db->depth = 0;
-	} else if (db->depth > 1) {
-		db_run(db, &ignored, "ROLLBACK TO inner", "");
-		db_run(db, &ignored, "RELEASE inner", "");
-		db->depth--;
+	if (sqlite3_get_autocommit(s->handle)) {
+		s->depth = 0;
+	} else if (s->depth > 1) {
+		db_run(s, &ignored, "ROLLBACK TO inner", "");
+		db_run(s, &ignored, "RELEASE inner", "");
+		s->depth--;
 	} else {
-		db_run(db, &ignored, "ROLLBACK", "");
-		db->depth = 0;
+		db_run(s, &ignored, "ROLLBACK", "");
+		s->depth = 0;
 	}
 }
 
-static int64_t db_pragma(struct db *db, const char *sql, struct error *err)
+enum status store_end(struct store *s, bool keep, struct error *err)
 {
-	struct db_query *q = db_select(db, err, sql, "");
+	if (!keep || err->status != STATUS_OK) {
+		db_rollback(s);
+	} else if (s->depth > 1) {
+		s->depth--;
+		db_run(s, err, "RELEASE inner", "");
+	} else {
+		db_run(s, err, "COMMIT", "");
+		/* A statement that failed for lack of space is still open. */
+		if (err->status != STATUS_OK)
+			db_rollback(s);
+		s->depth = 0;
+	}
+	return err->status;
+}
+
+static int64_t db_pragma(struct store *s, const char *sql, struct error *err)
+{
+	struct db_query *q = db_select(s, err, sql, "");
 	int64_t value = db_next(q) ? db_integer(q, 0) : -1;
 
 	db_end(q);
@@ -258,127 +348,125 @@ static int64_t db_pragma(struct db *db, const char *sql, struct error *err)
 /*
  * Checks the whole file, up to CHECKED_PAGES; damage in a larger file is detected when it is read.
  */
-static enum status check_intact(struct db *db, struct error *err)
+static enum status check_intact(struct store *s, struct error *err)
 {
 	struct db_query *q;
 	enum status status;
 	char *said;
 
-	if (db_pragma(db, "PRAGMA page_count", err) > CHECKED_PAGES)
+	if (db_pragma(s, "PRAGMA page_count", err) > CHECKED_PAGES)
 		return err->status;
-	q = db_select(db, err, "PRAGMA quick_check(1)", "");
+	q = db_select(s, err, "PRAGMA quick_check(1)", "");
 	said = xstrdup(db_next(q) ? db_string(q, 0) : "");
 	status = db_end(q);
 	if (status == STATUS_OK && strcmp(said, "ok") != 0)
-		status = error_set(err, STATUS_IO, "%s: the history is damaged (%.200s)", db->path,
+		status = error_set(err, STATUS_IO, "%s: the history is damaged (%.200s)", s->path,
 				   said);
 	free(said);
 	return status;
 }
 
 /* Runs all statements of a migration; sqlite3_prepare_v2() handles one at a time. */
-static enum status run_script(struct db *db, const char *sql, struct error *err)
+static enum status run_script(struct store *s, const char *sql, struct error *err)
 {
 	while (*sql) {
 		sqlite3_stmt *statement;
 		int code;
 
-		if (sqlite3_prepare_v2(db->handle, sql, -1, &statement, &sql) != SQLITE_OK)
-			return db_fail(db, err);
+		if (sqlite3_prepare_v2(s->handle, sql, -1, &statement, &sql) != SQLITE_OK)
+			return db_fail(s, err);
 		code = statement ? sqlite3_step(statement) : SQLITE_DONE;
 		sqlite3_finalize(statement);
 		if (code != SQLITE_DONE)
-			return db_fail(db, err);
+			return db_fail(s, err);
 	}
 	return STATUS_OK;
 }
 
-static enum status db_migrate(struct db *db, int application, const char *const *migrations,
-			      struct error *err)
+static enum status db_migrate(struct store *s, struct error *err)
 {
 	char *sql;
-	enum status status = db_begin(db, err);
+	enum status status = store_begin(s, err);
 	/* Read again under the lock: another program may have migrated it. */
-	int64_t version = status == STATUS_OK ? db_pragma(db, "PRAGMA user_version", err) : 0;
+	int64_t version = status == STATUS_OK ? db_pragma(s, "PRAGMA user_version", err) : 0;
 
 	if (status == STATUS_OK && version < 0)
 		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)",
-				   db->path, (int)version);
-	for (; status == STATUS_OK && err->status == STATUS_OK && migrations[version]; version++)
-		status = run_script(db, migrations[version], err);
+				   s->path, (int)version);
+	for (; status == STATUS_OK && err->status == STATUS_OK && store_migrations[version];
+	     version++)
+		status = run_script(s, store_migrations[version], err);
 	if (status == STATUS_OK) {
 		/* A pragma takes no parameters; both values are constants. */
 		sql = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;",
-				application, (int)version);
-		status = run_script(db, sql, err);
+				APPLICATION, (int)version);
+		status = run_script(s, sql, err);
 		free(sql);
 	}
-	if (status == STATUS_OK && err->status == STATUS_OK)
-		return db_commit(db, err);
-	db_rollback(db);
-	return err->status;
+	return store_end(s, status == STATUS_OK, err);
 }
 
-/* Identification of the file. */
-struct identity {
-	int64_t version, application;
+/* Checks that the file is a history and intact, and migrates it to the newest version. */
+static enum status db_check_version(struct store *s, enum store_mode mode, struct error *err)
+{
+	int newest = (int)store_version(), version;
+	int64_t application;
 	bool is_empty;
-};
 
-/* In one transaction: another program may be creating the same file. */
-static enum status db_identify(struct db *db, struct identity *out, struct error *err)
-{
-	if (db_run(db, err, "BEGIN", "") != STATUS_OK)
+	/* In one transaction: another program may be creating the same file. */
+	if (db_run(s, err, "BEGIN", "") != STATUS_OK)
 		return err->status;
-	out->version = db_pragma(db, "PRAGMA user_version", err);
-	out->application = db_pragma(db, "PRAGMA application_id", err);
-	out->is_empty = db_pragma(db, "SELECT count(*) FROM sqlite_master", err) == 0;
-	db_rollback(db);
-	return err->status;
-}
-
-static enum status db_check_version(struct db *db, enum db_mode mode, int application,
-				    const char *const *migrations, struct error *err)
-{
-	struct identity found = { 0 };
-	int64_t newest = 0;
-	bool is_new;
-
-	while (migrations[newest])
-		newest++;
-	if (db_identify(db, &found, err) != STATUS_OK)
+	version = (int)db_pragma(s, "PRAGMA user_version", err);
+	application = db_pragma(s, "PRAGMA application_id", err);
+	is_empty = db_pragma(s, "SELECT count(*) FROM sqlite_master", err) == 0;
+	db_rollback(s);
+	if (err->status != STATUS_OK)
 		return err->status;
-	is_new = found.version == 0 && found.application == 0 && found.is_empty;
-	if (!is_new && found.application != application)
+	if (application != APPLICATION && (version || application || !is_empty))
 		return error_set(err, STATUS_USAGE,
-				 "%s: not a history, but a database of "
-				 "another program",
-				 db->path);
+				 "%s: not a history, but a database of another program", s->path);
 	/* A damaged file may contain any version. */
-	if (found.version < 0 || found.version > newest)
+	if (version < 0 || version > newest)
 		return error_set(err, STATUS_USAGE,
 				 "%s: history version %d; this gpuproof reads up to version %d",
-				 db->path, (int)found.version, (int)newest);
-	if (found.version == newest)
-		return check_intact(db, err);
-	if (mode == DB_READ && access(db->path, W_OK) != 0)
+				 s->path, version, newest);
+	if (version == newest)
+		return check_intact(s, err);
+	if (mode == STORE_READ && access(s->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
 				 "%s: history version %d must be upgraded to version %d, but "
 				 "the file is read-only",
-				 db->path, (int)found.version, (int)newest);
-	return db_migrate(db, application, migrations, err);
+				 s->path, version, newest);
+	return db_migrate(s, err);
+}
+
+/*
+ * Renames metrics of earlier versions to their current names, unless such a series exists already.
+ */
+static enum status rename_metrics(struct store *s, struct error *err)
+{
+	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK;
+	     f++) {
+		if (f->kind != NAME_METRIC ||
+		    !db_id(db_select(s, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
+				     f->former)))
+			continue;
+		db_run(s, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
+		       f->current, f->former);
+	}
+	return err->status;
 }
 
 /*
  * Selects the VFS for `path`; NULL: SQLite's default, which treats missing lock support as a lock
  * held by another program, and waits. Creates the file: locks cannot be tested without it.
  */
-static const char *choose_vfs(const char *path, enum db_mode mode)
+static const char *choose_vfs(const char *path, enum store_mode mode)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	int fd = open(path,
 		      O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-			      (mode == DB_CREATE ? O_RDWR | O_CREAT : O_RDONLY),
+			      (mode == STORE_CREATE ? O_RDWR | O_CREAT : O_RDONLY),
 		      0644);
 	bool without = fd >= 0 && fcntl(fd, F_GETLK, &lock) != 0 && file_has_no_locks(path);
 
@@ -387,50 +475,53 @@ static const char *choose_vfs(const char *path, enum db_mode mode)
 	return without ? "unix-none" : NULL;
 }
 
-enum status db_open(struct db **out, const char *path, enum db_mode mode, int application,
-		    const char *const *migrations, struct error *err)
+enum status store_open(struct store **out, const char *path, enum store_mode mode,
+		       struct error *err)
 {
-	struct db *db = xcalloc(1, sizeof(*db));
-	bool writable = mode != DB_READ || access(path, W_OK) == 0;
+	struct store *s = xcalloc(1, sizeof(*s));
+	bool writable = mode != STORE_READ || access(path, W_OK) == 0;
 	int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-	enum status status = STATUS_OK;
 
 	*out = NULL;
-	db->path = xstrdup(path);
-	if (mode == DB_READ)
+	s->path = xstrdup(path);
+	if (mode == STORE_READ)
 		input_note(path);
-	if (mode != DB_CREATE && access(path, F_OK) != 0)
-		status = error_errno(err, "%s", path);
-	else if (sqlite3_open_v2(path, &db->handle,
-				 flags | (mode == DB_CREATE ? SQLITE_OPEN_CREATE : 0),
-				 choose_vfs(path, mode)) != SQLITE_OK)
-		status = db_fail(db, err);
-	if (status == STATUS_OK) {
-		sqlite3_extended_result_codes(db->handle, 0);
-		sqlite3_busy_timeout(db->handle, DB_BUSY_SECONDS * 1000);
-		db_run(db, err, "PRAGMA trusted_schema = OFF", "");
-		status = err->status;
+	if (mode == STORE_CREATE)
+		flags |= SQLITE_OPEN_CREATE;
+	if (mode != STORE_CREATE && access(path, F_OK) != 0)
+		error_errno(err, "%s", path);
+	else if (sqlite3_open_v2(path, &s->handle, flags, choose_vfs(path, mode)) != SQLITE_OK)
+		db_fail(s, err);
+	if (err->status == STATUS_OK) {
+		sqlite3_extended_result_codes(s->handle, 0);
+		sqlite3_busy_timeout(s->handle, BUSY_SECONDS * 1000);
+		db_run(s, err, "PRAGMA trusted_schema = OFF", "");
 	}
-	if (status == STATUS_OK)
-		status = db_check_version(db, mode, application, migrations, err);
+	if (err->status == STATUS_OK)
+		db_check_version(s, mode, err);
 	/* Leaves write-ahead mode, which needs shared memory, if another program has set it. */
-	if (status == STATUS_OK && writable)
-		status = db_run(db, err, "PRAGMA journal_mode = DELETE", "");
-	if (status != STATUS_OK) {
-		db_close(db);
-		return status;
-	}
-	*out = db;
-	return STATUS_OK;
+	if (err->status == STATUS_OK && writable)
+		db_run(s, err, "PRAGMA journal_mode = DELETE", "");
+	/*
+	 * In a read-only file, series are read under current names, but filters match the stored
+	 * ones.
+	 */
+	if (err->status == STATUS_OK && writable)
+		rename_metrics(s, err);
+	if (err->status == STATUS_OK)
+		*out = s;
+	else
+		store_close(s);
+	return err->status;
 }
 
-void db_close(struct db *db)
+void store_close(struct store *s)
 {
-	if (!db)
+	if (!s)
 		return;
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
-		sqlite3_finalize(db->kept[i]);
-	sqlite3_close(db->handle);
-	free(db->path);
-	free(db);
+		sqlite3_finalize(s->kept[i]);
+	sqlite3_close(s->handle);
+	free(s->path);
+	free(s);
 }

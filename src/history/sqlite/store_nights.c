@@ -6,19 +6,19 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "history/sqlite/rows.h"
+#include "history/sqlite/sqlite.h"
 #include "base/hash/siphash.h"
 #include "result/result.h"
 
 int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
 {
-	return db_id(db_select(s->db, err, "SELECT id FROM night WHERE run = ?", "s", run_id));
+	return db_id(db_select(s, err, "SELECT id FROM night WHERE run = ?", "s", run_id));
 }
 
 static void store_read_devices(struct store *s, int64_t id, struct store_night *out,
 			       struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
+	struct db_query *q = db_select(s, err,
 				       "SELECT id, machine, model, serial, slot FROM device WHERE "
 				       "night = ? ORDER BY id",
 				       "i", id);
@@ -53,7 +53,7 @@ static void store_read_figures(struct store *s, int64_t id, struct store_night *
 			       struct error *err)
 {
 	struct db_query *q =
-		db_select(s->db, err,
+		db_select(s, err,
 			  "SELECT s.metric, s.case_id, s.section, s.point, s.model, "
 			  "s.machine, s.unit, s.better, s.headline, p.value, p.low, "
 			  "p.high, e.id, e.facts, s.kind FROM point p JOIN series s ON s.id = "
@@ -89,7 +89,7 @@ static void store_read_figures(struct store *s, int64_t id, struct store_night *
 enum status store_read_night(struct store *s, int64_t id, struct store_night *out,
 			     struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
+	struct db_query *q = db_select(s, err,
 				       "SELECT run, started, day, host, label, state, verdict, "
 				       "facts, tags FROM night WHERE id = ?",
 				       "i", id);
@@ -116,106 +116,90 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 	return err->status;
 }
 
-/* State while adding a night's values. */
-struct adding {
-	struct db *db;
-	const struct store_night *night;
-	int64_t id;
-	int64_t *epochs;
-	struct error *err;
-};
-
-static int64_t store_add_epoch(struct db *db, const char *facts, struct error *err)
+static int64_t store_add_epoch(struct store *s, const char *facts, struct error *err)
 {
 	static const struct siphash_key key = { 0, 0 };
 	char hash[17];
 
 	snprintf(hash, sizeof(hash), "%016" PRIx64, siphash(&key, facts, strlen(facts)));
-	db_run(db, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
+	db_run(s, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
 	       facts);
-	return db_id(db_select(db, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
+	return db_id(db_select(s, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
 }
 
-/* Refuses a value in another unit, which would look like a change by a factor of a thousand. */
-static void store_refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
-{
-	error_set(a->err, STATUS_USAGE,
-		  "%.200s: %.80s has unit '%.30s' here and '%.30s' in this history; use "
-		  "another history (--db)",
-		  f->case_id, f->metric, f->unit, before);
-}
-
-static int64_t store_find_series(struct adding *a, const struct store_figure *f)
+static int64_t store_find_series(struct store *s, const struct store_figure *f, struct error *err)
 {
 	struct db_query *q =
-		db_select(a->db, a->err,
+		db_select(s, err,
 			  "SELECT id, unit, kind FROM series WHERE case_id = ? AND metric = "
 			  "? AND model = ? AND machine = ?",
 			  "ssss", f->case_id, f->metric, f->model, f->machine);
 	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
+	bool other_kind = id && f->kind && *f->kind && strcmp(db_string(q, 2), f->kind) != 0;
 
-	bool same_kind =
-		!*store_text_or_empty(f->kind) || (id && strcmp(db_string(q, 2), f->kind) == 0);
-
+	/* A value in another unit would look like a change by a factor of a thousand. */
 	if (id && strcmp(db_string(q, 1), f->unit) != 0)
-		store_refuse_unit(a, f, db_string(q, 1));
+		error_set(err, STATUS_USAGE,
+			  "%.200s: %.80s has unit '%.30s' here and '%.30s' in this history; use "
+			  "another history (--db)",
+			  f->case_id, f->metric, f->unit, db_string(q, 1));
 	db_end(q);
-	if (id && !same_kind)
-		db_run(a->db, a->err, "UPDATE series SET kind = ? WHERE id = ?", "si", f->kind, id);
+	if (other_kind)
+		db_run(s, err, "UPDATE series SET kind = ? WHERE id = ?", "si", f->kind, id);
 	if (id)
 		return id;
-	db_run(a->db, a->err,
+	db_run(s, err,
 	       "INSERT INTO series (case_id, metric, section, point, model, machine, unit, better, "
 	       "headline, kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	       "sssssssiis", f->case_id, f->metric, f->section, f->point, f->model, f->machine,
-	       f->unit, (int64_t)f->better, (int64_t)f->headline, store_text_or_empty(f->kind));
-	return db_last_id(a->db);
+	       f->unit, (int64_t)f->better, (int64_t)f->headline, f->kind);
+	return db_last_id(s);
 }
 
-static void store_add_figure(struct adding *a, const struct store_figure *f)
+static void store_add_figure(struct store *s, int64_t night, int64_t epoch,
+			     const struct store_figure *f, struct error *err)
 {
-	int64_t epoch = a->epochs[f->epoch];
-
 	if (f->only_gap)
-		db_run(a->db, a->err,
+		db_run(s, err,
 		       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, "
 		       "NULL FROM series WHERE case_id = ? AND (? = '' OR metric = ?) AND model = "
 		       "? AND machine = ?",
-		       "iisssss", a->id, epoch, f->case_id, f->metric, f->metric, f->model,
+		       "iisssss", night, epoch, f->case_id, f->metric, f->metric, f->model,
 		       f->machine);
 	else
-		db_run(a->db, a->err,
+		db_run(s, err,
 		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
-		       "iiiddd", store_find_series(a, f), a->id, epoch, f->value, f->low, f->high);
+		       "iiiddd", store_find_series(s, f, err), night, epoch, f->value, f->low,
+		       f->high);
 }
 
 enum status store_add_night(struct store *s, const struct store_night *n, struct error *err)
 {
-	struct adding a = { .db = s->db, .night = n, .err = err };
+	int64_t *epochs, night;
 
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
-	db_run(s->db, err,
+	db_run(s, err,
 	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags) "
 	       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	       "ssissssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
-	       n->verdict, store_text_or_empty(n->tags));
-	a.id = db_last_id(s->db);
-	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
+	       n->verdict, n->tags);
+	night = db_last_id(s);
+	epochs = xcalloc(n->epoch_count + 1, sizeof(*epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
-		a.epochs[i] = store_add_epoch(s->db, n->epochs[i], err);
-	for (size_t i = 0; a.err->status == STATUS_OK && i < a.night->device_count; i++) {
-		const struct store_device *d = &a.night->devices[i];
+		epochs[i] = store_add_epoch(s, n->epochs[i], err);
+	for (size_t i = 0; err->status == STATUS_OK && i < n->device_count; i++) {
+		const struct store_device *d = &n->devices[i];
 
-		db_run(a.db, a.err,
+		db_run(s, err,
 		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
-		       "isssss", a.id, d->id, d->machine, d->model, d->serial, d->slot);
+		       "isssss", night, d->id, d->machine, d->model, d->serial, d->slot);
 	}
 	for (size_t i = 0; err->status == STATUS_OK && i < n->figure_count; i++)
-		store_add_figure(&a, &n->figures[i]);
-	free(a.epochs);
+		store_add_figure(s, night, epochs[n->figures[i].epoch], &n->figures[i], err);
+	free(epochs);
 	return store_end(s, true, err);
 }
 
@@ -223,25 +207,46 @@ enum status store_remove_night(struct store *s, int64_t id, struct error *err)
 {
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
-	db_run(s->db, err, "DELETE FROM point WHERE night = ?", "i", id);
-	db_run(s->db, err, "DELETE FROM device WHERE night = ?", "i", id);
-	db_run(s->db, err, "DELETE FROM night WHERE id = ?", "i", id);
+	db_run(s, err, "DELETE FROM point WHERE night = ?", "i", id);
+	db_run(s, err, "DELETE FROM device WHERE night = ?", "i", id);
+	db_run(s, err, "DELETE FROM night WHERE id = ?", "i", id);
 	return store_end(s, true, err);
+}
+
+enum status store_prune(struct store *s, int64_t day, size_t *removed, struct error *err)
+{
+	static const char *const of_nights[] = {
+		"DELETE FROM point WHERE night IN (SELECT id FROM night WHERE day < ?)",
+		"DELETE FROM device WHERE night IN (SELECT id FROM night WHERE day < ?)",
+		"DELETE FROM note WHERE day < ? AND state IN ('', 'open', 'fixed')",
+		"DELETE FROM night WHERE day < ?",
+	};
+	static const char *const orphans[] = {
+		"DELETE FROM series WHERE id NOT IN (SELECT series FROM point)",
+		"DELETE FROM epoch WHERE id NOT IN (SELECT epoch FROM point)",
+	};
+
+	*removed = 0;
+	if (store_begin(s, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < ARRAY_SIZE(of_nights); i++)
+		db_run(s, err, of_nights[i], "i", day);
+	*removed = db_changes(s);
+	for (size_t i = 0; i < ARRAY_SIZE(orphans); i++)
+		db_run(s, err, orphans[i], "");
+	if (store_end(s, true, err) == STATUS_OK)
+		db_run(s, err, "VACUUM", "");
+	return err->status;
 }
 
 char *store_facts(struct store *s, int64_t night, struct error *err)
 {
-	struct db_query *q =
-		db_select(s->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
-	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
-
-	db_end(q);
-	return facts;
+	return db_text(db_select(s, err, "SELECT facts FROM night WHERE id = ?", "i", night));
 }
 
 enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
+	struct db_query *q = db_select(s, err,
 				       "SELECT id, day, run, started, host, label, state, verdict, "
 				       "tags, EXISTS (SELECT 1 FROM device d WHERE d.night = "
 				       "night.id AND instr(d.id, '/')) FROM night ORDER BY "
@@ -298,7 +303,7 @@ static void store_move_place(struct history_place *p, struct db_query *q)
 enum status store_places(struct store *s, struct history_places *out, struct error *err)
 {
 	struct db_query *q = db_select(
-		s->db, err,
+		s, err,
 		"SELECT d.machine, n.host, d.id, d.slot, d.serial, n.day, n.tags FROM device d "
 		"JOIN night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
 		"");

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "history/sqlite/rows.h"
+#include "history/sqlite/sqlite.h"
 
 /* A note is displayed on one line. */
 static char *store_notes_one_line(const char *text)
@@ -36,7 +36,7 @@ enum triage triage_of_word(const char *word)
 
 enum status store_notes(struct store *s, struct history_notes *out, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
+	struct db_query *q = db_select(s, err,
 				       "SELECT id, day, series, acknowledges, text, written, "
 				       "state, person, ticket, until, host, machine, case_id, "
 				       "metric FROM note ORDER BY day, id",
@@ -67,22 +67,20 @@ enum status store_notes(struct store *s, struct history_notes *out, struct error
 enum status store_add_note(struct store *s, const struct history_note *n, struct error *err)
 {
 	if (n->series &&
-	    !db_id(db_select(s->db, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
+	    !db_id(db_select(s, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
 		return error_set(err, STATUS_USAGE, "no series %" PRId64, n->series);
-	return db_run(s->db, err,
+	return db_run(s, err,
 		      "INSERT INTO note (day, series, acknowledges, text, written, state, person, "
 		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
 		      "?, ?, ?, ?, ?, ?)",
 		      "iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text,
-		      n->written, triage_word(n->state), store_text_or_empty(n->by),
-		      store_text_or_empty(n->ticket), n->until, store_text_or_empty(n->host),
-		      store_text_or_empty(n->machine), store_text_or_empty(n->case_id),
-		      store_text_or_empty(n->metric));
+		      n->written, triage_word(n->state), n->by, n->ticket, n->until, n->host,
+		      n->machine, n->case_id, n->metric);
 }
 
 enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
+	struct db_query *q = db_select(s, err,
 				       "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
 				       "name ORDER BY name",
 				       "");
@@ -101,7 +99,7 @@ enum status store_baselines(struct store *s, struct baseline_list *out, struct e
 enum status store_add_document(struct store *s, const char *baseline, size_t position,
 			       const char *saved, const char *document, struct error *err)
 {
-	return db_run(s->db, err,
+	return db_run(s, err,
 		      "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
 		      "siss", baseline, (int64_t)position, saved, document);
 }
@@ -110,9 +108,8 @@ enum status store_each_document(struct store *s, const char *baseline, store_doc
 				void *context, struct error *err)
 {
 	struct db_query *q =
-		db_select(s->db, err,
-			  "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
-			  baseline);
+		db_select(s, err, "SELECT document FROM baseline WHERE name = ? ORDER BY position",
+			  "s", baseline);
 
 	while (err->status == STATUS_OK && db_next(q))
 		visit(context, db_string(q, 0), err);
@@ -124,7 +121,7 @@ enum status store_remove_baseline(struct store *s, const char *baseline, bool *w
 				  struct error *err)
 {
 	*was_there = false;
-	if (db_run(s->db, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
-		*was_there = db_changes(s->db) > 0;
+	if (db_run(s, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
+		*was_there = db_changes(s) > 0;
 	return err->status;
 }

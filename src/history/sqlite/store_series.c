@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "history/sqlite/rows.h"
+#include "history/sqlite/sqlite.h"
 
 static void series_release(struct history_series *s)
 {
@@ -54,7 +54,7 @@ static int64_t store_series_first_day(struct store *s, size_t nights, struct err
 
 	if (!nights)
 		return INT64_MIN;
-	q = db_select(s->db, err,
+	q = db_select(s, err,
 		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
 		      (int64_t)nights - 1);
 	day = db_next(q) ? store_day(q, 0, "the day") : INT64_MIN;
@@ -72,7 +72,7 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 {
 	struct history_series series = { 0 };
 	struct db_query *q = db_select(
-		s->db, err,
+		s, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
 		"s.better, s.kind, n.id, n.day, p.epoch, p.value, p.low, p.high, "
 		"substr(e.facts, instr(e.facts, 'config=') + 7, 16) FROM series s CROSS JOIN point "
@@ -81,10 +81,8 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 		" AND n.day >= ? AND (? = '' OR instr(' ' || n.tags || ' ', ' ' || ? || ' ')) "
 		"ORDER BY s.id, n.started, n.id",
 		"iiiissssiss", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
-		f->series, (int64_t)f->exact, store_text_or_empty(f->metric),
-		store_text_or_empty(f->case_id), store_text_or_empty(f->metric),
-		store_text_or_empty(f->case_id), store_series_first_day(s, f->nights, err),
-		store_text_or_empty(f->tag), store_text_or_empty(f->tag));
+		f->series, (int64_t)f->exact, f->metric, f->case_id, f->metric, f->case_id,
+		store_series_first_day(s, f->nights, err), f->tag, f->tag);
 
 	while (db_next(q)) {
 		if (db_integer(q, 0) != series.id) {
@@ -104,11 +102,9 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 static struct db_query *select_series(struct store *s, const struct history_filter *f,
 				      const char *sql, struct error *err)
 {
-	return db_select(s->db, err, sql, "iiiissss",
+	return db_select(s, err, sql, "iiiissss",
 			 (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
-			 (int64_t)f->exact, store_text_or_empty(f->metric),
-			 store_text_or_empty(f->case_id), store_text_or_empty(f->metric),
-			 store_text_or_empty(f->case_id));
+			 (int64_t)f->exact, f->metric, f->case_id, f->metric, f->case_id);
 }
 
 enum status store_each_name(struct store *s, const struct history_filter *f,
@@ -147,10 +143,5 @@ enum status store_each_point(struct store *s, const struct history_filter *f, st
 
 char *store_epoch_facts(struct store *s, int64_t epoch, struct error *err)
 {
-	struct db_query *q =
-		db_select(s->db, err, "SELECT facts FROM epoch WHERE id = ?", "i", epoch);
-	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
-
-	db_end(q);
-	return facts;
+	return db_text(db_select(s, err, "SELECT facts FROM epoch WHERE id = ?", "i", epoch));
 }

@@ -6,7 +6,7 @@
 #ifndef GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 #define GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 
-#include "history/fleet/course.h"
+#include "history/fleet/fleet.h"
 #include "report/page/report.h"
 
 /* Into options->output. Of `options` the title, template_dir and separate_css count, too. */

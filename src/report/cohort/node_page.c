@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "history/fleet/course.h"
+#include "history/fleet/fleet.h"
 #include "report/chart/chart.h"
 #include "report/cohort/cohort_page.h"
 #include "report/page/html.h"

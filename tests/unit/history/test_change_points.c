@@ -16,7 +16,7 @@
 #include "history/change_points.h"
 #include "history/trend.h"
 #include "history/trend_news.h"
-#include "history/trend_internal.h"
+#include "history/trend_levels.h"
 #include "stats/difference.h"
 #include "stats/rank.h"
 #include "stats/student.h"

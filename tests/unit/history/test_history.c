@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/file.h"
 #include "case_point.h"
 #include "history/baseline.h"
 #include "history/history.h"
 #include "history/sqlite/sqlite.h"
-#include "history/history_spread.h"
+#include "history/trend.h"
 #include "history/trend_prior.h"
 #include "judge_fixture.h"
 
@@ -69,15 +70,14 @@ static struct store *opened(enum store_mode mode)
 }
 
 /* A statement on the file, whose types and arguments are those of db_run(). */
-#define CHANGE(sql, ...)                                                                           \
-	do {                                                                                       \
-		struct error change_error = ERROR_NONE;                                            \
-		struct db *db;                                                                     \
-		assert_int_equal(db_open(&db, path, DB_WRITE, STORE_APPLICATION, store_migrations, \
-					 &change_error),                                           \
-				 STATUS_OK);                                                       \
-		assert_int_equal(db_run(db, &change_error, sql, __VA_ARGS__), STATUS_OK);          \
-		db_close(db);                                                                      \
+#define CHANGE(sql, ...)                                                                       \
+	do {                                                                                   \
+		struct error change_error = ERROR_NONE;                                        \
+		struct store *changed;                                                         \
+		assert_int_equal(store_open(&changed, path, STORE_WRITE, &change_error),       \
+				 STATUS_OK);                                                   \
+		assert_int_equal(db_run(changed, &change_error, sql, __VA_ARGS__), STATUS_OK); \
+		store_close(changed);                                                          \
 	} while (0)
 
 static void add(struct store *h, int day, double value, const char *driver,
@@ -332,27 +332,31 @@ static void two_creators_agree(void **state)
 	}
 }
 
+static void with_sqlite(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
 static void older_versions_are_migrated(void **state)
 {
-	const char *const first[] = { store_migrations[0], NULL };
 	struct error err = ERROR_NONE;
 	struct history_notes notes;
 	struct store_night night;
 	struct store *h;
-	struct db *db;
 
 	(void)state;
-	assert_int_equal(db_open(&db, path, DB_CREATE, STORE_APPLICATION, first, &err), STATUS_OK);
-	db_run(db, &err,
-	       "INSERT INTO night VALUES (1, 'r', '2026-01-01T00:00:00Z', 20454, 'h', '', '', '')",
-	       "");
-	db_run(db, &err, "INSERT INTO epoch VALUES (1, 'e', '')", "");
-	db_run(db, &err,
-	       "INSERT INTO series VALUES (1, 'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', "
-	       "'GPU-1', '1', 1, 1)",
-	       "");
-	db_run(db, &err, "INSERT INTO point VALUES (1, 1, 1, 5, NULL, NULL)", "");
-	db_close(db);
+	with_sqlite(store_migrations[0]);
+	with_sqlite(
+		"INSERT INTO night VALUES (1, 'r', '2026-01-01T00:00:00Z', 20454, 'h', '', '', "
+		"'');INSERT INTO epoch VALUES (1, 'e', '');INSERT INTO series VALUES (1, "
+		"'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', 'GPU-1', '1', 1, 1);INSERT "
+		"INTO point VALUES (1, 1, 1, 5, NULL, NULL);PRAGMA application_id = 1735422566;"
+		"PRAGMA user_version = 1");
 	h = opened(STORE_READ);
 	assert_int_equal(store_read_night(h, 1, &night, &err), STATUS_OK);
 	assert_int_equal(night.figure_count, 1);
@@ -366,7 +370,8 @@ static void older_versions_are_migrated(void **state)
 	history_notes_release(&notes);
 	store_close(h);
 	/* The one of tomorrow. */
-	assert_int_equal(db_open(&db, path, DB_READ, STORE_APPLICATION, first, &err), STATUS_USAGE);
+	with_sqlite("PRAGMA user_version = 8");
+	assert_int_equal(store_open(&h, path, STORE_READ, &err), STATUS_USAGE);
 	assert_non_null(strstr(err.message, "version 7"));
 }
 
@@ -382,10 +387,8 @@ static void refuse(const char *word)
 
 static void other_files_are_refused(void **state)
 {
-	static const char *const other[] = { "CREATE TABLE t (a);", NULL };
 	struct error err = ERROR_NONE;
 	char page[8192];
-	struct db *db;
 	FILE *file;
 
 	(void)state;
@@ -393,8 +396,7 @@ static void other_files_are_refused(void **state)
 	assert_int_equal(file_write(path, page, sizeof(page), &err), STATUS_OK);
 	refuse("not a history");
 	unlink(path);
-	assert_int_equal(db_open(&db, path, DB_CREATE, 7, other, &err), STATUS_OK);
-	db_close(db);
+	with_sqlite("CREATE TABLE t (a);PRAGMA application_id = 7;PRAGMA user_version = 1");
 	refuse("another program");
 	unlink(path);
 	/* Damage in the middle. */

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "compare/comparing.h"
-#include "history/trend_internal.h"
+#include "history/trend_levels.h"
 #include "stats/level.h"
 #include "stats/pool.h"
 #include "stats/rank.h"

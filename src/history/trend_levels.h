@@ -1,42 +1,12 @@
 /*
- * Private declarations of the trend. trend_epochs.c: nights of a series by epoch, and chains of
- * epochs. trend_levels.c: levels of few nights, on both sides of a seam and after a large change;
+ * Private to the trend: levels of few nights, on both sides of a seam and after a large change.
  * change_points.h needs five nights per level, these need one.
  */
-#ifndef GPUPROOF_HISTORY_TREND_INTERNAL_H
-#define GPUPROOF_HISTORY_TREND_INTERNAL_H
+#ifndef GPUPROOF_HISTORY_TREND_LEVELS_H
+#define GPUPROOF_HISTORY_TREND_LEVELS_H
 
 #include "history/trend.h"
 #include "stats/level.h"
-
-/* One epoch of one series. */
-struct trend_epoch {
-	int64_t epoch;
-	uint64_t config;
-	const struct history_point **points; /* measured nights, oldest first; borrowed */
-	size_t count;
-	size_t first, last; /* indices in the series */
-	size_t gaps;        /* nights at its end without a measurement */
-	size_t before;      /* the epoch before it in its chain; NO_EPOCH: none */
-	bool followed;
-};
-#define NO_EPOCH SIZE_MAX
-
-/*
- * Splits the nights into epochs, by first night. The caller frees the array; returns their number.
- */
-size_t trend_epochs(const struct history_series *series, struct trend_epoch **epochs);
-void trend_epochs_release(struct trend_epoch *epochs, size_t count);
-
-/*
- * Finds the predecessor of each epoch: the last one with its config that has ended; else the last
- * one that has ended and alternated with no other. An epoch that returns after a later one started
- * is a separate job, or a change that was undone.
- */
-void trend_epochs_link(struct trend_epoch *epochs, size_t count);
-
-/* Logarithms of its values; the caller frees the array. */
-double *trend_epoch_logs(const struct trend_epoch *epoch);
 
 #define LEVEL_NIGHTS 30     /* maximum nights per side: a drifting level is compared at its end */
 #define SEAM_ONE_NIGHT 0.05 /* a smaller change needs a second night after the seam */
