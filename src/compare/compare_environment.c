@@ -95,16 +95,6 @@ static void compare_devices(const struct result *a, const struct result *b, stru
 	}
 }
 
-static const struct result_setting *environment_setting_of(const struct result *r,
-							   const char *section, const char *key)
-{
-	for (size_t i = 0; i < r->setting_count; i++)
-		if (strcmp(r->settings[i].section, section) == 0 &&
-		    strcmp(r->settings[i].key, key) == 0)
-			return &r->settings[i];
-	return NULL;
-}
-
 /*
  * True for settings that affect the measurement: not page titles, not limits. The number of
  * launches is shown with every ratio, and an interleaved comparison takes one launch per side at a
@@ -171,7 +161,7 @@ static void compare_settings(const struct result *a, const struct result *b, str
 	compare_sections(b, a, false, out);
 	for (size_t i = 0; i < a->setting_count; i++) {
 		const struct result_setting *s = &a->settings[i];
-		const struct result_setting *other = environment_setting_of(b, s->section, s->key);
+		const struct result_setting *other = result_setting(b, s->section, s->key);
 
 		if (setting_changes_comparison(s) && (other || !setting_is_retired(s)) &&
 		    environment_has_section(b, s->section))
@@ -181,7 +171,7 @@ static void compare_settings(const struct result *a, const struct result *b, str
 		const struct result_setting *s = &b->settings[i];
 
 		if (setting_changes_comparison(s) && !setting_is_retired(s) &&
-		    !environment_setting_of(a, s->section, s->key) &&
+		    !result_setting(a, s->section, s->key) &&
 		    environment_has_section(a, s->section))
 			compare_setting(s, COMPARE_MISSING, s->value, out);
 	}

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "compare/comparing.h"
-#include "compare/shift.h"
+#include "stats/shift.h"
 #include "stats/neumann.h"
 
 #define FEWEST_SERIES 10 /* fewer series: no statement */

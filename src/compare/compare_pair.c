@@ -7,7 +7,7 @@
 #include "base/stats.h"
 #include "history/trend.h"
 #include "compare/comparing.h"
-#include "compare/shift.h"
+#include "stats/shift.h"
 
 /* from this many nights on, they replace the variation assumed by kind */
 #define FEWEST_NIGHTS 8

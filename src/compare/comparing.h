@@ -3,7 +3,7 @@
 #define GPUPROOF_COMPARE_COMPARING_H
 
 #include "compare/compare.h"
-#include "compare/shift.h"
+#include "stats/shift.h"
 #include "judge/estimate/observation.h"
 
 #define HOST_WEIGHT 0.1

@@ -12,8 +12,6 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-#define PROMISES_BY_CONFIG "promises"
-
 static const struct aspect_row *aspects_of_suite(const char *name)
 {
 	const struct suite *suite = suite_find(name);
@@ -161,21 +159,15 @@ static unsigned aspects_of_limits(const struct aspects *a, const struct device_i
 /* Bit mask of the aspects in [run] promises of the run's config; 0: none. */
 static unsigned aspects_of_config(const struct result *result)
 {
+	const struct result_setting *s = result_setting(result, "run", "promises");
+	char *words = xstrdup(s ? s->value : ""), *rest, *word;
 	unsigned aspects = 0;
 	enum aspect aspect;
 
-	for (size_t i = 0; i < result->setting_count; i++) {
-		const struct result_setting *s = &result->settings[i];
-		char *words, *rest, *word;
-
-		if (strcmp(s->section, "run") != 0 || strcmp(s->key, PROMISES_BY_CONFIG) != 0)
-			continue;
-		words = xstrdup(s->value);
-		for (word = strtok_r(words, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest))
-			if (aspect_named(word, &aspect))
-				aspects |= 1u << aspect;
-		free(words);
-	}
+	for (word = strtok_r(words, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest))
+		if (aspect_named(word, &aspect))
+			aspects |= 1u << aspect;
+	free(words);
 	return aspects;
 }
 
@@ -188,21 +180,6 @@ static unsigned aspects_promised(const struct aspects *a, const struct about *d)
 	if (!a->input->limits->shipped)
 		return aspects_of_limits(a, d->device);
 	return measured_aspects(d);
-}
-
-/*
- * Adds a check that belongs to no limit: once per device, if the aspect is promised and nothing
- * worse was found.
- */
-static void aspects_add_look(struct aspects *a, const struct about *d, enum aspect aspect,
-			     char *reason)
-{
-	struct verdict_check *check =
-		judging_finding(a->verdicts, &a->input->results[0], NULL, d->device->id, aspect,
-				VERDICT_PASS, false, reason);
-
-	check->accepted = true;
-	aspects_note_check(a, a->verdicts->count - 1);
 }
 
 static bool was_looked_at(const struct aspects *a, const struct about *d, enum aspect aspect)
@@ -245,22 +222,31 @@ static struct looks aspects_look_at(const struct about *d)
 	return looks;
 }
 
-/* Adds checks for verification and sensors if they found no fault; a fault has a check already. */
+/*
+ * Adds checks for verification and sensors if the aspect is promised and they found no fault; a
+ * fault has a check already.
+ */
 static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned aspects)
 {
+	const struct result *result = &a->input->results[0];
 	struct looks looks = aspects_look_at(d);
 
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
-	    !was_looked_at(a, d, ASPECT_CORRECTNESS))
-		aspects_add_look(a, d, ASPECT_CORRECTNESS,
-				 xasprintf("the results of %zu of %zu measured cases were verified",
-					   looks.verified, looks.measured));
+	    !was_looked_at(a, d, ASPECT_CORRECTNESS)) {
+		judging_finding(a->verdicts, result, NULL, d->device->id, ASPECT_CORRECTNESS,
+				VERDICT_PASS, CAUSE_NONE,
+				"the results of %zu of %zu measured cases were verified",
+				looks.verified, looks.measured);
+		aspects_note_check(a, a->verdicts->count - 1);
+	}
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
-	    !was_looked_at(a, d, ASPECT_CONDITION))
-		aspects_add_look(a, d, ASPECT_CONDITION,
-				 xasprintf("sensors and counters showed no fault during %zu "
-					   "cases",
-					   looks.sensed));
+	    !was_looked_at(a, d, ASPECT_CONDITION)) {
+		judging_finding(a->verdicts, result, NULL, d->device->id, ASPECT_CONDITION,
+				VERDICT_PASS, CAUSE_NONE,
+				"sensors and counters showed no fault during %zu cases",
+				looks.sensed);
+		aspects_note_check(a, a->verdicts->count - 1);
+	}
 }
 
 static bool verdict_is_graver(enum verdict a, enum verdict b)
@@ -293,10 +279,8 @@ static void aspects_take_check(struct aspect_judgement *k, const struct verdict_
 	k->passed += c->verdict == VERDICT_PASS;
 	if (!c->warns_only && isfinite(c->margin) && !(c->margin >= k->margin))
 		k->margin = c->margin;
-	if (verdict_is_graver(c->verdict, k->verdict) || !*k->reason) {
-		free(k->reason);
-		k->reason = xstrdup(c->reason);
-	}
+	if (verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
+		judging_set(&k->reason, c->reason);
 	if (verdict_is_graver(c->verdict, k->verdict))
 		k->verdict = c->verdict;
 	k->judged += check_is_judged(c) && !partial;
@@ -306,14 +290,10 @@ static void say_why_missing(struct aspect_judgement *k)
 {
 	if (*k->reason)
 		return;
-	free(k->reason);
-	if (k->aspect == ASPECT_CONDITION)
-		k->reason = xstrdup("no sensor or counter was read");
-	else if (k->aspect == ASPECT_CORRECTNESS)
-		k->reason = xstrdup("no result was verified");
-	else
-		k->reason =
-			xstrdup(k->measured ? "measured, but no limit covers it" : "not measured");
+	judging_set(&k->reason, k->aspect == ASPECT_CONDITION     ? "no sensor or counter was read"
+				: k->aspect == ASPECT_CORRECTNESS ? "no result was verified"
+				: k->measured ? "measured, but no limit covers it"
+					      : "not measured");
 }
 
 static void judge_aspect(const struct aspects *a, const struct about *about,

@@ -19,16 +19,6 @@ static bool key_changes_certainty_only(const char *key)
 	return false;
 }
 
-static const char *baseline_fits_setting_of(const struct result *r, const char *section,
-					    const char *key)
-{
-	for (size_t i = 0; i < r->setting_count; i++)
-		if (strcmp(r->settings[i].section, section) == 0 &&
-		    strcmp(r->settings[i].key, key) == 0)
-			return r->settings[i].value;
-	return NULL;
-}
-
 /*
  * Describes the first setting of the case's suite that differs between both results. A setting that
  * only one of them has does not count.
@@ -41,15 +31,14 @@ static char *baseline_fits_other_setting(const struct result *now, const struct 
 
 	for (size_t i = 0; i < now->setting_count && !found; i++) {
 		const struct result_setting *s = &now->settings[i];
-		const char *there;
+		const struct result_setting *there = result_setting(before, section, s->key);
 
 		if (strcmp(s->section, section) != 0 || !key_changes_certainty_only(s->key))
 			continue;
-		there = baseline_fits_setting_of(before, section, s->key);
-		if (there && s->value && strcmp(there, s->value) != 0)
+		if (there && s->value && strcmp(there->value, s->value) != 0)
 			found = xasprintf("the baseline was measured with [%s] %s = %s, this "
 					  "run with %s",
-					  section, s->key, there, s->value);
+					  section, s->key, there->value, s->value);
 	}
 	free(section);
 	return found;

@@ -116,23 +116,18 @@ static double fleet_median_of_others(const struct fleet_comparison *f, double ow
 	return (f->sorted[low + (low >= skipped)] + f->sorted[high + (high >= skipped)]) / 2;
 }
 
-struct fleet_standing {
-	double others;  /* median of the others, logarithm */
-	double deficit; /* how much worse than the median, logarithm */
-	double half;    /* one-sided 95 % half-width of `deficit` */
-	double scatter; /* threshold beyond which no healthy device lies, logarithm */
-};
-
-static struct fleet_standing fleet_standing_of(const struct fleet_comparison *f, size_t member)
+static struct peer_standing fleet_standing_of(const struct fleet_comparison *f, size_t member)
 {
 	double others = fleet_median_of_others(f, f->logs[member]),
 	       half = fleet_limit_half_of(f, member);
 
-	return (struct fleet_standing){
+	return (struct peer_standing){
 		.others = others,
 		.deficit = others - f->logs[member],
 		.half = root_sum_square(half, f->center_half),
-		.scatter = f->z * root_sum_square(f->between, half / Z_95),
+		.allowed = fmax(-log(1 - f->j->limit->fleet),
+				f->z * root_sum_square(f->between, half / Z_95)),
+		.count = f->count - 1,
 	};
 }
 
@@ -140,17 +135,16 @@ static struct verdict_check *fleet_add_check(const struct judging *j, size_t i)
 {
 	struct verdict_check *check = judging_add(j, i, LIKE_FLEET);
 
-	free(check->bound_text);
-	check->bound_text = xasprintf("fleet = %s", j->limit->fleet_text);
+	judging_take(&check->bound_text, xasprintf("fleet = %s", j->limit->fleet_text));
 	judging_set(&check->place, j->limit->fleet_place);
 	return check;
 }
 
-static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct fleet_standing *s)
+static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct peer_standing *s)
 {
 	double margin = -log(1 - f->j->limit->fleet);
 
-	if (s->deficit - s->half > margin && s->deficit > s->scatter)
+	if (s->deficit - s->half > margin && s->deficit > s->allowed)
 		return VERDICT_FAIL;
 	return s->deficit + s->half > margin ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
 }
@@ -158,24 +152,17 @@ static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct
 static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 {
 	const struct judging *j = f->j;
-	bool lower = j->limit->metric->better == BETTER_LOWER;
-	struct fleet_standing s = fleet_standing_of(f, member);
+	struct peer_standing s = fleet_standing_of(f, member);
 	enum verdict found = fleet_verdict(f, &s);
 	enum verdict verdict =
 		judge_downgrade_if_throttled(j->input, j->subjects[f->members[member]], found);
-	double allowed = fmax(-log(1 - j->limit->fleet), s.scatter);
 	struct verdict_check *check = fleet_add_check(j, f->members[member]);
-	char *reason =
-		xasprintf("%.2f %% %s than the median of %zu devices of its model on %zu "
-			  "nodes%s",
-			  fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
-			  f->count - 1, f->nodes, verdict != found ? DOUBT_WORDS : "");
 
-	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
-	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
-	check_compare(check, s.half, exp(lower ? -s.others : s.others), f->count - 1);
-	check_decide(check, j->limit, verdict, reason);
-	free(reason);
+	check_compare_peers(check, j, &s);
+	check_decide(check, j->limit, verdict,
+		     "%.2f %% %s than the median of %zu devices of its model on %zu nodes%s",
+		     fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse", s.count,
+		     f->nodes, verdict != found ? DOUBT_WORDS : "");
 }
 
 /*
@@ -185,35 +172,26 @@ static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 static bool is_too_small(const struct fleet_comparison *f)
 {
 	const struct limit *limit = f->j->limit;
-	char *reason;
 
 	if (f->nodes > 1 && f->count >= FEWEST_DEVICES)
 		return false;
 	if (limit->min.kind || limit->max.kind || !isnan(limit->outlier_margin))
 		return true;
-	reason = xasprintf("%zu identical device%s on %zu node%s; a fleet limit needs at least "
-			   "%d on two nodes",
-			   f->count, f->count == 1 ? "" : "s", f->nodes, f->nodes == 1 ? "" : "s",
-			   FEWEST_DEVICES);
 	for (size_t i = 0; i < f->count; i++)
-		check_decide(fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP, reason);
-	free(reason);
+		check_decide(fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP,
+			     "%zu identical device%s on %zu node%s; a fleet limit needs at least "
+			     "%d on two nodes",
+			     f->count, text_plural(f->count), f->nodes, text_plural(f->nodes),
+			     FEWEST_DEVICES);
 	return true;
 }
 
 /* The other bounds of the limit have reported cases without a value. */
 static void fleet_limit_tell_missing(const struct judging *j)
 {
-	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++) {
-		const struct observation *o = &j->observations[i];
-		struct verdict_check *check;
-
-		if (o->verdict == VERDICT_PASS)
-			continue;
-		check = fleet_add_check(j, i);
-		check->wrong = o->verdict == VERDICT_FAIL;
-		check_decide(check, j->limit, o->verdict, o->reason);
-	}
+	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++)
+		if (j->observations[i].verdict != VERDICT_PASS)
+			check_decide_missing(fleet_add_check(j, i), j->limit, &j->observations[i]);
 }
 
 void judge_fleet(const struct judging *j)

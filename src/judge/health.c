@@ -93,23 +93,17 @@ static void health_add_check(const struct result *result, const struct finding *
 	const char *device = health_device_of(result, f);
 	const struct result_node *node = drifted_node(result, f);
 	struct verdict_check *check;
-	char *devices;
 
-	if (health_check_exists(verdicts, device, reason)) {
-		free(reason);
-		return;
+	if (!health_check_exists(verdicts, device, reason)) {
+		check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict,
+					node                             ? CAUSE_NODE_SETTING
+					: judge_names_suspect(result, f) ? CAUSE_NODE_NETWORK
+									 : cause_of_topic(f->topic),
+					"%s", reason);
+		if (node)
+			judging_take(&check->devices, node_devices(result, node));
 	}
-	check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false,
-				reason);
-	check->cause = node                             ? CAUSE_NODE_SETTING
-		       : judge_names_suspect(result, f) ? CAUSE_NODE_NETWORK
-							: cause_of_topic(f->topic);
-	check->accepted = verdict == VERDICT_WARN;
-	if (node) {
-		devices = node_devices(result, node);
-		judging_set(&check->devices, devices);
-		free(devices);
-	}
+	free(reason);
 }
 
 /* True if a limit judges the nodes that findings name as suspects. */
@@ -230,19 +224,14 @@ struct link *judge_links(const struct judge_input *input)
 static void judge_pcie(const struct judge_input *input, const struct device_info *d,
 		       const struct link *link, struct verdicts *verdicts)
 {
-	struct verdict_check *check;
-
 	if (!link->generation || !link->width ||
 	    (link->generation >= d->pcie_generation_max && link->width >= d->pcie_width_max))
 		return;
-	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
-				VERDICT_WARN, false,
-				xasprintf("the PCIe link reached only generation %d x%d; "
-					  "device and slot support generation %d x%d",
-					  link->generation, link->width, d->pcie_generation_max,
-					  d->pcie_width_max));
-	check->cause = CAUSE_LINK_DEGRADED;
-	check->accepted = true;
+	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
+			CAUSE_LINK_DEGRADED,
+			"the PCIe link reached only generation %d x%d; device and slot support "
+			"generation %d x%d",
+			link->generation, link->width, d->pcie_generation_max, d->pcie_width_max);
 }
 
 /*
@@ -268,7 +257,6 @@ static bool node_has_other_gpus(const struct result *r, const struct device_info
 static void judge_nvlink(const struct result *r, const struct device_info *d,
 			 struct verdicts *verdicts)
 {
-	struct verdict_check *check;
 	double links, generation;
 	const char *status;
 	bool none = d->nvlink_count <= 0;
@@ -278,12 +266,11 @@ static void judge_nvlink(const struct result *r, const struct device_info *d,
 	    generation < FULLY_WIRED_NVLINK || d->nvlink_count >= links ||
 	    (none && (links < SWITCHED_LINKS || !node_has_other_gpus(r, d))))
 		return;
-	check = judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
-				none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, false,
-				xasprintf("%d of %.0f NVLink links are active (data sheet)%s",
-					  none ? 0 : d->nvlink_count, links,
-					  none ? ", though the node has other GPUs" : ""));
-	check->cause = CAUSE_LINK_DEGRADED;
+	judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
+			none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_LINK_DEGRADED,
+			"%d of %.0f NVLink links are active (data sheet)%s",
+			none ? 0 : d->nvlink_count, links,
+			none ? ", though the node has other GPUs" : "");
 }
 
 void judge_health(const struct judge_input *input, struct verdicts *verdicts)
@@ -328,22 +315,20 @@ void judge_disturbed(struct verdicts *verdicts)
 		for (size_t k = 0; other->cause == CAUSE_FOREIGN_PROCESS && k < verdicts->count;
 		     k++) {
 			struct verdict_check *check = &verdicts->checks[k];
-			char *reason;
 
 			if (check->comparison == NO_COMPARISON || check->wrong ||
 			    (check->verdict != VERDICT_FAIL && check->verdict != VERDICT_WARN) ||
 			    !health_names_device(check, other->devices))
 				continue;
-			reason = xasprintf("%s%sanother process used %s; stop it and repeat the "
-					   "run",
-					   check->reason, *check->reason ? "; " : "",
-					   other->devices);
+			judging_take(&check->reason,
+				     xasprintf("%s%sanother process used %s; stop it and repeat "
+					       "the run",
+					       check->reason, *check->reason ? "; " : "",
+					       other->devices));
 			check->verdict = VERDICT_INCONCLUSIVE;
 			check->cause = CAUSE_FOREIGN_PROCESS;
 			check->accepted = false;
 			check->final = true;
-			judging_set(&check->reason, reason);
-			free(reason);
 		}
 	}
 }

@@ -148,13 +148,11 @@ static void judge_impossible_of(const struct result *result, struct verdicts *ve
 		char *words = bsearch(&c->id, reported, count, sizeof(*reported), impossible_by_id)
 				      ? NULL
 				      : impossible_figure(result_device(result, c->device), c);
-		struct verdict_check *check;
 
-		if (!words)
-			continue;
-		check = judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
-					VERDICT_ERROR, false, words);
-		check->cause = CAUSE_IMPOSSIBLE;
+		if (words)
+			judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
+					VERDICT_ERROR, CAUSE_IMPOSSIBLE, "%s", words);
+		free(words);
 	}
 	free(reported);
 }

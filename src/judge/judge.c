@@ -57,33 +57,26 @@ static void judging_select(struct judging *j)
 	}
 }
 
-static void judge_set_text(char **target, const char *text)
-{
-	free(*target);
-	*target = xstrdup(text ? text : "");
-}
-
 struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
 	const struct observation *o = &j->observations[i];
 	struct verdict_check *check = verdicts_add(j->verdicts);
 
-	judge_set_text(&check->limit, j->limit->name);
+	judging_set(&check->limit, j->limit->name);
 	check_set_case(check, s->first);
-	free(check->devices);
-	check->devices = case_devices(s->first);
+	judging_take(&check->devices, case_devices(s->first));
 	for (size_t k = 0; k < s->count && !*check->failed_device; k++)
-		judge_set_text(&check->failed_device, s->cases[k]->failed_device);
-	judge_set_text(&check->model, s->device ? s->device->name : "");
-	judge_set_text(&check->uuid, s->device ? s->device->uuid : "");
-	judge_set_text(&check->metric, j->limit->metric->name);
-	judge_set_text(&check->unit, j->limit->metric->unit);
-	judge_set_text(&check->place, j->limit->place);
-	judge_set_text(&check->bound_origin, j->limit->origin);
+		judging_set(&check->failed_device, s->cases[k]->failed_device);
+	judging_set(&check->model, s->device ? s->device->name : "");
+	judging_set(&check->uuid, s->device ? s->device->uuid : "");
+	judging_set(&check->metric, j->limit->metric->name);
+	judging_set(&check->unit, j->limit->metric->unit);
+	judging_set(&check->place, j->limit->place);
+	judging_set(&check->bound_origin, j->limit->origin);
 	check->aspect = aspect_of(j->limit->suite->aspects, j->limit->metric->name, s->first);
-	free(check->task);
-	check->task = aspect_task(j->limit->suite->aspects, j->limit->metric->name, s->first);
+	judging_take(&check->task,
+		     aspect_task(j->limit->suite->aspects, j->limit->metric->name, s->first));
 	check->comparison = comparison;
 	check->cause = o->impossible ? CAUSE_IMPOSSIBLE : CAUSE_NONE;
 	check->launches = o->estimate.launches;
@@ -106,8 +99,10 @@ void check_compare(struct verdict_check *check, double half, double reference, s
 }
 
 void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
-		  const char *reason)
+		  const char *format, ...)
 {
+	va_list ap;
+
 	check->warns_only = check->warns_only || limit->severity == LIMIT_WARNS;
 	if (verdict == VERDICT_FAIL && limit->severity == LIMIT_WARNS && !check->wrong)
 		verdict = VERDICT_WARN;
@@ -115,20 +110,26 @@ void check_decide(struct verdict_check *check, const struct limit *limit, enum v
 	check->accepted = verdict == VERDICT_PASS || verdict == VERDICT_WARN ||
 			  (verdict == VERDICT_SKIP && limit->allow_skipped) ||
 			  (verdict == VERDICT_INCONCLUSIVE && limit->severity == LIMIT_WARNS);
-	if (reason)
-		judge_set_text(&check->reason, reason);
+	if (!format)
+		return;
+	va_start(ap, format);
+	judging_format(&check->reason, format, ap);
+	va_end(ap);
 }
 
-/* (value - bound) / bound, so that > 0 is good. */
-static double margin_of(const struct verdict_check *check, bool higher_is_better)
+void check_decide_missing(struct verdict_check *check, const struct limit *limit,
+			  const struct observation *o)
 {
-	double margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
-
-	return higher_is_better ? margin : -margin;
+	check->wrong = o->verdict == VERDICT_FAIL;
+	check_decide(check, limit, o->verdict, "%s", o->reason);
 }
 
-enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
-			 double bound_half)
+/*
+ * Verdict of the value against check->bound, which has the half-width `bound_half` on the log
+ * scale.
+ */
+static enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
+				double bound_half)
 {
 	double half = root_sum_square(o->estimate.half, bound_half);
 	double low = check->value * exp(-half), high = check->value * exp(half);
@@ -145,12 +146,10 @@ enum verdict judge_bound(const struct verdict_check *check, const struct observa
 /* Puts facts about a value before the limit's own text on its origin. */
 static void add_origin(struct verdict_check *check, char *origin)
 {
-	char *both =
-		xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "", check->bound_origin);
-
+	judging_take(&check->bound_origin,
+		     xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "",
+			       check->bound_origin));
 	free(origin);
-	free(check->bound_origin);
-	check->bound_origin = both;
 }
 
 /*
@@ -260,15 +259,6 @@ static char *verdict_circumstances(const struct subject *s, const char *metric)
 	return text_detach(&out);
 }
 
-/* The worst launch decides an exact metric. */
-static void judge_take_worst_launch(struct verdict_check *check, const struct observation *o,
-				    enum check_kind comparison)
-{
-	check->value = figure_worst_value(o->values, o->count,
-					  comparison == AT_MOST ? BETTER_LOWER : BETTER_HIGHER);
-	check->low = check->high = check->value;
-}
-
 /* An identical device on which the same case was measured; NULL: none. */
 static const struct subject *measured_elsewhere(const struct judging *j, size_t i)
 {
@@ -288,25 +278,21 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	const struct subject *s = j->subjects[i], *other = measured_elsewhere(j, i);
 	const char *why = j->observations[i].reason;
 	struct spec_peak peak;
-	char *reason;
 
 	if (other) {
-		reason =
-			xasprintf("skipped here but measured on %s: %s", other->first->device, why);
-		check_decide(check, j->limit, VERDICT_FAIL, reason);
+		check_decide(check, j->limit, VERDICT_FAIL, "skipped here but measured on %s: %s",
+			     other->first->device, why);
 		check->cause = CAUSE_NOT_MEASURED;
 	} else if (j->limit->allow_skipped && s->device &&
 		   spec_peak(metric_sheet(check->metric), s->first, check->metric, s->device,
 			     &peak)) {
-		reason = xasprintf("not measured, although a %s has %s: %s", s->device->name,
-				   peak.key, why);
-		check_decide(check, j->limit, VERDICT_SKIP, reason);
+		check_decide(check, j->limit, VERDICT_SKIP,
+			     "not measured, although a %s has %s: %s", s->device->name, peak.key,
+			     why);
 		check->accepted = false;
 	} else {
-		reason = xstrdup(why);
-		check_decide(check, j->limit, VERDICT_SKIP, reason);
+		check_decide(check, j->limit, VERDICT_SKIP, "%s", why);
 	}
-	free(reason);
 }
 
 /* Without a data sheet, a bound on a GPU rests on what the driver reports. */
@@ -315,17 +301,6 @@ static bool is_bounded_by_driver(const struct judging *j, const struct bound *bo
 {
 	return bound->kind == BOUND_SPEC && !j->limit->accept_derived && s->device &&
 	       !spec_file(s->device->name);
-}
-
-static void refuse_derived(const struct judging *j, size_t i, struct verdict_check *check)
-{
-	char *reason = xasprintf("no data sheet for '%s'; limits derived from the driver apply",
-				 j->subjects[i]->device->name);
-
-	check_decide(check, j->limit, VERDICT_INCONCLUSIVE, reason);
-	check->cause = CAUSE_NO_DATA_SHEET;
-	check->final = true; /* more samples do not help */
-	free(reason);
 }
 
 static void judge_value_by_bound(const struct judging *j, size_t i, const struct bound *bound,
@@ -337,19 +312,23 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 	double half = 0;
 	enum verdict verdict;
 
-	judge_set_text(&check->bound_text, bound->text);
-	judge_set_text(&check->place, bound->place);
+	judging_set(&check->bound_text, bound->text);
+	judging_set(&check->place, bound->place);
 	if (o->verdict == VERDICT_SKIP) {
 		judge_skipped(j, i, check);
 	} else if (o->verdict != VERDICT_PASS) {
-		check->wrong = o->verdict == VERDICT_FAIL;
-		check_decide(check, j->limit, o->verdict, o->reason);
+		check_decide_missing(check, j->limit, o);
 	} else if (!bound_resolve(j, bound, j->subjects[i], check, &half, &reason)) {
-		check_decide(check, j->limit, VERDICT_ERROR, reason);
+		check_decide(check, j->limit, VERDICT_ERROR, "%s", reason);
 	} else {
+		/* The worst launch decides an exact metric. */
 		if (o->exact)
-			judge_take_worst_launch(check, o, comparison);
-		check->margin = margin_of(check, comparison == AT_LEAST);
+			check->value = check->low = check->high =
+				figure_worst_value(o->values, o->count,
+						   comparison == AT_MOST ? BETTER_LOWER
+									 : BETTER_HIGHER);
+		check->margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
+		check->margin *= comparison == AT_LEAST ? 1 : -1;
 		verdict = judge_bound(check, o, half);
 		if (half > 0)
 			check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
@@ -357,9 +336,14 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 			reason = xasprintf("%zu samples have no interval", o->samples);
 		else if (verdict != VERDICT_PASS)
 			reason = verdict_circumstances(j->subjects[i], check->metric);
-		check_decide(check, j->limit, verdict, reason);
-		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i]))
-			refuse_derived(j, i, check);
+		check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
+		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i])) {
+			check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
+				     "no data sheet for '%s'; limits derived from the driver apply",
+				     j->subjects[i]->device->name);
+			check->cause = CAUSE_NO_DATA_SHEET;
+			check->final = true; /* more samples do not help */
+		}
 	}
 	free(reason);
 }
@@ -367,20 +351,19 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 /* All bounds of the limit, as written: "47 GB/s; outlier_margin = 2 %". */
 static char *judge_limit_bounds_text(const struct limit *limit)
 {
-	const char *bounds[] = { limit->min.text, limit->max.text };
+	const struct {
+		const char *key, *text;
+	} bounds[] = { { "", limit->min.text },
+		       { "", limit->max.text },
+		       { "outlier_margin = ", limit->outlier_text },
+		       { "fleet = ", limit->fleet_text },
+		       { "population = ", limit->population_text } };
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
-		if (bounds[i])
-			text_addf(&out, "%s%s", out.length ? "; " : "", bounds[i]);
-	if (limit->outlier_text)
-		text_addf(&out, "%soutlier_margin = %s", out.length ? "; " : "",
-			  limit->outlier_text);
-	if (limit->fleet_text)
-		text_addf(&out, "%sfleet = %s", out.length ? "; " : "", limit->fleet_text);
-	if (limit->population_text)
-		text_addf(&out, "%spopulation = %s", out.length ? "; " : "",
-			  limit->population_text);
+		if (bounds[i].text)
+			text_addf(&out, "%s%s%s", out.length ? "; " : "", bounds[i].key,
+				  bounds[i].text);
 	return text_detach(&out);
 }
 
@@ -389,13 +372,12 @@ static struct verdict_check *judge_add_plain(const struct limit *limit, struct v
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 
-	free(check->bound_text);
-	check->bound_text = judge_limit_bounds_text(limit);
-	judge_set_text(&check->limit, limit->name);
-	judge_set_text(&check->metric, limit->metric->name);
-	judge_set_text(&check->unit, limit->metric->unit);
-	judge_set_text(&check->place, limit->place);
-	judge_set_text(&check->bound_origin, limit->origin);
+	judging_take(&check->bound_text, judge_limit_bounds_text(limit));
+	judging_set(&check->limit, limit->name);
+	judging_set(&check->metric, limit->metric->name);
+	judging_set(&check->unit, limit->metric->unit);
+	judging_set(&check->place, limit->place);
+	judging_set(&check->bound_origin, limit->origin);
 	return check;
 }
 
@@ -427,22 +409,15 @@ static size_t different_devices(const struct judging *j)
 static void judge_coverage(const struct judging *j)
 {
 	size_t found = different_devices(j);
-	struct verdict_check *check;
-	char *reason;
 
-	if (!j->count) {
-		check = judge_add_plain(j->limit, j->verdicts);
-		check_decide(check, j->limit,
+	if (!j->count)
+		check_decide(judge_add_plain(j->limit, j->verdicts), j->limit,
 			     j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
 			     "no case in this run matches this limit");
-	}
-	if (!j->limit->devices || found == j->limit->devices)
-		return;
-	check = judge_add_plain(j->limit, j->verdicts);
-	reason = xasprintf("measured on %zu device%s, expected %zu", found, found == 1 ? "" : "s",
-			   j->limit->devices);
-	check_decide(check, j->limit, VERDICT_FAIL, reason);
-	free(reason);
+	if (j->limit->devices && found != j->limit->devices)
+		check_decide(judge_add_plain(j->limit, j->verdicts), j->limit, VERDICT_FAIL,
+			     "measured on %zu device%s, expected %zu", found, text_plural(found),
+			     j->limit->devices);
 }
 
 void judge_limit(struct judging *j)

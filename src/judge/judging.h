@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_JUDGE_JUDGING_H
 #define GPUPROOF_JUDGE_JUDGING_H
 
-#include <stdint.h>
+#include <stdarg.h>
 
 #include "judge/estimate/observation.h"
 #include "judge/judge.h"
@@ -36,16 +36,24 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
  */
 void check_compare(struct verdict_check *check, double half, double reference, size_t count);
 
-/* Sets verdict and acceptance; `reason` (may be NULL) is copied. */
+/* Sets verdict and acceptance, and the reason unless `format` is NULL. */
 void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
-		  const char *reason);
+		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* For an observation without a value: its own verdict and reason. */
+void check_decide_missing(struct verdict_check *check, const struct limit *limit,
+			  const struct observation *o);
 
-/*
- * Verdict of the value against check->bound, which has the half-width `bound_half` on the log
- * scale.
- */
-enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
-			 double bound_half);
+/* How a device stands among others, on the log scale, where more is better. */
+struct peer_standing {
+	double others;  /* their median */
+	double deficit; /* how much worse than the median */
+	double half;    /* one-sided 95 % half-width of `deficit` */
+	double allowed; /* deficit that a healthy device may have */
+	size_t count;   /* number of others */
+};
+/* outliers.c: sets bound, margin and reference of a check by the standing of its device. */
+void check_compare_peers(struct verdict_check *check, const struct judging *j,
+			 const struct peer_standing *standing);
 
 /* outliers.c */
 void judge_identical(const struct judging *j);
@@ -76,14 +84,18 @@ char *baseline_misfit(const struct judge_input *input, const struct subject *now
 		      const struct subject *before);
 
 void judging_set(char **text, const char *value);
+/* Replaces *text, and takes ownership of `value`. */
+void judging_take(char **text, char *value);
+void judging_format(char **text, const char *format, va_list ap);
 /*
  * Adds a check without a limit on a case (NULL: the run) and `device` (NULL: the first of the case,
- * if any). Takes ownership of `reason`. The caller sets `accepted` for a WARN.
+ * if any), with a reason. PASS and WARN are accepted. CAUSE_NONE: it follows from the members.
  */
 struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
 				      const struct case_result *c, const char *device,
-				      enum aspect aspect, enum verdict verdict, bool wrong,
-				      char *reason);
+				      enum aspect aspect, enum verdict verdict, enum cause cause,
+				      const char *format, ...)
+	__attribute__((format(printf, 8, 9)));
 
 /*
  * health.c: judges findings before and after the run, and PCIe links that stay below their

@@ -151,15 +151,11 @@ static void restore_place(char **place, const struct result *result, const char 
 			  const char *key)
 {
 	char *section = xasprintf("limit %s", limit);
+	const struct result_setting *s = result_setting(result, section, key);
 
-	for (size_t i = 0; *place && i < result->setting_count; i++) {
-		const struct result_setting *s = &result->settings[i];
-
-		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0 && *s->origin) {
-			free(*place);
-			*place = xstrdup(s->origin);
-			break;
-		}
+	if (*place && s && *s->origin) {
+		free(*place);
+		*place = xstrdup(s->origin);
 	}
 	free(section);
 }
@@ -178,18 +174,14 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 		if (limits_take_config(limits, &config, status) != STATUS_OK)
 			return status;
 		for (size_t i = 0; i < limits->count; i++) {
-			restore_place(&limits->items[i].min.place, result, limits->items[i].name,
-				      "min");
-			restore_place(&limits->items[i].max.place, result, limits->items[i].name,
-				      "max");
-			restore_place(&limits->items[i].outlier_place, result,
-				      limits->items[i].name, "outlier_margin");
-			restore_place(&limits->items[i].fleet_place, result, limits->items[i].name,
-				      "fleet");
-			restore_place(&limits->items[i].population_place, result,
-				      limits->items[i].name, "population");
-			restore_place(&limits->items[i].place, result, limits->items[i].name,
-				      "metric");
+			struct limit *l = &limits->items[i];
+
+			restore_place(&l->min.place, result, l->name, "min");
+			restore_place(&l->max.place, result, l->name, "max");
+			restore_place(&l->outlier_place, result, l->name, "outlier_margin");
+			restore_place(&l->fleet_place, result, l->name, "fleet");
+			restore_place(&l->population_place, result, l->name, "population");
+			restore_place(&l->place, result, l->name, "metric");
 		}
 		if (limits->count)
 			return STATUS_OK;

@@ -109,24 +109,14 @@ static bool link_is_outdone(const struct link_growth *links, size_t count,
 /* Increase of the replays of device `id` during a case. */
 static double case_replays(const struct case_result *c, const char *id)
 {
-	double low = (double)NAN, high = (double)NAN;
-
 	if (c->device && strcmp(c->device, id) == 0)
 		return c->before.pcie_replays >= 0 && c->after.pcie_replays > c->before.pcie_replays
 			       ? (double)(c->after.pcie_replays - c->before.pcie_replays)
 			       : 0;
-	for (size_t i = 0; i < c->watch_count; i++) {
-		const struct watch *w = &c->watches[i];
-
-		for (size_t q = 0; q < w->quantity_count && strcmp(w->device, id) == 0; q++)
-			for (size_t k = 0; k < w->quantities[q].highest_count; k++) {
-				if (strcmp(w->quantities[q].name, "pcie_replays") != 0)
-					break;
-				low = fmin(low, w->quantities[q].highest[k]);
-				high = fmax(high, w->quantities[q].highest[k]);
-			}
-	}
-	return high > low ? high - low : 0;
+	for (size_t i = 0; i < c->watch_count; i++)
+		if (strcmp(c->watches[i].device, id) == 0)
+			return watch_counter_growth(&c->watches[i], "pcie_replays");
+	return 0;
 }
 
 /*
@@ -142,21 +132,16 @@ static void judge_replays(const struct result *r, struct verdicts *verdicts)
 	double allowed = REPLAYS_ALLOWED + REPLAYS_PER_SECOND * seconds_of_run(r);
 
 	for (size_t d = 0; d < r->device_count; d++) {
-		struct verdict_check *check;
 		double replays = 0;
 
 		for (size_t i = 0; i < r->case_count; i++)
 			replays += case_replays(&r->cases[i], r->devices[d].id);
 		if (replays <= allowed)
 			continue;
-		check = judging_finding(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION,
-					VERDICT_WARN, false,
-					xasprintf("%.0f PCIe replays during the run; up to %.0f "
-						  "are "
-						  "normal",
-						  replays, allowed));
-		check->cause = CAUSE_LINK_DEGRADED;
-		check->accepted = true;
+		judging_finding(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION, VERDICT_WARN,
+				CAUSE_LINK_DEGRADED,
+				"%.0f PCIe replays during the run; up to %.0f are normal", replays,
+				allowed);
 	}
 }
 
@@ -171,20 +156,16 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 
 		for (size_t i = 0; i < count; i++) {
 			const struct link_growth *l = &links[i];
-			struct verdict_check *check;
 
 			if (l->errors < kinds[k].floor * time ||
 			    l->errors < TIMES_OTHERS * (median + 1) ||
 			    link_is_outdone(links, count, l) || !result_device(r, l->f->device))
 				continue;
-			check = judging_finding(
-				verdicts, r, NULL, l->f->device, ASPECT_CONDITION, VERDICT_WARN,
-				false,
-				xasprintf("NVLink link %zu had %.0f %s during the run, the median "
-					  "link of this node %.0f",
-					  l->link, l->errors, kinds[k].what, median));
-			check->cause = CAUSE_LINK_DEGRADED;
-			check->accepted = true;
+			judging_finding(verdicts, r, NULL, l->f->device, ASPECT_CONDITION,
+					VERDICT_WARN, CAUSE_LINK_DEGRADED,
+					"NVLink link %zu had %.0f %s during the run, the median "
+					"link of this node %.0f",
+					l->link, l->errors, kinds[k].what, median);
 		}
 		free(links);
 	}

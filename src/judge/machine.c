@@ -23,13 +23,9 @@ static char *repeat_command(const struct judge_input *input)
 
 bool judge_by_trend(const struct result *result)
 {
-	for (size_t i = 0; i < result->setting_count; i++) {
-		const struct result_setting *s = &result->settings[i];
+	const struct result_setting *verdict = result_setting(result, "run", "verdict");
 
-		if (strcmp(s->section, "run") == 0 && strcmp(s->key, "verdict") == 0)
-			return strcmp(s->value, "trend") == 0;
-	}
-	return false;
+	return verdict && strcmp(verdict->value, "trend") == 0;
 }
 
 /* Machines and launches may have different limits; each text is added once. */

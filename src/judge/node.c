@@ -214,7 +214,7 @@ struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct
 		     isnan(value) ? VERDICT_ERROR
 		     : fits       ? VERDICT_PASS
 				  : VERDICT_FAIL,
-		     isnan(value) ? unknown : NULL);
+		     isnan(value) ? "%s" : NULL, unknown);
 	return check;
 }
 

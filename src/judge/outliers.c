@@ -105,20 +105,22 @@ static struct verdict_check *outlier_add_check(const struct judging *j, size_t i
 {
 	struct verdict_check *check = judging_add(j, i, LIKE_IDENTICAL);
 
-	free(check->bound_text);
-	free(check->place);
-	check->bound_text = xasprintf("outlier_margin = %s", j->limit->outlier_text);
-	check->place = xstrdup(j->limit->outlier_place);
+	judging_take(&check->bound_text, xasprintf("outlier_margin = %s", j->limit->outlier_text));
+	judging_set(&check->place, j->limit->outlier_place);
 	return check;
 }
 
-struct outlier_standing {
-	double others;  /* median of the others, logarithm */
-	double deficit; /* how much worse than the median, logarithm */
-	double half;    /* half-width of the interval of `deficit` */
-};
+void check_compare_peers(struct verdict_check *check, const struct judging *j,
+			 const struct peer_standing *s)
+{
+	bool lower = j->limit->metric->better == BETTER_LOWER;
 
-static struct outlier_standing outlier_standing(const struct outlier_group *g, size_t member)
+	check->bound = exp(lower ? -(s->others - s->allowed) : s->others - s->allowed);
+	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	check_compare(check, s->half, exp(lower ? -s->others : s->others), s->count);
+}
+
+static struct peer_standing outlier_standing(const struct outlier_group *g, size_t member)
 {
 	double others = outlier_median_of_others(g, g->logs, member);
 	/* Median of the others' half-widths: one noisy device must not widen it. */
@@ -126,8 +128,10 @@ static struct outlier_standing outlier_standing(const struct outlier_group *g, s
 
 	if (g->count > 2)
 		half *= MEDIAN_TO_MEAN / sqrt((double)g->count - 1);
-	return (struct outlier_standing){ others, others - g->logs[member],
-					  root_sum_square(g->halves[member], half) };
+	return (struct peer_standing){ .others = others,
+				       .deficit = others - g->logs[member],
+				       .half = root_sum_square(g->halves[member], half),
+				       .count = g->count - 1 };
 }
 
 /* 0 for two devices, whose deviation would be half their distance. */
@@ -136,7 +140,7 @@ static double outlier_scatter(const struct outlier_group *g)
 	return g->count > 2 ? g->j->limit->sigmas * g->deviation : 0;
 }
 
-static enum verdict outlier_verdict(const struct outlier_group *g, const struct outlier_standing *s)
+static enum verdict outlier_verdict(const struct outlier_group *g, const struct peer_standing *s)
 {
 	double margin = -log(1 - g->j->limit->outlier_margin),
 	       warn = -log(1 - g->j->limit->outlier_margin_warn);
@@ -150,50 +154,32 @@ static enum verdict outlier_verdict(const struct outlier_group *g, const struct 
 										     : VERDICT_PASS;
 }
 
-static char *outliers_words_of(const struct outlier_group *g, const struct outlier_standing *s,
-			       bool doubted)
-{
-	struct text out = TEXT_EMPTY;
-
-	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->deficit))),
-		  s->deficit < 0 ? "better" : "worse");
-	if (g->count > 2)
-		text_addf(&out, "the median of %zu identical devices", g->count - 1);
-	else
-		text_add(&out, "the other device");
-	if (doubted)
-		text_add(&out, DOUBT_WORDS);
-	return text_detach(&out);
-}
-
 static void outlier_judge_member(const struct outlier_group *g, size_t member)
 {
 	const struct judging *j = g->j;
-	bool lower = j->limit->metric->better == BETTER_LOWER;
-	struct outlier_standing s = outlier_standing(g, member);
+	struct peer_standing s = outlier_standing(g, member);
 	enum verdict found = outlier_verdict(g, &s);
 	enum verdict verdict =
 		judge_downgrade_if_throttled(j->input, j->subjects[g->members[member]], found);
 	double margin =
 		verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
-	double allowed = fmax(-log(1 - margin), outlier_scatter(g));
 	struct verdict_check *check = outlier_add_check(j, g->members[member]);
-	char *reason = outliers_words_of(g, &s, verdict != found);
+	char *others = g->count > 2 ? xasprintf("the median of %zu identical devices", s.count)
+				    : xstrdup("the other device");
 
-	if (verdict == VERDICT_WARN) {
-		free(check->bound_text);
-		check->bound_text =
-			xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text);
-	}
-	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
-	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	if (verdict == VERDICT_WARN)
+		judging_take(&check->bound_text,
+			     xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text));
+	s.allowed = fmax(-log(1 - margin), outlier_scatter(g));
 	check->warns_only = verdict == VERDICT_WARN;
-	check_compare(check, s.half, exp(lower ? -s.others : s.others), g->count - 1);
+	check_compare_peers(check, j, &s);
 	if (g->count == 2)
 		judging_set(&check->reference_device,
 			    j->subjects[g->members[1 - member]]->first->device);
-	check_decide(check, j->limit, verdict, reason);
-	free(reason);
+	check_decide(check, j->limit, verdict, "%.2f %% %s than %s%s",
+		     fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse", others,
+		     verdict != found ? DOUBT_WORDS : "");
+	free(others);
 }
 
 static void judge_group(struct outlier_group *g)
@@ -219,12 +205,8 @@ void judge_identical(const struct judging *j)
 	for (size_t i = 0; i < j->count; i++) {
 		const struct observation *o = &j->observations[i];
 
-		if (o->verdict != VERDICT_PASS) {
-			struct verdict_check *check = outlier_add_check(j, i);
-
-			check->wrong = o->verdict == VERDICT_FAIL;
-			check_decide(check, j->limit, o->verdict, o->reason);
-		}
+		if (o->verdict != VERDICT_PASS)
+			check_decide_missing(outlier_add_check(j, i), j->limit, o);
 		if (seen[i])
 			continue;
 		outliers_collect_group(g, i, seen);

@@ -176,33 +176,27 @@ static const char **cards_of_node(const struct result *result)
 static void population_decide(const struct judging *j, struct verdict_check *check,
 			      const struct standing *s, const struct subject *subject)
 {
-	char *bound_text = xasprintf("population = %s", j->limit->population_text);
-	char *origin = standing_origin(s, j->limit->origin);
 	char *words = standing_words(s, j->limit->metric->unit);
-	char *reason;
 	enum verdict found = standing_verdict(s);
 	enum verdict verdict =
 		subject ? judge_downgrade_if_throttled(j->input, subject, found) : found;
 
-	judging_set(&check->bound_text, bound_text);
+	judging_take(&check->bound_text, xasprintf("population = %s", j->limit->population_text));
 	judging_set(&check->place, j->limit->population_place);
-	judging_set(&check->bound_origin, origin);
+	judging_take(&check->bound_origin, standing_origin(s, j->limit->origin));
 	check->bound = exp(s->center - s->allowed);
 	check->margin = check->value / check->bound - 1;
 	check->warns_only = s->sample.cards < FEWEST_TO_FAIL || found == VERDICT_WARN;
 	check_compare(check, s->half, exp(s->center), s->sample.cards);
-	reason = xasprintf("%s%s%s", subject ? "" : "the median of the node's devices is ", words,
-			   verdict != found ? DOUBT_WORDS : "");
-	check_decide(check, j->limit, verdict, reason);
+	check_decide(check, j->limit, verdict, "%s%s%s",
+		     subject ? "" : "the median of the node's devices is ", words,
+		     verdict != found ? DOUBT_WORDS : "");
 	/* Fewer than 8 reference GPUs can only warn: no further launches. */
 	if (s->sample.cards < FEWEST_TO_FAIL) {
 		check->accepted = check->accepted || verdict == VERDICT_INCONCLUSIVE;
 		check->final = true;
 	}
-	free(bound_text);
-	free(origin);
 	free(words);
-	free(reason);
 }
 
 static void judge_case(struct population_comparing *c, size_t i)
@@ -334,8 +328,8 @@ void judge_population_unknown(const char *limits, struct verdicts *verdicts)
 	check->comparison = LIKE_POPULATION;
 	check->verdict = VERDICT_SKIP;
 	check->accepted = true;
-	free(check->reason);
-	check->reason = xasprintf("no reference GPU has values for these limits: %s (gpuproof "
-				  "help good-cards)",
-				  limits);
+	judging_take(&check->reason,
+		     xasprintf("no reference GPU has values for these limits: %s (gpuproof help "
+			       "good-cards)",
+			       limits));
 }

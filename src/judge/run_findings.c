@@ -5,7 +5,9 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,36 +22,27 @@
  */
 static const struct {
 	size_t offset;
+	const char *name; /* of the curve of a watch */
 	enum verdict verdict;
 	enum cause cause;
 	const char *what;
 } counters[] = {
-	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_UNCORRECTED_ERROR,
-	  "uncorrected memory error%s (ECC)" },
-	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
-	  "corrected memory error%s (ECC)" },
+	{ offsetof(struct telemetry, ecc_uncorrected), "ecc_uncorrected", VERDICT_FAIL,
+	  CAUSE_GPU_UNCORRECTED_ERROR, "uncorrected memory error%s (ECC)" },
+	{ offsetof(struct telemetry, ecc_corrected), "ecc_corrected", VERDICT_WARN,
+	  CAUSE_GPU_MEMORY_ERROR, "corrected memory error%s (ECC)" },
 };
 
-/* "2 corrected memory errors (ECC) during the case"; the caller frees it. */
-static char *counter_words(size_t n, double count, const char *when)
-{
-	char *what = xasprintf(counters[n].what, count > 1 ? "s" : ""), *words;
-
-	words = xasprintf("%.0f %s %s", count, what, when);
-	free(what);
-	return words;
-}
-
-/* Takes ownership of `reason`. `n`: index of the counter; `device` NULL: the first of the case. */
+/* `n`: index of the counter; `device` NULL: the first of the case. */
 static void tell_counter(const struct result *result, const struct case_result *c,
-			 const char *device, size_t n, char *reason, struct verdicts *verdicts)
+			 const char *device, size_t n, double count, const char *when,
+			 struct verdicts *verdicts)
 {
-	bool fails = counters[n].verdict == VERDICT_FAIL;
-	struct verdict_check *check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
-						      counters[n].verdict, false, reason);
+	char *what = xasprintf(counters[n].what, count > 1 ? "s" : "");
 
-	check->cause = counters[n].cause;
-	check->accepted = !fails;
+	judging_finding(verdicts, result, c, device, ASPECT_CONDITION, counters[n].verdict,
+			counters[n].cause, "%.0f %s %s", count, what, when);
+	free(what);
 }
 
 /* By what NVIDIA's catalogue says to do; of results of earlier versions the number is unknown. */
@@ -83,17 +76,14 @@ static void tell_xid(const struct result *result, const struct case_result *c, c
 			  count > 1 ? " and others" : "", when, *xid_meaning(number) ? ": " : "",
 			  xid_meaning(number));
 	check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
-				verdict_of_xid(number), false, text_detach(&reason));
-	check->accepted = check->verdict == VERDICT_WARN;
+				verdict_of_xid(number),
+				number > 0 && xid_kind(number) == XID_MEMORY
+					? CAUSE_GPU_UNCORRECTED_ERROR
+					: CAUSE_GPU_CRITICAL_ERROR,
+				"%s", reason.data);
 	check->final = true;
 	check->xid = number > 0 ? (size_t)number : 0;
-	check->cause = number > 0 && xid_kind(number) == XID_MEMORY ? CAUSE_GPU_UNCORRECTED_ERROR
-								    : CAUSE_GPU_CRITICAL_ERROR;
-}
-
-static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
-{
-	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
+	text_release(&reason);
 }
 
 /*
@@ -105,29 +95,16 @@ static void judge_readings(const struct result *result, const struct case_result
 			   const char *when, struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-		int64_t before = counter_of(first, counters[i].offset);
-		int64_t after = counter_of(last, counters[i].offset);
+		size_t offset = counters[i].offset;
+		int64_t before = *(const int64_t *)(const void *)((const char *)first + offset);
+		int64_t after = *(const int64_t *)(const void *)((const char *)last + offset);
 
 		if (before >= 0 && after > before)
-			tell_counter(result, c, NULL, i,
-				     counter_words(i, (double)(after - before), when), verdicts);
+			tell_counter(result, c, NULL, i, (double)(after - before), when, verdicts);
 	}
 	if (first->xid_errors >= 0 && last->xid_errors > first->xid_errors)
 		tell_xid(result, c, NULL, (double)(last->xid_errors - first->xid_errors), last->xid,
 			 when, verdicts);
-}
-
-/* Increase from the lowest to the highest reading of a monotonic counter. */
-static bool counter_grew(const struct time_quantity *q, double *by)
-{
-	double low = (double)NAN, high = (double)NAN;
-
-	for (size_t i = 0; i < q->highest_count; i++) {
-		low = fmin(low, q->highest[i]);
-		high = fmax(high, q->highest[i]);
-	}
-	*by = high - low;
-	return *by > 0;
 }
 
 /* The worst Xid of a watch; 0: unknown. */
@@ -147,26 +124,20 @@ static int64_t watched_xid(const struct watch *w)
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {
-	static const char *const names[] = { "ecc_uncorrected", "ecc_corrected" };
-
 	for (size_t i = 1; i < c->watch_count; i++) {
-		const struct watch *t = &c->watches[i];
+		const struct watch *w = &c->watches[i];
+		double by;
 
-		for (size_t q = 0; q < t->quantity_count; q++) {
-			double by;
-
-			for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
-				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
-				    !counter_grew(&t->quantities[q], &by))
-					continue;
-				tell_counter(result, c, t->device, n,
-					     counter_words(n, by, "during the case"), verdicts);
-			}
-			if (strcmp(t->quantities[q].name, "xid_errors") == 0 &&
-			    counter_grew(&t->quantities[q], &by))
-				tell_xid(result, c, t->device, by, watched_xid(t),
-					 "during the case", verdicts);
+		for (size_t n = ARRAY_SIZE(counters); n-- > 0;) {
+			by = watch_counter_growth(w, counters[n].name);
+			if (by > 0)
+				tell_counter(result, c, w->device, n, by, "during the case",
+					     verdicts);
 		}
+		by = watch_counter_growth(w, "xid_errors");
+		if (by > 0)
+			tell_xid(result, c, w->device, by, watched_xid(w), "during the case",
+				 verdicts);
 	}
 }
 
@@ -232,61 +203,71 @@ static void judge_fault_counters(const struct result *result, struct verdicts *v
 
 void judging_set(char **text, const char *value)
 {
-	free(*text);
-	*text = xstrdup(value ? value : "");
+	judging_take(text, xstrdup(value ? value : ""));
 }
 
-static void run_findings_set_device(struct verdict_check *check, const struct result *result,
-				    const char *id)
+void judging_take(char **text, char *value)
 {
-	const struct device_info *device = result_device(result, id);
+	free(*text);
+	*text = value;
+}
 
-	judging_set(&check->devices, id);
-	if (device) {
-		judging_set(&check->model, device->name);
-		judging_set(&check->uuid, device->uuid);
-	}
+void judging_format(char **text, const char *format, va_list ap)
+{
+	va_list again;
+	size_t size;
+	char *value;
+
+	va_copy(again, ap);
+	size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+	va_end(again);
+	value = xmalloc(size);
+	vsnprintf(value, size, format, ap);
+	judging_take(text, value);
 }
 
 struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
 				      const struct case_result *c, const char *device,
-				      enum aspect aspect, enum verdict verdict, bool wrong,
-				      char *reason)
+				      enum aspect aspect, enum verdict verdict, enum cause cause,
+				      const char *format, ...)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
+	const char *id = device || !c ? device : c->device;
+	const struct device_info *info = result_device(result, id);
+	va_list ap;
 
 	judging_set(&check->limit, "run");
 	if (c)
 		check_set_case(check, c);
-	if (c || device)
-		run_findings_set_device(check, result, device ? device : c->device);
+	judging_set(&check->devices, id);
+	judging_set(&check->model, info ? info->name : "");
+	judging_set(&check->uuid, info ? info->uuid : "");
 	check->aspect = aspect;
 	check->verdict = verdict;
-	check->wrong = wrong;
-	free(check->reason);
-	check->reason = reason;
+	check->cause = cause;
+	check->accepted = verdict == VERDICT_PASS || verdict == VERDICT_WARN;
+	va_start(ap, format);
+	judging_format(&check->reason, format, ap);
+	va_end(ap);
 	return check;
 }
 
 static void judge_throttling(const struct result *result, const struct case_result *c,
 			     struct verdicts *verdicts)
 {
-	struct verdict_check *check;
-	char *words;
+	char *words, *share;
 
 	if (!result_throttle_is_fault(case_throttle_reasons(c)))
 		return;
 	words = result_throttle_words(case_throttle_reasons(c));
-	check = judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
-				c->during.readings
-					? xasprintf("the device was throttled in %.2g %% of %zu "
-						    "readings: %s",
-						    100.0 * (double)c->during.throttled /
-							    (double)c->during.readings,
-						    (size_t)c->during.readings, words)
-					: xasprintf("the device was throttled: %s", words));
-	check->cause = CAUSE_GPU_THROTTLED;
-	check->accepted = true;
+	share = c->during.readings ? xasprintf(" in %.2g %% of %zu readings",
+					       100.0 * (double)c->during.throttled /
+						       (double)c->during.readings,
+					       c->during.readings)
+				   : xstrdup("");
+	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN,
+			CAUSE_GPU_THROTTLED, "the device was throttled%s: %s", share, words);
+	free(share);
 	free(words);
 }
 
@@ -302,34 +283,33 @@ static const char *known_device(const struct case_result *c)
 static void judge_wrong(const struct result *result, const struct case_result *c,
 			struct verdicts *verdicts)
 {
+	const bool injected = case_wrong_is_injected(c);
 	bool told = false;
 
 	if (!case_is_wrong(c))
 		return;
 	for (size_t i = 0; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];
-		struct verdict_check *check;
 
 		if (!t->wrong)
 			continue;
 		told = true;
-		check = judging_finding(
-			verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
-			xasprintf("%" PRIu64 " wrong word%s%s, the first: %s", t->wrong,
-				  t->wrong == 1 ? "" : "s",
-				  case_wrong_is_injected(c) ? " that the run injected" : "",
-				  t->wrong_words));
-		if (case_wrong_is_injected(c))
-			check->cause = CAUSE_FAULTS_INJECTED;
+		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
+				injected ? CAUSE_FAULTS_INJECTED : CAUSE_NONE,
+				"%" PRIu64 " wrong word%s%s, the first: %s", t->wrong,
+				t->wrong == 1 ? "" : "s", injected ? " that the run injected" : "",
+				t->wrong_words)
+			->wrong = true;
 	}
-	if (!told)
+	if (!told && c->status == CASE_FAILED)
 		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
-				VERDICT_FAIL, true,
-				c->status == CASE_FAILED ? xstrdup(c->reason)
-							 : xasprintf("error %.3g exceeds the "
-								     "tolerance %.3g",
-								     c->verification.error,
-								     c->verification.tolerance));
+				VERDICT_FAIL, CAUSE_NONE, "%s", c->reason)
+			->wrong = true;
+	else if (!told)
+		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
+				VERDICT_FAIL, CAUSE_NONE, "error %.3g exceeds the tolerance %.3g",
+				c->verification.error, c->verification.tolerance)
+			->wrong = true;
 }
 
 /*
@@ -342,41 +322,38 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 	for (size_t i = 0; i < c->lost_count; i++) {
 		const struct lost_worker *lost = &c->lost[i];
 		struct text devices = TEXT_EMPTY;
-		struct verdict_check *check = judging_finding(
-			verdicts, result, NULL, lost->device_count ? lost->devices[0] : NULL,
-			ASPECT_NONE, VERDICT_ERROR, false,
-			xasprintf("a worker process was lost, without loss of a case: %s",
-				  lost->reason));
+		struct verdict_check *check =
+			judging_finding(verdicts, result, NULL,
+					lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE,
+					VERDICT_ERROR, CAUSE_WORKER_LOST,
+					"a worker process was lost, without loss of a case: %s",
+					lost->reason);
 
-		check->cause = CAUSE_WORKER_LOST;
 		for (size_t d = 0; d < lost->device_count; d++)
 			text_addf(&devices, "%s%s", d ? "," : "", lost->devices[d]);
-		judging_set(&check->devices, devices.data);
-		text_release(&devices);
+		judging_take(&check->devices, text_detach(&devices));
 	}
 }
 
 /* A run that did not finish is never accepted, even if no limit covers the missing cases. */
 static void judge_end(const struct result *result, struct verdicts *verdicts)
 {
-	bool short_of = result->planned > result->case_count;
 	enum run_stage ended = result_ended_after(result);
+	size_t missing = result_not_run(result);
 
 	if (ended)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("stage %s rejected the node, so %zu of %zu cases of "
-					  "later stages were not run",
-					  run_stage_names[ended],
-					  result->planned - result->case_count, result->planned))
-			->cause = CAUSE_STAGE_REJECTED;
-	else if (short_of)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("the run is %s: %zu of %zu cases were not run",
-					  result->state, result->planned - result->case_count,
-					  result->planned));
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				CAUSE_STAGE_REJECTED,
+				"stage %s rejected the node, so %zu of %zu cases of later stages "
+				"were not run",
+				run_stage_names[ended], missing, result->planned);
+	else if (missing)
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				CAUSE_NONE, "the run is %s: %zu of %zu cases were not run",
+				result->state, missing, result->planned);
 	else if (result->state && strcmp(result->state, "complete") != 0)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("the run is %s: it did not finish", result->state));
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				CAUSE_NONE, "the run is %s: it did not finish", result->state);
 }
 
 /* A run without any measured case fails, even if a limit on the node is met. */
@@ -388,7 +365,7 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 				return;
 	if (input->count)
 		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL,
-				false, xstrdup("nothing was measured"));
+				CAUSE_NONE, "nothing was measured");
 }
 
 /* A node without a complete result is never accepted, whatever the others measured. */
@@ -404,11 +381,10 @@ static void judge_lost_nodes(const struct result *result, struct verdicts *verdi
 		if (node->status == NODE_OK || told[i])
 			continue;
 		names = result_nodes_ended_alike(result, i, told, &count);
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("node%s %s %s %s%s%s: %s", count == 1 ? "" : "s", names,
-					  count == 1 ? "is" : "are", node_status_name(node->status),
-					  *node->lost_at ? " at " : "", node->lost_at,
-					  node->reason));
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				CAUSE_NONE, "node%s %s %s %s%s%s: %s", text_plural(count), names,
+				count == 1 ? "is" : "are", node_status_name(node->status),
+				*node->lost_at ? " at " : "", node->lost_at, node->reason);
 		free(names);
 	}
 	free(told);
@@ -459,9 +435,8 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 	}
 	if (count)
 		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR,
-				false,
-				xasprintf("the result of this case%s was never verified",
-					  count > 1 ? " and of others" : ""));
+				CAUSE_NONE, "the result of this case%s was never verified",
+				count > 1 ? " and of others" : "");
 }
 
 /* One failing case may be at fault itself; several different ones point to the device. */
@@ -473,7 +448,6 @@ static void judge_unusable(const struct result *result, struct verdicts *verdict
 	for (size_t d = 0; d < result->device_count; d++) {
 		const char *id = result->devices[d].id, *reason = NULL;
 		size_t lost = 0, others = 0;
-		struct verdict_check *check;
 
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
@@ -490,12 +464,9 @@ static void judge_unusable(const struct result *result, struct verdicts *verdict
 		}
 		if (others || lost < UNUSABLE_CASES)
 			continue;
-		check = judging_finding(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
-					false,
-					xasprintf("all %zu cases on this device failed; the first: "
-						  "%s",
-						  lost, reason));
-		check->cause = CAUSE_GPU_UNUSABLE;
+		judging_finding(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
+				CAUSE_GPU_UNUSABLE,
+				"all %zu cases on this device failed; the first: %s", lost, reason);
 	}
 }
 
@@ -513,9 +484,8 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 			if (c->status == CASE_ERROR &&
 			    !run_findings_case_has_error_check(verdicts, c->id))
 				judging_finding(verdicts, result, c, known_device(c), ASPECT_NONE,
-						VERDICT_ERROR, false,
-						xasprintf("the case ended in an error: %s",
-							  c->reason));
+						VERDICT_ERROR, CAUSE_NONE,
+						"the case ended in an error: %s", c->reason);
 		}
 	}
 }

@@ -69,7 +69,6 @@ static void judge_skipped_suite(const struct subjects *all, const struct result 
 				struct verdicts *verdicts)
 {
 	const struct case_result *c = all->items[i].first;
-	struct verdict_check *check;
 
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(all->items[k].first->suite, c->suite) == 0 &&
@@ -77,10 +76,9 @@ static void judge_skipped_suite(const struct subjects *all, const struct result 
 			return;
 	if (is_measured(all, c))
 		return;
-	check = judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, false,
-				xasprintf("no case of suite %s was measured; the first: %s",
-					  c->suite, c->reason));
-	check->final = true;
+	judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
+			"no case of suite %s was measured; the first: %s", c->suite, c->reason)
+		->final = true;
 }
 
 void judge_skips(const struct subjects *all, const struct judge_input *input,
@@ -95,9 +93,9 @@ void judge_skips(const struct subjects *all, const struct judge_input *input,
 		other = done_elsewhere(all, i);
 		if (other)
 			judging_finding(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
-					VERDICT_FAIL, false,
-					xasprintf("skipped here but measured on %s: %s",
-						  other->first->device, s->first->reason));
+					VERDICT_FAIL, CAUSE_NONE,
+					"skipped here but measured on %s: %s", other->first->device,
+					s->first->reason);
 		else
 			judge_skipped_suite(all, &input->results[0], i, verdicts);
 	}

@@ -121,11 +121,8 @@ static bool is_selected(const struct result *result, const struct limit *limit,
 
 static void say_fault(struct verdict_check *check, const char *why, const char *text)
 {
-	char *reason = xasprintf("%s: %s", why, text);
-
-	judging_set(&check->reason, reason);
+	judging_take(&check->reason, xasprintf("%s: %s", why, text));
 	check->cause = CAUSE_NODE_NETWORK;
-	free(reason);
 }
 
 /* `compared`: number of nodes that were part of a pair. */
@@ -139,17 +136,14 @@ static void judge_look(const struct result *result, const struct limit *limit,
 		: look->pairs ? "one slow pair cannot identify the slow node; three nodes are "
 				"needed"
 			      : "no pair with this node was measured");
-	char *devices = node_devices(result, look->node), *reason;
 
-	judging_set(&check->devices, devices);
-	free(devices);
+	judging_take(&check->devices, node_devices(result, look->node));
 	if (look->named) {
 		say_fault(check, look->why, look->text);
 	} else if (known) {
-		reason = xasprintf("node %s: %zu case%s with other nodes", look->node->name,
-				   look->pairs, look->pairs == 1 ? "" : "s");
-		judging_set(&check->reason, reason);
-		free(reason);
+		judging_take(&check->reason,
+			     xasprintf("node %s: %zu case%s with other nodes", look->node->name,
+				       look->pairs, text_plural(look->pairs)));
 	}
 }
 
@@ -162,20 +156,18 @@ static void judge_link(const struct result *result, const struct limit *limit,
 	const struct node_look *b = suspects_node_look_find(looks, result->node_count,
 							    f->other_node, strlen(f->other_node));
 	struct verdict_check *check;
-	char *of_a, *of_b, *both;
+	char *of_a, *of_b;
 
 	if (!a || !b ||
 	    !(is_selected(result, limit, a->node) || is_selected(result, limit, b->node)))
 		return;
 	of_a = node_devices(result, a->node);
 	of_b = node_devices(result, b->node);
-	both = xasprintf("%s,%s", of_a, of_b);
 	check = judging_node_check(verdicts, limit, &limit->max, AT_MOST, 1, NULL);
-	judging_set(&check->devices, both);
+	judging_take(&check->devices, xasprintf("%s,%s", of_a, of_b));
 	say_fault(check, f->subject, f->text);
 	free(of_a);
 	free(of_b);
-	free(both);
 }
 
 void judge_suspects(const struct judge_input *input, const struct limit *limit,

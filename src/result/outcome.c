@@ -42,21 +42,6 @@ bool result_measured_nothing(const struct result *result)
 	return result->case_count && result_count(result, CASE_SKIPPED) == result->case_count;
 }
 
-/* Counters of watched devices; the readings before and after a case cover only its first device. */
-static double watched_memory_errors(const struct watch *w)
-{
-	double low = INFINITY, high = -INFINITY;
-
-	for (size_t q = 0; q < w->quantity_count; q++)
-		for (size_t i = 0; i < w->quantities[q].highest_count; i++) {
-			if (strcmp(w->quantities[q].name, "ecc_uncorrected") != 0)
-				break;
-			low = fmin(low, w->quantities[q].highest[i]);
-			high = fmax(high, w->quantities[q].highest[i]);
-		}
-	return high > low ? high - low : 0;
-}
-
 uint64_t result_memory_errors(const struct result *result)
 {
 	uint64_t errors = 0;
@@ -78,9 +63,11 @@ uint64_t result_memory_errors(const struct result *result)
 		}
 		errors += first >= 0 && last > first ? (uint64_t)(last - first) : 0;
 	}
+	/* The readings before and after a case cover only the first of its watched devices. */
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t w = 1; w < result->cases[i].watch_count; w++)
-			errors += (uint64_t)watched_memory_errors(&result->cases[i].watches[w]);
+			errors += (uint64_t)watch_counter_growth(&result->cases[i].watches[w],
+								 "ecc_uncorrected");
 	return errors;
 }
 

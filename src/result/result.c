@@ -29,6 +29,20 @@ void watch_release(struct watch *w)
 	memset(w, 0, sizeof(*w));
 }
 
+double watch_counter_growth(const struct watch *w, const char *name)
+{
+	double low = (double)NAN, high = (double)NAN;
+
+	for (size_t q = 0; q < w->quantity_count; q++)
+		for (size_t i = 0; i < w->quantities[q].highest_count; i++) {
+			if (strcmp(w->quantities[q].name, name) != 0)
+				break;
+			low = fmin(low, w->quantities[q].highest[i]);
+			high = fmax(high, w->quantities[q].highest[i]);
+		}
+	return high > low ? high - low : 0;
+}
+
 void case_result_release(struct case_result *c)
 {
 	fields_release(case_fields, c);
@@ -354,6 +368,16 @@ void result_add_fact(struct result *result, const char *name, const char *value)
 				       sizeof(*result->environment));
 	result->environment[result->environment_count++] =
 		(struct fact){ .name = xstrdup(name), .value = xstrdup(value) };
+}
+
+const struct result_setting *result_setting(const struct result *result, const char *section,
+					    const char *key)
+{
+	for (size_t i = 0; i < result->setting_count; i++)
+		if (strcmp(result->settings[i].section, section) == 0 &&
+		    strcmp(result->settings[i].key, key) == 0)
+			return &result->settings[i];
+	return NULL;
 }
 
 const char *result_fact(const struct result *result, const char *name)

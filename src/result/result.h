@@ -413,6 +413,8 @@ void case_result_lose_as(struct case_result *c, const struct case_result *from);
 struct series *case_result_add_times(struct case_result *result, const char *name);
 void time_quantity_release(struct time_quantity *quantity);
 void watch_release(struct watch *watch);
+/* Increase of the counter `name` from its lowest to its highest reading; 0: unknown. */
+double watch_counter_growth(const struct watch *watch, const char *name);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
 /*
@@ -435,6 +437,9 @@ void result_add_phase(struct result *result, const char *name, double seconds);
 struct case_result *result_add_case(struct result *result);
 /* Appends a fact with a new name to the environment. */
 void result_add_fact(struct result *result, const char *name, const char *value);
+/* The setting `key` of [section] in the config; NULL: none. */
+const struct result_setting *result_setting(const struct result *result, const char *section,
+					    const char *key);
 /* The value of `name` ("hostname") in the environment; NULL: none. */
 const char *result_fact(const struct result *result, const char *name);
 /* One metric of the host reference ("host.call"); NULL: not measured. */

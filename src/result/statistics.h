@@ -1,4 +1,4 @@
-/* Statistics of samples, by the method of Hoefler & Belli, SC'15. */
+/* Statistics of a series of samples. */
 #ifndef GPUPROOF_RESULT_STATISTICS_H
 #define GPUPROOF_RESULT_STATISTICS_H
 
@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "result/result.h"
+#include "stats/median.h"
 
 /* Thresholds for a noisy series; all are ratios. */
 struct noise_limits {
@@ -13,51 +14,8 @@ struct noise_limits {
 };
 extern const struct noise_limits noise_limits_default;
 
-/* Lag-1 autocorrelation; 0 if n < 3 or all values are equal. */
-double autocorrelation(const double *values, size_t n);
-
-/*
- * Upper estimate of the autocorrelation of n samples from the estimate r1: bias removed, plus a
- * margin.
- */
-double correlation_bound(double r1, size_t n);
-
-/* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */
-double drift_of(const double *samples, size_t n);
-
-/*
- * 95 % interval of the median for samples whose number depended on it. Interpolates order
- * statistics for the effective sample count n (1 - r) / (1 + r) if r = correlation_bound() > 0.
- * Returns false and NaNs if n (1 - r1) / (1 + r1) is below 6: no such interval exists.
- */
-bool median_interval(const double *sorted, size_t n, double autocorrelation, double *low,
-		     double *high);
-
-/*
- * Interval for a drifting series in time order, such as clocks while a GPU warms up: the interval
- * without the trend, plus the whole change of the trend, so that it contains the level of the first
- * and the last sample. Returns false and NaNs if there are too few samples even without the trend,
- * or if positive samples would get an interval that reaches zero.
- */
-bool drifting_interval(const double *samples, size_t n, double *low, double *high);
-
-/*
- * Mean of the samples of one load, in time order, with its 95 % interval. A power limit moves the
- * samples in waves of about a second, which are not noise. The interval therefore comes from the
- * difference between the halves of the load, moderated by what is typical for loads. low and high
- * are NaN below six samples.
- */
-double load_mean(const double *samples, size_t n, double *low, double *high);
-
 /* Level of a series: median of its samples; for a load their mean. */
 double series_level(const struct series *series);
-
-/*
- * Relative half-width of the median's interval so far, for samples in time order: the larger half /
- * median. NaN without an interval. *drifts: it comes from drifting_interval() and may narrow when
- * the level settles.
- */
-double half_width(const double *samples, size_t n, bool *drifts);
 
 /*
  * Computes all statistics of a series. `tick`: resolution of the clock per operation (0: unknown);

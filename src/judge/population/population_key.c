@@ -20,14 +20,9 @@ static bool population_key_has_load(const struct case_result *c)
 static char *preheat_of(const struct result *result, const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
-	const char *found = "";
+	const struct result_setting *s = result_setting(result, section, "preheat");
+	const char *found = s && s->value ? s->value : "";
 
-	for (size_t i = 0; i < result->setting_count; i++) {
-		const struct result_setting *s = &result->settings[i];
-
-		if (strcmp(s->section, section) == 0 && strcmp(s->key, "preheat") == 0 && s->value)
-			found = s->value;
-	}
 	free(section);
 	if (*found && strcmp(found, "0s") != 0)
 		return xstrdup(found);

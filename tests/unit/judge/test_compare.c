@@ -10,7 +10,7 @@
 #include "compare/compare.h"
 #include "case_point.h"
 #include "compare/comparing.h"
-#include "compare/shift.h"
+#include "stats/shift.h"
 #include "stats/rank.h"
 #include "judge_fixture.h"
 

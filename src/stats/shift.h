@@ -13,8 +13,8 @@
  * degrees of freedom of Welch (1947) and Satterthwaite (1946). Below FEWEST_LAUNCHES all intervals
  * use it.
  */
-#ifndef GPUPROOF_COMPARE_SHIFT_H
-#define GPUPROOF_COMPARE_SHIFT_H
+#ifndef GPUPROOF_STATS_SHIFT_H
+#define GPUPROOF_STATS_SHIFT_H
 
 #include <stdbool.h>
 #include <stddef.h>

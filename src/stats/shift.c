@@ -1,4 +1,4 @@
-#include "compare/shift.h"
+#include "stats/shift.h"
 
 #include <math.h>
 #include <stdlib.h>
