@@ -243,7 +243,7 @@ const struct field case_fields[] = {
 	FIELD_NAMED("parameter_units", case_result, parameters, parameter_strings,
 		    FIELD_KEY(case_parameter, unit), .late = true),
 	FIELD_LIST("point", case_result, point, point_count, array, .one_line = true,
-		   .fields = axis_fields),
+		   .fields = axis_fields, .omitted = true),
 	FIELD(case_result, status, enum, .words = case_status_words),
 	FIELD(case_result, end, enum, .words = case_end_words, .omitted = true),
 	FIELD(case_result, reason, string),
