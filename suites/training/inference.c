@@ -150,10 +150,10 @@ static enum status inference_open_forward(struct forward *f, struct device *devi
 	f->setup.batch = rows;
 	arena_init(&f->arena, device);
 	if (backend_stream_create(device, false, &f->stream, err) != STATUS_OK ||
-	    network_open_state(n, &f->setup, device, &f->arena, err) != STATUS_OK ||
+	    network_open_state(n, &f->setup, f->stream, &f->arena, err) != STATUS_OK ||
 	    arena_alloc(&f->arena, MEMORY_ACTIVATIONS, bytes, &f->outputs[0], err) != STATUS_OK ||
 	    arena_alloc(&f->arena, MEMORY_ACTIVATIONS, bytes, &f->outputs[1], err) != STATUS_OK ||
-	    network_reset(n, f->stream, err) != STATUS_OK)
+	    network_reset(n, err) != STATUS_OK)
 		return err->status;
 	for (size_t l = 0; l < f->setup.layers; l++) {
 		n->activations[l + 1] = f->outputs[l % 2];
@@ -161,7 +161,7 @@ static enum status inference_open_forward(struct forward *f, struct device *devi
 		n->wgrad_layouts[l] = WGRAD_DIRECT;
 		n->fusions[l] = FUSION_OFF;
 	}
-	if (network_fill_input(n, f->stream, n->activations[0], first, rows, err) != STATUS_OK)
+	if (network_fill_input(n, n->activations[0], first, rows, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(f->stream, err);
 }
@@ -180,8 +180,7 @@ static enum status inference_launch(void *state, unsigned batch, struct error *e
 
 	for (unsigned i = 0; i < batch; i++)
 		for (size_t l = 0; l < f->setup.layers; l++)
-			if (network_forward(&f->network, f->stream, l, 0, f->rows, err) !=
-			    STATUS_OK)
+			if (network_forward(&f->network, l, 0, f->rows, err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
@@ -279,8 +278,8 @@ static enum status inference_output_error(struct forward *f, double *error, stru
 		weights[l] = xcalloc(count, sizeof(double));
 		biases[l] = xcalloc(s->widths[l + 1], sizeof(double));
 		if (inference_fetch(f, at, count, weights[l], err) == STATUS_OK)
-			inference_fetch(f, network_bias(&f->network, l, at), s->widths[l + 1],
-					biases[l], err);
+			inference_fetch(f, network_weights(&f->network, l, LINEAR_BIAS),
+					s->widths[l + 1], biases[l], err);
 	}
 	if (err->status == STATUS_OK)
 		inference_compare_rows(f, weights, biases, error, err);

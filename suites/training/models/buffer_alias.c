@@ -83,15 +83,15 @@ static struct ends alias_ends(const struct setup *s, const struct rank_partition
  * long as they exceed it.
  */
 static uint64_t logit_rows(const struct setup *s, const struct rank_partition *partition,
-			   uint64_t step_rows, uint64_t row_bytes, uint64_t rest, bool least)
+			   uint64_t row_bytes, uint64_t rest, bool least)
 {
-	uint64_t rows = step_rows;
+	uint64_t rows = partition->step_rows;
 
 	/* Sequence parallelism scatters all rows at once. */
 	if (partition->sequence)
 		return rows;
 	if (s->loss_chunks > 0)
-		return (step_rows + s->loss_chunks - 1) / s->loss_chunks;
+		return (rows + s->loss_chunks - 1) / s->loss_chunks;
 	while (rows / 2 >= CHUNK_ROWS_LEAST &&
 	       (least ? rows / 2 * row_bytes >= rest : rows * row_bytes > rest))
 		rows = (rows + 1) / 2;
@@ -100,7 +100,6 @@ static uint64_t logit_rows(const struct setup *s, const struct rank_partition *p
 
 struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
 						  const struct rank_partition *partition,
-						  uint64_t step_rows,
 						  const struct parameter_shard *shard)
 {
 	size_t bytes = precision_bytes(s->precision), lowest = 0;
@@ -111,13 +110,14 @@ struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
 	if (s->kind != MODEL_TRANSFORMER || partition->last < s->layers)
 		return room;
 	row = partition_width(s, partition, s->layers) * bytes;
-	if (!buffer_alias_is_asked(s) || partition->first > 0 || partition->kept != step_rows) {
-		room.rows = logit_rows(s, partition, step_rows, row, 0, true);
+	if (!buffer_alias_is_asked(s) || partition->first > 0 ||
+	    partition->kept != partition->step_rows) {
+		room.rows = logit_rows(s, partition, row, 0, true);
 		return room;
 	}
 	room.narrow = partition->parts == 1 || partition->sequence
 			      ? 0
-			      : step_rows * s->transformer.hidden * bytes;
+			      : partition->step_rows * s->transformer.hidden * bytes;
 	room.mode = s->mode->in_logits ? s->mode->in_logits(s, &lowest) : 0;
 	ends = alias_ends(s, partition, shard, lowest);
 	room.at = ends.head * bytes;
@@ -133,7 +133,7 @@ struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
 		end = room.mode_at + room.mode;
 	if (ends.head > 0)
 		end = alias_most_of(end, shard->gradients * bytes - room.at);
-	room.rows = logit_rows(s, partition, step_rows, row, end, ends.head == 0);
+	room.rows = logit_rows(s, partition, row, end, ends.head == 0);
 	room.logits = room.rows * row;
 	if (ends.head > 0)
 		room.bytes = room.at + alias_most_of(room.logits, end);
@@ -149,13 +149,12 @@ uint64_t buffer_alias_loss_chunks(const struct setup *s)
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct logits_overlap room;
-	uint64_t step_rows;
 
 	for (int rank = 0; rank < s->ranks; rank++) {
-		parameter_shard_of(s, rank, &partition, &step_rows, &shard);
-		room = buffer_alias_logits_overlap(s, &partition, step_rows, &shard);
+		parameter_shard_of(s, rank, &partition, &shard);
+		room = buffer_alias_logits_overlap(s, &partition, &shard);
 		if (room.rows > 0)
-			return (step_rows + room.rows - 1) / room.rows;
+			return (partition.step_rows + room.rows - 1) / room.rows;
 	}
 	return 1;
 }

@@ -83,7 +83,6 @@ enum status buffer_alias_logits(struct network *network, uint64_t bytes, struct 
 /* See struct logits_overlap (network.h). */
 struct logits_overlap buffer_alias_logits_overlap(const struct setup *setup,
 						  const struct rank_partition *partition,
-						  uint64_t step_rows,
 						  const struct parameter_shard *shard);
 /*
  * Number of chunks in which a rank computes logits and losses of a backward call; 1: all rows at

@@ -54,6 +54,12 @@ struct mode {
 	bool sequence;   /* the same, and rows are divided between products */
 	bool images;     /* supports convolutional layers */
 	bool replicated; /* after a step every rank has the same parameters, bit for bit */
+	int zero_stage;  /* ZeRO 1 and 2; otherwise 0 */
+	/*
+	 * Pipelines: number of forwards of stage `stage` of `stages` before its first backward,
+	 * with `micro` micro-batches.
+	 */
+	uint64_t (*warmup)(int stages, int stage, uint64_t micro);
 
 	/*
 	 * NULL, or the reason why this setup cannot be divided this way (a text for the report's
@@ -62,9 +68,7 @@ struct mode {
 	const char *(*refusal)(const struct setup *setup);
 	/* Sets the members of the setup that the mode determines; NULL: none. */
 	void (*fit)(struct setup *setup);
-	/* The partition of rank `rank`, and the maximum number of rows in one backward call. */
-	void (*partition)(const struct setup *setup, int rank, struct rank_partition *partition,
-			  uint64_t *step_rows);
+	void (*partition)(const struct setup *setup, int rank, struct rank_partition *partition);
 	/* Parameters that rank `rank` keeps and updates; NULL: all of its partition. */
 	void (*shard)(const struct setup *setup, int rank, struct parameter_shard *shard);
 	/* Bytes of the buffers that open() allocates; NULL: negligible. */
@@ -88,10 +92,10 @@ struct mode {
 	/* Fills the mode's own buffers with fresh data on the compute stream; NULL: it has none. */
 	enum status (*reset)(struct trainer *trainer, struct error *err);
 	/*
-	 * Enqueues `parts` of one step on the team's streams, asynchronously. Steps may follow each
-	 * other without a wait.
+	 * Enqueues one step on the team's streams, asynchronously: see trainer_enqueue(). Steps may
+	 * follow each other without a wait.
 	 */
-	enum status (*enqueue)(struct trainer *trainer, unsigned parts, struct error *err);
+	enum status (*enqueue)(struct trainer *trainer, struct error *err);
 	/*
 	 * Approximate number of commands of a step on the busiest stream: keeps batches of steps
 	 * within the device's queue.

@@ -93,13 +93,14 @@ struct rank_partition {
 	 * vocabulary of embedding and head; 0 of 1: not divided.
 	 */
 	int part, parts;
-	/* Rows are divided between products: network_sequence_parallel_size(). */
+	/* Rows are divided between products: network_row_shares(). */
 	bool sequence;
 	/*
 	 * Rows of activations kept at a time; `kept_input`: of the first layer's input if it is
 	 * received.
 	 */
 	uint64_t kept, kept_input;
+	uint64_t step_rows; /* maximum rows of one backward call; 0: `kept` */
 	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
 	bool no_loss;       /* another rank computes the loss of these rows */
 };

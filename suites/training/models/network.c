@@ -80,7 +80,7 @@ static uint64_t network_kept_rows(const struct rank_partition *partition, size_t
 	return l == partition->first ? partition->kept_input : partition->kept;
 }
 
-uint64_t network_sequence_parallel_size(const struct network *n, size_t l)
+uint64_t network_row_shares(const struct network *n, size_t l)
 {
 	bool between = l > 0 && l < n->setup->layers;
 
@@ -89,15 +89,8 @@ uint64_t network_sequence_parallel_size(const struct network *n, size_t l)
 
 static uint64_t network_activation_bytes(const struct network *n, size_t l)
 {
-	return n->kept[l] / network_sequence_parallel_size(n, l) *
-	       partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
-}
-
-/* Allocates separate memory for activations[l]. */
-static enum status network_open_own(struct network *n, size_t l, struct error *err)
-{
-	return arena_alloc(n->arena, l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS,
-			   network_activation_bytes(n, l), &n->activations[l], err);
+	return n->kept[l] / network_row_shares(n, l) * partition_width(n->setup, &n->partition, l) *
+	       precision_bytes(n->setup->precision);
 }
 
 static enum status network_open_activations(struct network *n, struct error *err)
@@ -125,7 +118,10 @@ static enum status network_open_activations(struct network *n, struct error *err
 			buffer_alias_outputs(n, l, at[l], network_activation_bytes(n, l));
 		else if ((l == n->setup->layers && buffer_alias_possible(n)
 				  ? buffer_alias_logits(n, network_activation_bytes(n, l), err)
-				  : network_open_own(n, l, err)) != STATUS_OK)
+				  : arena_alloc(n->arena,
+						l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS,
+						network_activation_bytes(n, l), &n->activations[l],
+						err)) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];
 	}
@@ -160,28 +156,28 @@ static enum status open_transient(struct network *n, struct error *err)
 		else if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
 		else if (arena_alloc(n->arena, MEMORY_TRANSIENT,
-				     n->step_rows / network_sequence_parallel_size(n, 1) * columns *
-					     bytes,
+				     n->step_rows / network_row_shares(n, 1) * columns * bytes,
 				     &n->transient[i], err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static void network_describe(struct network *n, const struct setup *setup, struct device *device,
+static void network_describe(struct network *n, const struct setup *setup, struct stream *stream,
 			     struct arena *arena, int rank)
 {
-	*n = (struct network){ .setup = setup, .device = device, .arena = arena };
-	parameter_shard_of(setup, rank, &n->partition, &n->step_rows, &n->shard);
+	*n = (struct network){ .setup = setup, .stream = stream, .arena = arena };
+	parameter_shard_of(setup, rank, &n->partition, &n->shard);
+	n->step_rows = n->partition.step_rows;
 	model_init(&n->model, setup);
 	model_init_partition(&n->local, setup, &n->partition);
-	segments_make(&n->segments, setup, &n->partition, n->step_rows);
+	segments_make(&n->segments, setup, &n->partition);
 }
 
-enum status network_open_state(struct network *n, const struct setup *setup, struct device *device,
+enum status network_open_state(struct network *n, const struct setup *setup, struct stream *stream,
 			       struct arena *arena, struct error *err)
 {
-	network_describe(n, setup, device, arena, 0);
+	network_describe(n, setup, stream, arena, 0);
 	for (size_t l = n->partition.first; l <= n->partition.last; l++)
 		n->kept[l] = network_kept_rows(&n->partition, l);
 	if (network_open_parameters(n, err) != STATUS_OK ||
@@ -212,11 +208,11 @@ static enum status network_open_clock(struct network *n, struct error *err)
 			   2 * n->correction_count * sizeof(*n->corrections), &n->corrections, err);
 }
 
-enum status network_open(struct network *n, const struct setup *setup, struct device *device,
+enum status network_open(struct network *n, const struct setup *setup, struct stream *stream,
 			 struct arena *arena, int rank, struct error *err)
 {
-	network_describe(n, setup, device, arena, rank);
-	n->room = buffer_alias_logits_overlap(setup, &n->partition, n->step_rows, &n->shard);
+	network_describe(n, setup, stream, arena, rank);
+	n->room = buffer_alias_logits_overlap(setup, &n->partition, &n->shard);
 	if (network_open_parameters(n, err) != STATUS_OK ||
 	    network_open_activations(n, err) != STATUS_OK)
 		return err->status;
@@ -245,8 +241,7 @@ uint64_t network_max_hidden_width(const struct network *n)
 	return inside;
 }
 
-enum status network_loss_sum(struct network *n, struct stream *stream, double *sum,
-			     struct error *err)
+enum status network_loss_sum(struct network *n, double *sum, struct error *err)
 {
 	double *losses;
 
@@ -255,9 +250,9 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 	if (!network_has_loss(n) || n->partition.part > 0)
 		return STATUS_OK;
 	losses = xcalloc(n->partition.loss_rows, sizeof(*losses));
-	if (backend_copy(stream, losses, n->row_loss, n->partition.loss_rows * sizeof(*losses),
+	if (backend_copy(n->stream, losses, n->row_loss, n->partition.loss_rows * sizeof(*losses),
 			 err) == STATUS_OK &&
-	    backend_stream_synchronize(stream, err) == STATUS_OK)
+	    backend_stream_synchronize(n->stream, err) == STATUS_OK)
 		for (uint64_t r = 0; r < n->partition.loss_rows; r++)
 			*sum += losses[r];
 	free(losses);
@@ -267,7 +262,7 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 void *network_activation(const struct network *n, size_t l, uint64_t row)
 {
 	return network_element(n, n->activations[l],
-			       row % n->kept[l] / network_sequence_parallel_size(n, l) *
+			       row % n->kept[l] / network_row_shares(n, l) *
 				       partition_width(n->setup, &n->partition, l));
 }
 
@@ -276,9 +271,21 @@ void *network_row(const struct network *n, size_t l, void *gradient, uint64_t ro
 	return network_element(n, gradient, row * partition_width(n->setup, &n->partition, l));
 }
 
-void *network_bias(const struct network *n, size_t l, void *layer_array)
+static void *network_tensor(const struct network *n, void *layer_array, size_t l, size_t tensor)
 {
-	return network_element(n, layer_array, n->local.layer[l].bias - n->local.layer[l].weight);
+	const struct model_layer *layer = &n->local.layer[l];
+
+	return network_element(n, layer_array, layer->tensor[tensor].first - layer->weight);
+}
+
+void *network_weights(const struct network *n, size_t l, size_t tensor)
+{
+	return network_tensor(n, n->layer_weights[l], l, tensor);
+}
+
+void *network_gradients(const struct network *n, size_t l, size_t tensor)
+{
+	return network_tensor(n, n->layer_gradients[l], l, tensor);
 }
 
 void *network_transposed(const struct network *n, size_t l, uint64_t row)
@@ -290,4 +297,19 @@ void *network_transposed(const struct network *n, size_t l, uint64_t row)
 void *network_element(const struct network *n, void *array, uint64_t element)
 {
 	return (char *)array + element * precision_bytes(n->setup->precision);
+}
+
+enum status network_launch(const struct network *n, const char *kernel, const void *arguments,
+			   struct error *err)
+{
+	return n->idle || err->status != STATUS_OK
+		       ? err->status
+		       : backend_launch(n->stream, kernel, arguments, err);
+}
+
+enum status network_copy(const struct network *n, void *to, const void *from, uint64_t bytes,
+			 struct error *err)
+{
+	return n->idle || err->status != STATUS_OK ? err->status
+						   : backend_copy(n->stream, to, from, bytes, err);
 }

@@ -1,7 +1,8 @@
 /*
  * One rank's part of the model in device memory: layers [partition.first, partition.last) for rows
  * [partition.row, partition.row + partition.rows) of the batch. Every operation is asynchronous on
- * the given stream; row numbers start at the partition's first row.
+ * the network's stream, and does nothing if `err` is already set; row numbers start at the
+ * partition's first row.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_NETWORK_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_NETWORK_H
@@ -79,7 +80,7 @@ struct block_scratch {
 	void *narrow, *below_head;
 	/* Gradient inside a block's branches; NULL: stored in the block's kept tensors. */
 	void *inner;
-	void *gathered; /* whole rows of divided tensors: see network_sequence_parallel_size() */
+	void *gathered;       /* whole rows of divided tensors: see network_row_shares() */
 	void *norm_gradients; /* gradients of all norms in order, to be summed over ranks */
 	float *delta, *norm_sums;
 	/* Statistics of this rank's rows, and of all ranks that divide the vocabulary. */
@@ -138,7 +139,7 @@ struct network {
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct segments segments;
-	struct device *device;
+	struct stream *stream; /* of all operations; NULL: a dry run, which only allocates */
 	struct arena *arena;
 	uint64_t step_rows; /* maximum rows of one backward call: size of the transient buffers */
 	/* Flat arrays with the sizes of the shard. */
@@ -193,7 +194,7 @@ struct network {
 	struct block_scratch blocks;           /* of a transformer; otherwise empty */
 	/* links among the parts of its blocks; NULL: whole blocks */
 	const struct part_links *links;
-	bool idle; /* blocks start their collectives but compute nothing */
+	bool idle; /* operations start their collectives but compute nothing */
 	struct logits_overlap room;
 	double gradient_scale; /* of network_loss(), for chunks of rows */
 	struct images images;  /* of convolutional layers; otherwise empty */
@@ -228,7 +229,7 @@ struct network {
  * Allocates from `arena`, which owns the memory also after a failure. `step_rows`: see struct
  * network.
  */
-enum status network_open(struct network *network, const struct setup *setup, struct device *device,
+enum status network_open(struct network *network, const struct setup *setup, struct stream *stream,
 			 struct arena *arena, int rank, struct error *err);
 
 /*
@@ -237,14 +238,23 @@ enum status network_open(struct network *network, const struct setup *setup, str
  * these as the operations need them.
  */
 enum status network_open_state(struct network *network, const struct setup *setup,
-			       struct device *device, struct arena *arena, struct error *err);
+			       struct stream *stream, struct arena *arena, struct error *err);
 
 /* Fills parameters, moments, input and labels from the setup's seed; waits for completion. */
-enum status network_reset(struct network *network, struct stream *stream, struct error *err);
+enum status network_reset(struct network *network, struct error *err);
 
+/* For operations: a kernel, a copy; nothing if the network is idle or `err` is set. */
+enum status network_launch(const struct network *network, const char *kernel, const void *arguments,
+			   struct error *err);
+enum status network_copy(const struct network *network, void *to, const void *from, uint64_t bytes,
+			 struct error *err);
+
+/* Copies `bytes` from the host, waits, and frees `values`. */
+enum status network_upload(const struct network *network, void *memory, void *values,
+			   uint64_t bytes, struct error *err);
 /* Copies rows [row, row + rows) of the whole batch into `memory`. */
-enum status network_fill_input(const struct network *network, struct stream *stream, void *memory,
-			       uint64_t row, uint64_t rows, struct error *err);
+enum status network_fill_input(const struct network *network, void *memory, uint64_t row,
+			       uint64_t rows, struct error *err);
 
 bool network_has_loss(const struct network *network);
 /*
@@ -252,7 +262,7 @@ bool network_has_loss(const struct network *network);
  * share of the rows of activations[l], in rank order (Korthikanti et al. 2022, arXiv:2205.05198);
  * 1: every rank has all rows.
  */
-uint64_t network_sequence_parallel_size(const struct network *network, size_t l);
+uint64_t network_row_shares(const struct network *network, size_t l);
 /* Columns of the widest activations between the partition's layers. */
 uint64_t network_max_hidden_width(const struct network *network);
 
@@ -267,15 +277,15 @@ static inline bool network_loss_in_chunks(const struct network *network)
 }
 
 /* Sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
-enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,
-			     struct error *err);
+enum status network_loss_sum(struct network *network, double *sum, struct error *err);
 
 /* Address of row `row` of activations[l]. */
 void *network_activation(const struct network *network, size_t l, uint64_t row);
 /* Address of row `row` of a gradient of activations[l] that begins at `gradient`. */
 void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
-/* The layer's bias in an array where the layer's part begins at `layer_array`. */
-void *network_bias(const struct network *network, size_t layer, void *layer_array);
+/* Address of a layer's tensor in the buffer that its products use. */
+void *network_weights(const struct network *network, size_t layer, size_t tensor);
+void *network_gradients(const struct network *network, size_t layer, size_t tensor);
 /* Address of the transposed output gradients of row `row` of layer `layer`. */
 void *network_transposed(const struct network *network, size_t layer, uint64_t row);
 /* Element `element` of an array in `precision` (weights, gradients). */

@@ -26,13 +26,9 @@ struct parameter_shard {
 	bool receives_weights;
 };
 
-/* All `elements`, updated on this rank. */
-void parameter_shard_all(struct parameter_shard *shard, uint64_t elements);
-
-struct setup;
 /* The share and shard of rank `rank`. */
 void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
-			uint64_t *step_rows, struct parameter_shard *shard);
+			struct parameter_shard *shard);
 
 /*
  * False if its ranges contain only alignment gaps, which is possible for a tiny layer. `local`: the

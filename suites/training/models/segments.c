@@ -5,13 +5,13 @@
 #include "suites/training/models/stages.h"
 
 void segments_make(struct segments *s, const struct setup *setup,
-		   const struct rank_partition *partition, uint64_t step_rows)
+		   const struct rank_partition *partition)
 {
 	size_t layers = partition->last - partition->first;
 
 	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
 					 setup->layers,
-				.recompute_last = partition->kept > step_rows };
+				.recompute_last = partition->kept > partition->step_rows };
 	if (s->count > layers)
 		s->count = layers;
 	/*
@@ -82,11 +82,10 @@ double segments_recompute_flops(const struct setup *setup)
 		struct parameter_shard shard;
 		struct rank_partition partition;
 		struct model local;
-		uint64_t step_rows;
 
-		parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+		parameter_shard_of(setup, rank, &partition, &shard);
 		model_init_partition(&local, setup, &partition);
-		segments_make(&s, setup, &partition, step_rows);
+		segments_make(&s, setup, &partition);
 		for (size_t l = partition.first; l < partition.last; l++)
 			for (size_t r = segments_recompute_from(&s, l); r < l; r++)
 				flops += 2 * (double)partition.rows * (double)local.layer[r].in *

@@ -19,12 +19,12 @@ struct segments {
  * Divides the partition's layers, in proportion to setup->segments for the whole model, into
  * segments of at least one layer. Without a pipeline, count = 0 if nothing would be recomputed: a
  * single layer keeps its input in any case, and if all layers are one segment, their activations
- * still exist when backward begins. If more rows are kept than `step_rows`, forwards of other rows
+ * still exist when backward begins. If more rows are kept than step_rows, forwards of other rows
  * overwrite the shared buffers between the forward and the backward of some rows: then the last
  * segment is recomputed as well.
  */
 void segments_make(struct segments *segments, const struct setup *setup,
-		   const struct rank_partition *partition, uint64_t step_rows);
+		   const struct rank_partition *partition);
 
 /* Index of the segment that contains `layer`, from 0, and its first layer. Requires count > 0. */
 size_t segments_index(const struct segments *segments, size_t layer);

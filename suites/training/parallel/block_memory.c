@@ -28,17 +28,16 @@ struct block_memory block_memory_of(const struct network *n)
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->local.layer[l].kind == LAYER_BLOCK) {
 			blocks++;
-			m.kept += (double)n->kept[l] /
-				  (double)network_sequence_parallel_size(n, l) * h * bytes;
+			m.kept += (double)n->kept[l] / (double)network_row_shares(n, l) * h * bytes;
 		}
 	m.published = blocks * kept * h * block_formula_bytes(n);
 	if (n->setup->pointwise)
-		m.published += step * h * bytes *
-			       (1.0 / (double)network_sequence_parallel_size(n, 1) + 4.0 / t);
+		m.published +=
+			step * h * bytes * (1.0 / (double)network_row_shares(n, 1) + 4.0 / t);
 	m.unfused = m.published + blocks * kept * block_scores_bytes(n);
 	if (blocks == 0 || !setup_recomputes_blocks(n->setup))
 		return m;
-	inputs = h * bytes / (double)network_sequence_parallel_size(n, 1);
+	inputs = h * bytes / (double)network_row_shares(n, 1);
 	m.published = blocks * kept * inputs + step * (h * block_formula_bytes(n) - inputs);
 	m.unfused = m.published + step * block_scores_bytes(n);
 	return m;

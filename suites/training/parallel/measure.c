@@ -45,7 +45,7 @@ static enum status parallel_launch_steps(void *state, unsigned batch, struct err
 	struct steps *steps = state;
 
 	for (unsigned i = 0; i < batch; i++)
-		if (steps->trainer->mode->enqueue(steps->trainer, steps->parts, err) != STATUS_OK)
+		if (trainer_enqueue(steps->trainer, steps->parts, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -55,8 +55,9 @@ static enum status parallel_launch_updates(void *state, unsigned batch, struct e
 {
 	struct steps *steps = state;
 
+	steps->trainer->step = steps->parts;
 	for (unsigned i = 0; i < batch; i++)
-		if (trainer_update(steps->trainer, steps->parts, err) != STATUS_OK)
+		if (trainer_update(steps->trainer, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

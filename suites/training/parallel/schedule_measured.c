@@ -14,12 +14,12 @@ struct stage_times {
 };
 
 static void schedule_measured_share_of(const struct setup *setup, int stage,
-				       struct rank_partition *partition, uint64_t *rows)
+				       struct rank_partition *partition)
 {
 	struct parameter_shard shard;
 
 	parameter_shard_of(setup, grid_rank(setup, (struct grid_place){ .stage = stage }),
-			   partition, rows, &shard);
+			   partition, &shard);
 }
 
 static void schedule_measured_read_stage(const struct setup *setup,
@@ -27,7 +27,6 @@ static void schedule_measured_read_stage(const struct setup *setup,
 					 struct stage_times *out)
 {
 	struct rank_partition partition;
-	uint64_t rows;
 	double before = 0;
 
 	*out = (struct stage_times){ 0 };
@@ -36,7 +35,7 @@ static void schedule_measured_read_stage(const struct setup *setup,
 			out->compute = times->compute[rank];
 			out->update = fmin(times->update[rank], times->compute[rank]);
 		}
-	schedule_measured_share_of(setup, stage, &partition, &rows);
+	schedule_measured_share_of(setup, stage, &partition);
 	if (partition.last < setup->layers)
 		out->width = (double)partition_width(setup, &partition, partition.last);
 	if (partition.first > 0)
@@ -55,12 +54,11 @@ static void schedule_measured_share_out(const struct setup *setup, int index, do
 	struct segments segments;
 	struct rank_partition partition;
 	struct model model;
-	uint64_t rows;
 	double forward = 0, inputs = 0, all;
 
-	schedule_measured_share_of(setup, index, &partition, &rows);
+	schedule_measured_share_of(setup, index, &partition);
 	model_init_partition(&model, setup, &partition);
-	segments_make(&segments, setup, &partition, rows);
+	segments_make(&segments, setup, &partition);
 	for (size_t l = partition.first; l < partition.last; l++) {
 		forward += (double)model.layer[l].in * (double)model.layer[l].out;
 		inputs += l > 0 ? (double)model.layer[l].in * (double)model.layer[l].out : 0;

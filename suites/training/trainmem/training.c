@@ -210,12 +210,12 @@ static enum status training_forward_out_of_place(struct training *t, size_t l, u
 		return err->status;
 	if (carries_out(t)) {
 		training_set_activation(t, l + 1, product);
-		if (network_forward_gemm(n, compute_stream(t), l, row, t->rows, err) != STATUS_OK ||
+		if (network_forward_gemm(n, l, row, t->rows, err) != STATUS_OK ||
 		    backend_copy(compute_stream(t), output, product, training_layer_bytes(t, l + 1),
 				 err) != STATUS_OK)
 			return err->status;
 		training_set_activation(t, l + 1, output);
-		if (network_activate(n, compute_stream(t), l, row, t->rows, err) != STATUS_OK)
+		if (network_activate(n, l, row, t->rows, err) != STATUS_OK)
 			return err->status;
 	}
 	heap_give(&t->heap, MEMORY_TRANSIENT, product, training_layer_bytes(t, l + 1));
@@ -231,9 +231,7 @@ static enum status training_forward_layer(struct training *t, size_t l, uint64_t
 	if (t->options.out_of_place && setup_layer_kind(&t->setup, l) == LAYER_LINEAR &&
 	    l + 1 < t->setup.layers)
 		return training_forward_out_of_place(t, l, row, err);
-	return carries_out(t)
-		       ? network_forward(&t->network, compute_stream(t), l, row, t->rows, err)
-		       : STATUS_OK;
+	return carries_out(t) ? network_forward(&t->network, l, row, t->rows, err) : STATUS_OK;
 }
 
 /* True if backward recomputes activations[l]: inside any segment except the last. */
@@ -294,9 +292,7 @@ static enum status training_recompute_segment(struct training *t, size_t l, uint
 	/* The layer's output exists, and is computed again together with its inner tensors. */
 	if (training_take_inside(t, l, err) != STATUS_OK)
 		return err->status;
-	return carries_out(t)
-		       ? network_forward(&t->network, compute_stream(t), l, row, t->rows, err)
-		       : STATUS_OK;
+	return carries_out(t) ? network_forward(&t->network, l, row, t->rows, err) : STATUS_OK;
 }
 
 struct gradient {
@@ -317,22 +313,21 @@ static enum status training_backward_layer(struct training *t, size_t l, uint64_
 
 	if (t->imposed[(l + 1)])
 		t->network.masks[(l + 1)] = (const char *)t->imposed[(l + 1)] + row * bytes;
-	if (carries_out(t) && network_output_gradient(n, compute_stream(t), l, row, t->rows,
-						      g->memory, row > 0, err) != STATUS_OK)
+	if (carries_out(t) &&
+	    network_output_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
 		return err->status;
 	/* The gradient of the logits has replaced the logits: it is freed below. */
 	if (l + 1 < t->setup.layers)
 		training_give(t, l + 1);
-	if (carries_out(t) && network_weight_gradient(n, compute_stream(t), l, row, t->rows,
-						      g->memory, row > 0, err) != STATUS_OK)
+	if (carries_out(t) &&
+	    network_weight_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
 		return err->status;
 	if (l > 0) {
 		if (heap_take(&t->heap, of_input.tag, training_layer_bytes(t, l), &of_input.memory,
 			      err) != STATUS_OK)
 			return err->status;
-		if (carries_out(t) &&
-		    network_input_gradient(n, compute_stream(t), l, t->rows, g->memory,
-					   of_input.memory, err) != STATUS_OK)
+		if (carries_out(t) && network_input_gradient(n, l, t->rows, g->memory,
+							     of_input.memory, err) != STATUS_OK)
 			return err->status;
 	}
 	training_give_inside(t, l);
@@ -362,9 +357,7 @@ static enum status training_compute_loss(struct training *t, uint64_t row, struc
 	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
 	double scale = t->setup.loss_scale / (double)mean_of;
 
-	return carries_out(t)
-		       ? network_loss(&t->network, compute_stream(t), row, t->rows, scale, err)
-		       : STATUS_OK;
+	return carries_out(t) ? network_loss(&t->network, row, t->rows, scale, err) : STATUS_OK;
 }
 
 static enum status training_no_watch(void *context, struct training *t, enum phase phase,
@@ -393,7 +386,7 @@ static enum status training_step_rows(struct training *t, training_watch *watch,
 			return err->status;
 	}
 	heap_begin(&t->heap, PHASE_UPDATE);
-	if (carries_out(t) && network_update(&t->network, compute_stream(t), err) != STATUS_OK)
+	if (carries_out(t) && network_update(&t->network, err) != STATUS_OK)
 		return err->status;
 	return watch(context, t, PHASE_UPDATE, err);
 }
@@ -427,7 +420,7 @@ enum status training_wait(struct training *t, struct error *err)
 
 enum status training_loss(struct training *t, double *loss, struct error *err)
 {
-	if (network_loss_sum(&t->network, compute_stream(t), loss, err) == STATUS_OK)
+	if (network_loss_sum(&t->network, loss, err) == STATUS_OK)
 		*loss /= (double)t->setup.batch;
 	return err->status;
 }
@@ -442,7 +435,7 @@ void training_set_batch(struct training *t, uint64_t batch)
 
 enum status training_reset(struct training *t, struct error *err)
 {
-	return network_reset(&t->network, compute_stream(t), err);
+	return network_reset(&t->network, err);
 }
 
 enum status training_open(struct training *t, const struct setup *setup,
@@ -458,8 +451,8 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->setup.segments = 0;
 	t->alone = (struct world){ .size = 1 };
 	t->rows = setup->batch / setup_accumulate(setup);
-	whole.kept = t->rows;
-	segments_make(&t->segments, setup, &whole, t->rows);
+	whole.kept = whole.step_rows = t->rows;
+	segments_make(&t->segments, setup, &whole);
 	/* A segment of a single layer recomputes only the layer's inner tensors. */
 	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers) {
 		t->segments.count = setup->layers;
@@ -476,7 +469,8 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->arena.source = &t->source;
 	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
 	t->heap.live_total += t->options.workspace;
-	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
+	if (network_open_state(&t->network, &t->setup, compute_stream(t), &t->arena, err) !=
+	    STATUS_OK)
 		return err->status;
 	/* No autotuning: here the same code must compute every step. */
 	for (size_t l = 0; l < t->setup.layers; l++) {

@@ -314,7 +314,7 @@ static enum status take_many_steps(struct trainer *t, struct error *err)
 	if (status == STATUS_OK)
 		status = trainer_loss(t, &first, err);
 	for (int i = 0; i < 20 && status == STATUS_OK; i++)
-		status = t->mode->enqueue(t, STEP_ALL, err);
+		status = trainer_enqueue(t, STEP_ALL, err);
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_ALL, err);
 	if (status == STATUS_OK)

@@ -259,17 +259,16 @@ static void pipelines_keep_no_logits(void **state)
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct logits_overlap room;
-	uint64_t step_rows;
 
 	(void)state;
 	s.microbatches = 4;
-	parameter_shard_of(&s, 1, &partition, &step_rows, &shard);
-	room = buffer_alias_logits_overlap(&s, &partition, step_rows, &shard);
+	parameter_shard_of(&s, 1, &partition, &shard);
+	room = buffer_alias_logits_overlap(&s, &partition, &shard);
 	assert_int_equal(partition.kept, s.batch);
 	assert_int_equal(room.rows, s.batch / 4);
 	assert_int_equal(room.logits, 0);
-	parameter_shard_of(&s, 0, &partition, &step_rows, &shard);
-	assert_int_equal(buffer_alias_logits_overlap(&s, &partition, step_rows, &shard).rows, 0);
+	parameter_shard_of(&s, 0, &partition, &shard);
+	assert_int_equal(buffer_alias_logits_overlap(&s, &partition, &shard).rows, 0);
 }
 
 /* As many chunks as let logits fit into what else needs their memory, of 4096 rows at least. */

@@ -139,12 +139,11 @@ static void a_model_that_one_device_cannot_hold_is_measured(void **state)
 	struct scarcity wanted = { tiny("layer_split", 2, PRECISION_FP32), 0, 0, 0 };
 	struct rank_partition partition;
 	struct model model;
-	uint64_t step_rows;
 
 	(void)state;
 	/* Rank 0 has room for a half more than its stage's state and activations. */
 	model_init(&model, &wanted.setup);
-	wanted.setup.mode->partition(&wanted.setup, 0, &partition, &step_rows);
+	wanted.setup.mode->partition(&wanted.setup, 0, &partition);
 	wanted.limit = model_elements(&model, partition.first, partition.last) * 16;
 	for (size_t l = partition.first; l <= partition.last; l++)
 		wanted.limit += wanted.setup.batch * wanted.setup.widths[l] * 4;

@@ -131,7 +131,7 @@ static enum status overflow_on_one(struct trainer *t, struct error *err)
 						      t->network.shard.ranges[0].gradients),
 				      &infinity, sizeof(infinity), err);
 	if (status == STATUS_OK)
-		status = scaler_decide(t, STEP_ALL, err);
+		status = scaler_decide(t, err);
 	if (status == STATUS_OK)
 		status = team_synchronize(t->team, err);
 	if (status == STATUS_OK)

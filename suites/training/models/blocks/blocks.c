@@ -25,7 +25,7 @@ static enum status blocks_open_tensor(struct network *n, uint64_t rows, uint64_t
 static size_t blocks_norm_kept(const struct network *n, struct kept_norm *norm, uint64_t rows,
 			       bool y, struct kept_tensor *out)
 {
-	uint64_t share = rows / network_sequence_parallel_size(n, 1);
+	uint64_t share = rows / network_row_shares(n, 1);
 
 	out[0] = (struct kept_tensor){ &norm->mean, share * sizeof(*norm->mean) };
 	out[1] = (struct kept_tensor){ &norm->rstd, share * sizeof(*norm->rstd) };
@@ -48,8 +48,7 @@ static size_t block_kept(const struct network *n, struct kept_block *kept, uint6
 	out[count++] = (struct kept_tensor){ &kept->o, mine };
 	out[count++] = (struct kept_tensor){ &kept->lse,
 					     attention_row_values(&shape) * sizeof(*kept->lse) };
-	out[count++] =
-		(struct kept_tensor){ &kept->middle, bytes / network_sequence_parallel_size(n, 1) };
+	out[count++] = (struct kept_tensor){ &kept->middle, bytes / network_row_shares(n, 1) };
 	out[count++] = (struct kept_tensor){ &kept->before, 4 * mine };
 	if (all)
 		out[count++] = (struct kept_tensor){ &kept->after, 4 * mine };
@@ -91,8 +90,8 @@ static enum status open_pointwise(struct network *n, struct error *err)
 
 	if (!n->setup->pointwise)
 		return STATUS_OK;
-	if (blocks_open_tensor(n, n->step_rows / network_sequence_parallel_size(n, 1),
-			       blocks_hidden_size(n), &b->norm_output, err) != STATUS_OK ||
+	if (blocks_open_tensor(n, n->step_rows / network_row_shares(n, 1), blocks_hidden_size(n),
+			       &b->norm_output, err) != STATUS_OK ||
 	    blocks_open_tensor(n, n->step_rows, 4 * mine, &b->gelu_output, err) != STATUS_OK)
 		return err->status;
 	b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
@@ -140,52 +139,36 @@ static uint64_t blocks_norm_gradients(const struct network *n)
 	return elements;
 }
 
-/* Copies the gradients of all norms to one buffer, or with `back` from it. */
-static enum status blocks_copy_norm_gradients(struct network *n, struct stream *stream, bool back,
-					      struct error *err)
+/* Copies the gradients of all norms to one buffer, or with `back` from it; returns their number. */
+static uint64_t blocks_copy_norm_gradients(struct network *n, bool back, struct error *err)
 {
-	size_t bytes = precision_bytes(n->setup->precision);
 	uint64_t at = 0;
 
-	for (size_t l = n->partition.first; l < n->partition.last && !n->idle; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		size_t count;
 		const size_t *norms = blocks_norms_of(n, l, &count);
 
 		for (size_t i = 0; i < count; i++) {
-			void *own = transformer_gradients(n, l, norms[i]),
+			void *own = network_gradients(n, l, norms[i]),
 			     *packed = network_element(n, n->blocks.norm_gradients, at);
 			uint64_t elements = blocks_norm_elements(n, l, norms[i]);
 
-			if (backend_copy(stream, back ? own : packed, back ? packed : own,
-					 elements * bytes, err) != STATUS_OK)
-				return err->status;
+			network_copy(n, back ? own : packed, back ? packed : own,
+				     elements * precision_bytes(n->setup->precision), err);
 			at += elements;
 		}
 	}
-	return STATUS_OK;
+	return at;
 }
 
-enum status blocks_sum_norm_gradients(struct network *n, struct stream *stream, struct error *err)
+enum status blocks_sum_norm_gradients(struct network *n, struct error *err)
 {
-	const struct part_links *links = n->links;
+	uint64_t count = blocks_copy_norm_gradients(n, false, err);
 
-	if (blocks_copy_norm_gradients(n, stream, false, err) != STATUS_OK ||
-	    links->start(links->state, PARTS_SUM, n->blocks.norm_gradients, NULL,
-			 blocks_norm_gradients(n), err) != STATUS_OK ||
-	    links->wait(links->state, err) != STATUS_OK)
-		return err->status;
-	return blocks_copy_norm_gradients(n, stream, true, err);
-}
-
-static enum status open_statistics(struct network *n, struct error *err)
-{
-	uint64_t own = n->step_rows * sizeof(struct softmax_statistics);
-
-	if (arena_alloc(n->arena, MEMORY_COMMUNICATION, own, &n->blocks.statistics, err) !=
-	    STATUS_OK)
-		return err->status;
-	return arena_alloc(n->arena, MEMORY_COMMUNICATION, own * (uint64_t)n->partition.parts,
-			   &n->blocks.all_statistics, err);
+	n->links->start(n->links->state, PARTS_SUM, n->blocks.norm_gradients, NULL, count, err);
+	n->links->wait(n->links->state, err);
+	blocks_copy_norm_gradients(n, true, err);
+	return err->status;
 }
 
 static bool has_blocks(const struct network *n)
@@ -242,7 +225,8 @@ static enum status blocks_open_scratch(struct network *n, struct error *err)
 {
 	const struct attention_shape shape = transformer_attention(n, n->step_rows);
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t h = blocks_hidden_size(n), table = n->setup->transformer.vocabulary;
+	uint64_t h = blocks_hidden_size(n), table = n->setup->transformer.vocabulary,
+		 statistics = n->step_rows * sizeof(struct softmax_statistics);
 	struct block_scratch *b = &n->blocks;
 
 	if (n->setup->transformer.sequence > table)
@@ -253,7 +237,11 @@ static enum status blocks_open_scratch(struct network *n, struct error *err)
 	     arena_alloc(n->arena, MEMORY_COMMUNICATION, blocks_norm_gradients(n) * bytes,
 			 &b->norm_gradients, err) != STATUS_OK))
 		return err->status;
-	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
+	if (n->partition.parts > 1 && network_has_loss(n) &&
+	    (arena_alloc(n->arena, MEMORY_COMMUNICATION, statistics, &b->statistics, err) !=
+		     STATUS_OK ||
+	     arena_alloc(n->arena, MEMORY_COMMUNICATION, statistics * (uint64_t)n->partition.parts,
+			 &b->all_statistics, err) != STATUS_OK))
 		return err->status;
 	if (blocks_open_narrow(n, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
@@ -320,208 +308,177 @@ enum status block_buffers_open(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status blocks_copy_ids(struct stream *stream, void *memory, int32_t *ids,
-				   uint64_t count, struct error *err)
-{
-	enum status status = backend_copy(stream, memory, ids, count * sizeof(*ids), err);
-
-	if (status == STATUS_OK)
-		status = backend_stream_synchronize(stream, err);
-	free(ids);
-	return status;
-}
-
-enum status blocks_fill_tokens(const struct network *n, struct stream *stream, void *memory,
-			       uint64_t row, uint64_t rows, struct error *err)
+enum status blocks_fill_tokens(const struct network *n, void *memory, uint64_t row, uint64_t rows,
+			       struct error *err)
 {
 	int32_t *ids = xmalloc(rows * sizeof(*ids));
 
 	for (uint64_t r = 0; r < rows; r++)
 		ids[r] = setup_token(n->setup, row + r);
-	return blocks_copy_ids(stream, memory, ids, rows, err);
+	return network_upload(n, memory, ids, rows * sizeof(*ids), err);
 }
 
-enum status blocks_fill_positions(struct network *n, struct stream *stream, struct error *err)
+enum status blocks_fill_positions(struct network *n, struct error *err)
 {
 	int32_t *ids = xmalloc(n->step_rows * sizeof(*ids));
 
 	for (uint64_t r = 0; r < n->step_rows; r++)
 		ids[r] = (int32_t)(r % n->setup->transformer.sequence);
-	return blocks_copy_ids(stream, n->blocks.positions, ids, n->step_rows, err);
+	return network_upload(n, n->blocks.positions, ids, n->step_rows * sizeof(*ids), err);
 }
 
 /* With a divided vocabulary, only the first rank adds the positions. */
-static enum status blocks_embed(struct network *n, struct stream *stream, uint64_t row,
-				uint64_t rows, struct error *err)
+static enum status blocks_embed(const struct pass *p, struct error *err)
 {
-	void *y = network_activation(n, 1, row),
+	struct network *n = p->n;
+	void *y = network_activation(n, 1, p->row),
 	     *summands = n->partition.sequence ? n->blocks.gathered : y;
 	struct embedding_gather_arguments gather = {
-		.table = transformer_weights(n, 0, EMBEDDING_TABLE),
-		.position = n->partition.part == 0 ? transformer_weights(n, 0, EMBEDDING_POSITION)
-						   : NULL,
-		.ids = network_activation(n, 0, row),
+		.table = network_weights(n, 0, EMBEDDING_TABLE),
+		.position =
+			n->partition.part == 0 ? network_weights(n, 0, EMBEDDING_POSITION) : NULL,
+		.ids = network_activation(n, 0, p->row),
 		.y = summands,
 		.precision = setup_storage(n->setup),
-		.count = rows,
+		.count = p->rows,
 		.columns = blocks_hidden_size(n),
 		.positions = n->setup->transformer.sequence,
 	};
 
 	gather.rows = partition_vocabulary(n->setup, &n->partition, &gather.first);
-	if (transformer_launch(n, stream, "embedding_gather", &gather, err) != STATUS_OK)
-		return err->status;
-	return transformer_sum(n, summands, y, rows, err);
+	network_launch(n, "embedding_gather", &gather, err);
+	return transformer_sum(p, summands, y, err);
 }
 
-static enum status blocks_embed_backward(struct network *n, struct stream *stream, uint64_t row,
-					 uint64_t rows, const void *dy, bool accumulate,
-					 struct error *err)
+static enum status blocks_embed_backward(const struct pass *p, void *dy, struct error *err)
 {
+	struct network *n = p->n;
 	struct embedding_scatter_add_arguments scatter = {
-		.dy = transformer_gather(n, dy, rows, err),
-		.ids = network_activation(n, 0, row),
-		.dtable = transformer_gradients(n, 0, EMBEDDING_TABLE),
+		.dy = transformer_gather(p, dy, err),
+		.ids = network_activation(n, 0, p->row),
+		.dtable = network_gradients(n, 0, EMBEDDING_TABLE),
 		.scratch = n->blocks.counts,
 		.precision = setup_storage(n->setup),
-		.count = rows,
+		.count = p->rows,
 		.columns = blocks_hidden_size(n),
-		.keep = accumulate ? 1 : 0,
+		.keep = p->accumulate ? 1 : 0,
 	};
 
 	scatter.rows = partition_vocabulary(n->setup, &n->partition, &scatter.first);
-	if (err->status != STATUS_OK ||
-	    transformer_launch(n, stream, "embedding_scatter_add", &scatter, err) != STATUS_OK)
-		return err->status;
+	network_launch(n, "embedding_scatter_add", &scatter, err);
 	scatter.ids = n->blocks.positions;
-	scatter.dtable = transformer_gradients(n, 0, EMBEDDING_POSITION);
+	scatter.dtable = network_gradients(n, 0, EMBEDDING_POSITION);
 	scatter.first = 0;
 	scatter.rows = n->setup->transformer.sequence;
-	return transformer_launch(n, stream, "embedding_scatter_add", &scatter, err);
-}
-
-static struct linear blocks_head_linear(const struct network *n, size_t l)
-{
-	return (struct linear){ .layer = l,
-				.weight = HEAD_WEIGHT,
-				.in = blocks_hidden_size(n),
-				.out = n->local.layer[l].out };
-}
-
-static struct kept_norm blocks_head_norm(const struct network *n, uint64_t row)
-{
-	return transformer_kept_norm(n, &n->blocks.head, row % n->partition.kept);
+	return network_launch(n, "embedding_scatter_add", &scatter, err);
 }
 
 /* With a divided vocabulary, each rank computes the logits of its part. */
-static enum status blocks_head(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			       uint64_t rows, struct error *err)
+static struct linear blocks_head_linear(const struct pass *p)
 {
-	const struct linear logits = blocks_head_linear(n, l);
-	const struct kept_norm norm = blocks_head_norm(n, row);
+	return (struct linear){ .weight = HEAD_WEIGHT,
+				.in = blocks_hidden_size(p->n),
+				.out = p->n->local.layer[p->layer].out };
+}
 
-	if (transformer_norm(n, stream, l, HEAD_GAMMA, network_activation(n, l, row), &norm,
-			     rows / network_sequence_parallel_size(n, l), err) != STATUS_OK)
+static struct kept_norm blocks_head_norm(const struct pass *p)
+{
+	return transformer_kept_norm(p->n, &p->n->blocks.head, p->row % p->n->partition.kept);
+}
+
+static enum status blocks_head(const struct pass *p, struct error *err)
+{
+	const struct linear logits = blocks_head_linear(p);
+	const struct kept_norm norm = blocks_head_norm(p);
+
+	transformer_norm(p, HEAD_GAMMA, network_activation(p->n, p->layer, p->row), &norm, err);
+	if (network_loss_in_chunks(p->n))
 		return err->status;
-	if (network_loss_in_chunks(n))
-		return STATUS_OK;
-	return transformer_linear(n, stream, &logits, transformer_gather(n, norm.y, rows, err),
-				  network_activation(n, l + 1, row), rows, err);
+	return transformer_linear(p, &logits, transformer_gather(p, norm.y, err),
+				  network_activation(p->n, p->layer + 1, p->row), err);
 }
 
 /* The gradient of the head's input may replace `y`, the norm's output, chunk by chunk. */
-static enum status blocks_head_in_chunks(struct network *n, struct stream *stream, size_t l,
-					 uint64_t row, uint64_t rows, void *y, bool accumulate,
-					 struct error *err)
+static enum status blocks_head_in_chunks(const struct pass *p, void *y, struct error *err)
 {
-	const struct linear product = blocks_head_linear(n, l);
-	void *logits = n->activations[l + 1];
+	struct network *n = p->n;
+	const struct linear product = blocks_head_linear(p);
+	void *logits = n->activations[p->layer + 1];
+	struct pass chunk = *p;
 
-	for (uint64_t at = 0, count; at < rows; at += count) {
+	for (uint64_t at = 0; at < p->rows; at += chunk.rows) {
 		void *x = network_element(n, y, at * blocks_hidden_size(n)),
 		     *dx = network_element(n, n->blocks.below_head, at * blocks_hidden_size(n));
 
-		count = rows - at < n->room.rows ? rows - at : n->room.rows;
-		if (transformer_linear(n, stream, &product, x, logits, count, err) != STATUS_OK ||
-		    (!n->idle && network_loss_of(n, stream, logits, row + at, count,
-						 n->gradient_scale, err) != STATUS_OK) ||
-		    transformer_linear_backward_summed(n, stream, &product, x, logits, dx, count,
-						       accumulate || at > 0, err) != STATUS_OK)
-			return err->status;
+		chunk.rows = p->rows - at < n->room.rows ? p->rows - at : n->room.rows;
+		chunk.accumulate = p->accumulate || at > 0;
+		transformer_linear(&chunk, &product, x, logits, err);
+		network_loss_of(n, logits, p->row + at, chunk.rows, n->gradient_scale, err);
+		transformer_linear_backward(&chunk, &product, x, logits, dx, true, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
-static enum status blocks_head_backward(struct network *n, struct stream *stream, size_t l,
-					uint64_t row, uint64_t rows, void *dy, bool accumulate,
-					struct error *err)
+static enum status blocks_head_backward(const struct pass *p, void *dy, struct error *err)
 {
-	const struct linear logits = blocks_head_linear(n, l);
-	const struct kept_norm norm = blocks_head_norm(n, row);
+	struct network *n = p->n;
+	const struct linear logits = blocks_head_linear(p);
+	const struct kept_norm norm = blocks_head_norm(p);
 
 	if (n->partition.parts == 1 && !n->setup->no_aliasing)
 		n->blocks.below_head = norm.y;
-	if ((network_loss_in_chunks(n)
-		     ? blocks_head_in_chunks(n, stream, l, row, rows, norm.y, accumulate, err)
-		     : transformer_linear_backward_summed(n, stream, &logits,
-							  transformer_gather(n, norm.y, rows, err),
-							  dy, n->blocks.below_head, rows,
-							  accumulate, err)) != STATUS_OK)
+	if (network_loss_in_chunks(n))
+		blocks_head_in_chunks(p, norm.y, err);
+	else
+		transformer_linear_backward(p, &logits, transformer_gather(p, norm.y, err), dy,
+					    n->blocks.below_head, true, err);
+	return transformer_norm_backward(p, HEAD_GAMMA, network_activation(n, p->layer, p->row),
+					 &norm, transformer_share(p, n->blocks.below_head), err);
+}
+
+enum status blocks_forward(const struct pass *p, struct error *err)
+{
+	switch (p->n->local.layer[p->layer].kind) {
+	case LAYER_EMBEDDING:
+		return blocks_embed(p, err);
+	case LAYER_HEAD:
+		return blocks_head(p, err);
+	case LAYER_CONVOLUTION:
+		return images_forward(p, err);
+	default:
+		return transformer_forward(p, err);
+	}
+}
+
+enum status blocks_backward(const struct pass *p, void *dy, struct error *err)
+{
+	switch (p->n->local.layer[p->layer].kind) {
+	case LAYER_EMBEDDING:
+		return blocks_embed_backward(p, dy, err);
+	case LAYER_HEAD:
+		return blocks_head_backward(p, dy, err);
+	case LAYER_CONVOLUTION:
+		return images_backward(p, dy, err);
+	default:
+		return transformer_backward(p, dy, err);
+	}
+}
+
+enum status blocks_input_gradient(const struct pass *p, const void *dy, void *dx, struct error *err)
+{
+	struct network *n = p->n;
+	const void *head;
+
+	if (n->local.layer[p->layer].kind == LAYER_CONVOLUTION)
+		return images_input_gradient(p, dx, err);
+	if (n->local.layer[p->layer].kind == LAYER_BLOCK)
+		return transformer_add_residual(p, dy, transformer_share(p, n->blocks.narrow), dx,
+						err);
+	head = transformer_share(p, n->blocks.below_head);
+	if (head == dx)
 		return err->status;
-	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
-					 &norm, transformer_share(n, n->blocks.below_head, rows),
-					 rows / network_sequence_parallel_size(n, l), accumulate,
-					 err);
-}
-
-enum status blocks_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			   uint64_t rows, struct error *err)
-{
-	switch (n->local.layer[l].kind) {
-	case LAYER_EMBEDDING:
-		return blocks_embed(n, stream, row, rows, err);
-	case LAYER_HEAD:
-		return blocks_head(n, stream, l, row, rows, err);
-	case LAYER_CONVOLUTION:
-		return images_forward(n, stream, l, row, rows, err);
-	default:
-		return transformer_forward(n, stream, l, row, rows, err);
-	}
-}
-
-enum status blocks_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			    uint64_t rows, void *dy, bool accumulate, struct error *err)
-{
-	switch (n->local.layer[l].kind) {
-	case LAYER_EMBEDDING:
-		return blocks_embed_backward(n, stream, row, rows, dy, accumulate, err);
-	case LAYER_HEAD:
-		return blocks_head_backward(n, stream, l, row, rows, dy, accumulate, err);
-	case LAYER_CONVOLUTION:
-		return images_backward(n, stream, l, row, rows, dy, accumulate, err);
-	default:
-		return transformer_backward(n, stream, l, row, rows, dy, accumulate, err);
-	}
-}
-
-enum status blocks_input_gradient(struct network *n, struct stream *stream, size_t l, uint64_t rows,
-				  const void *dy, void *dx, struct error *err)
-{
-	struct residual_add_arguments add = {
-		.a = dy,
-		.b = transformer_share(n, n->blocks.narrow, rows),
-		.y = dx,
-		.precision = setup_storage(n->setup),
-		.count = rows / network_sequence_parallel_size(n, l) * blocks_hidden_size(n),
-	};
-
-	if (n->local.layer[l].kind == LAYER_CONVOLUTION)
-		return images_input_gradient(n, stream, l, rows, dx, err);
-	if (n->local.layer[l].kind == LAYER_BLOCK)
-		return transformer_launch(n, stream, "residual_add", &add, err);
-	add.b = transformer_share(n, n->blocks.below_head, rows);
-	if (n->idle || add.b == dx)
-		return STATUS_OK;
-	return backend_copy(stream, dx, add.b, add.count * precision_bytes(n->setup->precision),
+	return network_copy(n, dx, head,
+			    p->rows / network_row_shares(n, p->layer) * blocks_hidden_size(n) *
+				    precision_bytes(n->setup->precision),
 			    err);
 }

@@ -15,6 +15,14 @@
 /* epsilon of all norms */
 #define BLOCK_NORM_EPSILON 1e-5
 
+/* Rows [row, row + rows) that pass through a layer; `accumulate`: added to the gradients. */
+struct pass {
+	struct network *n;
+	size_t layer;
+	uint64_t row, rows;
+	bool accumulate;
+};
+
 /* A tensor that a layer keeps for backward: `place` is the address of its pointer. */
 struct kept_tensor {
 	void *place;
@@ -48,26 +56,21 @@ enum status block_buffers_open(struct network *network, struct error *err);
  * Copies the partition's tokens into activations[0] and sets the position of every row. Waits for
  * the stream.
  */
-enum status blocks_fill_tokens(const struct network *network, struct stream *stream, void *memory,
-			       uint64_t row, uint64_t rows, struct error *err);
-enum status blocks_fill_positions(struct network *network, struct stream *stream,
-				  struct error *err);
+enum status blocks_fill_tokens(const struct network *network, void *memory, uint64_t row,
+			       uint64_t rows, struct error *err);
+enum status blocks_fill_positions(struct network *network, struct error *err);
 
 /* Computes activations[layer + 1] from activations[layer], and the tensors that backward needs. */
-enum status blocks_forward(struct network *network, struct stream *stream, size_t layer,
-			   uint64_t row, uint64_t rows, struct error *err);
+enum status blocks_forward(const struct pass *pass, struct error *err);
 /*
  * Computes from dy, which it changes, all gradients of the layer's parameters.
  * blocks_input_gradient() must follow before backward of another layer.
  */
-enum status blocks_backward(struct network *network, struct stream *stream, size_t layer,
-			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
-			    struct error *err);
+enum status blocks_backward(const struct pass *pass, void *dy, struct error *err);
 /* See network_backward_end(). */
-enum status blocks_sum_norm_gradients(struct network *network, struct stream *stream,
-				      struct error *err);
+enum status blocks_sum_norm_gradients(struct network *network, struct error *err);
 /* Computes dx after blocks_backward(). */
-enum status blocks_input_gradient(struct network *network, struct stream *stream, size_t layer,
-				  uint64_t rows, const void *dy, void *dx, struct error *err);
+enum status blocks_input_gradient(const struct pass *pass, const void *dy, void *dx,
+				  struct error *err);
 
 #endif

@@ -6,9 +6,8 @@
 #include "kernels/training/training.h"
 
 /* One forward or backward of a layer. */
-struct pass {
+struct image_pass {
 	struct network *n;
-	struct stream *stream;
 	size_t layer;
 	uint64_t row, rows;
 	bool accumulate;
@@ -16,36 +15,27 @@ struct pass {
 	struct kept_image *kept;
 };
 
-static struct pass image_pass_of(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				 uint64_t rows, bool accumulate)
+static struct image_pass image_pass_of(const struct pass *of)
 {
-	struct pass p = { .n = n,
-			  .stream = stream,
-			  .layer = l,
-			  .row = row,
-			  .rows = rows,
-			  .accumulate = accumulate,
-			  .kept = &n->images.kept[l] };
+	struct image_pass p = { .n = of->n,
+				.layer = of->layer,
+				.row = of->row,
+				.rows = of->rows,
+				.accumulate = of->accumulate,
+				.kept = &of->n->images.kept[of->layer] };
 
-	image_layer_of(n->setup, l, &p.image);
+	image_layer_of(of->n->setup, of->layer, &p.image);
 	return p;
 }
 
-static void *image_tensor_in(const struct pass *p, void *layer_array, size_t tensor)
+static void *image_weights(const struct image_pass *p, size_t tensor)
 {
-	const struct model_layer *layer = &p->n->local.layer[p->layer];
-
-	return network_element(p->n, layer_array, layer->tensor[tensor].first - layer->weight);
+	return network_weights(p->n, p->layer, tensor);
 }
 
-static void *image_weights(const struct pass *p, size_t tensor)
+static void *image_gradients(const struct image_pass *p, size_t tensor)
 {
-	return image_tensor_in(p, p->n->layer_weights[p->layer], tensor);
-}
-
-static void *image_gradients(const struct pass *p, size_t tensor)
-{
-	return image_tensor_in(p, p->n->layer_gradients[p->layer], tensor);
+	return network_gradients(p->n, p->layer, tensor);
 }
 
 static struct convolution_shape image_convolution_shape(const struct setup *setup,
@@ -64,7 +54,7 @@ static struct convolution_shape image_convolution_shape(const struct setup *setu
 					   .depthwise = u->depthwise };
 }
 
-static struct pooling_shape image_pool_of(const struct pass *p)
+static struct pooling_shape image_pool_of(const struct image_pass *p)
 {
 	const struct image_unit *last = image_last(&p->image);
 
@@ -79,30 +69,30 @@ static struct pooling_shape image_pool_of(const struct pass *p)
 				       .average = p->image.pool.average };
 }
 
-static uint64_t image_unit_pixels(const struct pass *p, const struct image_unit *u)
+static uint64_t image_unit_pixels(const struct image_pass *p, const struct image_unit *u)
 {
 	return p->rows * u->out_side * u->out_side;
 }
 
 /* Input of the pool, or the layer's output. */
-static void *image_output_of(const struct pass *p)
+static void *image_output_of(const struct image_pass *p)
 {
 	return p->image.pool.window ? p->kept->out : network_activation(p->n, p->layer + 1, p->row);
 }
 
 /* Output of unit `u`; its input is the output of the unit before it. */
-static void *image_unit_output(const struct pass *p, size_t u)
+static void *image_unit_output(const struct image_pass *p, size_t u)
 {
 	return u + 1 < p->image.units ? p->kept->unit[u].y : image_output_of(p);
 }
 
-static const void *image_unit_input(const struct pass *p, size_t u)
+static const void *image_unit_input(const struct image_pass *p, size_t u)
 {
 	return u > 0 ? image_unit_output(p, u - 1) : network_activation(p->n, p->layer, p->row);
 }
 
 /* Output of the ReLU that decides in backward: of this run or an imposed one. */
-static const void *image_relu_decider(const struct pass *p, size_t decision, uint64_t width,
+static const void *image_relu_decider(const struct image_pass *p, size_t decision, uint64_t width,
 				      const void *own)
 {
 	const void *imposed = p->n->images.decisions[decision];
@@ -110,18 +100,19 @@ static const void *image_relu_decider(const struct pass *p, size_t decision, uin
 	return imposed ? network_element(p->n, (void *)imposed, p->row * width) : own;
 }
 
-static enum status image_record_decision(const struct pass *p, size_t decision, uint64_t width,
-					 const void *output, struct error *err)
+static enum status image_record_decision(const struct image_pass *p, size_t decision,
+					 uint64_t width, const void *output, struct error *err)
 {
 	void *to = p->n->images.record[decision];
 
 	if (!to)
-		return STATUS_OK;
-	return backend_copy(p->stream, network_element(p->n, to, p->row * width), output,
+		return err->status;
+	return network_copy(p->n, network_element(p->n, to, p->row * width), output,
 			    p->rows * width * precision_bytes(p->n->setup->precision), err);
 }
 
-static enum status image_relu(const struct pass *p, void *y, uint64_t count, struct error *err)
+static enum status image_relu(const struct image_pass *p, void *y, uint64_t count,
+			      struct error *err)
 {
 	struct activation_forward_arguments a = { .x = y,
 						  .y = y,
@@ -130,10 +121,10 @@ static enum status image_relu(const struct pass *p, void *y, uint64_t count, str
 						  .rows = 1,
 						  .columns = count };
 
-	return backend_launch(p->stream, "activation_forward", &a, err);
+	return network_launch(p->n, "activation_forward", &a, err);
 }
 
-static enum status image_relu_backward(const struct pass *p, const void *y, void *dy,
+static enum status image_relu_backward(const struct image_pass *p, const void *y, void *dy,
 				       uint64_t count, struct error *err)
 {
 	struct activation_backward_arguments a = { .x = y,
@@ -143,21 +134,21 @@ static enum status image_relu_backward(const struct pass *p, const void *y, void
 						   .precision = setup_storage(p->n->setup),
 						   .count = count };
 
-	return backend_launch(p->stream, "activation_backward", &a, err);
+	return network_launch(p->n, "activation_backward", &a, err);
 }
 
-static enum status image_residual_add(const struct pass *p, const void *a, const void *b, void *y,
-				      uint64_t count, struct error *err)
+static enum status image_residual_add(const struct image_pass *p, const void *a, const void *b,
+				      void *y, uint64_t count, struct error *err)
 {
 	struct residual_add_arguments sum = {
 		.a = a, .b = b, .y = y, .precision = setup_storage(p->n->setup), .count = count
 	};
 
-	return backend_launch(p->stream, "residual_add", &sum, err);
+	return network_launch(p->n, "residual_add", &sum, err);
 }
 
 /* Computes statistics separately for each group of rows. */
-static enum status image_batch_norm(const struct pass *p, const struct image_unit *u,
+static enum status image_batch_norm(const struct image_pass *p, const struct image_unit *u,
 				    const struct kept_unit *kept, void *y, struct error *err)
 {
 	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
@@ -178,13 +169,12 @@ static enum status image_batch_norm(const struct pass *p, const struct image_uni
 			.epsilon = (float)IMAGE_NORM_EPSILON,
 		};
 
-		if (backend_launch(p->stream, "batch_norm_forward", &a, err) != STATUS_OK)
-			return err->status;
+		network_launch(p->n, "batch_norm_forward", &a, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
-static enum status image_batch_norm_backward(const struct pass *p, const struct image_unit *u,
+static enum status image_batch_norm_backward(const struct image_pass *p, const struct image_unit *u,
 					     const struct kept_unit *kept, const void *dy, void *dx,
 					     struct error *err)
 {
@@ -209,14 +199,13 @@ static enum status image_batch_norm_backward(const struct pass *p, const struct 
 			.keep = p->accumulate || g > 0 ? 1 : 0,
 		};
 
-		if (backend_launch(p->stream, "batch_norm_backward", &a, err) != STATUS_OK)
-			return err->status;
+		network_launch(p->n, "batch_norm_backward", &a, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 /* Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y. */
-static enum status image_forward_unit(const struct pass *p, const struct image_unit *u,
+static enum status image_forward_unit(const struct image_pass *p, const struct image_unit *u,
 				      const struct kept_unit *kept, const void *x, void *y,
 				      struct error *err)
 {
@@ -235,63 +224,58 @@ static enum status image_forward_unit(const struct pass *p, const struct image_u
 		.relu = u->relu,
 	};
 
-	if (backend_launch(p->stream, "convolution_forward", &convolve, err) != STATUS_OK)
-		return err->status;
+	network_launch(p->n, "convolution_forward", &convolve, err);
 	if (!u->norm)
-		backend_launch(p->stream, "bias_relu", &bias, err);
-	else if (image_batch_norm(p, u, kept, y, err) == STATUS_OK && u->relu)
+		network_launch(p->n, "bias_relu", &bias, err);
+	else
+		image_batch_norm(p, u, kept, y, err);
+	if (u->norm && u->relu)
 		image_relu(p, y, image_unit_pixels(p, u) * u->filters, err);
-	if (err->status == STATUS_OK && u->relu)
+	if (u->relu)
 		image_record_decision(p, u->decision, image_unit_width(u), y, err);
 	return err->status;
 }
 
-/* y = relu(y + input or its projection); the projection uses a buffer that backward needs later. */
-static enum status add_shortcut(const struct pass *p, const void *x, void *y, struct error *err)
+static enum status image_forward_inside(const struct image_pass *p, struct error *err)
 {
 	uint64_t width = image_unit_width(image_last(&p->image)), count = p->rows * width;
-	void *shortcut = p->n->images.gradient[0];
+	const void *shortcut = image_unit_input(p, 0);
+	void *y = image_output_of(p);
 
-	if (p->image.projects && image_forward_unit(p, &p->image.projection, &p->kept->projection,
-						    x, shortcut, err) != STATUS_OK)
+	for (size_t u = 0; u < p->image.units; u++)
+		image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u], image_unit_input(p, u),
+				   image_unit_output(p, u), err);
+	if (!p->image.residual)
 		return err->status;
-	if (image_residual_add(p, y, p->image.projects ? shortcut : x, y, count, err) !=
-		    STATUS_OK ||
-	    image_relu(p, y, count, err) != STATUS_OK)
-		return err->status;
+	/* y = relu(y + input or its projection), which uses a buffer that backward needs later. */
+	if (p->image.projects) {
+		shortcut = p->n->images.gradient[0];
+		image_forward_unit(p, &p->image.projection, &p->kept->projection,
+				   image_unit_input(p, 0), p->n->images.gradient[0], err);
+	}
+	image_residual_add(p, y, shortcut, y, count, err);
+	image_relu(p, y, count, err);
 	return image_record_decision(p, p->image.decision, width, y, err);
 }
 
-static enum status image_forward_inside(const struct pass *p, struct error *err)
+enum status images_forward(const struct pass *of, struct error *err)
 {
-	for (size_t u = 0; u < p->image.units; u++)
-		if (image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u],
-				       image_unit_input(p, u), image_unit_output(p, u),
-				       err) != STATUS_OK)
-			return err->status;
-	return p->image.residual ? add_shortcut(p, image_unit_input(p, 0), image_output_of(p), err)
-				 : STATUS_OK;
-}
-
-enum status images_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			   uint64_t rows, struct error *err)
-{
-	const struct pass p = image_pass_of(n, stream, l, row, rows, false);
+	const struct image_pass p = image_pass_of(of);
 	struct pooling_forward_arguments pool = { .shape = image_pool_of(&p),
 						  .x = p.kept->out,
-						  .y = network_activation(n, l + 1, row) };
+						  .y = network_activation(p.n, p.layer + 1,
+									  p.row) };
 
-	if (image_forward_inside(&p, err) != STATUS_OK)
-		return err->status;
-	return p.image.pool.window ? backend_launch(stream, "pooling_forward", &pool, err)
-				   : STATUS_OK;
+	image_forward_inside(&p, err);
+	return p.image.pool.window ? network_launch(p.n, "pooling_forward", &pool, err)
+				   : err->status;
 }
 
 /*
  * Turns dy into the gradient of the convolution's output (or writes that to dz), then computes the
  * gradient of its weights.
  */
-static enum status image_backward_unit(const struct pass *p, const struct image_unit *u,
+static enum status image_backward_unit(const struct image_pass *p, const struct image_unit *u,
 				       const struct kept_unit *kept, const void *x, const void *y,
 				       void *dy, void *dz, struct error *err)
 {
@@ -316,17 +300,16 @@ static enum status image_backward_unit(const struct pass *p, const struct image_
 		.keep = p->accumulate ? 1 : 0,
 	};
 
-	if (!u->norm)
-		backend_launch(p->stream, "output_gradient", &bias, err);
-	else if (!mask || image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters,
-					      err) == STATUS_OK)
+	if (u->norm && mask)
+		image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters, err);
+	if (u->norm)
 		image_batch_norm_backward(p, u, kept, dy, dz, err);
-	if (err->status != STATUS_OK)
-		return err->status;
-	return backend_launch(p->stream, "convolution_weight_gradient", &gradient, err);
+	else
+		network_launch(p->n, "output_gradient", &bias, err);
+	return network_launch(p->n, "convolution_weight_gradient", &gradient, err);
 }
 
-static enum status image_data_gradient(const struct pass *p, const struct image_unit *u,
+static enum status image_data_gradient(const struct image_pass *p, const struct image_unit *u,
 				       const void *dy, void *dx, struct error *err)
 {
 	struct convolution_data_gradient_arguments gradient = {
@@ -336,10 +319,10 @@ static enum status image_data_gradient(const struct pass *p, const struct image_
 		.dx = dx,
 	};
 
-	return backend_launch(p->stream, "convolution_data_gradient", &gradient, err);
+	return network_launch(p->n, "convolution_data_gradient", &gradient, err);
 }
 
-static void *image_other_buffer(const struct pass *p, const void *buffer)
+static void *image_other_buffer(const struct image_pass *p, const void *buffer)
 {
 	void *const *gradient = p->n->images.gradient;
 
@@ -347,83 +330,70 @@ static void *image_other_buffer(const struct pass *p, const void *buffer)
 }
 
 /* Backward from the gradient of the last unit's output, whose memory may be changed. */
-static enum status image_backward_units(const struct pass *p, void *dy, struct error *err)
+static enum status image_backward_units(const struct image_pass *p, void *dy, struct error *err)
 {
-	struct images *images = &p->n->images;
-
 	for (size_t u = p->image.units; u-- > 0;) {
 		const struct image_unit *unit = &p->image.unit[u];
 		/* The shortcut reads it as well. */
 		bool shared = p->image.residual && u + 1 == p->image.units;
 		void *dz = shared ? image_other_buffer(p, dy) : dy;
 
-		if (image_backward_unit(p, unit, &p->kept->unit[u], image_unit_input(p, u),
-					image_unit_output(p, u), dy, dz, err) != STATUS_OK)
-			return err->status;
+		image_backward_unit(p, unit, &p->kept->unit[u], image_unit_input(p, u),
+				    image_unit_output(p, u), dy, dz, err);
 		dy = u > 0 ? image_other_buffer(p, dz) : dz;
-		if (u > 0 && image_data_gradient(p, unit, dz, dy, err) != STATUS_OK)
-			return err->status;
+		if (u > 0)
+			image_data_gradient(p, unit, dz, dy, err);
 	}
-	images->first = dy;
-	return STATUS_OK;
+	p->n->images.first = dy;
+	return err->status;
 }
 
-static enum status image_backward_residual(const struct pass *p, void *dy, struct error *err)
+enum status images_backward(const struct pass *of, void *dy, struct error *err)
 {
-	uint64_t width = image_unit_width(image_last(&p->image));
-	const void *y = image_relu_decider(p, p->image.decision, width, image_output_of(p));
-
-	if (image_relu_backward(p, y, dy, p->rows * width, err) != STATUS_OK ||
-	    image_backward_units(p, dy, err) != STATUS_OK)
-		return err->status;
-	p->n->images.shortcut = dy;
-	if (!p->image.projects)
-		return STATUS_OK;
-	return image_backward_unit(p, &p->image.projection, &p->kept->projection,
-				   image_unit_input(p, 0), NULL, dy, dy, err);
-}
-
-enum status images_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			    uint64_t rows, void *dy, bool accumulate, struct error *err)
-{
-	const struct pass p = image_pass_of(n, stream, l, row, rows, accumulate);
+	const struct image_pass p = image_pass_of(of);
+	struct images *images = &p.n->images;
 	uint64_t width = image_unit_width(image_last(&p.image));
 	struct pooling_backward_arguments pool = {
 		.shape = image_pool_of(&p),
 		.x = image_relu_decider(&p, image_last_decision(&p.image), width, p.kept->out),
 		.dy = dy,
-		.dx = n->images.pooled
+		.dx = images->pooled
 	};
 
-	if (setup_recomputes_blocks(n->setup) && image_forward_inside(&p, err) != STATUS_OK)
-		return err->status;
+	if (setup_recomputes_blocks(p.n->setup))
+		image_forward_inside(&p, err);
 	if (p.image.pool.window) {
-		if (backend_launch(stream, "pooling_backward", &pool, err) != STATUS_OK)
-			return err->status;
-		dy = n->images.pooled;
+		network_launch(p.n, "pooling_backward", &pool, err);
+		dy = images->pooled;
 	}
-	return p.image.residual ? image_backward_residual(&p, dy, err)
-				: image_backward_units(&p, dy, err);
+	if (!p.image.residual)
+		return image_backward_units(&p, dy, err);
+	image_relu_backward(&p,
+			    image_relu_decider(&p, p.image.decision, width, image_output_of(&p)),
+			    dy, p.rows * width, err);
+	image_backward_units(&p, dy, err);
+	images->shortcut = dy;
+	if (!p.image.projects)
+		return err->status;
+	return image_backward_unit(&p, &p.image.projection, &p.kept->projection,
+				   image_unit_input(&p, 0), NULL, dy, dy, err);
 }
 
-enum status images_input_gradient(struct network *n, struct stream *stream, size_t l, uint64_t rows,
-				  void *dx, struct error *err)
+enum status images_input_gradient(const struct pass *of, void *dx, struct error *err)
 {
-	const struct pass p = image_pass_of(n, stream, l, 0, rows, false);
-	const struct images *images = &n->images;
+	const struct image_pass p = image_pass_of(of);
+	const struct images *images = &p.n->images;
 	const void *shortcut = images->shortcut;
 	void *other = image_other_buffer(&p, images->first);
 
-	if (image_data_gradient(&p, &p.image.unit[0], images->first, dx, err) != STATUS_OK)
-		return err->status;
+	image_data_gradient(&p, &p.image.unit[0], images->first, dx, err);
 	if (!p.image.residual)
-		return STATUS_OK;
+		return err->status;
 	if (p.image.projects) {
-		if (image_data_gradient(&p, &p.image.projection, shortcut, other, err) != STATUS_OK)
-			return err->status;
+		image_data_gradient(&p, &p.image.projection, shortcut, other, err);
 		shortcut = other;
 	}
-	return image_residual_add(&p, dx, shortcut, dx, rows * n->setup->widths[l], err);
+	return image_residual_add(&p, dx, shortcut, dx, p.rows * p.n->setup->widths[p.layer], err);
 }
 
 static void image_keep_tensor(struct kept_tensor *out, size_t *count, void *place, uint64_t bytes)

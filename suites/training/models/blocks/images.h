@@ -15,12 +15,8 @@ enum status images_scratch_open(struct network *network, struct error *err);
 /* Allocates scratch memory and kept tensors. */
 enum status images_open(struct network *network, struct error *err);
 
-enum status images_forward(struct network *network, struct stream *stream, size_t layer,
-			   uint64_t row, uint64_t rows, struct error *err);
-enum status images_backward(struct network *network, struct stream *stream, size_t layer,
-			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
-			    struct error *err);
-enum status images_input_gradient(struct network *network, struct stream *stream, size_t layer,
-				  uint64_t rows, void *dx, struct error *err);
+enum status images_forward(const struct pass *pass, struct error *err);
+enum status images_backward(const struct pass *pass, void *dy, struct error *err);
+enum status images_input_gradient(const struct pass *pass, void *dx, struct error *err);
 
 #endif

@@ -8,36 +8,6 @@
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/models/mode.h"
 
-enum status transformer_launch(const struct network *n, struct stream *stream, const char *kernel,
-			       const void *arguments, struct error *err)
-{
-	return n->idle ? STATUS_OK : backend_launch(stream, kernel, arguments, err);
-}
-
-static enum status transformer_multiply(struct network *n, struct stream *stream, size_t l,
-					unsigned pass, struct gemm *gemm, struct error *err)
-{
-	return n->idle ? STATUS_OK : network_multiply(n, stream, l, pass, gemm, err);
-}
-
-static void *transformer_tensor_in(const struct network *n, void *layer_array, size_t l,
-				   size_t tensor)
-{
-	const struct model_layer *layer = &n->local.layer[l];
-
-	return network_element(n, layer_array, layer->tensor[tensor].first - layer->weight);
-}
-
-void *transformer_weights(const struct network *n, size_t l, size_t tensor)
-{
-	return transformer_tensor_in(n, n->layer_weights[l], l, tensor);
-}
-
-void *transformer_gradients(const struct network *n, size_t l, size_t tensor)
-{
-	return transformer_tensor_in(n, n->layer_gradients[l], l, tensor);
-}
-
 struct attention_shape transformer_attention(const struct network *n, uint64_t rows)
 {
 	const struct transformer_shape *t = &n->setup->transformer;
@@ -58,7 +28,7 @@ struct attention_shape transformer_attention(const struct network *n, uint64_t r
 struct kept_norm transformer_kept_norm(const struct network *n, const struct kept_norm *norm,
 				       uint64_t row)
 {
-	uint64_t share = row / network_sequence_parallel_size(n, 1);
+	uint64_t share = row / network_row_shares(n, 1);
 
 	return (struct kept_norm){ .mean = norm->mean + share,
 				   .rstd = norm->rstd + share,
@@ -66,86 +36,90 @@ struct kept_norm transformer_kept_norm(const struct network *n, const struct kep
 							share * n->setup->transformer.hidden) };
 }
 
-enum status transformer_norm(struct network *n, struct stream *stream, size_t l, size_t gamma,
-			     const void *x, const struct kept_norm *kept, uint64_t rows,
-			     struct error *err)
+/* This rank's rows of the tensors between products. */
+static uint64_t transformer_share_rows(const struct pass *p)
 {
+	return p->rows / network_row_shares(p->n, 1);
+}
+
+enum status transformer_norm(const struct pass *p, size_t gamma, const void *x,
+			     const struct kept_norm *kept, struct error *err)
+{
+	const struct network *n = p->n;
 	struct layer_norm_forward_arguments norm = {
 		.x = x,
-		.gamma = transformer_weights(n, l, gamma),
-		.beta = transformer_weights(n, l, gamma + 1),
+		.gamma = network_weights(n, p->layer, gamma),
+		.beta = network_weights(n, p->layer, gamma + 1),
 		.y = kept->y,
 		.mean = kept->mean,
 		.rstd = kept->rstd,
 		.precision = setup_storage(n->setup),
-		.rows = rows,
+		.rows = transformer_share_rows(p),
 		.columns = n->setup->transformer.hidden,
 		.epsilon = (float)BLOCK_NORM_EPSILON,
 	};
 
-	return transformer_launch(n, stream, "layer_norm_forward", &norm, err);
+	return network_launch(n, "layer_norm_forward", &norm, err);
 }
 
-enum status transformer_norm_backward(struct network *n, struct stream *stream, size_t l,
-				      size_t gamma, const void *x, const struct kept_norm *kept,
-				      void *dy, uint64_t rows, bool accumulate, struct error *err)
+enum status transformer_norm_backward(const struct pass *p, size_t gamma, const void *x,
+				      const struct kept_norm *kept, void *dy, struct error *err)
 {
+	const struct network *n = p->n;
 	struct layer_norm_backward_arguments norm = {
 		.x = x,
 		.dy = dy,
-		.gamma = transformer_weights(n, l, gamma),
+		.gamma = network_weights(n, p->layer, gamma),
 		.mean = kept->mean,
 		.rstd = kept->rstd,
 		.dx = dy,
-		.dgamma = transformer_gradients(n, l, gamma),
-		.dbeta = transformer_gradients(n, l, gamma + 1),
+		.dgamma = network_gradients(n, p->layer, gamma),
+		.dbeta = network_gradients(n, p->layer, gamma + 1),
 		.scratch = n->blocks.norm_sums,
 		.precision = setup_storage(n->setup),
-		.rows = rows,
+		.rows = transformer_share_rows(p),
 		.columns = n->setup->transformer.hidden,
-		.keep = accumulate ? 1 : 0,
+		.keep = p->accumulate ? 1 : 0,
 	};
 
-	return transformer_launch(n, stream, "layer_norm_backward", &norm, err);
+	return network_launch(n, "layer_norm_backward", &norm, err);
 }
 
-static enum status transformer_add_bias(struct network *n, struct stream *stream,
-					const struct linear *linear, void *y, uint64_t rows,
-					struct error *err)
+static enum status transformer_add_bias(const struct pass *p, const struct linear *linear, void *y,
+					uint64_t rows, struct error *err)
 {
 	struct bias_relu_arguments bias = {
 		.y = y,
-		.bias = transformer_weights(n, linear->layer, linear->weight + 1),
-		.precision = setup_storage(n->setup),
+		.bias = network_weights(p->n, p->layer, linear->weight + 1),
+		.precision = setup_storage(p->n->setup),
 		.rows = rows,
 		.columns = linear->out,
 	};
 
-	return transformer_launch(n, stream, "bias_relu", &bias, err);
+	return network_launch(p->n, "bias_relu", &bias, err);
 }
 
 /*
  * Adds the bias in the GEMM's epilogue. Not every library supports this for every precision and
  * shape.
  */
-static bool transformer_try_fused(struct network *n, struct stream *stream,
-				  const struct linear *linear, struct gemm gemm, struct error *err)
+static bool transformer_try_fused(const struct pass *p, const struct linear *linear,
+				  struct gemm gemm, struct error *err)
 {
-	enum fusion *fusion = &n->fusions[linear->layer];
+	enum fusion *fusion = &p->n->fusions[p->layer];
 	struct error own = ERROR_NONE;
 
-	if (n->idle)
+	if (p->n->idle || err->status != STATUS_OK)
 		return true;
-	if (*fusion == FUSION_OFF || n->setup->fusion == FUSION_OFF)
+	if (*fusion == FUSION_OFF || p->n->setup->fusion == FUSION_OFF)
 		return false;
 	gemm.epilogue = EPILOGUE_BIAS;
-	gemm.bias = transformer_weights(n, linear->layer, linear->weight + 1);
-	if (transformer_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, &own) ==
-	    STATUS_OK) {
+	gemm.bias = network_weights(p->n, p->layer, linear->weight + 1);
+	if (network_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
 		*fusion = FUSION_ON;
 		return true;
 	}
-	if (own.status == STATUS_UNSUPPORTED && n->setup->fusion == FUSION_AUTO) {
+	if (own.status == STATUS_UNSUPPORTED && p->n->setup->fusion == FUSION_AUTO) {
 		*fusion = FUSION_OFF;
 		return false;
 	}
@@ -153,56 +127,51 @@ static bool transformer_try_fused(struct network *n, struct stream *stream,
 	return true;
 }
 
-static enum status transformer_start_rows(const struct network *n, enum part_collective collective,
-					  void *whole, void *share, uint64_t rows,
-					  struct error *err)
+static enum status transformer_start_rows(const struct pass *p, enum part_collective collective,
+					  void *whole, void *share, struct error *err)
 {
-	return n->links->start(n->links->state, collective, whole, share,
-			       rows * n->setup->transformer.hidden, err);
+	return p->n->links->start(p->n->links->state, collective, whole, share,
+				  p->rows * p->n->setup->transformer.hidden, err);
 }
 
-const void *transformer_gather(const struct network *n, const void *share, uint64_t rows,
-			       struct error *err)
+void *transformer_gather(const struct pass *p, void *share, struct error *err)
 {
-	if (!n->partition.sequence || err->status != STATUS_OK)
+	if (!p->n->partition.sequence || err->status != STATUS_OK)
 		return share;
-	if (transformer_start_rows(n, PARTS_GATHER, n->blocks.gathered, (void *)share, rows, err) ==
-	    STATUS_OK)
-		n->links->wait(n->links->state, err);
-	return n->blocks.gathered;
+	transformer_start_rows(p, PARTS_GATHER, p->n->blocks.gathered, share, err);
+	p->n->links->wait(p->n->links->state, err);
+	return p->n->blocks.gathered;
 }
 
-void *transformer_share(const struct network *n, void *whole, uint64_t rows)
+void *transformer_share(const struct pass *p, void *whole)
 {
-	uint64_t shares = network_sequence_parallel_size(n, 1),
-		 part = shares > 1 ? (uint64_t)n->partition.part : 0;
+	const struct network *n = p->n;
+	uint64_t part = network_row_shares(n, 1) > 1 ? (uint64_t)n->partition.part : 0;
 
-	return network_element(n, whole, part * rows / shares * n->setup->transformer.hidden);
+	return network_element(n, whole,
+			       part * transformer_share_rows(p) * n->setup->transformer.hidden);
 }
 
-enum status transformer_sum(struct network *n, void *summands, void *y, uint64_t rows,
-			    struct error *err)
+enum status transformer_sum(const struct pass *p, void *summands, void *y, struct error *err)
 {
-	if (!n->links)
-		return STATUS_OK;
-	if (transformer_start_rows(n, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, summands,
-				   y, rows, err) != STATUS_OK)
+	if (!p->n->links)
 		return err->status;
-	return n->links->wait(n->links->state, err);
+	transformer_start_rows(p, p->n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, summands, y,
+			       err);
+	return p->n->links->wait(p->n->links->state, err);
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-enum status transformer_linear(struct network *n, struct stream *stream,
-			       const struct linear *linear, const void *x, void *y, uint64_t rows,
-			       struct error *err)
+enum status transformer_linear(const struct pass *p, const struct linear *linear, const void *x,
+			       void *y, struct error *err)
 {
 	struct gemm gemm = {
-		.precision = n->setup->precision,
+		.precision = p->n->setup->precision,
 		.transpose_a = true,
 		.m = (int64_t)linear->out,
-		.n = (int64_t)rows,
+		.n = (int64_t)p->rows,
 		.k = (int64_t)linear->in,
-		.a = transformer_weights(n, linear->layer, linear->weight),
+		.a = network_weights(p->n, p->layer, linear->weight),
 		.lda = (int64_t)linear->in,
 		.b = x,
 		.ldb = (int64_t)linear->in,
@@ -211,57 +180,35 @@ enum status transformer_linear(struct network *n, struct stream *stream,
 		.alpha = 1,
 	};
 
-	if (linear->has_bias && transformer_try_fused(n, stream, linear, gemm, err))
+	if (linear->has_bias && transformer_try_fused(p, linear, gemm, err))
 		return err->status;
-	if (transformer_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, err) !=
-	    STATUS_OK)
-		return err->status;
-	return linear->has_bias ? transformer_add_bias(n, stream, linear, y, rows, err) : STATUS_OK;
+	network_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, err);
+	return linear->has_bias ? transformer_add_bias(p, linear, y, p->rows, err) : err->status;
 }
 
 /*
  * The same if ranks divide the inputs: each rank computes partial sums of all outputs, and the bias
  * is added after the sum over ranks. With sequence parallelism, only this rank's rows remain.
  */
-static enum status transformer_linear_of_parts(struct network *n, struct stream *stream,
-					       const struct linear *linear, const void *x, void *y,
-					       uint64_t rows, struct error *err)
+static enum status transformer_linear_of_parts(const struct pass *p, const struct linear *linear,
+					       const void *x, void *y, struct error *err)
 {
 	struct linear product = *linear;
-	void *summands = n->partition.sequence ? n->blocks.narrow : y;
+	void *summands = p->n->partition.sequence ? p->n->blocks.narrow : y;
 
-	if (!n->links)
-		return transformer_linear(n, stream, linear, x, y, rows, err);
+	if (!p->n->links)
+		return transformer_linear(p, linear, x, y, err);
 	product.has_bias = false;
-	if (transformer_linear(n, stream, &product, x, summands, rows, err) != STATUS_OK ||
-	    transformer_sum(n, summands, y, rows, err) != STATUS_OK)
-		return err->status;
-	return transformer_add_bias(n, stream, linear, y,
-				    rows / network_sequence_parallel_size(n, 1), err);
+	transformer_linear(p, &product, x, summands, err);
+	transformer_sum(p, summands, y, err);
+	return transformer_add_bias(p, linear, y, transformer_share_rows(p), err);
 }
 
-static enum status transformer_bias_gradient(struct network *n, struct stream *stream,
-					     const struct linear *linear, void *dy, uint64_t rows,
-					     bool accumulate, struct error *err)
+enum status transformer_linear_backward(const struct pass *p, const struct linear *linear,
+					const void *x, void *dy, void *dx, bool sums,
+					struct error *err)
 {
-	struct output_gradient_arguments pass = {
-		.dy = dy,
-		.sum = transformer_gradients(n, linear->layer, linear->weight + 1),
-		.beta = accumulate ? 1 : 0,
-		.scratch = n->blocks.bias_sums,
-		.precision = setup_storage(n->setup),
-		.rows = rows,
-		.columns = linear->out,
-	};
-
-	return transformer_launch(n, stream, "output_gradient", &pass, err);
-}
-
-static enum status transformer_backward_products(struct network *n, struct stream *stream,
-						 const struct linear *linear, const void *x,
-						 void *dy, void *dx, bool sums, uint64_t rows,
-						 bool accumulate, struct error *err)
-{
+	struct network *n = p->n;
 	int64_t in = (int64_t)linear->in, out = (int64_t)linear->out;
 	/* dW = dY^T X */
 	struct gemm weights = {
@@ -269,23 +216,23 @@ static enum status transformer_backward_products(struct network *n, struct strea
 		.transpose_b = true,
 		.m = in,
 		.n = out,
-		.k = (int64_t)rows,
+		.k = (int64_t)p->rows,
 		.a = x,
 		.lda = in,
 		.b = dy,
 		.ldb = out,
-		.c = transformer_gradients(n, linear->layer, linear->weight),
+		.c = network_gradients(n, p->layer, linear->weight),
 		.ldc = in,
 		.alpha = 1,
-		.beta = accumulate ? 1 : 0,
+		.beta = p->accumulate ? 1 : 0,
 	};
 	/* dX = dY W */
 	struct gemm inputs = {
 		.precision = n->setup->precision,
 		.m = in,
-		.n = (int64_t)rows,
+		.n = (int64_t)p->rows,
 		.k = out,
-		.a = transformer_weights(n, linear->layer, linear->weight),
+		.a = network_weights(n, p->layer, linear->weight),
 		.lda = in,
 		.b = dy,
 		.ldb = out,
@@ -293,120 +240,88 @@ static enum status transformer_backward_products(struct network *n, struct strea
 		.ldc = in,
 		.alpha = 1,
 	};
+	struct output_gradient_arguments bias = {
+		.dy = dy,
+		.beta = p->accumulate ? 1 : 0,
+		.scratch = n->blocks.bias_sums,
+		.precision = setup_storage(n->setup),
+		.rows = p->rows,
+		.columns = linear->out,
+	};
 
-	if (linear->has_bias &&
-	    transformer_bias_gradient(n, stream, linear, dy, rows, accumulate, err) != STATUS_OK)
-		return err->status;
+	if (linear->has_bias) {
+		bias.sum = network_gradients(n, p->layer, linear->weight + 1);
+		network_launch(n, "output_gradient", &bias, err);
+	}
 	if (!sums || !n->links) {
-		if (transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights,
-					 err) != STATUS_OK)
-			return err->status;
-		return transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs,
-					    err);
+		network_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
+		return network_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
 	}
 	/*
 	 * The gradients of the weights, which no other rank waits for, are computed during the sum
 	 * over ranks.
 	 */
-	if (transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err) !=
-		    STATUS_OK ||
-	    transformer_start_rows(n, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, dx,
-				   transformer_share(n, dx, rows), rows, err) != STATUS_OK ||
-	    transformer_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights, err) !=
-		    STATUS_OK)
-		return err->status;
+	network_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
+	transformer_start_rows(p, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, dx,
+			       transformer_share(p, dx), err);
+	network_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
 	return n->links->wait(n->links->state, err);
-}
-
-enum status transformer_linear_backward_summed(struct network *n, struct stream *stream,
-					       const struct linear *linear, const void *x, void *dy,
-					       void *dx, uint64_t rows, bool accumulate,
-					       struct error *err)
-{
-	return transformer_backward_products(n, stream, linear, x, dy, dx, true, rows, accumulate,
-					     err);
-}
-
-enum status transformer_linear_backward(struct network *n, struct stream *stream,
-					const struct linear *linear, const void *x, const void *dy,
-					void *dx, uint64_t rows, bool accumulate, struct error *err)
-{
-	return transformer_backward_products(n, stream, linear, x, (void *)dy, dx, false, rows,
-					     accumulate, err);
 }
 
 /* The GEMMs of a block. */
 enum product { PRODUCT_QKV, PRODUCT_OUT, PRODUCT_UP, PRODUCT_DOWN };
-static struct linear transformer_linear_of(const struct network *n, size_t l, enum product product)
+static struct linear transformer_linear_of(const struct network *n, enum product product)
 {
 	uint64_t h = n->setup->transformer.hidden, mine = h / (uint64_t)n->partition.parts;
 	const struct linear all[] = {
-		[PRODUCT_QKV] = { l, BLOCK_QKV, h, 3 * mine, true },
-		[PRODUCT_OUT] = { l, BLOCK_OUT, mine, h, true },
-		[PRODUCT_UP] = { l, BLOCK_UP, h, 4 * mine, false },
-		[PRODUCT_DOWN] = { l, BLOCK_DOWN, 4 * mine, h, true },
+		[PRODUCT_QKV] = { BLOCK_QKV, h, 3 * mine, true },
+		[PRODUCT_OUT] = { BLOCK_OUT, mine, h, true },
+		[PRODUCT_UP] = { BLOCK_UP, h, 4 * mine, false },
+		[PRODUCT_DOWN] = { BLOCK_DOWN, 4 * mine, h, true },
 	};
 
 	return all[product];
 }
 
-static enum status transformer_add_residual(struct network *n, struct stream *stream, const void *a,
-					    const void *b, void *y, uint64_t rows,
-					    struct error *err)
+enum status transformer_add_residual(const struct pass *p, const void *a, const void *b, void *y,
+				     struct error *err)
 {
 	struct residual_add_arguments add = {
 		.a = a,
 		.b = b,
 		.y = y,
-		.precision = setup_storage(n->setup),
-		.count = rows * n->setup->transformer.hidden,
+		.precision = setup_storage(p->n->setup),
+		.count = transformer_share_rows(p) * p->n->setup->transformer.hidden,
 	};
 
-	return transformer_launch(n, stream, "residual_add", &add, err);
-}
-
-static enum status transformer_attend(struct network *n, struct stream *stream,
-				      const struct kept_block *kept, uint64_t rows,
-				      struct error *err)
-{
-	struct attention_shape shape = transformer_attention(n, rows);
-	struct attention_forward_arguments attention = {
-		.shape = shape,
-		.q = kept->qkv,
-		.k = network_element(n, kept->qkv, shape.ld_o),
-		.v = network_element(n, kept->qkv, 2 * shape.ld_o),
-		.o = kept->o,
-		.lse = kept->lse,
-	};
-
-	return transformer_launch(n, stream, "attention_forward", &attention, err);
+	return network_launch(p->n, "residual_add", &add, err);
 }
 
 /* GELU adds the bias of the up product; with `again` it has already been added. */
-static enum status transformer_activate(struct network *n, struct stream *stream, size_t l,
-					const struct kept_block *kept, uint64_t rows, bool again,
-					struct error *err)
+static enum status transformer_activate(const struct pass *p, const struct kept_block *kept,
+					bool again, struct error *err)
 {
 	struct activation_forward_arguments gelu = {
 		.x = kept->before,
-		.bias = again ? NULL : transformer_weights(n, l, BLOCK_UP_BIAS),
+		.bias = again ? NULL : network_weights(p->n, p->layer, BLOCK_UP_BIAS),
 		.y = kept->after,
 		.activation = ACTIVATION_GELU_TANH,
-		.precision = setup_storage(n->setup),
-		.rows = rows,
-		.columns = transformer_linear_of(n, l, PRODUCT_UP).out,
+		.precision = setup_storage(p->n->setup),
+		.rows = p->rows,
+		.columns = transformer_linear_of(p->n, PRODUCT_UP).out,
 	};
 
-	return transformer_launch(n, stream, "activation_forward", &gelu, err);
+	return network_launch(p->n, "activation_forward", &gelu, err);
 }
 
-/* Kept tensors of the block for the micro-batch that begins with `row`. */
-static struct kept_block transformer_kept_of(const struct network *n, size_t l, uint64_t row)
+/* Kept tensors of the block for the micro-batch of the pass. */
+static struct kept_block transformer_kept_of(const struct pass *p)
 {
-	struct kept_block kept = n->blocks.kept[l];
-	uint64_t at = setup_recomputes_blocks(n->setup) ? 0 : row % n->partition.kept;
-	uint64_t share = at / network_sequence_parallel_size(n, 1),
-		 h = n->setup->transformer.hidden, mine = h / (uint64_t)n->partition.parts;
+	const struct network *n = p->n;
+	struct kept_block kept = n->blocks.kept[p->layer];
+	uint64_t at = setup_recomputes_blocks(n->setup) ? 0 : p->row % n->partition.kept;
+	uint64_t share = at / network_row_shares(n, 1), h = n->setup->transformer.hidden,
+		 mine = h / (uint64_t)n->partition.parts;
 	const struct attention_shape before = transformer_attention(n, at);
 
 	for (int i = 0; i < 2; i++) {
@@ -425,59 +340,54 @@ static struct kept_block transformer_kept_of(const struct network *n, size_t l, 
 }
 
 /* Computes all tensors that backward needs: everything except the last product. */
-static enum status transformer_forward_kept(struct network *n, struct stream *stream, size_t l,
-					    const void *x, const struct kept_block *kept,
-					    uint64_t rows, struct error *err)
+static enum status transformer_forward_kept(const struct pass *p, const void *x,
+					    const struct kept_block *kept, struct error *err)
 {
-	const struct linear qkv = transformer_linear_of(n, l, PRODUCT_QKV),
-			    out = transformer_linear_of(n, l, PRODUCT_OUT),
-			    up = transformer_linear_of(n, l, PRODUCT_UP);
-	uint64_t share = rows / network_sequence_parallel_size(n, l);
+	const struct linear qkv = transformer_linear_of(p->n, PRODUCT_QKV),
+			    out = transformer_linear_of(p->n, PRODUCT_OUT),
+			    up = transformer_linear_of(p->n, PRODUCT_UP);
+	struct attention_shape shape = transformer_attention(p->n, p->rows);
+	struct attention_forward_arguments attention = {
+		.shape = shape,
+		.q = kept->qkv,
+		.k = network_element(p->n, kept->qkv, shape.ld_o),
+		.v = network_element(p->n, kept->qkv, 2 * shape.ld_o),
+		.o = kept->o,
+		.lse = kept->lse,
+	};
 
-	if (transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0], share, err) !=
-		    STATUS_OK ||
-	    transformer_linear(n, stream, &qkv, transformer_gather(n, kept->norm[0].y, rows, err),
-			       kept->qkv, rows, err) != STATUS_OK ||
-	    transformer_attend(n, stream, kept, rows, err) != STATUS_OK ||
-	    transformer_linear_of_parts(n, stream, &out, kept->o, kept->middle, rows, err) !=
-		    STATUS_OK ||
-	    transformer_add_residual(n, stream, x, kept->middle, kept->middle, share, err) !=
-		    STATUS_OK ||
-	    transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1], share,
-			     err) != STATUS_OK ||
-	    transformer_linear(n, stream, &up, transformer_gather(n, kept->norm[1].y, rows, err),
-			       kept->before, rows, err) != STATUS_OK)
-		return err->status;
-	return transformer_activate(n, stream, l, kept, rows, false, err);
+	transformer_norm(p, BLOCK_GAMMA1, x, &kept->norm[0], err);
+	transformer_linear(p, &qkv, transformer_gather(p, kept->norm[0].y, err), kept->qkv, err);
+	network_launch(p->n, "attention_forward", &attention, err);
+	transformer_linear_of_parts(p, &out, kept->o, kept->middle, err);
+	transformer_add_residual(p, x, kept->middle, kept->middle, err);
+	transformer_norm(p, BLOCK_GAMMA2, kept->middle, &kept->norm[1], err);
+	transformer_linear(p, &up, transformer_gather(p, kept->norm[1].y, err), kept->before, err);
+	return transformer_activate(p, kept, false, err);
 }
 
-enum status transformer_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				uint64_t rows, struct error *err)
+enum status transformer_forward(const struct pass *p, struct error *err)
 {
-	const struct linear down = transformer_linear_of(n, l, PRODUCT_DOWN);
-	const struct kept_block kept = transformer_kept_of(n, l, row);
-	void *y = network_activation(n, l + 1, row);
+	const struct linear down = transformer_linear_of(p->n, PRODUCT_DOWN);
+	const struct kept_block kept = transformer_kept_of(p);
+	void *y = network_activation(p->n, p->layer + 1, p->row);
 
-	if (transformer_forward_kept(n, stream, l, network_activation(n, l, row), &kept, rows,
-				     err) != STATUS_OK ||
-	    transformer_linear_of_parts(n, stream, &down, kept.after, y, rows, err) != STATUS_OK)
-		return err->status;
-	return transformer_add_residual(n, stream, kept.middle, y, y,
-					rows / network_sequence_parallel_size(n, l), err);
+	transformer_forward_kept(p, network_activation(p->n, p->layer, p->row), &kept, err);
+	transformer_linear_of_parts(p, &down, kept.after, y, err);
+	return transformer_add_residual(p, kept.middle, y, y, err);
 }
 
 /*
  * Adds the gradient of the MLP branch to dy, which becomes the gradient of the tensor between
  * attention and MLP.
  */
-static enum status backward_mlp(struct network *n, struct stream *stream, size_t l,
-				const struct kept_block *kept, void *dy, uint64_t rows,
-				bool accumulate, struct error *err)
+static enum status backward_mlp(const struct pass *p, const struct kept_block *kept, void *dy,
+				struct error *err)
 {
-	const struct linear down = transformer_linear_of(n, l, PRODUCT_DOWN);
-	struct linear up = transformer_linear_of(n, l, PRODUCT_UP);
-	uint64_t share = rows / network_sequence_parallel_size(n, l);
-	void *inner = transformer_share(n, n->blocks.narrow, rows);
+	struct network *n = p->n;
+	const struct linear down = transformer_linear_of(n, PRODUCT_DOWN);
+	struct linear up = transformer_linear_of(n, PRODUCT_UP);
+	void *inner = transformer_share(p, n->blocks.narrow);
 	/* With aliasing, each tensor replaces one that earlier products have already read. */
 	void *wide = n->blocks.inner ? n->blocks.inner : kept->after;
 	struct activation_backward_arguments gelu = {
@@ -486,38 +396,32 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 		.dx = wide,
 		.activation = ACTIVATION_GELU_TANH,
 		.precision = setup_storage(n->setup),
-		.count = rows * up.out,
+		.count = p->rows * up.out,
 	};
 
 	up.has_bias = true;
-	if (n->setup->pointwise &&
-	    (transformer_activate(n, stream, l, kept, rows, true, err) != STATUS_OK ||
-	     transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1], share,
-			      err) != STATUS_OK))
-		return err->status;
-	if (transformer_linear_backward(n, stream, &down, kept->after,
-					transformer_gather(n, dy, rows, err), wide, rows,
-					accumulate, err) != STATUS_OK ||
-	    transformer_launch(n, stream, "activation_backward", &gelu, err) != STATUS_OK ||
-	    transformer_linear_backward_summed(n, stream, &up,
-					       transformer_gather(n, kept->norm[1].y, rows, err),
-					       wide, n->blocks.narrow, rows, accumulate,
-					       err) != STATUS_OK ||
-	    transformer_norm_backward(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1],
-				      inner, share, accumulate, err) != STATUS_OK)
-		return err->status;
-	return transformer_add_residual(n, stream, dy, inner, dy, share, err);
+	if (n->setup->pointwise) {
+		transformer_activate(p, kept, true, err);
+		transformer_norm(p, BLOCK_GAMMA2, kept->middle, &kept->norm[1], err);
+	}
+	transformer_linear_backward(p, &down, kept->after, transformer_gather(p, dy, err), wide,
+				    false, err);
+	network_launch(n, "activation_backward", &gelu, err);
+	transformer_linear_backward(p, &up, transformer_gather(p, kept->norm[1].y, err), wide,
+				    n->blocks.narrow, true, err);
+	transformer_norm_backward(p, BLOCK_GAMMA2, kept->middle, &kept->norm[1], inner, err);
+	return transformer_add_residual(p, dy, inner, dy, err);
 }
 
 /* Gradient of the attention branch, which blocks_input_gradient() adds to dy. */
-static enum status transformer_backward_attention(struct network *n, struct stream *stream,
-						  size_t l, const void *x,
+static enum status transformer_backward_attention(const struct pass *p, const void *x,
 						  const struct kept_block *kept, void *dy,
-						  uint64_t rows, bool accumulate, struct error *err)
+						  struct error *err)
 {
-	const struct linear qkv = transformer_linear_of(n, l, PRODUCT_QKV),
-			    out = transformer_linear_of(n, l, PRODUCT_OUT);
-	struct attention_shape shape = transformer_attention(n, rows);
+	struct network *n = p->n;
+	const struct linear qkv = transformer_linear_of(n, PRODUCT_QKV),
+			    out = transformer_linear_of(n, PRODUCT_OUT);
+	struct attention_shape shape = transformer_attention(n, p->rows);
 	void *dqkv = n->blocks.inner ? n->blocks.inner : kept->after;
 	struct attention_backward_arguments attention = {
 		.shape = shape,
@@ -533,37 +437,26 @@ static enum status transformer_backward_attention(struct network *n, struct stre
 		.delta = n->blocks.delta,
 	};
 
-	if (n->setup->pointwise &&
-	    transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
-			     rows / network_sequence_parallel_size(n, l), err) != STATUS_OK)
-		return err->status;
-	if (transformer_linear_backward(n, stream, &out, kept->o,
-					transformer_gather(n, dy, rows, err), n->blocks.narrow,
-					rows, accumulate, err) != STATUS_OK ||
-	    transformer_launch(n, stream, "attention_backward", &attention, err) != STATUS_OK ||
-	    transformer_linear_backward_summed(n, stream, &qkv,
-					       transformer_gather(n, kept->norm[0].y, rows, err),
-					       dqkv, n->blocks.narrow, rows, accumulate,
-					       err) != STATUS_OK)
-		return err->status;
-	return transformer_norm_backward(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
-					 transformer_share(n, n->blocks.narrow, rows),
-					 rows / network_sequence_parallel_size(n, l), accumulate,
-					 err);
+	if (n->setup->pointwise)
+		transformer_norm(p, BLOCK_GAMMA1, x, &kept->norm[0], err);
+	transformer_linear_backward(p, &out, kept->o, transformer_gather(p, dy, err),
+				    n->blocks.narrow, false, err);
+	network_launch(n, "attention_backward", &attention, err);
+	transformer_linear_backward(p, &qkv, transformer_gather(p, kept->norm[0].y, err), dqkv,
+				    n->blocks.narrow, true, err);
+	return transformer_norm_backward(p, BLOCK_GAMMA1, x, &kept->norm[0],
+					 transformer_share(p, n->blocks.narrow), err);
 }
 
-enum status transformer_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				 uint64_t rows, void *dy, bool accumulate, struct error *err)
+enum status transformer_backward(const struct pass *p, void *dy, struct error *err)
 {
-	const struct kept_block kept = transformer_kept_of(n, l, row);
-	const void *x = network_activation(n, l, row);
+	const struct kept_block kept = transformer_kept_of(p);
+	const void *x = network_activation(p->n, p->layer, p->row);
 
-	if (setup_recomputes_blocks(n->setup) &&
-	    transformer_forward_kept(n, stream, l, x, &kept, rows, err) != STATUS_OK)
-		return err->status;
-	if (n->partition.parts == 1 && !n->setup->no_aliasing)
-		n->blocks.narrow = kept.before;
-	if (backward_mlp(n, stream, l, &kept, dy, rows, accumulate, err) != STATUS_OK)
-		return err->status;
-	return transformer_backward_attention(n, stream, l, x, &kept, dy, rows, accumulate, err);
+	if (setup_recomputes_blocks(p->n->setup))
+		transformer_forward_kept(p, x, &kept, err);
+	if (p->n->partition.parts == 1 && !p->n->setup->no_aliasing)
+		p->n->blocks.narrow = kept.before;
+	backward_mlp(p, &kept, dy, err);
+	return transformer_backward_attention(p, x, &kept, dy, err);
 }

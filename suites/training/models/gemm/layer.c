@@ -28,34 +28,31 @@ struct fusion_trial {
 
 enum candidate { SEPARATE, FUSED, CANDIDATES };
 
-static enum status layer_run_candidate(void *context, struct stream *stream, size_t candidate,
-				       struct error *err)
+static enum status layer_run_candidate(void *context, size_t candidate, struct error *err)
 {
 	const struct fusion_trial *t = context;
 
 	t->network->fusions[t->layer] = candidate == FUSED ? FUSION_ON : FUSION_OFF;
-	return network_forward(t->network, stream, t->layer, t->row, t->rows, err);
+	return network_forward(t->network, t->layer, t->row, t->rows, err);
 }
 
 /* The choice, if it needs no measurement; otherwise FUSION_AUTO. */
 static enum fusion fixed_fusion(const struct network *n, size_t layer)
 {
-	const struct model_layer *mine;
+	const struct model_layer *mine = &n->local.layer[layer];
 
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->partition.parts > 1 &&
-	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
+	if (network_layer_is_replicated(n, layer))
 		return FUSION_OFF;
 	/* On the CPU the fused epilogue works in cache at no cost, and results are reproducible. */
-	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+	if (n->stream->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return FUSION_ON;
 	/*
 	 * The choice of an earlier layer of the same shape; the last layer has a different
 	 * epilogue.
 	 */
-	mine = &n->local.layer[layer];
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
 		    n->local.layer[l].out == mine->out &&
@@ -68,8 +65,8 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
  * Sets network->fusions[layer], once per layer: to the setup's value, or for `auto` by timing both
  * on rows [row, row + rows). Only during tuning.
  */
-static enum status fusion_tune(struct network *n, struct stream *stream, size_t layer, uint64_t row,
-			       uint64_t rows, struct error *err)
+static enum status fusion_tune(struct network *n, size_t layer, uint64_t row, uint64_t rows,
+			       struct error *err)
 {
 	struct fusion_trial trial = { n, layer, row, rows };
 	struct error own = ERROR_NONE;
@@ -79,7 +76,7 @@ static enum status fusion_tune(struct network *n, struct stream *stream, size_t 
 	if (n->fusions[layer] != FUSION_AUTO)
 		return STATUS_OK;
 	/* Not every library fuses epilogues for every precision and shape. */
-	if (trial_select(stream, CANDIDATES, layer_run_candidate, &trial, &fastest, &own) ==
+	if (trial_select(n->stream, CANDIDATES, layer_run_candidate, &trial, &fastest, &own) ==
 	    STATUS_UNSUPPORTED)
 		fastest = SEPARATE;
 	else if (own.status != STATUS_OK)
@@ -88,69 +85,72 @@ static enum status fusion_tune(struct network *n, struct stream *stream, size_t 
 	return STATUS_OK;
 }
 
-enum status network_forward_gemm(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				 uint64_t rows, struct error *err)
+/* True if there is nothing to enqueue: after an error, or for an idle network without links. */
+static bool network_rests(const struct network *n, const struct error *err)
 {
-	return layer_gemm_forward(n, stream, l, network_activation(n, l, row),
-				  network_activation(n, l + 1, row), rows, err);
+	return err->status != STATUS_OK || (n->idle && !n->links);
 }
 
-static enum status layer_record_activation(struct network *n, struct stream *stream, size_t l,
-					   uint64_t row, uint64_t rows, struct error *err)
+enum status network_forward_gemm(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				 struct error *err)
+{
+	return network_rests(n, err) ? err->status
+				     : layer_gemm_forward(n, l, row, rows, false, err);
+}
+
+static enum status layer_record_activation(struct network *n, size_t l, uint64_t row, uint64_t rows,
+					   struct error *err)
 {
 	uint64_t bytes = rows * partition_width(n->setup, &n->partition, l) *
 			 precision_bytes(n->setup->precision);
 
-	if (!n->record[l])
-		return STATUS_OK;
-	return backend_copy(stream, network_row(n, l, n->record[l], row),
-			    network_activation(n, l, row), bytes, err);
+	return n->record[l] ? network_copy(n, network_row(n, l, n->record[l], row),
+					   network_activation(n, l, row), bytes, err)
+			    : err->status;
 }
 
-enum status network_activate(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			     uint64_t rows, struct error *err)
+enum status network_activate(struct network *n, size_t l, uint64_t row, uint64_t rows,
+			     struct error *err)
 {
 	struct bias_relu_arguments bias = {
-		.y = network_activation(n, l + 1, row),
-		.bias = network_bias(n, l, n->layer_weights[l]),
 		.precision = setup_storage(n->setup),
 		.rows = rows,
 		.columns = n->local.layer[l].out,
 		.relu = l + 1 < n->setup->layers,
 	};
 
-	if (backend_launch(stream, "bias_relu", &bias, err) != STATUS_OK)
+	if (network_rests(n, err))
 		return err->status;
-	return layer_record_activation(n, stream, l + 1, row, rows, err);
+	bias.y = network_activation(n, l + 1, row);
+	bias.bias = network_weights(n, l, LINEAR_BIAS);
+	network_launch(n, "bias_relu", &bias, err);
+	return layer_record_activation(n, l + 1, row, rows, err);
 }
 
-enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			    uint64_t rows, struct error *err)
+enum status network_forward(struct network *n, size_t l, uint64_t row, uint64_t rows,
+			    struct error *err)
 {
+	const struct pass pass = { n, l, row, rows, false };
+
+	if (network_rests(n, err))
+		return err->status;
 	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return blocks_forward(n, stream, l, row, rows, err);
+		return blocks_forward(&pass, err);
 	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
-	    fusion_tune(n, stream, l, row, rows, err) != STATUS_OK)
+	    fusion_tune(n, l, row, rows, err) != STATUS_OK)
 		return err->status;
-	if (n->fusions[l] == FUSION_ON) {
-		if (layer_gemm_forward_fused(n, stream, l, network_activation(n, l, row),
-					     network_activation(n, l + 1, row), rows,
-					     err) != STATUS_OK)
-			return err->status;
-		return layer_record_activation(n, stream, l + 1, row, rows, err);
-	}
-	if (network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
-		return err->status;
-	return network_activate(n, stream, l, row, rows, err);
+	layer_gemm_forward(n, l, row, rows, n->fusions[l] == FUSION_ON, err);
+	return n->fusions[l] == FUSION_ON ? layer_record_activation(n, l + 1, row, rows, err)
+					  : network_activate(n, l, row, rows, err);
 }
 
-enum status network_loss(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
-			 double gradient_scale, struct error *err)
+enum status network_loss(struct network *n, uint64_t row, uint64_t rows, double gradient_scale,
+			 struct error *err)
 {
 	n->gradient_scale = gradient_scale;
-	if (network_loss_in_chunks(n))
-		return STATUS_OK;
-	return network_loss_of(n, stream, network_activation(n, n->setup->layers, row), row, rows,
+	if (n->idle || network_loss_in_chunks(n))
+		return err->status;
+	return network_loss_of(n, network_activation(n, n->setup->layers, row), row, rows,
 			       gradient_scale, err);
 }
 
@@ -158,9 +158,8 @@ enum status network_loss(struct network *n, struct stream *stream, uint64_t row,
  * The vocabulary is divided among ranks, which exchange three numbers per row (Shoeybi et al. 2019,
  * section 3).
  */
-static enum status layer_loss_of_parts(struct network *n, struct stream *stream, void *logits,
-				       uint64_t row, uint64_t rows, double gradient_scale,
-				       struct error *err)
+static enum status layer_loss_of_parts(struct network *n, void *logits, uint64_t row, uint64_t rows,
+				       double gradient_scale, struct error *err)
 {
 	uint64_t parts = (uint64_t)n->partition.parts;
 	struct softmax_part part = {
@@ -182,16 +181,15 @@ static enum status layer_loss_of_parts(struct network *n, struct stream *stream,
 
 	part.columns = partition_vocabulary(n->setup, &n->partition, &part.first);
 	statistics.part = gradient.part = part;
-	if (backend_launch(stream, "softmax_statistics", &statistics, err) != STATUS_OK ||
-	    n->links->start(n->links->state, PARTS_GATHER, n->blocks.all_statistics,
-			    n->blocks.statistics, elements, err) != STATUS_OK ||
-	    n->links->wait(n->links->state, err) != STATUS_OK)
-		return err->status;
-	return backend_launch(stream, "softmax_gradient", &gradient, err);
+	network_launch(n, "softmax_statistics", &statistics, err);
+	n->links->start(n->links->state, PARTS_GATHER, n->blocks.all_statistics,
+			n->blocks.statistics, elements, err);
+	n->links->wait(n->links->state, err);
+	return network_launch(n, "softmax_gradient", &gradient, err);
 }
 
-enum status network_loss_of(struct network *n, struct stream *stream, void *logits, uint64_t row,
-			    uint64_t rows, double gradient_scale, struct error *err)
+enum status network_loss_of(struct network *n, void *logits, uint64_t row, uint64_t rows,
+			    double gradient_scale, struct error *err)
 {
 	struct softmax_cross_entropy_arguments loss = {
 		.logits = logits,
@@ -204,9 +202,9 @@ enum status network_loss_of(struct network *n, struct stream *stream, void *logi
 		.loss_scale = n->loss_scale,
 	};
 
-	if (n->setup->kind == MODEL_TRANSFORMER && n->partition.parts > 1)
-		return layer_loss_of_parts(n, stream, logits, row, rows, gradient_scale, err);
-	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
+	if (n->setup->kind == MODEL_TRANSFORMER && n->partition.parts > 1 && !n->idle)
+		return layer_loss_of_parts(n, logits, row, rows, gradient_scale, err);
+	return network_launch(n, "softmax_cross_entropy", &loss, err);
 }
 
 /* Outputs of the layer's ReLU, which mask its gradient; NULL: the last layer has no ReLU. */
@@ -218,9 +216,8 @@ static const void *mask_of(const struct network *n, size_t l, uint64_t row)
 			       row % n->kept[l + 1] * n->local.layer[l].out);
 }
 
-enum status network_output_pass(struct network *n, struct stream *stream, size_t l, uint64_t rows,
-				void *dy, const void *y, uint64_t row, bool accumulate,
-				struct error *err)
+enum status network_output_pass(struct network *n, size_t l, uint64_t rows, void *dy, const void *y,
+				uint64_t row, bool accumulate, struct error *err)
 {
 	bool transposes = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	struct output_gradient_arguments pass = {
@@ -228,8 +225,7 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 		.y = y,
 		.transposed = transposes ? network_transposed(n, l, row) : NULL,
 		.ld = n->step_rows,
-		.sum = n->bias_sums[l] ? n->bias_sums[l]
-				       : network_bias(n, l, n->layer_gradients[l]),
+		.sum = n->bias_sums[l] ? n->bias_sums[l] : network_gradients(n, l, LINEAR_BIAS),
 		.beta = accumulate ? 1 : 0,
 		.scratch = n->scratch,
 		.precision = setup_storage(n->setup),
@@ -237,108 +233,97 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 		.columns = n->local.layer[l].out,
 	};
 
-	return backend_launch(stream, "output_gradient", &pass, err);
+	return network_launch(n, "output_gradient", &pass, err);
 }
 
-/* Uses all rows of one wgrad product: `row` may be in the middle of them. */
-static enum status layer_tune_layout(struct network *n, struct stream *stream, size_t l,
-				     uint64_t row, void *dy, struct error *err)
+enum status network_output_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				    void *dy, bool accumulate, struct error *err)
 {
-	uint64_t before = setup_wgrad_microbatches(n->setup) > 1 ? row % n->step_rows : 0;
-	char *first =
-		(char *)dy - before * n->local.layer[l].out * precision_bytes(n->setup->precision);
+	const struct pass pass = { n, l, row, rows, accumulate };
 
-	return wgrad_layout_tune(n, stream, l, first, mask_of(n, l, row - before), err);
-}
-
-enum status network_output_gradient(struct network *n, struct stream *stream, size_t l,
-				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
-				    struct error *err)
-{
-	const void *y;
-
-	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return blocks_backward(n, stream, l, row, rows, dy, accumulate, err);
-	y = mask_of(n, l, row);
-	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
-	    layer_tune_layout(n, stream, l, row, dy, err) != STATUS_OK)
+	if (network_rests(n, err))
 		return err->status;
-	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_backward(&pass, dy, err);
+	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning) {
+		/* All rows of one wgrad product: `row` may be in the middle of them. */
+		uint64_t before = setup_wgrad_microbatches(n->setup) > 1 ? row % n->step_rows : 0;
+		char *first = (char *)dy -
+			      before * n->local.layer[l].out * precision_bytes(n->setup->precision);
+
+		wgrad_layout_tune(n, l, first, mask_of(n, l, row - before), err);
+	}
+	return network_output_pass(n, l, rows, dy, mask_of(n, l, row), row, accumulate, err);
 }
 
-enum status network_weight_gradient(struct network *n, struct stream *stream, size_t l,
-				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
-				    struct error *err)
+enum status network_weight_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				    const void *dy, bool accumulate, struct error *err)
 {
 	const struct outputs all = { 0, n->local.layer[l].out };
 
-	return network_weight_gradient_of(n, stream, l, all, row, rows, dy, accumulate, err);
+	return network_weight_gradient_of(n, l, all, row, rows, dy, accumulate, err);
 }
 
-enum status network_weight_gradient_of(struct network *n, struct stream *stream, size_t l,
-				       struct outputs outputs, uint64_t row, uint64_t rows,
-				       const void *dy, bool accumulate, struct error *err)
+enum status network_weight_gradient_of(struct network *n, size_t l, struct outputs outputs,
+				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				       struct error *err)
 {
-	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return STATUS_OK;
-	return layer_gemm_wgrad(n, stream, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
+	if (network_rests(n, err) || n->local.layer[l].kind != LAYER_LINEAR)
+		return err->status;
+	return layer_gemm_wgrad(n, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
 }
 
-enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
-				   uint64_t rows, const void *dy, void *dx, struct error *err)
+enum status network_input_gradient(struct network *n, size_t l, uint64_t rows, const void *dy,
+				   void *dx, struct error *err)
 {
-	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return blocks_input_gradient(n, stream, l, rows, dy, dx, err);
-	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
+	const struct pass pass = { n, l, 0, rows, false };
+
+	if (network_rests(n, err))
+		return err->status;
+	return n->local.layer[l].kind == LAYER_LINEAR ? layer_gemm_dgrad(n, l, dy, dx, rows, err)
+						      : blocks_input_gradient(&pass, dy, dx, err);
 }
 
-enum status network_backward_begin(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				   uint64_t rows, void *dy, bool accumulate, struct error *err)
+enum status network_backward_begin(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				   void *dy, bool accumulate, struct error *err)
 {
 	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
-		if (network_forward(n, stream, r, row, rows, err) != STATUS_OK)
-			return err->status;
-	return network_output_gradient(n, stream, l, row, rows, dy, accumulate, err);
+		network_forward(n, r, row, rows, err);
+	return network_output_gradient(n, l, row, rows, dy, accumulate, err);
 }
 
-enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
+enum status network_backward(struct network *n, size_t l, uint64_t row, uint64_t rows, void *dy,
+			     void *dx, bool accumulate, struct error *err)
 {
-	if (network_backward_begin(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
-	    network_weight_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
-		return err->status;
-	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;
+	network_backward_begin(n, l, row, rows, dy, accumulate, err);
+	network_weight_gradient(n, l, row, rows, dy, accumulate, err);
+	return dx ? network_input_gradient(n, l, rows, dy, dx, err) : err->status;
 }
 
-enum status network_forward_all(struct network *n, struct stream *stream, uint64_t row,
-				uint64_t rows, struct error *err)
+enum status network_forward_all(struct network *n, uint64_t row, uint64_t rows, struct error *err)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+		network_forward(n, l, row, rows, err);
+	return err->status;
 }
 
-enum status network_backward_all(struct network *n, struct stream *stream, uint64_t row,
-				 uint64_t rows, void *dy, void *dx, bool accumulate,
+enum status network_backward_all(struct network *n, uint64_t row, uint64_t rows, bool accumulate,
 				 struct error *err)
 {
-	void *gradient = dy ? dy : network_activation(n, n->setup->layers, row);
+	void *gradient = network_activation(n, n->setup->layers, row);
 
-	for (size_t l = n->partition.last; l-- > n->partition.first;) {
-		void *to = l > n->partition.first ? n->transient[l % 2] : dx;
+	for (size_t l = n->setup->layers; l-- > 0;) {
+		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
-		if (network_backward(n, stream, l, row, rows, gradient, to, accumulate, err) !=
-		    STATUS_OK)
-			return err->status;
+		network_backward(n, l, row, rows, gradient, to, accumulate, err);
 		gradient = to;
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
-enum status network_backward_end(struct network *n, struct stream *stream, struct error *err)
+enum status network_backward_end(struct network *n, struct error *err)
 {
-	return n->partition.sequence ? blocks_sum_norm_gradients(n, stream, err) : STATUS_OK;
+	return n->partition.sequence ? blocks_sum_norm_gradients(n, err) : err->status;
 }
 
 static void *layer_moment_of(const struct network *n, void *array, uint64_t element)
@@ -367,8 +352,7 @@ static void *layer_copy_of(const struct network *n, const struct shard_range *pa
 		       : NULL;
 }
 
-static enum status update_sgd(struct network *n, struct stream *stream,
-			      const struct shard_range *part, struct error *err)
+static enum status update_sgd(struct network *n, const struct shard_range *part, struct error *err)
 {
 	struct optimizer_sgd_arguments sgd = {
 		.weights = layer_master_of(n, part),
@@ -384,11 +368,10 @@ static enum status update_sgd(struct network *n, struct stream *stream,
 		.blocks = n->update_blocks,
 	};
 
-	return backend_launch(stream, "optimizer_sgd", &sgd, err);
+	return backend_launch(n->stream, "optimizer_sgd", &sgd, err);
 }
 
-static enum status update_adam(struct network *n, struct stream *stream,
-			       const struct shard_range *part, struct error *err)
+static enum status update_adam(struct network *n, const struct shard_range *part, struct error *err)
 {
 	const struct setup *s = n->setup;
 	struct optimizer_adam_arguments adam = {
@@ -411,7 +394,7 @@ static enum status update_adam(struct network *n, struct stream *stream,
 		.blocks = n->update_blocks,
 	};
 
-	return backend_launch(stream, "optimizer_adam", &adam, err);
+	return backend_launch(n->stream, "optimizer_adam", &adam, err);
 }
 
 double network_correction(double beta, uint64_t update)
@@ -419,51 +402,47 @@ double network_correction(double beta, uint64_t update)
 	return 1 - pow(beta, (double)update);
 }
 
-enum status network_update_begin(struct network *n, struct stream *stream, struct error *err)
+enum status network_update_begin(struct network *n, struct error *err)
 {
 	const struct optimizer_tick_arguments tick = { .clock = n->clock,
 						       .corrections = n->corrections,
 						       .count = n->correction_count };
 
+	if (err->status != STATUS_OK)
+		return err->status;
 	n->updates++;
-	return n->clock && !n->by_host ? backend_launch(stream, "optimizer_tick", &tick, err)
+	return n->clock && !n->by_host ? backend_launch(n->stream, "optimizer_tick", &tick, err)
 				       : STATUS_OK;
 }
 
-static enum status layer_update_one(struct network *n, struct stream *stream,
-				    const struct shard_range *part, struct error *err)
+static enum status layer_update_one(struct network *n, const struct shard_range *part,
+				    struct error *err)
 {
-	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, part, err)
-						     : update_sgd(n, stream, part, err);
-}
-
-enum status network_update_shard_range(struct network *n, struct stream *stream, size_t index,
-				       struct error *err)
-{
-	return layer_update_one(n, stream, &n->shard.ranges[index], err);
-}
-
-enum status network_update_range(struct network *n, struct stream *stream, uint64_t first,
-				 uint64_t count, struct error *err)
-{
-	const struct shard_range range = { .flat = first,
-					   .count = count,
-					   .weights = first,
-					   .gradients = first,
-					   .master = first,
-					   .moments = first };
-
-	return layer_update_one(n, stream, &range, err);
-}
-
-enum status network_update(struct network *n, struct stream *stream, struct error *err)
-{
-	if (network_update_begin(n, stream, err) != STATUS_OK)
+	if (err->status != STATUS_OK)
 		return err->status;
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, part, err)
+						     : update_sgd(n, part, err);
+}
+
+enum status network_update_shard_range(struct network *n, size_t index, struct error *err)
+{
+	return layer_update_one(n, &n->shard.ranges[index], err);
+}
+
+enum status network_update_range(struct network *n, uint64_t first, uint64_t count,
+				 struct error *err)
+{
+	const struct shard_range range = { first, count, first, first, first, first };
+
+	return layer_update_one(n, &range, err);
+}
+
+enum status network_update(struct network *n, struct error *err)
+{
+	network_update_begin(n, err);
 	for (size_t i = 0; i < n->shard.count; i++)
-		if (network_update_shard_range(n, stream, i, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+		network_update_shard_range(n, i, err);
+	return err->status;
 }
 
 /*
@@ -474,16 +453,12 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
-	/* A block has 15 kernels in forward and 30 in backward; recomputation repeats 13. */
-	if (n->setup->kind == MODEL_TRANSFORMER)
-		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
 	/*
-	 * A residual block of four units and a projection has 17 kernels in forward and 25 in
-	 * backward.
+	 * A transformer's block has 15 kernels in forward and 30 in backward; recomputation repeats
+	 * 13. A residual block of four units and a projection has 17 and 25.
 	 */
-	if (setup_has_images(n->setup))
+	if (n->setup->kind != MODEL_MLP)
 		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
-
 	return (unsigned)(microbatches *
 				  (per_layer * (n->partition.last - n->partition.first) + 1) +
 			  n->shard.count);

@@ -27,14 +27,6 @@ static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
 	       layer_gemm_equally_aligned(a->b, b->b) && layer_gemm_equally_aligned(a->c, b->c);
 }
 
-static struct tuned_gemm *tuned_gemm_find(struct network *n, const struct gemm *gemm)
-{
-	for (size_t i = 0; i < n->gemm_count; i++)
-		if (layer_gemm_same_kind(&n->gemms[i].gemm, gemm))
-			return &n->gemms[i];
-	return NULL;
-}
-
 /*
  * A found algorithm must be faster than the library's default by more than the noise; the threshold
  * after a long search is stricter.
@@ -76,8 +68,7 @@ static void layer_gemm_cache_store(const struct network *n, const struct tuned_g
  * Searches for an algorithm; keeps the library's default if the search fails or finds nothing
  * faster.
  */
-static struct tuned_gemm *tuned_gemm_search(struct network *n, struct stream *stream,
-					    const struct gemm *gemm)
+static struct tuned_gemm *tuned_gemm_search(struct network *n, const struct gemm *gemm)
 {
 	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
 	const struct tuned_gemm *known = layer_gemm_cache_find(n, gemm);
@@ -94,44 +85,45 @@ static struct tuned_gemm *tuned_gemm_search(struct network *n, struct stream *st
 	*tuned = (struct tuned_gemm){ .gemm = *gemm };
 	tuned->searched =
 		n->setup->search_seconds > 0 &&
-		backend_gemm_search(stream, gemm, &rules, &tuned->choice, &none) == STATUS_OK &&
+		backend_gemm_search(n->stream, gemm, &rules, &tuned->choice, &none) == STATUS_OK &&
 		tuned->choice.seconds < (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
 						tuned->choice.first_seconds;
 	layer_gemm_cache_store(n, tuned);
 	return tuned;
 }
 
-/*
- * True if every rank computes this layer: all must get the same bits, so no rank tunes it. In a
- * transformer every product is divided.
- */
-static bool is_replicated(const struct network *n, size_t l)
+/* In a transformer every product is divided. */
+bool network_layer_is_replicated(const struct network *n, size_t l)
 {
 	return n->partition.parts > 1 && n->local.layer[l].kind == LAYER_LINEAR &&
 	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 
-enum status network_multiply(struct network *n, struct stream *stream, size_t l, unsigned pass,
-			     struct gemm *gemm, struct error *err)
+enum status network_multiply(struct network *n, size_t l, unsigned pass, struct gemm *gemm,
+			     struct error *err)
 {
-	struct tuned_gemm *tuned;
+	/* No rank tunes a replicated layer. */
+	bool tunable = !network_layer_is_replicated(n, l);
+	struct tuned_gemm *tuned = NULL;
 
+	if (n->idle || err->status != STATUS_OK)
+		return err->status;
 	gemm->multiprocessors =
 		n->setup->mode->overlap & pass && !n->setup->no_overlap ? n->multiprocessors : 0;
-	tuned = is_replicated(n, l) ? NULL : tuned_gemm_find(n, gemm);
-	if (!tuned && n->tuning && !is_replicated(n, l) && n->gemm_count < NETWORK_MAX_GEMMS)
-		tuned = tuned_gemm_search(n, stream, gemm);
+	for (size_t i = 0; i < n->gemm_count && tunable && !tuned; i++)
+		tuned = layer_gemm_same_kind(&n->gemms[i].gemm, gemm) ? &n->gemms[i] : NULL;
+	if (!tuned && n->tuning && tunable && n->gemm_count < NETWORK_MAX_GEMMS)
+		tuned = tuned_gemm_search(n, gemm);
 	gemm->searched = tuned && tuned->searched;
-	return backend_gemm(stream, gemm, err);
+	return backend_gemm(n->stream, gemm, err);
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-static struct gemm forward_gemm(const struct network *n, size_t l, const void *x, void *y,
-				uint64_t rows)
+enum status layer_gemm_forward(struct network *n, size_t l, uint64_t row, uint64_t rows, bool fused,
+			       struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
-
-	return (struct gemm){
+	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.transpose_a = true,
 		.m = (int64_t)layer->out,
@@ -139,34 +131,22 @@ static struct gemm forward_gemm(const struct network *n, size_t l, const void *x
 		.k = (int64_t)layer->in,
 		.a = n->layer_weights[l],
 		.lda = (int64_t)layer->in,
-		.b = x,
+		.b = network_activation(n, l, row),
 		.ldb = (int64_t)layer->in,
-		.c = y,
+		.c = network_activation(n, l + 1, row),
 		.ldc = (int64_t)layer->out,
 		.alpha = 1,
 	};
+
+	if (fused) {
+		gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
+		gemm.bias = network_weights(n, l, LINEAR_BIAS);
+	}
+	return network_multiply(n, l, OVERLAP_FORWARD, &gemm, err);
 }
 
-enum status layer_gemm_forward(struct network *n, struct stream *stream, size_t l, const void *x,
-			       void *y, uint64_t rows, struct error *err)
-{
-	struct gemm gemm = forward_gemm(n, l, x, y, rows);
-
-	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
-}
-
-enum status layer_gemm_forward_fused(struct network *n, struct stream *stream, size_t l,
-				     const void *x, void *y, uint64_t rows, struct error *err)
-{
-	struct gemm gemm = forward_gemm(n, l, x, y, rows);
-
-	gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
-	gemm.bias = network_bias(n, l, n->layer_weights[l]);
-	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
-}
-
-enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l, const void *dy,
-			     void *dx, uint64_t rows, struct error *err)
+enum status layer_gemm_dgrad(struct network *n, size_t l, const void *dy, void *dx, uint64_t rows,
+			     struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -183,12 +163,11 @@ enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l,
 		.alpha = 1,
 	};
 
-	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
+	return network_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
-enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
-			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
-			     double beta, struct error *err)
+enum status layer_gemm_wgrad(struct network *n, size_t l, struct outputs outputs, const void *dy,
+			     uint64_t row, uint64_t rows, double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
@@ -210,7 +189,7 @@ enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
 		.beta = beta,
 	};
 
-	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
+	return network_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
 void layer_gemms_describe(const struct network *n, struct text *out)

@@ -8,23 +8,23 @@
 
 #include "suites/training/models/gemm/layer.h"
 
-/* Y = X W^T. */
-enum status layer_gemm_forward(struct network *network, struct stream *stream, size_t layer,
-			       const void *x, void *y, uint64_t rows, struct error *err);
-/* Y = X W^T + b, and the ReLU unless it is the last layer. STATUS_UNSUPPORTED: no such GEMM. */
-enum status layer_gemm_forward_fused(struct network *network, struct stream *stream, size_t layer,
-				     const void *x, void *y, uint64_t rows, struct error *err);
+/*
+ * Y = X W^T for rows [row, row + rows); `fused`: + b, and the ReLU unless it is the last layer
+ * (STATUS_UNSUPPORTED: no such GEMM).
+ */
+enum status layer_gemm_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+			       bool fused, struct error *err);
 /* dX = dY W. */
-enum status layer_gemm_dgrad(struct network *network, struct stream *stream, size_t layer,
-			     const void *dy, void *dx, uint64_t rows, struct error *err);
+enum status layer_gemm_dgrad(struct network *network, size_t layer, const void *dy, void *dx,
+			     uint64_t rows, struct error *err);
 /*
  * dW = dY^T X + beta dW for rows [row, row + rows), with the layer's wgrad layout: reads dY at `dy`
  * or its transposed copy in network->transposed. Computes only `outputs`, a range of the rows of
  * dW.
  */
-enum status layer_gemm_wgrad(struct network *network, struct stream *stream, size_t layer,
-			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
-			     double beta, struct error *err);
+enum status layer_gemm_wgrad(struct network *network, size_t layer, struct outputs outputs,
+			     const void *dy, uint64_t row, uint64_t rows, double beta,
+			     struct error *err);
 
 /* Appends the algorithms that the search found to be faster than the library's defaults. */
 struct text;

@@ -10,8 +10,7 @@
 #define TRIAL_MAX_CANDIDATES 4
 
 /* Enqueues candidate 0 to candidates - 1 on the stream. */
-typedef enum status trial_fn(void *context, struct stream *stream, size_t candidate,
-			     struct error *err);
+typedef enum status trial_fn(void *context, size_t candidate, struct error *err);
 
 /*
  * Alternates between at most TRIAL_MAX_CANDIDATES candidates; of equally fast ones the first wins.

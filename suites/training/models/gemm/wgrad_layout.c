@@ -27,12 +27,6 @@ static enum status wgrad_open_buffer(struct network *n, size_t layer, struct err
 			   wgrad_buffer_of(n, layer), err);
 }
 
-static void wgrad_close_buffer(struct network *n, size_t layer)
-{
-	arena_free(n->arena, *wgrad_buffer_of(n, layer));
-	*wgrad_buffer_of(n, layer) = NULL;
-}
-
 struct wgrad_trial {
 	struct network *network;
 	size_t layer;
@@ -43,17 +37,14 @@ struct wgrad_trial {
 static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 
 /* Runs the output gradient kernel and the wgrad GEMM with one layout. */
-static enum status run_layout(void *context, struct stream *stream, size_t candidate,
-			      struct error *err)
+static enum status run_layout(void *context, size_t candidate, struct error *err)
 {
 	const struct wgrad_trial *t = context;
 	struct network *n = t->network;
 
 	n->wgrad_layouts[t->layer] = layouts[candidate];
-	if (network_output_pass(n, stream, t->layer, n->step_rows, t->dy, t->y, 0, false, err) !=
-	    STATUS_OK)
-		return err->status;
-	return network_weight_gradient(n, stream, t->layer, 0, n->step_rows, t->dy, false, err);
+	network_output_pass(n, t->layer, n->step_rows, t->dy, t->y, 0, false, err);
+	return network_weight_gradient(n, t->layer, 0, n->step_rows, t->dy, false, err);
 }
 
 /* Layout of an earlier layer of the same shape; NULL: none. */
@@ -76,11 +67,10 @@ static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->partition.parts > 1 &&
-	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
+	if (network_layer_is_replicated(n, layer))
 		return WGRAD_DIRECT;
 	/* The CPU's BLAS copies its operands in any case. */
-	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+	if (n->stream->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return WGRAD_DIRECT;
 	like = wgrad_tuned_like(n, layer);
 	return like ? *like : WGRAD_AUTO;
@@ -98,12 +88,15 @@ static bool wgrad_used_by_others(const struct network *n, size_t layer)
 static void set_layout(struct network *n, size_t layer, enum wgrad_layout layout)
 {
 	n->wgrad_layouts[layer] = layout;
-	if (layout == WGRAD_DIRECT && *wgrad_buffer_of(n, layer) && !wgrad_used_by_others(n, layer))
-		wgrad_close_buffer(n, layer);
+	if (layout == WGRAD_DIRECT && *wgrad_buffer_of(n, layer) &&
+	    !wgrad_used_by_others(n, layer)) {
+		arena_free(n->arena, *wgrad_buffer_of(n, layer));
+		*wgrad_buffer_of(n, layer) = NULL;
+	}
 }
 
-enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t layer, void *dy,
-			      const void *y, struct error *err)
+enum status wgrad_layout_tune(struct network *n, size_t layer, void *dy, const void *y,
+			      struct error *err)
 {
 	struct wgrad_trial trial = { n, layer, dy, y };
 	struct error none = ERROR_NONE;
@@ -114,8 +107,8 @@ enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t l
 
 		/* The direct layout, if there is no memory for the copy. */
 		if (wgrad_open_buffer(n, layer, &none) == STATUS_OK &&
-		    trial_select(stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest, err) !=
-			    STATUS_OK)
+		    trial_select(n->stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest,
+				 err) != STATUS_OK)
 			return err->status;
 		layout = layouts[fastest];
 	} else if (layout == WGRAD_TRANSPOSED && wgrad_open_buffer(n, layer, err) != STATUS_OK) {
@@ -132,14 +125,6 @@ struct chosen {
 	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 };
 
-static void wgrad_follow_peer(struct network *n, const struct chosen *peer)
-{
-	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL &&
-		    peer->wgrad_layouts[l] == WGRAD_DIRECT && n->wgrad_layouts[l] != WGRAD_DIRECT)
-			set_layout(n, l, WGRAD_DIRECT);
-}
-
 void wgrad_layouts_agree(struct network *n, struct world *world)
 {
 	struct chosen mine = { .first = n->partition.first, .row = n->partition.row }, *all;
@@ -151,7 +136,11 @@ void wgrad_layouts_agree(struct network *n, struct world *world)
 	all = xcalloc((size_t)world->size, sizeof(*all));
 	world_gather(world, &mine, all, sizeof(mine));
 	for (int rank = 0; rank < world->size; rank++)
-		if (all[rank].first == mine.first && all[rank].row == mine.row)
-			wgrad_follow_peer(n, &all[rank]);
+		for (size_t l = n->partition.first; l < n->partition.last; l++)
+			if (all[rank].first == mine.first && all[rank].row == mine.row &&
+			    setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL &&
+			    all[rank].wgrad_layouts[l] == WGRAD_DIRECT &&
+			    n->wgrad_layouts[l] != WGRAD_DIRECT)
+				set_layout(n, l, WGRAD_DIRECT);
 	free(all);
 }

@@ -16,8 +16,8 @@ struct world;
  * for `auto` by timing both layouts on `dy` and `y` (see network_output_gradient()), all rows of a
  * backward call. Only during tuning, because it allocates memory and synchronizes.
  */
-enum status wgrad_layout_tune(struct network *network, struct stream *stream, size_t layer,
-			      void *dy, const void *y, struct error *err);
+enum status wgrad_layout_tune(struct network *network, size_t layer, void *dy, const void *y,
+			      struct error *err);
 
 /*
  * Collective; call after all layouts are chosen. Every rank of a row-parallel layer computes the

@@ -14,15 +14,15 @@ const char *data_parallel_refusal(const struct setup *setup)
 	return data_parallel_accumulation_refusal(setup, setup->batch / (uint64_t)setup->ranks);
 }
 
-void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			     uint64_t *step_rows)
+void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition)
 {
 	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
 
-	*partition = (struct rank_partition){
-		.last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows, .parts = 1
-	};
-	*step_rows = partition->kept = rows / setup_accumulate(setup);
+	*partition = (struct rank_partition){ .last = setup->layers,
+					      .row = (uint64_t)rank * rows,
+					      .rows = rows,
+					      .parts = 1,
+					      .kept = rows / setup_accumulate(setup) };
 }
 
 const char *data_parallel_accumulation_refusal(const struct setup *setup, uint64_t rows)
@@ -34,25 +34,22 @@ const char *data_parallel_accumulation_refusal(const struct setup *setup, uint64
 
 enum status data_parallel_forward(struct trainer *t, uint64_t part, struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
-	uint64_t rows = n->partition.rows / setup_accumulate(t->setup), row = part * rows;
+	uint64_t rows = n->step_rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
-	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK && !n->idle)
-		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows),
-			     err);
+	network_forward_all(n, part * rows, rows, err);
+	network_loss(n, part * rows, rows, trainer_gradient_scale(t, n->partition.rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
 
-enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
+enum status data_parallel_backward(struct trainer *t, uint64_t part, struct error *err)
 {
-	struct network *n = &t->network;
-	uint64_t rows = n->partition.rows / setup_accumulate(t->setup);
+	uint64_t rows = t->network.step_rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
-	network_backward_all(n, trainer_stream(t), part * rows, rows, NULL, NULL, part > 0, err);
+	network_backward_all(&t->network, part * rows, rows, part > 0, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -81,26 +78,20 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 	return made;
 }
 
-static uint64_t data_parallel_pieces_of(const struct setup *setup, const struct model_layer *layer)
-{
-	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision);
-	uint64_t pieces = setup->bucket_bytes ? bytes / setup->bucket_bytes : BUCKET_PIECES;
-
-	/* Backward of other kinds of layers completes all tensors at once. */
-	if (layer->kind != LAYER_LINEAR)
-		return 1;
-	pieces = pieces < BUCKET_PIECES ? pieces : BUCKET_PIECES;
-	return pieces * MODEL_ALIGN <= layer->out && pieces > 1 ? pieces : 1;
-}
-
 /* Cuts `whole` into pieces; returns their number. */
 static size_t bucket_cut(const struct setup *setup, const struct model *model, struct bucket whole,
 			 struct bucket *out)
 {
 	const struct model_layer *layer = &model->layer[whole.layer];
-	uint64_t pieces = data_parallel_pieces_of(setup, layer), first = whole.first;
-	uint64_t each = layer->out / pieces / MODEL_ALIGN * MODEL_ALIGN;
+	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision),
+		 pieces = setup->bucket_bytes ? bytes / setup->bucket_bytes : BUCKET_PIECES,
+		 first = whole.first, each;
 
+	pieces = pieces < BUCKET_PIECES ? pieces : BUCKET_PIECES;
+	/* Backward of other kinds of layers completes all tensors at once. */
+	if (layer->kind != LAYER_LINEAR || pieces * MODEL_ALIGN > layer->out || pieces == 0)
+		pieces = 1;
+	each = layer->out / pieces / MODEL_ALIGN * MODEL_ALIGN;
 	for (uint64_t i = 1; i <= pieces; i++) {
 		uint64_t outputs = i < pieces ? i * each : layer->out;
 		uint64_t end = i < pieces ? layer->weight + outputs * layer->in
@@ -132,54 +123,51 @@ size_t buckets_cut(const struct setup *setup, const struct model *model, struct 
 }
 
 /* Weight gradients of a layer, and the buckets that they complete: `*bucket` is the next one. */
-static enum status data_parallel_backward_weights(struct trainer *t, const struct backward *b,
-						  size_t l, const void *dy, unsigned parts,
-						  size_t *bucket, struct error *err)
+static void data_parallel_backward_weights(struct trainer *t, const struct bucket_calls *calls,
+					   size_t l, uint64_t row, const void *dy, size_t *bucket,
+					   struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	uint64_t all = n->local.layer[l].out;
 
 	for (struct outputs some = { 0, 0 }; some.first < all; some.first += some.count) {
-		bool completes = b->buckets[*bucket].layer == l;
+		bool completes = calls->buckets[*bucket].layer == l;
 
-		some.count = (completes ? b->buckets[*bucket].outputs : all) - some.first;
-		if (parts & STEP_COMPUTE &&
-		    network_weight_gradient_of(n, stream, l, some, b->row, b->rows, dy, b->row > 0,
-					       err) != STATUS_OK)
-			return err->status;
-		if (completes && b->complete && parts & STEP_COMMUNICATE &&
-		    b->complete(t, *bucket, err) != STATUS_OK)
-			return err->status;
+		some.count = (completes ? calls->buckets[*bucket].outputs : all) - some.first;
+		network_weight_gradient_of(n, l, some, row, n->step_rows, dy, row > 0, err);
+		if (completes && calls->complete && trainer_does(t, STEP_COMMUNICATE))
+			calls->complete(t, *bucket, err);
 		*bucket += completes;
 	}
-	return STATUS_OK;
 }
 
-enum status backward_buckets(struct trainer *t, const struct backward *b, unsigned parts,
-			     struct error *err)
+enum status data_parallel_compute(struct trainer *t, const struct bucket_calls *calls,
+				  struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
-	void *dy = network_activation(n, t->setup->layers, b->row);
-	bool computes = parts & STEP_COMPUTE;
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = n->step_rows, row = last * rows;
+	void *dy = network_activation(n, t->setup->layers, row);
 	size_t bucket = 0;
 
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, b->row / b->rows);
+	for (uint64_t i = 0; i <= last && trainer_does(t, STEP_COMPUTE); i++) {
+		calls->forward(t, i, err);
+		if (i < last)
+			data_parallel_backward(t, i, err);
+	}
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, last);
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		void *dx = n->transient[l % 2];
 
-		if ((b->before && b->before(t, bucket, err) != STATUS_OK) ||
-		    (computes && network_backward_begin(n, stream, l, b->row, b->rows, dy,
-							b->row > 0, err) != STATUS_OK) ||
-		    data_parallel_backward_weights(t, b, l, dy, parts, &bucket, err) != STATUS_OK ||
-		    (computes && l > 0 &&
-		     network_input_gradient(n, stream, l, b->rows, dy, dx, err) != STATUS_OK))
-			return err->status;
+		if (calls->before)
+			calls->before(t, bucket, err);
+		network_backward_begin(n, l, row, rows, dy, row > 0, err);
+		data_parallel_backward_weights(t, calls, l, row, dy, &bucket, err);
+		if (l > 0)
+			network_input_gradient(n, l, rows, dy, dx, err);
 		dy = dx;
 	}
 	timeline_end(t, STREAM_COMPUTE);
-	return STATUS_OK;
+	return err->status;
 }
 
 void data_parallel_zero_fit(struct setup *setup)

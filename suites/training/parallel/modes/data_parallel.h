@@ -4,18 +4,19 @@
 
 #include "suites/training/parallel/trainer/trainer.h"
 
-/* Members of struct mode. */
+/* Members of struct mode; a single rank has the whole batch. */
 const char *data_parallel_refusal(const struct setup *setup);
-void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			     uint64_t *step_rows);
+void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition);
 /* 0: no bytes, no idle time. */
 double mode_nothing(const struct setup *setup);
+/* ZeRO: every layer is divided into one part per rank. */
+void data_parallel_zero_fit(struct setup *setup);
 
 /* NULL, or the reason why `rows` of a rank cannot be divided into the accumulated parts. */
 const char *data_parallel_accumulation_refusal(const struct setup *setup, uint64_t rows);
 /* Part `part` of the rank's rows: forward and loss; backward, added to the earlier parts. */
 enum status data_parallel_forward(struct trainer *trainer, uint64_t part, struct error *err);
-enum status backward_part(struct trainer *trainer, uint64_t part, struct error *err);
+enum status data_parallel_backward(struct trainer *trainer, uint64_t part, struct error *err);
 
 /* Gradients that are reduced together, of neighbouring layers: one range of the flat order. */
 struct bucket {
@@ -45,35 +46,25 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
 		   size_t count);
 
-/* Functions that backward of a rank's rows calls for its buckets. */
-struct backward {
-	uint64_t row, rows;
+/* A mode's work between the passes of a step, in buckets. */
+struct bucket_calls {
 	const struct bucket *buckets;
+	/* of a part: data_parallel_forward(), or with waits */
+	enum status (*forward)(struct trainer *trainer, uint64_t part, struct error *err);
 	/*
 	 * Called before the gradients of bucket number `bucket` are written, starting with its
 	 * first layer; NULL: nothing.
 	 */
 	enum status (*before)(struct trainer *trainer, size_t bucket, struct error *err);
-	/*
-	 * Called when all gradients of the bucket are complete, if `parts` has STEP_COMMUNICATE.
-	 * NULL: nothing.
-	 */
+	/* Called when all gradients of the bucket are complete, to be reduced. NULL: nothing. */
 	enum status (*complete)(struct trainer *trainer, size_t bucket, struct error *err);
 };
 /*
- * Backward from the loss to the first layer. A bucket is complete before the gradient of the
- * layer's input is computed, which runs concurrently with the work that complete() enqueues.
+ * Forward and backward of all parts, the last backward bucket by bucket. A bucket is complete
+ * before the gradient of the layer's input is computed, which runs concurrently with the work that
+ * complete() enqueues.
  */
-enum status backward_buckets(struct trainer *trainer, const struct backward *backward,
-			     unsigned parts, struct error *err);
-
-/* ZeRO: every layer is divided into one part per rank. */
-void data_parallel_zero_fit(struct setup *setup);
-/*
- * True if stage 3 gathers a layer's weights again for backward: those of the last two layers are
- * still in memory, and if the gradient of a layer's input is not needed, only a convolutional layer
- * reads its weights.
- */
-bool zero3_gathers_again(const struct setup *setup, size_t layer);
+enum status data_parallel_compute(struct trainer *trainer, const struct bucket_calls *calls,
+				  struct error *err);
 
 #endif

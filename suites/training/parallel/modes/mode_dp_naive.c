@@ -23,9 +23,9 @@ static bool dp_naive_is_server(const struct trainer *t)
 }
 
 static void dp_naive_partition(const struct setup *setup, int rank,
-			       struct rank_partition *partition, uint64_t *step_rows)
+			       struct rank_partition *partition)
 {
-	data_parallel_partition(setup, rank, partition, step_rows);
+	data_parallel_partition(setup, rank, partition);
 	if (!setup->loss_on_server)
 		return;
 	partition->loss_rows = rank == 0 ? setup->batch : 0;
@@ -42,40 +42,33 @@ static void dp_naive_hold(const struct setup *setup, int rank, struct parameter_
 	h->receives_weights = true;
 }
 
-static uint64_t dp_naive_row_bytes(const struct trainer *t, size_t l, uint64_t rows)
+static uint64_t dp_naive_row_bytes(const struct setup *setup, size_t l, uint64_t rows)
 {
-	return rows * t->setup->widths[l] * precision_bytes(t->setup->precision);
+	return rows * setup->widths[l] * precision_bytes(setup->precision);
 }
 
 /* Bytes on the server: all inputs, and all outputs if it computes the loss. */
 static uint64_t dp_naive_buffers(const struct setup *setup, int rank)
 {
-	uint64_t columns =
-		setup->widths[0] + (setup->loss_on_server ? setup->widths[setup->layers] : 0);
+	uint64_t logits =
+		setup->loss_on_server ? dp_naive_row_bytes(setup, setup->layers, setup->batch) : 0;
 
-	return rank == 0 ? setup->batch * columns * precision_bytes(setup->precision) : 0;
-}
-
-static enum status open_server(struct trainer *t, struct server *s, struct error *err)
-{
-	size_t last = t->setup->layers;
-	uint64_t batch = t->setup->batch;
-
-	if (!dp_naive_is_server(t))
-		return STATUS_OK;
-	if (t->setup->loss_on_server &&
-	    arena_alloc(&t->arena, MEMORY_ACTIVATIONS, dp_naive_row_bytes(t, last, batch),
-			&s->logits, err) != STATUS_OK)
-		return err->status;
-	return arena_alloc(&t->arena, MEMORY_INPUT, dp_naive_row_bytes(t, 0, batch), &s->input,
-			   err);
+	return rank == 0 ? dp_naive_row_bytes(setup, 0, setup->batch) + logits : 0;
 }
 
 static enum status dp_naive_open(struct trainer *t, struct error *err)
 {
 	struct server *s = t->state = xcalloc(1, sizeof(*s));
+	const struct setup *setup = t->setup;
 
-	return world_agree(t->team->world, open_server(t, s, err), err);
+	if (dp_naive_is_server(t) &&
+	    (!setup->loss_on_server ||
+	     arena_alloc(&t->arena, MEMORY_ACTIVATIONS,
+			 dp_naive_row_bytes(setup, setup->layers, setup->batch), &s->logits,
+			 err) == STATUS_OK))
+		arena_alloc(&t->arena, MEMORY_INPUT, dp_naive_row_bytes(setup, 0, setup->batch),
+			    &s->input, err);
+	return world_agree(t->team->world, err->status, err);
 }
 
 static void dp_naive_close(struct trainer *t)
@@ -90,10 +83,11 @@ static enum status dp_naive_reset(struct trainer *t, struct error *err)
 	struct network *n = &t->network;
 
 	if (backend_memory_set(trainer_stream(t), n->activations[0], 0xff,
-			       dp_naive_row_bytes(t, 0, n->partition.rows), err) != STATUS_OK)
+			       dp_naive_row_bytes(t->setup, 0, n->partition.rows),
+			       err) != STATUS_OK)
 		return err->status;
-	if (dp_naive_is_server(t) && network_fill_input(n, trainer_stream(t), s->input, 0,
-							t->setup->batch, err) != STATUS_OK)
+	if (dp_naive_is_server(t) &&
+	    network_fill_input(n, s->input, 0, t->setup->batch, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(trainer_stream(t), err);
 }
@@ -103,86 +97,73 @@ static enum status dp_naive_exchange_rows(struct trainer *t, size_t l, void *who
 					  bool scatter, struct error *err)
 {
 	struct communicator *all = t->team->all;
-	uint64_t bytes = dp_naive_row_bytes(t, l, t->network.partition.rows);
+	struct stream *stream = trainer_stream(t);
+	uint64_t bytes = dp_naive_row_bytes(t->setup, l, t->network.partition.rows);
+	int ranks = dp_naive_is_server(t) ? t->setup->ranks : 2;
 
-	if (backend_group_begin(all, err) != STATUS_OK)
+	if (err->status != STATUS_OK || backend_group_begin(all, err) != STATUS_OK)
 		return err->status;
-	for (int rank = 1; rank < t->setup->ranks && dp_naive_is_server(t); rank++) {
-		char *rows = (char *)whole + (uint64_t)rank * bytes;
+	for (int rank = 1; rank < ranks && err->status == STATUS_OK; rank++) {
+		bool server = dp_naive_is_server(t);
+		char *rows = server ? (char *)whole + (uint64_t)rank * bytes : part;
 
-		if ((scatter ? backend_send(all, trainer_stream(t), rows, bytes, rank, err)
-			     : backend_receive(all, trainer_stream(t), rows, bytes, rank, err)) !=
-		    STATUS_OK)
-			break;
+		if (server == scatter)
+			backend_send(all, stream, rows, bytes, server ? rank : 0, err);
+		else
+			backend_receive(all, stream, rows, bytes, server ? rank : 0, err);
 	}
-	if (!dp_naive_is_server(t) && err->status == STATUS_OK)
-		scatter ? backend_receive(all, trainer_stream(t), part, bytes, 0, err)
-			: backend_send(all, trainer_stream(t), part, bytes, 0, err);
 	if (backend_group_end(all, err) != STATUS_OK || err->status != STATUS_OK ||
 	    !dp_naive_is_server(t))
 		return err->status;
-	return backend_copy(trainer_stream(t), scatter ? part : whole, scatter ? whole : part,
-			    bytes, err);
-}
-
-static enum status dp_naive_send_out(struct trainer *t, struct error *err)
-{
-	const struct server *s = t->state;
-	struct network *n = &t->network;
-
-	if (backend_broadcast(t->team->all, trainer_stream(t), n->weights,
-			      n->shard.weights * precision_bytes(t->setup->precision), 0,
-			      err) != STATUS_OK)
-		return err->status;
-	return dp_naive_exchange_rows(t, 0, s->input, n->activations[0], true, err);
+	return backend_copy(stream, scatter ? part : whole, scatter ? whole : part, bytes, err);
 }
 
 /* The loss of all rows on the server, or of each rank's rows on the rank. */
-static enum status dp_naive_loss(struct trainer *t, unsigned parts, struct error *err)
+static void dp_naive_loss(struct trainer *t, struct error *err)
 {
 	const struct server *s = t->state;
 	struct network *n = &t->network;
+	bool on_server = t->setup->loss_on_server;
 	size_t last = t->setup->layers;
-	void *mine = n->activations[last], *logits = t->setup->loss_on_server ? s->logits : mine;
-	double scale = trainer_gradient_scale(t, t->setup->batch);
-	bool gathers = t->setup->loss_on_server && parts & STEP_COMMUNICATE;
+	void *mine = n->activations[last], *logits = on_server ? s->logits : mine;
+	bool gathers = on_server && trainer_does(t, STEP_COMMUNICATE);
 
-	if (gathers && dp_naive_exchange_rows(t, last, logits, mine, false, err) != STATUS_OK)
-		return err->status;
-	if (parts & STEP_COMPUTE && network_has_loss(n) &&
-	    network_loss_of(n, trainer_stream(t), logits, 0, n->partition.loss_rows, scale, err) !=
-		    STATUS_OK)
-		return err->status;
-	return gathers ? dp_naive_exchange_rows(t, last, logits, mine, true, err) : STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, on_server ? SPAN_EXCHANGE : SPAN_LOSS, 0);
+	if (gathers)
+		dp_naive_exchange_rows(t, last, logits, mine, false, err);
+	if (network_has_loss(n))
+		network_loss_of(n, logits, 0, n->partition.loss_rows,
+				trainer_gradient_scale(t, t->setup->batch), err);
+	if (gathers)
+		dp_naive_exchange_rows(t, last, logits, mine, true, err);
+	timeline_end(t, STREAM_COMPUTE);
 }
 
-/* An operation with its span. */
-#define SPANNED(kind, operation)                            \
-	do {                                                \
-		timeline_begin(t, STREAM_COMPUTE, kind, 0); \
-		if ((operation) != STATUS_OK)               \
-			return err->status;                 \
-		timeline_end(t, STREAM_COMPUTE);            \
-	} while (0)
-
-static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct error *err)
+static enum status dp_naive_enqueue(struct trainer *t, struct error *err)
 {
+	const struct server *s = t->state;
 	struct network *n = &t->network;
 	uint64_t rows = n->partition.rows;
 
-	if (parts & STEP_COMMUNICATE)
-		SPANNED(SPAN_BROADCAST, dp_naive_send_out(t, err));
-	if (parts & STEP_COMPUTE)
-		SPANNED(SPAN_FORWARD, network_forward_all(n, trainer_stream(t), 0, rows, err));
-	SPANNED(t->setup->loss_on_server ? SPAN_EXCHANGE : SPAN_LOSS, dp_naive_loss(t, parts, err));
-	if (parts & STEP_COMPUTE)
-		SPANNED(SPAN_BACKWARD, network_backward_all(n, trainer_stream(t), 0, rows, NULL,
-							    NULL, false, err));
-	if (parts & STEP_COMMUNICATE)
-		SPANNED(SPAN_REDUCE, backend_reduce(t->team->all, trainer_stream(t), n->gradients,
-						    n->gradients, n->local.elements,
-						    setup_storage(t->setup), REDUCE_SUM, 0, err));
-	return trainer_update(t, parts, err);
+	if (trainer_does(t, STEP_COMMUNICATE)) {
+		timeline_begin(t, STREAM_COMPUTE, SPAN_BROADCAST, 0);
+		backend_broadcast(t->team->all, trainer_stream(t), n->weights,
+				  n->shard.weights * precision_bytes(t->setup->precision), 0, err);
+		dp_naive_exchange_rows(t, 0, s->input, n->activations[0], true, err);
+		timeline_end(t, STREAM_COMPUTE);
+	}
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, 0);
+	network_forward_all(n, 0, rows, err);
+	timeline_end(t, STREAM_COMPUTE);
+	dp_naive_loss(t, err);
+	data_parallel_backward(t, 0, err);
+	if (trainer_does(t, STEP_COMMUNICATE) && err->status == STATUS_OK) {
+		timeline_begin(t, STREAM_COMPUTE, SPAN_REDUCE, 0);
+		backend_reduce(t->team->all, trainer_stream(t), n->gradients, n->gradients,
+			       n->local.elements, setup_storage(t->setup), REDUCE_SUM, 0, err);
+		timeline_end(t, STREAM_COMPUTE);
+	}
+	return trainer_update(t, err);
 }
 
 static unsigned dp_naive_commands(const struct trainer *t)

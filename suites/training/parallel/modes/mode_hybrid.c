@@ -7,18 +7,12 @@
  * stream, because all later operations need them; the gradients of the last micro-batch are sent
  * layer by layer while the layers before are computed.
  */
-#include <stdlib.h>
+#include <math.h>
 
 #include "base/memory.h"
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 #include "suites/training/parallel/ranks/grid.h"
 #include "suites/training/parallel/trainer/parts.h"
-
-static void hybrid_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			     uint64_t *step_rows)
-{
-	pipeline_partition(setup, rank, pipeline_warmup_plain, partition, step_rows);
-}
 
 static enum status hybrid_open(struct trainer *t, struct error *err)
 {
@@ -29,7 +23,7 @@ static enum status hybrid_open(struct trainer *t, struct error *err)
 	if (t->team->tensor && t->setup->kind == MODEL_TRANSFORMER &&
 	    parts_open(t, t->team->tensor, STREAM_COMPUTE, err) != STATUS_OK)
 		return err->status;
-	return pipeline_open(t, pipeline_warmup_plain, err);
+	return pipeline_open(t, err);
 }
 
 static void hybrid_close(struct trainer *t)
@@ -53,11 +47,10 @@ static double mode_hybrid_wire_bytes_of(const struct setup *setup, int rank)
 	struct grid grid = grid_of(setup);
 	struct rank_partition partition;
 	struct parameter_shard shard;
-	uint64_t step_rows;
 	double columns = 0, links = 0, sums = 0, t = grid.tensor, n = grid.data;
 	double bytes = (double)precision_bytes(setup->precision);
 
-	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	parameter_shard_of(setup, rank, &partition, &shard);
 	if (partition.first > 0)
 		columns += (double)partition_width(setup, &partition, partition.first);
 	if (partition.last < setup->layers)
@@ -80,11 +73,8 @@ static double hybrid_wire_bytes(const struct setup *setup)
 {
 	double most = 0;
 
-	for (int rank = 0; rank < setup->ranks; rank++) {
-		double bytes = mode_hybrid_wire_bytes_of(setup, rank);
-
-		most = bytes > most ? bytes : most;
-	}
+	for (int rank = 0; rank < setup->ranks; rank++)
+		most = fmax(most, mode_hybrid_wire_bytes_of(setup, rank));
 	return most;
 }
 
@@ -99,7 +89,8 @@ const struct mode mode_hybrid = {
 	.shares_layers = true,
 	.dgrad_first = true,
 	.refusal = pipeline_refusal,
-	.partition = hybrid_partition,
+	.warmup = pipeline_warmup_plain,
+	.partition = pipeline_partition,
 	.buffers = pipeline_buffers,
 	.open = hybrid_open,
 	.close = hybrid_close,

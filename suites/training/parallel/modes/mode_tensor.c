@@ -50,15 +50,14 @@ static const char *tensor_blocks_refusal(const struct setup *setup)
 }
 
 static void tensor_blocks_partition(const struct setup *setup, int rank,
-				    struct rank_partition *partition, uint64_t *step_rows)
+				    struct rank_partition *partition)
 {
-	*step_rows = setup->batch / setup_accumulate(setup);
 	*partition = (struct rank_partition){ .last = setup->layers,
 					      .rows = setup->batch,
 					      .part = rank,
 					      .parts = setup->ranks,
 					      .sequence = setup->mode->sequence,
-					      .kept = *step_rows };
+					      .kept = setup->batch / setup_accumulate(setup) };
 }
 
 static enum status tensor_blocks_open(struct trainer *t, struct error *err)
@@ -67,16 +66,14 @@ static enum status tensor_blocks_open(struct trainer *t, struct error *err)
 			  err);
 }
 
-static enum status tensor_blocks_enqueue(struct trainer *t, unsigned parts, struct error *err)
+static enum status tensor_blocks_enqueue(struct trainer *t, struct error *err)
 {
-	parts_begin(t, parts);
-	for (uint64_t i = 0; i < setup_accumulate(t->setup); i++)
-		if (data_parallel_forward(t, i, err) != STATUS_OK ||
-		    backward_part(t, i, err) != STATUS_OK)
-			return err->status;
-	if (network_backward_end(&t->network, trainer_stream(t), err) != STATUS_OK)
-		return err->status;
-	return trainer_update(t, parts, err);
+	for (uint64_t i = 0; i < setup_accumulate(t->setup); i++) {
+		data_parallel_forward(t, i, err);
+		data_parallel_backward(t, i, err);
+	}
+	network_backward_end(&t->network, err);
+	return trainer_update(t, err);
 }
 
 /* A collective is a wait, an event and another wait. */
@@ -165,28 +162,15 @@ static const char *tensor_refusal(const struct setup *setup)
 	return NULL;
 }
 
-static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			     uint64_t *step_rows)
+static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition)
 {
-	if (tensor_has_blocks(setup)) {
-		tensor_blocks_partition(setup, rank, partition, step_rows);
-		return;
-	}
-	*partition = (struct rank_partition){
-		.last = setup->layers, .rows = setup->batch, .part = rank, .parts = setup->ranks
-	};
-	*step_rows = setup->batch;
-}
-
-static enum status tensor_open_local(struct trainer *t, struct tensor *s, struct error *err)
-{
-	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
-	if (backend_event_create(t->team->device, &s->ready, err) != STATUS_OK)
-		return err->status;
-	for (uint64_t i = 0; i < s->chunks; i++)
-		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
-			return err->status;
-	return pairs_open(&t->network, &s->pairs, err);
+	if (tensor_has_blocks(setup))
+		tensor_blocks_partition(setup, rank, partition);
+	else
+		*partition = (struct rank_partition){ .last = setup->layers,
+						      .rows = setup->batch,
+						      .part = rank,
+						      .parts = setup->ranks };
 }
 
 static uint64_t tensor_buffers(const struct setup *setup, int rank)
@@ -212,7 +196,11 @@ static enum status tensor_open(struct trainer *t, struct error *err)
 	if (tensor_has_blocks(t->setup))
 		return tensor_blocks_open(t, err);
 	s = t->state = xcalloc(1, sizeof(*s));
-	return world_agree(t->team->world, tensor_open_local(t, s, err), err);
+	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
+	if (team_open_events(t->team, &s->ready, 1, err) == STATUS_OK &&
+	    team_open_events(t->team, s->summed, s->chunks, err) == STATUS_OK)
+		pairs_open(&t->network, &s->pairs, err);
+	return world_agree(t->team->world, err->status, err);
 }
 
 static void tensor_close(struct trainer *t)
@@ -222,137 +210,108 @@ static void tensor_close(struct trainer *t)
 	parts_close(t);
 	if (!s)
 		return;
-	backend_event_destroy(s->ready);
-	for (int i = 0; i < TENSOR_CHUNKS_MAX; i++)
-		backend_event_destroy(s->summed[i]);
+	team_close_events(&s->ready, 1);
+	team_close_events(s->summed, TENSOR_CHUNKS_MAX);
 	free(s);
 }
 
 /* Sums `count` elements over the ranks, in place, after the preceding work. */
 static enum status tensor_sum_over_ranks(struct trainer *t, uint64_t chunk, void *summands,
-					 uint64_t count, unsigned parts, struct error *err)
+					 uint64_t count, struct error *err)
 {
-	struct tensor *s = t->state;
-	struct stream *communicate = t->team->streams[STREAM_PREVIOUS];
+	const struct tensor *s = t->state;
+	const struct collective c = { .kind = SPAN_ALL_REDUCE,
+				      .stream = STREAM_PREVIOUS,
+				      .index = chunk,
+				      .communicator = t->team->all,
+				      .to = summands,
+				      .from = summands,
+				      .count = count,
+				      .reduction = REDUCE_SUM,
+				      .ready = s->ready,
+				      .done = s->summed[chunk] };
 
-	if (!(parts & STEP_COMMUNICATE))
-		return STATUS_OK;
-	if (backend_event_record(s->ready, trainer_stream(t), err) != STATUS_OK ||
-	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_REDUCE, chunk);
-	backend_all_reduce(t->team->all, communicate, summands, summands, count,
-			   setup_storage(t->setup), REDUCE_SUM, err);
-	timeline_end(t, STREAM_PREVIOUS);
-	if (err->status != STATUS_OK)
-		return err->status;
-	return backend_event_record(s->summed[chunk], communicate, err);
+	return trainer_does(t, STEP_COMMUNICATE) ? timeline_collective(t, &c, err) : err->status;
 }
 
-static enum status wait_summed(struct trainer *t, uint64_t chunk, unsigned parts, struct error *err)
+static enum status wait_summed(struct trainer *t, uint64_t chunk, struct error *err)
 {
 	const struct tensor *s = t->state;
 
-	return parts & STEP_COMMUNICATE
-		       ? backend_stream_wait(trainer_stream(t), s->summed[chunk], err)
-		       : STATUS_OK;
+	return trainer_does(t, STEP_COMMUNICATE) ? trainer_wait(t, s->summed[chunk], err)
+						 : err->status;
 }
 
 /* Completes the outputs of the pair before, after the sum over ranks: bias and ReLU. */
 static enum status tensor_finish_pair(struct trainer *t, size_t second, uint64_t chunk,
-				      unsigned parts, struct error *err)
+				      struct error *err)
 {
 	struct tensor_rows rows = tensor_chunk_rows(t, chunk);
 
-	if (wait_summed(t, chunk, parts, err) != STATUS_OK)
-		return err->status;
-	return parts & STEP_COMPUTE ? network_activate(&t->network, trainer_stream(t), second,
-						       rows.first, rows.count, err)
-				    : STATUS_OK;
+	wait_summed(t, chunk, err);
+	return network_activate(&t->network, second, rows.first, rows.count, err);
 }
 
-static enum status tensor_forward_pair(struct trainer *t, size_t first, uint64_t chunk,
-				       unsigned parts, struct error *err)
-{
-	struct stream *stream = trainer_stream(t);
-	struct network *n = &t->network;
-	struct tensor_rows rows = tensor_chunk_rows(t, chunk);
-
-	if (first > 0 && tensor_finish_pair(t, first - 1, chunk, parts, err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, chunk);
-	if (parts & STEP_COMPUTE &&
-	    (network_forward(n, stream, first, rows.first, rows.count, err) != STATUS_OK ||
-	     network_forward_gemm(n, stream, first + 1, rows.first, rows.count, err) != STATUS_OK))
-		return err->status;
-	timeline_end(t, STREAM_COMPUTE);
-	return tensor_sum_over_ranks(t, chunk, network_activation(n, first + 2, rows.first),
-				     rows.count * n->local.layer[first + 1].out, parts, err);
-}
-
-static enum status tensor_forward(struct trainer *t, unsigned parts, struct error *err)
+static void tensor_forward(struct trainer *t, struct error *err)
 {
 	const struct tensor *s = t->state;
 	struct network *n = &t->network;
-	size_t last = t->setup->layers - 1;
-	uint64_t rows = t->setup->batch;
+	size_t paired = pairs_layers(t->setup), last = t->setup->layers - 1;
+	uint64_t all = t->setup->batch;
 
-	for (size_t l = 0; l < pairs_layers(t->setup); l += 2)
-		for (uint64_t c = 0; c < s->chunks; c++)
-			if (tensor_forward_pair(t, l, c, parts, err) != STATUS_OK)
-				return err->status;
+	for (size_t l = 0; l < paired; l += 2)
+		for (uint64_t c = 0; c < s->chunks; c++) {
+			struct tensor_rows rows = tensor_chunk_rows(t, c);
+
+			if (l > 0)
+				tensor_finish_pair(t, l - 1, c, err);
+			timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, c);
+			network_forward(n, l, rows.first, rows.count, err);
+			network_forward_gemm(n, l + 1, rows.first, rows.count, err);
+			timeline_end(t, STREAM_COMPUTE);
+			tensor_sum_over_ranks(t, c, network_activation(n, l + 2, rows.first),
+					      rows.count * n->local.layer[l + 1].out, err);
+		}
 	for (uint64_t c = 0; c < s->chunks; c++)
-		if (tensor_finish_pair(t, pairs_layers(t->setup) - 1, c, parts, err) != STATUS_OK)
-			return err->status;
-	if (!(parts & STEP_COMPUTE))
-		return STATUS_OK;
+		tensor_finish_pair(t, paired - 1, c, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
-	if (pairs_layers(t->setup) <= last &&
-	    network_forward(n, trainer_stream(t), last, 0, rows, err) != STATUS_OK)
-		return err->status;
-	network_loss(n, trainer_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
+	if (paired <= last)
+		network_forward(n, last, 0, all, err);
+	network_loss(n, 0, all, trainer_gradient_scale(t, all), err);
 	timeline_end(t, STREAM_COMPUTE);
-	return err->status;
 }
 
 /*
  * From the gradient of the outputs of layer `first` + 1 to the gradient of the inputs of layer
  * `first`.
  */
-static enum status tensor_input_gradients(struct trainer *t, size_t first, struct tensor_rows rows,
-					  void *dy, void *dx, struct error *err)
+static void tensor_input_gradients(struct trainer *t, size_t first, struct tensor_rows rows,
+				   void *dy, void *dx, struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
 	const struct tensor *s = t->state;
 	struct network *n = &t->network;
 	void *to = network_row(n, first + 2, dy, rows.first),
 	     *part = network_row(n, first + 1, pairs_part(n, &s->pairs, first), rows.first);
+	bool adds = rows.first > 0;
 
-	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
-				    rows.first > 0, err) != STATUS_OK ||
-	    network_input_gradient(n, stream, first + 1, rows.count, to, part, err) != STATUS_OK ||
-	    network_output_gradient(n, stream, first, rows.first, rows.count, part, rows.first > 0,
-				    err) != STATUS_OK)
-		return err->status;
-	return first > 0 ? network_input_gradient(n, stream, first, rows.count, part,
-						  network_row(n, first, dx, rows.first), err)
-			 : STATUS_OK;
+	network_output_gradient(n, first + 1, rows.first, rows.count, to, adds, err);
+	network_input_gradient(n, first + 1, rows.count, to, part, err);
+	network_output_gradient(n, first, rows.first, rows.count, part, adds, err);
+	if (first > 0)
+		network_input_gradient(n, first, rows.count, part,
+				       network_row(n, first, dx, rows.first), err);
 }
 
 /* Copies the bias gradient of layer `l` from its temporary buffer, if it has one. */
-static enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err)
+static void tensor_place_bias_sum(struct network *n, size_t l, struct error *err)
 {
-	struct network *n = &t->network;
-
-	if (!n->bias_sums[l])
-		return STATUS_OK;
-	return backend_copy(trainer_stream(t), network_bias(n, l, n->layer_gradients[l]),
-			    n->bias_sums[l],
-			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
+	if (n->bias_sums[l])
+		network_copy(n, network_gradients(n, l, LINEAR_BIAS), n->bias_sums[l],
+			     n->local.layer[l].out * precision_bytes(n->setup->precision), err);
 }
 
-static enum status tensor_backward_pair(struct trainer *t, size_t first, void *dy, void *dx,
-					unsigned parts, struct error *err)
+static void tensor_backward_pair(struct trainer *t, size_t first, void *dy, void *dx,
+				 struct error *err)
 {
 	const struct tensor *s = t->state;
 	struct network *n = &t->network;
@@ -362,72 +321,52 @@ static enum status tensor_backward_pair(struct trainer *t, size_t first, void *d
 		struct tensor_rows rows = tensor_chunk_rows(t, c);
 
 		/* The next pair of layers has started a sum; the loss or a whole layer has not. */
-		if (first + 2 < pairs_layers(t->setup) &&
-		    wait_summed(t, c, parts, err) != STATUS_OK)
-			return err->status;
+		if (first + 2 < pairs_layers(t->setup))
+			wait_summed(t, c, err);
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);
-		if (parts & STEP_COMPUTE &&
-		    tensor_input_gradients(t, first, rows, dy, dx, err) != STATUS_OK)
-			return err->status;
+		tensor_input_gradients(t, first, rows, dy, dx, err);
 		timeline_end(t, STREAM_COMPUTE);
-		if (first > 0 && tensor_sum_over_ranks(t, c, network_row(n, first, dx, rows.first),
-						       rows.count * t->setup->widths[first], parts,
-						       err) != STATUS_OK)
-			return err->status;
-		if (first > 0 && t->setup->no_overlap && wait_summed(t, c, parts, err) != STATUS_OK)
-			return err->status;
+		if (first == 0)
+			continue;
+		tensor_sum_over_ranks(t, c, network_row(n, first, dx, rows.first),
+				      rows.count * t->setup->widths[first], err);
+		if (t->setup->no_overlap)
+			wait_summed(t, c, err);
 	}
-	if (!(parts & STEP_COMPUTE))
-		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, s->chunks);
-	if (network_weight_gradient(n, trainer_stream(t), first + 1, 0, all, dy, false, err) !=
-	    STATUS_OK)
-		return err->status;
-	if (network_weight_gradient(n, trainer_stream(t), first, 0, all,
-				    pairs_part(n, &s->pairs, first), false, err) != STATUS_OK ||
-	    tensor_place_bias_sum(t, first + 1, err) != STATUS_OK ||
-	    tensor_place_bias_sum(t, first, err) != STATUS_OK)
-		return err->status;
+	network_weight_gradient(n, first + 1, 0, all, dy, false, err);
+	network_weight_gradient(n, first, 0, all, pairs_part(n, &s->pairs, first), false, err);
+	tensor_place_bias_sum(n, first + 1, err);
+	tensor_place_bias_sum(n, first, err);
 	timeline_end(t, STREAM_COMPUTE);
-	return err->status;
 }
 
-static enum status tensor_backward(struct trainer *t, unsigned parts, struct error *err)
+static enum status tensor_enqueue(struct trainer *t, struct error *err)
 {
 	const struct tensor *s = t->state;
 	struct network *n = &t->network;
-	size_t last = t->setup->layers - 1;
-	void *dy = network_activation(n, t->setup->layers, 0);
+	size_t last = t->setup->layers - 1, paired = pairs_layers(t->setup);
 	/* Not in place of the logits, which contain the first gradient. */
 	size_t turn = t->setup->layers + 1;
+	void *dy;
 
-	if (pairs_layers(t->setup) <= last) {
+	if (tensor_has_blocks(t->setup))
+		return tensor_blocks_enqueue(t, err);
+	tensor_forward(t, err);
+	dy = network_activation(n, t->setup->layers, 0);
+	if (paired <= last) {
 		void *dx = n->transient[turn++ % 2];
 
-		if (parts & STEP_COMPUTE &&
-		    network_backward(n, trainer_stream(t), last, 0, t->setup->batch, dy, dx, false,
-				     err) != STATUS_OK)
-			return err->status;
+		network_backward(n, last, 0, t->setup->batch, dy, dx, false, err);
 		dy = dx;
 	}
-	for (size_t first = pairs_layers(t->setup); first > 0; first -= 2) {
+	for (size_t first = paired; first > 0; first -= 2) {
 		void *dx = s->pairs.in_place ? dy : n->transient[turn++ % 2];
 
-		if (tensor_backward_pair(t, first - 2, dy, dx, parts, err) != STATUS_OK)
-			return err->status;
+		tensor_backward_pair(t, first - 2, dy, dx, err);
 		dy = dx;
 	}
-	return STATUS_OK;
-}
-
-static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct error *err)
-{
-	if (tensor_has_blocks(t->setup))
-		return tensor_blocks_enqueue(t, parts, err);
-	if (tensor_forward(t, parts, err) != STATUS_OK ||
-	    tensor_backward(t, parts, err) != STATUS_OK)
-		return err->status;
-	return trainer_update(t, parts, err);
+	return trainer_update(t, err);
 }
 
 static unsigned tensor_commands(const struct trainer *t)

@@ -91,26 +91,11 @@ static uint64_t zero3_buffers(const struct setup *setup, int rank)
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct model model;
-	uint64_t step_rows;
 
 	model_init(&model, setup);
-	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	parameter_shard_of(setup, rank, &partition, &shard);
 	return 2 * (zero3_buffer_bytes(&model, 0, setup) + zero3_buffer_bytes(&model, 1, setup)) -
-	       buffer_alias_logits_overlap(setup, &partition, step_rows, &shard).mode;
-}
-
-static enum status zero3_open_gradients(struct trainer *t, struct zero3 *z, size_t b,
-					struct error *err)
-{
-	const struct network *n = &t->network;
-	uint64_t bytes = zero3_buffer_bytes(&n->model, b, t->setup);
-
-	if (n->room.mode == 0 || b != t->setup->layers % BUFFERS)
-		return arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err);
-	z->gradients[b] = (char *)n->activations[t->setup->layers] + n->room.mode_at;
-	if (n->room.bytes == 0)
-		arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
-	return STATUS_OK;
+	       buffer_alias_logits_overlap(setup, &partition, &shard).mode;
 }
 
 static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
@@ -119,11 +104,20 @@ static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct
 
 	for (size_t b = 0; b < BUFFERS; b++) {
 		uint64_t bytes = zero3_buffer_bytes(&n->model, b, t->setup);
+		bool in_logits = n->room.mode > 0 && b == t->setup->layers % BUFFERS;
 
-		if (bytes > 0 && (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes,
-					      &z->weights[b], err) != STATUS_OK ||
-				  zero3_open_gradients(t, z, b, err) != STATUS_OK))
+		if (bytes == 0)
+			continue;
+		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err) !=
+			    STATUS_OK ||
+		    (!in_logits && arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes,
+					       &z->gradients[b], err) != STATUS_OK))
 			return err->status;
+		if (in_logits)
+			z->gradients[b] =
+				(char *)n->activations[t->setup->layers] + n->room.mode_at;
+		if (in_logits && n->room.bytes == 0)
+			arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
 	}
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		n->layer_weights[l] = z->weights[l % BUFFERS];
@@ -132,28 +126,17 @@ static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct
 	return STATUS_OK;
 }
 
-static enum status zero3_open_local(struct trainer *t, struct zero3 *z, struct error *err)
-{
-	struct device *device = t->team->device;
-
-	if (backend_event_create(device, &z->ready, err) != STATUS_OK)
-		return err->status;
-	for (int b = 0; b < BUFFERS; b++)
-		if (backend_event_create(device, &z->gathered[b], err) != STATUS_OK ||
-		    backend_event_create(device, &z->used[b], err) != STATUS_OK ||
-		    backend_event_create(device, &z->reduced[b], err) != STATUS_OK)
-			return err->status;
-	for (size_t l = 0; l < t->setup->layers; l++)
-		if (backend_event_create(device, &z->updated[l], err) != STATUS_OK)
-			return err->status;
-	return zero3_open_buffers(t, z, err);
-}
-
 static enum status zero3_open(struct trainer *t, struct error *err)
 {
 	struct zero3 *z = t->state = xcalloc(1, sizeof(*z));
 
-	return world_agree(t->team->world, zero3_open_local(t, z, err), err);
+	if (team_open_events(t->team, &z->ready, 1, err) == STATUS_OK &&
+	    team_open_events(t->team, z->gathered, BUFFERS, err) == STATUS_OK &&
+	    team_open_events(t->team, z->used, BUFFERS, err) == STATUS_OK &&
+	    team_open_events(t->team, z->reduced, BUFFERS, err) == STATUS_OK &&
+	    team_open_events(t->team, z->updated, t->setup->layers, err) == STATUS_OK)
+		zero3_open_buffers(t, z, err);
+	return world_agree(t->team->world, err->status, err);
 }
 
 static void zero3_close(struct trainer *t)
@@ -162,27 +145,23 @@ static void zero3_close(struct trainer *t)
 
 	if (!z)
 		return;
-	backend_event_destroy(z->ready);
-	for (int b = 0; b < BUFFERS; b++) {
-		backend_event_destroy(z->gathered[b]);
-		backend_event_destroy(z->used[b]);
-		backend_event_destroy(z->reduced[b]);
-	}
-	for (size_t l = 0; l < SETUP_MAX_LAYERS; l++)
-		backend_event_destroy(z->updated[l]);
+	team_close_events(&z->ready, 1);
+	team_close_events(z->gathered, BUFFERS);
+	team_close_events(z->used, BUFFERS);
+	team_close_events(z->reduced, BUFFERS);
+	team_close_events(z->updated, SETUP_MAX_LAYERS);
 	free(z);
 }
 
-static struct stream *zero3_communication_stream(const struct trainer *t)
+/*
+ * Gathers the whole layer into its buffer, as soon as the layer that was there has been used: from
+ * the ranks' slices, or from their masters' slices, rounded in place.
+ */
+static enum status zero3_gather(struct trainer *t, size_t l, struct error *err)
 {
-	return t->team->streams[STREAM_PREVIOUS];
-}
-
-/* This rank's slice of a layer: the stored slice, or the masters' slice rounded in place. */
-static enum status zero3_own_slice(struct trainer *t, size_t l, const void **out, struct error *err)
-{
-	struct zero3 *z = t->state;
-	struct network *n = &t->network;
+	struct stream *stream = t->team->streams[STREAM_PREVIOUS];
+	const struct zero3 *z = t->state;
+	const struct network *n = &t->network;
 	const struct shard_range *range = &n->shard.ranges[l];
 	struct convert_arguments convert = {
 		.to = network_element(n, z->weights[l % BUFFERS],
@@ -192,162 +171,122 @@ static enum status zero3_own_slice(struct trainer *t, size_t l, const void **out
 		.from_precision = PRECISION_FP32,
 		.count = range->count,
 	};
+	const struct collective c = {
+		.kind = SPAN_ALL_GATHER,
+		.stream = STREAM_PREVIOUS,
+		.index = l,
+		.communicator = t->team->all,
+		.to = z->weights[l % BUFFERS],
+		.from = n->weights ? network_element(n, n->weights, range->weights) : convert.to,
+		.count = range->count,
+		.done = z->gathered[l % BUFFERS],
+	};
 
-	*out = n->weights ? network_element(n, n->weights, range->weights) : convert.to;
-	return n->weights ? STATUS_OK
-			  : backend_launch(zero3_communication_stream(t), "convert", &convert, err);
+	if (err->status != STATUS_OK ||
+	    backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
+	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK ||
+	    (!n->weights && backend_launch(stream, "convert", &convert, err) != STATUS_OK))
+		return err->status;
+	return timeline_collective(t, &c, err);
 }
 
-/* Gathers the whole layer into its buffer, as soon as the layer that was there has been used. */
-static enum status zero3_gather(struct trainer *t, size_t l, struct error *err)
+static void zero3_forward(struct trainer *t, struct error *err)
 {
-	struct stream *stream = zero3_communication_stream(t);
-	struct zero3 *z = t->state;
+	const struct zero3 *z = t->state;
 	struct network *n = &t->network;
-	const struct shard_range *range = &n->shard.ranges[l];
-	const void *slice;
+	uint64_t rows = n->partition.rows;
+	bool communicates = trainer_does(t, STEP_COMMUNICATE);
 
-	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
-	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_GATHER, l);
-	if (zero3_own_slice(t, l, &slice, err) == STATUS_OK)
-		backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS], slice,
-				   range->count, setup_storage(t->setup), err);
-	timeline_end(t, STREAM_PREVIOUS);
-	if (err->status != STATUS_OK)
-		return err->status;
-	return backend_event_record(z->gathered[l % BUFFERS], stream, err);
+	if (communicates)
+		zero3_gather(t, 0, err);
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		if (communicates && l + 1 < t->setup->layers)
+			zero3_gather(t, l + 1, err);
+		trainer_wait(t, z->gathered[l % BUFFERS], err);
+		timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
+		network_forward(n, l, 0, rows, err);
+		timeline_end(t, STREAM_COMPUTE);
+		trainer_record(t, z->used[l % BUFFERS], err);
+	}
+	network_loss(n, 0, rows, trainer_gradient_scale(t, rows), err);
 }
 
-static enum status zero3_reduce_scatter(struct trainer *t, size_t l, struct error *err)
-{
-	struct stream *stream = zero3_communication_stream(t);
-	struct zero3 *z = t->state;
-	struct network *n = &t->network;
-	const struct shard_range *range = &n->shard.ranges[l];
-
-	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_PREVIOUS, SPAN_REDUCE_SCATTER, l);
-	backend_reduce_scatter(t->team->all, stream,
-			       network_element(n, n->gradients, range->gradients),
-			       z->gradients[l % BUFFERS], range->count, setup_storage(t->setup),
-			       REDUCE_AVERAGE, err);
-	timeline_end(t, STREAM_PREVIOUS);
-	if (err->status != STATUS_OK)
-		return err->status;
-	return backend_event_record(z->reduced[l % BUFFERS], stream, err);
-}
-
-static enum status zero3_forward_layer(struct trainer *t, size_t l, unsigned parts,
-				       struct error *err)
-{
-	struct stream *stream = trainer_stream(t);
-	struct zero3 *z = t->state;
-
-	if (parts & STEP_COMMUNICATE && l + 1 < t->setup->layers &&
-	    zero3_gather(t, l + 1, err) != STATUS_OK)
-		return err->status;
-	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
-	if (parts & STEP_COMPUTE &&
-	    network_forward(&t->network, stream, l, 0, t->network.partition.rows, err) != STATUS_OK)
-		return err->status;
-	timeline_end(t, STREAM_COMPUTE);
-	return backend_event_record(z->used[l % BUFFERS], stream, err);
-}
-
-static enum status zero3_forward(struct trainer *t, unsigned parts, struct error *err)
-{
-	uint64_t rows = t->network.partition.rows;
-
-	if (parts & STEP_COMMUNICATE && zero3_gather(t, 0, err) != STATUS_OK)
-		return err->status;
-	for (size_t l = 0; l < t->setup->layers; l++)
-		if (zero3_forward_layer(t, l, parts, err) != STATUS_OK)
-			return err->status;
-	return parts & STEP_COMPUTE ? network_loss(&t->network, trainer_stream(t), 0, rows,
-						   trainer_gradient_scale(t, rows), err)
-				    : STATUS_OK;
-}
-
-bool zero3_gathers_again(const struct setup *setup, size_t l)
+/*
+ * True if a layer's weights are gathered again for backward: those of the last two layers are still
+ * in memory, and if the gradient of a layer's input is not needed, only a convolutional layer reads
+ * its weights.
+ */
+static bool zero3_gathers_again(const struct setup *setup, size_t l)
 {
 	return l + BUFFERS < setup->layers && (l > 0 || setup_has_images(setup));
 }
 
-static enum status zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx,
-					unsigned parts, struct error *err)
+static void zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx, struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
-	struct zero3 *z = t->state;
-
-	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK ||
-	    backend_stream_wait(stream, z->reduced[l % BUFFERS], err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
-	if (parts & STEP_COMPUTE &&
-	    network_backward(&t->network, stream, l, 0, t->network.partition.rows, dy, dx, false,
-			     err) != STATUS_OK)
-		return err->status;
-	timeline_end(t, STREAM_COMPUTE);
-	if (backend_event_record(z->used[l % BUFFERS], stream, err) != STATUS_OK ||
-	    backend_event_record(z->ready, stream, err) != STATUS_OK)
-		return err->status;
-	if (!(parts & STEP_COMMUNICATE))
-		return STATUS_OK;
-	/* The weights first: the next forward waits for them. */
-	if (l >= BUFFERS && zero3_gathers_again(t->setup, l - BUFFERS) &&
-	    zero3_gather(t, l - BUFFERS, err) != STATUS_OK)
-		return err->status;
-	return zero3_reduce_scatter(t, l, err);
-}
-
-static enum status zero3_backward(struct trainer *t, unsigned parts, struct error *err)
-{
+	const struct zero3 *z = t->state;
 	struct network *n = &t->network;
-	void *gradient = network_activation(n, t->setup->layers, 0);
+	const struct shard_range *range = &n->shard.ranges[l];
+	const struct collective reduce = {
+		.kind = SPAN_REDUCE_SCATTER,
+		.stream = STREAM_PREVIOUS,
+		.index = l,
+		.communicator = t->team->all,
+		.to = network_element(n, n->gradients, range->gradients),
+		.from = z->gradients[l % BUFFERS],
+		.count = range->count,
+		.reduction = REDUCE_AVERAGE,
+		.done = z->reduced[l % BUFFERS],
+	};
 
-	for (size_t l = t->setup->layers; l-- > 0;) {
-		void *to = l > 0 ? n->transient[l % 2] : NULL;
-
-		if (zero3_backward_layer(t, l, gradient, to, parts, err) != STATUS_OK)
-			return err->status;
-		gradient = to;
-	}
-	return STATUS_OK;
+	trainer_wait(t, z->gathered[l % BUFFERS], err);
+	trainer_wait(t, z->reduced[l % BUFFERS], err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
+	network_backward(n, l, 0, n->partition.rows, dy, dx, false, err);
+	timeline_end(t, STREAM_COMPUTE);
+	trainer_record(t, z->used[l % BUFFERS], err);
+	trainer_record(t, z->ready, err);
+	if (!trainer_does(t, STEP_COMMUNICATE))
+		return;
+	/* The weights first: the next forward waits for them. */
+	if (l >= BUFFERS && zero3_gathers_again(t->setup, l - BUFFERS))
+		zero3_gather(t, l - BUFFERS, err);
+	if (err->status == STATUS_OK &&
+	    backend_stream_wait(t->team->streams[STREAM_PREVIOUS], z->ready, err) == STATUS_OK)
+		timeline_collective(t, &reduce, err);
 }
 
 /* In the order in which the next forward gathers the layers. */
-static enum status zero3_update(struct trainer *t, unsigned parts, struct error *err)
+static enum status zero3_update(struct trainer *t, struct error *err)
 {
-	struct zero3 *z = t->state;
-	struct stream *stream = trainer_stream(t);
+	const struct zero3 *z = t->state;
 
-	if (scaler_decide(t, parts, err) != STATUS_OK ||
-	    network_update_begin(&t->network, stream, err) != STATUS_OK)
-		return err->status;
+	scaler_decide(t, err);
+	network_update_begin(&t->network, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
-	for (size_t l = 0; l < t->setup->layers; l++)
-		if (network_update_shard_range(&t->network, stream, l, err) != STATUS_OK ||
-		    backend_event_record(z->updated[l], stream, err) != STATUS_OK)
-			return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		network_update_shard_range(&t->network, l, err);
+		trainer_record(t, z->updated[l], err);
+	}
 	timeline_end(t, STREAM_COMPUTE);
-	return STATUS_OK;
+	return err->status;
 }
 
-static enum status zero3_enqueue(struct trainer *t, unsigned parts, struct error *err)
+static enum status zero3_enqueue(struct trainer *t, struct error *err)
 {
-	struct zero3 *z = t->state;
+	const struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	void *gradient = network_activation(n, t->setup->layers, 0);
 
-	if (zero3_forward(t, parts, err) != STATUS_OK || zero3_backward(t, parts, err) != STATUS_OK)
-		return err->status;
+	zero3_forward(t, err);
+	for (size_t l = t->setup->layers; l-- > 0;) {
+		void *to = l > 0 ? n->transient[l % 2] : NULL;
+
+		zero3_backward_layer(t, l, gradient, to, err);
+		gradient = to;
+	}
 	for (int b = 0; b < BUFFERS; b++)
-		if (backend_stream_wait(trainer_stream(t), z->reduced[b], err) != STATUS_OK)
-			return err->status;
-	return parts & STEP_UPDATE ? zero3_update(t, parts, err) : STATUS_OK;
+		trainer_wait(t, z->reduced[b], err);
+	return trainer_does(t, STEP_UPDATE) ? zero3_update(t, err) : err->status;
 }
 
 static unsigned zero3_commands(const struct trainer *t)

@@ -83,6 +83,28 @@ enum status team_phase(struct rank_team *team, const char *name, struct error *e
 	return phases_next(team->phases, team->world, name, err);
 }
 
+enum status team_open_events(struct rank_team *team, struct event **events, size_t count,
+			     struct error *err)
+{
+	for (size_t i = 0; i < count && err->status == STATUS_OK; i++)
+		backend_event_create(team->device, &events[i], err);
+	return err->status;
+}
+
+void team_close_events(struct event **events, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		backend_event_destroy(events[i]);
+}
+
+enum status team_follow(struct stream *leader, struct event *event, struct stream *follower,
+			struct error *err)
+{
+	if (err->status != STATUS_OK || backend_event_record(event, leader, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_wait(follower, event, err);
+}
+
 enum status team_synchronize(struct rank_team *team, struct error *err)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)

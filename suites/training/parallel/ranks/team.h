@@ -117,6 +117,17 @@ enum status team_phase(struct rank_team *team, const char *name, struct error *e
 /* Number of commands that copy transports have enqueued so far, on all streams; 0 for libraries. */
 uint64_t team_commands(const struct rank_team *team);
 
+/* Events of the team's device; after a failure those that exist must still be closed. */
+enum status team_open_events(struct rank_team *team, struct event **events, size_t count,
+			     struct error *err);
+void team_close_events(struct event **events, size_t count);
+/*
+ * `follower` continues after the work that `leader` has so far; `event` is between them. Nothing
+ * after an error.
+ */
+enum status team_follow(struct stream *leader, struct event *event, struct stream *follower,
+			struct error *err);
+
 /* Waits for every stream. */
 enum status team_synchronize(struct rank_team *team, struct error *err);
 

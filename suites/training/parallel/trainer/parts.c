@@ -13,56 +13,38 @@ struct parts {
 	struct communicator *communicator;
 	enum team_stream stream;
 	struct event *ready, *done;
-	bool communicates; /* in this step */
 };
-
-static enum status parts_run_collective(struct parts *p, enum part_collective collective,
-					void *whole, void *share, uint64_t count, struct error *err)
-{
-	static const enum span_kind spans[] = { [PARTS_SUM] = SPAN_ALL_REDUCE,
-						[PARTS_GATHER] = SPAN_ALL_GATHER,
-						[PARTS_SCATTER] = SPAN_REDUCE_SCATTER };
-	struct stream *stream = p->trainer->team->streams[p->stream];
-	enum precision precision = setup_storage(p->trainer->setup);
-	uint64_t each = count / (uint64_t)p->trainer->network.partition.parts;
-
-	timeline_begin(p->trainer, p->stream, spans[collective], 0);
-	if (collective == PARTS_SUM)
-		backend_all_reduce(p->communicator, stream, whole, whole, count, precision,
-				   REDUCE_SUM, err);
-	else if (collective == PARTS_GATHER)
-		backend_all_gather(p->communicator, stream, whole, share, each, precision, err);
-	else
-		backend_reduce_scatter(p->communicator, stream, share, whole, each, precision,
-				       REDUCE_SUM, err);
-	timeline_end(p->trainer, p->stream);
-	return err->status;
-}
 
 static enum status parts_start_collective(void *state, enum part_collective collective, void *whole,
 					  void *share, uint64_t count, struct error *err)
 {
+	static const enum span_kind spans[] = { [PARTS_SUM] = SPAN_ALL_REDUCE,
+						[PARTS_GATHER] = SPAN_ALL_GATHER,
+						[PARTS_SCATTER] = SPAN_REDUCE_SCATTER };
 	struct parts *p = state;
-	struct stream *stream = p->trainer->team->streams[p->stream];
+	bool apart = p->stream != STREAM_COMPUTE;
+	uint64_t each = count / (uint64_t)p->trainer->network.partition.parts;
+	const struct collective c = { .kind = spans[collective],
+				      .stream = p->stream,
+				      .communicator = p->communicator,
+				      .to = collective == PARTS_SCATTER ? share : whole,
+				      .from = collective == PARTS_GATHER ? share : whole,
+				      .count = collective == PARTS_SUM ? count : each,
+				      .reduction = REDUCE_SUM,
+				      .ready = apart ? p->ready : NULL,
+				      .done = apart ? p->done : NULL };
 
-	if (!p->communicates || err->status != STATUS_OK)
-		return err->status;
-	if (p->stream == STREAM_COMPUTE)
-		return parts_run_collective(p, collective, whole, share, count, err);
-	if (backend_event_record(p->ready, trainer_stream(p->trainer), err) != STATUS_OK ||
-	    backend_stream_wait(stream, p->ready, err) != STATUS_OK ||
-	    parts_run_collective(p, collective, whole, share, count, err) != STATUS_OK)
-		return err->status;
-	return backend_event_record(p->done, stream, err);
+	return trainer_does(p->trainer, STEP_COMMUNICATE) ? timeline_collective(p->trainer, &c, err)
+							  : err->status;
 }
 
 static enum status wait_done(void *state, struct error *err)
 {
 	struct parts *p = state;
 
-	if (!p->communicates || p->stream == STREAM_COMPUTE || err->status != STATUS_OK)
+	if (!trainer_does(p->trainer, STEP_COMMUNICATE) || p->stream == STREAM_COMPUTE)
 		return err->status;
-	return backend_stream_wait(trainer_stream(p->trainer), p->done, err);
+	return trainer_wait(p->trainer, p->done, err);
 }
 
 enum status parts_open(struct trainer *t, struct communicator *communicator,
@@ -75,8 +57,8 @@ enum status parts_open(struct trainer *t, struct communicator *communicator,
 			     .communicator = communicator,
 			     .stream = stream };
 	t->network.links = &p->links;
-	if (backend_event_create(t->team->device, &p->ready, err) == STATUS_OK)
-		backend_event_create(t->team->device, &p->done, err);
+	if (team_open_events(t->team, &p->ready, 1, err) == STATUS_OK)
+		team_open_events(t->team, &p->done, 1, err);
 	return world_agree(t->team->world, err->status, err);
 }
 
@@ -89,13 +71,6 @@ void parts_close(struct trainer *t)
 	free(t->parts);
 	t->parts = NULL;
 	t->network.links = NULL;
-}
-
-void parts_begin(struct trainer *t, unsigned parts)
-{
-	t->network.idle = !(parts & STEP_COMPUTE);
-	if (t->parts)
-		t->parts->communicates = parts & STEP_COMMUNICATE;
 }
 
 /*

@@ -16,9 +16,6 @@ enum status parts_open(struct trainer *trainer, struct communicator *communicato
 		       enum team_stream stream, struct error *err);
 void parts_close(struct trainer *trainer);
 
-/* Call at the start of a step: blocks then compute and communicate as set in `parts`. */
-void parts_begin(struct trainer *trainer, unsigned parts);
-
 /*
  * By formula (rings): bytes that a rank of `parts` sends per token in forward and backward of a
  * transformer's layer.

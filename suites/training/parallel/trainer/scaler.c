@@ -29,23 +29,18 @@ enum status scaler_reset(struct trainer *t, struct error *err)
 	return backend_stream_synchronize(trainer_stream(t), err);
 }
 
-/* If every rank updates the same gradients, every rank finds the same overflow in them. */
-static bool scaler_finds_alone(const struct trainer *t)
-{
-	return !t->team->all ||
-	       (t->mode->replicated && parameter_shard_is_whole(&t->network.shard));
-}
-
-enum status scaler_decide(struct trainer *t, unsigned parts, struct error *err)
+enum status scaler_decide(struct trainer *t, struct error *err)
 {
 	const struct network *n = &t->network;
+	/* If every rank updates the same gradients, it finds the same overflow in them. */
+	bool alone = !t->team->all || (t->mode->replicated && parameter_shard_is_whole(&n->shard));
 	struct loss_scale_decide_arguments decide = { .state = n->loss_scale,
 						      .beta1 = t->setup->beta1,
 						      .beta2 = t->setup->beta2,
 						      .interval = t->scale_interval };
 
-	if (!n->loss_scale)
-		return STATUS_OK;
+	if (!n->loss_scale || err->status != STATUS_OK)
+		return err->status;
 	for (size_t i = 0; i < n->shard.count; i++) {
 		const struct shard_range *range = &n->shard.ranges[i];
 		struct loss_scale_check_arguments check = {
@@ -58,7 +53,7 @@ enum status scaler_decide(struct trainer *t, unsigned parts, struct error *err)
 		if (backend_launch(trainer_stream(t), "loss_scale_check", &check, err) != STATUS_OK)
 			return err->status;
 	}
-	if (parts & STEP_COMMUNICATE && !scaler_finds_alone(t) &&
+	if (trainer_does(t, STEP_COMMUNICATE) && !alone &&
 	    backend_all_reduce(t->team->all, trainer_stream(t), &n->loss_scale->found,
 			       &n->loss_scale->found, 1, PRECISION_FP32, REDUCE_MAX,
 			       err) != STATUS_OK)

@@ -17,7 +17,7 @@ enum status scaler_reset(struct trainer *trainer, struct error *err);
  * Enqueued on the compute stream after the rank's gradients are complete: checks for an overflow on
  * every rank and decides about this step. The optimizers that follow obey the decision.
  */
-enum status scaler_decide(struct trainer *trainer, unsigned parts, struct error *err);
+enum status scaler_decide(struct trainer *trainer, struct error *err);
 
 /*
  * Runs steps until one is not skipped, so that the following steps start with a suitable scale.

@@ -95,6 +95,30 @@ void timeline_end(struct trainer *t, enum team_stream stream)
 				     t->team->streams[stream], &line->err);
 }
 
+enum status timeline_collective(struct trainer *t, const struct collective *c, struct error *err)
+{
+	struct stream *stream = t->team->streams[c->stream];
+	enum precision precision = setup_storage(t->setup);
+
+	if (c->ready)
+		team_follow(trainer_stream(t), c->ready, stream, err);
+	if (err->status != STATUS_OK)
+		return err->status;
+	timeline_begin(t, c->stream, c->kind, c->index);
+	if (c->kind == SPAN_ALL_REDUCE)
+		backend_all_reduce(c->communicator, stream, c->to, c->from, c->count, precision,
+				   c->reduction, err);
+	else if (c->kind == SPAN_ALL_GATHER)
+		backend_all_gather(c->communicator, stream, c->to, c->from, c->count, precision,
+				   err);
+	else
+		backend_reduce_scatter(c->communicator, stream, c->to, c->from, c->count, precision,
+				       c->reduction, err);
+	timeline_end(t, c->stream);
+	return c->done && err->status == STATUS_OK ? backend_event_record(c->done, stream, err)
+						   : err->status;
+}
+
 static void timeline_line_release(struct timeline *line)
 {
 	for (size_t i = 0; i < line->count; i++) {
@@ -134,7 +158,7 @@ static enum status timeline_enqueue_step(struct trainer *t, struct timeline *lin
 		status = set_base(t, line, err);
 	t->timeline = line;
 	if (status == STATUS_OK)
-		status = t->mode->enqueue(t, STEP_ALL, err);
+		status = trainer_enqueue(t, STEP_ALL, err);
 	t->timeline = NULL;
 	if (status == STATUS_OK && line->err.status != STATUS_OK)
 		status = error_set(err, line->err.status, "%s", line->err.message);

@@ -46,6 +46,23 @@ void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_
 		    uint64_t index);
 void timeline_end(struct trainer *trainer, enum team_stream stream);
 
+/* A collective of elements in the setup's storage precision, on one of the team's streams. */
+struct collective {
+	enum span_kind kind; /* SPAN_ALL_REDUCE, SPAN_ALL_GATHER or SPAN_REDUCE_SCATTER */
+	enum team_stream stream;
+	uint64_t index; /* of the span */
+	struct communicator *communicator;
+	void *to;
+	const void *from;
+	uint64_t count; /* of each rank's part, if parts differ */
+	enum reduction reduction;
+	/* The stream waits for the compute stream's work so far, and `done` follows; NULL: not. */
+	struct event *ready, *done;
+};
+/* Enqueues it with its span; nothing after an error. */
+enum status timeline_collective(struct trainer *trainer, const struct collective *collective,
+				struct error *err);
+
 /* Summary of the spans of a step, in seconds. */
 struct timeline_totals {
 	double step; /* from the first start to the last end, over all ranks */

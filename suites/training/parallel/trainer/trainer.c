@@ -6,20 +6,16 @@
 #include "suites/training/parallel/trainer/scaler.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
-/* The host's streams keep the workspace of 16-bit products: other precisions need none. */
-static bool trainer_uses_workspace(const struct trainer *t)
-{
-	return !(t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
-	       precision_bytes(t->setup->precision) == 2;
-}
-
 static void trainer_account_workspace(struct trainer *t)
 {
-	const struct backend *backend = t->team->device->backend;
+	const struct device *device = t->team->device;
 
-	if (backend->gemm_workspace && trainer_uses_workspace(t))
+	/* The host's streams keep the workspace of 16-bit products: other precisions need none. */
+	if (device->backend->gemm_workspace &&
+	    (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
+	     precision_bytes(t->setup->precision) == 2))
 		arena_account(&t->arena, MEMORY_WORKSPACE,
-			      backend->gemm_workspace(t->team->device));
+			      device->backend->gemm_workspace(t->team->device));
 }
 
 /*
@@ -57,7 +53,8 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	t->arena.source = team->memory;
 	if (team_phase(team, "memory", err) != STATUS_OK ||
 	    world_agree(world,
-			network_open(&t->network, setup, team->device, &t->arena, world->rank, err),
+			network_open(&t->network, setup, trainer_stream(t), &t->arena, world->rank,
+				     err),
 			err) != STATUS_OK ||
 	    team_phase(team, "additional communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
@@ -90,7 +87,7 @@ void trainer_close(struct trainer *t)
 
 enum status trainer_reset(struct trainer *t, struct error *err)
 {
-	enum status status = network_reset(&t->network, trainer_stream(t), err);
+	enum status status = network_reset(&t->network, err);
 
 	if (status == STATUS_OK)
 		status = scaler_reset(t, err);
@@ -100,10 +97,17 @@ enum status trainer_reset(struct trainer *t, struct error *err)
 	return world_agree(t->team->world, status, err);
 }
 
+enum status trainer_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	t->step = parts;
+	t->network.idle = !(parts & STEP_COMPUTE);
+	return t->mode->enqueue(t, err);
+}
+
 enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 {
 	uint64_t before = team_commands(t->team);
-	enum status status = t->mode->enqueue(t, parts, err);
+	enum status status = trainer_enqueue(t, parts, err);
 	unsigned commands = (unsigned)(team_commands(t->team) - before);
 
 	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
@@ -128,22 +132,33 @@ enum status trainer_align(struct trainer *t, struct error *err)
 enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
 {
 	double sum;
-	enum status status = network_loss_sum(&t->network, trainer_stream(t), &sum, err);
+	enum status status = network_loss_sum(&t->network, &sum, err);
 
 	*loss = world_sum(t->team->world, sum) / (double)t->setup->batch;
 	return world_agree(t->team->world, status, err);
 }
 
-enum status trainer_update(struct trainer *t, unsigned parts, struct error *err)
+enum status trainer_update(struct trainer *t, struct error *err)
 {
-	if (!(parts & STEP_UPDATE))
-		return STATUS_OK;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
-	if (scaler_decide(t, parts, err) != STATUS_OK)
+	if (!trainer_does(t, STEP_UPDATE))
 		return err->status;
-	network_update(&t->network, trainer_stream(t), err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	scaler_decide(t, err);
+	network_update(&t->network, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
+}
+
+enum status trainer_wait(struct trainer *t, struct event *event, struct error *err)
+{
+	return err->status == STATUS_OK ? backend_stream_wait(trainer_stream(t), event, err)
+					: err->status;
+}
+
+enum status trainer_record(struct trainer *t, struct event *event, struct error *err)
+{
+	return err->status == STATUS_OK ? backend_event_record(event, trainer_stream(t), err)
+					: err->status;
 }
 
 double trainer_gradient_scale(const struct trainer *t, uint64_t rows)

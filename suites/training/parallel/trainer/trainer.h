@@ -15,7 +15,8 @@ struct trainer {
 	struct rank_team *team;
 	struct arena arena;
 	struct network network;
-	void *state; /* owned by the mode */
+	unsigned step; /* enum step_part: what the step that is being enqueued does */
+	void *state;   /* owned by the mode */
 	/* for divided blocks of a transformer: trainer/parts.h; NULL: whole blocks */
 	struct parts *parts;
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
@@ -33,6 +34,11 @@ static inline struct stream *trainer_stream(const struct trainer *trainer)
 	return trainer->team->streams[STREAM_COMPUTE];
 }
 
+static inline bool trainer_does(const struct trainer *trainer, enum step_part part)
+{
+	return trainer->step & part;
+}
+
 /*
  * Collective. Allocates all memory, and runs every kernel and product once before the first
  * collective, because loading a kernel or allocating can deadlock while another rank's collective
@@ -44,7 +50,9 @@ void trainer_close(struct trainer *trainer);
 
 /* Resets the data to the state after trainer_open(). Collective. */
 enum status trainer_reset(struct trainer *trainer, struct error *err);
-/* Runs `parts` of one step and waits. Collective. */
+/* Enqueues `parts` of one step (enum step_part), asynchronously. */
+enum status trainer_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
+/* The same, and waits. Collective. */
 enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *err);
 /*
  * Enqueues a small sum between steps, which no rank's compute stream passes before all ranks have
@@ -59,7 +67,10 @@ enum status trainer_loss(struct trainer *trainer, double *loss, struct error *er
  * complete. Nothing without STEP_UPDATE. Modes that update range by range call scaler_decide()
  * first.
  */
-enum status trainer_update(struct trainer *trainer, unsigned parts, struct error *err);
+enum status trainer_update(struct trainer *trainer, struct error *err);
+/* For modes: the compute stream waits for an event, or records it; nothing after an error. */
+enum status trainer_wait(struct trainer *trainer, struct event *event, struct error *err);
+enum status trainer_record(struct trainer *trainer, struct event *event, struct error *err);
 
 /*
  * Factor for the gradients of `rows` rows, so that sums over the step are multiplied by the loss

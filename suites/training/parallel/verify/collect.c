@@ -215,10 +215,9 @@ enum status collection_collect(struct collection *c, struct error *err)
 
 	for (int rank = 0; rank < world->size && status == STATUS_OK; rank++) {
 		struct source s;
-		uint64_t step_rows;
 
 		s.rank = rank;
-		parameter_shard_of(c->trainer->setup, rank, &s.partition, &step_rows, &s.shard);
+		parameter_shard_of(c->trainer->setup, rank, &s.partition, &s.shard);
 		model_init_partition(&s.local, c->trainer->setup, &s.partition);
 		status = collect_activations(c, &s, err);
 		if (status == STATUS_OK)

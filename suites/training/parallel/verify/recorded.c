@@ -16,7 +16,7 @@ enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned
 	*r = (struct verify_recorded){ .trainer = t, .parts = parts };
 	if (backend_graph_begin(compute, err) != STATUS_OK)
 		return err->status;
-	status = t->mode->enqueue(t, parts, err);
+	status = trainer_enqueue(t, parts, err);
 	ended = backend_graph_end(compute, &r->graph, status == STATUS_OK ? err : &ignored);
 	/* Nothing has been updated yet. */
 	t->network.updates = updates;

@@ -42,7 +42,7 @@ static enum status loss_curve_next_samples(struct training *t, uint64_t row, int
 
 	for (uint64_t i = 0; i < t->setup.batch; i++)
 		labels[i] = teacher_label(&t->setup, row + i);
-	if (network_fill_input(n, stream, n->activations[0], row, t->setup.batch, err) != STATUS_OK)
+	if (network_fill_input(n, n->activations[0], row, t->setup.batch, err) != STATUS_OK)
 		return err->status;
 	return backend_copy(stream, n->labels, labels, t->setup.batch * sizeof(*labels), err);
 }

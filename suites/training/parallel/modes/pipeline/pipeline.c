@@ -1,6 +1,7 @@
 /*
- * The order of work in a stage: which micro-batch runs forward or backward next, and its
- * dependencies.
+ * Forward and backward of one micro-batch in a pipeline stage, on the compute stream; which
+ * micro-batch runs next, and its dependencies. The layers may be whole or tensor-parallel; replicas
+ * of the stage (data parallelism) reduce their gradients.
  */
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
 
@@ -9,15 +10,185 @@
 #include "base/memory.h"
 #include "suites/training/models/backward_schedule.h"
 #include "suites/training/models/gemm/layer.h"
-#include "suites/training/parallel/modes/pipeline/pipeline_edge.h"
-#include "suites/training/parallel/trainer/parts.h"
 #include "suites/training/parallel/trainer/timeline.h"
-#include "suites/training/parallel/trainer/trainer.h"
+
+#define GRADIENT_SLOTS 2
 
 /*
- * Forward and backward of one micro-batch in a pipeline stage, on the compute stream. The layers
- * may be whole or tensor-parallel; replicas of the stage (data parallelism) reduce their gradients.
+ * An edge between neighbouring stages of a pipeline. It has its own communicator and stream, or one
+ * for each direction if forwards and backwards alternate. Each carries micro-batches in the order
+ * in which both ends process them, so nothing can deadlock, and a receive waits only for its own
+ * send.
+ *
+ * A slot stores the data of one micro-batch, micro-batch i in slot i modulo their number. The
+ * writer of a slot waits for an event after the last use of the previous content: for received
+ * gradients and inputs that is the second half of backward, for sent ones the end of the send.
  */
+
+/* Events after the last use of each slot. */
+struct slots {
+	struct event **used;
+	uint64_t count;
+};
+
+/* One direction of an edge. */
+struct edge_lane {
+	struct communicator *communicator; /* the team's; NULL at the ends of the pipeline */
+	enum team_stream stream;
+	struct event *moved; /* the last transfer */
+	struct slots sent;   /* slots whose content has been sent */
+};
+
+struct edge {
+	struct edge_lane forward, backward;
+	int peer;        /* rank of the neighbour in the communicators */
+	size_t boundary; /* activations[boundary] cross it */
+	void *gradients; /* `slots` buffers, one per micro-batch */
+	uint64_t slots;
+};
+
+struct pipeline {
+	struct edge up, down;
+	uint64_t warmup;
+	bool first_last;              /* backwards begin with the last micro-batch */
+	struct event *begun;          /* the step before has ended */
+	struct event *computed;       /* the last kernel; sending its result waits for it */
+	struct slots inputs;          /* received activations that backward has used */
+	struct slots gradients;       /* received gradients that backward has used */
+	uint64_t forwards, backwards; /* in this step so far */
+};
+
+/* Rows of a micro-batch. */
+static uint64_t edge_rows(const struct trainer *t)
+{
+	return t->network.partition.rows / t->setup->microbatches;
+}
+
+static uint64_t edge_bytes(const struct edge *edge, const struct trainer *t)
+{
+	return edge_rows(t) * partition_width(t->setup, &t->network.partition, edge->boundary) *
+	       precision_bytes(t->setup->precision);
+}
+
+/* Slots for sent gradients of an edge: one is being sent while the other is used. */
+static uint64_t edge_sent_slots(const struct setup *setup)
+{
+	return setup->microbatches < GRADIENT_SLOTS ? setup->microbatches : GRADIENT_SLOTS;
+}
+
+/* Slots for received gradients: the same, times the number that one wgrad product reads. */
+static uint64_t edge_received_slots(const struct setup *setup)
+{
+	uint64_t slots = GRADIENT_SLOTS * setup_wgrad_microbatches(setup);
+
+	return setup->microbatches < slots ? setup->microbatches : slots;
+}
+
+/* Slot of turn `turn`; NULL at the ends of the pipeline. */
+static void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn)
+{
+	return edge->gradients ? (char *)edge->gradients + turn % edge->slots * edge_bytes(edge, t)
+			       : NULL;
+}
+
+static enum status slots_open(struct slots *slots, struct rank_team *team, uint64_t count,
+			      struct error *err)
+{
+	slots->used = xcalloc(count, sizeof(*slots->used));
+	slots->count = count;
+	return team_open_events(team, slots->used, count, err);
+}
+
+static void slots_close(struct slots *slots)
+{
+	team_close_events(slots->used, slots->count);
+	free(slots->used);
+}
+
+static struct event *slots_event(const struct slots *slots, uint64_t turn)
+{
+	return slots->used[turn % slots->count];
+}
+
+/* The ends of the pipeline have nothing to open. */
+static enum status edge_open(struct edge *edge, struct trainer *t, struct error *err)
+{
+	if (err->status != STATUS_OK || !edge->forward.communicator)
+		return err->status;
+	if (team_open_events(t->team, &edge->forward.moved, 1, err) != STATUS_OK ||
+	    team_open_events(t->team, &edge->backward.moved, 1, err) != STATUS_OK ||
+	    slots_open(&edge->forward.sent, t->team, t->network.kept[edge->boundary] / edge_rows(t),
+		       err) != STATUS_OK ||
+	    slots_open(&edge->backward.sent, t->team, edge_sent_slots(t->setup), err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(&t->arena, MEMORY_COMMUNICATION, edge->slots * edge_bytes(edge, t),
+			   &edge->gradients, err);
+}
+
+static void edge_close(struct edge *edge)
+{
+	team_close_events(&edge->forward.moved, 1);
+	team_close_events(&edge->backward.moved, 1);
+	slots_close(&edge->forward.sent);
+	slots_close(&edge->backward.sent);
+}
+
+/* Sends the latest output of the compute stream from the slot of turn `turn`. */
+static enum status edge_send(struct trainer *t, const struct edge *edge,
+			     const struct edge_lane *lane, uint64_t turn, const void *from,
+			     struct error *err)
+{
+	const struct pipeline *p = t->state;
+	struct stream *stream = t->team->streams[lane->stream];
+
+	if (!lane->communicator || !trainer_does(t, STEP_COMMUNICATE) ||
+	    team_follow(trainer_stream(t), p->computed, stream, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, lane->stream, SPAN_SEND, turn);
+	backend_send(lane->communicator, stream, from, edge_bytes(edge, t), edge->peer, err);
+	timeline_end(t, lane->stream);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(slots_event(&lane->sent, turn), stream, err);
+}
+
+/*
+ * Receives into the slot of turn `turn` as soon as its previous content has been used; the compute
+ * stream waits for it.
+ */
+static enum status edge_receive(struct trainer *t, const struct edge *edge,
+				const struct edge_lane *lane, const struct slots *used,
+				uint64_t turn, void *to, struct error *err)
+{
+	struct stream *stream = t->team->streams[lane->stream];
+
+	if (!lane->communicator || !trainer_does(t, STEP_COMMUNICATE) || err->status != STATUS_OK ||
+	    backend_stream_wait(stream, slots_event(used, turn), err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, lane->stream, SPAN_RECEIVE, turn);
+	backend_receive(lane->communicator, stream, to, edge_bytes(edge, t), edge->peer, err);
+	timeline_end(t, lane->stream);
+	return team_follow(stream, lane->moved, trainer_stream(t), err);
+}
+
+/* Waits until the data that the compute stream will overwrite have been sent. */
+static enum status edge_wait_sent(struct trainer *t, const struct edge_lane *lane, uint64_t turn,
+				  struct error *err)
+{
+	return lane->communicator ? trainer_wait(t, slots_event(&lane->sent, turn), err)
+				  : err->status;
+}
+
+/* The compute stream continues after the last transfers. */
+static void edge_join(struct trainer *t, const struct edge *edge, struct error *err)
+{
+	const struct edge_lane *lanes[] = { &edge->forward, &edge->backward };
+
+	for (int i = 0; i < 2; i++)
+		if (lanes[i]->communicator)
+			team_follow(t->team->streams[lanes[i]->stream], lanes[i]->moved,
+				    trainer_stream(t), err);
+}
 
 /* One backward pass, or several that share wgrad products: rows [row, row + rows) of this rank. */
 struct micro {
@@ -29,7 +200,6 @@ struct micro {
 	 * Gradients of the stage's output (NULL: written by the loss) and input (NULL: not needed).
 	 */
 	void *dy, *dx;
-	unsigned parts; /* enum step_part */
 };
 
 static enum layer_split pipeline_split_of(const struct trainer *t, size_t l)
@@ -39,44 +209,29 @@ static enum layer_split pipeline_split_of(const struct trainer *t, size_t l)
 
 /* Sums the ranks' partial results of rows x columns in place. All later operations need the sum. */
 static enum status pipeline_add_parts(struct trainer *t, void *summands, uint64_t rows,
-				      uint64_t columns, unsigned parts, struct error *err)
+				      uint64_t columns, struct error *err)
 {
-	if (!(parts & STEP_COMMUNICATE))
-		return STATUS_OK;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_ALL_REDUCE, 0);
-	backend_all_reduce(t->team->tensor, trainer_stream(t), summands, summands, rows * columns,
-			   setup_storage(t->setup), REDUCE_SUM, err);
-	timeline_end(t, STREAM_COMPUTE);
-	return err->status;
+	const struct collective c = { .kind = SPAN_ALL_REDUCE,
+				      .stream = STREAM_COMPUTE,
+				      .communicator = t->team->tensor,
+				      .to = summands,
+				      .from = summands,
+				      .count = rows * columns,
+				      .reduction = REDUCE_SUM };
+
+	return trainer_does(t, STEP_COMMUNICATE) ? timeline_collective(t, &c, err) : err->status;
 }
 
 static enum status pipeline_forward_layer(struct trainer *t, size_t l, uint64_t row, uint64_t rows,
-					  unsigned parts, struct error *err)
+					  struct error *err)
 {
-	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
-	bool computes = parts & STEP_COMPUTE;
 
-	/* Computes and communicates inside, as set by parts_begin(). */
-	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return network_forward(n, stream, l, row, rows, err);
-	if (pipeline_split_of(t, l) != ROW_PARALLEL)
-		return computes ? network_forward(n, stream, l, row, rows, err) : STATUS_OK;
-	if (computes && network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
-		return err->status;
-	if (pipeline_add_parts(t, network_activation(n, l + 1, row), rows, n->local.layer[l].out,
-			       parts, err) != STATUS_OK)
-		return err->status;
-	return computes ? network_activate(n, stream, l, row, rows, err) : STATUS_OK;
-}
-
-static enum status pipeline_stage_forward(struct trainer *t, uint64_t row, uint64_t rows,
-					  unsigned parts, struct error *err)
-{
-	for (size_t l = t->network.partition.first; l < t->network.partition.last; l++)
-		if (pipeline_forward_layer(t, l, row, rows, parts, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+	if (n->local.layer[l].kind != LAYER_LINEAR || pipeline_split_of(t, l) != ROW_PARALLEL)
+		return network_forward(n, l, row, rows, err);
+	network_forward_gemm(n, l, row, rows, err);
+	pipeline_add_parts(t, network_activation(n, l + 1, row), rows, n->local.layer[l].out, err);
+	return network_activate(n, l, row, rows, err);
 }
 
 /* The buffer with the gradient of activations[l]. */
@@ -92,125 +247,65 @@ static void *pipeline_gradient_of(const struct trainer *t, const struct micro *m
 	return m->dy ? m->dy : network_activation(n, t->setup->layers, m->row);
 }
 
-static enum status pipeline_input_gradient(struct trainer *t, const struct micro *m, size_t l,
-					   struct error *err)
-{
-	struct stream *stream = trainer_stream(t);
-	struct network *n = &t->network;
-	void *dy = pipeline_gradient_of(t, m, l + 1), *dx = pipeline_gradient_of(t, m, l);
-	bool computes = m->parts & STEP_COMPUTE || n->local.layer[l].kind != LAYER_LINEAR;
-
-	if (computes && network_output_gradient(n, stream, l, m->row, m->rows, dy, m->turn > 0,
-						err) != STATUS_OK)
-		return err->status;
-	if (!dx)
-		return STATUS_OK;
-	if (computes && network_input_gradient(n, stream, l, m->rows, dy, dx, err) != STATUS_OK)
-		return err->status;
-	return pipeline_split_of(t, l) == COLUMN_PARALLEL
-		       ? pipeline_add_parts(t, dx, m->rows, n->local.layer[l].in, m->parts, err)
-		       : STATUS_OK;
-}
-
 /*
  * The two halves of backward of layers [first, last); `last` is the `first` of the previous call
  * (backward_schedule.h). First dgrad, with recomputation of activations that were not kept; then
  * wgrad, followed in the step's last backward pass by the reduction over all replicas.
  */
-static enum status pipeline_stage_input_gradients(struct trainer *t, const struct micro *m,
-						  size_t first, size_t last, struct error *err)
+static void pipeline_stage_input_gradients(struct trainer *t, const struct micro *m, size_t first,
+					   size_t last, struct error *err)
 {
-	for (size_t l = last; l-- > first;) {
-		for (size_t r = segments_recompute_from(&t->network.segments, l); r < l; r++)
-			if (pipeline_forward_layer(t, r, m->row, m->rows, m->parts, err) !=
-			    STATUS_OK)
-				return err->status;
-		if (pipeline_input_gradient(t, m, l, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-/* The layer's gradients are complete here; now they are summed over the replicas. */
-static enum status add_replicas(struct trainer *t, size_t l, unsigned parts, struct error *err)
-{
-	struct stream *stream = t->team->streams[STREAM_DATA];
-	const struct model_layer *layer = &t->network.local.layer[l];
-	void *gradients = network_element(&t->network, t->network.gradients, layer->weight);
-
-	if (!t->team->data || !(parts & STEP_COMMUNICATE))
-		return STATUS_OK;
-	if (backend_event_record(t->layer_done, trainer_stream(t), err) != STATUS_OK ||
-	    backend_stream_wait(stream, t->layer_done, err) != STATUS_OK)
-		return err->status;
-	timeline_begin(t, STREAM_DATA, SPAN_ALL_REDUCE, l);
-	backend_all_reduce(t->team->data, stream, gradients, gradients, layer->end - layer->weight,
-			   setup_storage(t->setup), REDUCE_SUM, err);
-	timeline_end(t, STREAM_DATA);
-	return err->status;
-}
-
-static enum status pipeline_stage_weight_gradients(struct trainer *t, const struct micro *m,
-						   size_t first, size_t last, struct error *err)
-{
-	bool complete = m->turn + 1 == t->setup->microbatches;
-	/* The step's first product writes the gradients, the others add to them. */
-	bool adds = m->since > 0;
+	struct network *n = &t->network;
 
 	for (size_t l = last; l-- > first;) {
-		if (m->parts & STEP_COMPUTE &&
-		    network_weight_gradient(&t->network, trainer_stream(t), l, m->row, m->rows,
-					    pipeline_gradient_of(t, m, l + 1), adds,
-					    err) != STATUS_OK)
-			return err->status;
-		if (complete && add_replicas(t, l, m->parts, err) != STATUS_OK)
-			return err->status;
+		void *dy = pipeline_gradient_of(t, m, l + 1), *dx = pipeline_gradient_of(t, m, l);
+
+		for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
+			pipeline_forward_layer(t, r, m->row, m->rows, err);
+		network_output_gradient(n, l, m->row, m->rows, dy, m->turn > 0, err);
+		if (dx)
+			network_input_gradient(n, l, m->rows, dy, dx, err);
+		if (dx && pipeline_split_of(t, l) == COLUMN_PARALLEL)
+			pipeline_add_parts(t, dx, m->rows, n->local.layer[l].in, err);
 	}
-	return STATUS_OK;
 }
 
-/* Call after the last backward pass: the update may begin. */
-static enum status pipeline_stage_finish(struct trainer *t, unsigned parts, struct error *err)
+static void pipeline_stage_weight_gradients(struct trainer *t, const struct micro *m, size_t first,
+					    size_t last, struct error *err)
 {
-	if (!t->team->data || !(parts & STEP_COMMUNICATE))
-		return STATUS_OK;
-	if (backend_event_record(t->layer_done, t->team->streams[STREAM_DATA], err) != STATUS_OK)
-		return err->status;
-	return backend_stream_wait(trainer_stream(t), t->layer_done, err);
-}
+	struct network *n = &t->network;
+	/* The layer's gradients are then complete, to be summed over the replicas. */
+	bool reduces = m->turn + 1 == t->setup->microbatches && t->team->data &&
+		       trainer_does(t, STEP_COMMUNICATE);
 
-struct pipeline {
-	struct edge up, down;
-	uint64_t warmup;
-	bool first_last;              /* backwards begin with the last micro-batch */
-	struct event *begun;          /* the step before has ended */
-	struct event *computed;       /* the last kernel; sending its result waits for it */
-	struct slots inputs;          /* received activations that backward has used */
-	struct slots gradients;       /* received gradients that backward has used */
-	uint64_t forwards, backwards; /* in this step so far */
-};
+	for (size_t l = last; l-- > first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+		void *gradients = network_element(n, n->gradients, layer->weight);
+		const struct collective c = { .kind = SPAN_ALL_REDUCE,
+					      .stream = STREAM_DATA,
+					      .index = l,
+					      .communicator = t->team->data,
+					      .to = gradients,
+					      .from = gradients,
+					      .count = layer->end - layer->weight,
+					      .reduction = REDUCE_SUM,
+					      .ready = t->layer_done };
 
-static enum status pipeline_open_local(struct trainer *t, struct pipeline *p, struct error *err)
-{
-	struct device *device = t->team->device;
-	uint64_t inputs = t->network.kept[t->network.partition.first] / edge_rows(t);
-
-	if (backend_event_create(device, &p->begun, err) != STATUS_OK ||
-	    backend_event_create(device, &p->computed, err) != STATUS_OK ||
-	    slots_open(&p->inputs, device, inputs, err) != STATUS_OK ||
-	    slots_open(&p->gradients, device, edge_received_slots(t->setup), err) != STATUS_OK ||
-	    edge_open(&p->up, t, err) != STATUS_OK)
-		return err->status;
-	return edge_open(&p->down, t, err);
+		/* The step's first product writes the gradients, the others add to them. */
+		network_weight_gradient(n, l, m->row, m->rows, pipeline_gradient_of(t, m, l + 1),
+					m->since > 0, err);
+		if (reduces)
+			timeline_collective(t, &c, err);
+	}
 }
 
 uint64_t pipeline_buffers(const struct setup *setup, int rank)
 {
 	struct rank_partition partition;
 	struct parameter_shard shard;
-	uint64_t columns = 0, unused;
+	uint64_t columns = 0;
 
-	parameter_shard_of(setup, rank, &partition, &unused, &shard);
+	parameter_shard_of(setup, rank, &partition, &shard);
 	if (partition.first > 0)
 		columns += edge_sent_slots(setup) *
 			   partition_width(setup, &partition, partition.first);
@@ -220,25 +315,29 @@ uint64_t pipeline_buffers(const struct setup *setup, int rank)
 	return partition.rows / setup->microbatches * columns * precision_bytes(setup->precision);
 }
 
-enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
+enum status pipeline_open(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
 	struct rank_team *team = t->team;
+	uint64_t inputs = t->network.kept[t->network.partition.first] / edge_rows(t);
 	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
-	bool alternate = warmup != pipeline_warmup_all;
+	bool alternate = t->mode->warmup != pipeline_warmup_all;
 
-	p->warmup = warmup(grid_of(t->setup).pipeline,
-			   grid_place(t->setup, team->world->rank).stage, t->setup->microbatches);
+	p->warmup = t->mode->warmup(grid_of(t->setup).pipeline,
+				    grid_place(t->setup, team->world->rank).stage,
+				    t->setup->microbatches);
 	p->first_last = !alternate;
 	if (team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
 		return err->status;
-	p->up = (struct edge){ .forward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
-			       .backward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
-			       .peer = 0,
-			       .boundary = t->network.partition.first,
-			       .slots = edge_sent_slots(t->setup) };
-	p->down = (struct edge){ .forward = { team->next, STREAM_NEXT, NULL, { 0 } },
-				 .backward = { team->next, STREAM_NEXT, NULL, { 0 } },
+	p->up = (struct edge){
+		.forward = { .communicator = team->previous, .stream = STREAM_PREVIOUS },
+		.backward = { .communicator = team->previous, .stream = STREAM_PREVIOUS },
+		.peer = 0,
+		.boundary = t->network.partition.first,
+		.slots = edge_sent_slots(t->setup)
+	};
+	p->down = (struct edge){ .forward = { .communicator = team->next, .stream = STREAM_NEXT },
+				 .backward = { .communicator = team->next, .stream = STREAM_NEXT },
 				 .peer = 1,
 				 .boundary = t->network.partition.last,
 				 .slots = edge_received_slots(t->setup) };
@@ -248,7 +347,13 @@ enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct err
 		p->down.backward.communicator = team->next_gradients;
 		p->down.backward.stream = STREAM_NEXT_GRADIENTS;
 	}
-	return world_agree(team->world, pipeline_open_local(t, p, err), err);
+	if (team_open_events(team, &p->begun, 1, err) == STATUS_OK &&
+	    team_open_events(team, &p->computed, 1, err) == STATUS_OK &&
+	    slots_open(&p->inputs, team, inputs, err) == STATUS_OK)
+		slots_open(&p->gradients, team, edge_received_slots(t->setup), err);
+	edge_open(&p->up, t, err);
+	edge_open(&p->down, t, err);
+	return world_agree(team->world, err->status, err);
 }
 
 void pipeline_close(struct trainer *t)
@@ -257,8 +362,8 @@ void pipeline_close(struct trainer *t)
 
 	if (!p)
 		return;
-	backend_event_destroy(p->begun);
-	backend_event_destroy(p->computed);
+	team_close_events(&p->begun, 1);
+	team_close_events(&p->computed, 1);
 	slots_close(&p->inputs);
 	slots_close(&p->gradients);
 	edge_close(&p->up);
@@ -271,65 +376,23 @@ void pipeline_tuned(struct trainer *t)
 	backward_layouts_tuned(&t->network);
 }
 
-static enum status pipeline_compute_forward(struct trainer *t, uint64_t row, unsigned parts,
-					    struct error *err)
-{
-	struct stream *stream = trainer_stream(t);
-	struct network *n = &t->network;
-	uint64_t rows = edge_rows(t);
-
-	if (pipeline_stage_forward(t, row, rows, parts, err) != STATUS_OK)
-		return err->status;
-	return network_has_loss(n) && parts & STEP_COMPUTE
-		       ? network_loss(n, stream, row, rows,
-				      trainer_gradient_scale(t, t->setup->batch), err)
-		       : STATUS_OK;
-}
-
-static enum status forward_micro(struct trainer *t, unsigned parts, struct error *err)
+static enum status forward_micro(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
 	struct network *n = &t->network;
-	uint64_t micro = p->forwards++, row = micro * edge_rows(t);
+	uint64_t micro = p->forwards++, rows = edge_rows(t), row = micro * rows;
 
-	if (edge_receive(&p->up, &p->up.forward, t, &p->inputs, micro,
-			 network_activation(n, p->up.boundary, row), parts, err) != STATUS_OK ||
-	    edge_wait_sent(&p->down.forward, t, micro, err) != STATUS_OK)
-		return err->status;
+	edge_receive(t, &p->up, &p->up.forward, &p->inputs, micro,
+		     network_activation(n, p->up.boundary, row), err);
+	edge_wait_sent(t, &p->down.forward, micro, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
-	if (pipeline_compute_forward(t, row, parts, err) != STATUS_OK)
-		return err->status;
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		pipeline_forward_layer(t, l, row, rows, err);
+	if (network_has_loss(n))
+		network_loss(n, row, rows, trainer_gradient_scale(t, t->setup->batch), err);
 	timeline_end(t, STREAM_COMPUTE);
-	return edge_send(&p->down, &p->down.forward, t, p->computed, micro,
-			 network_activation(n, p->down.boundary, row), parts, err);
-}
-
-/* See pipeline_product(). */
-static uint64_t pipeline_product_after(const struct trainer *t, const struct micro *m)
-{
-	return pipeline_product(t->setup, network_has_loss(&t->network), m->turn);
-}
-
-static enum status pipeline_send_gradient(struct trainer *t, const struct micro *m,
-					  struct error *err)
-{
-	struct pipeline *p = t->state;
-
-	return edge_send(&p->up, &p->up.backward, t, p->computed, m->turn, m->dx, m->parts, err);
-}
-
-static enum status pipeline_backward_whole(struct trainer *t, const struct micro *m,
-					   struct error *err)
-{
-	const struct rank_partition *partition = &t->network.partition;
-
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
-	for (size_t l = partition->last; l-- > partition->first;)
-		if (pipeline_stage_input_gradients(t, m, l, l + 1, err) != STATUS_OK ||
-		    pipeline_stage_weight_gradients(t, m, l, l + 1, err) != STATUS_OK)
-			return err->status;
-	timeline_end(t, STREAM_COMPUTE);
-	return pipeline_send_gradient(t, m, err);
+	return edge_send(t, &p->down, &p->down.forward, micro,
+			 network_activation(n, p->down.boundary, row), err);
 }
 
 /* Joins the `count` micro-batches that share a wgrad product; `m` is the last of them. */
@@ -347,116 +410,101 @@ static struct micro joined_micro(const struct trainer *t, const struct micro *m,
 }
 
 /*
- * The weight gradients of the group that ends with the stage's first layer wait until the gradient
- * of its input is being sent, and until the last of the micro-batches that share a product.
+ * Backward of a group of layers after the other (backward_schedule.h). The weight gradients of the
+ * group that ends with the stage's first layer wait until the gradient of its input is being sent,
+ * and until the last of the micro-batches that share a product. Without dgrad first, a layer is a
+ * group, and both halves of it are one span.
  */
-static enum status pipeline_backward_apart(struct trainer *t, const struct micro *m,
-					   struct error *err)
+static void pipeline_backward(struct trainer *t, const struct micro *m, uint64_t count,
+			      struct error *err)
 {
+	struct pipeline *p = t->state;
 	const struct rank_partition *partition = &t->network.partition;
-	uint64_t count = pipeline_product_after(t, m);
-	struct micro all;
+	bool apart = backward_dgrad_first(&t->network);
 
-	for (size_t last = partition->last, first; last > partition->first; last = first) {
-		first = backward_group(&t->network, last);
+	if (!apart)
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
-		if (pipeline_stage_input_gradients(t, m, first, last, err) != STATUS_OK)
-			return err->status;
-		timeline_end(t, STREAM_COMPUTE);
-		if (first == partition->first && pipeline_send_gradient(t, m, err) != STATUS_OK)
-			return err->status;
+	for (size_t last = partition->last, first; last > partition->first; last = first) {
+		struct micro all;
+
+		first = backward_group(&t->network, last);
+		if (apart)
+			timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
+		pipeline_stage_input_gradients(t, m, first, last, err);
+		if (apart)
+			timeline_end(t, STREAM_COMPUTE);
+		if (apart && first == partition->first)
+			edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
 		if (count == 0)
 			continue;
 		all = joined_micro(t, m, count);
-		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
-		if (pipeline_stage_weight_gradients(t, &all, first, last, err) != STATUS_OK)
-			return err->status;
-		timeline_end(t, STREAM_COMPUTE);
+		if (apart)
+			timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
+		pipeline_stage_weight_gradients(t, &all, first, last, err);
+		if (apart)
+			timeline_end(t, STREAM_COMPUTE);
 	}
-	return STATUS_OK;
+	if (apart)
+		return;
+	timeline_end(t, STREAM_COMPUTE);
+	edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
 }
 
-/*
- * The weight gradients are the last use of the data received for backward of these micro-batches.
- */
-static enum status pipeline_release_slots(struct trainer *t, const struct micro *m,
-					  struct error *err)
-{
-	const struct pipeline *p = t->state;
-	uint64_t count = pipeline_product_after(t, m), first;
-
-	if (count == 0)
-		return STATUS_OK;
-	first = joined_micro(t, m, count).index;
-	for (uint64_t i = first; i < first + count; i++)
-		if (backend_event_record(slots_event(&p->gradients, i), trainer_stream(t), err) !=
-			    STATUS_OK ||
-		    backend_event_record(slots_event(&p->inputs, i), trainer_stream(t), err) !=
-			    STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
-static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
+static enum status backward_micro(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
-	uint64_t turn = p->backwards++, rows = edge_rows(t);
+	uint64_t turn = p->backwards++, rows = edge_rows(t), first;
 	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
+	uint64_t count = pipeline_product(t->setup, network_has_loss(&t->network), turn);
 	const struct micro m = { .since = turn,
 				 .turn = turn,
 				 .index = index,
 				 .row = index * rows,
 				 .rows = rows,
 				 .dy = edge_gradient(&p->down, t, index),
-				 .dx = edge_gradient(&p->up, t, turn),
-				 .parts = parts };
+				 .dx = edge_gradient(&p->up, t, turn) };
 
-	if (edge_receive(&p->down, &p->down.backward, t, &p->gradients, index, m.dy, parts, err) !=
-		    STATUS_OK ||
-	    edge_wait_sent(&p->up.backward, t, turn, err) != STATUS_OK)
-		return err->status;
-	if ((backward_dgrad_first(&t->network) ? pipeline_backward_apart(t, &m, err)
-					       : pipeline_backward_whole(t, &m, err)) != STATUS_OK)
-		return err->status;
-	return pipeline_release_slots(t, &m, err);
+	edge_receive(t, &p->down, &p->down.backward, &p->gradients, index, m.dy, err);
+	edge_wait_sent(t, &p->up.backward, turn, err);
+	pipeline_backward(t, &m, count, err);
+	/*
+	 * The weight gradients are the last use of the data received for backward of these
+	 * micro-batches.
+	 */
+	first = joined_micro(t, &m, count).index;
+	for (uint64_t i = first; i < first + count && err->status == STATUS_OK; i++)
+		if (backend_event_record(slots_event(&p->gradients, i), trainer_stream(t), err) ==
+		    STATUS_OK)
+			backend_event_record(slots_event(&p->inputs, i), trainer_stream(t), err);
+	return err->status;
 }
 
-/*
- * The edges may access this step's buffers only after the previous step, and the next step only
- * after the edges.
- */
-static enum status pipeline_fork_edges(struct trainer *t, struct error *err)
+enum status pipeline_enqueue(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
+	uint64_t micro = t->setup->microbatches;
 
+	p->forwards = p->backwards = 0;
+	/*
+	 * The edges may access this step's buffers only after the previous step, and the next step
+	 * only after the edges.
+	 */
 	if (backend_event_record(p->begun, trainer_stream(t), err) != STATUS_OK)
 		return err->status;
 	for (int i = STREAM_COMPUTE + 1; i < STREAM_COUNT; i++)
 		if (backend_stream_wait(t->team->streams[i], p->begun, err) != STATUS_OK)
 			return err->status;
-	return STATUS_OK;
-}
-
-enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *err)
-{
-	struct pipeline *p = t->state;
-	uint64_t micro = t->setup->microbatches;
-
-	parts_begin(t, parts);
-	p->forwards = p->backwards = 0;
-	if (pipeline_fork_edges(t, err) != STATUS_OK)
-		return err->status;
-	while (p->backwards < micro) {
-		bool forward = p->forwards < micro && p->forwards <= p->warmup + p->backwards;
-
-		if ((forward ? forward_micro(t, parts, err) : backward_micro(t, parts, err)) !=
-		    STATUS_OK)
-			return err->status;
-	}
-	if (edge_join(&p->up, t, err) != STATUS_OK || edge_join(&p->down, t, err) != STATUS_OK ||
-	    pipeline_stage_finish(t, parts, err) != STATUS_OK)
-		return err->status;
-	return trainer_update(t, parts, err);
+	while (p->backwards < micro && err->status == STATUS_OK)
+		if (p->forwards < micro && p->forwards <= p->warmup + p->backwards)
+			forward_micro(t, err);
+		else
+			backward_micro(t, err);
+	edge_join(t, &p->up, err);
+	edge_join(t, &p->down, err);
+	/* After the sums over replicas the update may begin. */
+	if (t->team->data && trainer_does(t, STEP_COMMUNICATE))
+		team_follow(t->team->streams[STREAM_DATA], t->layer_done, trainer_stream(t), err);
+	return trainer_update(t, err);
 }
 
 /*

@@ -13,15 +13,10 @@
 
 #include "suites/training/parallel/trainer/trainer.h"
 
-/*
- * Number of forwards of stage `stage` of `stages` before its first backward, with `micro`
- * micro-batches.
- */
-typedef uint64_t pipeline_warmup(int stages, int stage, uint64_t micro);
-pipeline_warmup pipeline_warmup_all, pipeline_warmup_plain, pipeline_warmup_eager;
-
-/* Number of micro-batches whose activations a stage keeps at a time. */
-uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro);
+/* Members of struct mode: all forwards first, 1F1B, twice its warm-up. */
+uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro);
+uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro);
+uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro);
 
 /*
  * Number of backward passes that share the wgrad product after pass `turn`; 0: no product follows
@@ -32,13 +27,12 @@ uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t t
 
 /* Members of struct mode. */
 const char *pipeline_refusal(const struct setup *setup);
-void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
-			struct rank_partition *partition, uint64_t *step_rows);
+void pipeline_partition(const struct setup *setup, int rank, struct rank_partition *partition);
 uint64_t pipeline_buffers(const struct setup *setup, int rank);
-enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
+enum status pipeline_open(struct trainer *trainer, struct error *err);
 void pipeline_close(struct trainer *trainer);
 void pipeline_tuned(struct trainer *trainer);
-enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
+enum status pipeline_enqueue(struct trainer *trainer, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
 double pipeline_wire_bytes(const struct setup *setup);
 /*

@@ -28,13 +28,6 @@ uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
 	return later < micro ? later : micro;
 }
 
-uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro)
-{
-	uint64_t first = warmup(stages, stage, micro);
-
-	return first < micro ? first + 1 : micro;
-}
-
 uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t turn)
 {
 	uint64_t shared = setup_wgrad_microbatches(setup), done = turn + 1;
@@ -66,23 +59,11 @@ static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 		       : NULL;
 }
 
-static const char *pipeline_plan_products_refusal(const struct setup *setup)
-{
-	uint64_t shared = setup_wgrad_microbatches(setup);
-
-	if (shared == 1)
-		return NULL;
-	if (setup->segments > 0)
-		return "wgrad_microbatches above 1 does not work with recompute, which does "
-		       "not keep the activations";
-	return setup->microbatches % shared ? "microbatches is not divisible by wgrad_microbatches"
-					    : NULL;
-}
-
 const char *pipeline_refusal(const struct setup *setup)
 {
 	struct grid grid = grid_of(setup);
 	const char *reason = pipeline_plan_parts_refusal(setup);
+	uint64_t shared = setup_wgrad_microbatches(setup);
 
 	if (setup->ranks < 2)
 		return "a pipeline needs at least two devices";
@@ -92,7 +73,11 @@ const char *pipeline_refusal(const struct setup *setup)
 		return "more devices than layers";
 	if (setup->batch / (uint64_t)grid.data % setup->microbatches)
 		return "the batch is not divisible by microbatches";
-	return pipeline_plan_products_refusal(setup);
+	if (shared > 1 && setup->segments > 0)
+		return "wgrad_microbatches above 1 does not work with recompute, which does "
+		       "not keep the activations";
+	return setup->microbatches % shared ? "microbatches is not divisible by wgrad_microbatches"
+					    : NULL;
 }
 
 /*
@@ -106,13 +91,14 @@ static uint64_t pipeline_plan_whole_products(const struct setup *setup, uint64_t
 	return all < setup->microbatches ? all : setup->microbatches;
 }
 
-void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
-			struct rank_partition *partition, uint64_t *step_rows)
+void pipeline_partition(const struct setup *setup, int rank, struct rank_partition *partition)
 {
 	struct grid grid = grid_of(setup);
 	struct grid_place place = grid_place(setup, rank);
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
-	uint64_t kept = pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
+	uint64_t first = setup->mode->warmup(grid.pipeline, place.stage, setup->microbatches);
+	/* Micro-batches whose activations the stage keeps at a time. */
+	uint64_t kept = first < setup->microbatches ? first + 1 : setup->microbatches;
 	uint64_t inputs = kept + SPARE_INPUTS, shared = setup_wgrad_microbatches(setup);
 	size_t bounds[SETUP_MAX_LAYERS + 1];
 
@@ -126,8 +112,8 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 					      .part = place.part,
 					      .parts = grid.tensor,
 					      .kept = kept * rows,
-					      .kept_input = inputs * rows };
-	*step_rows = shared * rows;
+					      .kept_input = inputs * rows,
+					      .step_rows = shared * rows };
 }
 
 double pipeline_wire_bytes(const struct setup *setup)
@@ -136,9 +122,9 @@ double pipeline_wire_bytes(const struct setup *setup)
 
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		struct rank_partition partition;
-		uint64_t step_rows, width;
+		uint64_t width;
 
-		setup->mode->partition(setup, rank, &partition, &step_rows);
+		setup->mode->partition(setup, rank, &partition);
 		width = (partition.first > 0 ? setup->widths[partition.first] : 0) +
 			(partition.last < setup->layers ? setup->widths[partition.last] : 0);
 		most = bytes * (double)width > most ? bytes * (double)width : most;
@@ -146,33 +132,24 @@ double pipeline_wire_bytes(const struct setup *setup)
 	return most;
 }
 
-/* Simulated: equal stages with shared products, and messages that take no time. */
-static double bubble_of_schedule(const struct setup *setup)
-{
-	struct schedule k;
-
-	schedule_open(&k, setup);
-	for (int i = 0; i < k.stages; i++)
-		k.stage[i] = (struct schedule_stage){
-			.forward = 1,
-			.inputs = 1,
-			.weights = (double)setup_wgrad_microbatches(setup),
-			.dgrad_first = i > 0,
-		};
-	return 1 - 3 * (double)setup->microbatches / schedule_carry_out(&k);
-}
-
 double pipeline_bubble(const struct setup *setup)
 {
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
+	uint64_t shared = setup_wgrad_microbatches(setup);
+	struct schedule k;
 
 	/*
 	 * A step has 3 products per layer, in forward and backward; a stage waits for 2 of each
 	 * stage before and after it.
 	 */
-	if (setup_wgrad_microbatches(setup) > 1)
-		return bubble_of_schedule(setup);
-	if (setup_dgrad_first(setup))
-		return 2 * waits / (3 * micro + 2 * waits);
-	return waits / (micro + waits);
+	if (shared == 1)
+		return setup_dgrad_first(setup) ? 2 * waits / (3 * micro + 2 * waits)
+						: waits / (micro + waits);
+	/* Simulated: equal stages with shared products, and messages that take no time. */
+	schedule_open(&k, setup);
+	for (int i = 0; i < k.stages; i++)
+		k.stage[i] = (struct schedule_stage){
+			.forward = 1, .inputs = 1, .weights = (double)shared, .dgrad_first = i > 0
+		};
+	return 1 - 3 * micro / schedule_carry_out(&k);
 }

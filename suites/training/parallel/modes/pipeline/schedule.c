@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
@@ -21,15 +20,6 @@ struct carrying {
 	bool first_last; /* backwards begin with the last micro-batch */
 	struct stage_progress *progress;
 };
-
-static uint64_t warmup_of(const struct setup *s, int stages, int stage)
-{
-	if (strcmp(s->mode->name, "1f1b_eager") == 0)
-		return pipeline_warmup_eager(stages, stage, s->microbatches);
-	if (strcmp(s->mode->name, "1f1b") == 0 || s->mode->gridded)
-		return pipeline_warmup_plain(stages, stage, s->microbatches);
-	return pipeline_warmup_all(stages, stage, s->microbatches);
-}
 
 void schedule_open(struct schedule *schedule, const struct setup *setup)
 {
@@ -80,8 +70,7 @@ static bool advance_backward(struct carrying *k, int index)
 	p->free = made;
 	if (product > 0)
 		p->free += stage->weights * (double)product /
-				   (double)setup_wgrad_microbatches(k->schedule->setup) +
-			   (p->backwards >= product ? stage->adding : 0);
+			   (double)setup_wgrad_microbatches(k->schedule->setup);
 	if (!stage->dgrad_first)
 		made = p->free;
 	p->back[micro] = index > 0 ? schedule_sent_at(stage - 1, made, &p->up) : made;
@@ -112,12 +101,12 @@ double schedule_carry_out(struct schedule *schedule)
 
 	k.progress = xcalloc((size_t)stages, sizeof(*k.progress));
 	for (int i = 0; i < stages; i++) {
-		k.progress[i].warmup = warmup_of(s, stages, i);
+		k.progress[i].warmup = s->mode->warmup(stages, i, s->microbatches);
 		k.progress[i].outputs = xcalloc(s->microbatches, sizeof(double));
 		k.progress[i].back = xcalloc(s->microbatches, sizeof(double));
 	}
 	k.first_last = k.progress[0].warmup == s->microbatches &&
-		       warmup_of(s, stages, stages - 1) == s->microbatches;
+		       k.progress[stages - 1].warmup == s->microbatches;
 	while (moved) {
 		moved = false;
 		for (int i = 0; i < schedule->stages; i++)

@@ -12,7 +12,6 @@
 struct schedule_stage {
 	double forward, inputs; /* of a micro-batch: forward, dgrad */
 	double weights;         /* wgrad of setup_wgrad_microbatches() micro-batches */
-	double adding;          /* additional time to accumulate into existing gradients */
 	bool dgrad_first;
 	/*
 	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the
