@@ -46,3 +46,16 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 		next = most / step * step;
 	return next ? next : step;
 }
+
+uint64_t search_largest_fit(bool (*fits)(const void *context, uint64_t size), const void *context,
+			    uint64_t step, uint64_t most)
+{
+	uint64_t low = 0, high = most / step + 1;
+
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		*(fits(context, middle * step) ? &low : &high) = middle;
+	}
+	return low * step;
+}

@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_SUITES_SHARED_SEARCH_NEXT_H
 #define GPUPROOF_SUITES_SHARED_SEARCH_NEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -10,5 +11,9 @@
  */
 uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t step,
 		     uint64_t most, double tolerance);
+
+/* The largest multiple of `step` up to `most` that fits, by bisection; 0: none. */
+uint64_t search_largest_fit(bool (*fits)(const void *context, uint64_t size), const void *context,
+			    uint64_t step, uint64_t most);
 
 #endif

@@ -17,7 +17,8 @@
 #include "suites/training/pages/pages.h"
 #include "suites/training/trainmem/measure.h"
 #include "suites/training/trainmem/outcome.h"
-#include "suites/training/trainmem/studies/studies.h"
+#include "suites/training/trainmem/search.h"
+#include "suites/training/trainmem/studies.h"
 
 enum study {
 	STUDY_STEP,
@@ -47,14 +48,6 @@ static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", "as_needed", NULL };
 enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
 static const char *const limiters[] = { "allocator", "filler", NULL };
-
-/*
- * A process of a search, or of a step's memory account, is killed after this time plus four times
- * the expected duration of its steps.
- */
-#define PROCESS_SECONDS 60
-/* Largest relative gap between the largest size that fits and the smallest that does not. */
-#define SEARCH_TOLERANCE 0.01
 
 static const struct key keys[] = {
 	MODEL_KEYS("mlp; transformer, convnet and resnet in the studies step, largest_batch "
@@ -224,29 +217,23 @@ static enum status trainmem_setup_of_case(struct setup *setup, const struct plan
 	return STATUS_OK;
 }
 
-static struct trainmem_options trainmem_options_from_case(const struct plan_case *c)
-{
-	return (struct trainmem_options){
-		.training = { .policy = (enum policy)case_integer_or(c, "allocator", POLICY_ARENA),
-			      .offload = case_integer_or(c, "offload", 0) == OFFLOAD_HOST,
-			      .out_of_place = case_integer_or(c, "activation", 0) != 0,
-			      .reports = case_integer_or(c, "losses", 0) != 0 },
-		.verify_flops = section_real(c->section, "verify_flops"),
-		.process_seconds = PROCESS_SECONDS,
-	};
-}
-
 /*
- * Sets how many outputs are swapped so that the step fits into the pool. False: the pool is too
- * small even so.
+ * The step's options. With a pool, sets how many outputs are swapped so that the step fits into it;
+ * false: the pool is too small even so.
  */
-static bool trainmem_fit_pool(const struct plan_case *c, const struct setup *setup,
-			      struct training_options *options)
+static bool trainmem_options_from_case(const struct plan_case *c, const struct setup *setup,
+				       struct training_options *options)
 {
 	struct training_options plain = trainmem_plain_options();
 	struct setup all = trainmem_plain_setup(setup);
 	struct heap kept;
 
+	*options = (struct training_options){
+		.policy = (enum policy)case_integer_or(c, "allocator", POLICY_ARENA),
+		.offload = case_integer_or(c, "offload", 0) == OFFLOAD_HOST,
+		.out_of_place = case_integer_or(c, "activation", 0) != 0,
+		.reports = case_integer_or(c, "losses", 0) != 0
+	};
 	if (!case_find_value(c, "pool"))
 		return true;
 	plain.policy = options->policy;
@@ -273,19 +260,20 @@ static bool trainmem_drop_axes(struct plan_case *point, enum study study)
 		[STUDY_CLEARING] = { "memory_limit", "segments", "offload", "losses" },
 		[STUDY_REMEDIES] = { "batch", "segments", "offload", "losses" },
 	};
+	enum model_kind kind = trainmem_kind_of(point);
 
 	for (size_t i = 0; i < 12 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
 			return false;
-	if (case_find_value(point, "convolution") && trainmem_kind_of(point) != MODEL_CONVNET &&
-	    trainmem_kind_of(point) != MODEL_RESNET && !plan_drop_axis(point, "convolution"))
+	if (case_find_value(point, "convolution") && kind != MODEL_CONVNET &&
+	    kind != MODEL_RESNET && !plan_drop_axis(point, "convolution"))
 		return false;
-	if (trainmem_kind_of(point) != MODEL_TRANSFORMER && !plan_drop_axis(point, "aliasing"))
+	if (kind != MODEL_TRANSFORMER && !plan_drop_axis(point, "aliasing"))
 		return false;
 	/* Each value occurs once, so nothing is lost. */
 	if (case_integer_or(point, "aliasing", 1) == 0)
 		plan_drop_axis(point, "aliasing");
-	if (case_find_value(point, "model") && trainmem_kind_of(point) == MODEL_MLP)
+	if (case_find_value(point, "model") && kind == MODEL_MLP)
 		plan_drop_axis(point, "model");
 	return (study == STUDY_STEP && case_integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED) ||
 	       plan_drop_axis(point, "pool");
@@ -331,51 +319,45 @@ static double trainmem_setup_seconds(const struct setup *setup, const struct pla
 	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
-/* This suite implements its own checkpointing in segments. */
-static const char *trainmem_transformer_refusal(const struct setup *setup)
+static const char *trainmem_refusal(const struct plan_case *point, const struct setup *setup,
+				    const struct training_options *o, bool pool_fits,
+				    enum study study, const struct device_info *info)
 {
 	static char text[200];
+	bool swaps = case_integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
+	bool offload = o->offload && !swaps, inside = setup->kind != MODEL_MLP;
+	/* This suite implements its own checkpointing in segments. */
 	struct setup kept = *setup;
 
 	kept.segments = 0;
-	return setup_transformer_refusal(&kept, text, sizeof(text));
-}
-
-static const char *trainmem_refusal(const struct plan_case *point, const struct setup *setup,
-				    const struct trainmem_options *o, enum study study,
-				    const struct device_info *info)
-{
-	bool swaps = case_integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
-	struct training_options pool = o->training;
-	bool inside = setup->kind != MODEL_MLP;
-
 	if (inside && study != STUDY_STEP && study != STUDY_BATCH && study != STUDY_ALTERNATING)
 		return "this study needs model = mlp; other models support step, largest_batch "
 		       "and alternating";
-	if (inside && (swaps || o->training.offload))
+	if (inside && (swaps || offload))
 		return "offload works only with model = mlp: layers of other models keep more "
 		       "than their output";
-	if (setup->kind == MODEL_TRANSFORMER && trainmem_transformer_refusal(setup))
-		return trainmem_transformer_refusal(setup);
+	if (setup->kind == MODEL_TRANSFORMER &&
+	    setup_transformer_refusal(&kept, text, sizeof(text)))
+		return setup_transformer_refusal(&kept, text, sizeof(text));
 	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
 		return "convolution is not implemented in fp64";
 	if (swaps && study != STUDY_STEP)
 		return "offload = as_needed works only in the study step";
 	if (swaps && setup->segments > 0)
 		return "offload = as_needed and recompute exclude each other";
-	if (!trainmem_fit_pool(point, setup, &pool))
+	if (!pool_fits)
 		return "the pool is too small even with every possible output swapped";
-	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
+	if (o->policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
 		return "the device has no stream-ordered memory pool";
 	if (!(info->capabilities & precision_capability(setup->precision)))
 		return "the device does not support this precision";
-	if (o->training.offload && setup->segments > 0)
+	if (offload && setup->segments > 0)
 		return "offload = host and recompute exclude each other";
 	if (setup->batch / setup_sample_rows(setup) % setup_accumulate(setup))
 		return "the batch is not divisible by accumulate";
 	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
 		return "the study accumulation needs accumulate of at least 2";
-	if (study == STUDY_REMEDIES && o->training.policy == POLICY_ARENA)
+	if (study == STUDY_REMEDIES && o->policy == POLICY_ARENA)
 		return "an arena fails as a whole, before forward; choose another allocator to "
 		       "see where memory runs out";
 	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
@@ -400,15 +382,27 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 }
 
 /* Plans a case on each device with the memory of a step there. */
-static enum status trainmem_plan_each(struct plan *plan, struct plan_case *point,
-				      const struct setup *setup, const struct trainmem_options *o,
-				      enum study study, struct error *err)
+static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
-	struct training_options plain = trainmem_plain_options();
-	struct setup all = trainmem_plain_setup(setup);
+	enum study study = (enum study)case_integer(point, "studies");
+	struct training_options options, plain = trainmem_plain_options();
+	struct setup setup, all;
 	struct heap need, kept;
+	bool pool_fits;
+	uint64_t limit;
 
-	training_plan(setup, &o->training, &need);
+	if (setup_case_limit(point, &limit, err) != STATUS_OK)
+		return err->status;
+	if (!trainmem_drop_axes(point, study))
+		return STATUS_OK;
+	unname_usual(point);
+	if (trainmem_setup_of_case(&setup, point, err) != STATUS_OK)
+		return err->status;
+	pool_fits = trainmem_options_from_case(point, &setup, &options);
+	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
+		setup.batch = 8 * setup_accumulate(&setup) * setup_sample_rows(&setup);
+	all = trainmem_plain_setup(&setup);
+	training_plan(&setup, &options, &need);
 	training_plan(&all, &plain, &kept);
 	point->device_bytes =
 		need.reserved_peak > kept.reserved_peak ? need.reserved_peak : kept.reserved_peak;
@@ -419,72 +413,45 @@ static enum status trainmem_plan_each(struct plan *plan, struct plan_case *point
 	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
 		point->device_bytes = 0;
 	for (size_t i = 0; i < plan->device_count; i++) {
-		const char *reason =
-			study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
-				? NULL
-				: trainmem_refusal(point, setup, o, study, &plan->devices[i]);
+		const struct device_info *info = &plan->devices[i];
+		const char *reason = NULL;
 
-		reason = reason ? reason : trainmem_limit_refusal(point, &plan->devices[i]);
-
-		point->setup_seconds =
-			trainmem_setup_seconds(setup, point, study, &plan->devices[i]);
+		if (study != STUDY_CHECKERBOARD || options.policy == POLICY_ASYNC)
+			reason = trainmem_refusal(point, &setup, &options, pool_fits, study, info);
+		reason = reason ? reason : trainmem_limit_refusal(point, info);
+		point->setup_seconds = trainmem_setup_seconds(&setup, point, study, info);
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
-{
-	enum study study = (enum study)case_integer(point, "studies");
-	struct trainmem_options options;
-	struct setup setup;
-	uint64_t limit;
-
-	if (setup_case_limit(point, &limit, err) != STATUS_OK)
-		return err->status;
-	if (!trainmem_drop_axes(point, study))
-		return STATUS_OK;
-	unname_usual(point);
-	if (trainmem_setup_of_case(&setup, point, err) != STATUS_OK)
-		return err->status;
-	options = trainmem_options_from_case(point);
-	trainmem_fit_pool(point, &setup, &options.training);
-	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
-		setup.batch = 8 * setup_accumulate(&setup) * setup_sample_rows(&setup);
-	return trainmem_plan_each(plan, point, &setup, &options, study, err);
-}
-
-static enum status trainmem_run_search(struct run *run, const struct setup *setup,
-				       const struct trainmem_options *o, enum search_for what,
+static enum status trainmem_run_search(const struct trainmem_case *c, enum search_for what,
 				       struct error *err)
 {
+	struct run *run = c->run;
 	const struct section *section = run->c->section;
+	const char *most = what == SEARCH_BATCH ? "max_batch" : "max_width";
 	struct search_options options = {
 		.what = what,
-		.training = o->training,
 		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
 		.limit_by = (enum limit_by)section_integer(section, "limit_by"),
-		.tolerance = SEARCH_TOLERANCE,
-		.most = (uint64_t)section_integer(section,
-						  what == SEARCH_BATCH ? "max_batch" : "max_width"),
-		.process_seconds = o->process_seconds,
+		.most = (uint64_t)section_integer(section, most),
 	};
 	struct search search;
 	uint64_t total = 0, unused, sequences = UINT64_MAX;
 
-	if (setup->kind == MODEL_TRANSFORMER)
-		sequences =
-			ATTENTION_HEADS_MAX / setup->transformer.heads * setup_accumulate(setup);
+	if (c->setup.kind == MODEL_TRANSFORMER)
+		sequences = ATTENTION_HEADS_MAX / c->setup.transformer.heads *
+			    setup_accumulate(&c->setup);
 	options.most = options.most < sequences ? options.most : sequences;
-
 	if (setup_case_limit(run->c, &options.capacity, err) != STATUS_OK ||
 	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)
 		return err->status;
 	if (options.capacity > total)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "the device has less memory than memory_limit");
-	if (search_largest(run, setup, &options, &search, err) != STATUS_OK)
+	if (search_largest(c, &options, &search, err) != STATUS_OK)
 		return err->status;
 	outcome_record_search(run, &search);
 	run_verified(run,
@@ -494,78 +461,52 @@ static enum status trainmem_run_search(struct run *run, const struct setup *setu
 	return STATUS_OK;
 }
 
-static enum status trainmem_run_checkerboard(struct run *run, const struct trainmem_options *o,
-					     struct error *err)
+static enum status trainmem_run_checkerboard(const struct trainmem_case *c, struct error *err)
 {
 	struct fragments f;
 
-	if (fragment_checkerboard(run->devices[0], o->training.policy, FRAGMENT_PIECE_BYTES, &f,
+	if (fragment_checkerboard(c->run->devices[0], c->options.policy, FRAGMENT_PIECE_BYTES, &f,
 				  err) != STATUS_OK)
 		return err->status;
-	outcome_record_fragments(run, &f);
-	run_verified(run,
+	outcome_record_fragments(c->run, &f);
+	run_verified(c->run,
 		     "the remaining blocks keep their data, checked at both ends, while more "
 		     "memory is requested",
-		     (double)NAN, (double)NAN);
+		     NAN, NAN);
 	return STATUS_OK;
-}
-
-static enum status trainmem_run_loss_curve(struct run *run, const struct setup *setup,
-					   const struct trainmem_options *o, struct error *err)
-{
-	struct loss_curve_options curve = {
-		.samples = (uint64_t)section_integer(run->c->section, "curve_samples"),
-		.rate = section_real(run->c->section, "curve_rate"),
-	};
-
-	return study_loss_curve(run, setup, o, &curve, err);
-}
-
-static enum status run_remedies(struct run *run, const struct setup *setup,
-				const struct trainmem_options *o, struct error *err)
-{
-	struct remedies_options remedies = {
-		.reserve = (uint64_t)section_integer(run->c->section, "memory_reserve"),
-		.most = (uint64_t)section_integer(run->c->section, "max_batch"),
-	};
-
-	if (setup_case_limit(run->c, &remedies.capacity, err) != STATUS_OK)
-		return err->status;
-	return study_remedies(run, setup, o, &remedies, err);
 }
 
 static enum status trainmem_run(struct run *run, struct error *err)
 {
-	enum study study = (enum study)case_integer(run->c, "studies");
-	struct trainmem_options options = trainmem_options_from_case(run->c);
-	struct setup setup;
+	struct trainmem_case c = { .run = run,
+				   .verify_flops = section_real(run->c->section, "verify_flops") };
 
-	if (trainmem_setup_of_case(&setup, run->c, err) != STATUS_OK)
+	if (trainmem_setup_of_case(&c.setup, run->c, err) != STATUS_OK)
 		return err->status;
-	setup.seed = setup_data_seed(run->run_seed, &setup);
-	if (!trainmem_fit_pool(run->c, &setup, &options.training))
+	c.setup.seed = setup_data_seed(run->run_seed, &c.setup);
+	if (!trainmem_options_from_case(run->c, &c.setup, &c.options))
 		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small");
-	switch (study) {
+	switch ((enum study)case_integer(run->c, "studies")) {
 	case STUDY_BATCH:
-		return trainmem_run_search(run, &setup, &options, SEARCH_BATCH, err);
+		return trainmem_run_search(&c, SEARCH_BATCH, err);
 	case STUDY_WIDTH:
-		return trainmem_run_search(run, &setup, &options, SEARCH_WIDTH, err);
+		return trainmem_run_search(&c, SEARCH_WIDTH, err);
 	case STUDY_ALTERNATING:
-		return measure_alternating(run, &setup, &options, err);
+		return measure_alternating(&c, err);
 	case STUDY_CHECKERBOARD:
-		return trainmem_run_checkerboard(run, &options, err);
+		return trainmem_run_checkerboard(&c, err);
 	case STUDY_LOGICAL:
-		return study_logical(run, &setup, &options, err);
+		return study_logical(&c, err);
 	case STUDY_ACCUMULATION:
-		return study_accumulation(run, &setup, &options, err);
+		return study_accumulation(&c, err);
 	case STUDY_LOSS_CURVE:
-		return trainmem_run_loss_curve(run, &setup, &options, err);
+		return study_loss_curve(&c, err);
 	case STUDY_CLEARING:
-		return study_clearing(run, &setup, &options, err);
+		return study_clearing(&c, err);
 	case STUDY_REMEDIES:
-		return run_remedies(run, &setup, &options, err);
+		return study_remedies(&c, err);
 	default:
-		return measure_step(run, &setup, &options, err);
+		return measure_step(&c, err);
 	}
 }
 

@@ -171,21 +171,12 @@ static enum status largest_find_budget(struct largest_search *s, struct error *e
 	return STATUS_OK;
 }
 
-/* The largest multiple of `step` whose planned memory is within the budget; 0: none. */
-static uint64_t largest_predict(const struct largest_search *s, uint64_t step)
+static bool largest_plan_fits(const void *search, uint64_t samples)
 {
-	uint64_t fits = 0, fails = s->options->most / step + 1;
+	const struct largest_search *s = search;
+	struct setup setup = largest_batch_setup_of(s, samples);
 
-	while (fails - fits > 1) {
-		uint64_t middle = fits + (fails - fits) / 2;
-		struct setup setup = largest_batch_setup_of(s, middle * step);
-
-		if (footprint(&setup) <= s->budget)
-			fits = middle;
-		else
-			fails = middle;
-	}
-	return fits * step;
+	return footprint(&setup) <= s->budget;
 }
 
 static enum status largest_refuse(const struct largest_search *s, uint64_t least, struct error *err)
@@ -267,7 +258,7 @@ enum status largest_batch(struct run *run, struct rank_team *team, const struct 
 	if (s.budget == 0)
 		return largest_refuse(&s, step, err);
 	s.card.bytes = s.budget;
-	s.predicted = largest_predict(&s, step);
+	s.predicted = search_largest_fit(largest_plan_fits, &s, step, o->most);
 	if (largest_narrow(&s, step, err) != STATUS_OK)
 		return err->status;
 	largest_record(&s);

@@ -2,11 +2,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
-#include "suites/training/trainmem/check.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/verify/compare.h"
 #include "suites/training/trainmem/outcome.h"
-#include "suites/training/trainmem/trial.h"
+#include "suites/training/trainmem/search.h"
 
 /* Steps of the memory account: a leak is the growth between the second and the last. */
 #define ACCOUNT_STEPS 8
@@ -25,16 +27,124 @@ struct setup trainmem_plain_setup(const struct setup *setup)
 	return plain;
 }
 
-static bool trainmem_is_plain(const struct setup *setup, const struct training_options *o)
+/* Methods of saving memory; an allocation policy is not one. */
+static bool setup_saves_memory(const struct trainmem_case *c)
 {
-	return setup->segments == 0 && setup_accumulate(setup) == 1 && o->policy == POLICY_ARENA &&
-	       !o->offload && !o->out_of_place && !o->reports;
+	return c->setup.segments > 0 || setup_accumulate(&c->setup) > 1 || c->options.offload;
 }
 
-/* Methods of saving memory; an allocation policy is not one. */
-static bool setup_saves_memory(const struct setup *setup, const struct training_options *o)
+static enum status training_compare_gradients(struct trainer *trainer, struct training *training,
+					      struct verify_check *check, struct error *err)
 {
-	return setup->segments > 0 || setup_accumulate(setup) > 1 || o->offload;
+	const struct setup *setup = trainer->setup;
+	struct device_gradients expected = { trainer->team, trainer->network.gradients, setup,
+					     setup->loss_scale },
+				found = { &training->team, training->network.gradients,
+					  &training->setup, training->setup.loss_scale };
+	struct tolerance tolerance = verify_tolerance(setup);
+	struct verify_difference difference;
+	double expected_loss, loss;
+
+	if (trainer_loss(trainer, &expected_loss, err) != STATUS_OK ||
+	    training_loss(training, &loss, err) != STATUS_OK ||
+	    compare_gradients(&trainer->network.model, verify_from_device, &found,
+			      verify_from_device, &expected, &difference, err) != STATUS_OK)
+		return err->status;
+	return compare_judge(&difference, loss, expected_loss, &tolerance,
+			     "a step that keeps all outputs", check, err);
+}
+
+/* The step overwrites outputs that alias gradients (buffer_alias.h), so they are recorded. */
+static enum status trainmem_check_record_outputs(struct trainer *trainer, struct error *err)
+{
+	struct network *n = &trainer->network;
+	const struct setup *setup = trainer->setup;
+	uint64_t bytes = setup->batch * precision_bytes(setup->precision);
+
+	for (size_t l = 1; l < setup->layers; l++)
+		if (n->overwritten_in_backward[l] &&
+		    arena_alloc(&trainer->arena, MEMORY_VERIFICATION, bytes * setup->widths[l],
+				&n->record[l], err) != STATUS_OK)
+			return err->status;
+	for (size_t d = 0; d < image_decisions(setup); d++)
+		if (arena_alloc(&trainer->arena, MEMORY_VERIFICATION,
+				bytes * image_decision_width(setup, d), &n->images.record[d],
+				err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status trainmem_check_step_both(struct trainer *trainer, struct training *training,
+					    struct verify_check *check, struct error *err)
+{
+	const struct network *n = &trainer->network;
+	double loss;
+
+	if (trainmem_check_record_outputs(trainer, err) != STATUS_OK ||
+	    trainer_step(trainer, STEP_COMPUTE, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = 1; l < training->setup.layers; l++)
+		training->imposed[l] = n->record[l] ? n->record[l] : n->activations[l];
+	memcpy(training->network.images.decisions, n->images.record, sizeof(n->images.record));
+	/* The second step uses memory that contains leftovers of the first. */
+	if (training_first_step(training, &loss, err) != STATUS_OK ||
+	    training_first_step(training, &loss, err) != STATUS_OK)
+		return err->status;
+	return training_compare_gradients(trainer, training, check, err);
+}
+
+enum status check_step(struct device *device, const struct setup *setup,
+		       const struct training_options *options, double flops, struct setup *small,
+		       struct verify_check *check, struct error *err)
+{
+	struct world alone = { .size = 1 };
+	struct verify_check reference = { 0 };
+	struct training_options own = *options;
+	struct training training = { 0 };
+	struct trainer trainer = { 0 };
+	struct rank_team team;
+	struct setup whole;
+
+	setup_shrink(setup, flops, small);
+	/* All rows at once with everything kept: the reference of the step below. */
+	whole = *small;
+	whole.mode = mode_find("single");
+	whole.ranks = 1;
+	whole.accumulate = 1;
+	whole.norm_groups = setup_accumulate(small);
+	whole.segments = 0;
+	own.limit = own.workspace = own.reserve = 0;
+	if (team_open(&team, device, &alone, err) == STATUS_OK &&
+	    verify_reference(&whole, &team, &reference, err) == STATUS_OK &&
+	    training_open(&training, small, &own, device, err) == STATUS_OK &&
+	    trainer_open(&trainer, &whole, &team, err) == STATUS_OK &&
+	    trainmem_check_step_both(&trainer, &training, check, err) == STATUS_OK)
+		check->gradient_error = fmax(check->gradient_error, reference.gradient_error);
+	trainer_close(&trainer);
+	training_close(&training);
+	team_close(&team);
+	return err->status;
+}
+
+enum status measure_verify(const struct trainmem_case *c, struct error *err)
+{
+	struct verify_check check = { .gradient_error = NAN };
+	struct setup small;
+	char method[200];
+
+	check_step(c->run->devices[0], &c->setup, &c->options, c->verify_flops, &small, &check,
+		   err);
+	/* Also recorded for wrong gradients, as the size of the error. */
+	if (isfinite(check.gradient_error))
+		run_value(c->run, "trainmem.gradient_error", check.gradient_error);
+	if (err->status != STATUS_OK)
+		return err->status;
+	snprintf(method, sizeof(method),
+		 "gradients against double precision on the CPU and against a step that keeps all "
+		 "outputs (batch %llu)",
+		 (unsigned long long)(small.batch / setup_sample_rows(&small)));
+	run_verified(c->run, method, check.gradient_error, verify_tolerance(&small).gradient);
+	return STATUS_OK;
 }
 
 static enum status trainmem_launch_steps(void *state, unsigned batch, struct error *err)
@@ -92,8 +202,7 @@ static enum status trainmem_time_allocator(struct run *run, struct training *t, 
 {
 	t->heap.timed = true;
 	for (int i = 0; i < ALLOCATOR_STEPS; i++)
-		if (training_step(t, err) != STATUS_OK)
-			return err->status;
+		training_step(t, err);
 	run_value(run, "trainmem.allocator_time", t->heap.seconds / ALLOCATOR_STEPS);
 	return training_wait(t, err);
 }
@@ -105,21 +214,11 @@ struct timed_training {
 };
 
 /* The caller closes it in any case. */
-static enum status trainmem_open_timed(struct timed_training *timed, struct run *run,
-				       const struct setup *setup,
-				       const struct training_options *options, struct error *err)
+static enum status trainmem_open_timed(struct timed_training *timed, const struct trainmem_case *c,
+				       struct error *err)
 {
-	struct training_options own = *options;
-	struct training *t = &timed->t;
-	struct heap need;
-
-	training_plan(setup, options, &need);
-	own.reserve = need.reserved_peak;
-	if (training_open(t, setup, &own, run->devices[0], err) == STATUS_OK &&
-	    training_reset(t, err) == STATUS_OK && training_step(t, err) == STATUS_OK &&
-	    training_wait(t, err) == STATUS_OK)
-		training_loss(t, &timed->first, err);
-	return err->status;
+	training_open(&timed->t, &c->setup, &c->options, c->run->devices[0], err);
+	return training_first_step(&timed->t, &timed->first, err);
 }
 
 static void trainmem_record_step(struct run *run, const struct setup *setup,
@@ -161,15 +260,15 @@ static enum status trainmem_time_in_turns(struct run *run, struct timed_training
 }
 
 /* Times the step that keeps everything after another step has been timed and closed. */
-static enum status trainmem_time_kept_after(struct run *run, const struct setup *all,
-					    const struct training_options *plain,
+static enum status trainmem_time_kept_after(const struct trainmem_case *plain,
 					    const struct series *step, struct error *err)
 {
+	struct run *run = plain->run;
 	struct error small = ERROR_NONE;
 	struct series series;
 	struct timed_training kept;
 
-	if (trainmem_open_timed(&kept, run, all, plain, &small) == STATUS_OK &&
+	if (trainmem_open_timed(&kept, plain, &small) == STATUS_OK &&
 	    trainmem_time_alone(run, &kept, "trainmem.plain_time", &series, &small) == STATUS_OK) {
 		run_duration(run, "trainmem.plain_time", &series);
 		run_quotient(run, "trainmem.slowdown", 1, step, &series);
@@ -189,51 +288,47 @@ static enum status trainmem_time_kept_after(struct run *run, const struct setup 
 	return STATUS_OK;
 }
 
-static enum status trainmem_time_step(struct run *run, const struct setup *setup,
-				      const struct training_options *options, struct error *err)
+static enum status trainmem_time_step(const struct trainmem_case *c, struct error *err)
 {
-	struct training_options plain = trainmem_plain_options();
-	struct setup all = trainmem_plain_setup(setup);
+	const struct trainmem_case plain = { .run = c->run,
+					     .setup = trainmem_plain_setup(&c->setup),
+					     .options = trainmem_plain_options() };
+	const struct training_options *o = &c->options;
+	bool compares = setup_saves_memory(c) || o->policy != POLICY_ARENA || o->out_of_place ||
+			o->reports,
+	     turns = false;
 	struct error small = ERROR_NONE;
-	bool turns = false, compares = !trainmem_is_plain(setup, options);
 	struct timed_training step, kept;
 	struct series series;
 
-	if (trainmem_open_timed(&step, run, setup, options, err) == STATUS_OK && compares) {
-		turns = trainmem_open_timed(&kept, run, &all, &plain, &small) == STATUS_OK;
+	if (trainmem_open_timed(&step, c, err) == STATUS_OK && compares) {
+		turns = trainmem_open_timed(&kept, &plain, &small) == STATUS_OK;
 		if (turns)
-			trainmem_time_in_turns(run, &step, &kept, err);
+			trainmem_time_in_turns(c->run, &step, &kept, err);
 		else if (small.status != STATUS_NO_MEMORY)
 			error_set(err, small.status, "%s", small.message);
 		training_close(&kept.t);
 	}
 	if (err->status == STATUS_OK && !turns &&
-	    trainmem_time_alone(run, &step, "trainmem.step_time", &series, err) == STATUS_OK)
-		trainmem_record_step(run, setup, &series);
+	    trainmem_time_alone(c->run, &step, "trainmem.step_time", &series, err) == STATUS_OK)
+		trainmem_record_step(c->run, &c->setup, &series);
 	if (err->status == STATUS_OK)
-		trainmem_time_allocator(run, &step.t, err);
+		trainmem_time_allocator(c->run, &step.t, err);
 	training_close(&step.t);
 	if (err->status == STATUS_OK && compares && !turns)
-		trainmem_time_kept_after(run, &all, &plain, &series, err);
+		trainmem_time_kept_after(&plain, &series, err);
 	return err->status;
 }
 
 /* The steps of the account, and those that measure the sizes of context and inference. */
 #define ACCOUNT_ALL_STEPS (ACCOUNT_STEPS + 2)
 
-/* From the step time measured just before. */
-static double trainmem_account_limit(const struct run *run, double least)
+static enum status measure_account(const struct trainmem_case *c, struct error *err)
 {
+	struct run *run = c->run;
 	const struct metric_value *step = case_metric(run->result, "trainmem.step_time");
-
-	return trial_limit(least, ACCOUNT_ALL_STEPS, step ? step->value : 0);
-}
-
-static enum status measure_account(struct run *run, const struct setup *setup,
-				   const struct trainmem_options *options, struct error *err)
-{
-	struct memory_account_request request = { .setup = *setup,
-						  .options = options->training,
+	struct memory_account_request request = { .setup = c->setup,
+						  .options = c->options,
 						  .steps = ACCOUNT_STEPS };
 	struct fork_server_task task = {
 		.device = &run->devices[0]->info,
@@ -241,28 +336,28 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 		.arguments = &request,
 		.arguments_size = sizeof(request),
 		.result_size = sizeof(struct memory_account),
-		.seconds = trainmem_account_limit(run, options->process_seconds)
+		/* From the step time measured just before. */
+		.seconds = trial_limit(PROCESS_SECONDS, ACCOUNT_ALL_STEPS, step ? step->value : 0),
 	};
 	struct training_options plain = trainmem_plain_options();
-	struct setup all = trainmem_plain_setup(setup);
+	struct setup all = trainmem_plain_setup(&c->setup);
 	struct heap plan, kept;
 	struct memory_account account;
 
-	training_plan(setup, &options->training, &plan);
+	training_plan(&c->setup, &c->options, &plan);
 	training_plan(&all, &plain, &kept);
-	request.options.reserve = plan.reserved_peak;
 	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
 	    fork_server_run(run->fork_server, &task, &account, err) != STATUS_OK)
 		return error_prefix(err, "memory account");
-	if (options->training.limit) {
-		run_value(run, "trainmem.pool", (double)options->training.limit);
+	if (c->options.limit) {
+		run_value(run, "trainmem.pool", (double)c->options.limit);
 		run_value(run, "trainmem.swapped",
-			  options->training.offload ? (double)options->training.swapped : 0);
+			  c->options.offload ? (double)c->options.swapped : 0);
 		if (account.moved_bytes == 0)
 			run_value(run, "trainmem.offloaded", 0);
 	}
-	outcome_record_account(run, setup, &account, &plan,
-			       setup_saves_memory(setup, &options->training) ? &kept : NULL);
+	outcome_record_account(run, &c->setup, &account, &plan,
+			       setup_saves_memory(c) ? &kept : NULL);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH,
 				 "memory leak: %lld bytes more in use after step %d than after "
@@ -271,35 +366,11 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 	return STATUS_OK;
 }
 
-enum status measure_verify(struct run *run, const struct setup *setup,
-			   const struct trainmem_options *options, struct error *err)
+enum status measure_step(const struct trainmem_case *c, struct error *err)
 {
-	struct verify_check check = { .gradient_error = NAN };
-	struct setup small;
-	char method[200];
-
-	check_step(run->devices[0], setup, &options->training, options->verify_flops, &small,
-		   &check, err);
-	/* Also recorded for wrong gradients, as the size of the error. */
-	if (isfinite(check.gradient_error))
-		run_value(run, "trainmem.gradient_error", check.gradient_error);
-	if (err->status != STATUS_OK)
+	if (measure_verify(c, err) != STATUS_OK || trainmem_time_step(c, err) != STATUS_OK)
 		return err->status;
-	snprintf(method, sizeof(method),
-		 "gradients against double precision on the CPU and against a step that keeps "
-		 "all outputs (batch %llu)",
-		 (unsigned long long)(small.batch / setup_sample_rows(&small)));
-	run_verified(run, method, check.gradient_error, verify_tolerance(&small).gradient);
-	return STATUS_OK;
-}
-
-enum status measure_step(struct run *run, const struct setup *setup,
-			 const struct trainmem_options *options, struct error *err)
-{
-	if (measure_verify(run, setup, options, err) != STATUS_OK ||
-	    trainmem_time_step(run, setup, &options->training, err) != STATUS_OK)
-		return err->status;
-	return measure_account(run, setup, options, err);
+	return measure_account(c, err);
 }
 
 /*
@@ -325,65 +396,39 @@ static enum status launch_cycle(void *state, unsigned batch, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status sample_cycle(struct run *run, struct training *t, const struct series **out,
-				struct error *err)
+enum status measure_alternating(const struct trainmem_case *c, struct error *err)
 {
-	struct alternation a = { t, t->setup.batch };
+	struct training t = { 0 };
+	struct alternation a = { &t, c->setup.batch };
 	struct workload w = { .state = &a,
 			      .launch = launch_cycle,
 			      .clock = CLOCK_DEVICE,
-			      .streams = t->team.streams,
+			      .streams = t.team.streams,
 			      .stream_count = 1,
-			      .commands = trainmem_commands_of(t) * (unsigned)sizeof(eighths),
 			      .no_gate = true };
-	enum status status = run_sample(run, &w, "trainmem.cycle_time", out, err);
-
-	training_set_batch(t, a.batch);
-	return status;
-}
-
-static uint64_t pool_overhead(struct training *t)
-{
+	const struct series *cycle;
 	struct error ignored = ERROR_NONE;
 	struct memory_view view = { 0 };
-
-	if (t->options.policy == POLICY_ASYNC)
-		backend_memory_view(t->team.device, &view, &ignored);
-	return view.pool_reserved_high > t->heap.reserved_peak
-		       ? view.pool_reserved_high - t->heap.reserved_peak
-		       : 0;
-}
-
-static enum status trainmem_alternate_batches(struct run *run, struct training *t,
-					      struct error *err)
-{
-	const struct series *cycle;
 	struct fragments f = { 0 };
 
-	if (training_reset(t, err) != STATUS_OK || sample_cycle(run, t, &cycle, err) != STATUS_OK ||
-	    training_wait(t, err) != STATUS_OK)
-		return err->status;
-	run_scaled(run, "trainmem.step_time", 1.0 / sizeof(eighths), cycle);
-	f.live_peak = t->heap.peak.total;
-	f.reserved_peak = t->heap.reserved_peak + pool_overhead(t);
-	heap_free_bytes(&t->heap, &f.free_bytes, &f.largest_free);
-	outcome_record_fragments(run, &f);
-	return STATUS_OK;
-}
-
-enum status measure_alternating(struct run *run, const struct setup *setup,
-				const struct trainmem_options *options, struct error *err)
-{
-	struct training_options own = options->training;
-	struct training t;
-	struct heap need;
-
-	if (measure_verify(run, setup, options, err) != STATUS_OK)
-		return err->status;
-	training_plan(setup, &own, &need);
-	own.reserve = need.reserved_peak;
-	if (training_open(&t, setup, &own, run->devices[0], err) == STATUS_OK)
-		trainmem_alternate_batches(run, &t, err);
+	if (measure_verify(c, err) == STATUS_OK &&
+	    training_open(&t, &c->setup, &c->options, c->run->devices[0], err) == STATUS_OK &&
+	    training_reset(&t, err) == STATUS_OK) {
+		w.commands = trainmem_commands_of(&t) * (unsigned)sizeof(eighths);
+		run_sample(c->run, &w, "trainmem.cycle_time", &cycle, err);
+	}
+	if (training_wait(&t, err) == STATUS_OK) {
+		run_scaled(c->run, "trainmem.step_time", 1.0 / sizeof(eighths), cycle);
+		f.live_peak = t.heap.peak.total;
+		f.reserved_peak = t.heap.reserved_peak;
+		/* The pool reserves more than it hands out. */
+		if (t.options.policy == POLICY_ASYNC)
+			backend_memory_view(t.team.device, &view, &ignored);
+		if (view.pool_reserved_high > f.reserved_peak)
+			f.reserved_peak = view.pool_reserved_high;
+		heap_free_bytes(&t.heap, &f.free_bytes, &f.largest_free);
+		outcome_record_fragments(c->run, &f);
+	}
 	training_close(&t);
 	return err->status;
 }

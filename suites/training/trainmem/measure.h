@@ -1,24 +1,38 @@
-/* The study `step`: checks one step's gradients, measures its time and its memory account. */
+/* The studies of one case: they check one step's gradients, then measure, and record. */
 #ifndef GPUPROOF_TRAINMEM_MEASURE_H
 #define GPUPROOF_TRAINMEM_MEASURE_H
 
 #include "measure/run.h"
+#include "suites/training/parallel/verify/verify.h"
 #include "suites/training/trainmem/training.h"
 
-struct trainmem_options {
-	struct training_options training;
+struct trainmem_case {
+	struct run *run;
+	struct setup setup;
+	struct training_options options;
 	double verify_flops;
-	double process_seconds; /* maximum for a separate process */
 };
 
+/* The step that keeps everything it computes, in one allocation: the baseline of the others. */
+struct training_options trainmem_plain_options(void);
+struct setup trainmem_plain_setup(const struct setup *setup);
+
 /*
- * Verifies the gradients of a model like the setup's, computed with the options, and records them
- * as verified.
+ * Compares one step of a model like `setup` with at most `flops` operations: the trainer of
+ * parallel with the double-precision reference, and then `options` with that trainer. *small is the
+ * model used; check->gradient_error the larger of both errors. A difference is STATUS_MISMATCH.
  */
-enum status measure_verify(struct run *run, const struct setup *setup,
-			   const struct trainmem_options *options, struct error *err);
-enum status measure_step(struct run *run, const struct setup *setup,
-			 const struct trainmem_options *options, struct error *err);
+enum status check_step(struct device *device, const struct setup *setup,
+		       const struct training_options *options, double flops, struct setup *small,
+		       struct verify_check *check, struct error *err);
+/*
+ * Verifies the gradients of a model like the case's, computed with its options, and records them as
+ * verified.
+ */
+enum status measure_verify(const struct trainmem_case *c, struct error *err);
+
+/* The study `step`: the gradients, the time and the memory account of a step. */
+enum status measure_step(const struct trainmem_case *c, struct error *err);
 /*
  * Alternating batches are at most this many parts of the setup's batch, which must be divisible by
  * it.
@@ -27,11 +41,6 @@ enum status measure_step(struct run *run, const struct setup *setup,
 /*
  * Steps with changing batch sizes: the memory that the policy needs for them, and their duration.
  */
-enum status measure_alternating(struct run *run, const struct setup *setup,
-				const struct trainmem_options *options, struct error *err);
-
-/* The step that keeps everything it computes, in one allocation: the baseline of the others. */
-struct training_options trainmem_plain_options(void);
-struct setup trainmem_plain_setup(const struct setup *setup);
+enum status measure_alternating(const struct trainmem_case *c, struct error *err);
 
 #endif

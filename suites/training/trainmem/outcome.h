@@ -5,12 +5,10 @@
 #include "measure/run.h"
 #include "result/metric.h"
 #include "result/presentation.h"
-#include "suites/training/trainmem/fragment.h"
 #include "suites/training/trainmem/memory_account.h"
 #include "suites/training/trainmem/search.h"
 
 extern const struct metric trainmem_metrics[];
-/* Presentation on pages: presentation.c. */
 extern const struct figure_row trainmem_figures[];
 extern const struct table_row trainmem_tables[];
 extern const struct word_row trainmem_words[];

@@ -1,12 +1,185 @@
 #include "suites/training/trainmem/search.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "suites/training/models/mode.h"
+#include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/search_next.h"
+
+/* Maximum trials of a search. */
+#define SEARCH_TRIALS 20
+/* Largest relative gap between the largest size that fits and the smallest that does not. */
+#define SEARCH_TOLERANCE 0.01
+
+/* Maximum rows of the step that loads kernels and libraries. */
+#define CONTEXT_BATCH 4096
+#define CONTEXT_IMAGES 16
+
+/* A loaded device is slower than an idle one by at most this factor. */
+#define LIMIT_FACTOR 4
+/* Fraction of the budget that the device may grant beyond its stated free memory. */
+#define FILLER_MISSES 50
+
+/* The block that shows that a device still works. */
+#define AFTERWARDS_BYTES ((size_t)1 << 20)
+
+static uint64_t uint64_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t uint64_less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* A step with enough rows for the kernels of larger ones that needs little memory. */
+static struct setup trial_context_setup(const struct setup *setup, uint64_t available)
+{
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct setup s = *setup;
+
+	uint64_t sample = setup_sample_rows(setup) * setup_accumulate(setup),
+		 least = setup->kind == MODEL_TRANSFORMER ? 1 : 8;
+
+	s.batch = (setup->kind == MODEL_MLP ? CONTEXT_BATCH : CONTEXT_IMAGES) * sample;
+	while (s.batch > least * sample && !training_fits(&s, &options, available / 4))
+		s.batch /= 2;
+	return s;
+}
+
+/* Bytes that a card of this capacity has left for tensors, at most those of the device. */
+static enum status trial_find_budget(struct device *device, const struct trial_request *r,
+				     struct trial *t, uint64_t *free_bytes, struct error *err)
+{
+	struct setup loads;
+	enum memory_source source;
+	uint64_t total;
+
+	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
+		return err->status;
+	loads = trial_context_setup(&r->setup, r->capacity ? uint64_min(r->capacity, *free_bytes)
+							   : *free_bytes);
+	if (memory_account_context(device, &loads, &source, &r->before, &t->context, free_bytes,
+				   err) != STATUS_OK)
+		return err->status;
+	t->budget = r->capacity ? uint64_min(uint64_less(r->capacity, t->context), *free_bytes)
+				: *free_bytes;
+	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
+		t->budget = uint64_less(t->budget, r->reserve);
+	return STATUS_OK;
+}
+
+double trial_limit(double least, int steps, double step_seconds)
+{
+	return least + LIMIT_FACTOR * steps * fmax(step_seconds, 0);
+}
+
+/* A step with a wrong result must not count as one that fits. */
+static enum status trial_check_losses(const struct setup *setup, const struct trial *t,
+				      struct error *err)
+{
+	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
+	    (!setup->rate_chosen || t->last_loss < t->first_loss))
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss changed from %.6g to %.6g",
+			 (unsigned long long)(setup->batch / setup_sample_rows(setup)),
+			 t->first_loss, t->last_loss);
+}
+
+/*
+ * The device granted more memory than it should have had: such a step does not emulate a smaller
+ * card.
+ */
+static enum status trial_not_full(const struct trial *t, uint64_t taken, struct error *err)
+{
+	char given[32], budget[32];
+
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "the device was filled up to the last %s but still granted %s; to "
+			 "emulate a smaller GPU use limit_by = allocator",
+			 units_format((double)t->budget, "B", budget, sizeof(budget)),
+			 units_format((double)taken, "B", given, sizeof(given)));
+}
+
+static enum status trial_try_steps(struct device *device, const struct trial_request *r,
+				   struct trial *t, struct error *err)
+{
+	struct training_options options = r->options;
+	struct error failed = ERROR_NONE;
+	struct training training;
+	uint64_t taken;
+
+	/* For the heap, 0 means no limit: without a budget not a single byte fits. */
+	options.limit = t->filled ? 0 : t->budget ? t->budget : 1;
+	training_open(&training, &r->setup, &options, device, &failed);
+	training_first_step(&training, &t->first_loss, &failed);
+	training_step(&training, &failed);
+	training_wait(&training, &failed);
+	training_loss(&training, &t->last_loss, &failed);
+	t->fits = failed.status == STATUS_OK;
+	t->phase = training.heap.phase;
+	t->peak = training.heap.peak;
+	t->refused = training.heap.refused;
+	t->taken = training.heap.reserved;
+	memcpy(t->in_use, training.heap.live, sizeof(t->in_use));
+	snprintf(t->reason, sizeof(t->reason), "%.255s", failed.message);
+	taken = training.heap.reserved_peak;
+	training_close(&training);
+	if (t->fits && t->filled && taken > t->budget + t->budget / FILLER_MISSES)
+		return trial_not_full(t, taken, err);
+	if (t->fits)
+		return trial_check_losses(&r->setup, t, err);
+	return failed.status == STATUS_NO_MEMORY
+		       ? STATUS_OK
+		       : error_set(err, failed.status, "%s", failed.message);
+}
+
+/* Allocates memory, fills it by a kernel, and checks every byte. */
+static enum status device_works(struct device *device, uint64_t seed, struct error *err)
+{
+	struct stream *stream = NULL;
+	struct buffer buffer = { 0 };
+
+	if (backend_stream_create(device, false, &stream, err) == STATUS_OK &&
+	    buffer_alloc(&buffer, device, ALLOCATOR_DEVICE, AFTERWARDS_BYTES, err) == STATUS_OK &&
+	    buffer_fill(&buffer, stream, seed, err) == STATUS_OK)
+		buffer_check(&buffer, stream, 0, AFTERWARDS_BYTES, seed, err);
+	buffer_free(&buffer);
+	if (stream)
+		backend_stream_destroy(stream);
+	return err->status;
+}
+
+/* A fork_server_fn: converts struct trial_request to struct trial. */
+enum status trial_of_step(struct device *device, const void *request, void *result,
+			  struct error *err)
+{
+	const struct trial_request *r = request;
+	struct trial *t = result;
+	struct buffer filler = { 0 };
+	uint64_t free_bytes;
+	double start;
+
+	if (trial_find_budget(device, r, t, &free_bytes, err) != STATUS_OK || r->only_look)
+		return err->status;
+	start = clock_seconds();
+	if (r->limit_by == LIMIT_BY_FILLER && r->capacity && free_bytes > t->budget) {
+		t->filled = free_bytes - t->budget;
+		buffer_alloc(&filler, device, ALLOCATOR_DEVICE, t->filled, err);
+	}
+	if (err->status == STATUS_OK)
+		trial_try_steps(device, r, t, err);
+	t->seconds = clock_seconds() - start;
+	buffer_free(&filler);
+	if (err->status == STATUS_OK && !t->fits)
+		t->works_afterwards = device_works(device, r->setup.seed, err) == STATUS_OK;
+	return err->status;
+}
 
 /*
  * Rows and widths are multiples of this, so that no trial is slow because of misalignment; a
@@ -39,100 +212,57 @@ static struct setup trainmem_search_setup_with(const struct setup *setup, enum s
 	return s;
 }
 
-static bool trainmem_search_plan_fits(const struct setup *setup, enum search_for what,
-				      uint64_t value, const struct training_options *training,
-				      uint64_t budget)
+struct planned_search {
+	const struct trainmem_case *c;
+	enum search_for what;
+	uint64_t budget;
+};
+
+static bool search_plan_fits(const void *context, uint64_t value)
 {
-	struct setup s = trainmem_search_setup_with(setup, what, value);
+	const struct planned_search *p = context;
+	struct setup s = trainmem_search_setup_with(&p->c->setup, p->what, value);
 
-	return training_fits(&s, training, budget);
-}
-
-/* The largest value whose planned memory is at most `budget`, a multiple of the step; 0: none. */
-static uint64_t search_predict(const struct setup *setup, enum search_for what,
-			       const struct training_options *training, uint64_t budget,
-			       uint64_t most)
-{
-	uint64_t step = trainmem_search_step_of(setup, what), fits = 0, fails = most / step + 1;
-
-	while (fails - fits > 1) {
-		uint64_t middle = fits + (fails - fits) / 2;
-
-		if (trainmem_search_plan_fits(setup, what, middle * step, training, budget))
-			fits = middle;
-		else
-			fails = middle;
-	}
-	return fits * step;
+	return training_fits(&s, &p->c->options, p->budget);
 }
 
 /* One step that measures the context's size, and two for the trial. */
 #define TRIAL_STEPS 3
 
-static double trainmem_search_limit_of(const struct run *run, const struct setup *setup,
-				       double least)
+enum status search_trial(struct run *run, struct trial_request *request, struct trial *trial,
+			 struct error *err)
 {
-	double step = setup_flops(setup) / estimate_flops(&run->devices[0]->info, setup->precision);
-
-	return trial_limit(least, TRIAL_STEPS, step);
-}
-
-enum status search_trial(struct run *run, struct trial_request *request, double process_seconds,
-			 struct trial *trial, struct error *err)
-{
-	struct fork_server_task task = { .device = &run->devices[0]->info,
+	const struct device_info *info = &run->devices[0]->info;
+	double step = setup_flops(&request->setup) / estimate_flops(info, request->setup.precision);
+	struct fork_server_task task = { .device = info,
 					 .run = trial_of_step,
 					 .arguments = request,
 					 .arguments_size = sizeof(*request),
 					 .result_size = sizeof(*trial),
-					 .seconds = trainmem_search_limit_of(run, &request->setup,
-									     process_seconds) };
+					 .seconds =
+						 trial_limit(PROCESS_SECONDS, TRIAL_STEPS, step) };
 
-	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
+	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK ||
+	    fork_server_run(run->fork_server, &task, trial, err) != STATUS_OK)
 		return err->status;
-	return fork_server_run(run->fork_server, &task, trial, err);
+	return request->only_look || trial->fits || trial->works_afterwards
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "the device no longer works after %s",
+				   trial->reason);
 }
 
-static enum status trainmem_search_one_trial(struct run *run, const struct search_options *o,
-					     struct trial_request *request, struct search *s,
-					     struct trial *trial, struct error *err)
-{
-	s->trials++;
-	return search_trial(run, request, o->process_seconds, trial, err);
-}
-
-static enum status trainmem_search_try_value(struct run *run, const struct search_options *o,
-					     struct trial_request *request, struct search *s,
-					     uint64_t value, struct error *err)
+static enum status trainmem_search_try_value(struct run *run, struct trial_request *request,
+					     struct search *s, uint64_t value, struct error *err)
 {
 	struct trial trial;
 
+	s->trials++;
 	request->setup = trainmem_search_setup_with(&s->setup, s->what, value);
-	if (trainmem_search_one_trial(run, o, request, s, &trial, err) != STATUS_OK)
+	if (search_trial(run, request, &trial, err) != STATUS_OK)
 		return error_prefix(err, "trial of %llu", (unsigned long long)value);
-	if (trial.fits) {
-		s->found = value;
-		s->largest = trial;
-		return STATUS_OK;
-	}
-	s->fails = value;
-	s->failures++;
-	s->failed = trial;
-	return trial.works_afterwards
-		       ? STATUS_OK
-		       : error_set(err, STATUS_MISMATCH, "the device no longer works after %s",
-				   trial.reason);
-}
-
-static void trainmem_search_find_by_halves(struct search *s, const struct search_options *o)
-{
-	uint64_t value = UINT64_C(1) << 40;
-
-	while (value > o->most)
-		value /= 2;
-	for (s->halvings = 1; value > s->found; value /= 2)
-		s->halvings++;
-	s->halved = value;
+	*(trial.fits ? &s->found : &s->fails) = value;
+	*(trial.fits ? &s->largest : &s->failed) = trial;
+	return STATUS_OK;
 }
 
 /* A normal result for an emulated card, but an error for the device itself. */
@@ -158,36 +288,41 @@ static enum status trainmem_search_nothing_left(const struct search_options *o, 
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
 }
 
-enum status search_largest(struct run *run, const struct setup *setup,
-			   const struct search_options *o, struct search *s, struct error *err)
+enum status search_largest(const struct trainmem_case *c, const struct search_options *o,
+			   struct search *s, struct error *err)
 {
-	struct trial_request request = { .setup = *setup,
-					 .options = o->training,
+	struct trial_request request = { .setup = c->setup,
+					 .options = c->options,
 					 .capacity = o->capacity,
 					 .reserve = o->reserve,
 					 .limit_by = o->limit_by,
 					 .only_look = true };
 	double start = clock_seconds();
 	struct trial look;
-	uint64_t step = trainmem_search_step_of(setup, o->what), next;
+	struct planned_search planned = { c, o->what, 0 };
+	uint64_t step = trainmem_search_step_of(&c->setup, o->what), next, half = UINT64_C(1) << 40;
 
-	*s = (struct search){ .what = o->what, .setup = *setup };
-	if (trainmem_search_one_trial(run, o, &request, s, &look, err) != STATUS_OK)
+	*s = (struct search){ .what = o->what, .setup = c->setup, .trials = 1 };
+	if (search_trial(c->run, &request, &look, err) != STATUS_OK)
 		return error_prefix(err, "finding the budget");
 	request.only_look = false;
 	s->context = look.context;
-	s->budget = look.budget;
+	s->budget = planned.budget = look.budget;
 	if (!look.budget)
 		return trainmem_search_nothing_left(o, look.context, err);
-	s->predicted = search_predict(setup, o->what, &o->training, look.budget, o->most);
+	s->predicted = search_largest_fit(search_plan_fits, &planned, step, o->most);
 	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most,
-				   o->tolerance)) &&
+				   SEARCH_TOLERANCE)) &&
 	       s->trials < SEARCH_TRIALS)
-		if (trainmem_search_try_value(run, o, &request, s, next, err) != STATUS_OK)
+		if (trainmem_search_try_value(c->run, &request, s, next, err) != STATUS_OK)
 			return err->status;
 	s->seconds = clock_seconds() - start;
-	s->setup = trainmem_search_setup_with(setup, o->what, s->found ? s->found : step);
-	trainmem_search_find_by_halves(s, o);
+	s->setup = trainmem_search_setup_with(&c->setup, o->what, s->found ? s->found : step);
+	while (half > o->most)
+		half /= 2;
+	for (s->halvings = 1; half > s->found; half /= 2)
+		s->halvings++;
+	s->halved = half;
 	return s->found ? STATUS_OK
 			: error_set(err, trainmem_search_too_small(o), "not even %llu fits: %s",
 				    (unsigned long long)step, s->failed.reason);

@@ -20,11 +20,6 @@ static struct stream *compute_stream(const struct training *t)
 	return t->team.streams[STREAM_COMPUTE];
 }
 
-static bool carries_out(const struct training *t)
-{
-	return t->team.device != NULL;
-}
-
 static uint64_t training_layer_bytes(const struct training *t, size_t l)
 {
 	return t->rows * t->setup.widths[l] * precision_bytes(t->setup.precision);
@@ -41,8 +36,9 @@ static enum status training_take(struct training *t, size_t l, struct error *err
 {
 	void *memory;
 
-	if (heap_take(&t->heap, MEMORY_ACTIVATIONS, training_layer_bytes(t, l), &memory, err) !=
-	    STATUS_OK)
+	if (err->status != STATUS_OK ||
+	    heap_take(&t->heap, MEMORY_ACTIVATIONS, training_layer_bytes(t, l), &memory, err) !=
+		    STATUS_OK)
 		return err->status;
 	training_set_activation(t, l, memory);
 	return STATUS_OK;
@@ -81,8 +77,8 @@ static enum status offload_open(struct training *t, struct error *err)
 		if (device &&
 		    (backend_memory_alloc(device, ALLOCATOR_PINNED, training_layer_bytes(t, l),
 					  NULL, &t->host[l], err) != STATUS_OK ||
-		     backend_event_create(device, &t->ready[l], err) != STATUS_OK ||
-		     backend_event_create(device, &t->moved[l], err) != STATUS_OK))
+		     team_open_events(&t->team, &t->ready[l], 1, err) != STATUS_OK ||
+		     team_open_events(&t->team, &t->moved[l], 1, err) != STATUS_OK))
 			return err->status;
 	}
 	return STATUS_OK;
@@ -96,71 +92,57 @@ static void offload_close(struct training *t)
 		if (t->host[l])
 			backend_memory_free(t->team.device, ALLOCATOR_PINNED, t->host[l],
 					    training_layer_bytes(t, l), NULL, &ignored);
-		backend_event_destroy(t->ready[l]);
-		backend_event_destroy(t->moved[l]);
 		t->host[l] = NULL;
-		t->ready[l] = t->moved[l] = NULL;
 	}
+	team_close_events(t->ready, SETUP_MAX_LAYERS + 1);
+	team_close_events(t->moved, SETUP_MAX_LAYERS + 1);
+	memset(t->ready, 0, sizeof(t->ready));
+	memset(t->moved, 0, sizeof(t->moved));
 }
 
 /* The copy starts when the compute stream has reached this point; `moved` is recorded after it. */
-static enum status training_copy(struct training *t, size_t l, void *to, const void *from,
-				 struct error *err)
+static void training_copy(struct training *t, size_t l, void *to, const void *from,
+			  struct error *err)
 {
 	struct stream *stream = t->team.streams[STREAM_COPY];
 
 	t->moved_bytes += training_layer_bytes(t, l);
-	if (!t->team.device)
-		return STATUS_OK;
-	if (backend_event_record(t->ready[l], t->team.streams[STREAM_COMPUTE], err) != STATUS_OK ||
-	    backend_stream_wait(stream, t->ready[l], err) != STATUS_OK ||
-	    backend_copy(stream, to, from, training_layer_bytes(t, l), err) != STATUS_OK)
-		return err->status;
-	return backend_event_record(t->moved[l], stream, err);
+	if (t->team.device &&
+	    team_follow(compute_stream(t), t->ready[l], stream, err) == STATUS_OK &&
+	    backend_copy(stream, to, from, training_layer_bytes(t, l), err) == STATUS_OK)
+		backend_event_record(t->moved[l], stream, err);
 }
 
-static enum status training_wait_for(struct training *t, size_t l, struct error *err)
+static void training_wait_for(struct training *t, size_t l, struct error *err)
 {
-	return t->team.device
-		       ? backend_stream_wait(t->team.streams[STREAM_COMPUTE], t->moved[l], err)
-		       : STATUS_OK;
-}
-
-/* activations[l] has just been computed: starts copying it to the host. */
-static enum status offload_start(struct training *t, size_t l, struct error *err)
-{
-	return training_leaves(t, l)
-		       ? training_copy(t, l, t->host[l], t->network.activations[l], err)
-		       : STATUS_OK;
+	if (t->team.device && err->status == STATUS_OK)
+		backend_stream_wait(compute_stream(t), t->moved[l], err);
 }
 
 /* The device no longer reads activations[l]: its memory is freed after the copy. */
-static enum status offload_leave(struct training *t, size_t l, struct error *err)
+static void offload_leave(struct training *t, size_t l, struct error *err)
 {
-	if (!training_leaves(t, l))
-		return STATUS_OK;
-	if (training_wait_for(t, l, err) != STATUS_OK)
-		return err->status;
+	if (!training_leaves(t, l) || err->status != STATUS_OK)
+		return;
+	training_wait_for(t, l, err);
 	training_give(t, l);
-	return STATUS_OK;
 }
 
-static enum status bring_back(struct training *t, size_t l, struct error *err)
+static void bring_back(struct training *t, size_t l, struct error *err)
 {
-	if (!training_leaves(t, l) || t->network.activations[l])
-		return STATUS_OK;
-	if (training_take(t, l, err) != STATUS_OK)
-		return err->status;
-	return training_copy(t, l, t->network.activations[l], t->host[l], err);
+	if (training_leaves(t, l) && !t->network.activations[l] &&
+	    training_take(t, l, err) == STATUS_OK)
+		training_copy(t, l, t->network.activations[l], t->host[l], err);
 }
 
 /* Layer l is next in backward: waits for its input, and prefetches the input of the layer below. */
-static enum status offload_fetch(struct training *t, size_t l, struct error *err)
+static void offload_fetch(struct training *t, size_t l, struct error *err)
 {
-	if (bring_back(t, l, err) != STATUS_OK ||
-	    (training_leaves(t, l) && training_wait_for(t, l, err) != STATUS_OK))
-		return err->status;
-	return l > 0 ? bring_back(t, l - 1, err) : STATUS_OK;
+	bring_back(t, l, err);
+	if (training_leaves(t, l))
+		training_wait_for(t, l, err);
+	if (l > 0)
+		bring_back(t, l - 1, err);
 }
 
 /* Allocates the tensors that layer l keeps for backward: one allocation each, as in frameworks. */
@@ -169,7 +151,7 @@ static enum status training_take_inside(struct training *t, size_t l, struct err
 	struct kept_tensor kept[LAYER_MAX_KEPT];
 	size_t count = blocks_kept(&t->network, l, t->rows, kept);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		void *memory;
 
 		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, &memory, err) !=
@@ -177,7 +159,7 @@ static enum status training_take_inside(struct training *t, size_t l, struct err
 			return err->status;
 		kept_place(&kept[i], memory);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 static void training_give_inside(struct training *t, size_t l)
@@ -199,100 +181,86 @@ static bool training_has_inside(struct training *t, size_t l)
 }
 
 /* Writes the product to separate memory, and the activation to memory that stays. */
-static enum status training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
-						 struct error *err)
+static void training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
+					  struct error *err)
 {
 	struct network *n = &t->network;
 	void *product, *output = n->activations[l + 1];
+	uint64_t bytes = training_layer_bytes(t, l + 1);
 
-	if (heap_take(&t->heap, MEMORY_TRANSIENT, training_layer_bytes(t, l + 1), &product, err) !=
-	    STATUS_OK)
-		return err->status;
-	if (carries_out(t)) {
-		training_set_activation(t, l + 1, product);
-		if (network_forward_gemm(n, l, row, t->rows, err) != STATUS_OK ||
-		    backend_copy(compute_stream(t), output, product, training_layer_bytes(t, l + 1),
-				 err) != STATUS_OK)
-			return err->status;
-		training_set_activation(t, l + 1, output);
-		if (network_activate(n, l, row, t->rows, err) != STATUS_OK)
-			return err->status;
-	}
-	heap_give(&t->heap, MEMORY_TRANSIENT, product, training_layer_bytes(t, l + 1));
-	return STATUS_OK;
+	if (heap_take(&t->heap, MEMORY_TRANSIENT, bytes, &product, err) != STATUS_OK)
+		return;
+	training_set_activation(t, l + 1, product);
+	network_forward_gemm(n, l, row, t->rows, err);
+	network_copy(n, output, product, bytes, err);
+	training_set_activation(t, l + 1, output);
+	network_activate(n, l, row, t->rows, err);
+	if (err->status == STATUS_OK)
+		heap_give(&t->heap, MEMORY_TRANSIENT, product, bytes);
 }
 
-static enum status training_forward_layer(struct training *t, size_t l, uint64_t row,
-					  struct error *err)
+static void training_forward_layer(struct training *t, size_t l, uint64_t row, struct error *err)
 {
 	if (training_take(t, l + 1, err) != STATUS_OK ||
 	    training_take_inside(t, l, err) != STATUS_OK)
-		return err->status;
+		return;
 	if (t->options.out_of_place && setup_layer_kind(&t->setup, l) == LAYER_LINEAR &&
 	    l + 1 < t->setup.layers)
-		return training_forward_out_of_place(t, l, row, err);
-	return carries_out(t) ? network_forward(&t->network, l, row, t->rows, err) : STATUS_OK;
-}
-
-/* True if backward recomputes activations[l]: inside any segment except the last. */
-static bool activation_is_recomputed(const struct training *t, size_t l)
-{
-	const struct segments *s = &t->segments;
-
-	return s->count > 1 && segments_buffer(s, l) != 0 && l < s->bounds[s->count - 1];
-}
-
-/* True if backward recomputes the inner tensors of layer l: in every segment except the last. */
-static bool forgotten_inside(const struct training *t, size_t l)
-{
-	return t->segments.count > 1 && l < t->segments.bounds[t->segments.count - 1];
+		training_forward_out_of_place(t, l, row, err);
+	else
+		network_forward(&t->network, l, row, t->rows, err);
 }
 
 /* The layer above has read activations[l]. */
-static enum status forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
+static void forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
 {
-	if (!keep || forgotten_inside(t, l))
+	const struct segments *s = &t->segments;
+	/* Backward recomputes the inner tensors of layers in every segment except the last. */
+	bool forgotten = s->count > 1 && l < s->bounds[s->count - 1];
+
+	if (err->status != STATUS_OK)
+		return;
+	if (!keep || forgotten)
 		training_give_inside(t, l);
-	if (l == 0)
-		return STATUS_OK;
-	if (!keep || activation_is_recomputed(t, l))
+	if (l > 0 && (!keep || (forgotten && segments_buffer(s, l) != 0)))
 		training_give(t, l);
-	else if (t->options.offload)
-		return offload_leave(t, l, err);
-	return STATUS_OK;
+	else if (l > 0 && t->options.offload)
+		offload_leave(t, l, err);
 }
 
 static enum status training_forward(struct training *t, uint64_t row, bool keep, struct error *err)
 {
 	for (size_t l = 0; l < t->setup.layers; l++) {
-		if (training_forward_layer(t, l, row, err) != STATUS_OK ||
-		    (t->options.offload && keep && offload_start(t, l + 1, err) != STATUS_OK) ||
-		    forward_is_done_with(t, l, keep, err) != STATUS_OK)
-			return err->status;
+		training_forward_layer(t, l, row, err);
+		/* Starts copying the outputs to the host. */
+		if (t->options.offload && keep && training_leaves(t, l + 1) &&
+		    err->status == STATUS_OK)
+			training_copy(t, l + 1, t->host[l + 1], t->network.activations[l + 1], err);
+		forward_is_done_with(t, l, keep, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 /*
  * Recomputes the outputs inside the segment that ends with layer l from the input of its first
  * layer, and the inner tensors of its layers.
  */
-static enum status training_recompute_segment(struct training *t, size_t l, uint64_t row,
-					      struct error *err)
+static void training_recompute_segment(struct training *t, size_t l, uint64_t row,
+				       struct error *err)
 {
 	size_t from = l;
 
+	if (err->status != STATUS_OK)
+		return;
 	while (from > 0 && !t->network.activations[from])
 		from--;
 	for (; from < l; from++)
-		if (training_forward_layer(t, from, row, err) != STATUS_OK)
-			return err->status;
+		training_forward_layer(t, from, row, err);
 	if (training_has_inside(t, l))
-		return STATUS_OK;
+		return;
 	/* The layer's output exists, and is computed again together with its inner tensors. */
-	if (training_take_inside(t, l, err) != STATUS_OK)
-		return err->status;
-	return carries_out(t) ? network_forward(&t->network, l, row, t->rows, err) : STATUS_OK;
+	training_take_inside(t, l, err);
+	network_forward(&t->network, l, row, t->rows, err);
 }
 
 struct gradient {
@@ -304,38 +272,32 @@ struct gradient {
 /*
  * Computes the gradients of layer l from that of its output; *g becomes the gradient of its input.
  */
-static enum status training_backward_layer(struct training *t, size_t l, uint64_t row,
-					   struct gradient *g, struct error *err)
+static void training_backward_layer(struct training *t, size_t l, uint64_t row, struct gradient *g,
+				    struct error *err)
 {
 	struct network *n = &t->network;
 	struct gradient of_input = { .l = l, .tag = MEMORY_TRANSIENT };
-	size_t bytes = t->setup.widths[(l + 1)] * precision_bytes(t->setup.precision);
+	size_t bytes = t->setup.widths[l + 1] * precision_bytes(t->setup.precision);
 
-	if (t->imposed[(l + 1)])
-		t->network.masks[(l + 1)] = (const char *)t->imposed[(l + 1)] + row * bytes;
-	if (carries_out(t) &&
-	    network_output_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
-		return err->status;
+	if (t->imposed[l + 1])
+		n->masks[l + 1] = (const char *)t->imposed[l + 1] + row * bytes;
+	if (network_output_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
+		return;
 	/* The gradient of the logits has replaced the logits: it is freed below. */
 	if (l + 1 < t->setup.layers)
 		training_give(t, l + 1);
-	if (carries_out(t) &&
-	    network_weight_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
-		return err->status;
-	if (l > 0) {
-		if (heap_take(&t->heap, of_input.tag, training_layer_bytes(t, l), &of_input.memory,
-			      err) != STATUS_OK)
-			return err->status;
-		if (carries_out(t) && network_input_gradient(n, l, t->rows, g->memory,
-							     of_input.memory, err) != STATUS_OK)
-			return err->status;
-	}
+	if (network_weight_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
+		return;
+	if (l > 0 && heap_take(&t->heap, of_input.tag, training_layer_bytes(t, l), &of_input.memory,
+			       err) == STATUS_OK)
+		network_input_gradient(n, l, t->rows, g->memory, of_input.memory, err);
+	if (err->status != STATUS_OK)
+		return;
 	training_give_inside(t, l);
 	heap_give(&t->heap, g->tag, g->memory, training_layer_bytes(t, g->l));
 	if (l + 1 == t->setup.layers)
 		training_set_activation(t, l + 1, NULL);
 	*g = of_input;
-	return STATUS_OK;
 }
 
 static enum status training_backward(struct training *t, uint64_t row, struct error *err)
@@ -343,21 +305,14 @@ static enum status training_backward(struct training *t, uint64_t row, struct er
 	size_t last = t->setup.layers;
 	struct gradient g = { t->network.activations[last], last, MEMORY_ACTIVATIONS };
 
-	for (size_t l = last; l-- > 0;) {
-		if (training_recompute_segment(t, l, row, err) != STATUS_OK ||
-		    (t->options.offload && offload_fetch(t, l, err) != STATUS_OK) ||
-		    training_backward_layer(t, l, row, &g, err) != STATUS_OK)
-			return err->status;
+	for (size_t l = last; l-- > 0 && err->status == STATUS_OK;) {
+		training_recompute_segment(t, l, row, err);
+		if (t->options.offload)
+			offload_fetch(t, l, err);
+		if (err->status == STATUS_OK)
+			training_backward_layer(t, l, row, &g, err);
 	}
-	return STATUS_OK;
-}
-
-static enum status training_compute_loss(struct training *t, uint64_t row, struct error *err)
-{
-	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
-	double scale = t->setup.loss_scale / (double)mean_of;
-
-	return carries_out(t) ? network_loss(&t->network, row, t->rows, scale, err) : STATUS_OK;
+	return err->status;
 }
 
 static enum status training_no_watch(void *context, struct training *t, enum phase phase,
@@ -366,18 +321,20 @@ static enum status training_no_watch(void *context, struct training *t, enum pha
 	(void)context;
 	(void)t;
 	(void)phase;
-	(void)err;
-	return STATUS_OK;
+	return err->status;
 }
 
-static enum status training_step_rows(struct training *t, training_watch *watch, void *context,
-				      struct error *err)
+enum status training_watched_step(struct training *t, training_watch *watch, void *context,
+				  struct error *err)
 {
+	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
+	double scale = t->setup.loss_scale / (double)mean_of;
+
 	t->moved_bytes = 0;
-	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
+	for (uint64_t row = 0; row < t->setup.batch && err->status == STATUS_OK; row += t->rows) {
 		heap_begin(&t->heap, PHASE_FORWARD);
 		if (training_forward(t, row, true, err) != STATUS_OK ||
-		    training_compute_loss(t, row, err) != STATUS_OK ||
+		    network_loss(&t->network, row, t->rows, scale, err) != STATUS_OK ||
 		    watch(context, t, PHASE_FORWARD, err) != STATUS_OK)
 			return err->status;
 		heap_begin(&t->heap, PHASE_BACKWARD);
@@ -385,21 +342,17 @@ static enum status training_step_rows(struct training *t, training_watch *watch,
 		    watch(context, t, PHASE_BACKWARD, err) != STATUS_OK)
 			return err->status;
 	}
+	if (err->status != STATUS_OK)
+		return err->status;
 	heap_begin(&t->heap, PHASE_UPDATE);
-	if (carries_out(t) && network_update(&t->network, err) != STATUS_OK)
+	if (t->team.device && network_update(&t->network, err) != STATUS_OK)
 		return err->status;
 	return watch(context, t, PHASE_UPDATE, err);
 }
 
 enum status training_step(struct training *t, struct error *err)
 {
-	return training_step_rows(t, training_no_watch, NULL, err);
-}
-
-enum status training_watched_step(struct training *t, training_watch *watch, void *context,
-				  struct error *err)
-{
-	return training_step_rows(t, watch, context, err);
+	return training_watched_step(t, training_no_watch, NULL, err);
 }
 
 enum status training_inference(struct training *t, struct error *err)
@@ -410,19 +363,28 @@ enum status training_inference(struct training *t, struct error *err)
 			return err->status;
 		training_give(t, t->setup.layers);
 	}
-	return STATUS_OK;
+	return training_wait(t, err);
 }
 
 enum status training_wait(struct training *t, struct error *err)
 {
-	return carries_out(t) ? team_synchronize(&t->team, err) : STATUS_OK;
+	return t->team.device && err->status == STATUS_OK ? team_synchronize(&t->team, err)
+							  : err->status;
 }
 
 enum status training_loss(struct training *t, double *loss, struct error *err)
 {
-	if (network_loss_sum(&t->network, loss, err) == STATUS_OK)
+	if (err->status == STATUS_OK && network_loss_sum(&t->network, loss, err) == STATUS_OK)
 		*loss /= (double)t->setup.batch;
 	return err->status;
+}
+
+enum status training_first_step(struct training *t, double *loss, struct error *err)
+{
+	training_reset(t, err);
+	training_step(t, err);
+	training_wait(t, err);
+	return training_loss(t, loss, err);
 }
 
 void training_set_batch(struct training *t, uint64_t batch)
@@ -435,7 +397,7 @@ void training_set_batch(struct training *t, uint64_t batch)
 
 enum status training_reset(struct training *t, struct error *err)
 {
-	return network_reset(&t->network, err);
+	return err->status == STATUS_OK ? network_reset(&t->network, err) : err->status;
 }
 
 enum status training_open(struct training *t, const struct setup *setup,
@@ -444,7 +406,15 @@ enum status training_open(struct training *t, const struct setup *setup,
 {
 	struct rank_partition whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
 
+	struct heap need;
+
 	*t = (struct training){ .setup = *setup, .options = *options };
+	/* A policy with one allocation needs its size. */
+	if (device && options->reserve == 0 &&
+	    (options->policy == POLICY_ARENA || options->policy == POLICY_BFC)) {
+		training_plan(setup, options, &need);
+		t->options.reserve = need.reserved_peak;
+	}
 	t->setup.mode = mode_find("single");
 	t->setup.ranks = 1;
 	/* the network keeps everything it is given; recomputation is implemented here */
@@ -462,7 +432,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
 		return err->status;
 	if (heap_open(&t->heap, device, compute_stream(t), options->policy, options->limit,
-		      options->reserve, err) != STATUS_OK)
+		      t->options.reserve, err) != STATUS_OK)
 		return err->status;
 	t->source = heap_source(&t->heap);
 	arena_init(&t->arena, device);
@@ -472,6 +442,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	if (network_open_state(&t->network, &t->setup, compute_stream(t), &t->arena, err) !=
 	    STATUS_OK)
 		return err->status;
+	t->network.idle = !device;
 	/* No autotuning: here the same code must compute every step. */
 	for (size_t l = 0; l < t->setup.layers; l++) {
 		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
@@ -499,7 +470,7 @@ void training_let_go(struct training *t)
 void training_close(struct training *t)
 {
 	training_let_go(t);
-	if (carries_out(t))
+	if (t->team.device)
 		team_close(&t->team);
 	*t = (struct training){ 0 };
 }

@@ -23,7 +23,7 @@ struct training_options {
 	bool out_of_place;  /* the ReLU writes to separate memory */
 	bool reports;       /* the host fetches every step's losses, and waits for them */
 	uint64_t limit;     /* on memory from the device; 0: all device memory */
-	uint64_t reserve;   /* see heap_open() */
+	uint64_t reserve;   /* see heap_open(); 0: as planned */
 	uint64_t workspace; /* of the GEMM library, for the memory account */
 };
 
@@ -70,7 +70,7 @@ void training_let_go(struct training *training);
  */
 void training_set_batch(struct training *training, uint64_t batch);
 
-/* Sets fresh parameters and data from the setup's seed. */
+/* These do nothing after an error. Sets fresh parameters and data from the setup's seed. */
 enum status training_reset(struct training *training, struct error *err);
 
 /*
@@ -78,7 +78,9 @@ enum status training_reset(struct training *training, struct error *err);
  * owns the allocated memory until it is closed.
  */
 enum status training_step(struct training *training, struct error *err);
-/* Forward only, without tensors for backward: inference. */
+/* Fresh data, one step, and its loss. Waits. */
+enum status training_first_step(struct training *training, double *loss, struct error *err);
+/* Forward only, without tensors for backward: inference. Waits. */
 enum status training_inference(struct training *training, struct error *err);
 enum status training_wait(struct training *training, struct error *err);
 /* The mean loss of the last step. */

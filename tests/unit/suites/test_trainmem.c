@@ -12,8 +12,6 @@
 
 #include "base/memory.h"
 #include "measure/processes/fork_server.h"
-#include "suites/training/trainmem/check.h"
-#include "suites/training/trainmem/fragment.h"
 #include "suites/shared/search_next.h"
 #include "suites/training/trainmem/search.h"
 

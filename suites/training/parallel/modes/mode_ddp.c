@@ -148,16 +148,16 @@ static enum status ddp_reduce_bucket(struct trainer *t, size_t i, struct error *
 	const struct bucket *bucket = &ddp->buckets[i];
 	void *all = ddp->buffers[0] ? ddp->buffers[i % BUFFERS]
 				    : network_element(n, n->gradients, bucket->first);
-	struct collective c = { .kind = SPAN_ALL_REDUCE,
-				.stream = STREAM_PREVIOUS,
-				.index = i,
-				.communicator = t->team->all,
-				.to = all,
-				.from = all,
-				.count = bucket->count,
-				.reduction = REDUCE_AVERAGE,
-				.ready = ddp->ready,
-				.done = ddp->reduced[i] };
+	struct step_collective c = { .kind = SPAN_ALL_REDUCE,
+				     .stream = STREAM_PREVIOUS,
+				     .index = i,
+				     .communicator = t->team->all,
+				     .to = all,
+				     .from = all,
+				     .count = bucket->count,
+				     .reduction = REDUCE_AVERAGE,
+				     .ready = ddp->ready,
+				     .done = ddp->reduced[i] };
 
 	if (t->mode->zero_stage > 0) {
 		c.kind = SPAN_REDUCE_SCATTER;
@@ -190,7 +190,7 @@ static enum status zero_gather_bucket(struct trainer *t, size_t i, struct error 
 	const struct ddp *ddp = t->state;
 	const struct network *n = &t->network;
 	const struct shard_range *range = &n->shard.ranges[i];
-	const struct collective c = {
+	const struct step_collective c = {
 		.kind = SPAN_ALL_GATHER,
 		.stream = STREAM_PREVIOUS,
 		.index = i,

@@ -220,16 +220,16 @@ static enum status tensor_sum_over_ranks(struct trainer *t, uint64_t chunk, void
 					 uint64_t count, struct error *err)
 {
 	const struct tensor *s = t->state;
-	const struct collective c = { .kind = SPAN_ALL_REDUCE,
-				      .stream = STREAM_PREVIOUS,
-				      .index = chunk,
-				      .communicator = t->team->all,
-				      .to = summands,
-				      .from = summands,
-				      .count = count,
-				      .reduction = REDUCE_SUM,
-				      .ready = s->ready,
-				      .done = s->summed[chunk] };
+	const struct step_collective c = { .kind = SPAN_ALL_REDUCE,
+					   .stream = STREAM_PREVIOUS,
+					   .index = chunk,
+					   .communicator = t->team->all,
+					   .to = summands,
+					   .from = summands,
+					   .count = count,
+					   .reduction = REDUCE_SUM,
+					   .ready = s->ready,
+					   .done = s->summed[chunk] };
 
 	return trainer_does(t, STEP_COMMUNICATE) ? timeline_collective(t, &c, err) : err->status;
 }

@@ -171,7 +171,7 @@ static enum status zero3_gather(struct trainer *t, size_t l, struct error *err)
 		.from_precision = PRECISION_FP32,
 		.count = range->count,
 	};
-	const struct collective c = {
+	const struct step_collective c = {
 		.kind = SPAN_ALL_GATHER,
 		.stream = STREAM_PREVIOUS,
 		.index = l,
@@ -226,7 +226,7 @@ static void zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx
 	const struct zero3 *z = t->state;
 	struct network *n = &t->network;
 	const struct shard_range *range = &n->shard.ranges[l];
-	const struct collective reduce = {
+	const struct step_collective reduce = {
 		.kind = SPAN_REDUCE_SCATTER,
 		.stream = STREAM_PREVIOUS,
 		.index = l,

@@ -24,15 +24,15 @@ static enum status parts_start_collective(void *state, enum part_collective coll
 	struct parts *p = state;
 	bool apart = p->stream != STREAM_COMPUTE;
 	uint64_t each = count / (uint64_t)p->trainer->network.partition.parts;
-	const struct collective c = { .kind = spans[collective],
-				      .stream = p->stream,
-				      .communicator = p->communicator,
-				      .to = collective == PARTS_SCATTER ? share : whole,
-				      .from = collective == PARTS_GATHER ? share : whole,
-				      .count = collective == PARTS_SUM ? count : each,
-				      .reduction = REDUCE_SUM,
-				      .ready = apart ? p->ready : NULL,
-				      .done = apart ? p->done : NULL };
+	const struct step_collective c = { .kind = spans[collective],
+					   .stream = p->stream,
+					   .communicator = p->communicator,
+					   .to = collective == PARTS_SCATTER ? share : whole,
+					   .from = collective == PARTS_GATHER ? share : whole,
+					   .count = collective == PARTS_SUM ? count : each,
+					   .reduction = REDUCE_SUM,
+					   .ready = apart ? p->ready : NULL,
+					   .done = apart ? p->done : NULL };
 
 	return trainer_does(p->trainer, STEP_COMMUNICATE) ? timeline_collective(p->trainer, &c, err)
 							  : err->status;

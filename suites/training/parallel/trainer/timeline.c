@@ -95,7 +95,8 @@ void timeline_end(struct trainer *t, enum team_stream stream)
 				     t->team->streams[stream], &line->err);
 }
 
-enum status timeline_collective(struct trainer *t, const struct collective *c, struct error *err)
+enum status timeline_collective(struct trainer *t, const struct step_collective *c,
+				struct error *err)
 {
 	struct stream *stream = t->team->streams[c->stream];
 	enum precision precision = setup_storage(t->setup);

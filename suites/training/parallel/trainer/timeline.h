@@ -47,7 +47,7 @@ void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_
 void timeline_end(struct trainer *trainer, enum team_stream stream);
 
 /* A collective of elements in the setup's storage precision, on one of the team's streams. */
-struct collective {
+struct step_collective {
 	enum span_kind kind; /* SPAN_ALL_REDUCE, SPAN_ALL_GATHER or SPAN_REDUCE_SCATTER */
 	enum team_stream stream;
 	uint64_t index; /* of the span */
@@ -60,7 +60,7 @@ struct collective {
 	struct event *ready, *done;
 };
 /* Enqueues it with its span; nothing after an error. */
-enum status timeline_collective(struct trainer *trainer, const struct collective *collective,
+enum status timeline_collective(struct trainer *trainer, const struct step_collective *collective,
 				struct error *err);
 
 /* Summary of the spans of a step, in seconds. */

@@ -18,6 +18,16 @@ struct verify_difference {
 typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
 				    struct error *err);
 
+/* Gradients in device memory of this rank, for verify_from_device(), a gradient_source. */
+struct device_gradients {
+	struct rank_team *team;
+	const void *memory;
+	const struct setup *setup;
+	double scale; /* of the loss that they are gradients of */
+};
+enum status verify_from_device(void *gradients, uint64_t first, uint64_t count, double *out,
+			       struct error *err);
+
 /*
  * Sums of squares over elements [first, first + count): of the differences and of the expected
  * values.

@@ -78,16 +78,8 @@ struct tolerance verify_tolerance(const struct setup *setup)
 	};
 }
 
-/* Gradients in device memory of this rank. */
-struct device_gradients {
-	struct rank_team *team;
-	const void *memory;
-	const struct setup *setup;
-	double scale; /* of the loss that they are gradients of */
-};
-
-static enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
-				      struct error *err)
+enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
+			       struct error *err)
 {
 	const struct device_gradients *g = context;
 	size_t bytes = precision_bytes(g->setup->precision);

@@ -211,13 +211,13 @@ static enum layer_split pipeline_split_of(const struct trainer *t, size_t l)
 static enum status pipeline_add_parts(struct trainer *t, void *summands, uint64_t rows,
 				      uint64_t columns, struct error *err)
 {
-	const struct collective c = { .kind = SPAN_ALL_REDUCE,
-				      .stream = STREAM_COMPUTE,
-				      .communicator = t->team->tensor,
-				      .to = summands,
-				      .from = summands,
-				      .count = rows * columns,
-				      .reduction = REDUCE_SUM };
+	const struct step_collective c = { .kind = SPAN_ALL_REDUCE,
+					   .stream = STREAM_COMPUTE,
+					   .communicator = t->team->tensor,
+					   .to = summands,
+					   .from = summands,
+					   .count = rows * columns,
+					   .reduction = REDUCE_SUM };
 
 	return trainer_does(t, STEP_COMMUNICATE) ? timeline_collective(t, &c, err) : err->status;
 }
@@ -281,15 +281,15 @@ static void pipeline_stage_weight_gradients(struct trainer *t, const struct micr
 	for (size_t l = last; l-- > first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 		void *gradients = network_element(n, n->gradients, layer->weight);
-		const struct collective c = { .kind = SPAN_ALL_REDUCE,
-					      .stream = STREAM_DATA,
-					      .index = l,
-					      .communicator = t->team->data,
-					      .to = gradients,
-					      .from = gradients,
-					      .count = layer->end - layer->weight,
-					      .reduction = REDUCE_SUM,
-					      .ready = t->layer_done };
+		const struct step_collective c = { .kind = SPAN_ALL_REDUCE,
+						   .stream = STREAM_DATA,
+						   .index = l,
+						   .communicator = t->team->data,
+						   .to = gradients,
+						   .from = gradients,
+						   .count = layer->end - layer->weight,
+						   .reduction = REDUCE_SUM,
+						   .ready = t->layer_done };
 
 		/* The step's first product writes the gradients, the others add to them. */
 		network_weight_gradient(n, l, m->row, m->rows, pipeline_gradient_of(t, m, l + 1),
