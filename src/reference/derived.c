@@ -1,5 +1,6 @@
 #include "reference/derived.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,43 +34,35 @@ static const struct rate rates[] = {
 	{ 120, 4, 256, 0, 1024, 2048, 2048 },
 };
 
-static const struct rate *derived_rate_of(const struct device_info *device)
-{
-	int capability = device->capability_major * 10 + device->capability_minor;
-
-	/* An emulated capability does not describe the chip. */
-	for (size_t i = 0; !*device->emulated_on && i < ARRAY_SIZE(rates); i++)
-		if (rates[i].capability == capability)
-			return &rates[i];
-	return NULL;
-}
-
+/* Rate of one multiprocessor per clock; 0: unknown. */
 static double derived_rate_for(const struct device_info *device, const char *key)
 {
-	const struct rate *r = derived_rate_of(device);
-	/* GeForce GPUs accumulate FP16 and FP8 products in FP32 at half of the chip's rate. */
-	double share = device->capability_major * 10 + device->capability_minor > 70 &&
-				       strstr(device->name, "GeForce")
-			       ? 0.5
-			       : 1;
-	bool ampere = r && r->capability >= 80;
+	static const struct {
+		const char *key;
+		size_t offset;
+		double share; /* of the row's member */
+		bool halved;  /* GeForce accumulates FP16 and FP8 in FP32 at half the rate */
+		int since;    /* capability */
+	} keys[] = { { "fp64", offsetof(struct rate, fp64), 1 },
+		     { "fp32", offsetof(struct rate, fp32), 1 },
+		     { "fp64_tensor", offsetof(struct rate, fp64_tensor), 1 },
+		     { "int8_tensor", offsetof(struct rate, int8_tensor), 1 },
+		     { "fp8_tensor", offsetof(struct rate, fp8_tensor), 1, true },
+		     { "fp16_tensor", offsetof(struct rate, fp16_tensor), 1, true },
+		     { "bf16_tensor", offsetof(struct rate, fp16_tensor), 1, true, 80 },
+		     { "tf32_tensor", offsetof(struct rate, fp16_tensor), 0.5, true, 80 } };
+	int capability = device->capability_major * 10 + device->capability_minor;
+	double half = capability > 70 && strstr(device->name, "GeForce") ? 0.5 : 1;
+	const struct rate *r = rates;
 
-	if (!r)
-		return 0;
-	if (strcmp(key, "fp64") == 0)
-		return r->fp64;
-	if (strcmp(key, "fp32") == 0)
-		return r->fp32;
-	if (strcmp(key, "fp64_tensor") == 0)
-		return r->fp64_tensor;
-	if (strcmp(key, "int8_tensor") == 0)
-		return r->int8_tensor;
-	if (strcmp(key, "fp8_tensor") == 0)
-		return r->fp8_tensor * share;
-	if (strcmp(key, "fp16_tensor") == 0 || (ampere && strcmp(key, "bf16_tensor") == 0))
-		return r->fp16_tensor * share;
-	if (ampere && strcmp(key, "tf32_tensor") == 0)
-		return r->fp16_tensor * share / 2;
+	/* An emulated capability does not describe the chip. */
+	while (r < rates + ARRAY_SIZE(rates) &&
+	       (*device->emulated_on || r->capability != capability))
+		r++;
+	for (size_t i = 0; r < rates + ARRAY_SIZE(rates) && i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].key, key) == 0 && capability >= keys[i].since)
+			return *(const double *)((const char *)r + keys[i].offset) * keys[i].share *
+			       (keys[i].halved ? half : 1);
 	return 0;
 }
 
@@ -77,13 +70,11 @@ static double derived_rate_for(const struct device_info *device, const char *key
  * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, 3 to 5
  * send 130 per 128, 6 sends units of 256 bytes with 242 of packets.
  */
-static bool derived_pcie(const struct device_info *device, const char *key, double *value,
-			 struct text *words)
+static bool derived_pcie(const struct device_info *device, double *value, struct text *words)
 {
 	static const double transfers[] = { 0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9 };
 	int generation = device->pcie_generation_max;
 
-	(void)key;
 	if (generation < 1 || generation > 6 || device->pcie_width_max < 1)
 		return false;
 	*value = transfers[generation] * device->pcie_width_max *
@@ -98,10 +89,8 @@ static bool derived_pcie(const struct device_info *device, const char *key, doub
 }
 
 /* DDR: two transfers per clock. */
-static bool memory_bandwidth(const struct device_info *device, const char *key, double *value,
-			     struct text *words)
+static bool memory_bandwidth(const struct device_info *device, double *value, struct text *words)
 {
-	(void)key;
 	*value = device->memory_clock_hz * 2 * device->memory_bus_bits / 8;
 	if (words)
 		text_addf(words, "%.0f MHz x 2 x %d bit", device->memory_clock_hz / 1e6,
@@ -109,10 +98,8 @@ static bool memory_bandwidth(const struct device_info *device, const char *key, 
 	return *value > 0;
 }
 
-static bool derived_memory(const struct device_info *device, const char *key, double *value,
-			   struct text *words)
+static bool derived_memory(const struct device_info *device, double *value, struct text *words)
 {
-	(void)key;
 	*value = (double)device->memory_bytes;
 	if (words)
 		text_add(words, "size of device memory");
@@ -123,8 +110,7 @@ static bool derived_memory(const struct device_info *device, const char *key, do
  * One link, one direction; from the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper
  * and Blackwell.
  */
-static bool derived_nvlink(const struct device_info *device, const char *key, double *value,
-			   struct text *words)
+static bool derived_nvlink(const struct device_info *device, double *value, struct text *words)
 {
 	static const struct {
 		int capability;
@@ -133,7 +119,6 @@ static bool derived_nvlink(const struct device_info *device, const char *key, do
 		      { 86, 14.0625e9 }, { 90, 25e9 }, { 100, 50e9 }, { 103, 50e9 } };
 	int capability = device->capability_major * 10 + device->capability_minor;
 
-	(void)key;
 	*value = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (links[i].capability == capability)
@@ -143,10 +128,8 @@ static bool derived_nvlink(const struct device_info *device, const char *key, do
 	return *value > 0;
 }
 
-static bool derived_nic(const struct device_info *device, const char *key, double *value,
-			struct text *words)
+static bool derived_nic(const struct device_info *device, double *value, struct text *words)
 {
-	(void)key;
 	*value = device->nic_bandwidth;
 	if (words)
 		text_addf(words, "the fastest active port has %g Gb/s", 8e-9 * *value);
@@ -158,7 +141,7 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 {
 	static const struct {
 		const char *key;
-		bool (*of)(const struct device_info *, const char *, double *, struct text *);
+		bool (*of)(const struct device_info *, double *, struct text *);
 	} rows[] = { { "pcie_bandwidth", derived_pcie },
 		     { "memory_bandwidth", memory_bandwidth },
 		     { "nvlink_bandwidth", derived_nvlink },
@@ -168,7 +151,7 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(rows[i].key, key) == 0)
-			return rows[i].of(device, key, value, words);
+			return rows[i].of(device, value, words);
 	rate = derived_rate_for(device, key);
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)

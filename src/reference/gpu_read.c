@@ -74,21 +74,6 @@ static const struct sheet_key keys[] = {
 	{ 0 },
 };
 
-/* NULL: unknown key. Includes the keys of spec_keys. */
-static const struct sheet_key *gpu_file_sheet_key_find(const char *name, struct sheet_key *found)
-{
-	const struct spec_key *figure = spec_key_find(name);
-
-	if (figure) {
-		*found = (struct sheet_key){ figure->name, figure->unit, figure->help };
-		return found;
-	}
-	for (const struct sheet_key *key = keys; key->name; key++)
-		if (strcmp(key->name, name) == 0)
-			return key;
-	return NULL;
-}
-
 /* Parses "4800 GB/s", "16GiB" or "132" in the unit of its key. */
 static enum status gpu_file_sheet_parse(const char *text, const char *unit, double *value,
 					struct error *err)
@@ -220,12 +205,17 @@ static void on_gpu(struct gpu_reading *r, size_t line, const char *key, const ch
 static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *name,
 			      const char *text)
 {
-	struct sheet_key found;
-	const struct sheet_key *key = gpu_file_sheet_key_find(name, &found);
+	const struct spec_key *figure = spec_key_find(name);
+	struct sheet_key key = { 0 };
 	struct gpu *gpu = r->gpu;
 	double value = NAN;
 
-	if (!key) {
+	if (figure)
+		key = (struct sheet_key){ figure->name, figure->unit, figure->help };
+	for (size_t i = 0; !key.name && keys[i].name; i++)
+		if (strcmp(keys[i].name, name) == 0)
+			key = keys[i];
+	if (!key.name) {
 		gpu_report_problem(r, line, "unknown key '%.60s'", name);
 		return;
 	}
@@ -233,13 +223,13 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 		gpu_report_problem(r, line, "'%.60s' is repeated", name);
 		return;
 	}
-	if (key->unit && gpu_file_sheet_parse(text, key->unit, &value, r->err) != STATUS_OK) {
+	if (key.unit && gpu_file_sheet_parse(text, key.unit, &value, r->err) != STATUS_OK) {
 		error_prefix(r->err, "%s:%zu: %s", gpu->file->name, line, name);
 		return;
 	}
 	ARRAY_GROW(gpu->entries, gpu->entry_count, gpu->entry_capacity);
 	gpu->entries[gpu->entry_count++] = (struct sheet_entry){ .key = xstrdup(name),
-								 .unit = key->unit,
+								 .unit = key.unit,
 								 .value = value,
 								 .text = xstrdup(text),
 								 .status = r->status };
@@ -315,14 +305,6 @@ static void gpu_on_problem(void *context, size_t line, const char *message)
 	gpu_report_problem(context, line, "%s", message);
 }
 
-/* "v100-pcie" from "v100-pcie.ini" */
-static char *gpu_file_id_of(const char *file)
-{
-	const char *dot = strrchr(file, '.');
-
-	return dot ? xstrndup(file, (size_t)(dot - file)) : xstrdup(file);
-}
-
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err)
 {
 	struct gpu_reading r = { .gpu = gpu, .err = err };
@@ -331,7 +313,8 @@ enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct e
 				       .entry = gpu_on_entry,
 				       .problem = gpu_on_problem };
 
-	*gpu = (struct gpu){ .id = gpu_file_id_of(file->name),
+	/* "v100-pcie" from "v100-pcie.ini" */
+	*gpu = (struct gpu){ .id = xstrndup(file->name, strcspn(file->name, ".")),
 			     .file = file,
 			     .name = xstrdup(""),
 			     .label = xstrdup(""),

@@ -2,13 +2,16 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/embedded.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "plan/ini/source.h"
 
 void population_release(struct population *p)
@@ -50,38 +53,29 @@ static bool cards_include(const char *cards, const char *id)
 	return false;
 }
 
-static void drop_values(struct population_figure *f, const char *id)
-{
-	size_t kept = 0;
-
-	for (size_t k = 0; k < f->count; k++) {
-		if (cards_include(f->values[k].cards, id))
-			free(f->values[k].cards);
-		else
-			f->values[kept++] = f->values[k];
-	}
-	f->count = kept;
-}
-
 void population_drop_values(struct population *p, const char *id)
 {
-	for (size_t i = 0; i < p->figure_count; i++)
-		drop_values(&p->figures[i], id);
-}
+	for (size_t i = 0; i < p->figure_count; i++) {
+		struct population_figure *f = &p->figures[i];
+		size_t kept = 0;
 
-static size_t population_hash_of(const char *id)
-{
-	uint64_t hash = text_hash(TEXT_HASH_START, id, strlen(id));
-
-	return (size_t)(hash ^ hash >> 32);
+		for (size_t k = 0; k < f->count; k++) {
+			if (cards_include(f->values[k].cards, id))
+				free(f->values[k].cards);
+			else
+				f->values[kept++] = f->values[k];
+		}
+		f->count = kept;
+	}
 }
 
 /* Slot of the GPU in the hash table, or a free one; there is always a free slot. */
 static size_t *population_slot_of(const struct population *p, const char *id)
 {
+	uint64_t hash = text_hash(TEXT_HASH_START, id, strlen(id));
 	size_t mask = p->slot_count - 1;
 
-	for (size_t at = population_hash_of(id) & mask;; at = (at + 1) & mask)
+	for (size_t at = (size_t)(hash ^ hash >> 32) & mask;; at = (at + 1) & mask)
 		if (!p->slots[at] || strcmp(p->cards[p->slots[at] - 1].id, id) == 0)
 			return &p->slots[at];
 }
@@ -240,4 +234,141 @@ enum status population_load(struct population *p, const char *own, struct error 
 	if (err->status != STATUS_OK)
 		population_release(p);
 	return err->status;
+}
+
+static void write_figure(struct text *out, const struct population_figure *f, size_t *number)
+{
+	char value[48];
+
+	if (!f->count)
+		return;
+	text_addf(out, "\n[figure %zu]\ncase = %s\n", ++*number, f->point);
+	if (*f->preheat)
+		text_addf(out, "preheat = %s\n", f->preheat);
+	text_addf(out, "metric = %s\nunit = %s\n", f->metric, f->unit);
+	for (size_t k = 0; k < f->count; k++)
+		text_addf(out, "%s = %s\n", f->values[k].cards,
+			  units_format(f->values[k].value, f->unit, value, sizeof(value)));
+}
+
+char *population_to_text(const struct population *p)
+{
+	struct text out = TEXT_EMPTY;
+	size_t figures = 0;
+
+	text_add(&out, "; Reference GPUs, measured with gpuproof (gpuproof help good-cards).\n");
+	if (p->without_shipped)
+		text_add(&out, "\n[population]\nshipped = no\n");
+	for (size_t i = 0; i < p->card_count; i++) {
+		const struct population_card *card = &p->cards[i];
+
+		text_addf(&out, "\n[card %s]\nmodel = %s\nmeasured = %s\n", card->id, card->model,
+			  card->measured);
+		if (*card->driver)
+			text_addf(&out, "driver = %s\n", card->driver);
+		text_addf(&out, "launches = %zu\n", card->launches);
+	}
+	for (size_t i = 0; i < p->figure_count; i++)
+		write_figure(&out, &p->figures[i], &figures);
+	return text_detach(&out);
+}
+
+struct sample_gathering {
+	const struct population *p;
+	const char *model;
+	const char *const *without;
+	struct population_sample *out;
+	size_t capacity;
+	bool *counted; /* flag by the GPU's index in the population */
+};
+
+static void sample_add_date(struct population_sample *out, const char *measured, const char *driver)
+{
+	if (!*out->first || strcmp(measured, out->first) < 0)
+		snprintf(out->first, sizeof(out->first), "%.15s", measured);
+	if (strcmp(measured, out->last) > 0)
+		snprintf(out->last, sizeof(out->last), "%.15s", measured);
+	if (!*driver || strcmp(out->driver, driver) == 0)
+		return;
+	snprintf(out->driver, sizeof(out->driver), "%.63s",
+		 *out->driver ? "several drivers" : driver);
+}
+
+/* Number of GPUs in "a" or "a+b"; 0: one is of another model, unknown or excluded. */
+static size_t
+population_sample_cards_of(const struct sample_gathering *g, const char *cards,
+			   const struct population_card *found[POPULATION_MOST_DEVICES])
+{
+	size_t n = 0;
+
+	for (const char *at = cards; at && n < POPULATION_MOST_DEVICES;) {
+		size_t length = strcspn(at, "+");
+		char *id = xstrndup(at, length);
+		bool fits;
+
+		found[n] = population_card(g->p, id);
+		fits = found[n] && strcmp(found[n]->model, g->model) == 0;
+		for (const char *const *w = g->without; fits && w && *w; w++)
+			fits = strcmp(*w, id) != 0;
+		free(id);
+		if (!fits)
+			return 0;
+		n++;
+		at = at[length] ? at + length + 1 : NULL;
+	}
+	return n;
+}
+
+static void population_sample_add_cards(struct sample_gathering *g,
+					const struct population_value *v)
+{
+	const struct population_card *found[POPULATION_MOST_DEVICES];
+	size_t n = population_sample_cards_of(g, v->cards, found);
+
+	for (size_t i = 0; i < n; i++) {
+		bool *counted = &g->counted[found[i] - g->p->cards];
+
+		if (!*counted) {
+			*counted = true;
+			g->out->cards++;
+			g->out->own += !found[i]->shipped;
+			sample_add_date(g->out, found[i]->measured, found[i]->driver);
+		}
+	}
+	if (!n)
+		return;
+	ARRAY_GROW(g->out->values, g->out->count, g->capacity);
+	g->out->values[g->out->count++] = v->value;
+}
+
+struct population_sample population_sample(const struct population *p, const char *model,
+					   const char *point, const char *preheat,
+					   const char *metric, const char *const *without)
+{
+	struct population_sample out = { 0 };
+	struct sample_gathering g = { .p = p,
+				      .model = model,
+				      .without = without,
+				      .out = &out,
+				      .counted = xcalloc(p->card_count + 1, sizeof(*g.counted)) };
+
+	for (size_t i = 0; i < p->figure_count; i++) {
+		const struct population_figure *f = &p->figures[i];
+
+		if (strcmp(f->point, point) != 0 || strcmp(f->preheat, preheat) != 0 ||
+		    strcmp(f->metric, metric) != 0)
+			continue;
+		for (size_t k = 0; k < f->count; k++)
+			population_sample_add_cards(&g, &f->values[k]);
+	}
+	free(g.counted);
+	if (out.count)
+		qsort(out.values, out.count, sizeof(*out.values), compare_doubles);
+	return out;
+}
+
+void population_sample_release(struct population_sample *sample)
+{
+	free(sample->values);
+	*sample = (struct population_sample){ 0 };
 }

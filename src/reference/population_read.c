@@ -35,11 +35,8 @@ struct population_reading {
 	struct population_figure *figure; /* set when its values start */
 };
 
-static void population_report_problem(struct population_reading *r, size_t line, const char *format,
-				      ...) __attribute__((format(printf, 3, 4)));
-
-static void population_report_problem(struct population_reading *r, size_t line, const char *format,
-				      ...)
+__attribute__((format(printf, 3, 4))) static void
+population_report_problem(struct population_reading *r, size_t line, const char *format, ...)
 {
 	char message[600];
 	va_list ap;

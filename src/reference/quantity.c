@@ -17,14 +17,12 @@
 	{                 \
 		key, NULL \
 	}
-#define LINK                                         \
-	{                                            \
-		"nvlink_bandwidth", "pcie_bandwidth" \
-	}
-#define NOTHING            \
+/* The first that the data sheet has. */
+#define TWO(key, other)    \
 	{                  \
-		NULL, NULL \
+		key, other \
 	}
+#define LINK TWO("nvlink_bandwidth", "pcie_bandwidth")
 
 /* One pass over arrays; bytes counted as in BabelStream. */
 #define STREAM(name_, title_)                                                           \
@@ -53,37 +51,24 @@
 		.group = LATENCY                                                     \
 	}
 /* Not a metric of this program: known only from publications. */
-#define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
-	{                                                                                          \
-		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_, \
-		.peak = NOTHING                                                                    \
+#define PUBLISHED(name_, unit_, better_, title_, group_)                                          \
+	{                                                                                         \
+		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_ \
 	}
 
 /* Work per joule, equal to performance per watt. */
 #define EFFICIENCY(name_, unit_, title_, rate_)                                         \
 	{                                                                               \
 		.name = name_, .unit = unit_, .better = BETTER_HIGHER, .title = title_, \
-		.group = ENERGY, .peak = NOTHING, .rate = rate_                         \
+		.group = ENERGY, .rate = rate_                                          \
 	}
 
 const struct quantity quantities[] = {
 	STREAM("memory_copy", "STREAM copy"),
 	STREAM("memory_scale", "STREAM scale"),
 	STREAM("memory_triad", "STREAM triad"),
-	{ .name = "device_copy",
-	  .unit = "B/s",
-	  .better = BETTER_HIGHER,
-	  .title = "Copy within a device, read and write counted",
-	  .group = MEMORY,
-	  .peak = PEAK("memory_bandwidth"),
-	  .peak_factor = 1 },
-	{ .name = "managed_triad",
-	  .unit = "B/s",
-	  .better = BETTER_HIGHER,
-	  .title = "Triad in managed memory",
-	  .group = MEMORY,
-	  .peak = PEAK("memory_bandwidth"),
-	  .peak_factor = 1 },
+	STREAM("device_copy", "Copy within a device, read and write counted"),
+	STREAM("managed_triad", "Triad in managed memory"),
 	{ .name = "context_memory",
 	  .unit = "B",
 	  .better = BETTER_LOWER,
@@ -91,13 +76,7 @@ const struct quantity quantities[] = {
 	  .group = MEMORY },
 	GEMM("gemm_fp64", "FP64 GEMM", PEAK("fp64")),
 	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
-	{ .name = "gemm_fp64_tensor",
-	  .unit = "FLOP/s",
-	  .better = BETTER_HIGHER,
-	  .title = "FP64 GEMM, tensor cores",
-	  .group = ARITHMETIC,
-	  .peak = { "fp64_tensor", "fp64" },
-	  .peak_factor = 1 },
+	GEMM("gemm_fp64_tensor", "FP64 GEMM, tensor cores", TWO("fp64_tensor", "fp64")),
 	GEMM("gemm_fp32", "FP32 GEMM", PEAK("fp32")),
 	GEMM("gemm_tf32", "TF32 GEMM", PEAK("tf32_tensor")),
 	GEMM("gemm_fp16_storage", "FP16 storage, FP32 arithmetic", PEAK("fp32")),
@@ -117,13 +96,7 @@ const struct quantity quantities[] = {
 	HOST_LINK("host_copy_both", "Host and device, sum of both directions", 2),
 	PEER("peer_copy", "Peer copy, one direction", 1),
 	PEER("peer_copy_both", "Peer copy, sum of both directions", 2),
-	{ .name = "bar1_write",
-	  .unit = "B/s",
-	  .better = BETTER_HIGHER,
-	  .title = "CPU stores into device memory",
-	  .group = LINKS,
-	  .peak = PEAK("pcie_bandwidth"),
-	  .peak_factor = 1 },
+	HOST_LINK("bar1_write", "CPU stores into device memory", 1),
 	{ .name = "all_reduce",
 	  .unit = "B/s",
 	  .better = BETTER_HIGHER,
