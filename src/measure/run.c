@@ -45,19 +45,6 @@ static void power_watch_begin(void *context)
 				    p->interval);
 }
 
-static void power_watch_drop_unknown(struct case_result *result)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < result->watch_count; i++) {
-		if (watch_has_power(&result->watches[i]))
-			result->watches[kept++] = result->watches[i];
-		else
-			watch_release(&result->watches[i]);
-	}
-	result->watch_count = kept;
-}
-
 /*
  * With `keep` the curves replace those of the result, and the call is collective. Does nothing if
  * none was started.
@@ -66,6 +53,7 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 {
 	struct case_result *result = p->run->result;
 	struct world *world = p->run->world;
+	size_t kept;
 
 	if (!p->recorders)
 		return;
@@ -90,21 +78,15 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 			result->watches[result->watch_count++] = watch;
 		}
 	}
-	if (keep)
-		power_watch_drop_unknown(result);
+	kept = 0;
+	for (size_t i = 0; keep && i < result->watch_count; i++) {
+		if (watch_has_power(&result->watches[i]))
+			result->watches[kept++] = result->watches[i];
+		else
+			watch_release(&result->watches[i]);
+	}
+	result->watch_count = keep ? kept : result->watch_count;
 	free(p->recorders);
-}
-
-/* Throttled samples are kept, because acceptance reports throttling as a finding. */
-static void note_throttling(struct statistics *s, size_t readings, size_t throttled)
-{
-	size_t used = strlen(s->noise);
-
-	if (throttled == 0)
-		return;
-	s->noisy = true;
-	snprintf(s->noise + used, sizeof(s->noise) - used, "%sthrottled in %zu of %zu readings",
-		 used ? ", " : "", throttled, readings);
 }
 
 static void run_end_watch(struct run *run, struct series *const *series, size_t count)
@@ -116,8 +98,18 @@ static void run_end_watch(struct run *run, struct series *const *series, size_t 
 	 * A sustained load is measured at its limit, so throttling is expected; so is a burst that
 	 * ends at the limit.
 	 */
-	for (size_t i = 0; i < count && !run->sampler.rules->may_drift; i++)
-		note_throttling(&series[i]->statistics, readings, throttled);
+	if (throttled == 0 || run->sampler.rules->may_drift)
+		return;
+	/* The samples are kept, because acceptance reports throttling as a finding. */
+	for (size_t i = 0; i < count; i++) {
+		struct statistics *s = &series[i]->statistics;
+		size_t used = strlen(s->noise);
+
+		s->noisy = true;
+		snprintf(s->noise + used, sizeof(s->noise) - used,
+			 "%sthrottled in %zu of %zu readings", used ? ", " : "", throttled,
+			 readings);
+	}
 }
 
 /* Measures the second half of a rest, because power falls for a while after work. */
@@ -485,4 +477,46 @@ void run_note(struct run *run, const char *format, ...)
 	va_end(ap);
 	case_result_note(run->result, note);
 	free(note);
+}
+
+#define MOST_PATHS 64 /* code paths of a case */
+
+/* Devices of one module share its record. */
+static bool first_of_module(const struct run *run, size_t which)
+{
+	for (size_t i = 0; i < which; i++)
+		if (run->devices[i]->backend == run->devices[which]->backend)
+			return false;
+	return run->devices[which]->backend->paths != NULL;
+}
+
+void run_forget_paths(const struct run *run)
+{
+	struct code_path old[MOST_PATHS];
+
+	for (size_t i = 0; i < run->device_count; i++)
+		if (first_of_module(run, i))
+			run->devices[i]->backend->paths(old, MOST_PATHS);
+}
+
+void run_add_path(struct case_result *result, char *path)
+{
+	result->paths = xrealloc(result->paths, result->path_count + 1, sizeof(*result->paths));
+	result->paths[result->path_count++] = path;
+}
+
+/* Kernels with one code path need no note. */
+void run_record_paths(const struct run *run)
+{
+	struct code_path paths[MOST_PATHS];
+
+	for (size_t i = 0; i < run->device_count; i++) {
+		const struct backend *backend = run->devices[i]->backend;
+		size_t count = first_of_module(run, i) ? backend->paths(paths, MOST_PATHS) : 0;
+
+		for (size_t k = 0; k < count; k++)
+			if (paths[k].path[0])
+				run_add_path(run->result,
+					     xasprintf("%s: %s", paths[k].kernel, paths[k].path));
+	}
 }

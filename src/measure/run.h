@@ -105,6 +105,16 @@ void run_energy_of(struct run *run, const struct work_energy *energy, const char
 
 /* Records what was verified and how; error and tolerance are NaN for an exact comparison. */
 void run_verified(struct run *run, const char *method, double error, double tolerance);
+/*
+ * Code paths: which implementation a case ran if the device's capability selects one (struct
+ * code_path). Before a case: drops the launches of the previous one; after it: stores the paths in
+ * run->result->paths.
+ */
+void run_forget_paths(const struct run *run);
+void run_record_paths(const struct run *run);
+/* Adds a path chosen outside of kernels; takes ownership of `path`, "name: choice". */
+void run_add_path(struct case_result *result, char *path);
+
 /* Adds a note for the reader of this case; several are joined. */
 void run_note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -44,20 +44,11 @@ enum watchdog_verdict watchdog_judge(const struct watchdog *w, double limit, boo
 	return w->waited > WATCHDOG_PATIENCE * limit ? WATCHDOG_SLOW : WATCHDOG_GO_ON;
 }
 
-/* "; load 13.2 on 2 CPUs"; "" if the system does not report it. */
-static void watchdog_describe_load(char *out, size_t size)
-{
-	double load;
-
-	out[0] = '\0';
-	if (getloadavg(&load, 1) == 1)
-		snprintf(out, size, "; load %.1f on %ld CPUs", load, sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, double limit,
 		      const struct activity *activity, char *out, size_t size)
 {
 	unsigned long samples = atomic_load(&activity->samples);
+	double average;
 	char waited[32], still[32], load[48], part[sizeof(activity->part)], more[32];
 
 	memcpy(part, activity->part, sizeof(part));
@@ -66,7 +57,10 @@ void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, d
 	units_format(w->waited > 10 ? round(w->waited) : limit, "s", waited, sizeof(waited));
 	units_format(w->still > 10 ? round(w->still) : w->still, "s", still, sizeof(still));
 	snprintf(more, sizeof(more), "%.0fs", ceil(fmax(2, 2 * fmax(w->waited, limit))));
-	watchdog_describe_load(load, sizeof(load));
+	load[0] = '\0';
+	if (getloadavg(&average, 1) == 1)
+		snprintf(load, sizeof(load), "; load %.1f on %ld CPUs", average,
+			 sysconf(_SC_NPROCESSORS_ONLN));
 	if (verdict == WATCHDOG_SLOW)
 		snprintf(out, size,
 			 "slow: no result within %s (killed), although it made progress: in %s, "

@@ -270,16 +270,6 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 	return STATUS_OK;
 }
 
-char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size)
-{
-	char hint[64] = "";
-
-	if (strcmp(backend, "host") == 0)
-		snprintf(hint, sizeof(hint), " (run.host_devices=%d divides the CPU)", needed);
-	snprintf(out, size, "needs %d devices, %s has %zu%s", needed, backend, has, hint);
-	return out;
-}
-
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
@@ -576,13 +566,19 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
 	const char *backend = plan->devices[first].backend;
 	size_t *set = xcalloc(plan->device_count, sizeof(*set)), count = 0;
 	enum status status;
-	char text[128];
+	char text[128], hint[64] = "";
 
 	for (size_t i = first; i < plan->device_count && count < (size_t)ranks; i++)
 		if (strcmp(plan->devices[i].backend, backend) == 0)
 			set[count++] = i;
-	if (!reason && count < (size_t)ranks)
-		reason = plan_too_few(ranks, backend, count, text, sizeof(text));
+	if (!reason && count < (size_t)ranks) {
+		if (strcmp(backend, "host") == 0)
+			snprintf(hint, sizeof(hint), " (run.host_devices=%d divides the CPU)",
+				 ranks);
+		snprintf(text, sizeof(text), "needs %d devices, %s has %zu%s", ranks, backend,
+			 count, hint);
+		reason = text;
+	}
 	status = plan_add(plan, point, set, count, reason, err);
 	free(set);
 	return status;

@@ -150,11 +150,6 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
  */
 enum status plan_add_group(struct plan *plan, const struct plan_case *point, const char *reason,
 			   struct error *err);
-/*
- * Why a case with several devices is skipped: "needs 4 devices, cuda has 2"; for the host also how
- * to get more.
- */
-char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size);
 
 /*
  * For suite->expand(): takes the axis (named by its key) out of `point`, where it means nothing to

@@ -59,8 +59,9 @@ static enum status value_check_range(const struct key *key, const char *text, do
 			 key->word ? key->word : "", key->word ? ", " : "", min, max);
 }
 
-enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
-			       struct error *err)
+/* The value `n` of an integer type: checks the range and sets the canonical text. */
+static enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
+				      struct error *err)
 {
 	char text[64];
 

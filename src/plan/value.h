@@ -28,9 +28,6 @@ void values_release(struct values *values);
 /* Parses one value, not a range. */
 enum status value_parse(struct value *value, const struct key *key, const char *text,
 			struct error *err);
-/* The value `n` of an integer type: checks the range and sets the canonical text. */
-enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
-			       struct error *err);
 void value_release(struct value *value);
 
 /*

@@ -84,17 +84,6 @@ char *child_ending(int wait_status, char *out, size_t size)
 	return out;
 }
 
-/* Start of at most the last three lines. */
-static const char *child_last_lines(const char *text, size_t length)
-{
-	const char *at = text + length;
-
-	for (int lines = 0; at > text; at--)
-		if (at[-1] == '\n' && ++lines == 3)
-			break;
-	return at;
-}
-
 char *child_last_words(int output, off_t from, char *out, size_t size)
 {
 	char tail[2048];
@@ -106,7 +95,11 @@ char *child_last_words(int output, off_t from, char *out, size_t size)
 
 	while (length && (tail[length - 1] == '\n' || tail[length - 1] == ' '))
 		length--;
-	at = child_last_lines(tail, length);
+	at = tail + length;
+	/* At most the last three lines. */
+	for (int lines = 0; at > tail; at--)
+		if (at[-1] == '\n' && ++lines == 3)
+			break;
 	if ((size_t)(tail + length - at) >= size)
 		at = tail + length - size + 1;
 	for (; at < tail + length && used + 4 < size; at++) {

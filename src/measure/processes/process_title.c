@@ -71,27 +71,22 @@ static void point_command_line_at_title(void)
 	prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }
 
-static bool process_title_take_memory(void)
-{
-	void *memory =
-		mmap(NULL, TITLE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return false;
-	title = memory;
-	/* A nonzero last byte tells the kernel that the text ends at its first zero. */
-	title[TITLE_BYTES - 1] = ' ';
-	return true;
-}
-
 void process_title(const char *format, ...)
 {
 	static const char program[] = "gpuproof: ";
 	bool first = !title;
 	va_list ap;
 
-	if (first && !process_title_take_memory())
-		return;
+	if (first) {
+		void *memory = mmap(NULL, TITLE_BYTES, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			return;
+		title = memory;
+		/* A nonzero last byte tells the kernel that the text ends at its first zero. */
+		title[TITLE_BYTES - 1] = ' ';
+	}
 	memcpy(title, program, sizeof(program));
 	va_start(ap, format);
 	vsnprintf(title + strlen(program), TITLE_BYTES - sizeof(program), format, ap);

@@ -36,29 +36,22 @@ static bool is_echo(int number)
 	return false;
 }
 
-static void handle_unattended_stop(int number)
+static void on_signal(int number)
 {
 	static const char note[] = "gpuproof: stopping as soon as the results are written. Press "
 				   "Ctrl-C again to stop now.\n";
-
-	unattended_stops = unattended_stops + 1;
-	if (unattended_stops > 1) {
-		signal(number, SIG_DFL);
-		raise(number); /* takes effect when the handler returns */
-	} else if (write(STDERR_FILENO, note, sizeof(note) - 1) < 0) {
-		errno = 0; /* not reported */
-	}
-}
-
-static void on_signal(int number)
-{
 	int saved = errno;
 
 	if (number != SIGCHLD && !is_echo(number)) {
 		stops = stops + 1;
 		last_stop = number;
-		if (!attended)
-			handle_unattended_stop(number);
+		unattended_stops = unattended_stops + !attended;
+		if (!attended && unattended_stops > 1) {
+			signal(number, SIG_DFL);
+			raise(number); /* takes effect when the handler returns */
+		} else if (!attended && write(STDERR_FILENO, note, sizeof(note) - 1) < 0) {
+			errno = 0; /* not reported */
+		}
 	}
 	/* A full pipe is readable already. */
 	if (write(ends[1], "", 1) < 0)

@@ -36,22 +36,22 @@ enum status world_new_id(uint64_t *out, struct error *err)
 	return STATUS_OK;
 }
 
-bool notice_set(_Atomic int *flag, struct error *to, const struct error *said)
+bool world_notice_set(struct world_notice *notice, const struct error *said)
 {
 	int none = 0;
 
-	if (!atomic_compare_exchange_strong(flag, &none, -1))
+	if (!atomic_compare_exchange_strong(&notice->pending, &none, -1))
 		return false;
-	*to = *said;
-	atomic_store(flag, 1);
+	notice->said = *said;
+	atomic_store(&notice->pending, 1);
 	return true;
 }
 
-bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said)
+bool world_notice_read(const struct world_notice *notice, struct error *said)
 {
-	if (atomic_load(flag) <= 0)
+	if (atomic_load(&notice->pending) <= 0)
 		return false;
-	*said = *from;
+	*said = notice->said;
 	return true;
 }
 
@@ -203,15 +203,6 @@ static bool world_publish_failure(struct world *world, enum status mine, const s
 bool world_pending_failure(const struct world *world, struct error *said)
 {
 	return world->ops && world->ops->pending_failure(world, said);
-}
-
-void world_stop(struct world *world, const char *reason)
-{
-	struct error said = ERROR_NONE;
-
-	error_set(&said, STATUS_INTERRUPTED, "%s", reason);
-	if (world->ops)
-		world->ops->stop(world, &said);
 }
 
 void world_leave(struct world *world)

@@ -64,11 +64,6 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
  */
 bool world_pending_failure(const struct world *world, struct error *said);
 
-/*
- * At any time, by any process that has the world: ends it. Ranks that wait in a call, or make
- * another one, fail with `reason`.
- */
-void world_stop(struct world *world, const char *reason);
 /* Not collective: this rank makes no further calls and may exit without being reported missing. */
 void world_leave(struct world *world);
 

@@ -95,7 +95,7 @@ static void end_world(struct hub_session *s, const struct error *reason)
 		return;
 	s->ended = true;
 	s->reason = *reason;
-	notice_set(&s->hub->notice->pending, &s->hub->notice->said, reason);
+	world_notice_set(s->hub->notice, reason);
 }
 
 static void hub_end_by(struct hub_session *s, int rank, const char *what)
@@ -224,7 +224,7 @@ static void hub_handle_frame(struct hub_session *s, int rank, const struct frame
 		return;
 	case FRAME_FAILURE:
 		said = hub_error_of(f, data);
-		if (notice_set(&notice->pending, &notice->said, &said))
+		if (world_notice_set(notice, &said))
 			s->failed_rank = rank;
 		return;
 	case FRAME_CLEAR:
@@ -232,10 +232,6 @@ static void hub_handle_frame(struct hub_session *s, int rank, const struct frame
 			s->failed_rank = -1;
 			atomic_store(&notice->pending, 0);
 		}
-		return;
-	case FRAME_STOP:
-		said = hub_error_of(f, data);
-		end_world(s, &said);
 		return;
 	case FRAME_LEAVE:
 		s->members[rank].left = true;
@@ -287,11 +283,8 @@ static void hub_receive(struct hub_session *s, int rank)
 static void keep_deadlines(struct hub_session *s)
 {
 	double now = clock_seconds();
-	struct error reason;
 	char text[96];
 
-	if (notice_read(&s->hub->notice->stopped, &s->hub->notice->reason, &reason))
-		end_world(s, &reason);
 	for (int rank = 0; rank < s->hub->size && !s->ended; rank++) {
 		struct hub_member *m = &s->members[rank];
 

@@ -29,23 +29,20 @@ struct world_ops {
 	bool (*publish_failure)(struct world *world, const struct error *said);
 	void (*clear_failure)(struct world *world); /* called by the rank that published */
 	bool (*pending_failure)(const struct world *world, struct error *said);
-	void (*stop)(struct world *world, const struct error *reason);
 	void (*leave)(struct world *world);
 	void (*release)(struct world *world);
 };
 
-/* Failure and stop of a world, in memory shared by its processes. */
+/* Failure of a world, in memory shared by its processes. */
 struct world_notice {
 	_Atomic int pending; /* 1: a failure is pending; -1: it is being written */
 	struct error said;
-	_Atomic int stopped; /* as `pending`, for the end of the world */
-	struct error reason;
 };
 
-/* Sets *flag and *to once; false: already set. */
-bool notice_set(_Atomic int *flag, struct error *to, const struct error *said);
-/* If the flag is set, copies the error to *said and returns true. */
-bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said);
+/* Makes the failure pending; false: one is already. */
+bool world_notice_set(struct world_notice *notice, const struct error *said);
+/* True if a failure is pending, which is copied to *said. */
+bool world_notice_read(const struct world_notice *notice, struct error *said);
 
 /* Creates a random id of a world, not 0. */
 enum status world_new_id(uint64_t *out, struct error *err);

@@ -54,32 +54,6 @@ static void shm_wait_for_others(struct world_shared *shared, uint32_t generation
 	atomic_fetch_sub(&shared->sleepers, 1);
 }
 
-static void barrier_advance(struct world_shared *shared)
-{
-	atomic_fetch_add(&shared->generation, 1);
-	if (atomic_load(&shared->sleepers))
-		barrier_futex(&shared->generation, FUTEX_WAKE, INT_MAX);
-}
-
-static void barrier_meet(struct world_shared *shared, uint32_t generation)
-{
-	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
-		shm_wait_for_others(shared, generation);
-		return;
-	}
-	atomic_store(&shared->arrived, 0);
-	barrier_advance(shared);
-}
-
-static enum status shm_check_stopped(const struct world_shared *shared, struct error *err)
-{
-	struct error reason;
-
-	if (!notice_read(&shared->notice.stopped, &shared->notice.reason, &reason))
-		return STATUS_OK;
-	return error_copy(err, &reason);
-}
-
 static enum status shm_exchange(struct world *world, const struct world_call *call,
 				const void *data, const struct world_slot **all, struct error *err)
 {
@@ -89,22 +63,25 @@ static enum status shm_exchange(struct world *world, const struct world_call *ca
 	struct world_slot *set = shared->slots + (generation & 1) * (size_t)world->size;
 	struct world_slot *mine = &set[world->rank];
 
-	/* After the generation was read: a stop in between changes it and is noticed. */
-	if (shm_check_stopped(shared, err) != STATUS_OK)
-		return err->status;
+	(void)err;
 	mine->call = *call;
 	if (data)
 		memcpy(mine->data, data, call->bytes);
-	barrier_meet(shared, generation);
 	*all = set;
-	return shm_check_stopped(shared, err);
+	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
+		shm_wait_for_others(shared, generation);
+		return STATUS_OK;
+	}
+	atomic_store(&shared->arrived, 0);
+	atomic_fetch_add(&shared->generation, 1);
+	if (atomic_load(&shared->sleepers))
+		barrier_futex(&shared->generation, FUTEX_WAKE, INT_MAX);
+	return STATUS_OK;
 }
 
 static bool shm_publish_failure(struct world *world, const struct error *said)
 {
-	struct world_notice *notice = &((struct world_shared *)world->state)->notice;
-
-	return notice_set(&notice->pending, &notice->said, said);
+	return world_notice_set(&((struct world_shared *)world->state)->notice, said);
 }
 
 static void shm_clear_failure(struct world *world)
@@ -114,17 +91,7 @@ static void shm_clear_failure(struct world *world)
 
 static bool shm_pending_failure(const struct world *world, struct error *said)
 {
-	const struct world_notice *notice = &((const struct world_shared *)world->state)->notice;
-
-	return notice_read(&notice->pending, &notice->said, said);
-}
-
-static void shm_stop(struct world *world, const struct error *reason)
-{
-	struct world_shared *shared = world->state;
-
-	if (notice_set(&shared->notice.stopped, &shared->notice.reason, reason))
-		barrier_advance(shared);
+	return world_notice_read(&((const struct world_shared *)world->state)->notice, said);
 }
 
 static void shm_leave(struct world *world)
@@ -144,7 +111,6 @@ static const struct world_ops shm_ops = {
 	.publish_failure = shm_publish_failure,
 	.clear_failure = shm_clear_failure,
 	.pending_failure = shm_pending_failure,
-	.stop = shm_stop,
 	.leave = shm_leave,
 	.release = shm_release,
 };

@@ -63,8 +63,12 @@ static struct rank *world_tcp_own_rank(const struct world *world)
 	return &t->ranks[world->rank];
 }
 
-static enum status world_tcp_end_rank(struct rank *r, const struct error *why, struct error *err)
+/* Ends the world for this rank. */
+static enum status world_tcp_end(const struct world *world, const struct error *why,
+				 struct error *err)
 {
+	struct rank *r = world_tcp_own_rank(world);
+
 	error_copy(&r->ended, why);
 	if (r->fd >= 0)
 		close(r->fd);
@@ -72,33 +76,24 @@ static enum status world_tcp_end_rank(struct rank *r, const struct error *why, s
 	return error_copy(err, &r->ended);
 }
 
-static enum status world_tcp_fail(struct rank *r, enum status status, const char *what,
+static enum status world_tcp_fail(const struct world *world, enum status status, const char *what,
 				  struct error *err)
 {
 	struct error why = ERROR_NONE;
 
 	error_set(&why, status, "%s", what);
-	return world_tcp_end_rank(r, &why, err);
+	return world_tcp_end(world, &why, err);
 }
 
-/* Ends the world of this rank, for the reason that its node reported, or for `what`. */
-static enum status end_hub(const struct world *world, const char *what, struct error *err)
+static enum status world_tcp_lose_hub(const struct world *world, const char *what,
+				      const char *reason, struct error *err)
 {
 	const struct tcp *t = world->state;
-	struct error reason = ERROR_NONE;
+	struct error why = ERROR_NONE;
 
-	if (!notice_read(&t->hub.notice->stopped, &t->hub.notice->reason, &reason))
-		error_set(&reason, STATUS_LOST, "the hub of rank 0 (%s:%d): %s", t->address.host,
-			  t->address.port, what);
-	return world_tcp_end_rank(world_tcp_own_rank(world), &reason, err);
-}
-
-static enum status end_errno(const struct world *world, const char *what, struct error *err)
-{
-	char text[128];
-
-	snprintf(text, sizeof(text), "%s: %s", what, strerror(errno));
-	return end_hub(world, text, err);
+	error_set(&why, STATUS_LOST, "the hub of rank 0 (%s:%d): %s%s", t->address.host,
+		  t->address.port, what, reason);
+	return world_tcp_end(world, &why, err);
 }
 
 static enum status world_tcp_open_connection(struct world *world, struct error *err)
@@ -108,10 +103,10 @@ static enum status world_tcp_open_connection(struct world *world, struct error *
 	struct error reason = ERROR_NONE;
 
 	if (!net_address_parse(&address, t->address.host, t->address.port))
-		return end_hub(world, "it has no numeric address", err);
+		return world_tcp_lose_hub(world, "it has no numeric address", "", err);
 	if (net_connect(&address, t->hub.join_seconds, 0, &world_tcp_own_rank(world)->fd,
 			&reason) != STATUS_OK)
-		return end_hub(world, reason.message, err);
+		return world_tcp_lose_hub(world, reason.message, "", err);
 	wire_prepare(world_tcp_own_rank(world)->fd);
 	return STATUS_OK;
 }
@@ -129,10 +124,10 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		return STATUS_OK;
 	if (world->rank == 0) {
 		if (t->hub.listener < 0)
-			return world_tcp_fail(r, STATUS_INTERNAL,
+			return world_tcp_fail(world, STATUS_INTERNAL,
 					      "rank 0 is on the node that listens", err);
 		if (parallel_thread_start(&t->thread, hub_run, &t->hub) != 0)
-			return world_tcp_fail(r, STATUS_NO_MEMORY,
+			return world_tcp_fail(world, STATUS_NO_MEMORY,
 					      "cannot start the thread of the hub", err);
 		/* A rank exits without joining the thread. */
 		pthread_detach(t->thread);
@@ -151,44 +146,30 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		return err->status;
 	return wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
 		       ? STATUS_OK
-		       : end_errno(world, "send", err);
+		       : world_tcp_lose_hub(world, "send: ", strerror(errno), err);
 }
 
-/*
- * Reads `count` bytes. Fails if the world is stopped on this node or the hub sends nothing until
- * `limit`.
- */
+/* Reads `count` bytes. Fails if the hub sends nothing until `limit`. */
 static enum status world_tcp_read(struct world *world, void *to, size_t count, double limit,
 				  struct error *err)
 {
-	struct tcp *t = world->state;
-	struct rank *r = world_tcp_own_rank(world);
-	struct error reason;
+	int fd = world_tcp_own_rank(world)->fd;
 	char *at = to;
 
 	while (count > 0) {
-		struct pollfd waiting = { .fd = r->fd, .events = POLLIN };
-		ssize_t n = recv(r->fd, at, count, MSG_DONTWAIT);
+		struct pollfd waiting = { .fd = fd, .events = POLLIN };
+		ssize_t n = recv(fd, at, count, MSG_DONTWAIT);
 
 		if (n > 0) {
 			at += n;
 			count -= (size_t)n;
 			continue;
 		}
-		if (n == 0)
-			errno = ECONNRESET;
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return end_errno(world, "it ended", err);
-		if (notice_read(&t->hub.notice->stopped, &t->hub.notice->reason, &reason)) {
-			struct frame frame = wire_error(FRAME_STOP, &reason);
-
-			wire_send_frame(world_tcp_own_rank(world)->fd, &frame, reason.message, 1);
-			return world_tcp_end_rank(world_tcp_own_rank(world), &reason, err);
-		}
-		if (clock_seconds() > limit) {
-			errno = ETIMEDOUT;
-			return end_errno(world, "no answer", err);
-		}
+			return world_tcp_lose_hub(world, "it ended: ",
+						  strerror(n == 0 ? ECONNRESET : errno), err);
+		if (clock_seconds() > limit)
+			return world_tcp_lose_hub(world, "no answer: ", strerror(ETIMEDOUT), err);
 		poll(&waiting, 1, TICK_MS);
 	}
 	return STATUS_OK;
@@ -205,7 +186,7 @@ static enum status world_tcp_read_slot(struct world *world, struct world_slot *s
 		return err->status;
 	f = wire_order(f);
 	if (f.bytes > WORLD_MAX_BYTES || (f.kind != FRAME_SLOT && f.kind != FRAME_ENDED))
-		return world_tcp_fail(world_tcp_own_rank(world), STATUS_INTERNAL,
+		return world_tcp_fail(world, STATUS_INTERNAL,
 				      "invalid message from the hub of rank 0", err);
 	if (f.kind == FRAME_SLOT) {
 		slot->call = (struct world_call){ f.operation, f.root, f.bytes };
@@ -215,7 +196,7 @@ static enum status world_tcp_read_slot(struct world *world, struct world_slot *s
 		return err->status;
 	ended.rank = f.root;
 	error_set(&ended, (enum status)f.operation, "%s", message);
-	return world_tcp_end_rank(world_tcp_own_rank(world), &ended, err);
+	return world_tcp_end(world, &ended, err);
 }
 
 static enum status tcp_exchange(struct world *world, const struct world_call *call,
@@ -269,16 +250,7 @@ static bool tcp_pending_failure(const struct world *world, struct error *said)
 {
 	const struct tcp *t = world->state;
 
-	return notice_read(&t->hub.notice->pending, &t->hub.notice->said, said);
-}
-
-static void tcp_stop(struct world *world, const struct error *reason)
-{
-	struct tcp *t = world->state;
-	struct frame frame = wire_error(FRAME_STOP, reason);
-
-	notice_set(&t->hub.notice->stopped, &t->hub.notice->reason, reason);
-	world_tcp_send(world, &frame, reason->message);
+	return world_notice_read(t->hub.notice, said);
 }
 
 static void tcp_leave(struct world *world)
@@ -313,7 +285,6 @@ static const struct world_ops tcp_ops = {
 	.publish_failure = tcp_publish_failure,
 	.clear_failure = tcp_clear_failure,
 	.pending_failure = tcp_pending_failure,
-	.stop = tcp_stop,
 	.leave = tcp_leave,
 	.release = tcp_release,
 };

@@ -16,7 +16,6 @@ enum frame_kind {
 	/* rank to hub: publish_failure(); `operation` is the status, data the message */
 	FRAME_FAILURE,
 	FRAME_CLEAR, /* rank to hub: clear_failure() */
-	FRAME_STOP,  /* rank to hub: stop(); same payload as FRAME_FAILURE */
 	FRAME_LEAVE, /* rank to hub: leave() */
 	FRAME_ENDED  /* hub to rank: the world has ended; same payload as FRAME_FAILURE */
 };

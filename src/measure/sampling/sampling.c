@@ -324,24 +324,15 @@ enum status session_open(struct session *s, const struct sampler *sampler,
 	return world_agree(sampler->world, timer_open_events(&s->timer, err), err);
 }
 
-/* Placed before other notes about noise. */
-static void note_unsettled(struct statistics *s)
-{
-	char noise[sizeof(s->noise)];
-
-	snprintf(noise, sizeof(noise), "not settled%s%.80s", s->noisy ? ", " : "", s->noise);
-	memcpy(s->noise, noise, sizeof(noise));
-	s->noisy = true;
-}
-
 void series_finish(struct series *series, double tick)
 {
 	static const struct noise_limits none = { INFINITY, INFINITY, INFINITY };
+	struct statistics *s = &series->statistics;
+	char noise[sizeof(s->noise)];
 
 	statistics_compute(series->samples, series->count, series->batch, tick / series->batch,
-			   series->load ? &none : NULL, &series->statistics);
+			   series->load ? &none : NULL, s);
 	if (series->load) {
-		struct statistics *s = &series->statistics;
 		double low, high, mean = load_mean(series->samples, series->count, &low, &high);
 
 		/* Oscillation caused by a limit is not noise; an uncertain mean is. */
@@ -351,8 +342,13 @@ void series_finish(struct series *series, double tick)
 				 100 * (high / mean - 1));
 		}
 	}
-	if (series->unsettled)
-		note_unsettled(&series->statistics);
+	if (series->unsettled) {
+		/* Before other notes about noise. */
+		snprintf(noise, sizeof(noise), "not settled%s%.80s", s->noisy ? ", " : "",
+			 s->noise);
+		memcpy(s->noise, noise, sizeof(noise));
+		s->noisy = true;
+	}
 }
 
 void session_close(struct session *s)
@@ -387,19 +383,6 @@ static enum status session_preheat(struct session *s, struct error *err)
 /* Long enough that gaps between batches are negligible. */
 #define ENERGY_SAMPLE_SECONDS 0.05
 
-static enum status add_work(struct session *s, unsigned batch, struct work_energy *energy,
-			    struct error *err)
-{
-	double seconds;
-
-	if (timer_take(&s->timer, batch, &seconds, err) != STATUS_OK)
-		return err->status;
-	activity_sampled(s->sampler->activity, 0);
-	energy->busy_seconds += seconds;
-	energy->operations += batch;
-	return STATUS_OK;
-}
-
 /* Before the window: a batch of ENERGY_SAMPLE_SECONDS, equal on all ranks. */
 static enum status session_choose_energy_batch(struct session *s, unsigned *batch,
 					       struct error *err)
@@ -422,12 +405,15 @@ static enum status work_for(struct session *s, unsigned batch, double seconds,
 			    struct work_energy *energy, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
-	double began = clock_seconds();
+	double began = clock_seconds(), taken;
 	bool enough;
 
 	do {
-		if (add_work(s, batch, energy, err) != STATUS_OK)
+		if (timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
 			break;
+		activity_sampled(sampler->activity, 0);
+		energy->busy_seconds += taken;
+		energy->operations += batch;
 		enough = clock_seconds() - began >= seconds || (sampler->stop && *sampler->stop);
 		world_broadcast(sampler->world, 0, &enough, sizeof(enough));
 	} while (!enough);

@@ -1,6 +1,6 @@
 /*
  * Private declarations of sampling (sampling.h): one workload and its series, from the cold first
- * operation to the statistics, in sampling.c. several.c and reported.c sample in other ways.
+ * operation to the statistics, in sampling.c. several.c samples in other ways.
  */
 #ifndef GPUPROOF_MEASURE_SAMPLING_SESSION_H
 #define GPUPROOF_MEASURE_SAMPLING_SESSION_H

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/stats.h"
-#include "measure/sampling/settling.h"
 #include "result/statistics.h"
 
 /* Time limit for samples beyond the configured minimum, in multiples of max_seconds. */
@@ -11,6 +10,60 @@
 /* A larger autocorrelation must be estimated from at least this many samples, to 0.11. */
 #define CORRELATION_SUSPECT 0.1
 #define CORRELATION_SAMPLES 80
+
+/* Two-sided 1 % quantile of the normal distribution. */
+#define SIGNIFICANT 2.576
+
+/* Residuals of x after isotonic regression in the direction of `sign` (pool adjacent violators). */
+static void isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
+{
+	double level[SETTLING_BLOCKS];
+	size_t weight[SETTLING_BLOCKS], pools = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		level[pools] = sign * x[i];
+		weight[pools++] = 1;
+		while (pools > 1 && level[pools - 2] >= level[pools - 1]) {
+			size_t both = weight[pools - 2] + weight[pools - 1];
+
+			level[pools - 2] = (level[pools - 2] * (double)weight[pools - 2] +
+					    level[pools - 1] * (double)weight[pools - 1]) /
+					   (double)both;
+			weight[pools - 2] = both;
+			pools--;
+		}
+	}
+	for (size_t p = 0; p < pools; p++)
+		for (size_t k = 0; k < weight[p]; k++, at++)
+			residuals[at] = x[at] - sign * level[p];
+}
+
+bool stop_rule_drifts(const double *samples, size_t n, double target)
+{
+	double x[SETTLING_BLOCKS], residuals[SETTLING_BLOCKS];
+	double score = 0, blocks, r, variance;
+	size_t count;
+
+	if (n < 6 || !(fabs(drift_of(samples, n)) > fmax(SETTLING_CHANGE, target)))
+		return false;
+	/* Medians of at most SETTLING_BLOCKS blocks of samples; returns their number. */
+	count = n < SETTLING_BLOCKS ? n : SETTLING_BLOCKS;
+	for (size_t i = 0; i < count; i++) {
+		size_t begin = i * n / count, end = (i + 1) * n / count;
+
+		x[i] = median_of(samples + begin, end - begin);
+	}
+	/* Mann's S: number of ascending pairs minus descending pairs. */
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count; j++)
+			score += (x[j] > x[i]) - (x[j] < x[i]);
+	isotonic_residuals(x, count, score < 0 ? -1 : 1, residuals);
+	r = fmin(fmax(autocorrelation(residuals, count), 0), 0.99);
+	blocks = (double)count;
+	variance = blocks * (blocks - 1) * (2 * blocks + 5) / 18 * (1 + r) / (1 - r);
+	/* Continuity correction: S changes in steps of two. */
+	return (fabs(score) - 1) > SIGNIFICANT * sqrt(variance);
+}
 
 static void stop_rule_restart(struct stop_rule *rule, double seconds)
 {
@@ -43,53 +96,40 @@ static bool stop_rule_enough_samples(const struct stop_rule *rule, size_t n, dou
 }
 
 /*
- * Doubling independent samples narrows the interval to 0.71. Above 0.95, more samples do not help.
- */
-static bool no_longer_narrows(struct stop_rule *rule, size_t n)
-{
-	bool stable;
-
-	if (n < rule->next_doubling)
-		return false;
-	stable = rule->half_width > 0.95 * rule->earlier_half_width;
-	rule->earlier_half_width = rule->half_width;
-	rule->next_doubling *= 2;
-	return stable;
-}
-
-static bool all_within(const double *samples, size_t n, double distance)
-{
-	double middle = median_of(samples, n);
-
-	for (size_t i = 0; i < n; i++)
-		if (!(fabs(samples[i] - middle) <= distance * middle))
-			return false;
-	return true;
-}
-
-/*
  * True if the width of the interval is reliable: it depends on an autocorrelation that takes many
  * samples to estimate.
  */
 static bool stop_rule_width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
 {
-	return n >= CORRELATION_SAMPLES ||
-	       correlation_bound(autocorrelation(samples, n), n) <= CORRELATION_SUSPECT ||
-	       all_within(samples, n, rule->rules->target / 4);
+	double middle = median_of(samples, n);
+
+	if (n >= CORRELATION_SAMPLES ||
+	    correlation_bound(autocorrelation(samples, n), n) <= CORRELATION_SUSPECT)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (!(fabs(samples[i] - middle) <= rule->rules->target / 4 * middle))
+			return false;
+	return true;
 }
 
 /* True if the interval ends the series. */
 static bool stop_rule_interval_ends(struct stop_rule *rule, const double *samples, size_t n,
 				    enum stop_reason *reason)
 {
-	bool drifts;
+	bool drifts, stable;
 
 	rule->half_width = half_width(samples, n, &drifts);
 	*reason = STOP_CONVERGED;
 	if (rule->half_width <= rule->rules->target && stop_rule_width_is_known(rule, samples, n))
 		return true;
 	*reason = STOP_STABLE;
-	return no_longer_narrows(rule, n) && !drifts;
+	if (n < rule->next_doubling)
+		return false;
+	/* Twice as many independent samples narrow it to 0.71; above 0.95 they do not help. */
+	stable = rule->half_width > 0.95 * rule->earlier_half_width;
+	rule->earlier_half_width = rule->half_width;
+	rule->next_doubling *= 2;
+	return stable && !drifts;
 }
 
 static bool may_settle(const struct stop_rule *rule, double seconds)
@@ -119,7 +159,7 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 			       seconds - rule->began >= rule->rules->max_seconds;
 	}
 	if (!rule->rules->may_drift && (decision.end || (doubled && may_settle(rule, seconds))) &&
-	    settling_drifts(samples, n, rule->rules->target)) {
+	    stop_rule_drifts(samples, n, rule->rules->target)) {
 		decision.unsettled = decision.end;
 		if (may_settle(rule, seconds)) {
 			decision = (struct stop_decision){ .drop = n / 2 };

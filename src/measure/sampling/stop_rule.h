@@ -11,7 +11,7 @@
  * - there are max_samples, or max_seconds have passed (STOP_MAX_SAMPLES, STOP_MAX_TIME).
  *
  * A series whose level still drifts then, or when its number of samples has doubled
- * (measure/sampling/settling.h), has not settled: its first half is dropped as warm-up, and
+ * (stop_rule_drifts()), has not settled: its first half is dropped as warm-up, and
  * sampling continues until max_seconds + settle_seconds. A series that drifts even at that time is
  * not settled.
  */
@@ -23,6 +23,9 @@
 
 #include "plan/sampling_rules.h"
 #include "result/result.h"
+
+#define SETTLING_CHANGE 0.01
+#define SETTLING_BLOCKS 64
 
 struct stop_rule {
 	const struct sampling *rules;
@@ -50,5 +53,22 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
  */
 struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samples, size_t n,
 				      double seconds);
+
+/*
+ * Tests if the level of a series has settled: Mann's trend test (Mann, Econometrica 13, 1945;
+ * Kendall, Rank Correlation Methods) with a variance for autocorrelated noise, and the size of the
+ * change.
+ *
+ * A series drifts if both are true:
+ * - its level changed by more than SETTLING_CHANGE and by more than `target`, the intended
+ *   half-width of the interval, from the median of the first third to that of the last;
+ * - samples in random order would show such a trend in fewer than 1 of 100 series. The variance of
+ *   Mann's S is multiplied by (1 + r) / (1 - r), where r is the lag-1 autocorrelation of the
+ *   residuals of an isotonic regression: a smooth rise leaves no residuals, correlated noise stays
+ *   correlated. Series longer than SETTLING_BLOCKS are tested by the medians of that many blocks.
+ *
+ * `samples` in time order. Returns false for fewer than six.
+ */
+bool stop_rule_drifts(const double *samples, size_t n, double target);
 
 #endif

@@ -87,7 +87,8 @@ struct share {
 	char domain[64], source[64], why[160];
 };
 
-void energy_window_unknown(struct energy_window *w, const char *why)
+/* Sets the window to "not measured", with the reason. */
+static void energy_window_unknown(struct energy_window *w, const char *why)
 {
 	*w = (struct energy_window){ .joules = (double)NAN,
 				     .watts = (double)NAN,
@@ -249,16 +250,6 @@ static void energy_bound_counter(struct gauge *g, double began, double ended)
 		g->error = fmax(g->error, SHORT_WINDOW_ERROR);
 }
 
-/* The window excludes the time to open other devices. */
-static void energy_begin_window(struct gauge *g)
-{
-	telemetry_poller_lock(g->poller);
-	g->updates.before = g->updates.joules;
-	g->updates.count = 0;
-	g->updates.most = 0;
-	telemetry_poller_unlock(g->poller);
-}
-
 struct energy_meter *energy_meter_begin(struct device *const *devices, size_t count)
 {
 	struct energy_meter *m = xcalloc(1, sizeof(*m));
@@ -282,9 +273,18 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 			m->err = none;
 	}
 	m->began = m->ended = clock_seconds();
-	for (size_t i = 0; i < count; i++)
-		if (is_watched(&m->gauges[i]))
-			energy_begin_window(&m->gauges[i]);
+	/* The window excludes the time to open other devices. */
+	for (size_t i = 0; i < count; i++) {
+		struct gauge *g = &m->gauges[i];
+
+		if (!is_watched(g))
+			continue;
+		telemetry_poller_lock(g->poller);
+		g->updates.before = g->updates.joules;
+		g->updates.count = 0;
+		g->updates.most = 0;
+		telemetry_poller_unlock(g->poller);
+	}
 	return m;
 }
 
@@ -364,19 +364,6 @@ static bool energy_is_shared(const struct energy_meter *m, size_t i)
 	return false;
 }
 
-static void add_gauge(struct share *s, const struct gauge *g)
-{
-	s->joules += g->last;
-	s->watts += g->last / s->seconds;
-	s->error = fmax(s->error, g->error);
-	s->devices++;
-	s->counted &= g->counts;
-	snprintf(s->domain, sizeof(s->domain), "%.50s",
-		 g->counts ? g->latest.domain : g->device->info.id);
-	snprintf(s->source, sizeof(s->source), "%s",
-		 g->counts ? g->latest.source : "power read every 20 ms");
-}
-
 static struct share energy_share_of_rank(const struct energy_meter *m)
 {
 	double unix_offset = clock_unix_seconds() - clock_seconds();
@@ -395,9 +382,21 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
 	else if (!(s.seconds > 0))
 		snprintf(s.why, sizeof(s.why), "no measurement was long enough");
-	for (size_t i = 0; i < m->count && !*s.why; i++)
-		if (!energy_is_shared(m, i))
-			add_gauge(&s, &m->gauges[i]);
+	for (size_t i = 0; i < m->count && !*s.why; i++) {
+		const struct gauge *g = &m->gauges[i];
+
+		if (energy_is_shared(m, i))
+			continue;
+		s.joules += g->last;
+		s.watts += g->last / s.seconds;
+		s.error = fmax(s.error, g->error);
+		s.devices++;
+		s.counted &= g->counts;
+		snprintf(s.domain, sizeof(s.domain), "%.50s",
+			 g->counts ? g->latest.domain : g->device->info.id);
+		snprintf(s.source, sizeof(s.source), "%s",
+			 g->counts ? g->latest.source : "power read every 20 ms");
+	}
 	if (!*s.why && !(s.joules > 0))
 		snprintf(s.why, sizeof(s.why), "%s did not change in %.3g s", s.source, s.seconds);
 	return s;

@@ -40,9 +40,6 @@ struct energy_window {
 	char why[256];   /* why it was not measured; "" */
 };
 
-/* Sets the window to "not measured", with the reason. */
-void energy_window_unknown(struct energy_window *w, const char *why);
-
 /* Starts at once. The devices must stay open until energy_meter_end(). */
 struct energy_meter *energy_meter_begin(struct device *const *devices, size_t count);
 /*

@@ -249,25 +249,11 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	free(r);
 }
 
-static void watch_take_text(const char *text, size_t length, struct case_result *result)
-{
-	struct error ignored = ERROR_NONE;
-	struct case_result carrier;
-
-	if (case_result_from_json(&carrier, text, length, &ignored) != STATUS_OK)
-		return;
-	if (carrier.watch_count) {
-		ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
-		result->watches[result->watch_count++] = carrier.watches[0];
-		memset(&carrier.watches[0], 0, sizeof(carrier.watches[0]));
-	}
-	case_result_release(&carrier);
-}
-
 void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
 {
+	struct error ignored = ERROR_NONE;
 	size_t own_length;
-	struct case_result carrier;
+	struct case_result carrier, received;
 	char *own_text;
 
 	/* Transfers the watch as JSON, which already has code to write and read it. */
@@ -285,8 +271,16 @@ void watch_gather(struct world *world, struct watch *mine, struct case_result *r
 		if (rank == world->rank)
 			memcpy(text, own_text, length);
 		world_broadcast_long(world, rank, text, length);
-		if (world->rank == 0)
-			watch_take_text(text, length, result);
+		if (world->rank == 0 &&
+		    case_result_from_json(&received, text, length, &ignored) == STATUS_OK) {
+			if (received.watch_count) {
+				ARRAY_GROW(result->watches, result->watch_count,
+					   result->watch_capacity);
+				result->watches[result->watch_count++] = received.watches[0];
+				memset(&received.watches[0], 0, sizeof(received.watches[0]));
+			}
+			case_result_release(&received);
+		}
 		free(text);
 	}
 	free(own_text);

@@ -13,7 +13,6 @@
 #include "device/limits.h"
 #include "device/ranks/transport.h"
 #include "device/ranks/network_log.h"
-#include "measure/code_paths.h"
 #include "measure/processes/child.h"
 #include "measure/processes/fork_server.h"
 #include "measure/processes/process_title.h"
@@ -212,7 +211,7 @@ static size_t worker_prepare_all(struct worker *w, struct attempt *attempts, siz
 		struct run *run = &ready[i]->run;
 
 		run->telemetry = telemetry_window_open(run->sampler.device, interval);
-		code_paths_forget(run);
+		run_forget_paths(run);
 	}
 	return n;
 }
@@ -242,9 +241,10 @@ static void worker_finish_all(struct worker *w, struct attempt *const *ready, si
 
 		/* Launches are counted for a concurrent group as a whole. */
 		if (i == 0)
-			code_paths_record(run);
+			run_record_paths(run);
 		else
-			code_paths_copy(&ready[0]->result, &ready[i]->result);
+			for (size_t p = 0; p < ready[0]->result.path_count; p++)
+				run_add_path(&ready[i]->result, xstrdup(ready[0]->result.paths[p]));
 		telemetry_window_summary(run->telemetry, &ready[i]->result.during);
 		telemetry_window_close(run->telemetry);
 	}
@@ -318,7 +318,7 @@ static void record_network(struct worker *w, struct case_result *result)
 
 	if (!choice)
 		return;
-	code_paths_add(result, xasprintf("NCCL: %s", choice));
+	run_add_path(result, xasprintf("NCCL: %s", choice));
 	if (!w->network || strcmp(w->network, choice) != 0) {
 		char *line = xasprintf("%s\n", choice);
 

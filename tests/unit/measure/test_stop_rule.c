@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "kernels/generator.h"
-#include "measure/sampling/settling.h"
 #include "measure/sampling/stop_rule.h"
 #include "sample_noise.h"
 
@@ -155,26 +154,26 @@ static void a_drift_is_a_trend_and_a_change(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(x); i++)
 		x[i] = 1 + 0.02 * (double)i / 199;
-	assert_true(settling_drifts(x, 200, 0.005));
-	assert_true(settling_drifts(x, 6, 0) == false); /* 0.05 % */
-	assert_false(settling_drifts(x, 200, 0.03));    /* less than the target */
-	assert_false(settling_drifts(x, 5, 0.005));
+	assert_true(stop_rule_drifts(x, 200, 0.005));
+	assert_true(stop_rule_drifts(x, 6, 0) == false); /* 0.05 % */
+	assert_false(stop_rule_drifts(x, 200, 0.03));    /* less than the target */
+	assert_false(stop_rule_drifts(x, 5, 0.005));
 	for (size_t i = 0; i < ARRAY_SIZE(x); i++)
 		x[i] = 1 / x[i];
-	assert_true(settling_drifts(x, 200, 0.005));
+	assert_true(stop_rule_drifts(x, 200, 0.005));
 	/* Two modes in turn, and all the same. */
 	for (size_t i = 0; i < ARRAY_SIZE(x); i++)
 		x[i] = i % 2 ? 1 : 1.2;
-	assert_false(settling_drifts(x, 199, 0.005));
+	assert_false(stop_rule_drifts(x, 199, 0.005));
 	for (size_t i = 0; i < ARRAY_SIZE(x); i++)
 		x[i] = 1;
-	assert_false(settling_drifts(x, 200, 0.005));
+	assert_false(stop_rule_drifts(x, 200, 0.005));
 	/* Six samples in order are enough, five of six are not. */
 	for (size_t i = 0; i < 6; i++)
 		x[i] = 1 + 0.01 * (double)i;
-	assert_true(settling_drifts(x, 6, 0.005));
+	assert_true(stop_rule_drifts(x, 6, 0.005));
 	x[5] = 1.005;
-	assert_false(settling_drifts(x, 6, 0.005));
+	assert_false(stop_rule_drifts(x, 6, 0.005));
 }
 
 static void steady_noise_is_seldom_taken_for_warm_up(void **state)
