@@ -19,8 +19,11 @@ struct bfloat16 {
 	uint16_t bits;
 };
 
-/* E4M3 and fixed point in units of 1/128: only stored, by fill. */
+/* 8-bit floats and fixed point in units of 1/128: only stored, by fill. */
 struct fp8_e4m3 {
+	uint8_t bits;
+};
+struct fp8_e5m2 {
 	uint8_t bits;
 };
 struct fixed8 {
@@ -83,6 +86,10 @@ static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 static __device__ __forceinline__ void from_math(fp8_e4m3 *out, float x)
 {
 	out->bits = fp8_from_float(x);
+}
+static __device__ __forceinline__ void from_math(fp8_e5m2 *out, float x)
+{
+	out->bits = e5m2_from_float(x);
 }
 static __device__ __forceinline__ void from_math(fixed8 *out, float x)
 {

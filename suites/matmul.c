@@ -13,8 +13,13 @@
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
-static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
-					  "fp16_acc16", "fp8",  "int8", NULL };
+static const char *const precisions[] = { "fp64",          "fp32",
+					  "tf32",          "fp16",
+					  "bf16",          "fp16_acc16",
+					  "fp8",           "fp8_fast",
+					  "fp8_e5m2_e4m3", "fp8_e5m2_e4m3_fast",
+					  "fp8_e4m3_e5m2", "fp8_e4m3_e5m2_fast",
+					  "int8",          NULL };
 static const char *const implementations[] = { "blas", "lt", "simt", "half2", "tensor", NULL };
 static const char *const transposes[] = { "nn", "tn", "nt", "tt", NULL };
 
@@ -27,7 +32,8 @@ static const struct key keys[] = {
 	  .parameter = "precision",
 	  .help = "precision of operands and result; tf32: FP32 storage; fp16, bf16: FP32 "
 		  "accumulation; fp16_acc16: FP16 accumulation; fp8: E4M3 operands, FP16 result; "
-		  "int8: INT32 result" },
+		  "fp8_e5m2_e4m3, fp8_e4m3_e5m2: A or B is E5M2; ..._fast: sums stay in the tensor "
+		  "cores, with fewer bits; int8: INT32 result" },
 	{ .name = "sizes",
 	  .type = KEY_SHAPE,
 	  .list = true,
@@ -66,7 +72,8 @@ static const struct key keys[] = {
 	  .max = 32768,
 	  .parameter = "scale",
 	  .help = "operands are uniform in [-scale, scale), to show where FP16 overflows or loses "
-		  "digits; other than 1 only up to 1024 x 1024 x 1024" },
+		  "digits; FP8: with a scale per tensor; other than 1 only up to 1024 x 1024 x "
+		  "1024" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "1s",
@@ -140,6 +147,11 @@ static const struct table_row tables[] = {
 
 static const struct word_row words[] = {
 	PRECISION_WORDS,
+	{ "precision", "fp8_fast", "FP8, fast sums" },
+	{ "precision", "fp8_e5m2_e4m3", "FP8, E5M2 x E4M3" },
+	{ "precision", "fp8_e5m2_e4m3_fast", "FP8, E5M2 x E4M3, fast sums" },
+	{ "precision", "fp8_e4m3_e5m2", "FP8, E4M3 x E5M2" },
+	{ "precision", "fp8_e4m3_e5m2_fast", "FP8, E4M3 x E5M2, fast sums" },
 	{ "implementation", "blas", "BLAS" },
 	{ "implementation", "lt", "cuBLASLt, autotuned" },
 	{ "implementation", "simt", "built-in kernel, FP32 units" },
@@ -164,18 +176,23 @@ static const struct role_row roles[] = {
 };
 
 /* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
-#define RATES_OF_SHEETS(metric)                                                              \
-	{ metric, { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },                 \
-		{ metric, { "precision", "fp64" }, 80, .quantity = "gemm_fp64_tensor" },     \
-		{ metric, { "precision", "fp32" }, .quantity = "gemm_fp32" },                \
-		{ metric, { "precision", "tf32" }, 80, .quantity = "gemm_tf32" },            \
-		{ metric, { "precision", "fp16" }, 0, 69, .quantity = "gemm_fp16_storage" }, \
-		{ metric, { "precision", "fp16" }, 70, .quantity = "gemm_fp16_tensor" },     \
-		{ metric, { "precision", "fp16_acc16" }, 53, 69, .quantity = "gemm_fp16" },  \
-		{ metric, { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },            \
-		{ metric, { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },              \
-	{                                                                                    \
-		metric, { "precision", "int8" }, .quantity = "gemm_int8"                     \
+#define RATES_OF_SHEETS(metric)                                                                \
+	{ metric, { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },                   \
+		{ metric, { "precision", "fp64" }, 80, .quantity = "gemm_fp64_tensor" },       \
+		{ metric, { "precision", "fp32" }, .quantity = "gemm_fp32" },                  \
+		{ metric, { "precision", "tf32" }, 80, .quantity = "gemm_tf32" },              \
+		{ metric, { "precision", "fp16" }, 0, 69, .quantity = "gemm_fp16_storage" },   \
+		{ metric, { "precision", "fp16" }, 70, .quantity = "gemm_fp16_tensor" },       \
+		{ metric, { "precision", "fp16_acc16" }, 53, 69, .quantity = "gemm_fp16" },    \
+		{ metric, { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },              \
+		{ metric, { "precision", "fp8_fast" }, 89, .quantity = "gemm_fp8" },           \
+		{ metric, { "precision", "fp8_e5m2_e4m3" }, 89, .quantity = "gemm_fp8" },      \
+		{ metric, { "precision", "fp8_e5m2_e4m3_fast" }, 89, .quantity = "gemm_fp8" }, \
+		{ metric, { "precision", "fp8_e4m3_e5m2" }, 89, .quantity = "gemm_fp8" },      \
+		{ metric, { "precision", "fp8_e4m3_e5m2_fast" }, 89, .quantity = "gemm_fp8" }, \
+		{ metric, { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },                \
+	{                                                                                      \
+		metric, { "precision", "int8" }, .quantity = "gemm_int8"                       \
 	}
 
 static const struct sheet_row sheet[] = {

@@ -85,6 +85,9 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 	case FILL_FP8:
 		launch_numbers<fp8_e4m3>(a, handle);
 		break;
+	case FILL_E5M2:
+		launch_numbers<fp8_e5m2>(a, handle);
+		break;
 	case FILL_FIXED8:
 		launch_numbers<fixed8>(a, handle);
 		break;

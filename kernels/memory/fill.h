@@ -12,6 +12,7 @@ enum fill_kind {
 	FILL_FP16,
 	FILL_BF16,
 	FILL_FP8,   /* E4M3; saturates at 448 */
+	FILL_E5M2,  /* saturates at 57344 */
 	FILL_FIXED8 /* in units of 1/128; saturates */
 };
 

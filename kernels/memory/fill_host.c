@@ -69,11 +69,17 @@ static inline uint8_t fp8_from_double(double value)
 	return fp8_from_float(half_round_to_odd(value));
 }
 
+static inline uint8_t e5m2_from_double(double value)
+{
+	return e5m2_from_float(half_round_to_odd(value));
+}
+
 static inline int8_t fixed8_from_double(double value)
 {
 	return fixed8_from_float(half_round_to_odd(value));
 }
 FILL_LOOP(fp8, uint8_t, fp8_from_double)
+FILL_LOOP(e5m2, uint8_t, e5m2_from_double)
 FILL_LOOP(fixed8, int8_t, fixed8_from_double)
 
 static void fill_elements_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
@@ -94,6 +100,9 @@ static void fill_elements_slice(void *context, unsigned part, uint64_t begin, ui
 		break;
 	case FILL_FP8:
 		fill_fp8((uint8_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_E5M2:
+		fill_e5m2((uint8_t *)a->memory + begin, first, count, a->seed, a->scale);
 		break;
 	case FILL_FIXED8:
 		fill_fixed8((int8_t *)a->memory + begin, first, count, a->seed, a->scale);

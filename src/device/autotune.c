@@ -41,6 +41,7 @@ struct tuning {
 	size_t count;
 	double *seconds; /* time of each candidate; infinite: not tried, or unusable */
 	double end;
+	struct error refusal; /* of the last candidate that cannot be used */
 };
 
 /* Times one candidate; one that cannot be used keeps an infinite time. */
@@ -52,6 +53,7 @@ static enum status autotune_try(struct tuning *c, size_t candidate, double secon
 
 	if (status == STATUS_UNSUPPORTED) {
 		*each = INFINITY;
+		c->refusal = own;
 		return STATUS_OK;
 	}
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", own.message);
@@ -263,8 +265,12 @@ static enum status finals_sustained(struct tuning *c, struct autotune_result *ou
 enum status autotune(size_t count, const struct autotune_rules *rules, autotune_fn *run,
 		     void *context, struct autotune_result *out, struct error *err)
 {
-	struct tuning c = { run, context, count, xcalloc(count ? count : 1, sizeof(double)),
-			    clock_seconds() + rules->seconds };
+	struct tuning c = { run,
+			    context,
+			    count,
+			    xcalloc(count ? count : 1, sizeof(double)),
+			    clock_seconds() + rules->seconds,
+			    ERROR_NONE };
 	enum status status;
 
 	*out = (struct autotune_result){ 0 };
@@ -273,7 +279,8 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 	status = rules->sustained ? trial_all_under_load(&c, rules->seconds, out, err)
 				  : autotune_trial_all(&c, rules->seconds, out, err);
 	if (status == STATUS_OK && out->tried == 0)
-		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates works", count);
+		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates works%s%s",
+				   count, count > 0 ? "; the last: " : "", c.refusal.message);
 	if (status == STATUS_OK)
 		status = rules->sustained ? finals_sustained(&c, out, err)
 					  : finals_rested(&c, out, err);

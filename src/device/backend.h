@@ -29,7 +29,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 26
+#define BACKEND_ABI 27
 
 /* First members of every backend's device, stream, event, communicator and graph. */
 struct device {
@@ -97,7 +97,8 @@ enum precision {
 	PRECISION_FP16_ACC16 = PRECISION_COUNT, /* FP16 storage, FP16 accumulation */
 	PRECISION_FP8,                          /* E4M3 operands, FP32 accumulation, FP16 result */
 	PRECISION_INT8, /* operands n / 128, exact sums: the result is INT32 in units of 2^-14 */
-	PRECISION_GEMM_COUNT
+	PRECISION_GEMM_COUNT,
+	PRECISION_E5M2 = PRECISION_GEMM_COUNT /* format of an operand of FP8, no precision */
 };
 
 #ifdef __cplusplus
@@ -130,6 +131,11 @@ enum epilogue {
 	EPILOGUE_COUNT
 };
 
+/* FP8: operands that are E5M2, not E4M3 (not both), and sums that stay in the tensor cores. */
+struct gemm_fp8 {
+	bool e5m2_a, e5m2_b, fast;
+};
+
 /*
  * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x
  * n. A and B are stored in `precision`, C in that of its result or, `wide`, in FP32; alpha and beta
@@ -153,6 +159,9 @@ struct gemm {
 	 * takes up to twice as long.
 	 */
 	int multiprocessors;
+	struct gemm_fp8 fp8;
+	/* FP8: factors of A and B, in device memory; NULL: 1 */
+	const float *scale_a, *scale_b;
 	bool wide;     /* FP16, BF16, FP8: C in FP32, so that no bit of the sums is lost */
 	bool searched; /* use the choice of gemm_search() for this shape on this stream */
 };
@@ -164,6 +173,23 @@ struct gemm_choice {
 	/* time of one GEMM: of the choice, and of the library's default choice */
 	double seconds, first_seconds;
 	uint64_t workspace_bytes;
+};
+
+struct convolution_shape; /* kernels/convolution/convolution.h */
+#define CONVOLUTION_ENGINES 16
+/* Ways of a library to carry out one pass of a convolution: see convolution_open(). */
+struct convolution_engines {
+	struct device *device;
+	unsigned count; /* at least 1 */
+	/* the library's estimate of the fastest first */
+	struct convolution_engine {
+		char name[64]; /* in the library's terms */
+		uint64_t workspace_bytes;
+	} engines[CONVOLUTION_ENGINES];
+};
+/* x and y: images and results, or their gradients; the pass overwrites one of the first three. */
+struct convolution_tensors {
+	void *x, *w, *y, *workspace;
 };
 
 enum reduction { REDUCE_SUM, REDUCE_AVERAGE, REDUCE_MAX };

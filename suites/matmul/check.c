@@ -122,7 +122,8 @@ static bool matmul_wrong_sum(const struct matmul_reference *r, const struct obse
 static bool matmul_wrong_element(const struct matmul_reference *r, double got, double exact)
 {
 	bool narrow_sums = r->problem.precision == PRECISION_FP16_ACC16;
-	bool narrow = narrow_sums || r->problem.precision == PRECISION_FP16;
+	bool narrow = narrow_sums || r->problem.precision == PRECISION_FP16 ||
+		      r->problem.precision == PRECISION_FP8;
 	double steps = narrow_sums ? sqrt((double)r->problem.k) : 1;
 	double slack = ROW_MARGIN * r->tolerance * fmax(fabs(exact), r->rms) +
 		       (narrow ? steps * FP16_SMALLEST : 0);

@@ -11,14 +11,17 @@
 #define MOST_SETS 64
 /* Operands start where every kernel may use its widest loads. */
 #define ALIGNMENT 256
+/* Elements from the unit of A to that of B: cuBLASLt refuses addresses that are not aligned. */
+#define UNIT_STRIDE (ALIGNMENT / sizeof(float))
 /* Host memory for results to check, if it has room for more than one. */
 #define COPY_BYTES ((size_t)4 << 20)
 
-static const enum fill_kind fills[PRECISION_GEMM_COUNT] = {
+static const enum fill_kind fills[] = {
 	[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32,
 	[PRECISION_TF32] = FILL_FP32, [PRECISION_FP16] = FILL_FP16,
 	[PRECISION_BF16] = FILL_BF16, [PRECISION_FP16_ACC16] = FILL_FP16,
 	[PRECISION_FP8] = FILL_FP8,   [PRECISION_INT8] = FILL_FIXED8,
+	[PRECISION_E5M2] = FILL_E5M2,
 };
 
 void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
@@ -85,24 +88,37 @@ static void *operand_matrix(const struct operands *o, int which, size_t product)
 	return (char *)o->matrices[which].memory + product * o->strides[which];
 }
 
+static bool operands_have_units(const struct operands *o)
+{
+	return o->problem.precision == PRECISION_FP8 && o->problem.scale != 1;
+}
+
 static enum status fill_operands(struct operands *o, struct error *err)
 {
 	const struct matmul_problem *p = &o->problem;
+	float units[UNIT_STRIDE + 1] = { 0 };
 
-	for (size_t product = 0; product < operands_products_of(o); product++) {
-		for (int which = OPERAND_A; which <= OPERAND_B; which++) {
-			struct fill_arguments fill = {
-				.memory = operand_matrix(o, which, product),
-				.kind = fills[p->precision],
-				.count = o->counts[which],
-				.seed = which == OPERAND_A ? p->seed_a : p->seed_b,
-				.scale = p->scale,
-			};
+	for (int which = OPERAND_A; which <= OPERAND_B; which++) {
+		uint64_t seed = which == OPERAND_A ? p->seed_a : p->seed_b;
+		struct matmul_storage s = matmul_storage_of(p, seed);
+
+		units[which * UNIT_STRIDE] = (float)s.unit;
+		for (size_t product = 0; product < operands_products_of(o); product++) {
+			struct fill_arguments fill = { .memory = operand_matrix(o, which, product),
+						       .kind = fills[s.format],
+						       .count = o->counts[which],
+						       .seed = seed,
+						       .scale = s.fill };
 
 			if (backend_launch(o->stream, "fill", &fill, err) != STATUS_OK)
 				return err->status;
 		}
 	}
+	if (operands_have_units(o) &&
+	    (buffer_alloc(&o->units, o->stream->device, ALLOCATOR_DEVICE, sizeof(units), err) !=
+		     STATUS_OK ||
+	     backend_copy(o->stream, o->units.memory, units, sizeof(units), err) != STATUS_OK))
+		return err->status;
 	return backend_stream_synchronize(o->stream, err);
 }
 
@@ -142,6 +158,7 @@ void operands_close(struct operands *o)
 	if (o->stream)
 		backend_stream_synchronize(o->stream, NULL);
 	buffer_free(&o->copy);
+	buffer_free(&o->units);
 	for (int i = 0; i < OPERANDS; i++)
 		buffer_free(&o->matrices[i]);
 	backend_stream_destroy(o->stream);
@@ -157,8 +174,12 @@ static struct gemm operands_gemm_of(const struct operands *o, size_t set)
 {
 	const struct matmul_problem *p = &o->problem;
 	size_t first = set * (size_t)o->batch;
+	const float *units = o->units.memory;
 
 	return (struct gemm){ .precision = p->precision,
+			      .fp8 = p->fp8,
+			      .scale_a = units,
+			      .scale_b = units ? units + UNIT_STRIDE : NULL,
 			      .transpose_a = p->transpose_a,
 			      .transpose_b = p->transpose_b,
 			      .m = p->m,
@@ -261,9 +282,10 @@ enum status operands_check(struct operands *o, struct error *err)
 
 static bool operands_same_problem(const struct matmul_problem *a, const struct matmul_problem *b)
 {
-	return a->precision == b->precision && a->m == b->m && a->n == b->n && a->k == b->k &&
-	       a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
-	       a->scale == b->scale && a->seed_a == b->seed_a && a->seed_b == b->seed_b;
+	return a->precision == b->precision && memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) == 0 &&
+	       a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
+	       a->transpose_b == b->transpose_b && a->scale == b->scale && a->seed_a == b->seed_a &&
+	       a->seed_b == b->seed_b;
 }
 
 static const struct matmul_reference *operands_reference_of(const struct matmul_problem *problem)

@@ -1,7 +1,9 @@
 #include "suites/matmul/plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "device/architecture.h"
 #include "plan/suite.h"
 #include "suites/shared/estimate.h"
@@ -22,10 +24,23 @@ static const unsigned written_for[] = {
 	[IMPLEMENTATION_TENSOR] = ONLY(FP16) | ONLY(BF16),
 };
 
+/* Precisions of the suite that are FP8 with options. */
+static const struct {
+	const char *name;
+	struct gemm_fp8 fp8;
+} fp8_names[] = {
+	{ "fp8_fast", { .fast = true } },
+	{ "fp8_e5m2_e4m3", { .e5m2_a = true } },
+	{ "fp8_e5m2_e4m3_fast", { .e5m2_a = true, .fast = true } },
+	{ "fp8_e4m3_e5m2", { .e5m2_b = true } },
+	{ "fp8_e4m3_e5m2_fast", { .e5m2_b = true, .fast = true } },
+};
+
 struct matmul_case matmul_case_of(const struct plan_case *c)
 {
 	const int64_t *shape = case_value(c, "sizes")->shape;
 	const char *transpose = case_text(c, "transposes");
+	const char *precision = case_text(c, "precisions");
 	struct matmul_case s = {
 		.problem = { .precision = PRECISION_FP32,
 			     .m = shape[0],
@@ -38,7 +53,12 @@ struct matmul_case matmul_case_of(const struct plan_case *c)
 		.batch = case_integer(c, "batch"),
 	};
 
-	precision_from_name(case_text(c, "precisions"), &s.problem.precision);
+	if (precision_from_name(precision, &s.problem.precision))
+		return s;
+	s.problem.precision = PRECISION_FP8;
+	for (size_t i = 0; i < ARRAY_SIZE(fp8_names); i++)
+		if (strcmp(precision, fp8_names[i].name) == 0)
+			s.problem.fp8 = fp8_names[i].fp8;
 	return s;
 }
 
@@ -81,12 +101,10 @@ static void matmul_estimate_case(struct plan_case *point, const struct matmul_ca
 static bool matmul_makes_sense(const struct matmul_case *s)
 {
 	bool own = s->implementation >= IMPLEMENTATION_SIMT;
-	bool whole =
-		s->problem.precision == PRECISION_FP8 || s->problem.precision == PRECISION_INT8;
 
 	return (written_for[s->implementation] >> s->problem.precision & 1) &&
 	       !(own && (s->problem.transpose_a || s->problem.transpose_b)) &&
-	       !(whole && s->problem.scale != 1);
+	       !(s->problem.precision == PRECISION_INT8 && s->problem.scale != 1);
 }
 
 /* Writes why this device cannot run the case to `reason`; NULL if it can. */

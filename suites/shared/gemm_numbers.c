@@ -16,6 +16,8 @@ double number_stored(enum precision precision, double value)
 		return bf16_to_float(bf16_from_double(value));
 	case PRECISION_FP8:
 		return fp8_to_float(fp8_from_float(half_round_to_odd(value)));
+	case PRECISION_E5M2:
+		return e5m2_to_float(e5m2_from_float(half_round_to_odd(value)));
 	case PRECISION_INT8:
 		return fixed8_to_float(fixed8_from_float(half_round_to_odd(value)));
 	default:
@@ -39,6 +41,7 @@ void number_round_to_odd(double *values, size_t count)
 ROUND(fp16, half_to_float, half_from_float)
 ROUND(bf16, bf16_to_float, bf16_from_float)
 ROUND(fp8, fp8_to_float, fp8_from_float)
+ROUND(e5m2, e5m2_to_float, e5m2_from_float)
 ROUND(fixed8, fixed8_to_float, fixed8_from_float)
 
 VECTORISED
@@ -67,6 +70,9 @@ void number_round(enum precision precision, double *values, size_t count)
 		break;
 	case PRECISION_FP8:
 		round_fp8(values, count);
+		break;
+	case PRECISION_E5M2:
+		round_e5m2(values, count);
 		break;
 	case PRECISION_INT8:
 		round_fixed8(values, count);
@@ -117,6 +123,7 @@ double number_smallest_normal(enum precision precision)
 	switch (precision) {
 	case PRECISION_FP16:
 	case PRECISION_FP16_ACC16:
+	case PRECISION_E5M2:
 		return 0x1p-14;
 	case PRECISION_FP8:
 		return 0x1p-6;

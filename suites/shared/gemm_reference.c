@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "kernels/fp8.h"
 #include "kernels/generator.h"
 #include "suites/shared/gemm_numbers.h"
 
@@ -64,10 +65,25 @@ double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
 	return generator_bits(r->problem.seed_b ^ SIGN_SEED, (uint64_t)column) >> 63 ? -1 : 1;
 }
 
+struct matmul_storage matmul_storage_of(const struct matmul_problem *p, uint64_t seed)
+{
+	bool e5m2 = seed == p->seed_a ? p->fp8.e5m2_a : p->fp8.e5m2_b;
+	double most = e5m2 ? E5M2_MOST : FP8_MOST;
+	struct matmul_storage s = { e5m2 ? PRECISION_E5M2 : p->precision, p->scale, 1 };
+
+	if (p->precision == PRECISION_FP8 && p->scale != 1) {
+		s.fill = most;
+		s.unit = (float)(p->scale / most);
+	}
+	return s;
+}
+
 double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
 {
-	return number_stored(p->precision,
-			     p->scale * (double)generator_uniform(seed, (uint64_t)index));
+	struct matmul_storage s = matmul_storage_of(p, seed);
+
+	return s.unit *
+	       number_stored(s.format, s.fill * (double)generator_uniform(seed, (uint64_t)index));
 }
 
 /* Multiplication of a generated matrix, rows x columns, by a matrix of right-hand sides. */
@@ -92,23 +108,30 @@ static void matrix_generate(double *out, uint64_t seed, uint64_t first, uint64_t
 }
 
 VECTORISED
+static void gemm_scale(double *values, double factor, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] *= factor;
+}
+
 /* Elements of one column, from `row` on. */
 static void gemm_reference_values_of(const struct product *p, uint64_t row, uint64_t column,
 				     size_t count, double *out)
 {
 	const struct matmul_problem *problem = &p->r->problem;
+	const struct matmul_storage s = matmul_storage_of(problem, p->seed);
 	uint64_t rows = (uint64_t)p->rows, columns = (uint64_t)p->columns;
 
 	matrix_generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
 			p->transposed ? columns : 1, count);
-	if (problem->scale != 1) {
-		for (size_t i = 0; i < count; i++)
-			out[i] *= problem->scale;
-	}
+	if (problem->scale != 1)
+		gemm_scale(out, p->rounded ? s.fill : problem->scale, count);
 	if (problem->scale != 1 && p->rounded && number_is_narrow(problem->precision))
 		number_round_to_odd(out, count);
 	if (p->rounded)
-		number_round(problem->precision, out, count);
+		number_round(s.format, out, count);
+	if (p->rounded && s.unit != 1)
+		gemm_scale(out, s.unit, count);
 }
 
 /* sums[i][*] += values[i] * right[*] */
@@ -237,12 +260,13 @@ void matmul_reference_release(struct matmul_reference *r)
 double matmul_subnormal_share(const struct matmul_problem *p)
 {
 	const int64_t most = 1 << 20, counts[2] = { p->m * p->k, p->k * p->n };
-	double smallest = number_smallest_normal(p->precision);
 	int64_t looked = 0, subnormal = 0;
 
 	for (int which = 0; which < 2; which++) {
 		int64_t count = counts[which] < most ? counts[which] : most;
 		uint64_t seed = which == 0 ? p->seed_a : p->seed_b;
+		struct matmul_storage s = matmul_storage_of(p, seed);
+		double smallest = s.unit * number_smallest_normal(s.format);
 
 		for (int64_t i = 0; i < count; i++)
 			subnormal += fabs(matmul_operand(p, seed, i)) < smallest;

@@ -27,8 +27,22 @@ struct matmul_problem {
 	int64_t m, n, k;
 	bool transpose_a, transpose_b;
 	double scale;
+	struct gemm_fp8 fp8;
 	uint64_t seed_a, seed_b;
 };
+
+/*
+ * An operand as stored: `fill` * generator_uniform() in `format`, in units of `unit`. With a scale
+ * other than 1, FP8 has a scale per tensor: elements fill the range of their format, and the
+ * library multiplies by the unit.
+ */
+struct matmul_storage {
+	enum precision format;
+	double fill, unit;
+};
+
+/* `seed`: seed_a or seed_b, here and below. */
+struct matmul_storage matmul_storage_of(const struct matmul_problem *problem, uint64_t seed);
 
 struct matmul_reference {
 	struct matmul_problem problem;
@@ -49,7 +63,7 @@ size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
 
 /* Random sign, 1 or -1, of column `column` of C in its block's sum. */
 double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);
-/* Element `index` of an operand in memory order: `seed` is seed_a or seed_b. */
+/* Element `index` of an operand in memory order. */
 double matmul_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
 
 /* Bound of the rounding error of a GEMM of depth `k`, as a relative Frobenius norm. */

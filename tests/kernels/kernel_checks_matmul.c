@@ -11,6 +11,8 @@ struct variant {
 	enum implementation implementation;
 	int64_t m, n, k, batch;
 	int transposed; /* bit 0: A, bit 1: B */
+	struct gemm_fp8 fp8;
+	double scale; /* 0: 1 */
 };
 
 static enum status check_variant(struct device *device, const struct variant *v, struct error *err)
@@ -21,7 +23,8 @@ static enum status check_variant(struct device *device, const struct variant *v,
 					  .k = v->k,
 					  .transpose_a = v->transposed & 1,
 					  .transpose_b = v->transposed & 2,
-					  .scale = 1,
+					  .scale = v->scale == 0 ? 1 : v->scale,
+					  .fp8 = v->fp8,
 					  .seed_a = 1,
 					  .seed_b = 2 };
 	struct gemm_choice choice;
@@ -91,6 +94,32 @@ enum status check_gemm_search(struct device *device, struct error *err)
 	if (!device->backend->gemm_search)
 		return error_set(err, STATUS_UNSUPPORTED, "nothing to choose from");
 	return check_all(device, v, 0, PRECISION_GEMM_COUNT, err);
+}
+
+/* Both formats of FP8, with both kinds of sums, and with a scale per tensor. */
+enum status check_gemm_fp8(struct device *device, struct error *err)
+{
+	static const struct gemm_fp8 kinds[] = { { 0 }, { .e5m2_a = true }, { .e5m2_b = true } };
+
+	if (!device->backend->gemm_search)
+		return error_set(err, STATUS_UNSUPPORTED, "nothing to choose from");
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(kinds); i++) {
+		struct variant v = { .precision = PRECISION_FP8,
+				     .implementation = IMPLEMENTATION_LT,
+				     .m = 256,
+				     .n = 128,
+				     .k = 512,
+				     .batch = 1,
+				     .transposed = 1,
+				     .fp8 = kinds[i / 4],
+				     .scale = i & 1 ? 5 : 1 };
+
+		v.fp8.fast = i & 2;
+		if (check_variant(device, &v, err) != STATUS_OK)
+			return error_prefix(err, "kind %zu, %s sums, scale %g", i / 4,
+					    v.fp8.fast ? "fast" : "full", v.scale);
+	}
+	return STATUS_OK;
 }
 
 /*

@@ -429,36 +429,103 @@ static void test_host_has_no_search(void **state)
 	case_result_release(&result);
 }
 
-/*
- * All 256 numbers there and back, and values between two of them, by another method than fp8.h's.
- */
-static void test_fp8(void **state)
+typedef uint8_t encode_fn(float value);
+typedef float decode_fn(uint8_t bits);
+
+/* All finite numbers there and back, and values between two of them, by another method. */
+static void check_format(encode_fn *encode, decode_fn *decode, int fraction, int bias, int most)
 {
+	int steps = 1 << fraction;
 	double before = 0;
 
-	(void)state;
-	for (int bits = 0; bits < 0x7f; bits++) {
-		double value = bits < 8 ? ldexp(bits, -9) : ldexp(8 + bits % 8, bits / 8 - 10),
+	for (int bits = 0; bits <= most; bits++) {
+		double value = bits < steps ? ldexp(bits, 1 - bias - fraction)
+					    : ldexp(steps + bits % steps,
+						    bits / steps - bias - fraction),
 		       middle = (before + value) / 2;
 
-		assert_true((double)fp8_to_float((uint8_t)bits) == value);
-		assert_true((double)fp8_to_float((uint8_t)(bits | 0x80)) == -value);
-		assert_int_equal(fp8_from_float((float)value), bits);
-		assert_int_equal(fp8_from_float((float)-value), bits | 0x80);
+		assert_true((double)decode((uint8_t)bits) == value);
+		assert_true((double)decode((uint8_t)(bits | 0x80)) == -value);
+		assert_int_equal(encode((float)value), bits);
+		assert_int_equal(encode((float)-value), bits | 0x80);
 		if (bits > 0) {
-			assert_int_equal(fp8_from_float((float)middle), bits % 2 ? bits - 1 : bits);
-			assert_int_equal(fp8_from_float(nextafterf((float)middle, 1e9f)), bits);
-			assert_int_equal(fp8_from_float(nextafterf((float)middle, 0)), bits - 1);
+			assert_int_equal(encode((float)middle), bits % 2 ? bits - 1 : bits);
+			assert_int_equal(encode(nextafterf((float)middle, 1e9f)), bits);
+			assert_int_equal(encode(nextafterf((float)middle, 0)), bits - 1);
 		}
 		before = value;
 	}
-	assert_int_equal(fp8_from_float(1e30f), 0x7e);
-	assert_int_equal(fp8_from_float(-INFINITY), 0xfe);
-	assert_true(isnan(fp8_to_float(fp8_from_float(NAN))));
+	assert_int_equal(encode(1e30f), most);
+	assert_int_equal(encode(-INFINITY), most | 0x80);
+	assert_true(isnan(decode(encode(NAN))));
+}
+
+static void test_fp8(void **state)
+{
+	(void)state;
+	check_format(fp8_from_float, fp8_to_float, 3, 7, 0x7e);
+	check_format(e5m2_from_float, e5m2_to_float, 2, 15, 0x7b);
+	assert_true(FP8_MOST == fp8_to_float(0x7e) && E5M2_MOST == e5m2_to_float(0x7b));
+	assert_true(isinf(e5m2_to_float(0x7c)) && e5m2_to_float(0xfc) < 0);
 	assert_int_equal(fixed8_from_float(2), 127);
 	assert_int_equal(fixed8_from_float(-2), -128);
 	assert_int_equal(fixed8_from_float(0.5f / 128), 0);
 	assert_int_equal(fixed8_from_float(1.5f / 128), 2);
+}
+
+/* An element of an operand that fills the range of its format and is multiplied by its unit. */
+static double scaled_operand(bool e5m2, double scale, uint64_t seed, uint64_t index)
+{
+	double most = e5m2 ? 57344 : 448, value = most * (double)generator_uniform(seed, index);
+	float stored = e5m2 ? e5m2_to_float(e5m2_from_float((float)value))
+			    : fp8_to_float(fp8_from_float((float)value));
+
+	return (double)stored * (double)(float)(scale / most);
+}
+
+/* With a scale, FP8 has one per tensor: the product is right and its error is that of rounding. */
+static void test_fp8_has_a_scale_per_tensor(void **state)
+{
+	enum { M = 8, N = 4, K = 32 };
+	static const struct gemm_fp8 kinds[] = { { 0 }, { .e5m2_a = true }, { .e5m2_b = true } };
+
+	(void)state;
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++)
+		for (double scale = 1e-3; scale < 100; scale *= 300) {
+			struct matmul_problem problem = { .precision = PRECISION_FP8,
+							  .m = M,
+							  .n = N,
+							  .k = K,
+							  .scale = scale,
+							  .fp8 = kinds[kind],
+							  .seed_a = 1,
+							  .seed_b = 2 };
+			struct matmul_reference reference;
+			struct matmul_error error;
+			struct error err = ERROR_NONE;
+			uint16_t c[M * N];
+
+			matmul_reference_init(&reference, &problem);
+			for (uint64_t i = 0; i < M * N; i++) {
+				double sum = 0;
+
+				for (uint64_t j = 0; j < K; j++)
+					sum += scaled_operand(kinds[kind].e5m2_a, scale, 1,
+							      j * M + i % M) *
+					       scaled_operand(kinds[kind].e5m2_b, scale, 2,
+							      i / M * K + j);
+				assert_true(fabs(reference.sums[i % M * N + i / M] - sum) <
+					    1e-12 * scale * scale);
+				c[i] = half_from_double(sum);
+			}
+			if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
+				fail_msg("scale %g: %s", scale, err.message);
+			assert_true(error.total > 0.01 && error.total < 0.1);
+			c[3] ^= 0x0400;
+			assert_int_equal(matmul_reference_check(&reference, c, &error, &err),
+					 STATUS_MISMATCH);
+			matmul_reference_release(&reference);
+		}
 }
 
 int main(void)
@@ -479,6 +546,7 @@ int main(void)
 		TEST(test_combinations),
 		TEST(test_host_has_no_search),
 		TEST(test_fp8),
+		TEST(test_fp8_has_a_scale_per_tensor),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);

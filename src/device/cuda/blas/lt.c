@@ -2,6 +2,7 @@
 #include "device/cuda/blas/lt.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "device/autotune.h"
 #include "base/memory.h"
@@ -62,12 +63,14 @@ static bool same_alignment(const struct gemm *a, const struct gemm *b)
 static bool lt_same_shape(const struct gemm *a, const struct gemm *b)
 {
 	return a->precision == b->precision && a->wide == b->wide &&
-	       a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
-	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
-	       a->ldb == b->ldb && a->ldc == b->ldc && a->epilogue == b->epilogue &&
-	       a->multiprocessors == b->multiprocessors && (a->beta != 0) == (b->beta != 0) &&
-	       gemm_batch(a) == gemm_batch(b) && a->stride_a == b->stride_a &&
-	       a->stride_b == b->stride_b && a->stride_c == b->stride_c;
+	       memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) == 0 && a->scale_a == b->scale_a &&
+	       a->scale_b == b->scale_b && a->transpose_a == b->transpose_a &&
+	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
+	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
+	       (a->beta != 0) == (b->beta != 0) && gemm_batch(a) == gemm_batch(b) &&
+	       a->stride_a == b->stride_a && a->stride_b == b->stride_b &&
+	       a->stride_c == b->stride_c;
 }
 
 static struct lt_chosen *lt_find_chosen(const struct lt_context *context, const struct gemm *gemm)

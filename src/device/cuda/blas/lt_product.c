@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "device/cuda/blas/gemm_types.h"
 
 void lt_product_release(struct lt_product *p)
@@ -62,6 +63,33 @@ static enum status set_multiprocessors(const struct lt_product *p, struct error 
 			  "cublasLtMatmulDescSetAttribute", err);
 }
 
+static enum status lt_product_set_fp8(const struct lt_product *p, struct error *err)
+{
+	const int8_t fast = p->gemm.fp8.fast;
+	const struct {
+		cublasLtMatmulDescAttributes_t name;
+		const void *value;
+		size_t size;
+		bool used;
+	} attributes[] = {
+		{ CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast), fast },
+		{ CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &p->gemm.scale_a, sizeof(p->gemm.scale_a),
+		  p->gemm.scale_a != NULL },
+		{ CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &p->gemm.scale_b, sizeof(p->gemm.scale_b),
+		  p->gemm.scale_b != NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
+		if (attributes[i].used &&
+		    gemm_check(cublaslt.cublasLtMatmulDescSetAttribute(p->operation,
+								       attributes[i].name,
+								       attributes[i].value,
+								       attributes[i].size),
+			       "cublasLtMatmulDescSetAttribute", err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 static cublasLtEpilogue_t epilogue_of(enum epilogue epilogue)
 {
 	static const cublasLtEpilogue_t epilogues[EPILOGUE_COUNT] = {
@@ -93,13 +121,13 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
 						&epilogue, sizeof(epilogue));
 	if (lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
-	    set_multiprocessors(p, err) != STATUS_OK ||
-	    lt_product_layout_new(&p->a, t->operand, g->transpose_a ? g->k : g->m,
-				  g->transpose_a ? g->m : g->k, g->lda, batch, g->stride_a,
-				  err) != STATUS_OK ||
-	    lt_product_layout_new(&p->b, t->operand, g->transpose_b ? g->n : g->k,
-				  g->transpose_b ? g->k : g->n, g->ldb, batch, g->stride_b,
-				  err) != STATUS_OK)
+	    set_multiprocessors(p, err) != STATUS_OK || lt_product_set_fp8(p, err) != STATUS_OK ||
+	    lt_product_layout_new(&p->a, g->fp8.e5m2_a ? CUDA_R_8F_E5M2 : t->operand,
+				  g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k,
+				  g->lda, batch, g->stride_a, err) != STATUS_OK ||
+	    lt_product_layout_new(&p->b, g->fp8.e5m2_b ? CUDA_R_8F_E5M2 : t->operand,
+				  g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n,
+				  g->ldb, batch, g->stride_b, err) != STATUS_OK)
 		return err->status;
 	return lt_product_layout_new(&p->c, gemm_result_type(g), g->m, g->n, g->ldc, batch,
 				     g->stride_c, err);

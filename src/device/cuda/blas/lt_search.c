@@ -284,10 +284,14 @@ static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, u
 	if (cuda_check(cudaEventRecord(s->start, s->stream->handle), "cudaEventRecord", err) !=
 	    STATUS_OK)
 		return err->status;
-	for (unsigned i = 0; i < batch; i++)
-		if (lt_product_multiply(s->stream, s->product, &s->product->gemm,
-					&s->found[candidate].algo) != CUBLAS_STATUS_SUCCESS)
-			return error_set(err, STATUS_UNSUPPORTED, "cublasLtMatmul refuses it");
+	for (unsigned i = 0; i < batch; i++) {
+		struct error refusal = ERROR_NONE;
+
+		if (gemm_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
+						   &s->found[candidate].algo),
+			       "cublasLtMatmul", &refusal) != STATUS_OK)
+			return error_set(err, STATUS_UNSUPPORTED, "%s", refusal.message);
+	}
 	if (cuda_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
 		    STATUS_OK ||
 	    cuda_check(cudaEventSynchronize(s->end), "cudaEventSynchronize", err) != STATUS_OK ||
