@@ -1,9 +1,10 @@
 /*
- * 2-D convolutions and their gradients with the built-in kernels, plain and depthwise: time,
- * throughput, and memory of the tensors.
+ * 2-D convolutions and their gradients by a library (cuDNN) or the built-in kernels, plain and
+ * depthwise: time, throughput, and memory of the tensors.
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/convolution/convolution.h"
 #include "kernels/generator.h"
@@ -17,7 +18,17 @@
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
-enum pass { FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
+/* Largest workspace of a library. */
+#define WORKSPACE_BYTES (UINT64_C(256) << 20)
+/* Without a search: engines to prepare, of which the first that works is used. */
+#define SPARE_ENGINES 3
+/* Seconds to prepare an engine, at most. */
+#define ENGINE_SECONDS 3
+/* Commands of a pass by a library: its kernels, changes of layout and sums of parts. */
+#define ENGINE_COMMANDS 8
+
+enum implementation { AUTO, LIBRARY, OWN };
+static const char *const implementations[] = { "auto", "library", "own", NULL };
 static const char *const passes[] = { "forward", "data_gradient", "weight_gradient", NULL };
 static const char *const kinds[] = { "plain", "depthwise", NULL };
 static const char *const precisions[] = { "fp32", "tf32", "fp16", "bf16", NULL };
@@ -46,6 +57,15 @@ static const struct key keys[] = {
 	  .choices = precisions,
 	  .parameter = "precision",
 	  .help = "precision of the tensors (tf32: stored as FP32, tensor cores); sums are FP32" },
+	{ .name = "implementations",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "auto",
+	  .choices = implementations,
+	  .parameter = "implementation",
+	  .help = "library: cuDNN, with a workspace of at most 256 MiB; own: built-in kernels; "
+		  "auto: the library if it is there and the convolution is not depthwise, else "
+		  "own" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -94,12 +114,15 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "time for autotuning over all kernels and tiles of a pass; 0: choose by shape" },
+	  .help = "time for autotuning over the library's engines, or over all kernels and tiles, "
+		  "of "
+		  "a pass; 0: the library's first choice, or a choice by shape" },
 	SUSTAINED_KEY,
 	{ 0 },
 };
 
-static const char *const axes[] = { "passes", "kinds", "precisions", "batch", NULL };
+static const char *const axes[] = { "passes",          "kinds", "precisions",
+				    "implementations", "batch", NULL };
 
 static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORES };
 
@@ -112,12 +135,13 @@ static const struct metric metrics[] = {
 	{ "convolution.weights", "1", BETTER_NONE, 0, "number of weights of all filters",
 	  METRIC_EXACT },
 	{ "convolution.memory", "B", BETTER_LOWER, 0, "bytes of all tensors of the pass" },
+	{ "convolution.workspace", "B", BETTER_LOWER, 0, "workspace of the library" },
 	{ "convolution.device_memory", "B", BETTER_LOWER, 0,
-	  "device memory used by the tensors of the pass" },
+	  "device memory used by the tensors of the pass and the workspace" },
 	{ "convolution.candidates", "1", BETTER_NONE, 0,
-	  "with search_time: number of kernels and tiles timed in autotuning" },
+	  "with search_time: number of engines, or kernels and tiles, timed in autotuning" },
 	{ "convolution.search_gain", "1", BETTER_HIGHER, 0,
-	  "with search_time: time of the choice by shape / time of the fastest" },
+	  "with search_time: time of the first choice / time of the fastest" },
 	{ "convolution.error", "1", BETTER_LOWER, 0,
 	  "relative L2 error of sampled results against double precision", METRIC_EXACT },
 	{ 0 },
@@ -144,16 +168,22 @@ static const struct word_row words[] = {
 	PRECISION_WORDS,
 	{ "pass", "data_gradient", "gradient of inputs" },
 	{ "pass", "weight_gradient", "gradient of weights" },
+	{ "implementation", "library", "cuDNN" },
+	{ "implementation", "own", "built-in kernels" },
 	{ 0 },
 };
 
+/* SCRATCH: partial sums, or the library's workspace */
 enum tensor { INPUT, WEIGHTS, OUTPUT, SCRATCH, TENSORS };
 
 struct convolution {
 	struct convolution_shape shape;
-	enum pass pass;
+	enum convolution_pass pass;
 	struct stream *stream;
+	struct convolution_engines *engines; /* NULL: built-in kernels */
+	unsigned engine;                     /* chosen */
 	struct buffer tensors[TENSORS];
+	uint64_t used[TENSORS]; /* decrease of the device's free memory; 0: unknown */
 	uint64_t seed;
 };
 
@@ -194,15 +224,16 @@ static uint64_t convolution_elements(const struct convolution_shape *s, enum ten
 	}
 }
 
-static uint64_t convolution_tensor_bytes(const struct convolution_shape *s, enum pass pass,
-					 enum tensor tensor)
+static uint64_t convolution_tensor_bytes(const struct convolution_shape *s,
+					 enum convolution_pass pass, enum tensor tensor)
 {
 	if (tensor == SCRATCH)
-		return pass == WEIGHT_GRADIENT ? convolution_scratch_bytes(s) : 0;
+		return pass == PASS_WEIGHTS ? convolution_scratch_bytes(s) : 0;
 	return convolution_elements(s, tensor) * precision_bytes(s->precision);
 }
 
-static uint64_t convolution_bytes_of_all(const struct convolution_shape *s, enum pass pass)
+static uint64_t convolution_bytes_of_all(const struct convolution_shape *s,
+					 enum convolution_pass pass)
 {
 	uint64_t bytes = 0;
 
@@ -212,7 +243,7 @@ static uint64_t convolution_bytes_of_all(const struct convolution_shape *s, enum
 }
 
 /* The tensor that a pass computes. */
-static enum tensor convolution_result_of(enum pass pass)
+static enum tensor convolution_result_of(enum convolution_pass pass)
 {
 	static const enum tensor results[] = { OUTPUT, INPUT, WEIGHTS };
 
@@ -269,10 +300,18 @@ static enum status convolution_launch_one(const struct convolution *c, struct er
 								 c->tensors[SCRATCH].memory,
 								 0 };
 
+	if (c->engines)
+		return backend_convolution_run(c->engines, c->engine,
+					       &(struct convolution_tensors){
+						       c->tensors[INPUT].memory,
+						       c->tensors[WEIGHTS].memory,
+						       c->tensors[OUTPUT].memory,
+						       c->tensors[SCRATCH].memory },
+					       err);
 	switch (c->pass) {
-	case FORWARD:
+	case PASS_FORWARD:
 		return backend_launch(c->stream, "convolution_forward", &forward, err);
-	case DATA_GRADIENT:
+	case PASS_DATA:
 		return backend_launch(c->stream, "convolution_data_gradient", &data, err);
 	default:
 		return backend_launch(c->stream, "convolution_weight_gradient", &weights, err);
@@ -287,33 +326,72 @@ static enum status convolution_launch_batch(void *state, unsigned batch, struct 
 	return STATUS_OK;
 }
 
-static enum status convolution_launch_candidate(void *state, enum convolution_algorithm algorithm,
-						struct error *err)
+static enum status convolution_launch_candidate(void *state, unsigned candidate, struct error *err)
 {
 	struct convolution *c = state;
 
-	c->shape.algorithm = algorithm;
+	if (c->engines)
+		c->engine = candidate;
+	else
+		c->shape.algorithm = (enum convolution_algorithm)candidate;
 	return convolution_launch_one(c, err);
 }
 
-/* Selects the fastest algorithm for later launches. */
+/* Allocates a tensor, or another size of it. */
+static enum status convolution_alloc(struct convolution *c, enum tensor tensor, uint64_t bytes,
+				     struct error *err)
+{
+	struct device *device = c->stream->device;
+	uint64_t before = 0, after = 0, total;
+
+	buffer_free(&c->tensors[tensor]);
+	c->used[tensor] = 0;
+	if (bytes == 0)
+		return STATUS_OK;
+	if (backend_device_memory(device, &before, &total, err) == STATUS_OK &&
+	    buffer_alloc(&c->tensors[tensor], device, ALLOCATOR_DEVICE, bytes, err) == STATUS_OK &&
+	    backend_device_memory(device, &after, &total, err) == STATUS_OK && before > after)
+		c->used[tensor] = before - after;
+	return err->status;
+}
+
+static const char *convolution_candidate_name(const struct convolution *c, unsigned candidate)
+{
+	if (c->engines)
+		return c->engines->engines[candidate].name;
+	return candidate == CONVOLUTION_CHOSEN
+		       ? "choice by shape"
+		       : convolution_algorithm_name((enum convolution_algorithm)candidate);
+}
+
+/* Selects the fastest candidate for later launches; without time the library's first that works. */
 static enum status convolution_search_fastest(struct run *run, struct convolution *c,
 					      struct error *err)
 {
 	double seconds = section_real(run->c->section, "search_time");
+	unsigned candidates = c->engines ? c->engines->count : CONVOLUTION_ALGORITHMS;
 	struct convolution_search found;
+	const char *name;
 
-	if (seconds == 0)
+	if (seconds == 0 && !c->engines)
 		return STATUS_OK;
-	if (convolution_search(c->stream, seconds, convolution_launch_candidate, c, &found, err) !=
-	    STATUS_OK)
+	if (convolution_search(c->stream, seconds, candidates, convolution_launch_candidate, c,
+			       &found, err) != STATUS_OK)
 		return err->status;
-	c->shape.algorithm = found.fastest;
-	run_value(run, "convolution.candidates", found.tried > 0 ? found.tried : 1);
-	run_value(run, "convolution.search_gain", found.chosen_seconds / found.seconds);
-	run_note(run, "Fastest of %u: %s.", found.tried > 0 ? found.tried : 1,
-		 found.fastest == CONVOLUTION_CHOSEN ? "choice by shape"
-						     : convolution_algorithm_name(found.fastest));
+	c->engine = found.fastest;
+	if (!c->engines)
+		c->shape.algorithm = (enum convolution_algorithm)found.fastest;
+	name = convolution_candidate_name(c, found.fastest);
+	if (seconds > 0) {
+		/* The choice by shape is one of the others. */
+		unsigned tried = c->engines || found.usable == 1 ? found.usable : found.usable - 1;
+
+		run_value(run, "convolution.candidates", tried);
+		run_value(run, "convolution.search_gain", found.first_seconds / found.seconds);
+		run_note(run, "Fastest of %u: %s.", tried, name);
+	} else {
+		run_note(run, "First choice of the library: %s.", name);
+	}
 	return STATUS_OK;
 }
 
@@ -430,9 +508,9 @@ static double convolution_weight_element(const struct convolution *c, uint64_t i
 static double convolution_expected_element(const struct convolution *c, uint64_t i)
 {
 	switch (c->pass) {
-	case FORWARD:
+	case PASS_FORWARD:
 		return convolution_output_element(c, i);
-	case DATA_GRADIENT:
+	case PASS_DATA:
 		return convolution_input_element(c, i);
 	default:
 		return convolution_weight_element(c, i);
@@ -494,51 +572,84 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 	return STATUS_OK;
 }
 
-static enum status convolution_open_tensors(struct run *run, struct convolution *c,
-					    struct error *err)
+/* Workspace for all engines of the library, of which a search has to launch each. */
+static uint64_t convolution_scratch_of(const struct convolution *c)
 {
-	struct device *device = run->devices[0];
-	uint64_t before = 0, after = 0, total;
+	uint64_t most = 0;
 
-	if (backend_stream_create(device, false, &c->stream, err) != STATUS_OK ||
-	    backend_device_memory(device, &before, &total, err) != STATUS_OK)
-		return err->status;
-	for (int t = 0; t < TENSORS; t++) {
+	if (!c->engines)
+		return convolution_tensor_bytes(&c->shape, c->pass, SCRATCH);
+	for (unsigned i = 0; i < c->engines->count; i++)
+		if (c->engines->engines[i].workspace_bytes > most)
+			most = c->engines->engines[i].workspace_bytes;
+	return most;
+}
+
+static enum status convolution_open_tensors(struct convolution *c, struct error *err)
+{
+	enum tensor result = convolution_result_of(c->pass);
+
+	for (int t = INPUT; t < SCRATCH; t++) {
 		uint64_t bytes = convolution_tensor_bytes(&c->shape, c->pass, (enum tensor)t);
 
-		if (bytes > 0 &&
-		    buffer_alloc(&c->tensors[t], device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK)
+		if (convolution_alloc(c, (enum tensor)t, bytes, err) != STATUS_OK ||
+		    ((enum tensor)t != result &&
+		     convolution_fill_tensor(c, (enum tensor)t, err) != STATUS_OK))
 			return err->status;
 	}
-	if (backend_device_memory(device, &after, &total, err) != STATUS_OK)
+	if (convolution_alloc(c, SCRATCH, convolution_scratch_of(c), err) != STATUS_OK)
 		return err->status;
-	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
-	run_value(run, "convolution.memory", (double)convolution_bytes_of_all(&c->shape, c->pass));
-	/* Memory of the operating system also changes with other processes. */
-	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) && before > after)
-		run_value(run, "convolution.device_memory", (double)(before - after));
-	for (int t = INPUT; t < SCRATCH; t++)
-		if ((enum tensor)t != convolution_result_of(c->pass) &&
-		    convolution_fill_tensor(c, (enum tensor)t, err) != STATUS_OK)
+	return buffer_poison(&c->tensors[result], c->stream, err);
+}
+
+/* Everything before the check; the workspace is then that of the chosen engine. */
+static enum status convolution_prepare(struct run *run, struct convolution *c, struct error *err)
+{
+	struct device *device = run->devices[0];
+	bool searched = section_real(run->c->section, "search_time") > 0;
+	uint64_t memory, used = 0;
+
+	if (backend_stream_create(device, false, &c->stream, err) != STATUS_OK ||
+	    (case_integer(run->c, "implementations") == LIBRARY &&
+	     backend_convolution_open(c->stream, &c->shape, c->pass, WORKSPACE_BYTES,
+				      searched ? CONVOLUTION_ENGINES : SPARE_ENGINES, &c->engines,
+				      err) != STATUS_OK) ||
+	    convolution_open_tensors(c, err) != STATUS_OK ||
+	    convolution_search_fastest(run, c, err) != STATUS_OK)
+		return err->status;
+	memory = convolution_bytes_of_all(&c->shape, c->pass);
+	if (c->engines) {
+		uint64_t workspace = c->engines->engines[c->engine].workspace_bytes;
+
+		memory -= convolution_tensor_bytes(&c->shape, c->pass, SCRATCH);
+		if (convolution_alloc(c, SCRATCH, workspace, err) != STATUS_OK)
 			return err->status;
-	return buffer_poison(&c->tensors[convolution_result_of(c->pass)], c->stream, err);
+		run_value(run, "convolution.workspace", (double)workspace);
+	}
+	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
+	run_value(run, "convolution.memory", (double)memory);
+	for (int t = 0; t < TENSORS; t++)
+		used += c->used[t];
+	/* Memory of the operating system also changes with other processes. */
+	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) && used > 0)
+		run_value(run, "convolution.device_memory", (double)used);
+	return STATUS_OK;
 }
 
 static enum status convolution_run(struct run *run, struct error *err)
 {
 	struct convolution c = { .shape = convolution_shape_of_case(run->c),
-				 .pass = (enum pass)case_integer(run->c, "passes"),
+				 .pass = (enum convolution_pass)case_integer(run->c, "passes"),
 				 .seed = run->seed };
 
-	if (convolution_open_tensors(run, &c, err) == STATUS_OK &&
-	    convolution_search_fastest(run, &c, err) == STATUS_OK &&
+	if (convolution_prepare(run, &c, err) == STATUS_OK &&
 	    convolution_verify(run, &c, err) == STATUS_OK) {
 		struct workload w = { .state = &c,
 				      .launch = convolution_launch_batch,
 				      .clock = CLOCK_DEVICE,
 				      .streams = &c.stream,
 				      .stream_count = 1,
-				      .commands = 2 };
+				      .commands = c.engines ? ENGINE_COMMANDS : 2 };
 		struct sustained_work work = { .run = run,
 					       .workload = w,
 					       .operations = convolution_operations(&c.shape) };
@@ -548,32 +659,66 @@ static enum status convolution_run(struct run *run, struct error *err)
 	}
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
+	backend_convolution_close(c.engines);
 	for (int t = 0; t < TENSORS; t++)
 		buffer_free(&c.tensors[t]);
 	backend_stream_destroy(c.stream);
 	return err->status;
 }
 
+/* The result has what `auto` stands for on its device. */
+static enum implementation convolution_settle(struct plan_case *point,
+					      const struct convolution_shape *shape,
+					      const struct device_info *info)
+{
+	static char names[][8] = { [LIBRARY] = "library", [OWN] = "own" };
+	static const struct value settled[] = { [LIBRARY] = { .text = names[LIBRARY],
+							      .integer = LIBRARY },
+						[OWN] = { .text = names[OWN], .integer = OWN } };
+	bool library = !shape->depthwise && (info->capabilities & DEVICE_HAS_CONVOLUTIONS);
+	enum implementation chosen = library ? LIBRARY : OWN;
+
+	for (size_t i = 0; i < point->parameter_count; i++)
+		if (strcmp(point->parameters[i].key->name, "implementations") == 0)
+			point->parameters[i].value = &settled[chosen];
+	return chosen;
+}
+
 static enum status convolution_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	struct convolution_shape shape = convolution_shape_of_case(point);
+	const enum implementation asked =
+		(enum implementation)case_integer(point, "implementations");
+	uint64_t bytes = 0, scratch = 0;
 	struct error wrong = ERROR_NONE;
 
-	convolution_check(&shape, &wrong);
-	point->device_bytes =
-		wrong.status == STATUS_OK
-			? convolution_bytes_of_all(&shape, (enum pass)case_integer(point, "passes"))
-			: 0;
+	plan_unname_usual(point, "implementations", "auto");
+	if (convolution_check(&shape, &wrong) == STATUS_OK) {
+		enum convolution_pass pass = (enum convolution_pass)case_integer(point, "passes");
+
+		bytes = convolution_bytes_of_all(&shape, pass);
+		scratch = convolution_tensor_bytes(&shape, pass, SCRATCH);
+	}
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		const char *reason = wrong.status == STATUS_OK ? NULL : wrong.message;
+		enum implementation chosen =
+			asked == AUTO ? convolution_settle(point, &shape, info) : asked;
 
 		if (!(info->capabilities & precision_capability(shape.precision)))
 			reason = "the device does not support this precision";
 		else if (!reason && shape.depthwise && shape.precision == PRECISION_TF32)
 			reason = "a depthwise convolution has no GEMM for tensor cores; TF32 is "
 				 "the same as FP32";
-		point->setup_seconds = 1 + sustained_seconds(point->section, info);
+		else if (!reason && chosen == LIBRARY &&
+			 !(info->capabilities & DEVICE_HAS_CONVOLUTIONS))
+			reason = "there is no library of convolutions for this device; 'gpuproof "
+				 "doctor' says why";
+		point->device_bytes = chosen == LIBRARY ? bytes - scratch + WORKSPACE_BYTES : bytes;
+		point->setup_seconds = 1 + sustained_seconds(point->section, info) +
+				       2 * section_real(point->section, "search_time");
+		if (chosen == LIBRARY)
+			point->setup_seconds += CONVOLUTION_ENGINES * ENGINE_SECONDS;
 		if (!reason)
 			point->setup_seconds += 10 * convolution_operations(&shape) /
 						estimate_flops(info, PRECISION_FP32);

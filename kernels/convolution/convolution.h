@@ -40,6 +40,9 @@ static inline const char *convolution_algorithm_name(enum convolution_algorithm 
 	return names[algorithm];
 }
 
+/* y from x and w; dx from dy and w; dw from x and dy. */
+enum convolution_pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS };
+
 struct convolution_shape {
 	enum precision precision;
 	unsigned batch, height, width, channels;

@@ -6,8 +6,6 @@
 
 #include "kernels/convolution/convolution.h"
 
-enum convolution_pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS };
-
 struct convolution_problem {
 	convolution_shape shape;
 	int out_height, out_width;

@@ -38,6 +38,7 @@ static inline enum status backend_missing(const struct device *device, const cha
 		if (object)                                      \
 			object->device->backend->name(object);   \
 	}
+#define CUDA_DESTRUCTOR DESTRUCTOR
 #include "device/backend.def"
 
 /* Accepts NULL. */

@@ -24,8 +24,9 @@ enum device_capability {
 	DEVICE_HAS_FP16_ACC16 = 1 << 10,
 	/* tensor instructions of 9.0, and a module with code for them */
 	DEVICE_HAS_WGMMA = 1 << 11,
-	DEVICE_IS_HOST = 1 << 12,         /* the CPU itself, or a partition of its cores */
-	DEVICE_HAS_TENSOR_CORES = 1 << 13 /* matrix multiply instructions */
+	DEVICE_IS_HOST = 1 << 12,          /* the CPU itself, or a partition of its cores */
+	DEVICE_HAS_TENSOR_CORES = 1 << 13, /* matrix multiply instructions */
+	DEVICE_HAS_CONVOLUTIONS = 1 << 14  /* a library of convolutions */
 };
 
 /* Unknown numbers are 0, unknown text is "". */

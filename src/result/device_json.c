@@ -7,10 +7,10 @@
 
 /* Indexed by bits of enum device_capability. */
 static const char *const capability_words[] = {
-	"fp64", "fp32",         "tf32",        "fp16",
-	"bf16", "pools",        "collectives", "shares_host_memory",
-	"fp8",  "int8",         "fp16_acc16",  "wgmma",
-	"host", "tensor_cores", NULL
+	"fp64", "fp32",         "tf32",         "fp16",
+	"bf16", "pools",        "collectives",  "shares_host_memory",
+	"fp8",  "int8",         "fp16_acc16",   "wgmma",
+	"host", "tensor_cores", "convolutions", NULL
 };
 
 const struct field device_info_fields[] = {

@@ -7,22 +7,21 @@
 struct algorithm_search {
 	struct stream *stream;
 	struct event *begin, *end;
-	enum status (*launch)(void *state, enum convolution_algorithm algorithm, struct error *err);
+	convolution_launch_fn *launch;
 	void *state;
-	enum convolution_algorithm algorithms[CONVOLUTION_ALGORITHMS]; /* those that can be used */
-	size_t count;
+	unsigned usable[CONVOLUTION_CANDIDATES];
+	size_t count; /* of usable ones */
 };
 
 /* Seconds per launch, mean over `launches`. */
 static enum status convolution_search_time_launches(const struct algorithm_search *s,
-						    enum convolution_algorithm algorithm,
-						    unsigned launches, double *seconds,
-						    struct error *err)
+						    unsigned candidate, unsigned launches,
+						    double *seconds, struct error *err)
 {
 	if (backend_event_record(s->begin, s->stream, err) != STATUS_OK)
 		return err->status;
 	for (unsigned i = 0; i < launches; i++)
-		if (s->launch(s->state, algorithm, err) != STATUS_OK)
+		if (s->launch(s->state, candidate, err) != STATUS_OK)
 			return err->status;
 	if (backend_event_record(s->end, s->stream, err) != STATUS_OK ||
 	    backend_stream_synchronize(s->stream, err) != STATUS_OK ||
@@ -36,66 +35,70 @@ static enum status convolution_time_candidate(void *context, size_t candidate, d
 					      double *each, struct error *err)
 {
 	const struct algorithm_search *s = context;
-	enum convolution_algorithm algorithm = s->algorithms[candidate];
 	double launches;
 
-	if (convolution_search_time_launches(s, algorithm, 1, each, err) != STATUS_OK)
+	candidate = s->usable[candidate];
+	if (convolution_search_time_launches(s, (unsigned)candidate, 1, each, err) != STATUS_OK)
 		return err->status;
 	launches = fmin(seconds / fmax(*each, 1e-9), 1e4);
 	return launches < 2 ? STATUS_OK
-			    : convolution_search_time_launches(s, algorithm, (unsigned)launches,
-							       each, err);
+			    : convolution_search_time_launches(s, (unsigned)candidate,
+							       (unsigned)launches, each, err);
 }
 
 /*
- * Launches each algorithm once, which loads its kernel outside of autotune()'s time; those that
- * refuse are not tried again.
+ * Launches each candidate once, which loads its kernel outside of autotune()'s time; those that
+ * refuse are not tried again. Without time for a comparison, the first usable one is enough.
  */
-static enum status convolution_search_find_usable(struct algorithm_search *s, struct error *err)
+static enum status convolution_search_find_usable(struct algorithm_search *s, unsigned candidates,
+						  bool first, struct error *err)
 {
-	for (int a = 0; a < CONVOLUTION_ALGORITHMS; a++) {
-		struct error refusal = ERROR_NONE;
-		double loading;
-		enum status status =
-			convolution_search_time_launches(s, (enum convolution_algorithm)a, 1,
-							 &loading, &refusal);
+	struct error refusal = ERROR_NONE;
 
-		if (status == STATUS_OK)
-			s->algorithms[s->count++] = (enum convolution_algorithm)a;
-		else if (status != STATUS_UNSUPPORTED || a == CONVOLUTION_CHOSEN)
-			return error_set(err, status, "%s", refusal.message);
+	for (unsigned c = 0; c < candidates && !(first && s->count > 0); c++) {
+		struct error latest = ERROR_NONE;
+		double loading;
+
+		if (convolution_search_time_launches(s, c, 1, &loading, &latest) == STATUS_OK)
+			s->usable[s->count++] = c;
+		else if (latest.status == STATUS_UNSUPPORTED)
+			refusal = latest;
+		else
+			return error_set(err, latest.status, "%s", latest.message);
 	}
-	return STATUS_OK;
+	return s->count > 0 ? STATUS_OK : error_set(err, refusal.status, "%s", refusal.message);
 }
 
-static enum status convolution_find_fastest(struct algorithm_search *s, double seconds,
-					    struct convolution_search *found, struct error *err)
+static enum status convolution_find_fastest(struct algorithm_search *s, unsigned candidates,
+					    double seconds, struct convolution_search *found,
+					    struct error *err)
 {
 	struct autotune_rules rules = { .seconds = seconds };
 	struct autotune_result result;
 
-	if (convolution_search_find_usable(s, err) != STATUS_OK ||
-	    autotune(s->count, &rules, convolution_time_candidate, s, &result, err) != STATUS_OK)
+	if (convolution_search_find_usable(s, candidates, seconds == 0, err) != STATUS_OK)
 		return err->status;
-	*found = (struct convolution_search){ .tried = (unsigned)s->count - 1,
-					      .fastest = s->algorithms[result.best],
-					      .chosen_seconds = result.first_seconds,
-					      .seconds = result.seconds };
+	*found = (struct convolution_search){ .usable = (unsigned)s->count,
+					      .fastest = s->usable[0] };
+	if (seconds == 0)
+		return STATUS_OK;
+	if (autotune(s->count, &rules, convolution_time_candidate, s, &result, err) != STATUS_OK)
+		return err->status;
+	found->fastest = s->usable[result.best];
+	found->first_seconds = result.first_seconds;
+	found->seconds = result.seconds;
 	return STATUS_OK;
 }
 
-enum status convolution_search(struct stream *stream, double seconds,
-			       enum status (*launch)(void *state,
-						     enum convolution_algorithm algorithm,
-						     struct error *err),
-			       void *state, struct convolution_search *found, struct error *err)
+enum status convolution_search(struct stream *stream, double seconds, unsigned candidates,
+			       convolution_launch_fn *launch, void *state,
+			       struct convolution_search *found, struct error *err)
 {
 	struct algorithm_search s = { .stream = stream, .launch = launch, .state = state };
 
-	*found = (struct convolution_search){ .fastest = CONVOLUTION_CHOSEN };
 	if (backend_event_create(stream->device, &s.begin, err) == STATUS_OK &&
 	    backend_event_create(stream->device, &s.end, err) == STATUS_OK)
-		convolution_find_fastest(&s, seconds, found, err);
+		convolution_find_fastest(&s, candidates, seconds, found, err);
 	backend_event_destroy(s.begin);
 	backend_event_destroy(s.end);
 	return err->status;

@@ -1,24 +1,32 @@
-/* Searches the fastest algorithm of a convolution, as cudnn.benchmark does before training. */
+/* Searches the fastest way to carry out a convolution, as cudnn.benchmark does before training. */
 #ifndef GPUPROOF_SUITES_CONVOLUTION_SEARCH_H
 #define GPUPROOF_SUITES_CONVOLUTION_SEARCH_H
 
 #include "kernels/convolution/convolution.h"
 
+/* Maximum number: engines of a library, or values of enum convolution_algorithm. */
+#define CONVOLUTION_CANDIDATES 32
+
 struct convolution_search {
-	unsigned tried; /* algorithms that support the shape, the pass and the device */
-	enum convolution_algorithm fastest;
-	double chosen_seconds, seconds; /* of a launch: the launcher's choice, and the fastest */
+	unsigned usable; /* candidates that support the shape, the pass and the device */
+	unsigned fastest;
+	double first_seconds,
+		seconds; /* of a launch: the first usable candidate, and the fastest */
 };
 
 /*
- * Finds the fastest algorithm within about `seconds`, with autotune() in rested mode. launch(state,
- * algorithm, err) launches the pass once on `stream`, and sets STATUS_UNSUPPORTED in err for an
- * unsupported algorithm, which is not launched again. Any other failure ends the search.
+ * Launches the pass once; STATUS_UNSUPPORTED if the candidate refuses, which is then not launched
+ * again. Any other failure ends the search.
  */
-enum status convolution_search(struct stream *stream, double seconds,
-			       enum status (*launch)(void *state,
-						     enum convolution_algorithm algorithm,
-						     struct error *err),
-			       void *state, struct convolution_search *found, struct error *err);
+typedef enum status convolution_launch_fn(void *state, unsigned candidate, struct error *err);
+
+/*
+ * Finds the fastest of `candidates` within about `seconds` on `stream`, with autotune() in rested
+ * mode; with 0 seconds the first usable one. If all refuse: STATUS_UNSUPPORTED with the last
+ * reason.
+ */
+enum status convolution_search(struct stream *stream, double seconds, unsigned candidates,
+			       convolution_launch_fn *launch, void *state,
+			       struct convolution_search *found, struct error *err);
 
 #endif

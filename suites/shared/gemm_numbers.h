@@ -9,9 +9,7 @@
 
 #include "device/backend.h"
 
-/*
- * Value stored in an operand of `precision`, or PRECISION_E5M2, for `value`, converted through FP32.
- */
+/* Value stored in an operand of `precision`, or PRECISION_E5M2, for `value` (through FP32). */
 double number_stored(enum precision precision, double value);
 /* As number_stored(), for many FP32 numbers in place. */
 void number_round(enum precision precision, double *values, size_t count);
@@ -23,7 +21,8 @@ bool number_is_narrow(enum precision precision);
 void number_decode(enum precision precision, const void *c, size_t first, size_t count,
 		   double *out);
 /*
- * Smallest normal number of an operand, also of PRECISION_E5M2; 0: its format has no subnormal ones.
+ * Smallest normal number of an operand, also of PRECISION_E5M2; 0: its format has no subnormal
+ * ones.
  */
 double number_smallest_normal(enum precision precision);
 

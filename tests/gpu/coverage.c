@@ -13,6 +13,7 @@
 enum needs {
 	NEEDS_NOTHING,
 	NEEDS_CUBLAS,
+	NEEDS_CUDNN,
 	NEEDS_WGMMA,
 	NEEDS_NO_WGMMA, /* where there is WGMMA that is better */
 	NEEDS_NOT_90    /* 9.0 without WGMMA has no way at all */
@@ -41,13 +42,16 @@ static const struct way {
 	{ "attention_backward", "WMMA", 70, 75, NEEDS_NOTHING },
 	{ "attention_backward", "MMA", 75, 1000, NEEDS_NO_WGMMA },
 	{ "attention_backward", "WGMMA", 90, 91, NEEDS_WGMMA },
+	{ "convolution_forward", "cuDNN", ALWAYS, NEEDS_CUDNN },
 	{ "convolution_forward", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "convolution_forward", "MMA", 75, 1000, NEEDS_NOTHING },
 	{ "convolution_forward", "MMA, rows of images", 75, 1000, NEEDS_NOTHING },
 	{ "convolution_forward", "WGMMA", 90, 91, NEEDS_WGMMA },
+	{ "convolution_data_gradient", "cuDNN", ALWAYS, NEEDS_CUDNN },
 	{ "convolution_data_gradient", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "convolution_data_gradient", "MMA", 75, 1000, NEEDS_NOTHING },
 	{ "convolution_data_gradient", "WGMMA", 90, 91, NEEDS_WGMMA },
+	{ "convolution_weight_gradient", "cuDNN", ALWAYS, NEEDS_CUDNN },
 	{ "convolution_weight_gradient", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "convolution_weight_gradient", "MMA", 75, 1000, NEEDS_NOTHING },
 	{ "convolution_weight_gradient", "WGMMA", 90, 91, NEEDS_WGMMA },
@@ -124,6 +128,8 @@ static bool left_out(const struct way *w, const struct device_info *info, char *
 		snprintf(reason, size, "- (from %d.%d)", w->since / 10, w->since % 10);
 	else if (capability >= w->until)
 		snprintf(reason, size, "- (before %d.%d)", w->until / 10, w->until % 10);
+	else if (w->needs == NEEDS_CUDNN && !(info->capabilities & DEVICE_HAS_CONVOLUTIONS))
+		snprintf(reason, size, "- (no cuDNN)");
 	else if (w->needs == NEEDS_WGMMA && !wgmma)
 		snprintf(reason, size, "- (no WGMMA in %s)", info->module);
 	else if (w->needs == NEEDS_NO_WGMMA && wgmma)

@@ -14,6 +14,13 @@
 	{                                                    \
 		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d \
 	}
+/* Workspace and number of a library's engines. */
+#define LIBRARY_BYTES (UINT64_C(64) << 20)
+#define LIBRARY_ENGINES 3
+/* Relative rounding by a library: TF32 may be truncated, parts of narrow sums stored as narrow. */
+static const double library_rounding[PRECISION_COUNT] = {
+	[PRECISION_TF32] = 0x1.01p-9, [PRECISION_FP16] = 0x1p-10, [PRECISION_BF16] = 0x1p-7
+};
 static const struct convolution_shape shapes[] = {
 	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),      SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
 	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),      SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
@@ -157,6 +164,64 @@ static void check_passes(struct bench *b, struct convolution_data *d, float *scr
 		error_prefix(b->err, "%s", convolution_algorithm_name(s.algorithm));
 }
 
+/* A pass by engines of the library, which may have none for a shape. */
+static void check_library(struct bench *b, struct convolution_data *d, enum convolution_pass pass)
+{
+	const struct convolution_shape *s = &d->shape;
+	const struct {
+		const char *name;
+		struct tensor *result;
+		const double *sum, *magnitude;
+		double terms;
+		struct convolution_tensors tensors;
+	} passes[] = {
+		[PASS_FORWARD] = { "library, forward",
+				   &d->y,
+				   d->y_sum,
+				   d->y_magnitude,
+				   s->kernel_height * s->kernel_width * convolution_depth(s),
+				   { d->x.device, d->w.device, d->y.device } },
+		[PASS_DATA] = { "library, data_gradient",
+				&d->dx,
+				d->dx_sum,
+				d->dx_magnitude,
+				s->kernel_height * s->kernel_width * s->filters,
+				{ d->dx.device, d->w.device, d->dy.device } },
+		[PASS_WEIGHTS] = { "library, weight_gradient",
+				   &d->dw,
+				   d->dw_sum,
+				   d->dw_magnitude,
+				   (double)convolution_out_pixels(s),
+				   { d->x.device, d->dw.device, d->dy.device } },
+	};
+	struct convolution_tensors tensors = passes[pass].tensors;
+	struct convolution_engines *engines = NULL;
+	struct error refusal = ERROR_NONE;
+
+	if (backend_convolution_open(b->stream, s, pass, LIBRARY_BYTES, LIBRARY_ENGINES, &engines,
+				     &refusal) != STATUS_OK &&
+	    refusal.status != STATUS_UNSUPPORTED)
+		*b->err = refusal;
+	for (unsigned i = 0; engines && i < engines->count && bench_ok(b); i++) {
+		refusal = (struct error)ERROR_NONE;
+		tensor_restore(b, passes[pass].result);
+		tensors.workspace = bench_upload(b, NULL, engines->engines[i].workspace_bytes + 1);
+		backend_convolution_run(engines, i, &tensors, &refusal);
+		backend_stream_synchronize(b->stream, &refusal);
+		if (refusal.status == STATUS_UNSUPPORTED)
+			continue;
+		if (refusal.status != STATUS_OK)
+			*b->err = refusal;
+		tensor_fetch(b, passes[pass].result, passes[pass].name);
+		check_all(b, passes[pass].name, passes[pass].result, passes[pass].sum,
+			  passes[pass].magnitude, passes[pass].terms, 0,
+			  library_rounding[s->precision]);
+		if (b->err->status != STATUS_OK)
+			error_prefix(b->err, "%s", engines->engines[i].name);
+	}
+	backend_convolution_close(engines);
+}
+
 static void check_shape(struct bench *b, const struct convolution_shape *s, float keep)
 {
 	size_t in = (size_t)s->batch * s->height * s->width * s->channels,
@@ -185,6 +250,9 @@ static void check_shape(struct bench *b, const struct convolution_shape *s, floa
 		d.shape.algorithm = (enum convolution_algorithm)i;
 		check_passes(b, &d, scratch, keep);
 	}
+	for (int pass = PASS_FORWARD; pass <= PASS_WEIGHTS && bench_ok(b); pass++)
+		if (b->device->info.capabilities & DEVICE_HAS_CONVOLUTIONS)
+			check_library(b, &d, (enum convolution_pass)pass);
 	tensor_free(&d.x);
 	tensor_free(&d.w);
 	tensor_free(&d.y);

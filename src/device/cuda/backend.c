@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "device/cuda/blas/cublas.h"
+#include "device/cuda/dnn/cudnn.h"
 #include "device/cuda/nvml.h"
 #include "device/cuda/ranks/nccl.h"
 
@@ -62,6 +63,14 @@ static bool found_cublaslt(char *out, size_t size)
 	return true;
 }
 
+static bool components_found_cudnn(char *out, size_t size)
+{
+	if (cudnn_open(NULL) != STATUS_OK)
+		return false;
+	cudnn_version(out, size);
+	return true;
+}
+
 static bool components_found_nccl(char *out, size_t size)
 {
 	if (nccl_open(NULL) != STATUS_OK)
@@ -93,6 +102,7 @@ static const struct {
 	  "linked into module " GPUPROOF_CUDA_MODULE },
 	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
 	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
+	{ "cuDNN", "cudnn", components_found_cudnn, &cudnn_library, NULL },
 	{ "NCCL", "nccl", components_found_nccl, &nccl_library, NULL },
 	{ "NVML", NULL, components_found_nvml, &nvml_library, NULL },
 };

@@ -32,6 +32,7 @@ struct cuda_stream {
 	struct gate *gate;             /* made by the first gate_close() */
 	struct cublas_context *cublas; /* made by the first gemm() */
 	struct lt_context *lt;         /* made by the first gemm_search() */
+	void *cudnn;                   /* handle, made by the first convolution_open() */
 };
 
 struct cuda_event {

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "device/architecture.h"
+#include "device/cuda/dnn/cudnn.h"
 #include "device/cuda/nvml.h"
 #include "device/cuda/ranks/nccl.h"
 
@@ -98,6 +99,8 @@ static unsigned cuda_capabilities(const struct device_info *info)
 	if (nccl_serves(capability, NULL) == STATUS_OK ||
 	    device_attribute_or(info->index, cudaDevAttrHostRegisterSupported, 0))
 		mask |= DEVICE_HAS_COLLECTIVES;
+	if (cudnn_serves(capability, NULL) == STATUS_OK)
+		mask |= DEVICE_HAS_CONVOLUTIONS;
 	if (CUDA_HAS_WGMMA && capability == 90)
 		mask |= DEVICE_HAS_WGMMA;
 	return mask;

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "device/cuda/blas/contexts.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/dnn/cudnn.h"
 #include "device/cuda/ranks/nccl.h"
 
 /*
@@ -214,6 +215,7 @@ void cuda_stream_destroy(struct stream *stream)
 	cudaStreamSynchronize(cuda_stream_of(stream)->handle);
 	cublas_context_free(cuda_stream_of(stream)->cublas);
 	lt_context_free(cuda_stream_of(stream)->lt);
+	cudnn_handle_free(cuda_stream_of(stream)->cudnn);
 	cudaStreamDestroy(cuda_stream_of(stream)->handle);
 	cudaGetLastError();
 	free(cuda_stream_of(stream));

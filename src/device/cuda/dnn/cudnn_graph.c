@@ -1,0 +1,328 @@
+/*
+ * A convolution as a graph of one operation, and the execution plans of the engines that the
+ * library's heuristics offer for it. No CUDA call is made here.
+ */
+#include "device/cuda/dnn/cudnn.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "device/cuda/dnn/cudnn_abi.h"
+
+struct cudnn_functions cudnn;
+
+/* Configurations asked of a heuristic. */
+#define OFFERED 64
+/* Bytes to which tensors and workspaces are aligned, as cudaMalloc() does at least. */
+#define ALIGNMENT 16
+enum tensor_id { ID_W = 1, ID_X, ID_Y };
+
+struct attribute {
+	int name, type;
+	int64_t count;
+	const void *values; /* NULL ends a list */
+};
+
+enum status cudnn_check(int result, const char *call, struct error *err)
+{
+	char last[200] = "";
+	enum status status = STATUS_DEVICE;
+
+	if (result == CUDNN_SUCCESS)
+		return STATUS_OK;
+	if (result == CUDNN_NO_HOST_MEMORY || result == CUDNN_NO_DEVICE_MEMORY)
+		status = STATUS_NO_MEMORY;
+	else if (result >= CUDNN_NOT_INITIALIZED && result < CUDNN_INTERNAL_ERROR)
+		status = STATUS_UNSUPPORTED;
+	cudnn.cudnnGetLastErrorString(last, sizeof(last));
+	for (char *c = last; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	return error_set(err, status, "%s: %s%s%s", call, cudnn.cudnnGetErrorString(result),
+			 last[0] ? ": " : "", last);
+}
+
+/*
+ * A descriptor with these attributes, finalised unless it has none; NULL after an error. It lives
+ * as long as `e`, since others may refer to it.
+ */
+static void *descriptor_new(struct cudnn_engines *e, int type, const char *what,
+			    const struct attribute *attributes, struct error *err)
+{
+	void *descriptor = NULL;
+	char call[64];
+
+	snprintf(call, sizeof(call), "cuDNN's %s", what);
+	if (cudnn_check(cudnn.cudnnBackendCreateDescriptor(type, &descriptor), call, err) !=
+	    STATUS_OK)
+		return NULL;
+	ARRAY_GROW(e->kept, e->kept_count, e->kept_capacity);
+	e->kept[e->kept_count++] = descriptor;
+	for (const struct attribute *a = attributes; a && a->values; a++) {
+		snprintf(call, sizeof(call), "cuDNN's %s, attribute %d", what, a->name);
+		if (cudnn_check(cudnn.cudnnBackendSetAttribute(descriptor, a->name, a->type,
+							       a->count, a->values),
+				call, err) != STATUS_OK)
+			return NULL;
+	}
+	snprintf(call, sizeof(call), "cuDNN's %s", what);
+	if (attributes &&
+	    cudnn_check(cudnn.cudnnBackendFinalize(descriptor), call, err) != STATUS_OK)
+		return NULL;
+	return descriptor;
+}
+
+static int cudnn_type_of(enum precision precision)
+{
+	return precision == PRECISION_FP16   ? CUDNN_HALF
+	       : precision == PRECISION_BF16 ? CUDNN_BFLOAT16
+					     : CUDNN_FLOAT;
+}
+
+/* Dimensions are count, channels, height, width; in memory, channels come last. */
+static void *tensor_new(struct cudnn_engines *e, const struct convolution_shape *s, int64_t id,
+			const int64_t size[4], struct error *err)
+{
+	int64_t alignment = ALIGNMENT;
+	int type = cudnn_type_of(s->precision);
+	int64_t strides[] = { size[1] * size[2] * size[3], 1, size[3] * size[1], size[1] };
+	const struct attribute attributes[] = {
+		{ CUDNN_TENSOR_ID, CUDNN_TYPE_INT64, 1, &id },
+		{ CUDNN_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type },
+		{ CUDNN_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, size },
+		{ CUDNN_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides },
+		{ CUDNN_TENSOR_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment },
+		{ 0 },
+	};
+
+	return descriptor_new(e, CUDNN_TENSOR, "tensor", attributes, err);
+}
+
+static void *convolution_new(struct cudnn_engines *e, const struct convolution_shape *s,
+			     struct error *err)
+{
+	int64_t dimensions = 2;
+	int64_t strides[] = { s->stride, s->stride }, paddings[] = { s->padding, s->padding },
+		dilations[] = { 1, 1 };
+	int mode = CUDNN_CROSS_CORRELATION, sums = CUDNN_FLOAT;
+	const struct attribute attributes[] = {
+		{ CUDNN_CONVOLUTION_COMPUTE_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums },
+		{ CUDNN_CONVOLUTION_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode },
+		{ CUDNN_CONVOLUTION_DIMENSIONS, CUDNN_TYPE_INT64, 1, &dimensions },
+		{ CUDNN_CONVOLUTION_STRIDES, CUDNN_TYPE_INT64, 2, strides },
+		{ CUDNN_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, paddings },
+		{ CUDNN_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, paddings },
+		{ CUDNN_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilations },
+		{ 0 },
+	};
+
+	return descriptor_new(e, CUDNN_CONVOLUTION, "convolution", attributes, err);
+}
+
+static void *operation_new(struct cudnn_engines *e, const struct convolution_shape *s,
+			   struct error *err)
+{
+	static const struct {
+		int type, first;
+	} passes[] = { [PASS_FORWARD] = { CUDNN_OPERATION_FORWARD, CUDNN_OPERATION_FORWARD_FIRST },
+		       [PASS_DATA] = { CUDNN_OPERATION_DATA, CUDNN_OPERATION_DATA_FIRST },
+		       [PASS_WEIGHTS] = { CUDNN_OPERATION_WEIGHTS,
+					  CUDNN_OPERATION_WEIGHTS_FIRST } };
+	const int64_t w_size[] = { s->filters, convolution_depth(s), s->kernel_height,
+				   s->kernel_width };
+	const int64_t x_size[] = { s->batch, s->channels, s->height, s->width };
+	const int64_t y_size[] = { s->batch, s->filters, convolution_out_height(s),
+				   convolution_out_width(s) };
+	float alpha = 1, beta = 0;
+	void *convolution = convolution_new(e, s, err), *w = tensor_new(e, s, ID_W, w_size, err),
+	     *x = tensor_new(e, s, ID_X, x_size, err), *y = tensor_new(e, s, ID_Y, y_size, err);
+	int first = passes[e->pass].first;
+	const struct attribute attributes[] = {
+		{ first, CUDNN_TYPE_FLOAT, 1, &alpha },
+		{ first + 1, CUDNN_TYPE_FLOAT, 1, &beta },
+		{ first + 2, CUDNN_TYPE_DESCRIPTOR, 1, &convolution },
+		{ first + 3, CUDNN_TYPE_DESCRIPTOR, 1, &w },
+		{ first + 4, CUDNN_TYPE_DESCRIPTOR, 1, &x },
+		{ first + 5, CUDNN_TYPE_DESCRIPTOR, 1, &y },
+		{ 0 },
+	};
+
+	if (!convolution || !w || !x || !y)
+		return NULL;
+	return descriptor_new(e, passes[e->pass].type, "operation", attributes, err);
+}
+
+static void *graph_new(struct cudnn_engines *e, const struct convolution_shape *s,
+		       struct error *err)
+{
+	void *operation = operation_new(e, s, err);
+	const struct attribute attributes[] = {
+		{ CUDNN_GRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &e->handle },
+		{ CUDNN_GRAPH_OPERATIONS, CUDNN_TYPE_DESCRIPTOR, 1, &operation },
+		{ 0 },
+	};
+
+	return operation ? descriptor_new(e, CUDNN_GRAPH, "graph", attributes, err) : NULL;
+}
+
+/*
+ * False for engines whose results vary from run to run, that do another number of operations, or
+ * that lose digits of FP32: of operands, or of the sums over all pixels. The sums of other passes
+ * are short enough for partial sums in the tensors' precision.
+ */
+static bool notes_allow(enum precision precision, enum convolution_pass pass, const int *notes,
+			int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		switch (notes[i]) {
+		case CUDNN_NOTE_NONDETERMINISTIC:
+		case CUDNN_NOTE_FFT:
+		case CUDNN_NOTE_WINOGRAD:
+		case CUDNN_NOTE_DOWN_CONVERT_INPUTS:
+			return false;
+		case CUDNN_NOTE_REDUCED_PRECISION_REDUCTION:
+			if (pass == PASS_WEIGHTS)
+				return false;
+			break;
+		case CUDNN_NOTE_TENSOR_CORE:
+			if (precision == PRECISION_FP32)
+				return false;
+		}
+	return true;
+}
+
+/* Adds the plan of an engine's configuration, or sets the reason why it cannot be used. */
+static void engine_add(struct cudnn_engines *e, const struct convolution_shape *s, void *config,
+		       const char *offer, uint64_t workspace, struct error *err)
+{
+	struct convolution_engine *place = &e->base.engines[e->base.count];
+	void *plan, *engine = descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
+	int64_t index = 0, bytes = 0, count = 0, notes_count = 0;
+	int notes[32];
+	const struct attribute attributes[] = {
+		{ CUDNN_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &e->handle },
+		{ CUDNN_PLAN_ENGINE_CONFIG, CUDNN_TYPE_DESCRIPTOR, 1, &config },
+		{ 0 },
+	};
+
+	if (!engine ||
+	    cudnn_check(cudnn.cudnnBackendGetAttribute(config, CUDNN_ENGINE_CONFIG_ENGINE,
+						       CUDNN_TYPE_DESCRIPTOR, 1, &count, &engine),
+			"cuDNN's engine", err) != STATUS_OK ||
+	    cudnn_check(cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_INDEX, CUDNN_TYPE_INT64,
+						       1, &count, &index),
+			"cuDNN's engine, index", err) != STATUS_OK ||
+	    cudnn_check(cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_NOTES,
+						       CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes),
+						       &notes_count, notes),
+			"cuDNN's engine, notes", err) != STATUS_OK)
+		return;
+	if (!notes_allow(s->precision, e->pass, notes, notes_count)) {
+		error_set(err, STATUS_UNSUPPORTED,
+			  "engine %" PRId64 " varies from run to run, or is less precise than "
+			  "FP32 sums",
+			  index);
+		return;
+	}
+	plan = descriptor_new(e, CUDNN_PLAN, "plan", attributes, err);
+	if (!plan ||
+	    cudnn_check(cudnn.cudnnBackendGetAttribute(plan, CUDNN_PLAN_WORKSPACE, CUDNN_TYPE_INT64,
+						       1, &count, &bytes),
+			"cuDNN's plan, workspace", err) != STATUS_OK)
+		return;
+	if ((uint64_t)bytes > workspace) {
+		error_set(err, STATUS_UNSUPPORTED,
+			  "engine %" PRId64 " needs a workspace of %" PRId64
+			  " bytes; allowed: %" PRIu64,
+			  index, bytes, workspace);
+		return;
+	}
+	snprintf(place->name, sizeof(place->name), "engine %" PRId64 ", %s", index, offer);
+	place->workspace_bytes = (uint64_t)bytes;
+	e->plans[e->base.count++] = plan;
+}
+
+/* Adds what one heuristic offers; each refusal takes the place of the last one in `reason`. */
+static void engines_add(struct cudnn_engines *e, const struct convolution_shape *s, void *graph,
+			int mode, uint64_t workspace, unsigned most, struct error *reason)
+{
+	const struct attribute attributes[] = {
+		{ CUDNN_HEURISTIC_GRAPH, CUDNN_TYPE_DESCRIPTOR, 1, &graph },
+		{ CUDNN_HEURISTIC_MODE, CUDNN_TYPE_HEURISTIC_MODE, 1, &mode },
+		{ 0 },
+	};
+	struct error refusal = (struct error)ERROR_NONE;
+	void *heuristic = descriptor_new(e, CUDNN_HEURISTIC, "heuristic", attributes, &refusal);
+	void *configs[OFFERED];
+	int64_t count = 0;
+
+	for (size_t i = 0; i < OFFERED && heuristic; i++)
+		configs[i] =
+			descriptor_new(e, CUDNN_ENGINE_CONFIG, "configuration", NULL, &refusal);
+	if (heuristic && refusal.status == STATUS_OK)
+		cudnn_check(cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_HEURISTIC_RESULTS,
+							   CUDNN_TYPE_DESCRIPTOR, OFFERED, &count,
+							   configs),
+			    "cuDNN's heuristic, results", &refusal);
+	if (refusal.status != STATUS_OK)
+		*reason = refusal;
+	for (int64_t i = 0; i < count && i < OFFERED && e->base.count < most; i++) {
+		char offer[32];
+
+		refusal = (struct error)ERROR_NONE;
+		snprintf(offer, sizeof(offer), "%s %" PRId64,
+			 mode == CUDNN_HEURISTIC_A ? "offer" : "fallback", i + 1);
+		engine_add(e, s, configs[i], offer, workspace, &refusal);
+		if (refusal.status != STATUS_OK)
+			*reason = refusal;
+	}
+}
+
+enum status cudnn_engines_find(struct cudnn_engines *e, const struct convolution_shape *s,
+			       uint64_t workspace, unsigned most, struct error *err)
+{
+	static const int modes[] = { CUDNN_HEURISTIC_A, CUDNN_HEURISTIC_FALLBACK };
+	struct error reason = ERROR_NONE;
+	void *graph = graph_new(e, s, err);
+
+	if (!graph)
+		return err->status;
+	most = most < CONVOLUTION_ENGINES ? most : CONVOLUTION_ENGINES;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		engines_add(e, s, graph, modes[i], workspace, most, &reason);
+	if (e->base.count > 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "cuDNN has no engine for this convolution: %s",
+			 reason.status == STATUS_OK ? "its heuristics offer none" : reason.message);
+}
+
+void cudnn_engines_release(struct cudnn_engines *e)
+{
+	while (e->kept_count > 0)
+		cudnn.cudnnBackendDestroyDescriptor(e->kept[--e->kept_count]);
+	free(e->kept);
+}
+
+enum status cudnn_engine_execute(struct cudnn_engines *e, unsigned engine,
+				 const struct convolution_tensors *tensors, struct error *err)
+{
+	const int64_t ids[] = { ID_W, ID_X, ID_Y };
+	void *const pointers[] = { tensors->w, tensors->x, tensors->y };
+	const struct attribute attributes[] = {
+		{ CUDNN_PACK_IDS, CUDNN_TYPE_INT64, 3, ids },
+		{ CUDNN_PACK_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers },
+		{ CUDNN_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &tensors->workspace },
+		{ 0 },
+	};
+	size_t before = e->kept_count;
+	void *pack = descriptor_new(e, CUDNN_VARIANT_PACK, "pack of tensors", attributes, err);
+
+	if (pack)
+		cudnn_check(cudnn.cudnnBackendExecute(e->handle, e->plans[engine], pack),
+			    "cudnnBackendExecute", err);
+	while (e->kept_count > before)
+		cudnn.cudnnBackendDestroyDescriptor(e->kept[--e->kept_count]);
+	return err->status;
+}
