@@ -25,36 +25,38 @@ struct markdown_page {
 	size_t left_out; /* of the current table */
 };
 
-static void markdown_add_cell(struct text *row, const char *text)
-{
-	text_add(row, " ");
-	escape_markdown(row, text, LONGEST_TEXT);
-	text_add(row, " |");
-}
-
-/* Appends a cell with the program's own text. */
-static void markdown_add_word(struct text *row, const char *text)
-{
-	text_addf(row, " %s |", *text ? text : "–");
-}
-
 static bool markdown_row_fits(const struct markdown_page *page, size_t bytes)
 {
 	return page->out->length - page->start + bytes + TAIL < MOST_BYTES;
 }
 
-/* Appends a row unless the page would get too long; empties `row`. */
-static void markdown_end_row(struct markdown_page *page, struct text *row)
+/*
+ * Adds a row unless the page would get too long. `kinds`: 'c' for each cell with untrusted text,
+ * 'w' with the program's own.
+ */
+static void markdown_add_row(struct markdown_page *page, const char *kinds,
+			     const char *const *cells)
 {
+	struct text row = TEXT_EMPTY;
+
+	for (; *kinds; kinds++, cells++) {
+		text_add_char(&row, ' ');
+		if (*kinds == 'c')
+			escape_markdown(&row, *cells, LONGEST_TEXT);
+		else
+			text_add(&row, **cells ? *cells : "–");
+		text_add(&row, " |");
+	}
 	/*
 	 * Nothing follows the first row that did not fit, so that the shown rows are the beginning.
 	 */
-	if (!page->left_out && markdown_row_fits(page, row->length + 2))
-		text_addf(page->out, "|%s\n", row->data);
+	if (!page->left_out && markdown_row_fits(page, row.length + 2))
+		text_addf(page->out, "|%s\n", row.data);
 	else
 		page->left_out++;
-	text_release(row);
+	text_release(&row);
 }
+#define CELLS(...) ((const char *const[]){ __VA_ARGS__ })
 
 static void markdown_begin_table(struct markdown_page *page, const char *title, const char *header)
 {
@@ -111,20 +113,16 @@ static void markdown_add_checks(struct markdown_page *page, const struct verdict
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < verdicts->count; i++) {
 			const struct verdict_check *check = &verdicts->checks[i];
-			struct text row = TEXT_EMPTY;
 			char *numbers;
 
 			if (check->verdict != order[o])
 				continue;
 			numbers = check_numbers(check);
-			markdown_add_word(&row, verdict_name(check->verdict));
-			markdown_add_word(&row, cause_name(check->cause));
-			markdown_add_cell(&row, check->limit);
-			markdown_add_cell(&row, check->case_id);
-			markdown_add_word(&row, numbers);
-			markdown_add_cell(&row, check->reason);
-			markdown_add_cell(&row, check->place);
-			markdown_end_row(page, &row);
+			markdown_add_row(page, "wwccwcc",
+					 CELLS(verdict_name(check->verdict),
+					       cause_name(check->cause), check->limit,
+					       check->case_id, numbers, check->reason,
+					       check->place));
 			free(numbers);
 		}
 	markdown_end_table(page);
@@ -137,17 +135,16 @@ static void markdown_add_aspects(struct markdown_page *page, const struct verdic
 			     "device | memory | link | gemm | correctness | condition");
 	for (size_t i = 0; i < v->device_count; i++) {
 		const struct device_judgement *d = &v->devices[i];
-		struct text row = TEXT_EMPTY;
+		const char *cells[ASPECT_COUNT] = { d->device };
 
-		markdown_add_cell(&row, d->device);
 		for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++) {
 			const struct aspect_judgement *aspect = device_aspect(d, (enum aspect)a);
 
-			markdown_add_word(&row, !aspect          ? "–"
-						: aspect->judged ? verdict_name(aspect->verdict)
-								 : "not judged");
+			cells[a - ASPECT_NONE] = !aspect          ? "–"
+						 : aspect->judged ? verdict_name(aspect->verdict)
+								  : "not judged";
 		}
-		markdown_end_row(page, &row);
+		markdown_add_row(page, "cwwwww", cells);
 	}
 	markdown_end_table(page);
 }
@@ -157,12 +154,10 @@ static void markdown_add_reasons(struct markdown_page *page, const struct verdic
 {
 	markdown_begin_table(page, "Reasons", "verdict | reason | what to do");
 	for (size_t i = 0; i < v->reason_count; i++) {
-		struct text row = TEXT_EMPTY;
 
-		markdown_add_word(&row, verdict_name(v->reasons[i].verdict));
-		markdown_add_cell(&row, v->reasons[i].text);
-		markdown_add_cell(&row, v->reasons[i].remedy);
-		markdown_end_row(page, &row);
+		markdown_add_row(page, "wcc",
+				 CELLS(verdict_name(v->reasons[i].verdict), v->reasons[i].text,
+				       v->reasons[i].remedy));
 	}
 	markdown_end_table(page);
 }
@@ -176,38 +171,33 @@ static void markdown_add_problems(struct markdown_page *page, const struct resul
 	markdown_begin_table(page, "Wrong results and errors", "status | case | reason");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < r->case_count; i++) {
-			struct text row = TEXT_EMPTY;
 
 			if (r->cases[i].status != order[o])
 				continue;
-			markdown_add_word(&row, case_status_name(r->cases[i].status));
-			markdown_add_cell(&row, r->cases[i].id);
-			markdown_add_cell(&row, r->cases[i].reason);
-			markdown_end_row(page, &row);
+			markdown_add_row(page, "wcc",
+					 CELLS(case_status_name(r->cases[i].status), r->cases[i].id,
+					       r->cases[i].reason));
 		}
 	markdown_end_table(page);
 }
 
 static void markdown_add_metric(struct markdown_page *page, const struct case_result *c,
-				const struct metric_value *m, const char *unit)
+				const struct metric_value *m)
 {
 	static const char *const better[] = { "higher", "lower", "–" };
 	const struct series *series = m->series ? case_series(c, m->series) : NULL;
-	struct text row = TEXT_EMPTY, interval = TEXT_EMPTY;
-	char value[64], high[64];
+	const char *unit = case_unit(c, m);
+	char value[64], low[64], high[64], interval[140] = "", number[24];
 
-	markdown_add_cell(&row, c->id);
-	markdown_add_cell(&row, m->name);
-	markdown_add_cell(&row, units_format(m->value, unit, value, sizeof(value)));
+	units_format(m->value, unit, value, sizeof(value));
 	if (isfinite(m->low) && isfinite(m->high))
-		text_addf(&interval, "%s to %s", units_format(m->low, unit, value, sizeof(value)),
-			  units_format(m->high, unit, high, sizeof(high)));
-	markdown_add_cell(&row, interval.data);
-	text_addf(&row, " %zu |", m->n);
-	markdown_add_word(&row, better[m->better]);
-	markdown_add_cell(&row, series && series->statistics.noisy ? series->statistics.noise : "");
-	markdown_end_row(page, &row);
-	text_release(&interval);
+		snprintf(interval, sizeof(interval), "%s to %s",
+			 units_format(m->low, unit, low, sizeof(low)),
+			 units_format(m->high, unit, high, sizeof(high)));
+	snprintf(number, sizeof(number), "%zu", m->n);
+	markdown_add_row(page, "ccccwwc",
+			 CELLS(c->id, m->name, value, interval, number, better[m->better],
+			       series && series->statistics.noisy ? series->statistics.noise : ""));
 }
 
 /* Their metrics are not headlines. */
@@ -221,19 +211,15 @@ static void markdown_add_unsettled(struct markdown_page *page, const struct resu
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++) {
 			const struct metric_value *m = &c->metrics[j];
 			const struct series *series = m->series ? case_series(c, m->series) : NULL;
-			struct text row = TEXT_EMPTY;
-			char value[64];
+			char value[64], drift[32];
 
 			if (!case_is_unsettled(c, m))
 				continue;
-			markdown_add_cell(&row, c->id);
-			markdown_add_cell(&row, m->name);
-			markdown_add_cell(&row,
-					  units_format(m->value, m->unit, value, sizeof(value)));
-			snprintf(value, sizeof(value), "%+.1f %%",
+			units_format(m->value, m->unit, value, sizeof(value));
+			snprintf(drift, sizeof(drift), "%+.1f %%",
 				 series ? 100 * series->statistics.drift : (double)NAN);
-			markdown_add_cell(&row, series ? value : "");
-			markdown_end_row(page, &row);
+			markdown_add_row(page, "cccc",
+					 CELLS(c->id, m->name, value, series ? drift : ""));
 		}
 	}
 	markdown_end_table(page);
@@ -256,9 +242,7 @@ static void markdown_add_figures(struct markdown_page *page, const struct result
 		for (size_t j = 0; r->cases[i].status == CASE_OK && j < r->cases[i].metric_count;
 		     j++)
 			if (r->cases[i].metrics[j].headline)
-				markdown_add_metric(page, &r->cases[i], &r->cases[i].metrics[j],
-						    case_unit(&r->cases[i],
-							      &r->cases[i].metrics[j]));
+				markdown_add_metric(page, &r->cases[i], &r->cases[i].metrics[j]);
 	markdown_end_table(page);
 }
 
@@ -267,41 +251,33 @@ static void markdown_add_devices(struct markdown_page *page, const struct result
 	markdown_begin_table(page, "Devices", "device | model | UUID | memory");
 	for (size_t i = 0; i < r->device_count; i++) {
 		const struct device_info *d = &r->devices[i];
-		struct text row = TEXT_EMPTY;
 		char memory[48];
 
-		markdown_add_cell(&row, d->id);
-		markdown_add_cell(&row, d->name);
-		markdown_add_cell(&row, d->uuid);
-		markdown_add_word(&row, d->memory_bytes ? units_format((double)d->memory_bytes, "B",
-								       memory, sizeof(memory))
-							: "");
-		markdown_end_row(page, &row);
+		markdown_add_row(page, "cccw",
+				 CELLS(d->id, d->name, d->uuid,
+				       d->memory_bytes ? units_format((double)d->memory_bytes, "B",
+								      memory, sizeof(memory))
+						       : ""));
 	}
 	markdown_end_table(page);
 }
 
-static void markdown_add_fact(struct markdown_page *page, const char *name, const char *value)
-{
-	struct text row = TEXT_EMPTY;
-
-	markdown_add_cell(&row, name);
-	markdown_add_cell(&row, value);
-	markdown_end_row(page, &row);
-}
-
 static void markdown_add_environment(struct markdown_page *page, const struct result *r)
 {
+	const char *const own[][2] = { { "run", r->run_id },
+				       { "label", r->label },
+				       { "started", r->started },
+				       { "state", r->state },
+				       { "gpuproof", r->gpuproof_version },
+				       { "repeat with", r->command } };
+
 	markdown_begin_table(page, "Environment", "fact | value");
-	markdown_add_fact(page, "run", r->run_id);
-	markdown_add_fact(page, "label", r->label);
-	markdown_add_fact(page, "started", r->started);
-	markdown_add_fact(page, "state", r->state);
-	markdown_add_fact(page, "gpuproof", r->gpuproof_version);
-	markdown_add_fact(page, "repeat with", r->command);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		markdown_add_row(page, "cc", own[i]);
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcmp(r->environment[i].name, "gpuproof") != 0)
-			markdown_add_fact(page, r->environment[i].name, r->environment[i].value);
+			markdown_add_row(page, "cc",
+					 CELLS(r->environment[i].name, r->environment[i].value));
 	markdown_end_table(page);
 }
 

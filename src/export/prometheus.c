@@ -33,13 +33,19 @@ static void prometheus_add_label(struct text *labels, const char *name, const ch
 	text_add_char(labels, '"');
 }
 
-/* Takes ownership of `family` and `help`. */
-static void prometheus_add_sample(struct samples *samples, char *family, char *help,
-				  struct text *labels, double value)
+/* Label names and values, the first without a name ends them. */
+#define LABELS(...) ((const char *const[]){ __VA_ARGS__, NULL, NULL })
+
+static void prometheus_add_sample(struct samples *samples, const char *family, const char *help,
+				  double value, const char *const *labels)
 {
+	struct text out = TEXT_EMPTY;
+
+	for (; labels && labels[0]; labels += 2)
+		prometheus_add_label(&out, labels[0], labels[1]);
 	ARRAY_GROW(samples->items, samples->count, samples->capacity);
 	samples->items[samples->count++] =
-		(struct sample){ family, help, text_detach(labels), value };
+		(struct sample){ xstrdup(family), xstrdup(help), text_detach(&out), value };
 }
 
 /* Unit name: promtool expects "seconds", and "per_second" for a denominator. */
@@ -59,21 +65,6 @@ static void prometheus_add_unit(struct text *out, const char *unit, size_t lengt
 		}
 	}
 	text_add_bytes(out, unit, length);
-}
-
-/*
- * A number without a unit is a ratio only if it is a fraction; a count or a loss is not. In results
- * that do not tell, each is called a ratio.
- */
-static bool is_unnamed(const struct result *r, const struct case_result *c,
-		       const struct metric_value *m)
-{
-	const struct presentation *p = result_presentation(r, c->suite);
-	const struct metric *row = p ? presentation_metric(p, m->name) : NULL;
-
-	/* Only counters may end in "_total". */
-	return strcmp(m->unit, "1") == 0 && !text_ends_with(m->name, "_total") &&
-	       (text_ends_with(m->name, "_ratio") || (row && !row->percent));
 }
 
 /* "gpuproof_transfer_bandwidth_bytes_per_second" */
@@ -97,70 +88,55 @@ static char *family_name(const struct metric_value *m, bool unnamed)
 	return text_detach(&name);
 }
 
-static char *family_help(const struct metric_value *m, bool unnamed)
+static void prometheus_add_metric(struct samples *samples, const struct result *r,
+				  const struct case_result *c, const struct metric_value *m)
 {
 	static const char *const better[] = { "higher is better", "lower is better",
 					      "neither direction is better" };
+	const struct device_info *d = result_device(r, c->device);
+	const struct presentation *p = result_presentation(r, c->suite);
+	const struct metric *row = p ? presentation_metric(p, m->name) : NULL;
+	/*
+	 * A number without a unit is a ratio only if it is a fraction; a count or a loss is not. In
+	 * results that do not tell, each is called a ratio. Only counters may end in "_total".
+	 */
+	bool unnamed = strcmp(m->unit, "1") == 0 && !text_ends_with(m->name, "_total") &&
+		       (text_ends_with(m->name, "_ratio") || (row && !row->percent));
 	struct text help = TEXT_EMPTY;
+	char *family;
 
+	if (!isfinite(m->value))
+		return;
+	family = family_name(m, unnamed);
 	escape_prometheus_help(&help, m->name);
 	text_add(&help, " in ");
 	escape_prometheus_help(&help,
 			       unnamed || strcmp(m->unit, "1") != 0 ? m->unit : "1 (a ratio)");
 	text_addf(&help, ", %s", better[m->better]);
-	return text_detach(&help);
-}
-
-static void prometheus_add_metric(struct samples *samples, const struct result *r,
-				  const struct case_result *c, const struct metric_value *m)
-{
-	const struct device_info *d = result_device(r, c->device);
-	bool unnamed = is_unnamed(r, c, m);
-	struct text labels = TEXT_EMPTY;
-
-	if (!isfinite(m->value))
-		return;
-	prometheus_add_label(&labels, "case", c->id);
-	prometheus_add_label(&labels, "suite", c->suite);
-	prometheus_add_label(&labels, "device", c->device);
-	prometheus_add_label(&labels, "model", d ? d->name : "");
-	prometheus_add_label(&labels, "uuid", d ? d->uuid : "");
 	/* A separate series: a drifting value must not be mistaken for that of other nights. */
-	if (case_is_unsettled(c, m))
-		prometheus_add_label(&labels, "settled", "false");
-	prometheus_add_sample(samples, family_name(m, unnamed), family_help(m, unnamed), &labels,
-			      m->value);
-}
-
-static void prometheus_add_count(struct samples *samples, const char *family, const char *help,
-				 const char *name, const char *word, size_t count)
-{
-	struct text labels = TEXT_EMPTY;
-
-	if (name)
-		prometheus_add_label(&labels, name, word);
-	prometheus_add_sample(samples, xstrdup(family), xstrdup(help), &labels, (double)count);
+	prometheus_add_sample(samples, family, help.data, m->value,
+			      LABELS("case", c->id, "suite", c->suite, "device", c->device, "model",
+				     d ? d->name : "", "uuid", d ? d->uuid : "",
+				     case_is_unsettled(c, m) ? "settled" : NULL, "false"));
+	text_release(&help);
+	free(family);
 }
 
 static void prometheus_add_run(struct samples *samples, const struct result *r)
 {
-	struct text labels = TEXT_EMPTY;
 	double finished = clock_parse_iso8601(export_string(r->finished));
 
-	prometheus_add_label(&labels, "version", r->gpuproof_version);
-	prometheus_add_label(&labels, "run", r->run_id);
-	prometheus_add_label(&labels, "state", r->state);
-	prometheus_add_sample(samples, xstrdup("gpuproof_run_info"),
-			      xstrdup("the run that measured these values"), &labels, 1);
+	prometheus_add_sample(samples, "gpuproof_run_info", "the run that measured these values", 1,
+			      LABELS("version", r->gpuproof_version, "run", r->run_id, "state",
+				     r->state));
 	if (isfinite(finished))
-		prometheus_add_sample(samples, xstrdup("gpuproof_run_finished_timestamp_seconds"),
-				      xstrdup("end of the run, in seconds since 1970"), &labels,
-				      finished);
+		prometheus_add_sample(samples, "gpuproof_run_finished_timestamp_seconds",
+				      "end of the run, in seconds since 1970", finished, NULL);
 	if (isfinite(r->seconds))
-		prometheus_add_sample(samples, xstrdup("gpuproof_run_duration_seconds"),
-				      xstrdup("duration of the run"), &labels, r->seconds);
-	prometheus_add_count(samples, "gpuproof_run_planned_cases", "planned cases of the run",
-			     NULL, NULL, r->planned);
+		prometheus_add_sample(samples, "gpuproof_run_duration_seconds",
+				      "duration of the run", r->seconds, NULL);
+	prometheus_add_sample(samples, "gpuproof_run_planned_cases", "planned cases of the run",
+			      (double)r->planned, NULL);
 }
 
 static int prometheus_by_cause(const void *a, const void *b)
@@ -186,20 +162,17 @@ static void prometheus_add_causes(struct samples *samples, const struct verdicts
 	qsort(checks, found, sizeof(*checks), prometheus_by_cause);
 	for (size_t first = 0, end; first < found; first = end) {
 		const struct verdict_check *c = checks[first];
-		struct text labels = TEXT_EMPTY;
 
 		for (end = first; end < found && checks[end]->cause == c->cause &&
 				  checks[end]->accepted == c->accepted &&
 				  strcmp(checks[end]->devices, c->devices) == 0;)
 			end++;
-		prometheus_add_label(&labels, "cause", cause_name(c->cause));
-		prometheus_add_label(&labels, "device", c->devices);
-		prometheus_add_label(&labels, "uuid", c->uuid);
-		prometheus_add_label(&labels, "accepted", c->accepted ? "true" : "false");
-		prometheus_add_sample(samples, xstrdup("gpuproof_check_causes"),
-				      xstrdup("checks that did not pass, by cause (gpuproof help "
-					      "causes)"),
-				      &labels, (double)(end - first));
+		prometheus_add_sample(samples, "gpuproof_check_causes",
+				      "checks that did not pass, by cause (gpuproof help causes)",
+				      (double)(end - first),
+				      LABELS("cause", cause_name(c->cause), "device", c->devices,
+					     "uuid", c->uuid, "accepted",
+					     c->accepted ? "true" : "false"));
 	}
 	free(checks);
 }
@@ -210,16 +183,18 @@ static void prometheus_add_verdicts(struct samples *samples, const struct verdic
 
 	prometheus_add_causes(samples, verdicts);
 	for (int i = 0; i < VERDICT_COUNT; i++)
-		prometheus_add_count(samples, "gpuproof_check_verdicts", "checks by verdict",
-				     "verdict", verdict_name((enum verdict)i), verdicts->counts[i]);
-	prometheus_add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
-			     NULL, NULL, verdicts_accepted(verdicts));
+		prometheus_add_sample(samples, "gpuproof_check_verdicts", "checks by verdict",
+				      (double)verdicts->counts[i],
+				      LABELS("verdict", verdict_name((enum verdict)i)));
+	prometheus_add_sample(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
+			      verdicts_accepted(verdicts), NULL);
 	n = 0;
 	for (size_t i = 0; i < verdicts->device_count; i++)
 		for (size_t a = 0; a < verdicts->devices[i].aspect_count; a++)
 			n += aspect_is_missing(&verdicts->devices[i].aspects[a]);
-	prometheus_add_count(samples, "gpuproof_check_missing",
-			     "promised aspects without a verdict, over all devices", NULL, NULL, n);
+	prometheus_add_sample(samples, "gpuproof_check_missing",
+			      "promised aspects without a verdict, over all devices", (double)n,
+			      NULL);
 }
 
 static int by_family(const void *a, const void *b)
@@ -277,12 +252,13 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 
 		for (size_t i = 0; i < input->result->case_count; i++)
 			count += (int)input->result->cases[i].status == status;
-		prometheus_add_count(&samples, "gpuproof_run_cases", "cases by status", "status",
-				     case_status_name((enum case_status)status), count);
+		prometheus_add_sample(&samples, "gpuproof_run_cases", "cases by status",
+				      (double)count,
+				      LABELS("status", case_status_name((enum case_status)status)));
 	}
-	prometheus_add_count(&samples, "gpuproof_run_judged",
-			     "1: the run was checked against limits, 0: it was not", NULL, NULL,
-			     input->result->judgement != NULL);
+	prometheus_add_sample(&samples, "gpuproof_run_judged",
+			      "1: the run was checked against limits, 0: it was not",
+			      input->result->judgement != NULL, NULL);
 	if (input->result->judgement)
 		prometheus_add_verdicts(&samples, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {
