@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,24 @@ void options_end(struct options *options)
 	options->operands = NULL;
 }
 
+/* Prints the message unless the options are only tried. */
+static const struct option_row *option_fail(struct options *o, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static const struct option_row *option_fail(struct options *o, const char *format, ...)
+{
+	struct error err = ERROR_NONE;
+	va_list ap;
+
+	va_start(ap, format);
+	error_va(&err, STATUS_USAGE, format, ap);
+	va_end(ap);
+	if (!o->tried)
+		command_usage(o->command, "%s", err.message);
+	o->failed = true;
+	return NULL;
+}
+
 static const struct option_row *option_unknown(struct options *o, const char *argument)
 {
 	const char *names[MOST_ROWS + 1], *near = NULL;
@@ -30,12 +49,8 @@ static const struct option_row *option_unknown(struct options *o, const char *ar
 		near = *word && text_starts_with(names[i], word) ? names[i] : NULL;
 	if (!near)
 		near = text_nearest(word, names);
-	o->failed = true;
-	if (near)
-		command_usage(o->command, "unknown option '--%s'; did you mean '--%s'?", word,
-			      near);
-	else
-		command_usage(o->command, "unknown option '--%s'", word);
+	option_fail(o, "unknown option '--%s'%s%s%s", word, near ? "; did you mean '--" : "",
+		    near ? near : "", near ? "'?" : "");
 	free(word);
 	return NULL;
 }
@@ -48,16 +63,11 @@ static const struct option_row *option_take_value(struct options *o, const struc
 	if (row->type != OPTION_FLAG && !attached && row->fallback) {
 		o->value = row->fallback;
 	} else if (row->type != OPTION_FLAG && !attached) {
-		if (o->at >= o->argc) {
-			o->failed = true;
-			command_usage(o->command, "--%s needs a value", row->name);
-			return NULL;
-		}
+		if (o->at >= o->argc)
+			return option_fail(o, "--%s needs a value", row->name);
 		o->value = o->argv[o->at++];
 	} else if (row->type == OPTION_FLAG && attached) {
-		o->failed = true;
-		command_usage(o->command, "--%s takes no value", row->name);
-		return NULL;
+		return option_fail(o, "--%s takes no value", row->name);
 	}
 	return row;
 }
@@ -91,9 +101,7 @@ static const struct option_row *short_option(struct options *o, const char *lett
 		}
 		return option_take_value(o, row, rest);
 	}
-	o->failed = true;
-	command_usage(o->command, "unknown option '-%c'", letters[0]);
-	return NULL;
+	return option_fail(o, "unknown option '-%c'", letters[0]);
 }
 
 /* The next option; NULL at the end and on an error. */
@@ -171,31 +179,15 @@ static enum status option_store(const struct option_row *row, void *variable, co
 
 bool options_fit(const struct command *command, int count, char **arguments)
 {
-	const struct option_row *row;
+	struct options o = { .command = command, .argc = count, .argv = arguments, .tried = true };
+	bool fit;
 
-	for (int i = 0; i < count; i++) {
-		const char *a = arguments[i], *name = a + (a[0] == '-' && a[1] == '-' ? 2 : 1);
-		const char *value = a[1] == '-' ? strchr(name, '=') : NULL;
-
-		if (a[0] != '-')
-			return false;
-		for (row = command->options; row && row->name; row++)
-			if (a[1] == '-' ? strlen(row->name) == strcspn(name, "=") &&
-						  text_starts_with(name, row->name)
-					: row->letter && row->letter == name[0])
-				break;
-		if (!row || !row->name)
-			return false;
-		if (a[1] != '-' && name[1]) {
-			if (row->type == OPTION_FLAG)
-				return false; /* "-qo" before the command is not supported */
-		} else if (row->type != OPTION_FLAG && !value && !row->fallback) {
-			i++;
-		}
-		if (i >= count)
-			return false;
-	}
-	return true;
+	o.operands = xcalloc((size_t)count + 1, sizeof(char *));
+	while (next_option(&o))
+		;
+	fit = !o.failed && !o.operand_count;
+	options_end(&o);
+	return fit;
 }
 
 /* Files named by the options so far. */

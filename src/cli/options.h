@@ -116,7 +116,8 @@ struct options {
 	int operand_count;
 	int separator;  /* number of operands before "--"; -1: there is none */
 	uint64_t given; /* bit i: row i was given */
-	bool failed;    /* a message with the usage was printed */
+	bool failed;    /* a message with the usage was printed, unless `tried` */
+	bool tried;     /* no messages */
 };
 
 /*

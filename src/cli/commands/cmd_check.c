@@ -9,17 +9,129 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
-#include "cli/output/monitoring.h"
 #include "cli/output/print_verdicts.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
 #include "report/acceptance/delivery.h"
+
+/*
+ * --as nagios|npd: a verdict as the exit code and the one line that a monitoring program reads.
+ *
+ *	          accepted  with warnings  rejected  no verdict
+ *	nagios    0 OK      1 WARNING      2 CRITICAL  3 UNKNOWN   plug-in API of Nagios, Icinga
+ *	npd       0 OK      0 OK           1 NonOK     2 Unknown   node-problem-detector
+ *
+ * No verdict is one that is inconclusive, or a check that could not be made.
+ */
+enum monitoring { MONITORING_NONE, MONITORING_NAGIOS, MONITORING_NPD, MONITORING_COUNT };
+
+#define MOST_REASONS 3 /* in a line for Nagios */
+#define NPD_LONGEST 80 /* default length at which node-problem-detector cuts messages */
+
+enum state { STATE_OK, STATE_WARNING, STATE_CRITICAL, STATE_UNKNOWN, STATE_COUNT };
+
+static const struct {
+	const char *name, *word;
+	int codes[STATE_COUNT];
+} programs[MONITORING_COUNT] = {
+	[MONITORING_NAGIOS] = { "nagios", "GPUPROOF ", { 0, 1, 2, 3 } },
+	[MONITORING_NPD] = { "npd", "", { 0, 0, 1, 2 } },
+};
+
+static enum state nagios_state_of(const struct verdicts *v)
+{
+	if (!v)
+		return STATE_UNKNOWN;
+	if (verdicts_accepted(v))
+		return v->counts[VERDICT_WARN] ? STATE_WARNING : STATE_OK;
+	return v->wrong || v->overall == VERDICT_FAIL ? STATE_CRITICAL : STATE_UNKNOWN;
+}
+
+/* True for reasons that belong to the state. */
+static bool monitoring_reason_explains(const struct verdict_reason *r, enum state state)
+{
+	if (state == STATE_CRITICAL)
+		return r->verdict == VERDICT_FAIL || (r->verdict == VERDICT_WARN && !r->accepted);
+	if (state == STATE_WARNING)
+		return r->verdict == VERDICT_WARN;
+	return state == STATE_UNKNOWN && !r->accepted;
+}
+
+/*
+ * Nagios: "REJECTED: GPU cuda:3 is 10 % slower ... (gpu-slow-memory); ...". npd, which has less
+ * room: "cuda:3 gpu-slow-memory; cuda:5 gpu-wrong-result". Without such a reason, the sentence.
+ */
+static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state, bool brief)
+{
+	struct text out = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->reason_count; i++) {
+		const struct verdict_reason *r = &v->reasons[i];
+		const char *separator = out.length ? "; " : "";
+
+		if (!monitoring_reason_explains(r, state) || (count++ >= MOST_REASONS && !brief))
+			continue;
+		if (brief)
+			text_addf(&out, "%s%s%s%s", separator, r->devices, *r->devices ? " " : "",
+				  cause_name(r->cause));
+		else
+			text_addf(&out, "%s%s (%s)", out.length ? "; " : "", r->headline,
+				  cause_name(r->cause));
+	}
+	if (!out.length)
+		return xstrdup(v->sentence);
+	if (count > MOST_REASONS && !brief)
+		text_addf(&out, "; and %zu more reasons", count - MOST_REASONS);
+	if (!brief) {
+		char *line = xasprintf("%s: %s", verdicts_word(v), out.data);
+
+		text_release(&out);
+		return line;
+	}
+	return text_detach(&out);
+}
+
+/*
+ * Prints the line and returns the exit code. `v` NULL: the check could not be made, and `why` is
+ * the reason. With verdicts, `why` is a reason not to accept an accepted result (it is too old);
+ * NULL: none.
+ */
+static int monitoring_print(enum monitoring as, const struct verdicts *v, const char *why)
+{
+	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
+	enum state judged = nagios_state_of(v),
+		   state = why && judged != STATE_CRITICAL ? STATE_UNKNOWN : judged;
+	char *reasons =
+		v ? nagios_reasons_in_a_line(v, judged, as == MONITORING_NPD) : xstrdup(why);
+	char *what = v && why ? xasprintf("%s; %s", why, reasons) : xstrdup(reasons);
+	char *line = xasprintf("%s%s: %s", programs[as].word, words[state], what);
+
+	/* One line of ASCII; '|' would start Nagios' performance data. */
+	for (char *c = line; *c; c++)
+		if (*c < ' ' || *c > '~' || *c == '|')
+			*c = '?';
+	if (as == MONITORING_NPD && strlen(line) > NPD_LONGEST)
+		snprintf(line + NPD_LONGEST - 3, 4, "...");
+	fputs(line, stdout);
+	if (as == MONITORING_NAGIOS && v)
+		printf(" | passed=%zu warned=%zu failed=%zu undecided=%zu", v->counts[VERDICT_PASS],
+		       v->counts[VERDICT_WARN], v->counts[VERDICT_FAIL],
+		       v->counts[VERDICT_INCONCLUSIVE] + v->counts[VERDICT_ERROR] +
+			       v->counts[VERDICT_SKIP]);
+	putchar('\n');
+	free(what);
+	free(reasons);
+	free(line);
+	return programs[as].codes[state];
+}
 
 struct check_arguments {
 	const char *limits; /* NULL: those of the results, or the shipped ones */
@@ -39,8 +151,11 @@ struct check_arguments {
 
 static enum status take_monitoring(void *as, const char *name, const char *value, struct error *err)
 {
-	if (monitoring_named(value, as))
-		return STATUS_OK;
+	for (int i = MONITORING_NAGIOS; i < MONITORING_COUNT; i++)
+		if (strcmp(programs[i].name, value) == 0) {
+			*(enum monitoring *)as = (enum monitoring)i;
+			return STATUS_OK;
+		}
 	return error_set(err, STATUS_USAGE, "--%s %.60s: unknown program; use nagios or npd", name,
 			 value);
 }
@@ -172,34 +287,24 @@ static void check_judge_range(void *machines, size_t begin, size_t end)
 		check_judge_machine((struct judged_machine *)machines + i);
 }
 
-/* Call after sorting; the caller frees the array. */
-static struct judged_machine *check_find_machines(const struct check_arguments *a, size_t *count)
-{
-	struct judged_machine *machines = xcalloc(a->results->count, sizeof(*machines));
-	const struct result *items = a->results->items;
-
-	*count = 0;
-	for (size_t i = 0; i < a->results->count; i++) {
-		if (i == 0 || !judge_same_machine(&items[i - 1], &items[i]))
-			machines[(*count)++] =
-				(struct judged_machine){ .arguments = a, .first = i };
-		machines[*count - 1].count++;
-	}
-	return machines;
-}
-
 /* Uses all cores; the verdicts keep the order of the machines. */
 static void check_judge_machines(struct check_arguments *a, struct verdicts *verdicts)
 {
-	size_t count;
-	struct judged_machine *machines = check_find_machines(a, &count);
+	struct judged_machine *machines = xcalloc(a->results->count, sizeof(*machines));
+	const struct result *items = a->results->items;
+	size_t count = 0;
 
+	for (size_t i = 0; i < a->results->count; i++) {
+		if (i == 0 || !judge_same_machine(&items[i - 1], &items[i]))
+			machines[count++] = (struct judged_machine){ .arguments = a, .first = i };
+		machines[count - 1].count++;
+	}
 	parallel_for(count, 1, check_judge_range, machines);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = a->results->paths[machines[i].first];
 
 		if (a->delivery)
-			delivery_add(a->delivery, &a->results->items[machines[i].first], path,
+			delivery_add(a->delivery, &items[machines[i].first], path,
 				     &machines[i].verdicts);
 		if (count > 1)
 			check_name_machine(path, &machines[i].verdicts);

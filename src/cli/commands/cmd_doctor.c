@@ -4,15 +4,18 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/commands/doctor.h"
 #include "cli/options.h"
 #include "cli/output/table.h"
-#include "cli/run/nodes/run_look.h"
+#include "cli/run/nodes/run_fleet.h"
+#include "fleet/merge.h"
 #include "result/device_json.h"
 #include "result/host/xid_findings.h"
 #include "result/json/json_writer.h"
+#include "result/result.h"
 #include "run/conductor.h"
 
 struct doctor_check {
@@ -64,31 +67,14 @@ static void doctor_add_device(struct doctor_answer *answer, const struct device_
 	device_findings(d, doctor_add_finding, answer);
 }
 
-static void doctor_add_component(struct doctor_answer *answer, const struct component *c)
-{
-	struct finding finding = { .severity = SEVERITY_OK };
-
-	finding_set_subject(&finding, c->name, "");
-	snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
-		 c->version[0] && c->detail[0] ? ", " : "", c->detail);
-	doctor_add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
-}
-
-static size_t doctor_count_gpus(const struct probe *probe)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < probe->device_count; i++)
-		count += !device_is_host(&probe->devices[i]);
-	return count;
-}
-
 static void print_for_people(const struct doctor_answer *answer, const struct probe *probe,
 			     FILE *out)
 {
-	size_t gpus = doctor_count_gpus(probe);
 	struct output_table table = TABLE_EMPTY;
+	size_t gpus = 0;
 
+	for (size_t i = 0; i < probe->device_count; i++)
+		gpus += !device_is_host(&probe->devices[i]);
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct answer_line *line = &answer->lines[i];
 
@@ -149,8 +135,16 @@ static int doctor_examine(bool json, FILE *out)
 	}
 	for (size_t i = 0; i < probe.device_count; i++)
 		doctor_add_device(&answer, &probe.devices[i]);
-	for (size_t i = 0; i < probe.component_count; i++)
-		doctor_add_component(&answer, &probe.components[i]);
+	for (size_t i = 0; i < probe.component_count; i++) {
+		const struct component *c = &probe.components[i];
+		struct finding finding = { .severity = SEVERITY_OK };
+
+		finding_set_subject(&finding, c->name, "");
+		snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
+			 c->version[0] && c->detail[0] ? ", " : "", c->detail);
+		doctor_add_line(&answer, c->present ? &by_severity[SEVERITY_OK] : &missing,
+				&finding);
+	}
 	for (size_t i = 0; i < probe.finding_count; i++)
 		doctor_add_finding(&answer, &probe.findings[i]);
 	xid_findings("", probe.devices, probe.device_count, doctor_add_finding, &answer);
@@ -176,6 +170,150 @@ char *doctor_report(void)
 		fclose(out);
 	}
 	return text ? text : xstrdup("");
+}
+
+/* Opens each device and launches an empty kernel. */
+static const char look_config[] = "[fleet]\n"
+				  "launcher = auto\n"
+				  "[defaults]\n"
+				  "max_time = 20ms\n"
+				  "settle_time = 0s\n"
+				  "[suite selftest]\n"
+				  "checks = empty\n";
+
+/*
+ * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" if unknown. Starts at
+ * device *at: devices are sorted by node.
+ */
+static char *run_look_describe_devices(const struct result *r, const struct result_node *node,
+				       size_t *at, char *port, size_t size)
+{
+	struct text out = TEXT_EMPTY;
+	size_t first = *at, end = first;
+
+	*port = '\0';
+	while (end < r->device_count && device_id_is_of_node(r->devices[end].id, node->name))
+		end++;
+	*at = end;
+	for (size_t i = first; i < end; i++) {
+		const struct device_info *d = &r->devices[i];
+		size_t same = 0, before = 0;
+
+		if (d->nic_bandwidth > 0)
+			units_si(d->nic_bandwidth, "B/s", port, size);
+		for (size_t k = first; k < end; k++)
+			if (strcmp(r->devices[k].name, d->name) == 0)
+				same++, before += k < i;
+		if (!before)
+			text_addf(&out, "%s%zu x %s", out.length ? ", " : "", same, d->name);
+	}
+	return text_detach(&out);
+}
+
+static const char *or_dash(const char *text)
+{
+	return text && *text ? text : "-";
+}
+
+static void look_add_node(struct output_table *table, const struct result *r,
+			  const struct result_node *node, size_t *at, const char *directory)
+{
+	char *path = fleet_summary_path(directory, node->name), port[48];
+	char *devices = run_look_describe_devices(r, node, at, port, sizeof(port));
+	struct error err = ERROR_NONE;
+	struct result own = { 0 };
+	bool known = result_read_header(&own, path, &err) == STATUS_OK;
+
+	TABLE_ROW(table, node->name,
+		  node->status == NODE_OK ? "whole" : node_status_name(node->status),
+		  or_dash(devices), or_dash(known ? result_fact(&own, "driver") : NULL),
+		  or_dash(known ? result_fact(&own, "kernel") : NULL),
+		  or_dash(known ? result_fact(&own, "memory") : NULL), or_dash(port));
+	if (known)
+		result_release(&own);
+	error_clear(&err);
+	free(devices);
+	free(path);
+}
+
+/* `drift`: only differences between nodes; else all other warnings. Returns their number. */
+static size_t run_look_print_findings(const struct result *r, bool drift)
+{
+	struct output_table table = TABLE_EMPTY;
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->preflight_count; i++) {
+		const struct finding *f = &r->preflight[i];
+
+		if (f->severity < SEVERITY_WARNING ||
+		    (strcmp(f->topic, FINDING_DRIFT) == 0) != drift)
+			continue;
+		TABLE_ROW(&table, f->severity == SEVERITY_ERROR ? "x" : "!", f->subject, f->text);
+		count++;
+	}
+	table_finish(&table, stdout);
+	return count;
+}
+
+static void print_look(const struct result *r, const char *directory)
+{
+	size_t whole = 0, drift;
+	struct output_table table = TABLE_EMPTY;
+	size_t at = 0;
+
+	TABLE_ROW(&table, "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT");
+	for (size_t i = 0; i < r->node_count; i++)
+		look_add_node(&table, r, &r->nodes[i], &at, directory);
+	table_finish(&table, stdout);
+	puts("");
+	run_look_print_findings(r, false);
+	drift = run_look_print_findings(r, true);
+	for (size_t i = 0; i < r->node_count; i++)
+		whole += r->nodes[i].status == NODE_OK;
+	printf("%zu of %zu nodes are complete; ", whole, r->node_count);
+	if (whole < 3)
+		puts("differences between nodes need three nodes");
+	else if (drift)
+		printf("%zu fact%s differ%s from the majority\n", drift, text_plural(drift),
+		       drift == 1 ? "s" : "");
+	else
+		puts("no differences between nodes");
+}
+
+/*
+ * Starts an agent on each node, which opens each of its devices once. Prints a row per node, the
+ * drift, and possible disturbances. `directory` NULL: a new one. `command`: repeats the call.
+ * Returns an exit code: 0 if every node is complete, 4 if one was lost or failed.
+ */
+static int run_look(const struct run_places *places, const char *directory, const char *command)
+{
+	struct overrides overrides = { 0 };
+	struct error err = ERROR_NONE;
+	struct text errors = TEXT_EMPTY;
+	struct config config;
+	char *own = directory ? NULL : run_new_directory("doctor");
+	struct run_request request = { .directory = directory ? directory : own,
+				       .command = command,
+				       .quiet = true,
+				       .no_report = true };
+	struct result result;
+	int code = EXIT_USAGE;
+
+	run_places_override(places, &overrides);
+	if (config_parse(&config, "doctor", look_config, strlen(look_config), overrides.items,
+			 overrides.count, &errors) == STATUS_OK) {
+		code = run_fleet(&request, &config, places->launch);
+		if (result_read_from(&result, request.directory, &err) == STATUS_OK) {
+			print_look(&result, request.directory);
+			result_release(&result);
+		}
+		config_release(&config);
+	}
+	command_print_errors(&errors);
+	overrides_release(&overrides);
+	error_clear(&err);
+	free(own);
+	return code;
 }
 
 struct doctor_arguments {

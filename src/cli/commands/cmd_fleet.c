@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/command.h"
 #include "cli/input/result_list.h"
@@ -27,12 +27,6 @@ static size_t fleet_node_of(const struct verdict_check *c)
 	return length;
 }
 
-static bool check_rejects_node(const struct verdict_check *c, const char *node)
-{
-	return c->verdict == VERDICT_FAIL && !c->accepted && fleet_node_of(c) == strlen(node) &&
-	       strncmp(c->devices, node, strlen(node)) == 0;
-}
-
 /* Why the node should be drained; NULL: no reason. The caller frees the string. */
 static char *node_drain_reason(const struct result *result, const struct result_node *node)
 {
@@ -43,7 +37,9 @@ static char *node_drain_reason(const struct result *result, const struct result_
 	for (size_t i = 0; result->judgement && i < result->judgement->count; i++) {
 		const struct verdict_check *c = &result->judgement->checks[i];
 
-		if (!check_rejects_node(c, node->name))
+		if (c->verdict != VERDICT_FAIL || c->accepted ||
+		    fleet_node_of(c) != strlen(node->name) ||
+		    !text_starts_with(c->devices, node->name))
 			continue;
 		failed++;
 		worst = !worst || (c->wrong && !worst->wrong) ? c : worst;
@@ -63,15 +59,6 @@ static char *node_drain_reason(const struct result *result, const struct result_
 	return text_detach(&reason);
 }
 
-/* Makes the text safe for a shell and for Slurm: a result may be untrusted. */
-static void print_drain(const char *node, char *reason)
-{
-	for (char *c = reason; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr(" .,:;/%+=_@[]()-", *c))
-			*c = '_';
-	printf("scontrol update NodeName=%s State=DRAIN Reason='%.200s'\n", node, reason);
-}
-
 static enum status drain_print_nodes(const struct result *result, size_t *drained,
 				     struct error *err)
 {
@@ -87,7 +74,12 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 		char *reason = node_drain_reason(result, node);
 
 		if (reason) {
-			print_drain(node->name, reason);
+			/* A result may be untrusted: safe for a shell and for Slurm. */
+			for (char *c = reason; *c; c++)
+				if (!isalnum((unsigned char)*c) && !strchr(" .,:;/%+=_@[]()-", *c))
+					*c = '_';
+			printf("scontrol update NodeName=%s State=DRAIN Reason='%.200s'\n",
+			       node->name, reason);
 			++*drained;
 		} else if (node->status == NODE_ERROR) {
 			fprintf(stderr,

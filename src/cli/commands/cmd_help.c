@@ -40,22 +40,15 @@ static void roff_add_plain(struct text *out, const char *s, size_t length)
 	}
 }
 
-static void roff_add_folded(struct text *out, const char *s)
+static void add_verbatim(struct text *out, const char *s)
 {
 	struct text folded = TEXT_EMPTY;
 
+	text_add(out, ".nf\n");
 	fold_text(&folded, s, MANUAL_WIDTH);
 	roff_add_plain(out, folded.data, strlen(folded.data));
-	if (!text_ends_with(folded.data, "\n"))
-		text_add_char(out, '\n');
+	text_add(out, text_ends_with(folded.data, "\n") ? ".fi\n" : "\n.fi\n");
 	text_release(&folded);
-}
-
-static void add_verbatim(struct text *out, const char *s)
-{
-	text_add(out, ".nf\n");
-	roff_add_folded(out, s);
-	text_add(out, ".fi\n");
 }
 
 static void roff_add_heading(struct text *out, const char *request, const char *name)
@@ -125,14 +118,14 @@ static const char *help_find_word(const char *text, const char *word)
 }
 
 /* Appends the command that shows `text`, and the first line of `text` that contains `word`. */
-static bool search_text(const char *shown_by, const char *text, const char *word, struct text *out)
+static void search_text(const char *shown_by, const char *text, const char *word, struct text *out)
 {
 	const char *hit = help_find_word(text, word), *begin = hit;
 	size_t length, fits = 0;
 	char *line;
 
 	if (!hit)
-		return false;
+		return;
 	while (begin > text && begin[-1] != '\n')
 		begin--;
 	line = text_trimmed(begin, strcspn(begin, "\n"));
@@ -146,46 +139,41 @@ static bool search_text(const char *shown_by, const char *text, const char *word
 	else
 		text_addf(out, "%.*s ...\n", (int)fits, line);
 	free(line);
-	return true;
 }
 
-static bool search_command(const struct command *command, const char *word, struct text *out)
+static void search_command(const struct command *command, const char *word, struct text *out)
 {
 	struct text text = TEXT_EMPTY, folded = TEXT_EMPTY;
 	char *shown_by = xasprintf("help %s", command->name), *summary = usage_summary(command);
-	bool found;
 
 	text_addf(&text, "%s\n\n", summary);
 	usage_forms(command, "", &text);
 	usage_details(command, &text);
 	fold_text(&folded, text.data, LINE_WIDTH);
-	found = search_text(shown_by, folded.data, word, out);
+	search_text(shown_by, folded.data, word, out);
 	text_release(&text);
 	text_release(&folded);
 	free(shown_by);
 	free(summary);
-	return found;
 }
 
-static bool search_topic(const struct embedded_file *topic, const char *word, struct text *out)
+static void search_topic(const struct embedded_file *topic, const char *word, struct text *out)
 {
 	struct text folded = TEXT_EMPTY;
 	char *name = usage_topic_name(topic), *shown_by = xasprintf("help %s", name);
-	bool found = false;
 
 	/* help_search() has printed the glossary's line already. */
 	if (strcmp(name, GLOSSARY) != 0) {
 		fold_text(&folded, (const char *)topic->data, LINE_WIDTH);
-		found = search_text(shown_by, folded.data, word, out);
+		search_text(shown_by, folded.data, word, out);
 	}
 	text_release(&folded);
 	free(name);
 	free(shown_by);
-	return found;
 }
 
 /* Searches the keys of a section: the first with `word` in its name or help. */
-static bool search_keys(const char *section, const struct key *keys, const char *word,
+static void search_keys(const char *section, const struct key *keys, const char *word,
 			struct text *out)
 {
 	for (; keys && keys->name; keys++)
@@ -196,12 +184,11 @@ static bool search_keys(const char *section, const struct key *keys, const char 
 			search_text(shown_by, line, word, out);
 			free(line);
 			free(shown_by);
-			return true;
+			return;
 		}
-	return false;
 }
 
-static bool search_metrics(const char *word, struct text *out)
+static void search_metrics(const char *word, struct text *out)
 {
 	for (const struct suite *const *s = suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics; m->name; m++)
@@ -210,18 +197,8 @@ static bool search_metrics(const char *word, struct text *out)
 
 				search_text("list metrics", line, word, out);
 				free(line);
-				return true;
+				return;
 			}
-	return false;
-}
-
-static bool search_suites(const char *word, struct text *out)
-{
-	bool found = false;
-
-	for (const struct suite *const *s = suites; *s; s++)
-		found |= search_keys((*s)->name, (*s)->keys, word, out);
-	return found;
 }
 
 /*
@@ -276,7 +253,8 @@ static bool help_search(const char *word, struct text *out)
 	search_keys("limit", limit_keys, word, &places);
 	search_keys("fleet", fleet_keys, word, &places);
 	search_keys("report", report_keys, word, &places);
-	search_suites(word, &places);
+	for (const struct suite *const *s = suites; *s; s++)
+		search_keys((*s)->name, (*s)->keys, word, &places);
 	search_metrics(word, &places);
 	found |= places.length > 0;
 	if (meaning.length) {

@@ -28,19 +28,6 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* A device of the model with the name that its driver would report. */
-static struct device_info limits_device(const struct gpu *gpu)
-{
-	struct device_info device = { 0 };
-	char *name = text_trimmed(gpu->match, strcspn(gpu->match, "*|"));
-
-	snprintf(device.name, sizeof(device.name), "%s", name);
-	sscanf(gpu_words(gpu, "capability"), "%d.%d", &device.capability_major,
-	       &device.capability_minor);
-	free(name);
-	return device;
-}
-
 /*
  * The condition that selects a precision, on which the peak depends; NULL: the same bound for all
  * cases.
@@ -65,8 +52,9 @@ static double bound_value(const struct limit *limit, const struct bound *bound,
 	char name[] = "precision";
 	struct case_parameter one = { .name = name, .text = precision, .number = NAN };
 	struct case_result c = { .parameters = &one, .parameter_count = precision ? 1 : 0 };
-	struct device_info device;
+	struct device_info device = { 0 };
 	struct spec_peak peak;
+	char *model;
 
 	if (bound->kind == BOUND_ABSOLUTE)
 		return bound->factor;
@@ -74,7 +62,12 @@ static double bound_value(const struct limit *limit, const struct bound *bound,
 		return NAN;
 	if (strcmp(bound->spec, SPEC_PEAK) != 0)
 		return bound->factor * gpu_figure(gpu, bound->spec);
-	device = limits_device(gpu);
+	/* A device of the model with the name that its driver would report. */
+	model = text_trimmed(gpu->match, strcspn(gpu->match, "*|"));
+	snprintf(device.name, sizeof(device.name), "%s", model);
+	free(model);
+	sscanf(gpu_words(gpu, "capability"), "%d.%d", &device.capability_major,
+	       &device.capability_minor);
 	return spec_peak(limit->suite->sheet, &c, limit->metric->name, &device, &peak)
 		       ? bound->factor * peak.figure
 		       : NAN;
@@ -91,28 +84,6 @@ static void add_bound(struct text *out, const char *words, const struct limit *l
 	text_addf(out, "%s%s %s", out->length ? ", " : "", words,
 		  isnan(value) ? bound->text
 			       : units_format(value, limit->metric->unit, text, sizeof(text)));
-}
-
-/* "at least 44.1 GB/s"; "-": the limit only compares devices. The caller frees it. */
-static char *bounds_words(const struct limit *limit, const struct gpu *gpu, char *precision)
-{
-	struct text out = TEXT_EMPTY;
-
-	add_bound(&out, "at least", limit, &limit->min, gpu, precision);
-	add_bound(&out, "at most", limit, &limit->max, gpu, precision);
-	if (out.length && limit->severity == LIMIT_WARNS)
-		text_add(&out, " (warns)");
-	return out.length ? text_detach(&out) : xstrdup("-");
-}
-
-/* "10 % (5 % warns)": margin to identical GPUs of the node. The caller frees it. */
-static char *outlier_words(const struct limit *limit)
-{
-	if (!limit->outlier_text)
-		return xstrdup("-");
-	if (!limit->outlier_warn_text)
-		return xstrdup(limit->outlier_text);
-	return xasprintf("%s (%s warns)", limit->outlier_text, limit->outlier_warn_text);
 }
 
 /* Conditions in the form of `where`. The caller frees it. */
@@ -141,16 +112,24 @@ static char *where_words(const struct limit *limit)
 static void add_row(struct output_table *table, const struct limit *limit, const struct gpu *gpu,
 		    char *precision)
 {
-	char *bounds = bounds_words(limit, gpu, precision), *outlier = outlier_words(limit);
+	struct text bounds = TEXT_EMPTY, outlier = TEXT_EMPTY;
 	char *where = where_words(limit);
 	char *cases = xasprintf("%s: %s", limit->metric->name, where);
 	char *name = precision ? xasprintf("%s, %s", limit->name, precision) : xstrdup(limit->name);
-	const char *cells[] = { name, bounds, outlier,
-				limit->population_text ? limit->population_text : "-", cases };
 
-	table_row(table, cells, ARRAY_SIZE(cells));
-	free(bounds);
-	free(outlier);
+	/* "at least 44.1 GB/s"; "-": the limit only compares devices. */
+	add_bound(&bounds, "at least", limit, &limit->min, gpu, precision);
+	add_bound(&bounds, "at most", limit, &limit->max, gpu, precision);
+	if (bounds.length && limit->severity == LIMIT_WARNS)
+		text_add(&bounds, " (warns)");
+	/* "10 % (5 % warns)": margin to identical GPUs of the node. */
+	text_add(&outlier, limit->outlier_text ? limit->outlier_text : "-");
+	if (limit->outlier_text && limit->outlier_warn_text)
+		text_addf(&outlier, " (%s warns)", limit->outlier_warn_text);
+	TABLE_ROW(table, name, bounds.length ? bounds.data : "-", outlier.data,
+		  limit->population_text ? limit->population_text : "-", cases);
+	text_release(&bounds);
+	text_release(&outlier);
 	free(where);
 	free(cases);
 	free(name);
@@ -158,23 +137,20 @@ static void add_row(struct output_table *table, const struct limit *limit, const
 
 static void limits_print_table(const struct limits *limits, const struct gpu *gpu)
 {
-	static const char *const head[] = { "LIMIT", "BOUND", "IDENTICAL GPUS", "REFERENCE GPUS",
-					    "METRIC AND CASES" };
-	static const char *const origin_head[] = { "LIMIT", "ORIGIN" };
 	struct output_table bounds = TABLE_EMPTY, origins = TABLE_EMPTY;
 
-	table_row(&bounds, head, ARRAY_SIZE(head));
-	table_row(&origins, origin_head, ARRAY_SIZE(origin_head));
+	TABLE_ROW(&bounds, "LIMIT", "BOUND", "IDENTICAL GPUS", "REFERENCE GPUS",
+		  "METRIC AND CASES");
+	TABLE_ROW(&origins, "LIMIT", "ORIGIN");
 	for (size_t i = 0; i < limits->count; i++) {
 		const struct limit *l = &limits->items[i];
 		const struct condition *precisions = gpu ? precisions_of(l) : NULL;
-		const char *origin[] = { l->name, l->origin ? l->origin : l->place };
 
 		for (size_t k = 0; precisions && k < precisions->word_count; k++)
 			add_row(&bounds, l, gpu, precisions->words[k]);
 		if (!precisions)
 			add_row(&bounds, l, gpu, NULL);
-		table_row(&origins, origin, ARRAY_SIZE(origin));
+		TABLE_ROW(&origins, l->name, l->origin ? l->origin : l->place);
 	}
 	table_finish(&bounds, stdout);
 	printf("\n");

@@ -9,12 +9,26 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/output/show_history.h"
 #include "history/fleet/trend_pool.h"
+#include "history/triage.h"
 #include "result/json/json_writer.h"
 
 #define MOST_DATES 12 /* maximum number of missed nights that are printed */
 #define GAPS 2 /* nights without a value that deserve a line: a single one is reported by its run */
+
+void print_trend_note(struct text *out, const struct history_note *n)
+{
+	char date[16], *words;
+
+	history_date(n->day, date);
+	if (n->state) {
+		words = triage_note_words(n);
+		text_addf(out, "decision %s: %s\n", date, words);
+		free(words);
+		return;
+	}
+	text_addf(out, "note %s: %s%s\n", date, n->text, n->acknowledges ? " (acknowledges)" : "");
+}
 
 struct printing {
 	struct store *history;
@@ -113,7 +127,7 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 		if (p->notes.items[i].series != s->id)
 			continue;
 		text_add(&p->rows, "    ");
-		note_text(&p->rows, &p->notes.items[i]);
+		print_trend_note(&p->rows, &p->notes.items[i]);
 	}
 }
 
@@ -262,15 +276,6 @@ static void print_trend_pool_json(struct printing *p, const struct trend_pool *p
 	writer_close(w, '}');
 }
 
-static void print_trend_pools_json(struct printing *p)
-{
-	writer_key(&p->json, "pools");
-	writer_open(&p->json, '[');
-	for (size_t i = 0; i < p->pools.count; i++)
-		print_trend_pool_json(p, &p->pools.items[i]);
-	writer_close(&p->json, ']');
-}
-
 /* Changes of each pool, before those of single GPUs. */
 static void print_trend_pools_text(struct printing *p)
 {
@@ -319,18 +324,6 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 		printf(" %s", date);
 	}
 	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
-}
-
-/* Notes about whole nights. */
-static void print_trend_night_notes_text(const struct history_notes *notes)
-{
-	struct text lines = TEXT_EMPTY;
-
-	for (size_t i = 0; i < notes->count; i++)
-		if (!notes->items[i].series)
-			note_text(&lines, &notes->items[i]);
-	fputs(lines.data ? lines.data : "", stdout);
-	text_release(&lines);
 }
 
 /* Changes in the environment of the last nights that start no epoch: a program, a kernel. */
@@ -384,6 +377,7 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		       const int64_t *missed, size_t missed_count)
 {
 	const struct trend_summary *s = p->summary;
+	struct text notes = TEXT_EMPTY; /* about whole nights */
 	bool environment;
 
 	print_trend_nights_text(nights, p->options->filter.nights, missed, missed_count);
@@ -405,7 +399,11 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		free(words);
 	}
 	environment = print_trend_environment_text(p, nights);
-	print_trend_night_notes_text(&p->notes);
+	for (size_t i = 0; i < p->notes.count; i++)
+		if (!p->notes.items[i].series)
+			print_trend_note(&notes, &p->notes.items[i]);
+	fputs(notes.data ? notes.data : "", stdout);
+	text_release(&notes);
 	putchar('\n');
 	quiet_text(p, environment);
 	fputs(p->rows.data ? p->rows.data : "", stdout);
@@ -443,7 +441,11 @@ static void print_trend_finish_json(struct printing *p, const int64_t *missed, s
 	char date[16], *json;
 
 	writer_close(w, ']');
-	print_trend_pools_json(p);
+	writer_key(w, "pools");
+	writer_open(w, '[');
+	for (size_t i = 0; i < p->pools.count; i++)
+		print_trend_pool_json(p, &p->pools.items[i]);
+	writer_close(w, ']');
 	writer_key(w, "missed");
 	writer_open(w, '[');
 	for (size_t i = 0; i < missed_count; i++) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "history/trend_news.h"
 
 struct trend_options {
@@ -12,6 +13,9 @@ struct trend_options {
 	bool all; /* also series without news */
 	bool json;
 };
+
+/* Appends "note 2026-11-20: text", a line. */
+void print_trend_note(struct text *out, const struct history_note *note);
 
 enum status print_trend(struct store *history, const struct trend_options *options,
 			struct trend_summary *summary, struct error *err);

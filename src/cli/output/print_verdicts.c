@@ -4,62 +4,173 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/output/print_checks.h"
+#include "cli/output/table.h"
+
+#define MOST_ROWS 20
+#define FEWEST_COLUMNS 120 /* terminal width with room for all columns */
+
+/* An allowed skip of a whole limit: rows with the same reason are merged. */
+static bool print_checks_is_alike(const struct verdict_check *c, const struct verdict_check *other)
+{
+	return c->verdict == VERDICT_SKIP && other->verdict == VERDICT_SKIP && !*c->case_id &&
+	       !*other->case_id && strcmp(c->reason, other->reason) == 0 &&
+	       strcmp(c->machine, other->machine) == 0;
+}
+
+/*
+ * "pcie, peer, memory": limits of all checks like the one at `at`; NULL: an earlier row has them.
+ */
+static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
+{
+	struct text names = TEXT_EMPTY;
+
+	/* Most checks are unlike all others; a fleet has 600,000. */
+	if (!print_checks_is_alike(&v->checks[at], &v->checks[at]))
+		return xstrdup(v->checks[at].limit);
+	for (size_t i = 0; i < v->count; i++) {
+		if (!print_checks_is_alike(&v->checks[i], &v->checks[at]))
+			continue;
+		if (i < at) {
+			text_release(&names);
+			return NULL;
+		}
+		text_addf(&names, "%s%s", names.length ? ", " : "", v->checks[i].limit);
+	}
+	return text_detach(&names);
+}
+
+/* True if five columns leave no room for the result: case, limit and result then share a column. */
+static bool print_checks_is_narrow(void)
+{
+	return table_terminal_columns(stdout) < FEWEST_COLUMNS;
+}
+
+static void add_check_row(struct output_table *table, const struct verdict_check *c,
+			  const char *limits)
+{
+	/* The numbers, and the reason if the numbers do not explain it. */
+	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : check_numbers(c);
+	const char *metric = *numbers ? c->metric : "";
+	char *result = xasprintf("%s%s%s%s%s", metric, *metric ? " " : "", numbers,
+				 *numbers && *c->reason ? "; " : "", c->reason);
+	char *device =
+		xasprintf("%s%s%s", c->machine, *c->machine && *c->devices ? " " : "", c->devices);
+	const char *where = *c->case_id ? c->case_id : device;
+	char *narrow = xasprintf("%s%s%s: %s", where, *where ? ", " : "", limits, result);
+	const char *columns[] = { verdict_name(c->verdict), *device ? device : "-",
+				  *c->case_id ? c->case_id : "-", limits, result };
+
+	if (print_checks_is_narrow())
+		TABLE_ROW(table, verdict_name(c->verdict), narrow);
+	else
+		table_row(table, columns, ARRAY_SIZE(columns));
+	free(numbers);
+	free(result);
+	free(device);
+	free(narrow);
+}
+
+/* Adds the checks of one verdict in the order of the limits; false: the table is full. */
+static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict verdict, bool all,
+					  struct output_table *table, size_t *left_out)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		char *limits;
+
+		if (v->checks[i].verdict != verdict)
+			continue;
+		limits = print_checks_limits_alike(v, i);
+		if (limits && (all || table->count <= MOST_ROWS))
+			add_check_row(table, &v->checks[i], limits);
+		else if (limits)
+			++*left_out;
+		free(limits);
+	}
+}
+
+/* True if one of the checks in `told` has the same limit. */
+static bool was_told_before(const struct verdict_check *const *told, size_t count,
+			    const struct verdict_check *c)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(told[i]->limit, c->limit) == 0 &&
+		    strcmp(told[i]->bound_text, c->bound_text) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Prints the origin of each limit once; without `all` only of those with checks that are not
+ * accepted.
+ */
+static void print_origins(const struct verdicts *v, bool all)
+{
+	const struct verdict_check **told = xcalloc(v->count + 1, sizeof(*told));
+	struct output_table table = TABLE_EMPTY;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < v->count && (all || shown < MOST_ROWS); i++) {
+		const struct verdict_check *c = &v->checks[i];
+		bool origin = *c->bound_origin || *c->bound_text || *c->place;
+		char *words;
+
+		if ((c->accepted && !all) || !origin || was_told_before(told, shown, c))
+			continue;
+		told[shown++] = c;
+		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
+				  *c->bound_text ? " " : "", c->place,
+				  *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
+		TABLE_ROW(&table, words);
+		free(words);
+	}
+	table_finish(&table, stdout);
+	free(told);
+}
+
+static void print_checks(const struct verdicts *v, bool all)
+{
+	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
+					      VERDICT_SKIP, VERDICT_WARN,  VERDICT_PASS };
+	struct output_table table = TABLE_EMPTY;
+	size_t left_out = 0;
+
+	if (print_checks_is_narrow())
+		TABLE_ROW(&table, "VERDICT", "CASE, LIMIT: RESULT");
+	else
+		TABLE_ROW(&table, "VERDICT", "DEVICE", "CASE", "LIMIT", "RESULT");
+	for (size_t i = 0; i < ARRAY_SIZE(order) && (all || order[i] != VERDICT_PASS); i++)
+		print_checks_add_verdict_rows(v, order[i], all, &table, &left_out);
+	if (table.count > 1)
+		table_finish(&table, stdout);
+	if (left_out)
+		printf("and %zu more checks that did not pass; --all prints them\n", left_out);
+	table_release(&table);
+	print_origins(v, all);
+}
 
 #define MOST_SHOWN 50
 #define INDENT 13 /* after the name of the verdict */
-
-/* https://no-color.org: set and not empty. */
-static bool verdicts_coloured(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
-}
 
 static void print_name(enum verdict verdict)
 {
 	static const char *const colours[VERDICT_COUNT] = { "\033[32m", "\033[33m", "\033[31m",
 							    "\033[33m", "",         "\033[31m" };
-	const char *on = verdicts_coloured() ? colours[verdict] : "";
+	const char *on = table_is_coloured() ? colours[verdict] : "";
 
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
-}
-
-/* Width of the terminal; other outputs are not folded. */
-static size_t print_verdicts_line_width(void)
-{
-	struct winsize size;
-
-	if (!isatty(STDOUT_FILENO))
-		return SIZE_MAX;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 2 * INDENT
-		       ? size.ws_col
-		       : 80;
-}
-
-/* Characters in the first `length` bytes: "µ" counts as one. */
-static size_t verdicts_count_characters(const char *text, size_t length)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < length; i++)
-		n += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return n;
 }
 
 /* Starts at column `at`; continues on further lines at `indent`. */
 static void verdicts_print_folded(size_t indent, size_t at, const char *text)
 {
-	size_t width = print_verdicts_line_width();
+	size_t columns = table_terminal_columns(stdout),
+	       width = columns > 2 * INDENT ? columns : 80;
 
 	while (*text) {
-		size_t length = strcspn(text, " "), wide = verdicts_count_characters(text, length);
+		size_t length = strcspn(text, " "), wide = table_width_of(text, length);
 
 		if (at > indent && at + wide > width) {
 			printf("\n%*s", (int)indent, "");
@@ -106,45 +217,17 @@ static bool in_play(const struct verdicts *v, enum aspect aspect)
 	return false;
 }
 
-static bool any_in_play(const struct verdicts *v)
-{
-	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-		if (in_play(v, (enum aspect)k))
-			return true;
-	return false;
-}
-
-/* Text of a cell: blank if neither promised nor judged. */
-static const char *print_verdicts_aspect_word(const struct aspect_judgement *k)
-{
-	if (!k)
-		return "";
-	if (k->judged)
-		return verdict_name(k->verdict);
-	return k->promised ? "NOT JUDGED" : "-";
-}
-
-static void print_device_aspects(const struct verdicts *v, const struct device_judgement *d,
-				 size_t width)
-{
-	/* "cuda:0", or "n7.json cuda:0" with several machines. */
-	char *title = xasprintf("%s%s%s", d->machine, *d->machine ? " " : "", d->device);
-
-	printf("  %-*s", (int)width, title);
-	free(title);
-	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-		if (in_play(v, (enum aspect)k))
-			printf(" %-12s",
-			       print_verdicts_aspect_word(device_aspect(d, (enum aspect)k)));
-	printf("\n");
-}
-
-/* One row per device, one column per aspect. */
+/* One row per device, one column per aspect; blank if neither promised nor judged. */
 static void print_aspects(const struct verdicts *v)
 {
+	bool shown[ASPECT_COUNT] = { false }, any = false;
 	size_t width = 10;
 
-	if (!any_in_play(v))
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
+		shown[k] = in_play(v, (enum aspect)k);
+		any = any || shown[k];
+	}
+	if (!any)
 		return;
 	for (size_t i = 0; i < v->device_count; i++) {
 		size_t own = strlen(v->devices[i].device) + strlen(v->devices[i].machine) + 1;
@@ -153,11 +236,27 @@ static void print_aspects(const struct verdicts *v)
 	}
 	printf("  %-*s", (int)width, "");
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-		if (in_play(v, (enum aspect)k))
+		if (shown[k])
 			printf(" %-12s", aspect_name((enum aspect)k));
 	printf("\n");
-	for (size_t i = 0; i < v->device_count; i++)
-		print_device_aspects(v, &v->devices[i], width);
+	for (size_t i = 0; i < v->device_count; i++) {
+		const struct device_judgement *d = &v->devices[i];
+		/* "cuda:0", or "n7.json cuda:0" with several machines. */
+		char *title = xasprintf("%s%s%s", d->machine, *d->machine ? " " : "", d->device);
+
+		printf("  %-*s", (int)width, title);
+		free(title);
+		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
+			const struct aspect_judgement *j = device_aspect(d, (enum aspect)k);
+
+			if (shown[k])
+				printf(" %-12s", !j            ? ""
+						 : j->judged   ? verdict_name(j->verdict)
+						 : j->promised ? "NOT JUDGED"
+							       : "-");
+		}
+		printf("\n");
+	}
 }
 
 void print_verdicts(const struct verdicts *v, bool all)
@@ -189,7 +288,7 @@ void print_verdicts(const struct verdicts *v, bool all)
 	printf("%s\n", v->count ? "\n[in brackets]: one-sided 95 % bounds" : " none");
 	print_aspects(v);
 	/* The verdict, in bold and colour on a terminal. */
-	on = !verdicts_coloured()                     ? ""
+	on = !table_is_coloured()                     ? ""
 	     : verdicts_accepted(v)                   ? "\033[1;32m"
 	     : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
 						      : "\033[1;33m";

@@ -42,13 +42,19 @@ size_t table_terminal_columns(FILE *out)
 	return SIZE_MAX;
 }
 
-/* Counts characters, not bytes: UTF-8 continuation bytes have no width. */
-static size_t table_width_of(const char *s, size_t length)
+bool table_is_coloured(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+}
+
+size_t table_width_of(const char *s, size_t length)
 {
 	size_t width = 0;
 
 	for (size_t i = 0; i < length; i++)
-		width += ((unsigned char)s[i] & 0xC0) != 0x80;
+		width += ((unsigned char)s[i] & 0xC0) != 0x80; /* UTF-8 continuation bytes */
 	return width;
 }
 

@@ -9,6 +9,7 @@
 #ifndef GPUPROOF_CLI_OUTPUT_TABLE_H
 #define GPUPROOF_CLI_OUTPUT_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,5 +41,9 @@ void table_release(struct output_table *table);
  * Columns of the terminal that `out` is connected to; SIZE_MAX (no limit) if it is not a terminal.
  */
 size_t table_terminal_columns(FILE *out);
+/* Characters in the first `length` bytes: "µ" counts as one. */
+size_t table_width_of(const char *s, size_t length);
+/* True if stdout is a terminal and colours are wanted: https://no-color.org. */
+bool table_is_coloured(void);
 
 #endif

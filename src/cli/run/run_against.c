@@ -19,10 +19,9 @@
 
 /* One side of the comparison. */
 struct against_side {
-	const struct plan *plan; /* NULL: a program measures it */
-	const struct probe *probe;
+	const char *name;
 	struct conduct_options options;
-	struct launches launches;
+	struct launches launches; /* setup NULL: a program measures it */
 };
 
 /*
@@ -50,21 +49,6 @@ static char **program_arguments(const struct against *against, const char *direc
 	arguments[n++] = xstrdup("--output");
 	arguments[n++] = xstrdup(directory);
 	return arguments;
-}
-
-/* Discards its output, but not its messages. */
-static pid_t start_program(char **arguments)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (!freopen("/dev/null", "w", stdout))
-			_exit(127);
-		execv(arguments[0], arguments);
-		fprintf(stderr, "gpuproof: %s: %s\n", arguments[0], strerror(errno));
-		_exit(127);
-	}
-	return pid;
 }
 
 /*
@@ -118,7 +102,14 @@ static enum status launch_program(const struct against *against, struct against_
 	pid_t pid;
 
 	fflush(NULL);
-	pid = start_program(arguments);
+	pid = fork();
+	if (pid == 0) {
+		/* Discards its output, but not its messages. */
+		if (freopen("/dev/null", "w", stdout))
+			execv(arguments[0], arguments);
+		fprintf(stderr, "gpuproof: %s: %s\n", arguments[0], strerror(errno));
+		_exit(127);
+	}
 	if (pid < 0)
 		status = error_errno(err, "fork");
 	else
@@ -136,68 +127,58 @@ static enum status launch_program(const struct against *against, struct against_
 }
 
 static enum status launch_side(const struct against *against, struct against_side *side,
-			       size_t launch, const char *name, struct error *err)
+			       size_t launch, struct error *err)
 {
 	if (signals_stops())
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	if (!side->options.quiet)
 		fprintf(stderr, "gpuproof: launch %zu of %zu of %s\n", launch, against->launches,
-			name);
-	if (!side->plan)
+			side->name);
+	if (!side->launches.setup)
 		return launch_program(against, side, launch, err);
-	return launches_run(&side->launches, side->plan, side->probe, &side->options, launch,
-			    launch, err);
+	return launches_run(&side->launches, &side->launches.setup->plan, launch, launch, err);
 }
 
-/* A B, B A, A B, ...: drift of the machine affects both sides equally. */
-static enum status alternate_sides(const struct against *against, struct against_side *a,
-				   struct against_side *b, struct error *err)
-{
-	for (size_t launch = 1; launch <= against->launches; launch++) {
-		struct against_side *first = launch % 2 ? a : b, *second = launch % 2 ? b : a;
-
-		if (launch_side(against, first, launch, first == a ? "A" : "B", err) != STATUS_OK ||
-		    launch_side(against, second, launch, second == a ? "A" : "B", err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-/* `other` is NULL for a program. */
-static enum status measure_both_sides(const struct against *against, const struct plan *plan,
-				      const struct probe *probe, const struct run_setup *other,
+/* `other` is NULL for a program. A B, B A, A B, ...: drift affects both sides equally. */
+static enum status measure_both_sides(const struct against *against, const struct run_setup *setup,
+				      const struct run_setup *other,
 				      const struct conduct_options *options,
-				      struct result *result_a, struct result *result_b,
-				      struct error *err)
+				      struct result *const results[2], struct error *err)
 {
-	char *directories[2] = { xasprintf("%s/a", options->directory),
-				 xasprintf("%s/b", options->directory) };
-	struct against_side a = { .plan = plan, .probe = probe, .options = *options };
-	struct against_side b = { .plan = other ? &other->plan : NULL,
-				  .probe = other ? &other->probe : NULL,
-				  .options = *options };
+	struct against_side sides[2] = { { .name = "A", .options = *options },
+					 { .name = "B", .options = *options } };
 	struct error pool_error = ERROR_NONE;
-	enum status status;
+	enum status status = STATUS_OK, pooled = STATUS_OK;
 
-	a.options.directory = directories[0];
-	b.options.directory = directories[1];
-	status = alternate_sides(against, &a, &b, err);
-	if (launches_pool(&a.launches, directories[0], result_a, &pool_error) != STATUS_OK ||
-	    launches_pool(&b.launches, directories[1], result_b, &pool_error) != STATUS_OK)
-		status = status != STATUS_OK
-				 ? status
-				 : error_set(err, pool_error.status, "%s", pool_error.message);
-	launches_release(&a.launches);
-	launches_release(&b.launches);
-	free(directories[0]);
-	free(directories[1]);
+	for (int i = 0; i < 2; i++) {
+		struct against_side *side = &sides[i];
+
+		side->options.directory = xasprintf("%s/%c", options->directory, "ab"[i]);
+		side->launches.setup = i ? other : setup;
+		side->launches.options = &side->options;
+	}
+	for (size_t launch = 1; launch <= against->launches && status == STATUS_OK; launch++) {
+		status = launch_side(against, &sides[launch % 2 == 0], launch, err);
+		if (status == STATUS_OK)
+			status = launch_side(against, &sides[launch % 2], launch, err);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (pooled == STATUS_OK)
+			pooled = launches_pool(&sides[i].launches, sides[i].options.directory,
+					       results[i], &pool_error);
+		launches_release(&sides[i].launches);
+		free((char *)sides[i].options.directory);
+	}
+	if (status == STATUS_OK && pooled != STATUS_OK)
+		status = error_set(err, pooled, "%s", pool_error.message);
 	return status;
 }
 
-enum status run_against(const struct against *against, const struct plan *plan,
-			const struct probe *probe, const struct conduct_options *options,
-			struct result *a, struct result *b, struct error *err)
+enum status run_against(const struct against *against, const struct run_setup *setup,
+			const struct conduct_options *options, struct result *a, struct result *b,
+			struct error *err)
 {
+	struct result *const results[] = { a, b };
 	struct run_setup other;
 	struct stat about;
 	enum status status;
@@ -206,12 +187,12 @@ enum status run_against(const struct against *against, const struct plan *plan,
 	memset(b, 0, sizeof(*b));
 	if (strchr(against->other, '/') && stat(against->other, &about) == 0 &&
 	    S_ISREG(about.st_mode) && access(against->other, X_OK) == 0)
-		return measure_both_sides(against, plan, probe, NULL, options, a, b, err);
+		return measure_both_sides(against, setup, NULL, options, results, err);
 	status = run_setup_config(&other, against->other, against->overrides, NULL, err);
 	if (status == STATUS_OK)
 		status = run_setup_plan(&other, err);
 	if (status == STATUS_OK)
-		status = measure_both_sides(against, plan, probe, &other, options, a, b, err);
+		status = measure_both_sides(against, setup, &other, options, results, err);
 	run_setup_release(&other);
 	return status;
 }

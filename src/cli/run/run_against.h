@@ -4,8 +4,7 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_AGAINST_H
 #define GPUPROOF_CLI_RUN_RUN_AGAINST_H
 
-#include "cli/input/overrides.h"
-#include "run/conductor.h"
+#include "cli/run/run_setup.h"
 
 struct against {
 	/* a config, or a program: another build of gpuproof that runs the same config */
@@ -17,11 +16,11 @@ struct against {
 };
 
 /*
- * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, with alternating order; `a`
+ * Measures A (`setup`) into DIR/a and B into DIR/b, launch by launch, with alternating order; `a`
  * and `b` become the pooled results (released by the caller).
  */
-enum status run_against(const struct against *against, const struct plan *plan,
-			const struct probe *probe, const struct conduct_options *options,
-			struct result *a, struct result *b, struct error *err);
+enum status run_against(const struct against *against, const struct run_setup *setup,
+			const struct conduct_options *options, struct result *a, struct result *b,
+			struct error *err);
 
 #endif

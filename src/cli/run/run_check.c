@@ -7,24 +7,19 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/input/population_file.h"
-#include "cli/run/run_launches.h"
+#include "plan/resolve.h"
 #include "run/workers/describe.h"
-
-static bool is_by_trend(const struct config *config)
-{
-	const struct section *run = config_section(config, "run", "");
-	const struct setting *verdict = run ? section_setting(run, "verdict") : NULL;
-
-	return verdict && strcmp(verdict->values[0].text, "trend") == 0;
-}
 
 static enum status run_check_find_limits(struct run_check *check, const struct config *config,
 					 const char *model, struct text *errors)
 {
+	const struct setting *verdict =
+		setting_or_null(config_section(config, "run", ""), "verdict");
+
 	if (check->limits_source)
 		return limits_load(&check->limits, check->limits_source, errors);
 	limits_of_config(&check->limits, config);
-	if (check->limits.count || is_by_trend(config))
+	if (check->limits.count || (verdict && strcmp(verdict->values[0].text, "trend") == 0))
 		return STATUS_OK;
 	limits_release(&check->limits);
 	return limits_of_model(&check->limits, model, errors);
@@ -106,21 +101,23 @@ static enum status run_write_judged_result(const struct result *result, const ch
 	return status == STATUS_OK ? written : status;
 }
 
-enum status run_check_judge(const struct run_check *check, const struct plan *plan,
-			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct error *err)
+enum status run_check_judge(const struct run_check *check, const struct run_setup *setup,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err)
 {
+	struct launches launches = { .setup = setup, .options = options };
 	enum status status = STATUS_OK;
 	struct plan part;
 
 	run_check_judge_so_far(check, result);
 	/* Each case alone: a shared resource must not reject a value. */
-	part = run_check_undecided(check, plan, result);
+	part = run_check_undecided(check, &setup->plan, result);
 	if (part.case_count) {
-		status = launches_extend(&part, probe, options, result, err);
+		status = launches_extend(&launches, &part, result, err);
 		if (status == STATUS_OK)
 			run_check_judge_so_far(check, result);
 	}
+	launches_release(&launches);
 	free(part.cases);
 	return run_write_judged_result(result, options->directory, status, err);
 }

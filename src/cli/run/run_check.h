@@ -3,8 +3,8 @@
 #define GPUPROOF_CLI_RUN_RUN_CHECK_H
 
 #include "cli/input/result_list.h"
+#include "cli/run/run_launches.h"
 #include "judge/judge.h"
-#include "run/conductor.h"
 
 struct run_check {
 	bool wanted, strict;
@@ -33,9 +33,9 @@ struct plan run_check_undecided(const struct run_check *check, const struct plan
  * Judges `result`. Cases that one launch does not decide are measured in more launches, pooled and
  * judged again. `result` and DIR/result.json then cover all launches, with the judgement.
  */
-enum status run_check_judge(const struct run_check *check, const struct plan *plan,
-			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct error *err);
+enum status run_check_judge(const struct run_check *check, const struct run_setup *setup,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err);
 
 /*
  * As run_check_judge(), for a multi-node result in DIR/result.json. Finds the limits only now,

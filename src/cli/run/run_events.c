@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -155,19 +153,23 @@ static bool run_owns_file(const char *name)
 
 /*
  * The subfolders of a run contain only its own files, and some do not exist yet. In the folder
- * itself, other file names are free.
+ * itself, other file names are free. Follows a symbolic link.
  */
 static enum status refuse_inside(const char *path, const char *directory, struct error *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/');
 	char *parent = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup(".");
-	char *real = realpath(parent, NULL), *own = realpath(directory, NULL);
+	char *folder = realpath(parent, NULL), *own = realpath(directory, NULL);
+	char *real = realpath(path, NULL);
 	size_t length = own ? strlen(own) : 0;
-	bool below = real && own && strncmp(real, own, length) == 0 &&
-		     (!real[length] || real[length] == '/');
-	bool refused = below && (real[length] || run_owns_file(name));
+	bool refused;
 
+	if (!real && folder)
+		real = xasprintf("%s/%s", folder, slash ? slash + 1 : path);
+	refused = real && own && strncmp(real, own, length) == 0 && real[length] == '/' &&
+		  (strchr(real + length + 1, '/') || run_owns_file(real + length + 1));
 	free(parent);
+	free(folder);
 	free(real);
 	free(own);
 	if (!refused)
@@ -175,26 +177,6 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 	return error_set(err, STATUS_USAGE,
 			 "--events %.300s: the run writes its own files there; name another file",
 			 path);
-}
-
-/* File of --events; nftw() has no context argument. */
-static struct stat events_file;
-
-static int is_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
-{
-	return type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)) &&
-	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
-}
-
-/* Rejects a link to one of the run's own files. */
-static enum status refuse_own_file(const char *path, const char *directory, struct error *err)
-{
-	if (stat(path, &events_file) != 0 || nftw(directory, is_own_file, 16, FTW_PHYS) != 1)
-		return STATUS_OK;
-	return error_set(err, STATUS_USAGE,
-			 "the output '%.300s' is the same file as one of the run in '%.300s'; name "
-			 "another file",
-			 path, directory);
 }
 
 enum status run_events_open(struct run_events *e, const char *path, const char *directory,
@@ -205,8 +187,7 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 		return STATUS_OK;
 	input_note(population_file(NULL));
 	if (input_refuse_output(path, err) != STATUS_OK ||
-	    refuse_inside(path, directory, err) != STATUS_OK ||
-	    refuse_own_file(path, directory, err) != STATUS_OK)
+	    refuse_inside(path, directory, err) != STATUS_OK)
 		return err->status;
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */

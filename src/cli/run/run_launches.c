@@ -12,6 +12,7 @@
 #include "judge/estimate/pool.h"
 #include "measure/processes/signals.h"
 #include "plan/schema.h"
+#include "result/host/xid_findings.h"
 #include "run/journal.h"
 
 char *launch_directory(const char *directory, size_t launch)
@@ -50,10 +51,10 @@ static struct conduct_options options_of_launch(const struct conduct_options *op
 	return one;
 }
 
-enum status launches_run(struct launches *launches, const struct plan *plan,
-			 const struct probe *probe, const struct conduct_options *options,
-			 size_t first, size_t last, struct error *err)
+enum status launches_run(struct launches *launches, const struct plan *plan, size_t first,
+			 size_t last, struct error *err)
 {
+	const struct conduct_options *options = launches->options;
 	enum status status = STATUS_OK;
 
 	launches->decided_by = launches_auto(plan) ? LAUNCHES_AUTO_LEAST : 0;
@@ -61,6 +62,7 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 		options->status->launches = last;
 	for (size_t launch = first; launch <= last && status == STATUS_OK; launch++) {
 		struct conduct_options one;
+		struct result *result;
 
 		/* No other code checks for a stop between launches. */
 		if (signals_stops()) {
@@ -74,18 +76,19 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 				launches_auto(plan) ? " or more" : "");
 		one = options_of_launch(options, launch);
 		ARRAY_GROW(launches->items, launches->count, launches->capacity);
-		status = conduct(plan, probe, &one, &launches->items[launches->count], err);
+		result = &launches->items[launches->count];
+		status = conduct(plan, &launches->setup->probe, &one, result, err);
 		/* The run never started: there is nothing to keep. */
-		launches->count += launches->items[launches->count].gpuproof_version != NULL;
+		launches->count += result->gpuproof_version != NULL;
 		free((char *)one.directory);
 	}
 	return status;
 }
 
 /* Launches per case with launches = auto, computed from the first ones. */
-static size_t *launches_needed(const struct launches *launches, const struct plan *plan,
-			       size_t *most, bool quiet)
+static size_t *launches_needed(const struct launches *launches, size_t *most)
 {
+	const struct plan *plan = &launches->setup->plan;
 	const struct section *run = config_section(plan->config, "run", "");
 	size_t limit = (size_t)section_integer(run, "launches_most"), cut = 0;
 	size_t *needed = xcalloc(plan->case_count + 1, sizeof(*needed));
@@ -100,7 +103,7 @@ static size_t *launches_needed(const struct launches *launches, const struct pla
 		needed[i] = needed[i] > limit ? limit : needed[i];
 		*most = needed[i] > *most ? needed[i] : *most;
 	}
-	if (cut && !quiet)
+	if (cut && !launches->options->quiet)
 		fprintf(stderr,
 			"gpuproof: %zu case%s more than launches_most = %zu for a precision of "
 			"%s\n",
@@ -126,16 +129,16 @@ static struct plan cases_of_launch(const struct plan *plan, const size_t *needed
 	return part;
 }
 
-enum status launches_run_needed(struct launches *launches, const struct plan *plan,
-				const struct probe *probe, const struct conduct_options *options,
-				struct error *err)
+enum status launches_run_needed(struct launches *launches, struct error *err)
 {
+	const struct plan *plan = &launches->setup->plan;
+	const struct conduct_options *options = launches->options;
 	enum status status = STATUS_OK;
 	size_t most, *needed;
 
 	if (!launches_auto(plan))
 		return STATUS_OK;
-	needed = launches_needed(launches, plan, &most, options->quiet);
+	needed = launches_needed(launches, &most);
 	if (options->status)
 		options->status->launches = most;
 	while (launches->count < most && status == STATUS_OK) {
@@ -145,7 +148,7 @@ enum status launches_run_needed(struct launches *launches, const struct plan *pl
 		if (!options->quiet && !signals_stops())
 			fprintf(stderr, "gpuproof: launch %zu of %zu, of %zu of %zu cases\n",
 				launch, most, part.case_count, plan->case_count);
-		status = launches_run(launches, &part, probe, options, launch, launch, err);
+		status = launches_run(launches, &part, launch, launch, err);
 		free(part.cases);
 	}
 	free(needed);
@@ -161,15 +164,15 @@ static void run_launches_set_state(struct result *result, const char *state)
 /* An unfinished launch is not pooled, and the run as a whole is then unfinished. */
 static size_t complete_ones(const struct launches *launches, struct result *result)
 {
-	for (size_t i = 1; i < launches->count; i++) {
-		if (strcmp(launches->items[i].state, "complete") == 0)
-			continue;
+	size_t i = 1;
+
+	while (i < launches->count && strcmp(launches->items[i].state, "complete") == 0)
+		i++;
+	if (i < launches->count)
 		run_launches_set_state(result, launches->items[i].state);
-		return i;
-	}
-	if (launches->stopped && strcmp(result->state, "complete") == 0)
+	else if (launches->stopped && strcmp(result->state, "complete") == 0)
 		run_launches_set_state(result, "interrupted");
-	return launches->count;
+	return i;
 }
 
 enum status launches_pool(struct launches *launches, const char *directory, struct result *result,
@@ -184,11 +187,9 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 		return STATUS_OK;
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
-	if (launches->pooled)
-		count = launches->count;
-	else if (count > 1 || launches->stopped)
+	if (!launches->pooled && (count > 1 || launches->stopped))
 		pool_launches(result, 1, launches->items + 1, complete_ones(launches, result) - 1);
-	else
+	else if (!launches->pooled)
 		pool_settle(result);
 	if (launches->decided_by)
 		pool_widen_by_first(result, launches->decided_by);
@@ -214,11 +215,12 @@ static size_t free_launch(const char *directory)
 	}
 }
 
-enum status launches_extend_apart(const struct plan *part, const struct probe *probe,
-				  const struct conduct_options *options, struct launches *launches,
-				  struct error *err)
+enum status launches_extend(struct launches *launches, const struct plan *part,
+			    struct result *result, struct error *err)
 {
+	const struct conduct_options *options = launches->options;
 	struct conduct_options more = *options;
+	size_t before = free_launch(options->directory) - 1, count = launches->count;
 	enum status status = STATUS_OK;
 
 	more.resume = false;
@@ -227,25 +229,15 @@ enum status launches_extend_apart(const struct plan *part, const struct probe *p
 			"gpuproof: %zu case%s undecided after one launch: %d more launches\n",
 			part->case_count, part->case_count == 1 ? " is" : "s are",
 			LAUNCHES_EXTENSION);
+	launches->options = &more;
 	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++) {
 		size_t launch = free_launch(options->directory);
 
-		status = launches_run(launches, part, probe, &more, launch, launch, err);
+		status = launches_run(launches, part, launch, launch, err);
 	}
-	return status;
-}
-
-enum status launches_extend(const struct plan *part, const struct probe *probe,
-			    const struct conduct_options *options, struct result *result,
-			    struct error *err)
-{
-	struct launches launches = { 0 };
-	size_t before = free_launch(options->directory) - 1;
-	enum status status = launches_extend_apart(part, probe, options, &launches, err);
-
-	if (status == STATUS_OK)
-		pool_launches(result, before, launches.items, launches.count);
-	launches_release(&launches);
+	launches->options = options;
+	if (status == STATUS_OK && result)
+		pool_launches(result, before, launches->items + count, launches->count - count);
 	return status;
 }
 
@@ -255,6 +247,98 @@ void launches_release(struct launches *launches)
 		result_release(&launches->items[i]);
 	free(launches->items);
 	memset(launches, 0, sizeof(*launches));
+}
+
+static void preflight_add_finding(void *context, const struct finding *finding)
+{
+	struct health *list = context;
+
+	/* A missing backend is not a finding on a machine that never had it. */
+	if (strcmp(finding->topic, FINDING_BACKEND) == 0)
+		return;
+	ARRAY_GROW(list->items, list->count, list->capacity);
+	list->items[list->count++] = *finding;
+}
+
+struct health health_collect(const struct probe *probe)
+{
+	struct health list = { 0 };
+
+	for (size_t i = 0; i < probe->device_count; i++)
+		device_findings(&probe->devices[i], preflight_add_finding, &list);
+	for (size_t i = 0; i < probe->finding_count; i++)
+		preflight_add_finding(&list, &probe->findings[i]);
+	xid_findings("", probe->devices, probe->device_count, preflight_add_finding, &list);
+	host_findings("", ".", preflight_add_finding, &list);
+	return list;
+}
+
+static void run_health_add_error(struct health *list, const char *topic, const char *id,
+				 const char *text)
+{
+	struct finding f = { .severity = SEVERITY_ERROR };
+
+	if (*id)
+		finding_set_device(&f, topic, id);
+	else
+		finding_set_subject(&f, topic, "");
+	snprintf(f.text, sizeof(f.text), "%.300s", text);
+	preflight_add_finding(list, &f);
+}
+
+static bool is_there(const struct probe *probe, const struct device_info *device)
+{
+	for (size_t i = 0; i < probe->device_count; i++)
+		if (strcmp(probe->devices[i].id, device->id) == 0 &&
+		    strcmp(probe->devices[i].uuid, device->uuid) == 0)
+			return true;
+	return false;
+}
+
+/* A device that disappeared during the run, and a failed probe, are findings as well. */
+static void probe_again(const struct config *config, struct result *result)
+{
+	struct health list = { 0 };
+	struct error err = ERROR_NONE;
+	struct probe probe;
+
+	if (probe_devices(&probe, config, &err) != STATUS_OK) {
+		run_health_add_error(&list, FINDING_LOST, "", err.message);
+	} else {
+		list = health_collect(&probe);
+		for (size_t i = 0; i < result->device_count; i++)
+			if (!is_there(&probe, &result->devices[i]))
+				run_health_add_error(&list, FINDING_DEVICE, result->devices[i].id,
+						     "lost during the run");
+		probe_release(&probe);
+	}
+	result->postflight = list.items;
+	result->postflight_count = list.count;
+}
+
+enum status launches_finish(struct launches *launches, struct health *before, struct result *result,
+			    struct error *err)
+{
+	const char *directory = launches->options->directory;
+	const struct run_setup *setup = launches->setup;
+	enum status status = launches_pool(launches, directory, result, err);
+
+	launches_release(launches);
+	if (before && status == STATUS_OK && result->gpuproof_version) {
+		/* After the lost devices, which every run reports. */
+		result->preflight =
+			xrealloc(result->preflight, result->preflight_count + before->count,
+				 sizeof(*before->items));
+		if (before->count)
+			memcpy(result->preflight + result->preflight_count, before->items,
+			       before->count * sizeof(*before->items));
+		result->preflight_count += before->count;
+		probe_again(&setup->config, result);
+		status = result_write_to(result, directory, err);
+	}
+	if (before)
+		free(before->items);
+	return status;
 }
 
 static void count_left(struct run_left *left, const struct plan *plan, const bool *done)

@@ -2,13 +2,15 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_LAUNCHES_H
 #define GPUPROOF_CLI_RUN_RUN_LAUNCHES_H
 
-#include "run/conductor.h"
+#include "cli/run/run_setup.h"
 
 /* Environment variable with the number of the launch: 1, 2, ... */
 #define LAUNCH_VARIABLE "GPUPROOF_LAUNCH"
 
 struct launches {
-	struct result *items; /* results of launches 1, 2, ... */
+	const struct run_setup *setup;
+	const struct conduct_options *options; /* for the run as a whole */
+	struct result *items;                  /* results of launches 1, 2, ... */
 	size_t count, capacity;
 	bool stopped; /* a further launch was requested but did not start */
 	bool pooled;  /* the first one already has the figures of all */
@@ -24,21 +26,18 @@ size_t launches_least(const struct plan *plan);
 bool launches_auto(const struct plan *plan);
 
 /*
- * Appends launches `first` to `last` of all cases of `plan`, each into the directory of its number.
- * `options`: for the run as a whole; with resume, continues an existing launch. STATUS_INTERRUPTED
- * after a stop request before the start.
+ * Appends launches `first` to `last` of all cases of `plan`, the plan of the setup or a part of it,
+ * each into the directory of its number. With options->resume, continues an existing launch.
+ * STATUS_INTERRUPTED after a stop request before the start.
  */
-enum status launches_run(struct launches *launches, const struct plan *plan,
-			 const struct probe *probe, const struct conduct_options *options,
-			 size_t first, size_t last, struct error *err);
+enum status launches_run(struct launches *launches, const struct plan *plan, size_t first,
+			 size_t last, struct error *err);
 
 /*
  * With launches = auto, after launches_least(): runs as many more as each case needs, computed from
  * the first ones (pool_launches_needed), so that a resumed run takes the same number.
  */
-enum status launches_run_needed(struct launches *launches, const struct plan *plan,
-				const struct probe *probe, const struct conduct_options *options,
-				struct error *err);
+enum status launches_run_needed(struct launches *launches, struct error *err);
 
 /*
  * Pools all launches into `result` (which takes ownership, so that `launches` is empty afterwards),
@@ -48,18 +47,28 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 			  struct error *err);
 
 /*
- * Measures `part`, cases of the run in `options->directory`, in LAUNCHES_EXTENSION more launches
- * and pools them into the run's `result`.
+ * Measures `part`, cases of the run in options->directory, in LAUNCHES_EXTENSION more launches that
+ * are appended to `launches`, and pools them into the run's `result`. NULL: does not pool.
  */
 #define LAUNCHES_EXTENSION 4
-enum status launches_extend(const struct plan *part, const struct probe *probe,
-			    const struct conduct_options *options, struct result *result,
-			    struct error *err);
-/* The same, appended to `launches` and not pooled. */
-enum status launches_extend_apart(const struct plan *part, const struct probe *probe,
-				  const struct conduct_options *options, struct launches *launches,
-				  struct error *err);
+enum status launches_extend(struct launches *launches, const struct plan *part,
+			    struct result *result, struct error *err);
 void launches_release(struct launches *launches);
+
+/* Findings of doctor about a machine. */
+struct health {
+	struct finding *items;
+	size_t count, capacity;
+};
+
+/* Collects findings from a recent probe; released by launches_finish(). */
+struct health health_collect(const struct probe *probe);
+/*
+ * Pools and releases the launches, as launches_pool(). If `before`, the findings before the run, is
+ * not NULL, releases it, adds it to the result with what a new probe finds, and writes that again.
+ */
+enum status launches_finish(struct launches *launches, struct health *before, struct result *result,
+			    struct error *err);
 
 /* Remaining work of a run, before it starts or continues. */
 struct run_left {

@@ -16,7 +16,6 @@
 #include "cli/output/print_verdicts.h"
 #include "cli/run/run_against.h"
 #include "cli/run/run_events.h"
-#include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_stages.h"
 #include "cli/run/run_summary.h"
@@ -182,40 +181,14 @@ struct one_node {
 	struct run_left left;
 	struct run_status status;
 	int stopped_by;
-	struct finding *before; /* findings before the first case, if the run is judged */
-	size_t before_count;
 };
-
-/*
- * Pools the launches into `result`, which stays empty if the run never started. `status`: how they
- * ended.
- */
-static int one_node_pool(struct one_node *n, struct launches *launches, enum status status,
-			 struct result *result, struct error *err)
-{
-	struct error unpooled = ERROR_NONE;
-	const char *directory = n->options.directory;
-	enum status pooled = launches_pool(launches, directory, result, &unpooled);
-	int code = exit_code_of(result, status, n->stopped_by, err);
-
-	if (n->request->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
-		pooled = health_add(result, n->before, n->before_count, &n->setup->config,
-				    directory, &unpooled);
-	else
-		free(n->before);
-	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
-		code = command_fail(&unpooled);
-	launches_release(launches);
-	return code;
-}
 
 /* Judges, prints the verdicts, and returns the combined exit code. */
 static int judge_run(struct one_node *n, struct result *result, int code)
 {
 	struct run_request *a = n->request;
 	struct error err = ERROR_NONE;
-	enum status status = run_check_judge(&a->check, &n->setup->plan, &n->setup->probe,
-					     &n->options, result, &err);
+	enum status status = run_check_judge(&a->check, n->setup, &n->options, result, &err);
 
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		print_verdicts(result->judgement, false);
@@ -292,8 +265,8 @@ static int measure_against(struct one_node *n)
 					 .launches = n->left.launches };
 	struct error err = ERROR_NONE;
 	struct result results[2];
-	enum status status = run_against(&against, &n->setup->plan, &n->setup->probe, &n->options,
-					 &results[0], &results[1], &err);
+	enum status status =
+		run_against(&against, n->setup, &n->options, &results[0], &results[1], &err);
 	int code;
 
 	if (status != STATUS_OK) {
@@ -346,6 +319,38 @@ static enum status one_node_begin(struct one_node *n, struct error *err)
 	return status;
 }
 
+/* Measures all launches; `result` stays empty if the run never started. */
+static int one_node_measure(struct one_node *n)
+{
+	struct run_check *check = &n->request->check;
+	const struct run_setup *setup = n->setup;
+	struct launches launches = { .setup = setup, .options = &n->options };
+	struct error err = ERROR_NONE, unpooled = ERROR_NONE;
+	struct result result = { 0 };
+	struct health before = { 0 };
+	enum status status, pooled;
+	int code;
+
+	if (check->wanted)
+		before = health_collect(&setup->probe);
+	if (check->wanted && stages_apply(&setup->plan))
+		status = stages_run(check, &launches, &before, &err);
+	else
+		status = launches_run(&launches, &setup->plan, 1, n->left.launches, &err);
+	if (status == STATUS_OK)
+		status = launches_run_needed(&launches, &err);
+	pooled = launches_finish(&launches, check->wanted ? &before : NULL, &result, &unpooled);
+	code = exit_code_of(&result, status, n->stopped_by, &err);
+	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
+		code = command_fail(&unpooled);
+	if (result.gpuproof_version)
+		code = conclude(n, &result, status, false, code);
+	else if (status == STATUS_INTERRUPTED)
+		fprintf(stderr, "gpuproof: stopped before the first measurement\n");
+	result_release(&result);
+	return code;
+}
+
 int run_one_node(struct run_request *a, const struct run_setup *setup)
 {
 	struct one_node n = { .request = a,
@@ -359,9 +364,7 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 					   .stopped_by = &n.stopped_by },
 			      .status = { .exit_code = -1 } };
 	struct error err = ERROR_NONE;
-	struct launches launches = { 0 };
 	struct result result = { 0 };
-	enum status status = STATUS_OK;
 	int code;
 
 	/* The exit code must show the outcome even if stdout is closed. */
@@ -375,22 +378,7 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	} else if (a->resume && run_left_nothing(&n.left, a->directory, &result)) {
 		code = conclude(&n, &result, STATUS_OK, true, result_exit_code(&result));
 	} else {
-		if (a->check.wanted)
-			health_collect(&setup->probe, &n.before, &n.before_count);
-		if (a->check.wanted && stages_apply(&setup->plan))
-			status = stages_run(&a->check, &setup->plan, &setup->probe, &n.options,
-					    n.before, n.before_count, &launches, &err);
-		else
-			status = launches_run(&launches, &setup->plan, &setup->probe, &n.options, 1,
-					      n.left.launches, &err);
-		if (status == STATUS_OK)
-			status = launches_run_needed(&launches, &setup->plan, &setup->probe,
-						     &n.options, &err);
-		code = one_node_pool(&n, &launches, status, &result, &err);
-		if (result.gpuproof_version) /* otherwise the run never started */
-			code = conclude(&n, &result, status, false, code);
-		else if (status == STATUS_INTERRUPTED)
-			fprintf(stderr, "gpuproof: stopped before the first measurement\n");
+		code = one_node_measure(&n);
 	}
 	result_release(&result);
 	error_clear(&err);

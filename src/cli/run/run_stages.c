@@ -12,8 +12,6 @@
 struct staged {
 	struct run_check *check;
 	const struct plan *plan;
-	const struct probe *probe;
-	const struct conduct_options *options;
 	struct launches *launches;
 	bool begun; /* the journal is there */
 };
@@ -38,14 +36,15 @@ bool stages_apply(const struct plan *plan)
 /* Measures the cases up to `stage` that are left; launches->items[0] is then the run so far. */
 static enum status stage_conduct(struct staged *s, enum run_stage stage, struct error *err)
 {
-	struct conduct_options options = *s->options;
-	struct launches one = { 0 }, *all = s->launches;
+	struct launches *all = s->launches;
+	struct conduct_options options = *all->options;
+	struct launches one = { .setup = all->setup, .options = &options };
 	enum status status;
 
 	options.last_stage = stage;
 	options.goes_on = s->begun;
 	options.resume = s->begun || options.resume;
-	status = launches_run(&one, s->plan, s->probe, &options, 1, 1, err);
+	status = launches_run(&one, s->plan, 1, 1, err);
 	all->stopped = all->stopped || one.stopped;
 	if (one.count) {
 		s->begun = true;
@@ -92,7 +91,7 @@ static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rej
 	run_check_judge_so_far(s->check, &all->items[0]);
 	part = run_check_undecided(s->check, s->plan, &all->items[0]);
 	if (part.case_count) {
-		status = launches_extend_apart(&part, s->probe, s->options, all, err);
+		status = launches_extend(all, &part, NULL, err);
 		if (status == STATUS_OK)
 			pool_launches(&all->items[0], before, all->items + before,
 				      all->count - before);
@@ -130,19 +129,18 @@ static void stages_end(struct staged *s, enum run_stage stage, const char *why)
 }
 
 /* The finding that makes measuring useless; NULL: none. Warnings are printed. */
-static const struct finding *sanity_rejection(const struct staged *s, const struct finding *list,
-					      size_t count)
+static const struct finding *sanity_rejection(const struct staged *s, const struct health *health)
 {
-	const struct finding *error = NULL;
+	const struct finding *error = NULL, *list = health->items;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < health->count; i++) {
 		bool of_run = false;
 
 		for (size_t d = 0; d < s->plan->device_count; d++)
 			of_run = of_run || strcmp(list[i].device, s->plan->devices[d].id) == 0;
 		if (list[i].severity < SEVERITY_WARNING || !of_run)
 			continue;
-		if (!s->options->quiet)
+		if (!s->launches->options->quiet)
 			fprintf(stderr, "gpuproof: before the run, %s: %s\n", list[i].subject,
 				list[i].text);
 		if (list[i].severity == SEVERITY_ERROR && !error)
@@ -151,12 +149,12 @@ static const struct finding *sanity_rejection(const struct staged *s, const stru
 	return error;
 }
 
-enum status stages_run(struct run_check *check, const struct plan *plan, const struct probe *probe,
-		       const struct conduct_options *options, const struct finding *findings,
-		       size_t finding_count, struct launches *launches, struct error *err)
+enum status stages_run(struct run_check *check, struct launches *launches,
+		       const struct health *health, struct error *err)
 {
-	struct staged s = { check, plan, probe, options, launches, false };
-	const struct finding *error = sanity_rejection(&s, findings, finding_count);
+	const struct plan *plan = &launches->setup->plan;
+	struct staged s = { check, plan, launches, false };
+	const struct finding *error = sanity_rejection(&s, health);
 	enum status status = STATUS_OK;
 	bool rejects = false;
 
@@ -171,7 +169,7 @@ enum status stages_run(struct run_check *check, const struct plan *plan, const s
 		char *later = stages_after(plan, stage);
 
 		if (stage_is_planned(plan, stage)) {
-			if (!options->quiet)
+			if (!launches->options->quiet)
 				fprintf(stderr, "gpuproof: stage %s\n", run_stage_names[stage]);
 			status = stage_conduct(&s, stage, err);
 			if (status == STATUS_OK && *later)

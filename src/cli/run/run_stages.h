@@ -6,18 +6,16 @@
 #define GPUPROOF_CLI_RUN_RUN_STAGES_H
 
 #include "cli/run/run_check.h"
-#include "cli/run/run_launches.h"
 
 /* True if the plan has cases of a stage, each to be carried out once. */
 bool stages_apply(const struct plan *plan);
 
 /*
  * Measures stage after stage, and cases that one launch does not decide in further launches before
- * the next stage begins. `launches` then has the run and these, pooled if it ended early.
- * `findings`: of the machine before the run. Sets check->extended.
+ * the next stage begins. `launches` then has the run and these, pooled if it ended early. `health`:
+ * of the machine before the run. Sets check->extended.
  */
-enum status stages_run(struct run_check *check, const struct plan *plan, const struct probe *probe,
-		       const struct conduct_options *options, const struct finding *findings,
-		       size_t finding_count, struct launches *launches, struct error *err);
+enum status stages_run(struct run_check *check, struct launches *launches,
+		       const struct health *health, struct error *err);
 
 #endif

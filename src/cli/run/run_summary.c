@@ -21,17 +21,9 @@
 
 #define MOST_SHOWN 20
 
-/* https://no-color.org: set and not empty. */
-static bool summary_coloured(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
-}
-
 static void print_bad(const struct result *result, enum case_status status)
 {
-	const char *on = summary_coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
+	const char *on = table_is_coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
 	size_t shown = 0;
 
 	for (size_t i = 0; i < result->case_count; i++) {
