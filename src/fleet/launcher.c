@@ -47,16 +47,6 @@ static char *launcher_host_name(const struct launcher *l, const char *entry, siz
 	return name;
 }
 
-static void refuse_twice(const struct launcher *l, const char *name, size_t line, struct error *err)
-{
-	for (size_t i = 0; i < l->name_count && err->status == STATUS_OK; i++)
-		if (strcmp(l->names[i], name) == 0)
-			error_set(err, STATUS_USAGE,
-				  "%s:%zu: %s is listed twice (names end at the first dot); one "
-				  "agent serves all GPUs of a node",
-				  l->file, line, name);
-}
-
 /* One host per line, as mpirun takes it; '#' begins a comment. */
 static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 {
@@ -70,7 +60,12 @@ static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 
 		at += length + (at[length] == '\n');
 		if (*name) {
-			refuse_twice(l, name, line, err);
+			for (size_t i = 0; i < l->name_count && err->status == STATUS_OK; i++)
+				if (strcmp(l->names[i], name) == 0)
+					error_set(err, STATUS_USAGE,
+						  "%s:%zu: %s is listed twice (names end at the "
+						  "first dot); one agent serves all GPUs of a node",
+						  l->file, line, name);
 			launcher_add_name(l, name);
 		} else {
 			free(name);

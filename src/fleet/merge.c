@@ -47,20 +47,6 @@ static char *merge_result_path(const char *directory, const char *name)
 	return xasprintf("%s/nodes/%s/result.json", directory, name);
 }
 
-/* A node without cases of its own has looked at its devices and adapters all the same. */
-static void take_findings_alone(struct result *node, const char *path)
-{
-	struct error ignored = ERROR_NONE;
-	struct result own = { 0 };
-
-	if (result_read_header(&own, path, &ignored) == STATUS_OK) {
-		result_release(node);
-		*node = own;
-	} else {
-		result_release(&own);
-	}
-}
-
 /* `kept`: without its cases. */
 static enum status merge_read_node(struct result *node, const struct result_node *about, bool kept,
 				   const struct config *config, const char *directory,
@@ -68,13 +54,21 @@ static enum status merge_read_node(struct result *node, const struct result_node
 {
 	char *folder = xasprintf("%s/nodes/%s", directory, about->name);
 	char *path = merge_result_path(directory, about->name);
+	struct error ignored = ERROR_NONE;
+	struct result own = { 0 };
 	enum status status;
 
 	memset(node, 0, sizeof(*node));
 	/* All of its cases are of several nodes together: it has no result of its own. */
 	status = plan_has_groups(config) ? journal_read_header(folder, node, err) : STATUS_OK;
 	if (status == STATUS_OK && node->gpuproof_version && node->planned == 0) {
-		take_findings_alone(node, path);
+		/* It has looked at its devices and adapters all the same. */
+		if (result_read_header(&own, path, &ignored) == STATUS_OK) {
+			result_release(node);
+			*node = own;
+		} else {
+			result_release(&own);
+		}
 		goto out;
 	}
 	result_release(node);

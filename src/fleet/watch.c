@@ -178,19 +178,11 @@ void nodes_status_begin(struct fleet_run *f, const struct result *result)
 	s->launch = s->launches = 1;
 }
 
-/* Estimates it by the node's own rate so far; NaN: it has not finished a case. */
-static double fleet_watch_seconds_left(const struct fleet_run *f, const struct node *n)
-{
-	double passed = clock_seconds() - f->began;
-
-	return n->finished ? passed * (double)(n->planned - n->finished) / (double)n->finished
-			   : (double)NAN;
-}
-
 /* The node that is last, with its case in flight and the seconds that it has left. */
 static void fleet_watch_take_last(struct run_status *s, const struct fleet_run *f)
 {
 	const struct node *last = NULL;
+	double passed = clock_seconds() - f->began;
 
 	for (size_t i = 0; i < f->count; i++) {
 		const struct node *n = &f->nodes[i];
@@ -199,8 +191,11 @@ static void fleet_watch_take_last(struct run_status *s, const struct fleet_run *
 		    (!last || n->finished * last->planned < last->finished * n->planned))
 			last = n;
 	}
-	s->seconds_left =
-		last && !s->nodes.waiting ? fleet_watch_seconds_left(f, last) : (double)NAN;
+	/* By the node's own rate so far; unknown until it has finished a case. */
+	s->seconds_left = (double)NAN;
+	if (last && !s->nodes.waiting && last->finished)
+		s->seconds_left =
+			passed * (double)(last->planned - last->finished) / (double)last->finished;
 	if (last && last->at && *last->at) {
 		snprintf(s->current.part, sizeof(s->current.part), "in flight");
 		snprintf(s->current.id, sizeof(s->current.id), "%.60s: %.180s", last->name,

@@ -283,24 +283,18 @@ struct axis {
 	size_t at;
 };
 
-static enum run_stage plan_stage_of(const struct section *section)
-{
-	const char *name = section_text(section, "stage");
-
-	for (int i = 0; i < RUN_STAGE_COUNT; i++)
-		if (strcmp(run_stage_names[i], name) == 0)
-			return (enum run_stage)i;
-	return RUN_STAGE_NONE;
-}
-
 static enum status plan_expand_point(struct plan *plan, const struct section *section,
 				     const struct axis *axes, size_t count, struct error *err)
 {
 	struct plan_case point = { .suite = section->suite,
 				   .section = section,
-				   .stage = plan_stage_of(section),
+				   .stage = RUN_STAGE_NONE,
 				   .parameter_count = count };
 	enum status status;
+
+	for (int i = 0; i < RUN_STAGE_COUNT; i++)
+		if (strcmp(run_stage_names[i], section_text(section, "stage")) == 0)
+			point.stage = (enum run_stage)i;
 
 	point.parameters = xcalloc(count, sizeof(*point.parameters));
 	for (size_t i = 0; i < count; i++)

@@ -262,11 +262,6 @@ static bool config_check_is_device(const char *s)
 	return fits;
 }
 
-static bool config_check_is_all(const struct setting *setting)
-{
-	return setting->count == 1 && strcmp(setting->values[0].text, "all") == 0;
-}
-
 /* Reports a value that occurs twice. */
 static void check_repeats(const struct section *run, const struct setting *setting,
 			  struct document *d)
@@ -287,7 +282,7 @@ static void check_devices(const struct section *run, struct document *d)
 {
 	const struct setting *setting = setting_or_null(run, "devices");
 
-	if (!setting || config_check_is_all(setting))
+	if (!setting || strcmp(setting->values[0].text, "all") == 0)
 		return;
 	for (size_t i = 0; i < setting->count; i++)
 		if (!config_check_is_device(setting->values[i].text)) {
@@ -307,7 +302,7 @@ static void check_suites(const struct config *config, struct document *d)
 	const char *names[64];
 	size_t n = 0;
 
-	if (!setting || config_check_is_all(setting))
+	if (!setting || strcmp(setting->values[0].text, "all") == 0)
 		return;
 	for (size_t i = 0; i < config->count && n + 1 < ARRAY_SIZE(names); i++)
 		if (config->sections[i].suite)
@@ -388,14 +383,6 @@ static void config_check(const struct config *config, const struct schema *schem
 		}
 }
 
-static bool resolve_has_kind(const struct config *config, const char *kind)
-{
-	for (size_t i = 0; i < config->count; i++)
-		if (strcmp(config->sections[i].kind, kind) == 0)
-			return true;
-	return false;
-}
-
 static void nothing_to_do(struct resolving *r)
 {
 	struct text list = TEXT_EMPTY;
@@ -420,6 +407,8 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		.document = d,
 		.defaults = document_find(d, "defaults", "", ""),
 	};
+	const char *needed;
+	bool found = false;
 
 	/* [run] first, [report] last, every suite and then every limit between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
@@ -449,7 +438,10 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
 	report_bad_defaults(&r);
-	if (!d->suite_maybe && !resolve_has_kind(config, schema->limits_only ? "limit" : "suite"))
+	needed = schema->limits_only ? "limit" : "suite";
+	for (size_t i = 0; i < config->count; i++)
+		found = found || strcmp(config->sections[i].kind, needed) == 0;
+	if (!d->suite_maybe && !found)
 		nothing_to_do(&r);
 	config_check(config, schema, d);
 }

@@ -100,17 +100,6 @@ static enum status parse_integer(struct value *value, const struct key *key, con
 	return value_from_integer(value, key, n, err);
 }
 
-static enum status value_parse_size(struct value *value, const struct key *key, const char *text,
-				    struct error *err)
-{
-	uint64_t bytes = 0;
-
-	if (units_parse_size(text, &bytes, err) != STATUS_OK ||
-	    value_check_range(key, text, (double)bytes, err) != STATUS_OK)
-		return STATUS_USAGE;
-	return value_from_integer(value, key, (int64_t)bytes, err);
-}
-
 static enum status value_parse_number(struct value *value, const struct key *key, const char *text,
 				      struct error *err)
 {
@@ -231,6 +220,8 @@ static enum status parse_shape(struct value *value, const struct key *key, const
 enum status value_parse(struct value *value, const struct key *key, const char *text,
 			struct error *err)
 {
+	uint64_t bytes = 0;
+
 	memset(value, 0, sizeof(*value));
 	switch (key->type) {
 	case KEY_CHOICE:
@@ -240,7 +231,10 @@ enum status value_parse(struct value *value, const struct key *key, const char *
 	case KEY_INTEGER:
 		return parse_integer(value, key, text, err);
 	case KEY_SIZE:
-		return value_parse_size(value, key, text, err);
+		if (units_parse_size(text, &bytes, err) != STATUS_OK ||
+		    value_check_range(key, text, (double)bytes, err) != STATUS_OK)
+			return STATUS_USAGE;
+		return value_from_integer(value, key, (int64_t)bytes, err);
 	case KEY_SHAPE:
 		return parse_shape(value, key, text, err);
 	case KEY_REAL:

@@ -283,20 +283,6 @@ void group_take_adapters(const char *directory, struct result *result)
 	free(path);
 }
 
-/* Puts a choice that is new in its place, so that nodes with the same ones have the same text. */
-static void add_choice(char ***choices, size_t *count, const char *line)
-{
-	size_t at = 0;
-
-	while (at < *count && strcmp((*choices)[at], line) < 0)
-		at++;
-	if (at < *count && strcmp((*choices)[at], line) == 0)
-		return;
-	*choices = xrealloc(*choices, *count + 1, sizeof(**choices));
-	memmove(*choices + at + 1, *choices + at, ((*count)++ - at) * sizeof(**choices));
-	(*choices)[at] = xstrdup(line);
-}
-
 void group_take_networks(const char *directory, struct result *result)
 {
 	char *path = xasprintf("%s/" GROUP_NETWORKS_NAME, directory), *line = NULL;
@@ -306,8 +292,17 @@ void group_take_networks(const char *directory, struct result *result)
 	size_t size = 0, count = 0;
 
 	while (f && getline(&line, &size, f) > 0) {
+		size_t at = 0;
+
 		line[strcspn(line, "\n")] = '\0';
-		add_choice(&choices, &count, line);
+		/* In order, so that nodes with the same choices have the same text. */
+		while (at < count && strcmp(choices[at], line) < 0)
+			at++;
+		if (at < count && strcmp(choices[at], line) == 0)
+			continue;
+		choices = xrealloc(choices, count + 1, sizeof(*choices));
+		memmove(choices + at + 1, choices + at, (count++ - at) * sizeof(*choices));
+		choices[at] = xstrdup(line);
 	}
 	for (size_t i = 0; i < count; i++) {
 		text_addf(&all, "%s%s", i ? "; " : "", choices[i]);

@@ -345,24 +345,13 @@ static enum status journal_same_plan(const struct text *content, const struct re
 	return STATUS_OK;
 }
 
-/* The next finished case reports it; an interrupted one is done again and does not. */
-static bool journal_take_lost(const struct message *message, struct losses *lost)
-{
-	struct error err = ERROR_NONE;
-	struct lost_worker one;
-
-	if (lost_worker_from_json(&one, message->json, message->json_length, &err) != STATUS_OK)
-		return false;
-	losses_add(lost, &one);
-	return true;
-}
-
 /* Takes one line. False if it is damaged. */
 static bool journal_take_line(const struct plan *plan, const char *line, size_t length,
 			      struct case_result *cases, bool *done, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
+	struct lost_worker one;
 	struct message message;
 	size_t index = 0;
 
@@ -370,8 +359,13 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 		return false;
 	if (message.kind == MESSAGE_PARTIAL)
 		return true; /* done again */
-	if (message.kind == MESSAGE_LOST)
-		return journal_take_lost(&message, lost);
+	if (message.kind == MESSAGE_LOST) {
+		if (lost_worker_from_json(&one, message.json, message.json_length, &err) !=
+		    STATUS_OK)
+			return false;
+		losses_add(lost, &one); /* the next finished case reports it */
+		return true;
+	}
 	if (message.kind != MESSAGE_CASE ||
 	    case_result_from_json(&c, message.json, message.json_length, &err) != STATUS_OK)
 		return false;

@@ -98,19 +98,10 @@ static void progress_add_reading(struct text *out, double value, const char *uni
 		text_addf(out, half_width < 0.995 ? " ±%.2g %%" : " ±%.0f %%", 100 * half_width);
 }
 
-static void progress_cut(struct text *text, size_t columns)
-{
-	size_t at = 0;
-
-	while (at < text->length && columns-- > 0)
-		at += text_utf8_sequence(text->data + at, text->length - at);
-	text->length = at;
-	text->data[at] = '\0';
-}
-
 void progress_line(const struct progress *progress, double now, int columns, struct text *out)
 {
 	struct text line = TEXT_EMPTY;
+	size_t at = 0;
 	char eta[32];
 
 	/* A narrow terminal cuts off the least important part. */
@@ -127,8 +118,9 @@ void progress_line(const struct progress *progress, double now, int columns, str
 	} else if (progress->current && progress->part[0]) {
 		text_addf(&line, "  %s", progress->part);
 	}
-	progress_cut(&line, columns > 0 ? (size_t)columns : 0);
-	text_add_bytes(out, line.data, line.length);
+	for (int i = 0; i < columns && at < line.length; i++)
+		at += text_utf8_sequence(line.data + at, line.length - at);
+	text_add_bytes(out, line.data, at);
 	text_release(&line);
 }
 

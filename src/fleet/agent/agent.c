@@ -204,20 +204,6 @@ static int connect_any(const char *addresses, struct error *err)
 	return fd;
 }
 
-/* Connects to one of the addresses "10.0.0.1:4000,...", within half a minute. */
-static enum status agent_call(struct agent *a, const char *addresses, struct error *err)
-{
-	double began = clock_seconds();
-
-	while ((a->fd = connect_any(addresses, err)) < 0 &&
-	       clock_seconds() - began < CALL_SECONDS && !signals_stops())
-		clock_sleep(0.5);
-	if (a->fd < 0)
-		return error_prefix(err, "no conductor of a run answers at %s", addresses);
-	error_clear(err);
-	return STATUS_OK;
-}
-
 /* False: the connection has ended. Releases the bytes. */
 static bool agent_send(struct agent *a, struct text *bytes)
 {
@@ -478,9 +464,14 @@ static enum status agent_converse(struct agent *a, agent_work_fn *work, const ch
 {
 	const struct fleet_call call = fleet_call_make(token, a->name);
 	struct text hello = TEXT_EMPTY;
+	double began = clock_seconds();
 
-	if (agent_call(a, addresses, err) != STATUS_OK)
-		return err->status;
+	while ((a->fd = connect_any(addresses, err)) < 0 &&
+	       clock_seconds() - began < CALL_SECONDS && !signals_stops())
+		clock_sleep(0.5);
+	if (a->fd < 0)
+		return error_prefix(err, "no conductor of a run answers at %s", addresses);
+	error_clear(err);
 	/* The first message, after the bytes that show the token. */
 	text_add_bytes(&hello, (const char *)&call, sizeof(call));
 	fleet_message_add(&hello, &(struct fleet_message){ .kind = "hello",

@@ -69,19 +69,6 @@ static void pairing_take_pair(struct pairing *p, size_t a, size_t b, size_t (*pa
 	pairs[(*found)++][1] = high;
 }
 
-/* Moves one of the nodes with most pairs to the end. */
-static void put_last(const struct pairing *p, size_t *order, size_t count)
-{
-	size_t most = count - 1, kept;
-
-	for (size_t i = 0; i < count; i++)
-		if (p->rounds[order[i]] > p->rounds[order[most]])
-			most = i;
-	kept = order[most];
-	order[most] = order[count - 1];
-	order[count - 1] = kept;
-}
-
 /* The place of a partner of `node` from `from` on; one that it has not met if there is one. */
 static size_t pairing_find_partner(const struct pairing *p, size_t node, const size_t *order,
 				   size_t from, size_t count)
@@ -96,8 +83,17 @@ size_t pairing_random(struct pairing *p, const size_t *nodes, size_t count, size
 {
 	size_t *order = pairing_shuffle(p, nodes, count), found = 0;
 
-	if (count % 2)
-		put_last(p, order, count--);
+	/* One of the nodes with most pairs is left out. */
+	if (count % 2) {
+		size_t most = --count, kept;
+
+		for (size_t i = 0; i < count; i++)
+			if (p->rounds[order[i]] > p->rounds[order[most]])
+				most = i;
+		kept = order[most];
+		order[most] = order[count];
+		order[count] = kept;
+	}
 	for (size_t i = 0; i + 1 < count; i += 2) {
 		size_t at = pairing_find_partner(p, order[i], order, i + 1, count),
 		       kept = order[at];

@@ -133,16 +133,6 @@ static bool stages_make_pairs(struct rounds *r)
 
 enum doubt { DOUBT_NONE, DOUBT_CANDIDATE, DOUBT_SUSPECT };
 
-static enum doubt doubt_of(const char *name, const struct suspect *suspects, size_t count)
-{
-	enum doubt doubt = DOUBT_NONE;
-
-	for (size_t i = 0; i < count && doubt != DOUBT_SUSPECT; i++)
-		if (strcmp(suspects[i].node, name) == 0 || strcmp(suspects[i].other, name) == 0)
-			doubt = suspects[i].candidate ? DOUBT_CANDIDATE : DOUBT_SUSPECT;
-	return doubt;
-}
-
 /* Nodes that are there, by doubt. */
 struct doubts {
 	size_t *nodes[DOUBT_SUSPECT + 1], counts[DOUBT_SUSPECT + 1];
@@ -157,8 +147,13 @@ static struct doubts doubts_of(const struct rounds *r)
 	for (int doubt = DOUBT_NONE; doubt <= DOUBT_SUSPECT; doubt++)
 		d.nodes[doubt] = xcalloc(r->count + 1, sizeof(**d.nodes));
 	for (size_t i = 0; i < r->count; i++) {
-		enum doubt doubt = doubt_of(r->members[i].name, suspects, count);
+		const char *name = r->members[i].name;
+		enum doubt doubt = DOUBT_NONE;
 
+		for (size_t k = 0; k < count && doubt != DOUBT_SUSPECT; k++)
+			if (strcmp(suspects[k].node, name) == 0 ||
+			    strcmp(suspects[k].other, name) == 0)
+				doubt = suspects[k].candidate ? DOUBT_CANDIDATE : DOUBT_SUSPECT;
 		if (!r->members[i].lost)
 			d.nodes[doubt][d.counts[doubt]++] = i;
 	}

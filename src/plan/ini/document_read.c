@@ -17,15 +17,6 @@
 
 #define LIMITS "limits/"
 
-static char *source_path_of(const char *name, const struct ini_source *includer)
-{
-	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
-
-	if (!slash || *name == '/')
-		return xstrdup(name);
-	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
-}
-
 static enum status source_read_all(struct ini_source *source, int fd, struct error *err)
 {
 	struct text bytes = TEXT_EMPTY;
@@ -84,7 +75,13 @@ enum status source_open(struct ini_source *source, const char *name,
 		return source_read_all(source, STDIN_FILENO, err);
 	}
 	if (!embedded) {
-		source->name = source_path_of(name, includer);
+		const char *slash =
+			includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
+
+		source->name = !slash || *name == '/'
+				       ? xstrdup(name)
+				       : xasprintf("%.*s/%s", (int)(slash - includer->name),
+						   includer->name, name);
 		return source_open_file(source, name, err);
 	}
 	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)

@@ -207,28 +207,22 @@ static enum status condition_read_word(struct condition *c, const struct key *ke
 	return STATUS_OK;
 }
 
-/* A number of a suite that is not available: a size, or a plain number. */
-static enum status read_any_number(const char *text, double *number, struct error *err)
-{
-	struct error ignored = ERROR_NONE;
-	uint64_t bytes;
-
-	if (units_parse_size(text, &bytes, &ignored) != STATUS_OK)
-		return units_parse_real(text, number, err);
-	*number = (double)bytes;
-	return STATUS_OK;
-}
-
 static enum status read_comparison(struct condition *c, const struct key *key, bool absent,
 				   const char *text, struct error *err)
 {
+	struct error ignored = ERROR_NONE;
 	struct value value = { 0 };
 	char *number = text_trimmed(text + 2, strlen(text + 2));
+	uint64_t bytes;
 	enum status status = STATUS_OK;
 
 	c->test = *text == '>' ? CONDITION_AT_LEAST : CONDITION_AT_MOST;
 	if (!key && absent) {
-		status = read_any_number(number, &c->number, err);
+		/* The suite is not available: a size, or a plain number. */
+		if (units_parse_size(number, &bytes, &ignored) == STATUS_OK)
+			c->number = (double)bytes;
+		else
+			status = units_parse_real(number, &c->number, err);
 		free(number);
 		return status;
 	}
@@ -456,11 +450,6 @@ static void limit_read_population(struct limit_reading *r)
 				     "its rate, or use max");
 }
 
-static bool limit_same_figure(const struct bound *a, const struct bound *b)
-{
-	return a->kind == b->kind && (a->kind != BOUND_SPEC || strcmp(a->spec, b->spec) == 0);
-}
-
 static void limit_check_pair(struct limit_reading *r)
 {
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
@@ -470,7 +459,8 @@ static void limit_check_pair(struct limit_reading *r)
 	    isnan(r->limit->population)) {
 		limit_report_problem(r, "",
 				     "no bound; set min, max, outlier_margin, fleet or population");
-	} else if (min->kind && max->kind && limit_same_figure(min, max) &&
+	} else if (min->kind && max->kind && min->kind == max->kind &&
+		   (min->kind != BOUND_SPEC || strcmp(min->spec, max->spec) == 0) &&
 		   min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);
 		limit_report_problem(r, "min", message);

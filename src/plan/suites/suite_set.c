@@ -47,17 +47,6 @@ struct suite_set {
 	size_t made_count, made_capacity;
 };
 
-static void made_suite_free(struct made_suite *made)
-{
-	for (size_t i = 0; i < made->text_count; i++)
-		free(made->texts[i]);
-	free(made->texts);
-	free(made->keys);
-	free(made->axes);
-	free(made->metrics);
-	free(made);
-}
-
 /* Copies a text; the copy lives as long as the suite. */
 static const char *made_suite_text(struct made_suite *made, const char *text)
 {
@@ -549,8 +538,17 @@ void suite_set_drop(struct suite_set *set)
 {
 	if (!set || --set->holders > 0)
 		return;
-	for (size_t i = 0; i < set->made_count; i++)
-		made_suite_free(set->made[i]);
+	for (size_t i = 0; i < set->made_count; i++) {
+		struct made_suite *made = set->made[i];
+
+		for (size_t k = 0; k < made->text_count; k++)
+			free(made->texts[k]);
+		free(made->texts);
+		free(made->keys);
+		free(made->axes);
+		free(made->metrics);
+		free(made);
+	}
 	free(set->made);
 	free(set->all);
 	free(set);
