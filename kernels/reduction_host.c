@@ -73,21 +73,6 @@ static void reduction_check_slice(void *context, unsigned part, uint64_t begin, 
 		check_element(check->a, i, found);
 }
 
-/* The parts are in the order of memory. */
-static void reduction_merge_results(struct reduction_mismatch *out,
-				    const struct reduction_mismatch *found, unsigned parts)
-{
-	for (unsigned i = 0; i < parts; i++) {
-		out->count += found[i].count;
-		out->error = fmax(out->error, found[i].error);
-		if (found[i].index >= out->index)
-			continue;
-		out->index = found[i].index;
-		out->expected = found[i].expected;
-		out->got = found[i].got;
-	}
-}
-
 static enum status check_reduction_run(struct stream *stream, const void *arguments,
 				       struct error *err)
 {
@@ -96,7 +81,16 @@ static enum status check_reduction_run(struct stream *stream, const void *argume
 		host_parallel(stream, check.a->count, GRAIN, reduction_check_slice, &check);
 
 	(void)err;
-	reduction_merge_results(check.a->out, check.found, parts);
+	/* The parts are in the order of memory. */
+	for (unsigned i = 0; i < parts; i++) {
+		check.a->out->count += check.found[i].count;
+		check.a->out->error = fmax(check.a->out->error, check.found[i].error);
+		if (check.found[i].index >= check.a->out->index)
+			continue;
+		check.a->out->index = check.found[i].index;
+		check.a->out->expected = check.found[i].expected;
+		check.a->out->got = check.found[i].got;
+	}
 	return STATUS_OK;
 }
 HOST_KERNEL(check_reduction)

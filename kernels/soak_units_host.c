@@ -114,19 +114,6 @@ static uint32_t convert_step(uint32_t x)
 			 bits_of_float((float)wide) ^ (uint32_t)(int32_t)(single * 0.25f));
 }
 
-static void host_bits(struct host_warp *w, const struct soak_units_arguments *a)
-{
-	for (uint32_t i = 0; i < CHAIN_VALUES; i++) {
-		uint32_t x = unit_start_bits(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
-
-		for (uint32_t step = 0; step < a->steps; step++)
-			x = a->unit == UNIT_IMAD    ? unit_imad(x)
-			    : a->unit == UNIT_LOGIC ? unit_logic(x)
-						    : convert_step(x);
-		fold_value(w, i / UNIT_CHAINS, x);
-	}
-}
-
 static void host_shuffle(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	for (uint32_t chain = 0; chain < UNIT_CHAINS; chain++) {
@@ -186,14 +173,6 @@ static void host_shared(struct host_warp *w, const struct soak_units_arguments *
 	}
 }
 
-static int mma_depth(enum unit_class unit)
-{
-	return unit == UNIT_MMA_FP64   ? 4
-	       : unit == UNIT_MMA_TF32 ? 8
-	       : unit < UNIT_MMA_TF32  ? 16
-				       : 32;
-}
-
 /* Bits of a sum as the class keeps it. */
 static uint64_t mma_sum_bits(enum unit_class unit, int64_t sum)
 {
@@ -208,16 +187,6 @@ static uint64_t mma_sum_bits(enum unit_class unit, int64_t sum)
 	return bits;
 }
 
-static int64_t mma_product(const struct soak_units_arguments *a, int left, int right)
-{
-	int64_t sum = 0;
-
-	for (int k = 0; k < mma_depth(a->unit); k++)
-		sum += (int64_t)unit_element(a->seed, 0, left, k) *
-		       unit_element(a->seed, 1, right, k);
-	return sum;
-}
-
 /* The sums of the whole product as the lanes hold them: by tile, then by element. */
 static void host_mma(struct host_warp *w, const struct soak_units_arguments *a)
 {
@@ -225,8 +194,18 @@ static void host_mma(struct host_warp *w, const struct soak_units_arguments *a)
 	int elements = a->unit == UNIT_MMA_FP64 ? 2 : 4;
 
 	for (int left = 0; left < UNIT_LEFTS * 16; left++)
-		for (int right = 0; right < UNIT_RIGHTS * 8; right++)
-			products[left][right] = mma_product(a, left, right);
+		for (int right = 0; right < UNIT_RIGHTS * 8; right++) {
+			int64_t sum = 0;
+
+			for (int k = 0; k < (a->unit == UNIT_MMA_FP64   ? 4
+					     : a->unit == UNIT_MMA_TF32 ? 8
+					     : a->unit < UNIT_MMA_TF32  ? 16
+									: 32);
+			     k++)
+				sum += (int64_t)unit_element(a->seed, 0, left, k) *
+				       unit_element(a->seed, 1, right, k);
+			products[left][right] = sum;
+		}
 	for (uint32_t done = 0; done < a->steps; done += UNIT_EXACT_STEPS) {
 		uint32_t steps =
 			a->steps - done < UNIT_EXACT_STEPS ? a->steps - done : UNIT_EXACT_STEPS;
@@ -265,7 +244,15 @@ static uint64_t host_warp_signature(const struct soak_units_arguments *a, uint32
 	else if (a->unit >= UNIT_MMA_FP16)
 		host_mma(&w, a);
 	else
-		host_bits(&w, a);
+		for (uint32_t i = 0; i < CHAIN_VALUES; i++) {
+			uint32_t x = unit_start_bits(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
+
+			for (uint32_t step = 0; step < a->steps; step++)
+				x = a->unit == UNIT_IMAD    ? unit_imad(x)
+				    : a->unit == UNIT_LOGIC ? unit_logic(x)
+							    : convert_step(x);
+			fold_value(&w, i / UNIT_CHAINS, x);
+		}
 	for (uint32_t lane = 0; lane < UNIT_LANES; lane++)
 		signature += unit_fold(w.sums[lane], lane);
 	return signature;

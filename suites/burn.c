@@ -315,13 +315,6 @@ static enum status open_burn(struct burn *b, struct error *err)
 	return backend_event_create(b->device, &b->end, err);
 }
 
-static void close_burn(struct burn *b)
-{
-	backend_event_destroy(b->start);
-	backend_event_destroy(b->end);
-	burn_record_close(&b->record);
-}
-
 static enum status burn_run_load(struct burn *b, struct error *err)
 {
 	enum burn_load load = burn_load_of(b->run->c);
@@ -333,12 +326,6 @@ static enum status burn_run_load(struct burn *b, struct error *err)
 	if (load == BURN_UNITS)
 		return burn_units(b, err);
 	return burn_products(b, burn_precision_of(load), err);
-}
-
-/* Interval of the whole run, whatever its number of slices and loads. */
-static double burn_interval_seconds(const struct section *section)
-{
-	return fmax(INTERVAL_LEAST, section_real(section, "duration") / INTERVALS_OF_A_RUN);
 }
 
 static enum status burn_run(struct run *run, struct error *err)
@@ -360,7 +347,8 @@ static enum status burn_run(struct run *run, struct error *err)
 	enum status status;
 
 	b.recorder = watch_begin(b.device, section_real(section, "reading"),
-				 burn_interval_seconds(section));
+				 fmax(INTERVAL_LEAST,
+				      section_real(section, "duration") / INTERVALS_OF_A_RUN));
 	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
@@ -373,8 +361,11 @@ static enum status burn_run(struct run *run, struct error *err)
 	telemetry_window_end(run->telemetry, &readings, &throttled);
 	watch_end(b.recorder, &watch);
 	/* With the device lost, nothing can be closed; the process is about to end. */
-	if (!status_loses_device(status))
-		close_burn(&b);
+	if (!status_loses_device(status)) {
+		backend_event_destroy(b.start);
+		backend_event_destroy(b.end);
+		burn_record_close(&b.record);
+	}
 	status = world_agree(run->world, status, err);
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		status = burn_conclude(&b, &watch, err);

@@ -391,18 +391,6 @@ static enum status open_launcher(struct launch_case *l, struct run *run, struct 
 	return STATUS_OK;
 }
 
-static void close_launcher(struct launch_case *l)
-{
-	for (int i = 0; i < 2 && l->streams[i]; i++)
-		backend_stream_synchronize(l->streams[i], NULL);
-	backend_graph_destroy(l->graph);
-	buffer_free(&l->counter);
-	for (int i = 0; i < 2; i++) {
-		backend_event_destroy(l->events[i]);
-		backend_stream_destroy(l->streams[i]);
-	}
-}
-
 static enum status launch_run(struct run *run, struct error *err)
 {
 	struct launch_case l = { 0 };
@@ -416,7 +404,14 @@ static enum status launch_run(struct run *run, struct error *err)
 				     ? "waiting lasts as long as a preceding kernel"
 				     : "kernels counted on the device",
 			     NAN, NAN);
-	close_launcher(&l);
+	for (int i = 0; i < 2 && l.streams[i]; i++)
+		backend_stream_synchronize(l.streams[i], NULL);
+	backend_graph_destroy(l.graph);
+	buffer_free(&l.counter);
+	for (int i = 0; i < 2; i++) {
+		backend_event_destroy(l.events[i]);
+		backend_stream_destroy(l.streams[i]);
+	}
 	return err->status;
 }
 

@@ -159,17 +159,14 @@ static enum status pairs_check(const struct pairs_side *s, struct error *err)
 	return buffer_check(&s->in, s->stream, 0, s->bytes, s->seed + (uint64_t)s->peer, err);
 }
 
-static enum status pairs_poison_inbox(const struct pairs_side *s, struct error *err)
-{
-	return s->peer < 0 ? STATUS_OK : buffer_poison(&s->in, s->stream, err);
-}
-
 /* Verifies one operation into poisoned memory. Each step may fail on one rank only. */
 static enum status pairs_verify(struct pairs_side *s, struct world *world, const char *when,
 				struct error *err)
 {
 	uint64_t before = relay_pieces(s->communicator);
-	enum status status = world_agree(world, pairs_poison_inbox(s, err), err);
+	enum status status =
+		world_agree(world, s->peer < 0 ? STATUS_OK : buffer_poison(&s->in, s->stream, err),
+			    err);
 
 	if (status == STATUS_OK)
 		status = world_agree(world, pairs_enqueue(s, err), err);

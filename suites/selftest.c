@@ -317,11 +317,6 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 /* Not a multiple of the word size, so that the last word is partial. */
 #define BYTES ((16u << 20) + 5)
 
-static uint64_t selftest_corruption_bytes(void)
-{
-	return BYTES + BUFFER_CHECK_BYTES;
-}
-
 /* First, last, then random positions. */
 static size_t corruption_offset(const struct selftest *t, int64_t trial)
 {
@@ -527,7 +522,7 @@ static enum status selftest_expand(struct plan *plan, struct plan_case *point, s
 	int64_t check = case_integer(point, "checks");
 	double trials = (double)section_integer(point->section, "trials");
 
-	point->device_bytes = check == CORRUPTION ? selftest_corruption_bytes()
+	point->device_bytes = check == CORRUPTION ? (BYTES + BUFFER_CHECK_BYTES)
 			      : check == ENERGY   ? selftest_energy_bytes()
 						  : 0;
 	point->setup_seconds = 0.02;

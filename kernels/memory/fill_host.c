@@ -185,23 +185,6 @@ static void fill_check_slice(void *context, unsigned part, uint64_t begin, uint6
 		check_word(a, whole, a->bytes % 8, found);
 }
 
-/* Merges the parts, in the order of memory, with the findings of earlier launches in `out`. */
-static void fill_merge_results(struct fill_mismatch *out, const struct fill_mismatch *found,
-			       unsigned parts)
-{
-	for (unsigned i = 0; i < parts; i++) {
-		if (found[i].count == 0)
-			continue;
-		if (found[i].index < out->index) {
-			out->index = found[i].index;
-			out->expected = found[i].expected;
-			out->got = found[i].got;
-		}
-		if (__builtin_add_overflow(out->count, found[i].count, &out->count))
-			out->count = UINT64_MAX;
-	}
-}
-
 static enum status check_fill_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	const struct check_fill_arguments *a = arguments;
@@ -212,7 +195,20 @@ static enum status check_fill_run(struct stream *stream, const void *arguments, 
 		return error_set(err, STATUS_INTERNAL, "check_fill: first is not a multiple of 8");
 	check.a = a;
 	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, fill_check_slice, &check);
-	fill_merge_results(a->out, check.found, parts);
+	/*
+	 * Merges the parts, in the order of memory, with the findings of earlier launches in `out`.
+	 */
+	for (unsigned i = 0; i < parts; i++) {
+		if (check.found[i].count == 0)
+			continue;
+		if (check.found[i].index < a->out->index) {
+			a->out->index = check.found[i].index;
+			a->out->expected = check.found[i].expected;
+			a->out->got = check.found[i].got;
+		}
+		if (__builtin_add_overflow(a->out->count, check.found[i].count, &a->out->count))
+			a->out->count = UINT64_MAX;
+	}
 	return STATUS_OK;
 }
 HOST_KERNEL(check_fill)

@@ -271,11 +271,6 @@ static inline uint64_t host_expected_bits(const struct check_stream_arguments *a
 	return bits;
 }
 
-static inline uint64_t bits_at(const struct check_stream_arguments *a, bool fp32, uint64_t i)
-{
-	return fp32 ? ((const uint32_t *)a->out)[i] : ((const uint64_t *)a->out)[i];
-}
-
 static bool is_fp32(const struct check_stream_arguments *a)
 {
 	return a->precision == PRECISION_FP32 && a->operation != STREAM_WRITE;
@@ -290,7 +285,8 @@ static void stream_check_slice(void *context, unsigned part, uint64_t begin, uin
 
 	memset(found, 0, sizeof(*found));
 	for (uint64_t i = begin; i < end; i++) {
-		uint64_t got = bits_at(a, fp32, i), expected = host_expected_bits(a, fp32, i);
+		uint64_t got = fp32 ? ((const uint32_t *)a->out)[i] : ((const uint64_t *)a->out)[i],
+			 expected = host_expected_bits(a, fp32, i);
 
 		if (got == expected || found->count++ > 0)
 			continue;

@@ -127,29 +127,11 @@ static enum status calls_launch_row(void *state, unsigned batch, struct error *e
 	return err->status;
 }
 
-/* Consecutive pairs without waiting for the device; verifies the block of an additional pair. */
-static enum status calls_measure_row(struct calls *a, struct error *err)
-{
-	struct workload w = { .state = a,
-			      .launch = calls_launch_row,
-			      .finish = calls_finish_free,
-			      .clock = CLOCK_HOST,
-			      .max_batch = ROW_LONGEST,
-			      .no_gate = true };
-	const struct series *time;
-
-	if (run_sample(a->run, &w, "alloc.row", &time, err) != STATUS_OK)
-		return err->status;
-	run_duration(a->run, "alloc.row", time);
-	if (blocks_get(&a->blocks, err) != STATUS_OK || blocks_use(&a->blocks, err) != STATUS_OK)
-		return err->status;
-	return blocks_give(&a->blocks, err);
-}
-
 static enum status alloc_measure_latency(struct calls *a, struct error *err)
 {
 	int kind = a->blocks.origin.kind;
 	const struct series *time;
+	struct workload w;
 
 	if (sample_calls(a, "alloc.latency", &time, err) != STATUS_OK)
 		return err->status;
@@ -165,7 +147,22 @@ static enum status alloc_measure_latency(struct calls *a, struct error *err)
 		return STATUS_OK;
 	if (calls_measure_usable(a, err) != STATUS_OK || a->state != STATE_REUSED)
 		return err->status;
-	return calls_measure_row(a, err);
+	/*
+	 * Consecutive pairs without waiting for the device; verifies the block of an additional
+	 * pair.
+	 */
+	w = (struct workload){ .state = a,
+			       .launch = calls_launch_row,
+			       .finish = calls_finish_free,
+			       .clock = CLOCK_HOST,
+			       .max_batch = ROW_LONGEST,
+			       .no_gate = true };
+	if (run_sample(a->run, &w, "alloc.row", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(a->run, "alloc.row", time);
+	if (blocks_get(&a->blocks, err) != STATUS_OK || blocks_use(&a->blocks, err) != STATUS_OK)
+		return err->status;
+	return blocks_give(&a->blocks, err);
 }
 
 /* Allocates the share of the device's free memory that the case requests. */

@@ -251,21 +251,11 @@ static enum status contention_measure(struct contention *c, struct run *run, str
 	return STATUS_OK;
 }
 
-/* The driving thread must make the first allocation of a kind (device/backend.h). */
-static enum status contention_first_pair(struct contention *c, struct error *err)
-{
-	void *memory;
-
-	if (origin_get(&c->origin, c->bytes, c->order[0], &memory, err) != STATUS_OK ||
-	    origin_give(&c->origin, memory, c->bytes, c->order[0], err) != STATUS_OK)
-		return err->status;
-	return backend_stream_synchronize(c->order[0], err);
-}
-
 static enum status open_contention(struct contention *c, struct run *run, int kind,
 				   struct error *err)
 {
 	struct device *device = run->devices[0];
+	void *memory;
 
 	origin_open(&c->origin, device, kind, alloc_limit(run, kind));
 	for (size_t i = 0; i < c->streams; i++)
@@ -277,7 +267,11 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 		if (backend_stream_create(device, false, &c->members[i].stream, err) != STATUS_OK)
 			return err->status;
 	}
-	if (contention_first_pair(c, err) != STATUS_OK)
+	/* The driving thread must make the first allocation of a kind (device/backend.h). */
+	if (origin_get(&c->origin, c->bytes, c->order[0], &memory, err) != STATUS_OK ||
+	    origin_give(&c->origin, memory, c->bytes, c->order[0], err) != STATUS_OK)
+		return err->status;
+	if (backend_stream_synchronize(c->order[0], err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 1; i < c->threads; i++) {
 		if (parallel_thread_start(&c->members[i].thread, contention_member_run,

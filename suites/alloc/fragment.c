@@ -183,23 +183,6 @@ static enum status fragment_finish_both(void *state, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status fragment_time_both(struct run *run, struct workload alone, struct error *err)
-{
-	static const char *const names[] = { "alloc.step", "alloc.step_alone",
-					     "alloc.step_slowdown" };
-	struct workload workloads[] = { alone, alone };
-	const struct series *series[3];
-
-	workloads[0].launch = fragment_launch_both;
-	workloads[0].finish = fragment_finish_both;
-	if (run_sample_interleaved(run, workloads, names, series, err) != STATUS_OK)
-		return err->status;
-	run_scaled(run, names[0], 1.0 / DEVICES_MOST, series[0]);
-	run_duration(run, names[1], series[1]);
-	run_scaled(run, names[2], 1.0 / DEVICES_MOST, series[2]);
-	return STATUS_OK;
-}
-
 static uint64_t fragment_reserved_by_all(const struct fragment *f)
 {
 	uint64_t bytes = 0;
@@ -224,30 +207,24 @@ static enum status fragment_time_steps(struct fragment *f, struct error *err)
 
 	if (origin_is_own(f->heaps[0].origin.kind))
 		run_value(f->run, "alloc.reserved", (double)fragment_reserved_by_all(f));
-	if (f->count > 1)
-		return fragment_time_both(f->run, w, err);
+	if (f->count > 1) {
+		static const char *const names[] = { "alloc.step", "alloc.step_alone",
+						     "alloc.step_slowdown" };
+		struct workload workloads[] = { w, w };
+		const struct series *series[3];
+
+		workloads[0].launch = fragment_launch_both;
+		workloads[0].finish = fragment_finish_both;
+		if (run_sample_interleaved(f->run, workloads, names, series, err) != STATUS_OK)
+			return err->status;
+		run_scaled(f->run, names[0], 1.0 / DEVICES_MOST, series[0]);
+		run_duration(f->run, names[1], series[1]);
+		run_scaled(f->run, names[2], 1.0 / DEVICES_MOST, series[2]);
+		return STATUS_OK;
+	}
 	if (run_sample(f->run, &w, "alloc.step", &time, err) != STATUS_OK)
 		return err->status;
 	run_duration(f->run, "alloc.step", time);
-	return STATUS_OK;
-}
-
-static enum status fragment_ask_fits(struct alloc_heap *h, struct error *err)
-{
-	static const struct {
-		const char *name;
-		unsigned share; /* divisor of the span */
-	} requests[] = { { "alloc.fits_block", CHECKERBOARD_BLOCKS },
-			 { "alloc.fits_double", CHECKERBOARD_BLOCKS / 2 },
-			 { "alloc.fits_quarter", 4 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
-		bool fit;
-
-		if (checked_fits(&h->blocks, h->span / requests[i].share, &fit, err) != STATUS_OK)
-			return err->status;
-		run_value(h->run, requests[i].name, fit);
-	}
 	return STATUS_OK;
 }
 
@@ -311,8 +288,21 @@ static enum status measure_isolation(struct fragment *f, struct error *err)
 
 static enum status fragment_measure(struct fragment *f, struct error *err)
 {
-	if (fragment_ask_fits(&f->heaps[0], err) != STATUS_OK)
-		return err->status;
+	static const struct {
+		const char *name;
+		unsigned share; /* divisor of the span */
+	} requests[] = { { "alloc.fits_block", CHECKERBOARD_BLOCKS },
+			 { "alloc.fits_double", CHECKERBOARD_BLOCKS / 2 },
+			 { "alloc.fits_quarter", 4 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		bool fit;
+
+		if (checked_fits(&f->heaps[0].blocks, f->heaps[0].span / requests[i].share, &fit,
+				 err) != STATUS_OK)
+			return err->status;
+		run_value(f->heaps[0].run, requests[i].name, fit);
+	}
 	for (size_t d = 0; d < f->count; d++)
 		if (fragment_measure_pieces(&f->heaps[d], d > 0, err) != STATUS_OK)
 			return err->status;

@@ -189,19 +189,6 @@ static bool caching_whole_segment(const struct caching_block *b)
 	return !b->before && !b->after;
 }
 
-/* Frees a whole segment; `b` is its only block. */
-static enum status caching_give_segment_back(struct caching *c, struct caching_block *b,
-					     struct error *err)
-{
-	enum status status;
-
-	unlink_block(b);
-	c->reserved -= b->bytes;
-	status = c->source.give(c->source.state, b->at, b->bytes, err);
-	free(b);
-	return status;
-}
-
 static enum status caching_trim_free(struct caching *c, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -211,8 +198,13 @@ static enum status caching_trim_free(struct caching *c, struct error *err)
 
 		for (struct caching_block *b = c->free[bin]; b && status == STATUS_OK; b = next) {
 			next = b->next;
-			if (caching_whole_segment(b))
-				status = caching_give_segment_back(c, b, err);
+			if (caching_whole_segment(b)) {
+				/* Frees a whole segment; `b` is its only block. */
+				unlink_block(b);
+				c->reserved -= b->bytes;
+				status = c->source.give(c->source.state, b->at, b->bytes, err);
+				free(b);
+			}
 		}
 	}
 	return status;
@@ -266,23 +258,15 @@ static bool caching_fits_better(const struct caching_block *b, const struct cach
 	return b->bytes < best->bytes || (b->bytes == best->bytes && b->at < best->at);
 }
 
-static struct caching_block *best_in_bin(const struct caching *c, unsigned bin, size_t bytes)
-{
-	struct caching_block *best = NULL;
-
-	for (struct caching_block *b = c->free[bin]; b; b = b->next)
-		if (b->bytes >= bytes && (!best || caching_fits_better(b, best)))
-			best = b;
-	return best;
-}
-
 static struct caching_block *caching_best_fit(const struct caching *c, unsigned bin, size_t bytes)
 {
 	unsigned end = c->rules->larger_bins ? c->rules->bins : bin + 1;
 	struct caching_block *best = NULL;
 
 	for (; bin < end && !best; bin++)
-		best = best_in_bin(c, bin, bytes);
+		for (struct caching_block *b = c->free[bin]; b; b = b->next)
+			if (b->bytes >= bytes && (!best || caching_fits_better(b, best)))
+				best = b;
 	return best;
 }
 

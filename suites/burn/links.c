@@ -222,16 +222,6 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 	return backend_event_elapsed(b->start, b->end, seconds, err);
 }
 
-/* All ranks take the number of turns that rank 0 chooses. */
-static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
-{
-	uint64_t turns = products_in_chunk(b, seconds_per_turn);
-
-	turns = turns < TURNS_MOST ? turns : TURNS_MOST;
-	world_broadcast(b->world, 0, &turns, sizeof(turns));
-	return turns;
-}
-
 /* Rank 0's clock decides for all ranks. It waits for ranks that still have bits to inject. */
 static bool agreed_to_go_on(struct burn *b, struct error *err)
 {
@@ -267,7 +257,10 @@ static enum status links_transfer_slice(struct links *l, struct error *err)
 		links_round_of(l, 4, 0, &seconds, err);
 	if (world_agree(b->world, err->status, err) != STATUS_OK)
 		return err->status;
-	turns = agreed_turns(b, seconds / 4);
+	/* All ranks take the number of turns that rank 0 chooses. */
+	turns = products_in_chunk(b, seconds / 4);
+	turns = turns < TURNS_MOST ? turns : TURNS_MOST;
+	world_broadcast(b->world, 0, &turns, sizeof(turns));
 	products = products_in_chunk(b, product_seconds);
 	b->series->batch = (unsigned)turns;
 	do {
@@ -329,20 +322,6 @@ static enum status open_links(struct links *l, struct error *err)
 	return products_open(&l->products, b, b->record.stream, PRECISION_FP32, err);
 }
 
-static void close_links(struct links *l)
-{
-	products_close(&l->products);
-	if (l->sums.stream)
-		collective_close(&l->sums);
-	burn_record_close(&l->record);
-	relay_settled(l->communicator); /* the next slice reuses it with its own stream */
-	buffer_free(&l->sums_record);
-	buffer_free(&l->received);
-	buffer_free(&l->source);
-	buffer_free(&l->landed);
-	buffer_free(&l->host);
-}
-
 enum status burn_links(struct burn *b, struct error *err)
 {
 	struct links l = { .b = b };
@@ -351,6 +330,15 @@ enum status burn_links(struct burn *b, struct error *err)
 	if (world_agree(b->world, open_links(&l, err), err) == STATUS_OK &&
 	    world_agree(b->world, links_open_ranks(&l, err), err) == STATUS_OK)
 		links_transfer_slice(&l, err);
-	close_links(&l);
+	products_close(&l.products);
+	if (l.sums.stream)
+		collective_close(&l.sums);
+	burn_record_close(&l.record);
+	relay_settled(l.communicator); /* the next slice reuses it with its own stream */
+	buffer_free(&l.sums_record);
+	buffer_free(&l.received);
+	buffer_free(&l.source);
+	buffer_free(&l.landed);
+	buffer_free(&l.host);
 	return err->status;
 }

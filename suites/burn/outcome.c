@@ -167,32 +167,6 @@ static struct rank_name *burn_gather_names(struct run *run)
 	return names;
 }
 
-static void burn_fill_watch(struct burn *b, struct watch *mine)
-{
-	mine->wrong = b->tally.wrong;
-	mine->rate = b->tally.work > 0 ? tally_speed(&b->tally) : (double)NAN;
-	mine->verified_bytes = b->tally.verified_bytes;
-	free(mine->wrong_words);
-	mine->wrong_words = xstrdup(b->tally.first);
-	mine->events = xcalloc(b->event_count + 1, sizeof(*mine->events));
-	mine->event_count = b->event_count;
-	mine->event_capacity = b->event_count + 1;
-	memcpy(mine->events, b->events, b->event_count * sizeof(*mine->events));
-	b->event_count = 0;
-}
-
-/* Appends "cuda:3 GPU-2f...: 2 wrong words, the first: GEMM 12 of fp32, byte ...; cuda:5 ..." */
-static void burn_add_wrong(struct text *text, const struct burn_tally *t,
-			   const struct rank_name *name)
-{
-	text_addf(text, "%s%s%s%s: %" PRIu64 " wrong word%s", text->length ? "; " : "", name->id,
-		  name->uuid[0] ? " " : "", name->uuid, t->wrong, t->wrong == 1 ? "" : "s");
-	if (t->injected)
-		text_addf(text, " (%" PRIu64 " of %" PRIu64 " injected ones found)",
-			  t->injected_found, t->injected);
-	text_addf(text, ", the first: %s", t->first);
-}
-
 /* A device of the same model without a failed check; NULL: none. */
 static const struct rank_name *find_right_check(const struct burn_tally *all,
 						const struct rank_name *names, int ranks, int rank)
@@ -227,8 +201,16 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 
 	for (int r = 0; r < ranks; r++) {
 		alike += all[r].alike;
-		if (all[r].wrong)
-			burn_add_wrong(&text, &all[r], &names[r]);
+		if (all[r].wrong) {
+			text_addf(&text, "%s%s%s%s: %" PRIu64 " wrong word%s",
+				  text.length ? "; " : "", names[r].id, names[r].uuid[0] ? " " : "",
+				  names[r].uuid, all[r].wrong, all[r].wrong == 1 ? "" : "s");
+			if (all[r].injected)
+				text_addf(&text,
+					  " (%" PRIu64 " of %" PRIu64 " injected ones found)",
+					  all[r].injected_found, all[r].injected);
+			text_addf(&text, ", the first: %s", all[r].first);
+		}
 		if (all[r].check_errors && !burn_add_broken_check(&text, all, names, ranks, r))
 			broken = all[r].check_text;
 	}
@@ -284,7 +266,16 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	burn_record_verified(b->run);
 	if (burn_load_of(b->run->c) < BURN_UNITS)
 		burn_record_search(b->run, all, world->size);
-	burn_fill_watch(b, watch);
+	watch->wrong = b->tally.wrong;
+	watch->rate = b->tally.work > 0 ? tally_speed(&b->tally) : (double)NAN;
+	watch->verified_bytes = b->tally.verified_bytes;
+	free(watch->wrong_words);
+	watch->wrong_words = xstrdup(b->tally.first);
+	watch->events = xcalloc(b->event_count + 1, sizeof(*watch->events));
+	watch->event_count = b->event_count;
+	watch->event_capacity = b->event_count + 1;
+	memcpy(watch->events, b->events, b->event_count * sizeof(*watch->events));
+	b->event_count = 0;
 	burn_tell_wrong(b->run, all, err);
 	watch_gather(world, watch, b->run->result);
 	free(all);

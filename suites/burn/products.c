@@ -325,17 +325,6 @@ static enum status soak_inject_bit(struct burn *b, struct products *p, struct er
 	return soak_look_end(b, p, 1, err);
 }
 
-static char *soak_operand_address(const struct products *p, bool of_b, uint64_t line,
-				  uint64_t depth)
-{
-	const struct gemm *g = &p->gemm;
-	uint64_t place = of_b             ? depth + (p->column_offset + line) * (uint64_t)g->ldb
-			 : g->transpose_a ? depth + (p->row_offset + line) * (uint64_t)g->lda
-					  : p->row_offset + line + depth * (uint64_t)g->lda;
-
-	return (char *)(of_b ? g->b : g->a) + place * precision_bytes(g->precision);
-}
-
 /* Flips the sign of an element of A or B, alternately, while one GEMM reads it. */
 static enum status soak_inject_operand(struct burn *b, struct products *p, struct error *err)
 {
@@ -346,7 +335,13 @@ static enum status soak_inject_operand(struct burn *b, struct products *p, struc
 
 	soak_choose_offsets(p);
 	do {
-		at = soak_operand_address(p, of_b, line, depth);
+		const struct gemm *g = &p->gemm;
+		uint64_t place = of_b ? depth + (p->column_offset + line) * (uint64_t)g->ldb
+				 : g->transpose_a
+					 ? depth + (p->row_offset + line) * (uint64_t)g->lda
+					 : p->row_offset + line + depth * (uint64_t)g->lda;
+
+		at = (char *)(of_b ? g->b : g->a) + place * precision_bytes(g->precision);
 		if (backend_copy(p->stream, &value, at, bytes, err) != STATUS_OK ||
 		    backend_stream_synchronize(p->stream, err) != STATUS_OK)
 			return err->status;
@@ -367,12 +362,6 @@ static enum status soak_inject_operand(struct burn *b, struct products *p, struc
 	return b->tally.wrong > wrong
 		       ? STATUS_OK
 		       : error_set(err, STATUS_INTERNAL, "a wrong operand was not found");
-}
-
-static enum status soak_inject(struct burn *b, struct products *p, struct error *err)
-{
-	return b->injection == INJECT_OPERAND ? soak_inject_operand(b, p, err)
-					      : soak_inject_bit(b, p, err);
 }
 
 static enum status soak_chunk(struct burn *b, struct products *p, uint64_t count, double *seconds,
@@ -496,7 +485,9 @@ static enum status soak_until_over(struct burn *b, struct products *p, struct er
 	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
 	do {
-		if (burn_inject_due(b) && soak_inject(b, p, err) != STATUS_OK)
+		if (burn_inject_due(b) &&
+		    (b->injection == INJECT_OPERAND ? soak_inject_operand(b, p, err)
+						    : soak_inject_bit(b, p, err)) != STATUS_OK)
 			return err->status;
 		if (soak_chunk(b, p, count, &seconds, err) != STATUS_OK)
 			return err->status;

@@ -351,21 +351,6 @@ static enum status units_lap(struct units *u, double *seconds, struct error *err
 	return STATUS_OK;
 }
 
-/* Number of multiprocessors on which every class ran. */
-static uint64_t units_count_seen(const struct units *u)
-{
-	uint64_t seen = 0;
-
-	for (int n = 0; n < NUMBERS; n++) {
-		bool everywhere = true;
-
-		for (int c = 0; c < UNIT_CLASS_COUNT; c++)
-			everywhere &= !u->work[c].has || u->work[c].seen[n];
-		seen += everywhere;
-	}
-	return seen;
-}
-
 static size_t units_count_classes(const struct units *u, struct text *lacking)
 {
 	size_t count = 0;
@@ -386,7 +371,14 @@ static enum status units_cover(struct units *u, struct error *err)
 	struct text lacking = TEXT_EMPTY;
 	size_t classes = units_count_classes(u, &lacking);
 
-	t->multiprocessors_seen = units_count_seen(u);
+	/* Multiprocessors on which every class ran. */
+	for (int n = 0; n < NUMBERS; n++) {
+		bool everywhere = true;
+
+		for (int c = 0; c < UNIT_CLASS_COUNT; c++)
+			everywhere &= !u->work[c].has || u->work[c].seen[n];
+		t->multiprocessors_seen += everywhere;
+	}
 	t->signatures = (double)t->rounds * (double)classes * (double)u->count;
 	t->verified_bytes = 8 * t->signatures;
 	run_note(u->burn->run,

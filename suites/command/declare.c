@@ -146,21 +146,6 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	free(name);
 }
 
-/* Relative to its file: programs next to a config are found wherever gpuproof was started. */
-static void command_settle_directory(struct adaption *a)
-{
-	bool given = is_given(a, "directory");
-	char *path = adapt_path(a, given ? "directory" : "command",
-				given ? adapt_text(a, "directory") : ".");
-	size_t length = strlen(path);
-
-	if (length > 2 && text_ends_with(path, "/."))
-		path[length - 2] = '\0';
-	if (!given || strcmp(path, adapt_text(a, "directory")) != 0)
-		adapt_set(a, "directory", path);
-	free(path);
-}
-
 static enum better command_usual_better(const char *unit)
 {
 	static const char *const less[] = { "s", "B", "J", "W", "cycles", "°C", "degC" };
@@ -261,6 +246,10 @@ static void declare_metric(struct adaption *a)
 
 void command_adapt(struct adaption *a)
 {
+	bool given;
+	char *path;
+	size_t length;
+
 	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
 		const char *text = adapt_text(a, templates[i]), *end = text;
 		struct placeholder p;
@@ -271,7 +260,18 @@ void command_adapt(struct adaption *a)
 			text = end;
 		}
 	}
-	command_settle_directory(a);
+	/*
+	 * Relative to its file: programs next to a config are found wherever gpuproof was started.
+	 */
+	given = is_given(a, "directory");
+	path = adapt_path(a, given ? "directory" : "command",
+			  given ? adapt_text(a, "directory") : ".");
+	length = strlen(path);
+	if (length > 2 && text_ends_with(path, "/."))
+		path[length - 2] = '\0';
+	if (!given || strcmp(path, adapt_text(a, "directory")) != 0)
+		adapt_set(a, "directory", path);
+	free(path);
 	if (is_given(a, "regex") && is_given(a, "json"))
 		adapt_problem(a, "json", "regex and json exclude each other");
 	if (is_given(a, "output") && !is_given(a, "sha256"))

@@ -33,30 +33,6 @@ static struct timespec expect_time(void)
 	return now;
 }
 
-static double seconds_between(struct timespec from, struct timespec to)
-{
-	return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-}
-
-static enum status expect_exit(const struct starts *s, const struct program_end *end,
-			       struct error *err)
-{
-	int64_t wanted = section_integer(s->run->c->section, "exit_code");
-	char how[96], limit[32];
-
-	if (end->timed_out)
-		return error_set(err, STATUS_IO, "killed with its children after timeout = %s",
-				 units_duration(s->program.timeout_seconds, limit, sizeof(limit)));
-	if (WIFSIGNALED(end->wait_status))
-		return error_set(err, STATUS_IO, "%s",
-				 child_ending(end->wait_status, how, sizeof(how)));
-	if (WEXITSTATUS(end->wait_status) != wanted)
-		return error_set(err, STATUS_MISMATCH, "%s; expected %lld",
-				 child_ending(end->wait_status, how, sizeof(how)),
-				 (long long)wanted);
-	return STATUS_OK;
-}
-
 static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], struct error *err)
 {
 	struct sha256 hash;
@@ -83,7 +59,8 @@ static enum status expect_hash_output(const struct starts *s, struct timespec be
 		error_errno(err, "output %.200s", path);
 	else if (!S_ISREG(about.st_mode))
 		error_set(err, STATUS_MISMATCH, "output %.200s is not a file", path);
-	else if (seconds_between(about.st_mtim, began) > FILE_TICK_SECONDS)
+	else if (((double)(began.tv_sec - about.st_mtim.tv_sec) +
+		  1e-9 * (double)(began.tv_nsec - about.st_mtim.tv_nsec)) > FILE_TICK_SECONDS)
 		error_set(err, STATUS_MISMATCH, "this start did not write output %.200s", path);
 	else
 		expect_hash_file(fd, digest, err);
@@ -130,9 +107,19 @@ static enum status expect_end(const struct starts *s, const struct program_end *
 			      struct timespec began, struct error *err)
 {
 	const char *text = end->output.kept.data ? end->output.kept.data : "";
+	int64_t wanted = section_integer(s->run->c->section, "exit_code");
+	char how[96], limit[32];
 
-	if (expect_exit(s, end, err) != STATUS_OK)
-		return err->status;
+	if (end->timed_out)
+		return error_set(err, STATUS_IO, "killed with its children after timeout = %s",
+				 units_duration(s->program.timeout_seconds, limit, sizeof(limit)));
+	if (WIFSIGNALED(end->wait_status))
+		return error_set(err, STATUS_IO, "%s",
+				 child_ending(end->wait_status, how, sizeof(how)));
+	if (WEXITSTATUS(end->wait_status) != wanted)
+		return error_set(err, STATUS_MISMATCH, "%s; expected %lld",
+				 child_ending(end->wait_status, how, sizeof(how)),
+				 (long long)wanted);
 	if (*s->expect && !pattern_matches(s->expect, text))
 		return error_set(err, STATUS_MISMATCH,
 				 "standard output does not match expect "
@@ -294,31 +281,26 @@ static void command_set_variable(struct words *environment, char *assignment)
 	words_add(environment, assignment);
 }
 
-/*
- * The unmodified entry at `index` of CUDA_VISIBLE_DEVICES, which CUDA numbered; the caller frees
- * it.
- */
-static char *visible_index(int index)
-{
-	const char *list = getenv("CUDA_VISIBLE_DEVICES");
-
-	for (int i = 0; list && *list && i < index; i++) {
-		list = strchr(list, ',');
-		list = list ? list + 1 : NULL;
-	}
-	return list && *list ? xstrndup(list, strcspn(list, ",")) : xasprintf("%d", index);
-}
-
 /* Makes the case's GPU the only one that CUDA shows the program. */
 static void command_show_device(struct words *environment, const struct plan_case *c,
 				const struct device_info *device)
 {
 	const char *by = section_text(c->section, "cuda_visible_devices");
 	char *index;
+	const char *list;
 
 	if (device_is_host(device) || strcmp(by, "inherit") == 0)
 		return;
-	index = visible_index(device->index);
+	/*
+	 * The unmodified entry at `index` of CUDA_VISIBLE_DEVICES, which CUDA numbered; the caller
+	 * frees it.
+	 */
+	list = getenv("CUDA_VISIBLE_DEVICES");
+	for (int i = 0; list && *list && i < device->index; i++) {
+		list = strchr(list, ',');
+		list = list ? list + 1 : NULL;
+	}
+	index = list && *list ? xstrndup(list, strcspn(list, ",")) : xasprintf("%d", device->index);
 	command_set_variable(environment,
 			     xasprintf("CUDA_VISIBLE_DEVICES=%s",
 				       strcmp(by, "uuid") == 0 && *device->uuid ? device->uuid

@@ -227,20 +227,6 @@ static enum status congestion_open_events(struct congestion_side *s, struct erro
 			 : backend_stream_create(s->device, false, &s->load_stream, err);
 }
 
-static void congestion_close_side(struct congestion_side *s)
-{
-	collective_close(&s->c);
-	relay_settled(s->c.communicator);
-	backend_stream_destroy(s->load_stream);
-	for (size_t i = 0; i < ARRAY_SIZE(s->pieces); i++) {
-		backend_event_destroy(s->pieces[i].begin);
-		backend_event_destroy(s->pieces[i].end);
-	}
-	backend_event_destroy(s->began);
-	backend_event_destroy(s->ended);
-	free(s->own);
-}
-
 /* Verifies one operation of each part on fresh data. */
 static enum status congestion_verify(struct congestion_side *s, struct error *err)
 {
@@ -469,32 +455,6 @@ static size_t nodes_hurt(const struct congestion_side *s, double ratio, struct h
 	return count;
 }
 
-static void note_hurt(struct congestion_side *s, double ratio)
-{
-	struct hurt *nodes = xcalloc((size_t)s->run->world->size + 1, sizeof(*nodes));
-	size_t count = nodes_hurt(s, ratio, nodes);
-	struct text text = TEXT_EMPTY;
-
-	for (size_t i = 0; i < count && i < HURT_MOST; i++)
-		text_addf(&text, "%s%s %.2f", i ? ", " : "", nodes[i].node, nodes[i].ratio);
-	if (count) {
-		run_value(s->run, "congestion.worst_node", nodes[0].ratio);
-		run_note(s->run, "Victims, with the slowdown of their own operations: %s%s.",
-			 text.data, count > HURT_MOST ? ", and others with less" : "");
-	}
-	text_release(&text);
-	free(nodes);
-}
-
-/* Share of time in which the load was active, on the rank with the smallest. */
-static void congestion_record_load(struct congestion_side *s)
-{
-	double total = s->busy_seconds + s->gap_seconds;
-	double idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);
-
-	run_value(s->run, "congestion.load_busy", 1 - idle);
-}
-
 static enum status congestion_sample_load(struct congestion_side *s, struct workload *w,
 					  double *seconds, struct error *err)
 {
@@ -536,6 +496,10 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	double load_seconds = 0, alone_own = NAN, own = NAN, operations_ahead;
 	struct time_spread mean, tail;
 	enum status status;
+	double total, idle;
+	struct hurt *nodes;
+	size_t count;
+	struct text text = TEXT_EMPTY;
 
 	if (congestion_sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
 	    sample_victims(s, &w, "congestion.alone", &time, &alone_own, err) != STATUS_OK)
@@ -563,8 +527,21 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 				spread_ratio(congestion_mean_of(time), mean), time->count);
 	congestion_record_ratio(s->run, "congestion.slowdown_p99",
 				spread_ratio(tail_of(time), tail), time->count);
-	congestion_record_load(s);
-	note_hurt(s, own / alone_own);
+	/* Share of time in which the load was active, on the rank with the smallest. */
+	total = s->busy_seconds + s->gap_seconds;
+	idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);
+	run_value(s->run, "congestion.load_busy", 1 - idle);
+	nodes = xcalloc((size_t)s->run->world->size + 1, sizeof(*nodes));
+	count = nodes_hurt(s, own / alone_own, nodes);
+	for (size_t i = 0; i < count && i < HURT_MOST; i++)
+		text_addf(&text, "%s%s %.2f", i ? ", " : "", nodes[i].node, nodes[i].ratio);
+	if (count) {
+		run_value(s->run, "congestion.worst_node", nodes[0].ratio);
+		run_note(s->run, "Victims, with the slowdown of their own operations: %s%s.",
+			 text.data, count > HURT_MOST ? ", and others with less" : "");
+	}
+	text_release(&text);
+	free(nodes);
 	return STATUS_OK;
 }
 
@@ -598,6 +575,15 @@ enum status congestion_run(struct run *run, struct error *err)
 	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
-	congestion_close_side(&s);
+	collective_close(&s.c);
+	relay_settled(s.c.communicator);
+	backend_stream_destroy(s.load_stream);
+	for (size_t i = 0; i < ARRAY_SIZE(s.pieces); i++) {
+		backend_event_destroy(s.pieces[i].begin);
+		backend_event_destroy(s.pieces[i].end);
+	}
+	backend_event_destroy(s.began);
+	backend_event_destroy(s.ended);
+	free(s.own);
 	return status;
 }

@@ -124,20 +124,6 @@ static size_t lane_direction(const struct transfer *t, size_t lane)
 	return (size_t)(t->info->peer ? from : from != ROUTE_HOST);
 }
 
-static enum status transfer_plan_in_turn(struct transfer *t, struct error *err)
-{
-	static const char *const names[2][2] = { { "transfer.time_h2d", "transfer.time_d2h" },
-						 { "transfer.time_forward",
-						   "transfer.time_backward" } };
-	bool peer = t->info->peer;
-
-	for (size_t i = 0; i < 2; i++)
-		if (transfer_plan_contended_copy(t, i, names[peer][lane_direction(t, i)], err) !=
-		    STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
 static enum status launch_together(void *state, unsigned batch, struct error *err)
 {
 	struct transfer *t = state;
@@ -154,8 +140,19 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 
 	if (kind == TIME_FIRST)
 		return transfer_plan_contended_copy(t, 0, "transfer.time", err);
-	if (kind == TIME_IN_TURN && !t->lanes[0].reverse)
-		return transfer_plan_in_turn(t, err);
+	if (kind == TIME_IN_TURN && !t->lanes[0].reverse) {
+		static const char *const names[2][2] = {
+			{ "transfer.time_h2d", "transfer.time_d2h" },
+			{ "transfer.time_forward", "transfer.time_backward" }
+		};
+		bool peer = t->info->peer;
+
+		for (size_t i = 0; i < 2; i++)
+			if (transfer_plan_contended_copy(t, i, names[peer][lane_direction(t, i)],
+							 err) != STATUS_OK)
+				return err->status;
+		return STATUS_OK;
+	}
 	if (kind == TIME_PAIRS)
 		transfer_plan_one(t, "transfer.time_alone");
 	if (kind == TIME_PAIRS || kind == TIME_TOGETHER) {
@@ -196,16 +193,6 @@ static void transfer_record_copy(struct transfer *t, const struct series *time, 
 		run_energy(t->run, "bytes_per_joule", bytes);
 }
 
-/* One kernel copies both directions in step, so both take the same time. */
-static void record_reverses(struct transfer *t)
-{
-	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
-
-	transfer_record_copy(t, transfer_series(t, 0), 2 * (double)t->bytes);
-	for (size_t i = 0; i < 2; i++)
-		run_rate(t->run, names[i], (double)t->bytes, transfer_series(t, 0));
-}
-
 static void transfer_record_in_turn(struct transfer *t)
 {
 	static const char *const names[2][2] = {
@@ -239,9 +226,15 @@ void transfer_record(struct transfer *t)
 {
 	enum timing_kind kind = t->info->timing;
 
-	if (kind == TIME_IN_TURN && t->lanes[0].reverse)
-		record_reverses(t);
-	else if (kind == TIME_IN_TURN)
+	if (kind == TIME_IN_TURN && t->lanes[0].reverse) {
+		/* One kernel copies both directions in step, so both take the same time. */
+		static const char *const names[2] = { "transfer.bandwidth_h2d",
+						      "transfer.bandwidth_d2h" };
+
+		transfer_record_copy(t, transfer_series(t, 0), 2 * (double)t->bytes);
+		for (size_t i = 0; i < 2; i++)
+			run_rate(t->run, names[i], (double)t->bytes, transfer_series(t, 0));
+	} else if (kind == TIME_IN_TURN)
 		transfer_record_in_turn(t);
 	else if (kind == TIME_TOGETHER)
 		record_together(t, transfer_series(t, 0));
@@ -370,22 +363,6 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 	return STATUS_OK;
 }
 
-static enum status set_access(struct transfer *t, size_t count, struct error *err)
-{
-	const struct transfer_state *state = t->run->suite_state;
-
-	access_turn(state->access);
-	for (size_t i = 0; i < count; i++) {
-		int peer = route_peer(&t->routes[i]);
-		struct device *a = t->run->devices[t->routes[i].issuer];
-
-		if (peer >= 0 && access_set(state->access, a, t->run->devices[peer], !t->staged,
-					    err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
 void transfer_init(struct transfer *t, struct run *run)
 {
 	const struct plan_case *c = run->c;
@@ -408,9 +385,17 @@ void transfer_init(struct transfer *t, struct run *run)
 enum status transfer_open_lanes(struct transfer *t, struct error *err)
 {
 	size_t count = direction_routes(t->direction, t->run->device_count, t->routes);
+	const struct transfer_state *state = t->run->suite_state;
 
-	if (set_access(t, count, err) != STATUS_OK)
-		return err->status;
+	access_turn(state->access);
+	for (size_t i = 0; i < count; i++) {
+		int peer = route_peer(&t->routes[i]);
+		struct device *a = t->run->devices[t->routes[i].issuer];
+
+		if (peer >= 0 && access_set(state->access, a, t->run->devices[peer], !t->staged,
+					    err) != STATUS_OK)
+			return err->status;
+	}
 	return t->info->timing == TIME_CHASE ? STATUS_OK : open_lanes(t, count, err);
 }
 

@@ -83,38 +83,33 @@ static enum status rotation_sample_turn(struct transfer *t, size_t lane, struct 
 	return status;
 }
 
-static void rotation_run_cases(struct transfer *t, struct run *const *runs, size_t count,
-			       struct error *errs)
-{
-	const struct plan_case *first = runs[0]->c;
-	size_t each = lanes_each(first);
-
-	for (size_t i = 0; i < count; i++)
-		transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, true, &errs[i]);
-	for (size_t i = 0; i < count; i++) {
-		t->run = runs[i];
-		transfer_note(t);
-		if (errs[i].status == STATUS_OK)
-			rotation_sample_turn(t, lane_of(t, first, runs[i]->c), &errs[i]);
-	}
-	for (size_t i = 0; i < count; i++) {
-		t->run = runs[i];
-		if (errs[i].status == STATUS_OK &&
-		    transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, false, &errs[i]) ==
-			    STATUS_OK)
-			transfer_verified(t);
-	}
-}
-
 static void rotation_run(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *t = xcalloc(1, sizeof(*t));
 
 	transfer_init(t, runs[0]);
 	t->rotates = true;
-	if (transfer_open_lanes(t, &errs[0]) == STATUS_OK)
-		rotation_run_cases(t, runs, count, errs);
-	else
+	if (transfer_open_lanes(t, &errs[0]) == STATUS_OK) {
+		const struct plan_case *first = runs[0]->c;
+		size_t each = lanes_each(first);
+
+		for (size_t i = 0; i < count; i++)
+			transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, true,
+					     &errs[i]);
+		for (size_t i = 0; i < count; i++) {
+			t->run = runs[i];
+			transfer_note(t);
+			if (errs[i].status == STATUS_OK)
+				rotation_sample_turn(t, lane_of(t, first, runs[i]->c), &errs[i]);
+		}
+		for (size_t i = 0; i < count; i++) {
+			t->run = runs[i];
+			if (errs[i].status == STATUS_OK &&
+			    transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, false,
+						 &errs[i]) == STATUS_OK)
+				transfer_verified(t);
+		}
+	} else
 		for (size_t i = 1; i < count; i++)
 			error_set(&errs[i], errs[0].status, "%s", errs[0].message);
 	transfer_close(t);

@@ -65,22 +65,6 @@ static uintptr_t chase_address(const struct chase *c, uint64_t step)
 	return (uintptr_t)c->memory.memory + c->order[step % c->count] * c->spacing;
 }
 
-/* A random order, and in `memory` the pointers that follow it and return to the start. */
-static void lay_out(struct chase *c, char *memory)
-{
-	for (size_t i = 0; i < c->count; i++) {
-		size_t j = (size_t)(generator_bits(c->run->seed, i) % (i + 1));
-
-		c->order[i] = c->order[j];
-		c->order[j] = (uint32_t)i;
-	}
-	for (size_t i = 0; i < c->count; i++) {
-		uintptr_t next = chase_address(c, i + 1);
-
-		memcpy(memory + c->order[i] * c->spacing, &next, sizeof(next));
-	}
-}
-
 static enum status chase_open_memory(struct chase *c, const struct transfer *t, size_t bytes,
 				     struct error *err)
 {
@@ -103,9 +87,21 @@ static enum status chase_open_memory(struct chase *c, const struct transfer *t, 
 
 static enum status chase_fill_memory(struct chase *c, struct error *err)
 {
+	char *memory = c->staging.memory ? c->staging.memory : c->memory.memory;
 	uintptr_t first;
 
-	lay_out(c, c->staging.memory ? c->staging.memory : c->memory.memory);
+	/* A random order, and in `memory` the pointers that follow it and return to the start. */
+	for (size_t i = 0; i < c->count; i++) {
+		size_t j = (size_t)(generator_bits(c->run->seed, i) % (i + 1));
+
+		c->order[i] = c->order[j];
+		c->order[j] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		uintptr_t next = chase_address(c, i + 1);
+
+		memcpy(memory + c->order[i] * c->spacing, &next, sizeof(next));
+	}
 	first = chase_address(c, 0);
 	if (c->staging.memory && (backend_copy(c->at_memory, c->memory.memory, c->staging.memory,
 					       c->memory.bytes, err) != STATUS_OK ||

@@ -176,25 +176,6 @@ static enum status device_check_code(const struct device_info *info, struct erro
 	return error_prefix(err, "module %s, %s (%s)", info->module, info->id, info->name);
 }
 
-/*
- * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented way
- * to make the runtime create it.
- */
-static enum status device_start(struct cuda_device *device, struct error *err)
-{
-	enum status status = cuda_use(&device->base, err);
-
-	if (status == STATUS_OK)
-		status = cuda_check(cudaFree(NULL), "cudaFree(0), which creates the context", err);
-	if (status == STATUS_OK)
-		status = cuda_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
-								     &device->priority_high),
-				    "cudaDeviceGetStreamPriorityRange", err);
-	if (status == STATUS_OK && (device->base.info.capabilities & DEVICE_HAS_POOLS))
-		status = cuda_pool_keep(&device->base, true, err);
-	return status;
-}
-
 enum status cuda_device_open(int index, struct device **out, struct error *err)
 {
 	extern const struct backend gpuproof_backend;
@@ -206,8 +187,23 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	status = cuda_device_info(index, &device->base.info, err);
 	if (status == STATUS_OK)
 		status = device_check_code(&device->base.info, err);
-	if (status == STATUS_OK)
-		status = device_start(device, err);
+	if (status == STATUS_OK) {
+		/*
+		 * Creates the context and reads the range of stream priorities. cudaFree(0) is the
+		 * documented way to make the runtime create it.
+		 */
+		status = cuda_use(&device->base, err);
+		if (status == STATUS_OK)
+			status = cuda_check(cudaFree(NULL),
+					    "cudaFree(0), which creates the context", err);
+		if (status == STATUS_OK)
+			status =
+				cuda_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
+									    &device->priority_high),
+					   "cudaDeviceGetStreamPriorityRange", err);
+		if (status == STATUS_OK && (device->base.info.capabilities & DEVICE_HAS_POOLS))
+			status = cuda_pool_keep(&device->base, true, err);
+	}
 	if (status != STATUS_OK) {
 		free(device->managed);
 		free(device);

@@ -36,16 +36,6 @@ static void format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
 		 b[14], b[15]);
 }
 
-static void find_pci(struct device_info *info)
-{
-	if (cudaDeviceGetPCIBusId(info->pci, sizeof(info->pci), info->index) != cudaSuccess) {
-		cudaGetLastError();
-		info->pci[0] = '\0';
-	}
-	for (char *c = info->pci; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-}
-
 static int pci_numa_node(const char *pci)
 {
 	char path[128];
@@ -60,23 +50,6 @@ static int pci_numa_node(const char *pci)
 		node = -1;
 	fclose(f);
 	return node;
-}
-
-static struct device_bits cuda_info_peers_of(int index)
-{
-	struct device_bits peers = { { 0 } };
-
-	for (int peer = 0; peer < cuda_device_count(); peer++) {
-		int can = 0;
-
-		if (peer == index)
-			continue;
-		if (cudaDeviceCanAccessPeer(&can, index, peer) != cudaSuccess)
-			cudaGetLastError();
-		else if (can)
-			device_bits_add(&peers, peer);
-	}
-	return peers;
 }
 
 /* An emulated device before Pascal has no pools, so that the code without pools is tested. */
@@ -169,7 +142,12 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 
 	snprintf(info->name, sizeof(info->name), "%.127s", p->name);
 	format_uuid(&p->uuid, info->uuid, sizeof(info->uuid));
-	find_pci(info);
+	if (cudaDeviceGetPCIBusId(info->pci, sizeof(info->pci), info->index) != cudaSuccess) {
+		cudaGetLastError();
+		info->pci[0] = '\0';
+	}
+	for (char *c = info->pci; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
 	info->capability_major = p->major;
 	info->capability_minor = p->minor;
 	if (cuda_emulated_capability())
@@ -183,7 +161,16 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 	info->ecc = device_attribute_or(index, cudaDevAttrEccEnabled, -1);
 	info->numa_node = pci_numa_node(info->pci);
 	info->capabilities = cuda_capabilities(info);
-	info->peers = cuda_info_peers_of(index);
+	for (int peer = 0; peer < cuda_device_count(); peer++) {
+		int can = 0;
+
+		if (peer == index)
+			continue;
+		if (cudaDeviceCanAccessPeer(&can, index, peer) != cudaSuccess)
+			cudaGetLastError();
+		else if (can)
+			device_bits_add(&info->peers, peer);
+	}
 }
 
 enum status cuda_device_info(int index, struct device_info *out, struct error *err)

@@ -131,25 +131,25 @@ int cuda_stream_multiprocessors(const struct stream *stream)
 	return stream->device->info.multiprocessors;
 }
 
-/* By compute capability (CUDA programming guide); for others, the value of the device. */
-static int emulated_block_memory(int capability)
-{
-	static const struct {
-		int since, kib;
-	} most[] = { { 90, 227 }, { 86, 99 }, { 80, 163 }, { 75, 64 }, { 70, 96 }, { 0, 48 } };
-	size_t i = 0;
-
-	while (most[i].since > capability)
-		i++;
-	return most[i].kib << 10;
-}
-
 int cuda_block_memory(const struct stream *stream)
 {
 	int emulated = cuda_emulated_capability(), most = 48 << 10;
 
-	if (emulated)
-		return emulated_block_memory(emulated);
+	if (emulated) {
+		/*
+		 * By compute capability (CUDA programming guide); for others, the value of the
+		 * device.
+		 */
+		static const struct {
+			int since, kib;
+		} blocks[] = { { 90, 227 }, { 86, 99 }, { 80, 163 },
+			       { 75, 64 },  { 70, 96 }, { 0, 48 } };
+		size_t i = 0;
+
+		while (blocks[i].since > emulated)
+			i++;
+		return blocks[i].kib << 10;
+	}
 	if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
 				   stream->device->info.index) != cudaSuccess)
 		cudaGetLastError();

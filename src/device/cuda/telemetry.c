@@ -35,18 +35,6 @@ static int64_t throttle_reasons(nvmlDevice_t device)
 	return -1;
 }
 
-static void nvml_ask_pcie(nvmlDevice_t device, struct telemetry *out)
-{
-	unsigned value;
-
-	out->pcie_generation =
-		NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, device, &value) ? (int64_t)value : -1;
-	out->pcie_width =
-		NVML_OK(nvmlDeviceGetCurrPcieLinkWidth, device, &value) ? (int64_t)value : -1;
-	out->pcie_replays =
-		NVML_OK(nvmlDeviceGetPcieReplayCounter, device, &value) ? (int64_t)value : -1;
-}
-
 /*
  * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
  * elsewhere: a counter that the driver does not know adds nothing; -1 if it knows none.
@@ -181,6 +169,7 @@ enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, s
 enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err)
 {
 	nvmlDevice_t handle;
+	unsigned value;
 	enum status status = nvml_find_device(device, &handle, err);
 
 	if (status != STATUS_OK)
@@ -189,7 +178,12 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 	out->ecc_corrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
 	ask_xid_errors(device->info.index, handle, out);
-	nvml_ask_pcie(handle, out);
+	out->pcie_generation =
+		NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, handle, &value) ? (int64_t)value : -1;
+	out->pcie_width =
+		NVML_OK(nvmlDeviceGetCurrPcieLinkWidth, handle, &value) ? (int64_t)value : -1;
+	out->pcie_replays =
+		NVML_OK(nvmlDeviceGetPcieReplayCounter, handle, &value) ? (int64_t)value : -1;
 	return STATUS_OK;
 }
 

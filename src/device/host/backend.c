@@ -14,19 +14,6 @@
 #include "device/ranks/relay.h"
 
 /* Facts about the environment of the host backend. */
-/*
- * The first two words of OpenBLAS's configuration are its name and version; the rest are build
- * options.
- */
-static void blas_version(const struct blas *blas, char *out, size_t size)
-{
-	const char *config = blas->openblas_get_config();
-	const char *version = strchr(config, ' ');
-
-	version = version ? version + 1 : config;
-	snprintf(out, size, "%.*s", (int)strcspn(version, " "), version);
-}
-
 static void hwloc_version(char *out, size_t size)
 {
 	unsigned version = hwloc_get_api_version();
@@ -65,7 +52,12 @@ size_t host_components(struct component *out, size_t capacity)
 
 	parts[0].present = blas != NULL;
 	if (blas) {
-		blas_version(blas, parts[0].version, sizeof(parts[0].version));
+		/* "OpenBLAS 0.3.26 ...": its name, version and build options */
+		const char *config = blas->openblas_get_config(), *version = strchr(config, ' ');
+
+		version = version ? version + 1 : config;
+		snprintf(parts[0].version, sizeof(parts[0].version), "%.*s",
+			 (int)strcspn(version, " "), version);
 		snprintf(parts[0].detail, sizeof(parts[0].detail), "%s",
 			 blas->openblas_get_config());
 	} else {

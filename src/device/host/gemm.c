@@ -83,13 +83,6 @@ static void panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows, i
 		elements_from_16(to + j * rows, from + j * ld, (uint64_t)rows, precision);
 }
 
-static void panel_round_to_16(uint16_t *to, const float *from, int64_t rows, int64_t columns,
-			      int64_t ld, enum precision precision)
-{
-	for (int64_t j = 0; j < columns; j++)
-		elements_to_16(to + j * ld, from + j * rows, (uint64_t)rows, precision);
-}
-
 /* Adds the GEMM over one panel's depth to the FP32 tile `c`. */
 static void host_gemm_panel(const struct multiply *x, const struct tile *t, int64_t depth,
 			    int64_t count, float beta, float *c)
@@ -150,9 +143,9 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 	if (g->epilogue != EPILOGUE_NONE)
 		finish_16(g, t, c, c + (size_t)TILE * TILE);
 	first = t->row + t->column * g->ldc;
-	if (!g->wide)
-		panel_round_to_16((uint16_t *)g->c + first, c, t->rows, t->columns, g->ldc,
-				  g->precision);
+	for (int64_t j = 0; !g->wide && j < t->columns; j++)
+		elements_to_16((uint16_t *)g->c + first + j * g->ldc, c + j * t->rows,
+			       (uint64_t)t->rows, g->precision);
 	for (int64_t j = 0; g->wide && j < t->columns; j++)
 		memcpy((float *)g->c + first + j * g->ldc, c + j * t->rows,
 		       (size_t)t->rows * sizeof(float));

@@ -150,24 +150,6 @@ static enum status host_memory_map_reserved(struct host_device *device, const ch
 	return STATUS_NO_MEMORY;
 }
 
-static enum status host_memory_lock_failed(const char *kind, size_t bytes, int failure,
-					   struct error *err)
-{
-	struct rlimit limit = { 0, 0 };
-	char size[32];
-
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	/* Free memory was checked before. */
-	if (failure == EPERM || limit.rlim_cur != RLIM_INFINITY)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is "
-				 "%s",
-				 kind, bytes, strerror(failure),
-				 units_size(limit.rlim_cur, size, sizeof(size)));
-	return error_set(err, STATUS_NO_MEMORY, "%s memory: mlock of %zu bytes: %s", kind, bytes,
-			 strerror(failure));
-}
-
 static enum status map_locked(struct host_device *device, const char *kind, size_t bytes,
 			      void **out, struct error *err)
 {
@@ -175,10 +157,21 @@ static enum status map_locked(struct host_device *device, const char *kind, size
 		return STATUS_NO_MEMORY;
 	if (mlock(*out, bytes) != 0) {
 		int failure = errno;
+		struct rlimit limit = { 0, 0 };
+		char size[32];
 
 		munmap(*out, bytes);
 		*out = NULL;
-		return host_memory_lock_failed(kind, bytes, failure, err);
+		getrlimit(RLIMIT_MEMLOCK, &limit);
+		/* Free memory was checked before. */
+		if (failure == EPERM || limit.rlim_cur != RLIM_INFINITY)
+			return error_set(err, STATUS_UNSUPPORTED,
+					 "%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK "
+					 "(ulimit -l) is %s",
+					 kind, bytes, strerror(failure),
+					 units_size(limit.rlim_cur, size, sizeof(size)));
+		return error_set(err, STATUS_NO_MEMORY, "%s memory: mlock of %zu bytes: %s", kind,
+				 bytes, strerror(failure));
 	}
 	return STATUS_OK;
 }

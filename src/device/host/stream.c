@@ -102,21 +102,6 @@ static void thread_pool_free(struct thread_pool *pool)
 	free(pool);
 }
 
-/* accepts NULL */
-static void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
-			    void *context)
-{
-	pool->run = run;
-	pool->context = context;
-	pool->job++;
-	atomic_store(&pool->parts,
-		     (uint64_t)pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
-	counter_add(&pool->jobs, 1);
-	thread_pool_take_parts(pool);
-	pool->finished_before += parts;
-	counter_wait(&pool->finished, pool->finished_before, INFINITY);
-}
-
 unsigned host_threads(struct stream *stream)
 {
 	int cores = host_device(stream->device)->partition->cores;
@@ -156,7 +141,15 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 	if (!s->pool)
 		s->pool = thread_pool_new(host_device(stream->device)->partition,
 					  host_threads(stream));
-	thread_pool_run(s->pool, parts, thread_pool_run_part, &slices);
+	s->pool->run = thread_pool_run_part;
+	s->pool->context = &slices;
+	s->pool->job++;
+	atomic_store(&s->pool->parts,
+		     (uint64_t)s->pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
+	counter_add(&s->pool->jobs, 1);
+	thread_pool_take_parts(s->pool);
+	s->pool->finished_before += parts;
+	counter_wait(&s->pool->finished, s->pool->finished_before, INFINITY);
 	return parts;
 }
 

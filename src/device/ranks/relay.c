@@ -109,15 +109,6 @@ static enum status relay_pull(struct communicator *c, struct stream *stream, int
 	return c->relay->ops->pull(c, stream, peer, to, bytes, err);
 }
 
-static enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int peer,
-				     const struct relay_sum *sum, struct error *err)
-{
-	if (sum->count == 0)
-		return STATUS_OK;
-	c->relay->pieces++;
-	return c->relay->ops->pull_reduce(c, stream, peer, sum, err);
-}
-
 /* Messages between the same two ranks arrive in order. */
 static bool message_waits_for_earlier(const struct relay_message *messages, size_t index)
 {
@@ -142,25 +133,6 @@ static enum status relay_move_piece(struct communicator *c, struct stream *strea
 			  : relay_pull(c, stream, m->peer, at, bytes, err);
 }
 
-/* Moves one piece of each unfinished message: all sends before any receive. */
-static enum status relay_move_round(struct communicator *c, struct relay_message *messages,
-				    size_t count, bool *moved, struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	*moved = false;
-	for (size_t i = 0; i < count; i++) {
-		messages[i].is_due = messages[i].done < messages[i].bytes &&
-				     !message_waits_for_earlier(messages, i);
-		*moved |= messages[i].is_due;
-	}
-	for (int sends = 1; sends >= 0; sends--)
-		for (size_t i = 0; i < count && status == STATUS_OK; i++)
-			if (messages[i].is_due && messages[i].is_send == (sends == 1))
-				status = relay_move_piece(c, messages[0].stream, &messages[i], err);
-	return status;
-}
-
 /*
  * All messages form one operation on the stream of the first: it waits for the other streams, and
  * they for it.
@@ -174,8 +146,20 @@ static enum status relay_exchange_messages(struct communicator *c, struct relay_
 
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = stream_follow(c, stream, messages[i].stream, err);
-	while (moved && status == STATUS_OK)
-		status = relay_move_round(c, messages, count, &moved, err);
+	while (moved && status == STATUS_OK) {
+		/* Moves one piece of each unfinished message: all sends before any receive. */
+		moved = false;
+		for (size_t i = 0; i < count; i++) {
+			messages[i].is_due = messages[i].done < messages[i].bytes &&
+					     !message_waits_for_earlier(messages, i);
+			moved |= messages[i].is_due;
+		}
+		for (int sends = 1; sends >= 0; sends--)
+			for (size_t i = 0; i < count && status == STATUS_OK; i++)
+				if (messages[i].is_due && messages[i].is_send == (sends == 1))
+					status = relay_move_piece(c, messages[0].stream,
+								  &messages[i], err);
+	}
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = stream_follow(c, messages[i].stream, stream, err);
 	return status;
@@ -336,30 +320,16 @@ static enum status ring_take_and_add(const struct ring *r, struct span span, voi
 				 .own_factor = share,
 				 .slot_factor = raw ? share : 1 };
 
-	return relay_pull_reduce(r->c, r->stream, r->before, &sum, err);
+	if (sum.count == 0)
+		return STATUS_OK;
+	r->c->relay->pieces++;
+	return r->c->relay->ops->pull_reduce(r->c, r->stream, r->before, &sum, err);
 }
 
 static enum status copy_unless_in_place(struct stream *stream, void *to, const void *from,
 					size_t bytes, struct error *err)
 {
 	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
-}
-
-/* Each part travels around the ring and accumulates; its sum ends on the rank before its owner. */
-static enum status ring_sum_pieces(const struct ring *r, size_t done, struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = ring_span_of(r, ring_part_before(r, step), done),
-			    theirs = ring_span_of(r, ring_part_before(r, step + 1), done);
-
-		status = ring_put(r, ring_span_at(r, step == 0 ? r->from : r->to, mine), mine, err);
-		if (status == STATUS_OK)
-			status = ring_take_and_add(r, theirs, ring_span_at(r, r->to, theirs),
-						   step == 0, err);
-	}
-	return status;
 }
 
 /* Initially the part of the rank `distance` places before this one is complete here. */
@@ -401,7 +371,21 @@ enum status relay_all_reduce(struct communicator *c, struct stream *stream, void
 		status = copy_unless_in_place(stream, to, from, count * r.element, err);
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
 	     done += ring_piece_elements(&r)) {
-		status = ring_sum_pieces(&r, done, err);
+		/*
+		 * Each part travels around the ring and accumulates; its sum ends on the rank
+		 * before its owner.
+		 */
+		for (int step = 0; step < r.c->size - 1 && status == STATUS_OK; step++) {
+			struct span mine = ring_span_of(&r, ring_part_before(&r, step), done),
+				    theirs = ring_span_of(&r, ring_part_before(&r, step + 1), done);
+
+			status = ring_put(&r, ring_span_at(&r, step == 0 ? r.from : r.to, mine),
+					  mine, err);
+			if (status == STATUS_OK)
+				status = ring_take_and_add(&r, theirs,
+							   ring_span_at(&r, r.to, theirs),
+							   step == 0, err);
+		}
 		if (status == STATUS_OK)
 			status = ring_pass_pieces(&r, c->size - 1, done, err);
 	}
@@ -425,28 +409,6 @@ enum status relay_all_gather(struct communicator *c, struct stream *stream, void
 	return status;
 }
 
-/* Partial sums are in the scratch slot: `from` is read-only, `to` has room for one part. */
-static enum status ring_scatter_pieces(const struct ring *r, size_t done, struct error *err)
-{
-	void *scratch = r->c->relay->scratch;
-	int last = r->c->size - 2;
-	enum status status = STATUS_OK;
-
-	for (int step = 0; step <= last && status == STATUS_OK; step++) {
-		struct span mine = ring_span_of(r, ring_part_before(r, step + 1), done),
-			    theirs = ring_span_of(r, ring_part_before(r, step + 2), done);
-
-		status = ring_put(r, step == 0 ? ring_span_at(r, r->from, mine) : scratch, mine,
-				  err);
-		if (status == STATUS_OK)
-			status = ring_take_and_add(r, theirs,
-						   step == last ? r->to + done * r->element
-								: scratch,
-						   step == 0, err);
-	}
-	return status;
-}
-
 enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, void *to,
 				 const void *from, size_t count_per_rank, enum precision precision,
 				 enum reduction reduction, struct error *err)
@@ -458,8 +420,28 @@ enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, 
 
 	if (c->size == 1 && status == STATUS_OK)
 		status = copy_unless_in_place(stream, to, from, count_per_rank * r.element, err);
-	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
-		status = ring_scatter_pieces(&r, done, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK;
+	     done += ring_piece_elements(&r)) {
+		void *scratch = r.c->relay->scratch;
+		int last = r.c->size - 2;
+
+		/*
+		 * Partial sums are in the scratch slot: `from` is read-only, `to` has room for one
+		 * part.
+		 */
+		for (int step = 0; step <= last && status == STATUS_OK; step++) {
+			struct span mine = ring_span_of(&r, ring_part_before(&r, step + 1), done),
+				    theirs = ring_span_of(&r, ring_part_before(&r, step + 2), done);
+
+			status = ring_put(&r, step == 0 ? ring_span_at(&r, r.from, mine) : scratch,
+					  mine, err);
+			if (status == STATUS_OK)
+				status = ring_take_and_add(&r, theirs,
+							   step == last ? r.to + done * r.element
+									: scratch,
+							   step == 0, err);
+		}
+	}
 	return status;
 }
 
@@ -525,21 +507,6 @@ enum status relay_reduce(struct communicator *c, struct stream *stream, void *to
 	return status;
 }
 
-/* Sends to the rank `distance` places ahead, and receives from the one as many places back. */
-static enum status swap_pieces(struct communicator *c, struct stream *stream, char *to,
-			       const char *from, size_t part, size_t done, int distance,
-			       struct error *err)
-{
-	size_t on = (size_t)((c->rank + distance) % c->size),
-	       back = (size_t)((c->rank + c->size - distance) % c->size),
-	       bytes = size_min(part - done, c->relay->slot_bytes);
-	enum status status = relay_push(c, stream, (int)on, from + on * part + done, bytes, err);
-
-	return status == STATUS_OK
-		       ? relay_pull(c, stream, (int)back, to + back * part + done, bytes, err)
-		       : status;
-}
-
 enum status relay_all_to_all(struct communicator *c, struct stream *stream, void *to,
 			     const void *from, size_t count_per_rank, enum precision precision,
 			     struct error *err)
@@ -551,8 +518,18 @@ enum status relay_all_to_all(struct communicator *c, struct stream *stream, void
 		status = copy_unless_in_place(stream, (char *)to + mine, (const char *)from + mine,
 					      part, err);
 	for (size_t done = 0; done < part; done += c->relay->slot_bytes)
-		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++)
-			status = swap_pieces(c, stream, to, from, part, done, distance, err);
+		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++) {
+			/* To the rank `distance` places ahead, from the one as many places back. */
+			size_t on = (size_t)((c->rank + distance) % c->size),
+			       back = (size_t)((c->rank + c->size - distance) % c->size),
+			       bytes = size_min(part - done, c->relay->slot_bytes);
+
+			status = relay_push(c, stream, (int)on,
+					    (const char *)from + on * part + done, bytes, err);
+			if (status == STATUS_OK)
+				status = relay_pull(c, stream, (int)back,
+						    (char *)to + back * part + done, bytes, err);
+		}
 	return status;
 }
 

@@ -53,22 +53,12 @@ static void object_close(const char *name)
 		close(fd);
 }
 
-static void keep_pending(const char *name)
-{
-	char *place;
-
-	pthread_mutex_lock(&pending.lock);
-	place = pending.names[pending.turn++ % PENDING_MOST];
-	object_close(place);
-	snprintf(place, NAME_SIZE, "%s", name);
-	pthread_mutex_unlock(&pending.lock);
-}
-
 enum status shared_memory_create(char *out, size_t size, struct error *err)
 {
 	unsigned long long random[2];
 	char object[64];
 	int fd;
+	char *place;
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return error_errno(err, "getrandom");
@@ -80,7 +70,11 @@ enum status shared_memory_create(char *out, size_t size, struct error *err)
 		return error_errno(err, "memfd_create");
 	memset(out, 0, size);
 	snprintf(out, size, "/proc/%ld/fd/%d:%s", (long)getpid(), fd, object);
-	keep_pending(out);
+	pthread_mutex_lock(&pending.lock);
+	place = pending.names[pending.turn++ % PENDING_MOST];
+	object_close(place);
+	snprintf(place, NAME_SIZE, "%s", out);
+	pthread_mutex_unlock(&pending.lock);
 	return STATUS_OK;
 }
 

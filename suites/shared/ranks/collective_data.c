@@ -167,13 +167,6 @@ void collective_close(struct collective *c)
 	buffer_free(&c->source);
 }
 
-static enum fill_kind collective_data_number_kind(enum precision precision)
-{
-	return precision == PRECISION_FP16   ? FILL_FP16
-	       : precision == PRECISION_BF16 ? FILL_BF16
-					     : FILL_FP32;
-}
-
 /* Offset of a rank's data, its part of the tensor, so that the data differ by rank. */
 static size_t collective_data_first_byte(const struct collective *c)
 {
@@ -186,7 +179,10 @@ enum status collective_prepare(const struct collective *c, struct error *err)
 	bool sums = c->operation->reduces;
 	struct fill_arguments fill = {
 		.memory = c->from,
-		.kind = sums ? collective_data_number_kind(c->precision) : FILL_BITS,
+		.kind = sums ? (c->precision == PRECISION_FP16   ? FILL_FP16
+				: c->precision == PRECISION_BF16 ? FILL_BF16
+								 : FILL_FP32)
+			     : FILL_BITS,
 		.count = sums ? bytes / precision_bytes(c->precision) : bytes,
 		.first = collective_data_first_byte(c),
 		.seed = c->seed + (uint64_t)c->rank,

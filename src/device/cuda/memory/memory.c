@@ -105,12 +105,6 @@ struct managed *cuda_managed_open(void)
 	return xcalloc(1, sizeof(struct managed));
 }
 
-/* Other allocations of device memory change the free amount. */
-static void cuda_managed_changed(struct device *device)
-{
-	atomic_store(&((struct cuda_device *)device)->managed->most, 0);
-}
-
 static enum status check_supported(const struct device *device, struct error *err)
 {
 	int supported = 0;
@@ -308,8 +302,9 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	*out = NULL;
 	if (status != STATUS_OK)
 		return status;
+	/* Other allocations of device memory change the free amount. */
 	if (allocator != ALLOCATOR_MANAGED && allocator_on_device(allocator))
-		cuda_managed_changed(device);
+		atomic_store(&((struct cuda_device *)device)->managed->most, 0);
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
 		return cuda_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);

@@ -100,21 +100,9 @@ static size_t channels_slot_size(const struct channels *c)
 	return bytes < unit ? unit : bytes > most ? most : bytes;
 }
 
-static size_t channels_segment_size(const struct channels *c)
-{
-	size_t slots = channels_size(c) * (channels_size(c) - 1) * RELAY_SLOTS;
-
-	return segment_slots_offset(c) + (channels_over_host(c) ? slots * c->slot_bytes : 0);
-}
-
 static struct rank_cell *channels_cell(const struct channels *c, int rank)
 {
 	return (struct rank_cell *)c->segment + rank;
-}
-
-static size_t channel_index(const struct channels *c, int from, int to)
-{
-	return (size_t)from * channels_size(c) + (size_t)to;
 }
 
 /*
@@ -123,7 +111,8 @@ static size_t channel_index(const struct channels *c, int from, int to)
  */
 static struct channel_flags *channels_flags(const struct channels *c, char *view, int from, int to)
 {
-	return (struct channel_flags *)(view + channels_flags_at(c)) + channel_index(c, from, to);
+	return (struct channel_flags *)(view + channels_flags_at(c)) +
+	       ((size_t)from * channels_size(c) + (size_t)to);
 }
 
 /* Device addresses, for semaphores.h. */
@@ -279,10 +268,13 @@ static enum status channels_map_segment(struct channels *c, struct error *err)
 	char use[64];
 	void *memory, *view;
 	enum status status;
+	size_t slots;
 
 	snprintf(use, sizeof(use), "transport %s of %d ranks", transport_names[c->base.transport],
 		 c->base.size);
-	c->segment_bytes = channels_segment_size(c);
+	slots = channels_size(c) * (channels_size(c) - 1) * RELAY_SLOTS;
+	c->segment_bytes =
+		segment_slots_offset(c) + (channels_over_host(c) ? slots * c->slot_bytes : 0);
 	status = shared_memory_map(c->name, c->segment_bytes, use, &memory, err);
 	if (status != STATUS_OK)
 		return status;
@@ -319,21 +311,6 @@ static enum status channels_allocate(struct channels *c, struct error *err)
 		status = refusal_as_unsupported(
 			cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
 			"cudaIpcGetMemHandle", err);
-	return status;
-}
-
-static enum status open_peers(struct channels *c, struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c);
-	     rank++)
-		if (rank != c->base.rank)
-			status = refusal_as_unsupported(
-				cudaIpcOpenMemHandle((void **)&c->peers[rank],
-						     channels_cell(c, rank)->slots,
-						     cudaIpcMemLazyEnablePeerAccess),
-				"cudaIpcOpenMemHandle", err);
 	return status;
 }
 
@@ -387,7 +364,14 @@ static enum status channels_join(struct channels *c, struct error *err)
 	status = channels_agree_on_stage(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
 	shared_memory_attached(c->name);
 	if (status == STATUS_OK) {
-		status = open_peers(c, err);
+		for (int rank = 0;
+		     rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
+			if (rank != c->base.rank)
+				status = refusal_as_unsupported(
+					cudaIpcOpenMemHandle((void **)&c->peers[rank],
+							     channels_cell(c, rank)->slots,
+							     cudaIpcMemLazyEnablePeerAccess),
+					"cudaIpcOpenMemHandle", err);
 		if (status == STATUS_OK)
 			status = channels_prepare_flags(c, err);
 		/* Before the ranks meet: afterwards no rank may fail alone. */

@@ -205,16 +205,6 @@ enum status cuda_communicators_check(struct cuda_device *device, struct error *e
 	return status;
 }
 
-static void unlink_from_device(struct cuda_communicator *c)
-{
-	struct cuda_communicator **at = &((struct cuda_device *)c->base.device)->communicators;
-
-	while (*at && *at != c)
-		at = &(*at)->next;
-	if (*at)
-		*at = c->next;
-}
-
 /*
  * A communicator that has failed or was abandoned can only be aborted: destroying it would wait for
  * the peers.
@@ -223,6 +213,7 @@ void cuda_communicator_close(struct communicator *communicator)
 {
 	struct error err = ERROR_NONE;
 	struct cuda_communicator *c;
+	struct cuda_communicator **at;
 
 	if (!communicator)
 		return;
@@ -231,7 +222,11 @@ void cuda_communicator_close(struct communicator *communicator)
 		return;
 	}
 	c = nccl_communicator(communicator);
-	unlink_from_device(c);
+	at = &((struct cuda_device *)c->base.device)->communicators;
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
 	cuda_use(communicator->device, &err);
 	if (nccl_check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) ==
 		    STATUS_OK &&

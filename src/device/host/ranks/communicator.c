@@ -302,19 +302,6 @@ static void free_communicator(struct host_communicator *c)
 	free(c);
 }
 
-static enum status communicator_attach(struct host_communicator *c, const char *name,
-				       struct error *err)
-{
-	enum status status = communicator_map_segment(c, name, err);
-
-	if (status == STATUS_OK)
-		counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
-	for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
-		status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1, peer, err);
-	shared_memory_attached(name);
-	return status;
-}
-
 enum status host_communicator_open(struct device *device,
 				   const struct communicator_options *options,
 				   const struct communicator_id *id, int rank, int size,
@@ -344,7 +331,13 @@ enum status host_communicator_open(struct device *device,
 		c->segment = xcalloc_aligned(_Alignof(struct segment), sizeof(*c->segment));
 		status = host_tcp_open(c, id, err);
 	} else {
-		status = communicator_attach(c, id->bytes, err);
+		status = communicator_map_segment(c, id->bytes, err);
+		if (status == STATUS_OK)
+			counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
+		for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
+			status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1,
+						   peer, err);
+		shared_memory_attached(id->bytes);
 	}
 	if (status != STATUS_OK) {
 		free_communicator(c);

@@ -79,30 +79,26 @@ struct tcp_piece {
 	struct relay_sum sum; /* count 0: none */
 };
 
-static enum status tcp_move_piece(const struct tcp_piece *p, struct error *err)
-{
-	int fd = p->c->connections[p->peer];
-	void *memory = p->sum.count ? p->c->received_piece : p->memory;
-	enum status status =
-		p->sends ? tcp_mesh_send(fd, memory, p->bytes, collective_timeout_seconds, err)
-			 : tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
-
-	if (status == STATUS_OK && p->sum.count)
-		reduction_add_elements(&p->sum, memory);
-	if (status != STATUS_OK) {
-		communicator_give_up(p->c, p->peer);
-		error_prefix(err, "rank %d: rank %d", p->c->base.rank, p->peer);
-	}
-	return status;
-}
-
 static enum status tcp_run_piece(struct stream *stream, const void *arguments, struct error *err)
 {
 	const struct tcp_piece *p = arguments;
 	enum status status = communicator_begin(p->c, p->turn, stream, err);
 
-	if (status == STATUS_OK)
-		status = tcp_move_piece(p, err);
+	if (status == STATUS_OK) {
+		int fd = p->c->connections[p->peer];
+		void *memory = p->sum.count ? p->c->received_piece : p->memory;
+
+		status = p->sends ? tcp_mesh_send(fd, memory, p->bytes, collective_timeout_seconds,
+						  err)
+				  : tcp_mesh_receive(fd, memory, p->bytes,
+						     collective_timeout_seconds, err);
+		if (status == STATUS_OK && p->sum.count)
+			reduction_add_elements(&p->sum, memory);
+		if (status != STATUS_OK) {
+			communicator_give_up(p->c, p->peer);
+			error_prefix(err, "rank %d: rank %d", p->c->base.rank, p->peer);
+		}
+	}
 	communicator_end(p->c, p->turn);
 	return status;
 }
