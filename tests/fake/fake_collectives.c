@@ -1,7 +1,4 @@
-/*
- * Collectives of the fake backend: the relay's over the host's messages. Messages are the host's,
- * which know the host's streams.
- */
+/* Collectives and messages of the fake backend: the relay's, over the host's pieces. */
 #include "device/ranks/relay.h"
 #include "fake_device.h"
 
@@ -48,7 +45,7 @@ enum status fake_send(struct communicator *communicator, struct stream *stream, 
 {
 	CALL("send");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
-	return HOST->send(communicator, host(stream), from, bytes, peer, err);
+	return NESTED(relay_send(communicator, stream, from, bytes, peer, err));
 }
 
 enum status fake_receive(struct communicator *communicator, struct stream *stream, void *to,
@@ -56,19 +53,19 @@ enum status fake_receive(struct communicator *communicator, struct stream *strea
 {
 	CALL("receive");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
-	return HOST->receive(communicator, host(stream), to, bytes, peer, err);
+	return NESTED(relay_receive(communicator, stream, to, bytes, peer, err));
 }
 
 enum status fake_group_begin(struct communicator *communicator, struct error *err)
 {
 	CALL("group_begin");
-	return HOST->group_begin(communicator, err);
+	return relay_group_begin(communicator, err);
 }
 
 enum status fake_group_end(struct communicator *communicator, struct error *err)
 {
 	CALL("group_end");
-	return HOST->group_end(communicator, err);
+	return NESTED(relay_group_end(communicator, err));
 }
 
 /* A rank's part comes from each of the others. */

@@ -19,99 +19,99 @@
 struct gpu_findings {
 	struct finding *out;
 	size_t count, capacity;
+	struct device_info info; /* of the device that is looked at */
+	nvmlDevice_t device;
+	const char *subject; /* a file instead of the device; NULL: none */
 };
 
-static void gpu_finding_add(struct gpu_findings *list, enum severity severity, const char *topic,
-			    const char *about, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+static void gpu_add(struct gpu_findings *g, enum severity severity, const char *topic,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void gpu_finding_add(struct gpu_findings *list, enum severity severity, const char *topic,
-			    const char *about, const char *format, ...)
+static void gpu_add(struct gpu_findings *g, enum severity severity, const char *topic,
+		    const char *format, ...)
 {
-	struct finding *f = &list->out[list->count];
+	struct finding *f = &g->out[g->count];
 	va_list ap;
 
-	if (list->count == list->capacity)
+	if (g->count == g->capacity)
 		return;
-	list->count++;
+	g->count++;
 	f->severity = severity;
-	if (*about == '/')
-		finding_set_subject(f, topic, about);
+	if (g->subject)
+		finding_set_subject(f, topic, g->subject);
 	else
-		finding_set_device(f, topic, about);
+		finding_set_device(f, topic, g->info.id);
 	va_start(ap, format);
 	vsnprintf(f->text, sizeof(f->text), format, ap);
 	va_end(ap);
 }
 
-static void check_permissions(struct gpu_findings *list)
+static void check_permissions(struct gpu_findings *g)
 {
 	static const char *const nodes[] = { "/dev/nvidiactl", "/dev/nvidia-uvm" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		g->subject = nodes[i];
 		if (access(nodes[i], R_OK | W_OK) == 0)
-			gpu_finding_add(list, SEVERITY_OK, "permissions", nodes[i],
-					"may be read and written");
+			gpu_add(g, SEVERITY_OK, "permissions", "may be read and written");
 		else
-			gpu_finding_add(list, SEVERITY_WARNING, "permissions", nodes[i],
-					"%s: device calls may fail", strerror(errno));
+			gpu_add(g, SEVERITY_WARNING, "permissions", "%s: device calls may fail",
+				strerror(errno));
 	}
+	g->subject = NULL;
 }
 
-static void check_persistence(struct gpu_findings *list, const struct device_info *info,
-			      nvmlDevice_t device)
+static void check_persistence(struct gpu_findings *g)
 {
 	int mode = NVML_FEATURE_DISABLED;
 
-	if (!NVML_OK(nvmlDeviceGetPersistenceMode, device, &mode))
-		gpu_finding_add(list, SEVERITY_NOTE, "persistence", info->id,
-				"NVML does not report it for this device");
+	if (!NVML_OK(nvmlDeviceGetPersistenceMode, g->device, &mode))
+		gpu_add(g, SEVERITY_NOTE, "persistence", "NVML does not report it for this device");
 	else if (mode == NVML_FEATURE_ENABLED)
-		gpu_finding_add(list, SEVERITY_OK, "persistence", info->id, "on");
+		gpu_add(g, SEVERITY_OK, "persistence", "on");
 	else
-		gpu_finding_add(list, SEVERITY_NOTE, "persistence", info->id,
-				"off: the first call after idling starts the device, which "
-				"takes a second or more; nvidia-smi -pm 1 (root) keeps it "
-				"running");
+		gpu_add(g, SEVERITY_NOTE, "persistence",
+			"off: the first call after idling starts the device, which "
+			"takes a second or more; nvidia-smi -pm 1 (root) keeps it "
+			"running");
 }
 
-static void gpu_check_compute_mode(struct gpu_findings *list, const struct device_info *info)
+static void gpu_check_compute_mode(struct gpu_findings *g)
 {
 	int mode = cudaComputeModeDefault;
 
-	if (cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, info->index) != cudaSuccess) {
+	if (cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, g->info.index) != cudaSuccess) {
 		cudaGetLastError();
 		return;
 	}
 	if (mode == cudaComputeModeProhibited)
-		gpu_finding_add(list, SEVERITY_ERROR, "compute mode", info->id,
-				"prohibited: no process may use it; nvidia-smi -c DEFAULT (root) "
-				"allows it");
+		gpu_add(g, SEVERITY_ERROR, "compute mode",
+			"prohibited: no process may use it; nvidia-smi -c DEFAULT (root) "
+			"allows it");
 	else if (mode != cudaComputeModeDefault)
-		gpu_finding_add(list, SEVERITY_NOTE, "compute mode", info->id,
-				"exclusive: one process at a time");
+		gpu_add(g, SEVERITY_NOTE, "compute mode", "exclusive: one process at a time");
 }
 
-static bool running_processes(nvmlDevice_t device, unsigned *count, struct nvml_process *processes)
+static bool running_processes(const struct gpu_findings *g, unsigned *count,
+			      struct nvml_process *processes)
 {
 	unsigned capacity = *count;
 
-	if (NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, device, count, processes))
+	if (NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, g->device, count, processes))
 		return true;
 	*count = capacity;
-	return NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, device, count, processes);
+	return NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, g->device, count, processes);
 }
 
-static void check_processes(struct gpu_findings *list, const struct device_info *info,
-			    nvmlDevice_t device)
+static void check_processes(struct gpu_findings *g)
 {
 	struct nvml_process processes[64];
 	unsigned count = ARRAY_SIZE(processes), others = 0;
 	struct text pids = TEXT_EMPTY;
 
-	if (!running_processes(device, &count, processes)) {
-		gpu_finding_add(list, SEVERITY_NOTE, "processes", info->id,
-				"NVML does not report which processes use the device");
+	if (!running_processes(g, &count, processes)) {
+		gpu_add(g, SEVERITY_NOTE, "processes",
+			"NVML does not report which processes use the device");
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -120,60 +120,58 @@ static void check_processes(struct gpu_findings *list, const struct device_info 
 		text_addf(&pids, "%s%u", others++ ? ", " : "", processes[i].pid);
 	}
 	if (others)
-		gpu_finding_add(list, SEVERITY_WARNING, "processes", info->id,
-				"%u other %s compute on it (pid %s) and will slow down "
-				"measurements",
-				others, others == 1 ? "process may" : "processes may", pids.data);
+		gpu_add(g, SEVERITY_WARNING, "processes",
+			"%u other %s compute on it (pid %s) and will slow down "
+			"measurements",
+			others, others == 1 ? "process may" : "processes may", pids.data);
 	else
-		gpu_finding_add(list, SEVERITY_OK, "processes", info->id,
-				"no other process computes on it");
+		gpu_add(g, SEVERITY_OK, "processes", "no other process computes on it");
 	text_release(&pids);
 }
 
-static void gpu_check_memory(struct gpu_findings *list, const struct device_info *info)
+static void gpu_check_memory(struct gpu_findings *g)
 {
 	char used[32], total[32];
 
-	if (!info->memory_free_bytes || info->memory_free_bytes >= info->memory_bytes / 10 * 9)
+	if (!g->info.memory_free_bytes ||
+	    g->info.memory_free_bytes >= g->info.memory_bytes / 10 * 9)
 		return;
-	gpu_finding_add(list, SEVERITY_NOTE, "memory", info->id, "%s of %s are in use already",
-			units_format((double)(info->memory_bytes - info->memory_free_bytes), "B",
-				     used, sizeof(used)),
-			units_format((double)info->memory_bytes, "B", total, sizeof(total)));
+	gpu_add(g, SEVERITY_NOTE, "memory", "%s of %s are in use already",
+		units_format((double)(g->info.memory_bytes - g->info.memory_free_bytes), "B", used,
+			     sizeof(used)),
+		units_format((double)g->info.memory_bytes, "B", total, sizeof(total)));
 }
 
-static bool gpu_ecc_count(nvmlDevice_t device, int type, int counter, unsigned long long *count)
+static bool gpu_ecc_count(const struct gpu_findings *g, int type, int counter,
+			  unsigned long long *count)
 {
-	return NVML_OK(nvmlDeviceGetTotalEccErrors, device, type, counter, count);
+	return NVML_OK(nvmlDeviceGetTotalEccErrors, g->device, type, counter, count);
 }
 
 /* Since the driver was loaded (volatile), and over the life of the board (aggregate). */
-static void gpu_check_ecc_errors(struct gpu_findings *list, const struct device_info *info,
-				 nvmlDevice_t device)
+static void gpu_check_ecc_errors(struct gpu_findings *g)
 {
 	unsigned long long now = 0, ever = 0, corrected = 0, ever_corrected = 0;
 
-	if (!gpu_ecc_count(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &now) ||
-	    !gpu_ecc_count(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &ever) ||
-	    !gpu_ecc_count(device, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC,
-			   &corrected) ||
-	    !gpu_ecc_count(device, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
+	if (!gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &now) ||
+	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &ever) ||
+	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &corrected) ||
+	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
 			   &ever_corrected))
 		return;
-	gpu_finding_add(list,
-			now              ? SEVERITY_ERROR
-			: ever           ? SEVERITY_WARNING
-			: ever_corrected ? SEVERITY_NOTE
-					 : SEVERITY_OK,
-			"ecc errors", info->id,
-			"uncorrected %llu since the driver was loaded, %llu ever; corrected %llu, "
-			"%llu ever",
-			now, ever, corrected, ever_corrected);
+	gpu_add(g,
+		now              ? SEVERITY_ERROR
+		: ever           ? SEVERITY_WARNING
+		: ever_corrected ? SEVERITY_NOTE
+				 : SEVERITY_OK,
+		"ecc errors",
+		"uncorrected %llu since the driver was loaded, %llu ever; corrected %llu, "
+		"%llu ever",
+		now, ever, corrected, ever_corrected);
 }
 
 /* Boards before Ampere retire pages, later ones remap rows. */
-static void gpu_check_pages(struct gpu_findings *list, const struct device_info *info,
-			    nvmlDevice_t device)
+static void gpu_check_pages(struct gpu_findings *g)
 {
 	unsigned count, total = 0;
 	bool known = false;
@@ -183,7 +181,7 @@ static void gpu_check_pages(struct gpu_findings *list, const struct device_info 
 		count = 0;
 		if (!nvml.nvmlDeviceGetRetiredPages)
 			return;
-		switch (nvml.nvmlDeviceGetRetiredPages(device, cause, &count, NULL)) {
+		switch (nvml.nvmlDeviceGetRetiredPages(g->device, cause, &count, NULL)) {
 		case NVML_SUCCESS:
 		case NVML_ERROR_INSUFFICIENT_SIZE:
 			known = true;
@@ -194,91 +192,86 @@ static void gpu_check_pages(struct gpu_findings *list, const struct device_info 
 		}
 	}
 	if (known)
-		gpu_finding_add(list, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages",
-				info->id, "%u%s", total, total ? ": memory cells have failed" : "");
+		gpu_add(g, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages", "%u%s", total,
+			total ? ": memory cells have failed" : "");
 }
 
-static void gpu_check_rows(struct gpu_findings *list, const struct device_info *info,
-			   nvmlDevice_t device)
+static void gpu_check_rows(struct gpu_findings *g)
 {
 	unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
 
-	if (!NVML_OK(nvmlDeviceGetRemappedRows, device, &corrected, &uncorrected, &pending,
+	if (!NVML_OK(nvmlDeviceGetRemappedRows, g->device, &corrected, &uncorrected, &pending,
 		     &failed))
 		return;
-	gpu_finding_add(list,
-			failed || pending          ? SEVERITY_ERROR
-			: corrected || uncorrected ? SEVERITY_WARNING
-						   : SEVERITY_OK,
-			"remapped rows", info->id,
-			"%u after uncorrected errors, %u after corrected ones%s%s", uncorrected,
-			corrected, pending ? "; another is pending: reset the GPU" : "",
-			failed ? "; a remapping has failed: replace the board" : "");
+	gpu_add(g,
+		failed || pending          ? SEVERITY_ERROR
+		: corrected || uncorrected ? SEVERITY_WARNING
+					   : SEVERITY_OK,
+		"remapped rows", "%u after uncorrected errors, %u after corrected ones%s%s",
+		uncorrected, corrected, pending ? "; another is pending: reset the GPU" : "",
+		failed ? "; a remapping has failed: replace the board" : "");
 }
 
-static void gpu_check_power(struct gpu_findings *list, const struct device_info *info,
-			    nvmlDevice_t device)
+static void gpu_check_power(struct gpu_findings *g)
 {
 	unsigned limit, usual;
 
-	if (!NVML_OK(nvmlDeviceGetPowerManagementLimit, device, &limit))
+	if (!NVML_OK(nvmlDeviceGetPowerManagementLimit, g->device, &limit))
 		return;
-	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, device, &usual) && limit < usual)
-		gpu_finding_add(list, SEVERITY_WARNING, "power cap", info->id,
-				"%.0f W, below the board's %.0f W, which slows it down; "
-				"nvidia-smi -pl (root)",
-				1e-3 * limit, 1e-3 * usual);
+	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, g->device, &usual) && limit < usual)
+		gpu_add(g, SEVERITY_WARNING, "power cap",
+			"%.0f W, below the board's %.0f W, which slows it down; "
+			"nvidia-smi -pl (root)",
+			1e-3 * limit, 1e-3 * usual);
 	else
-		gpu_finding_add(list, SEVERITY_OK, "power cap", info->id, "%.0f W", 1e-3 * limit);
+		gpu_add(g, SEVERITY_OK, "power cap", "%.0f W", 1e-3 * limit);
 }
 
-static void gpu_check_clocks(struct gpu_findings *list, const struct device_info *info,
-			     nvmlDevice_t device)
+static void gpu_check_clocks(struct gpu_findings *g)
 {
 	unsigned sm, memory;
 
-	if (NVML_OK(nvmlDeviceGetMaxClockInfo, device, NVML_CLOCK_SM, &sm) &&
-	    NVML_OK(nvmlDeviceGetMaxClockInfo, device, NVML_CLOCK_MEM, &memory))
-		gpu_finding_add(list, SEVERITY_OK, "clocks", info->id,
-				"at most %u MHz, memory %u MHz", sm, memory);
+	if (NVML_OK(nvmlDeviceGetMaxClockInfo, g->device, NVML_CLOCK_SM, &sm) &&
+	    NVML_OK(nvmlDeviceGetMaxClockInfo, g->device, NVML_CLOCK_MEM, &memory))
+		gpu_add(g, SEVERITY_OK, "clocks", "at most %u MHz, memory %u MHz", sm, memory);
 }
 
-static void gpu_check_nvlink(struct gpu_findings *list, const struct device_info *info,
-			     nvmlDevice_t device)
+static void gpu_check_nvlink(struct gpu_findings *g)
 {
 	unsigned links = 0, active = 0;
 	int state;
 
 	while (links < NVML_LINKS_AT_MOST &&
-	       NVML_OK(nvmlDeviceGetNvLinkState, device, links, &state)) {
+	       NVML_OK(nvmlDeviceGetNvLinkState, g->device, links, &state)) {
 		active += state == NVML_FEATURE_ENABLED;
 		links++;
 	}
-	if (!links && info->capability_major >= 7 && info->capability_minor == 0)
-		gpu_finding_add(list, SEVERITY_NOTE, FINDING_NVLINK, info->id,
-				"the driver shows no link, as for a GPU alone in a virtual "
-				"machine: "
-				"NVLink is not checked");
+	if (!links && g->info.capability_major >= 7 && g->info.capability_minor == 0)
+		gpu_add(g, SEVERITY_NOTE, FINDING_NVLINK,
+			"the driver shows no link, as for a GPU alone in a virtual "
+			"machine: "
+			"NVLink is not checked");
 	if (!links)
 		return;
 	/*
 	 * No active link is normal for a board without a bridge; some active links indicate a
 	 * broken one.
 	 */
-	gpu_finding_add(list,
-			active == links ? SEVERITY_OK
-			: active        ? SEVERITY_WARNING
-					: SEVERITY_NOTE,
-			"nvlink", info->id, "%u of %u links are active", active, links);
+	gpu_add(g,
+		active == links ? SEVERITY_OK
+		: active        ? SEVERITY_WARNING
+				: SEVERITY_NOTE,
+		"nvlink", "%u of %u links are active", active, links);
 }
 
 /* Reads one field; `link`: of which link, where it is of links. */
-static bool gpu_read_field(nvmlDevice_t device, unsigned id, unsigned link,
+static bool gpu_read_field(const struct gpu_findings *g, unsigned id, unsigned link,
 			   unsigned long long *value)
 {
 	struct nvml_field field = { .id = id, .scope = link };
 
-	if (!NVML_OK(nvmlDeviceGetFieldValues, device, 1, &field) || field.result != NVML_SUCCESS)
+	if (!NVML_OK(nvmlDeviceGetFieldValues, g->device, 1, &field) ||
+	    field.result != NVML_SUCCESS)
 		return false;
 	*value = field.type == NVML_VALUE_UNSIGNED ? field.value.number : field.value.largest;
 	return true;
@@ -301,55 +294,54 @@ static const struct link_counter {
 	  NVML_FIELD_NVLINK_RECOVERIES },
 };
 
-static int64_t gpu_link_errors(nvmlDevice_t device, unsigned link, const struct link_counter *c)
+static int64_t gpu_link_errors(const struct gpu_findings *g, unsigned link,
+			       const struct link_counter *c)
 {
 	unsigned long long count;
 	int64_t sum = -1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->counters); i++)
-		if (c->counters[i] >= 0 &&
-		    NVML_OK(nvmlDeviceGetNvLinkErrorCounter, device, link, c->counters[i], &count))
+		if (c->counters[i] >= 0 && NVML_OK(nvmlDeviceGetNvLinkErrorCounter, g->device, link,
+						   c->counters[i], &count))
 			sum = (sum < 0 ? 0 : sum) + (int64_t)count;
-	if (sum < 0 && c->field && gpu_read_field(device, c->field, link, &count))
+	if (sum < 0 && c->field && gpu_read_field(g, c->field, link, &count))
 		sum = (int64_t)count;
 	return sum;
 }
 
 /* The counters of all active links, for the judge; no count of them alone is a fault. */
-static void gpu_check_link_errors(struct gpu_findings *list, const struct device_info *info,
-				  nvmlDevice_t device)
+static void gpu_check_link_errors(struct gpu_findings *g)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(link_counters); k++) {
-		struct finding *f = &list->out[list->count];
+		struct finding *f = &g->out[g->count];
 		int64_t sum = 0, most = -1;
 		unsigned link = 0, worst = 0;
 		int64_t counts[FINDING_COUNTS];
 		int active = 0;
 
 		while (link < FINDING_COUNTS &&
-		       NVML_OK(nvmlDeviceGetNvLinkState, device, link, &active)) {
+		       NVML_OK(nvmlDeviceGetNvLinkState, g->device, link, &active)) {
 			counts[link] = active == NVML_FEATURE_ENABLED
-					       ? gpu_link_errors(device, link, &link_counters[k])
+					       ? gpu_link_errors(g, link, &link_counters[k])
 					       : -1;
 			sum += counts[link] > 0 ? counts[link] : 0;
 			worst = counts[link] > most ? link : worst;
 			most = counts[link] > most ? counts[link] : most;
 			link++;
 		}
-		if (most < 0 || list->count == list->capacity)
+		if (most < 0 || g->count == g->capacity)
 			continue;
-		gpu_finding_add(list, SEVERITY_OK, link_counters[k].topic, info->id,
-				"%lld %s on all links since the driver was loaded, most on link "
-				"%u: %lld",
-				(long long)sum, link_counters[k].what, worst, (long long)most);
+		gpu_add(g, SEVERITY_OK, link_counters[k].topic,
+			"%lld %s on all links since the driver was loaded, most on link "
+			"%u: %lld",
+			(long long)sum, link_counters[k].what, worst, (long long)most);
 		f->count = link;
 		memcpy(f->counts, counts, link * sizeof(*counts));
 	}
 }
 
 /* The driver asks for an action after errors that it cannot mend itself. */
-static void gpu_check_recovery(struct gpu_findings *list, const struct device_info *info,
-			       nvmlDevice_t device)
+static void gpu_check_recovery(struct gpu_findings *g)
 {
 	static const char *const asks[NVML_RECOVERY_ACTIONS] = {
 		[NVML_RECOVERY_RESET] = "a reset of the GPU: nvidia-smi --gpu-reset (root)",
@@ -363,36 +355,33 @@ static void gpu_check_recovery(struct gpu_findings *list, const struct device_in
 	};
 	unsigned long long action;
 
-	if (!gpu_read_field(device, NVML_FIELD_RECOVERY_ACTION, 0, &action))
+	if (!gpu_read_field(g, NVML_FIELD_RECOVERY_ACTION, 0, &action))
 		return;
 	if (action == NVML_RECOVERY_NONE)
-		gpu_finding_add(list, SEVERITY_OK, FINDING_RECOVERY, info->id,
-				"the driver asks for no action");
+		gpu_add(g, SEVERITY_OK, FINDING_RECOVERY, "the driver asks for no action");
 	else
-		gpu_finding_add(list, SEVERITY_ERROR, FINDING_RECOVERY, info->id,
-				"the driver asks for %s",
-				action < NVML_RECOVERY_ACTIONS ? asks[action]
-							       : "an action unknown here: see "
-								 "nvidia-smi -q");
+		gpu_add(g, SEVERITY_ERROR, FINDING_RECOVERY, "the driver asks for %s",
+			action < NVML_RECOVERY_ACTIONS ? asks[action]
+						       : "an action unknown here: see "
+							 "nvidia-smi -q");
 }
 
 /* Limits are of whole GPUs. */
-static void gpu_check_mig(struct gpu_findings *list, const struct device_info *info,
-			  nvmlDevice_t device)
+static void gpu_check_mig(struct gpu_findings *g)
 {
 	unsigned now, pending;
 
-	if (!NVML_OK(nvmlDeviceGetMigMode, device, &now, &pending))
+	if (!NVML_OK(nvmlDeviceGetMigMode, g->device, &now, &pending))
 		return;
 	if (now == NVML_FEATURE_ENABLED)
-		gpu_finding_add(list, SEVERITY_WARNING, FINDING_MIG, info->id,
-				"on: only a part of the GPU can be measured; nvidia-smi -mig 0 "
-				"(root) turns it off");
+		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
+			"on: only a part of the GPU can be measured; nvidia-smi -mig 0 "
+			"(root) turns it off");
 	else if (pending != now)
-		gpu_finding_add(list, SEVERITY_WARNING, FINDING_MIG, info->id,
-				"off, but on after the next reset of the GPU");
+		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
+			"off, but on after the next reset of the GPU");
 	else
-		gpu_finding_add(list, SEVERITY_OK, FINDING_MIG, info->id, "off");
+		gpu_add(g, SEVERITY_OK, FINDING_MIG, "off");
 }
 
 /* Why a GPU that is registered is not whole in the fabric; NULL: it is. */
@@ -418,16 +407,15 @@ static const char *fabric_trouble(unsigned health)
  * Registration with the fabric of NVSwitch systems. A GPU alone, as in a virtual machine, need not
  * be registered.
  */
-static void gpu_check_fabric(struct gpu_findings *list, const struct device_info *info,
-			     nvmlDevice_t device)
+static void gpu_check_fabric(struct gpu_findings *g)
 {
 	struct nvml_fabric_v2 now = { .version = sizeof(now) | 2u << 24 };
 	struct nvml_fabric old;
 	enum severity bad = cuda_device_count() > 1 ? SEVERITY_WARNING : SEVERITY_NOTE;
 	const char *trouble;
 
-	if (!NVML_OK(nvmlDeviceGetGpuFabricInfoV, device, &now)) {
-		if (!NVML_OK(nvmlDeviceGetGpuFabricInfo, device, &old))
+	if (!NVML_OK(nvmlDeviceGetGpuFabricInfoV, g->device, &now)) {
+		if (!NVML_OK(nvmlDeviceGetGpuFabricInfo, g->device, &old))
 			return;
 		now.state = old.state;
 		now.status = old.status;
@@ -437,71 +425,60 @@ static void gpu_check_fabric(struct gpu_findings *list, const struct device_info
 	if (now.state == NVML_FABRIC_NONE)
 		return;
 	if (now.state != NVML_FABRIC_COMPLETED)
-		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
-				"registration %s: check the fabric manager (systemctl status "
-				"nvidia-fabricmanager)",
-				now.state == NVML_FABRIC_NOT_STARTED ? "has not started"
-								     : "is in progress");
+		gpu_add(g, bad, FINDING_FABRIC,
+			"registration %s: check the fabric manager (systemctl status "
+			"nvidia-fabricmanager)",
+			now.state == NVML_FABRIC_NOT_STARTED ? "has not started"
+							     : "is in progress");
 	else if (now.status != NVML_SUCCESS)
-		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
-				"registration failed (%s): check the log of the fabric manager",
-				nvml.nvmlErrorString(now.status));
+		gpu_add(g, bad, FINDING_FABRIC,
+			"registration failed (%s): check the log of the fabric manager",
+			nvml.nvmlErrorString(now.status));
 	else if (trouble)
-		gpu_finding_add(list, bad, FINDING_FABRIC, info->id,
-				"registered, but %s: check the log of the fabric manager", trouble);
+		gpu_add(g, bad, FINDING_FABRIC,
+			"registered, but %s: check the log of the fabric manager", trouble);
 	else
-		gpu_finding_add(list, SEVERITY_OK, FINDING_FABRIC, info->id, "registered");
+		gpu_add(g, SEVERITY_OK, FINDING_FABRIC, "registered");
 }
 
 /* Direct access to the memory of the others, as far as they are the same model. */
-static void gpu_check_peers(struct gpu_findings *list, const struct device_info *info)
+static void gpu_check_peers(struct gpu_findings *g)
 {
 	unsigned others = 0, reached = 0;
 
 	for (int i = 0; i < cuda_device_count(); i++) {
 		struct device_info other;
 
-		if (i == info->index || cuda_device_info(i, &other, NULL) != STATUS_OK ||
-		    strcmp(other.name, info->name) != 0)
+		if (i == g->info.index || cuda_device_info(i, &other, NULL) != STATUS_OK ||
+		    strcmp(other.name, g->info.name) != 0)
 			continue;
 		others++;
-		reached += device_bits_has(&info->peers, i);
+		reached += device_bits_has(&g->info.peers, i);
 	}
 	if (others)
-		gpu_finding_add(list, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers",
-				info->id, "direct access to %u of %u GPUs of the same model",
-				reached, others);
+		gpu_add(g, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers",
+			"direct access to %u of %u GPUs of the same model", reached, others);
 }
 
 size_t cuda_findings(struct finding *out, size_t capacity)
 {
-	struct gpu_findings list = { out, 0, capacity };
+	static void (*const of_nvml[])(struct gpu_findings *) = {
+		check_persistence,     check_processes,  gpu_check_ecc_errors, gpu_check_pages,
+		gpu_check_rows,        gpu_check_power,  gpu_check_clocks,     gpu_check_nvlink,
+		gpu_check_link_errors, gpu_check_fabric, gpu_check_recovery,   gpu_check_mig,
+	};
+	struct gpu_findings g = { .out = out, .capacity = capacity };
 
-	check_permissions(&list);
+	check_permissions(&g);
 	for (int i = 0; i < cuda_device_count(); i++) {
-		struct device_info info;
-		nvmlDevice_t device;
-
-		if (cuda_device_info(i, &info, NULL) != STATUS_OK)
+		if (cuda_device_info(i, &g.info, NULL) != STATUS_OK)
 			continue;
-		gpu_check_compute_mode(&list, &info);
-		gpu_check_memory(&list, &info);
-		gpu_check_peers(&list, &info);
-		device = nvml_device(info.pci);
-		if (!device)
-			continue;
-		check_persistence(&list, &info, device);
-		check_processes(&list, &info, device);
-		gpu_check_ecc_errors(&list, &info, device);
-		gpu_check_pages(&list, &info, device);
-		gpu_check_rows(&list, &info, device);
-		gpu_check_power(&list, &info, device);
-		gpu_check_clocks(&list, &info, device);
-		gpu_check_nvlink(&list, &info, device);
-		gpu_check_link_errors(&list, &info, device);
-		gpu_check_fabric(&list, &info, device);
-		gpu_check_recovery(&list, &info, device);
-		gpu_check_mig(&list, &info, device);
+		gpu_check_compute_mode(&g);
+		gpu_check_memory(&g);
+		gpu_check_peers(&g);
+		g.device = nvml_device(g.info.pci);
+		for (size_t k = 0; g.device && k < ARRAY_SIZE(of_nvml); k++)
+			of_nvml[k](&g);
 	}
-	return list.count;
+	return g.count;
 }

@@ -8,222 +8,63 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "device/host/host_kernel.h"
+#include "device/host/stream.h"
 #include "device/ranks/relay.h"
 #include "device/ranks/shared_memory.h"
 #include "device/ranks/tcp_mesh.h"
-
-/*
- * Messages between two ranks, in pieces through the channel of the pair. The sends and receives of
- * a group advance alternately, a piece at a time, so that none waits for the end of another.
- */
-struct exchange_transfer {
-	struct stream *stream;
-	bool is_send;
-	int peer;
-	unsigned char *memory;
-	size_t bytes, done;
-};
-
-struct exchange_group {
-	struct host_communicator *c;
-	uint32_t turn;
-	size_t count;
-	struct exchange_transfer transfers[];
-};
-
-/* Moves one piece if there is room, or one is waiting; true if it did. */
-static bool exchange_move_piece(struct host_communicator *c, struct exchange_transfer *t)
-{
-	int me = c->base.rank, from = t->is_send ? me : t->peer, to = t->is_send ? t->peer : me;
-	struct channel_state *channel = communicator_channel(c, from, to);
-	uint32_t *pieces = t->is_send ? &c->sent[t->peer] : &c->received[t->peer];
-	unsigned char *slot = communicator_p2p_slot(c, from, to, *pieces);
-	size_t left = t->bytes - t->done, bytes = left < P2P_SLOT_BYTES ? left : P2P_SLOT_BYTES;
-
-	if (t->is_send) {
-		if (!counter_reached(&channel->taken, *pieces + 1 - P2P_SLOTS))
-			return false;
-		memcpy(slot, t->memory + t->done, bytes);
-		counter_raise(&channel->written, ++*pieces);
-	} else {
-		if (!counter_reached(&channel->written, *pieces + 1))
-			return false;
-		memcpy(t->memory + t->done, slot, bytes);
-		counter_raise(&channel->taken, ++*pieces);
-	}
-	t->done += bytes;
-	counter_add(&communicator_rank(c, t->peer)->p2p, 1);
-	return true;
-}
-
-/* Messages between the same two ranks arrive in order. */
-static bool transfer_waits_for_earlier(const struct exchange_group *x, size_t index)
-{
-	const struct exchange_transfer *t = &x->transfers[index];
-
-	for (size_t i = 0; i < index; i++) {
-		const struct exchange_transfer *earlier = &x->transfers[i];
-
-		if (earlier->peer == t->peer && earlier->is_send == t->is_send &&
-		    earlier->done < earlier->bytes)
-			return true;
-	}
-	return false;
-}
-
-static enum status exchange_pieces(struct exchange_group *x, struct error *err)
-{
-	struct counter *news = &communicator_rank(x->c, x->c->base.rank)->p2p;
-	enum status status = STATUS_OK;
-	int waiting = 0;
-
-	while (waiting >= 0 && status == STATUS_OK) {
-		uint32_t seen = atomic_load(&news->value);
-		bool moved = false;
-
-		/* One round over all transfers; `waiting`: peer of an unfinished one, or -1. */
-		waiting = -1;
-		for (size_t i = 0; i < x->count; i++) {
-			struct exchange_transfer *t = &x->transfers[i];
-
-			if (t->done < t->bytes && !transfer_waits_for_earlier(x, i) &&
-			    exchange_move_piece(x->c, t))
-				moved = true;
-			if (t->done < t->bytes)
-				waiting = t->peer;
-		}
-		if (!moved && waiting >= 0)
-			status = communicator_wait(x->c, news, seen + 1, waiting, err);
-	}
-	return status;
-}
-
-static enum status exchange_run(struct stream *stream, const void *arguments, struct error *err)
-{
-	struct exchange_group *x = *(struct exchange_group *const *)arguments;
-	enum status status = communicator_begin(x->c, x->turn, stream, err);
-
-	if (status == STATUS_OK)
-		status = exchange_pieces(x, err);
-	communicator_end(x->c, x->turn);
-	free(x);
-	return status;
-}
-
-/* Makes `stream` wait for all work enqueued on `ahead` so far. */
-static enum status exchange_stream_join(struct stream *stream, struct stream *ahead,
-					struct error *err)
-{
-	struct event *event;
-	enum status status;
-
-	if (stream == ahead)
-		return STATUS_OK;
-	status = host_event_create(ahead->device, &event, err);
-	if (status == STATUS_OK)
-		status = host_event_record(event, ahead, err);
-	if (status == STATUS_OK)
-		status = host_stream_wait(stream, event, err);
-	host_event_destroy(event);
-	return status;
-}
-
-/*
- * All transfers form one operation on the stream of the first, even if they were called on several
- * streams: those wait for it, and it waits for them.
- */
-static enum status enqueue_exchange(struct host_communicator *c,
-				    const struct exchange_transfer *transfers, size_t count,
-				    struct error *err)
-{
-	struct exchange_group *x = xcalloc(1, sizeof(*x) + count * sizeof(*transfers));
-	struct stream *stream = transfers[0].stream;
-	enum status status = STATUS_OK;
-
-	x->c = c;
-	x->turn = c->issued + 1;
-	x->count = count;
-	memcpy(x->transfers, transfers, count * sizeof(*transfers));
-	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = exchange_stream_join(stream, transfers[i].stream, err);
-	if (status == STATUS_OK)
-		status = stream_enqueue_always(stream, exchange_run, &x, sizeof(x), err);
-	if (status != STATUS_OK) {
-		free(x);
-		return status;
-	}
-	c->issued++;
-	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = exchange_stream_join(transfers[i].stream, stream, err);
-	return status;
-}
-
-static enum status exchange_add_transfer(struct communicator *communicator,
-					 struct exchange_transfer transfer, struct error *err)
-{
-	struct host_communicator *c = host_communicator(communicator);
-
-	if (transfer.peer < 0 || transfer.peer >= c->base.size)
-		return error_set(err, STATUS_INTERNAL, "send or receive: there is no rank %d",
-				 transfer.peer);
-	if (transfer.bytes == 0)
-		return STATUS_OK;
-	if (!c->in_group)
-		return enqueue_exchange(c, &transfer, 1, err);
-	ARRAY_GROW(c->group, c->group_count, c->group_capacity);
-	c->group[c->group_count++] = transfer;
-	return STATUS_OK;
-}
-
-enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
-		      size_t bytes, int peer, struct error *err)
-{
-	struct exchange_transfer transfer = { stream, true, peer, (unsigned char *)from, bytes, 0 };
-
-	return exchange_add_transfer(communicator, transfer, err);
-}
-
-enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
-			 size_t bytes, int peer, struct error *err)
-{
-	struct exchange_transfer transfer = { stream, false, peer, to, bytes, 0 };
-
-	return exchange_add_transfer(communicator, transfer, err);
-}
-
-enum status host_group_begin(struct communicator *communicator, struct error *err)
-{
-	struct host_communicator *c = host_communicator(communicator);
-
-	if (c->in_group)
-		return error_set(err, STATUS_INTERNAL, "group_begin inside a group");
-	c->in_group = true;
-	return STATUS_OK;
-}
-
-enum status host_group_end(struct communicator *communicator, struct error *err)
-{
-	struct host_communicator *c = host_communicator(communicator);
-	enum status status = STATUS_OK;
-
-	if (!c->in_group)
-		return error_set(err, STATUS_INTERNAL, "group_end without group_begin");
-	c->in_group = false;
-	if (c->group_count > 0)
-		status = enqueue_exchange(c, c->group, c->group_count, err);
-	c->group_count = 0;
-	return status;
-}
+#include "kernels/launch/elements.h"
 
 double collective_timeout_seconds = 60;
 
 /* Interval for checking if another rank has given up. */
 #define LOOK_SECONDS 0.1
 
+struct rank_state {
+	struct counter attached;
+	_Atomic uint32_t looks; /* while it waits for another rank: it is alive */
+};
+
 struct segment {
 	_Atomic int failed_rank;   /* 1 + rank that made the communicator unusable */
 	struct rank_state ranks[]; /* followed by channels and their slots */
 };
+
+/* Of each pair of ranks. Two slots fit into the buffers of a TCP connection. */
+#define SLOT_BYTES ((size_t)128 << 10)
+#define SLOTS 4
+
+#define COMMUNICATOR_RANKS 256 /* at most */
+
+/* Each counter has a single writer and a separate cache line. */
+struct channel_state {
+	_Alignas(64) struct counter written; /* pieces */
+	_Alignas(64) struct counter taken;
+};
+
+struct host_communicator {
+	struct communicator base;
+	struct segment *segment;
+	size_t segment_bytes;
+
+	/* Operations take turns in the order of the calls, whatever their streams. */
+	uint32_t issued;
+	struct counter completed;
+	/* operations that may still access this structure after completion */
+	_Atomic uint32_t inside;
+
+	uint32_t *sent, *received; /* pieces, per peer */
+
+	void *scratch; /* scratch slot of the relay */
+
+	int *connections;     /* transport tcp: one per peer; else NULL */
+	void *received_piece; /* of it */
+};
+
+static struct host_communicator *host_communicator(struct communicator *communicator)
+{
+	return (struct host_communicator *)communicator;
+}
 
 static size_t communicator_round_up(size_t bytes)
 {
@@ -235,18 +76,13 @@ static size_t communicator_channels_at(size_t size)
 	return communicator_round_up(sizeof(struct segment) + size * sizeof(struct rank_state));
 }
 
-static size_t p2p_at(size_t size)
+static size_t communicator_slots_at(size_t size)
 {
 	return communicator_channels_at(size) +
 	       communicator_round_up(size * size * sizeof(struct channel_state));
 }
 
-struct rank_state *communicator_rank(struct host_communicator *c, int rank)
-{
-	return &c->segment->ranks[rank];
-}
-
-struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
+static struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
 {
 	struct channel_state *channels =
 		(struct channel_state *)((unsigned char *)c->segment +
@@ -255,12 +91,13 @@ struct channel_state *communicator_channel(struct host_communicator *c, int from
 	return &channels[from * c->base.size + to];
 }
 
-unsigned char *communicator_p2p_slot(struct host_communicator *c, int from, int to, uint32_t piece)
+static unsigned char *communicator_slot(struct host_communicator *c, int from, int to,
+					uint32_t piece)
 {
 	size_t channel = (size_t)from * (size_t)c->base.size + (size_t)to;
 
-	return (unsigned char *)c->segment + p2p_at((size_t)c->base.size) +
-	       (channel * P2P_SLOTS + piece % P2P_SLOTS) * P2P_SLOT_BYTES;
+	return (unsigned char *)c->segment + communicator_slots_at((size_t)c->base.size) +
+	       (channel * SLOTS + piece % SLOTS) * SLOT_BYTES;
 }
 
 enum status host_communicator_id(struct communicator_id *out, struct error *err)
@@ -273,7 +110,7 @@ static enum status communicator_map_segment(struct host_communicator *c, const c
 					    struct error *err)
 {
 	size_t size = (size_t)c->base.size;
-	size_t bytes = p2p_at(size) + size * size * P2P_SLOTS * P2P_SLOT_BYTES;
+	size_t bytes = communicator_slots_at(size) + size * size * SLOTS * SLOT_BYTES;
 	char use[64];
 	void *memory;
 
@@ -297,9 +134,263 @@ static void free_communicator(struct host_communicator *c)
 	free(c->received_piece);
 	free(c->sent);
 	free(c->received);
-	free(c->group);
 	free(c->scratch);
 	free(c);
+}
+
+/* Marks the communicator as unusable because of rank `peer`. */
+static void communicator_give_up(struct host_communicator *c, int rank)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&c->segment->failed_rank, &none, rank + 1);
+}
+
+static enum status communicator_report_failed(struct host_communicator *c, struct error *err)
+{
+	int rank = atomic_load(&c->segment->failed_rank) - 1;
+
+	return error_set(err, STATUS_TIMEOUT,
+			 "rank %d: rank %d failed or stopped answering; the communicator is "
+			 "unusable",
+			 c->base.rank, rank);
+}
+
+/*
+ * Every operation uses stream_enqueue_always and runs between these two calls. communicator_begin()
+ * waits for the operation's turn; it fails if the stream or the communicator has failed before.
+ */
+static enum status communicator_begin(struct host_communicator *c, uint32_t turn,
+				      struct stream *stream, struct error *err)
+{
+	atomic_fetch_add(&c->inside, 1);
+	counter_wait(&c->completed, turn - 1, INFINITY);
+	/* Omitting an operation would leave the others waiting for this rank. */
+	if (host_stream(stream)->error.status != STATUS_OK)
+		communicator_give_up(c, c->base.rank);
+	if (atomic_load(&c->segment->failed_rank))
+		return communicator_report_failed(c, err);
+	return STATUS_OK;
+}
+
+static void communicator_end(struct host_communicator *c, uint32_t turn)
+{
+	counter_raise(&c->completed, turn);
+	atomic_fetch_sub(&c->inside, 1);
+}
+
+/* The rank that does not wait for another one: `peer`, unless that does. */
+static int communicator_silent_rank(const struct host_communicator *c, const uint32_t *looks,
+				    int peer)
+{
+	if (atomic_load(&c->segment->ranks[peer].looks) == looks[peer])
+		return peer;
+	for (int rank = 0; rank < c->base.size; rank++)
+		if (rank != c->base.rank &&
+		    atomic_load(&c->segment->ranks[rank].looks) == looks[rank])
+			return rank;
+	return peer;
+}
+
+/* Waits until `peer` has raised its counter to `value`. */
+static enum status communicator_wait(struct host_communicator *c, struct counter *counter,
+				     uint32_t value, int peer, struct error *err)
+{
+	double limit = clock_seconds() + collective_timeout_seconds, now;
+	uint32_t looks[COMMUNICATOR_RANKS];
+
+	if (counter_reached(counter, value))
+		return STATUS_OK;
+	for (int rank = 0; rank < c->base.size; rank++)
+		looks[rank] = atomic_load(&c->segment->ranks[rank].looks);
+	do {
+		now = clock_seconds();
+		if (counter_wait(counter, value, fmin(limit, now + LOOK_SECONDS)))
+			return STATUS_OK;
+		if (atomic_load(&c->segment->failed_rank))
+			return communicator_report_failed(c, err);
+		atomic_fetch_add(&c->segment->ranks[c->base.rank].looks, 1);
+	} while (now < limit);
+	peer = communicator_silent_rank(c, looks, peer);
+	communicator_give_up(c, peer);
+	return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s",
+			 c->base.rank, peer, collective_timeout_seconds);
+}
+
+/*
+ * Collectives and messages of the host: the relay's, whose pieces go through slots of shared memory
+ * or over TCP.
+ */
+/* Adds the ranks' tensors element by element. */
+#define REDUCTION_LOOPS(type)                                                           \
+	HOST_VECTORISED                                                                 \
+	static void mix_##type(type *to, const type *x, type x_factor, const type *y,   \
+			       type y_factor, size_t count)                             \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			to[i] = x_factor * x[i] + y_factor * y[i];                      \
+	}                                                                               \
+	HOST_VECTORISED                                                                 \
+	static void larger_##type(type *to, const type *x, const type *y, size_t count) \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			to[i] = x[i] > y[i] ? x[i] : y[i];                              \
+	}
+REDUCTION_LOOPS(float)
+REDUCTION_LOOPS(double)
+
+static void add_fp64(const struct relay_sum *sum, const double *slot)
+{
+	if (sum->larger)
+		larger_double(sum->to, slot, sum->own, sum->count);
+	else
+		mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor, sum->count);
+}
+
+/* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */
+static void add_elements(const struct relay_sum *sum, const void *slot)
+{
+	if (sum->precision == PRECISION_FP64) {
+		add_fp64(sum, slot);
+		return;
+	}
+	FOR_BLOCKS (at, length, 0, sum->count) {
+		float to[ELEMENTS_BLOCK], theirs[ELEMENTS_BLOCK], mine[ELEMENTS_BLOCK];
+		const float *x = elements_open(slot, sum->precision, at, length, theirs),
+			    *y = elements_open(sum->own, sum->precision, at, length, mine);
+
+		if (sum->larger)
+			larger_float(to, x, y, length);
+		else
+			mix_float(to, x, (float)sum->slot_factor, y, (float)sum->own_factor,
+				  length);
+		elements_store(sum->to, sum->precision, at, length, to);
+	}
+}
+
+/* A piece on its way: through a slot of the shared memory, or over a connection. */
+struct host_piece {
+	struct host_communicator *c;
+	uint32_t turn;
+	int peer;
+	bool sends;
+	void *memory;
+	size_t bytes;
+	struct relay_sum sum; /* count 0: none */
+};
+
+/* For ranks on several nodes: a sequence of bytes, in the order of the calls. */
+static enum status piece_over_tcp(const struct host_piece *p, struct error *err)
+{
+	int fd = p->c->connections[p->peer];
+	void *memory = p->sum.count ? p->c->received_piece : p->memory;
+	enum status status =
+		p->sends ? tcp_mesh_send(fd, memory, p->bytes, collective_timeout_seconds, err)
+			 : tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
+
+	if (status == STATUS_OK && p->sum.count)
+		add_elements(&p->sum, memory);
+	if (status == STATUS_OK)
+		return STATUS_OK;
+	communicator_give_up(p->c, p->peer);
+	error_prefix(err, "rank %d: rank %d", p->c->base.rank, p->peer);
+	return status;
+}
+
+/* Waits until the next slot is free, or full; a sum is added directly from it. */
+static enum status piece_through_slot(const struct host_piece *p, struct error *err)
+{
+	struct host_communicator *c = p->c;
+	int me = c->base.rank, from = p->sends ? me : p->peer, to = p->sends ? p->peer : me;
+	struct channel_state *channel = communicator_channel(c, from, to);
+	uint32_t *pieces = p->sends ? &c->sent[p->peer] : &c->received[p->peer];
+	unsigned char *slot = communicator_slot(c, from, to, *pieces);
+	enum status status = communicator_wait(c, p->sends ? &channel->taken : &channel->written,
+					       *pieces + 1 - (p->sends ? SLOTS : 0), p->peer, err);
+
+	if (status != STATUS_OK)
+		return status;
+	if (p->sum.count)
+		add_elements(&p->sum, slot);
+	else
+		memcpy(p->sends ? slot : p->memory, p->sends ? p->memory : slot, p->bytes);
+	counter_raise(p->sends ? &channel->written : &channel->taken, ++*pieces);
+	return STATUS_OK;
+}
+
+static enum status host_piece_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct host_piece *p = arguments;
+	enum status status = communicator_begin(p->c, p->turn, stream, err);
+
+	if (status == STATUS_OK)
+		status = p->c->connections ? piece_over_tcp(p, err) : piece_through_slot(p, err);
+	communicator_end(p->c, p->turn);
+	return status;
+}
+
+static enum status host_piece_enqueue(struct communicator *communicator, struct stream *stream,
+				      struct host_piece piece, struct error *err)
+{
+	enum status status;
+
+	_Static_assert(sizeof(piece) <= OPERATION_BYTES, "the arguments fit");
+	piece.c = host_communicator(communicator);
+	piece.turn = piece.c->issued + 1;
+	status = stream_enqueue_always(stream, host_piece_run, &piece, sizeof(piece), err);
+	piece.c->issued += status == STATUS_OK;
+	return status;
+}
+
+static enum status host_push(struct communicator *communicator, struct stream *stream, int peer,
+			     const void *from, size_t bytes, struct error *err)
+{
+	struct host_piece piece = {
+		.peer = peer, .sends = true, .memory = (void *)from, .bytes = bytes
+	};
+
+	return host_piece_enqueue(communicator, stream, piece, err);
+}
+
+static enum status host_pull(struct communicator *communicator, struct stream *stream, int peer,
+			     void *to, size_t bytes, struct error *err)
+{
+	struct host_piece piece = { .peer = peer, .memory = to, .bytes = bytes };
+
+	return host_piece_enqueue(communicator, stream, piece, err);
+}
+
+static enum status host_pull_reduce(struct communicator *communicator, struct stream *stream,
+				    int peer, const struct relay_sum *sum, struct error *err)
+{
+	struct host_piece piece = { .peer = peer,
+				    .bytes = sum->count * precision_bytes(sum->precision),
+				    .sum = *sum };
+
+	return host_piece_enqueue(communicator, stream, piece, err);
+}
+
+const struct transport_ops host_transport_ops = { .push = host_push,
+						  .pull = host_pull,
+						  .pull_reduce = host_pull_reduce };
+
+enum status host_transport_usable(struct device *device, enum transport transport,
+				  const struct device_set *devices, struct error *err)
+{
+	if (transport == TRANSPORT_SHARED_MEMORY || transport == TRANSPORT_HOST_COPY ||
+	    transport == TRANSPORT_TCP)
+		return transport_reaches(device, transport, devices, err);
+	return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s is not a GPU",
+			 transport_names[transport], device->info.id);
+}
+
+enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
+			    struct error *err)
+{
+	struct host_communicator *c = host_communicator(communicator);
+
+	relay_close(communicator);
+	return relay_open(communicator, ops, SLOT_BYTES, c->scratch, err);
 }
 
 enum status host_communicator_open(struct device *device,
@@ -322,21 +413,27 @@ enum status host_communicator_open(struct device *device,
 		return error_set(err, STATUS_INTERNAL,
 				 "communicator_open: rank %d of %d, or a bad id", rank, size);
 	c = xcalloc(1, sizeof(*c));
-	c->base = (struct communicator){
-		.device = device, .rank = rank, .size = size, .transport = TRANSPORT_SHARED_MEMORY
-	};
+	c->base = (struct communicator){ .device = device,
+					 .rank = rank,
+					 .size = size,
+					 .transport = direct ? TRANSPORT_SHARED_MEMORY
+							     : options->transport };
+	c->scratch = xcalloc(1, SLOT_BYTES);
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
 	c->received = xcalloc((size_t)size, sizeof(*c->received));
 	if (over_tcp) {
-		c->segment = xcalloc_aligned(_Alignof(struct segment), sizeof(*c->segment));
-		status = host_tcp_open(c, id, err);
+		c->segment = xcalloc(1, sizeof(*c->segment));
+		c->connections = xcalloc((size_t)size, sizeof(*c->connections));
+		c->received_piece = xcalloc(1, SLOT_BYTES);
+		status = tcp_mesh_open(id, rank, size, collective_timeout_seconds, c->connections,
+				       err);
 	} else {
 		status = communicator_map_segment(c, id->bytes, err);
 		if (status == STATUS_OK)
-			counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
-		for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
-			status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1,
-						   peer, err);
+			counter_add(&c->segment->ranks[rank].attached, 1);
+		for (int peer = 0; peer < size && status == STATUS_OK; peer++)
+			status = communicator_wait(c, &c->segment->ranks[peer].attached, 1, peer,
+						   err);
 		shared_memory_attached(id->bytes);
 	}
 	if (status != STATUS_OK) {
@@ -344,25 +441,12 @@ enum status host_communicator_open(struct device *device,
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	if (!over_tcp)
-		status = host_relay_open(&c->base, &host_transport_ops, err);
-	if (direct && status == STATUS_OK) {
-		/* Messages are the backend's own, in fewer operations. */
-		c->base.operations = NULL;
-		c->base.transport = TRANSPORT_SHARED_MEMORY;
-	}
+	status = host_relay_open(&c->base, &host_transport_ops, err);
 	if (status != STATUS_OK)
 		host_communicator_close(&c->base);
 	else
 		*out = &c->base;
 	return status;
-}
-
-void communicator_give_up(struct host_communicator *c, int rank)
-{
-	int none = 0;
-
-	atomic_compare_exchange_strong(&c->segment->failed_rank, &none, rank + 1);
 }
 
 void host_communicator_close(struct communicator *communicator)
@@ -380,55 +464,4 @@ void host_communicator_close(struct communicator *communicator)
 		sched_yield();
 	relay_close(communicator);
 	free_communicator(c);
-}
-
-static enum status communicator_report_failed(struct host_communicator *c, struct error *err)
-{
-	int rank = atomic_load(&c->segment->failed_rank) - 1;
-
-	return error_set(err, STATUS_TIMEOUT,
-			 "rank %d: rank %d failed or stopped answering; the communicator is "
-			 "unusable",
-			 c->base.rank, rank);
-}
-
-enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
-			       struct error *err)
-{
-	atomic_fetch_add(&c->inside, 1);
-	counter_wait(&c->completed, turn - 1, INFINITY);
-	/* Omitting an operation would leave the others waiting for this rank. */
-	if (host_stream(stream)->error.status != STATUS_OK)
-		communicator_give_up(c, c->base.rank);
-	if (atomic_load(&c->segment->failed_rank))
-		return communicator_report_failed(c, err);
-	return STATUS_OK;
-}
-
-void communicator_end(struct host_communicator *c, uint32_t turn)
-{
-	counter_raise(&c->completed, turn);
-	atomic_fetch_sub(&c->inside, 1);
-}
-
-enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
-			      int peer, struct error *err)
-{
-	double limit = clock_seconds() + collective_timeout_seconds;
-
-	if (counter_reached(counter, value))
-		return STATUS_OK;
-	for (;;) {
-		double now = clock_seconds();
-
-		if (counter_wait(counter, value, fmin(limit, now + LOOK_SECONDS)))
-			return STATUS_OK;
-		if (atomic_load(&c->segment->failed_rank))
-			return communicator_report_failed(c, err);
-		if (now < limit)
-			continue;
-		communicator_give_up(c, peer);
-		return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s",
-				 c->base.rank, peer, collective_timeout_seconds);
-	}
 }
