@@ -11,6 +11,7 @@
 #include "device/host/ranks/communicator.h"
 #include "device/host/stream.h"
 #include "device/limits.h"
+#include "device/ranks/relay.h"
 
 /* Facts about the environment of the host backend. */
 static void hwloc_version(char *out, size_t size)
@@ -176,7 +177,7 @@ const struct backend backend_host = {
 	.name = "host",
 	.module = "built-in",
 #define FUNCTION(result, name, parameters) .name = host_##name,
-#define COLLECTIVE(name, parameters, arguments) /* of the relay */
+#define COLLECTIVE(name, parameters, arguments) .name = relay_##name,
 #define CUDA_FUNCTION(result, name, parameters)
 #define CUDA_OPERATION(device, name, parameters, arguments)
 #include "device/backend.def"

@@ -442,6 +442,8 @@ enum status host_communicator_open(struct device *device,
 		return status;
 	}
 	status = host_relay_open(&c->base, &host_transport_ops, err);
+	if (direct)
+		c->base.operations = NULL; /* the backend's own, which are the relay's as well */
 	if (status != STATUS_OK)
 		host_communicator_close(&c->base);
 	else
