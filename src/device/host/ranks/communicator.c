@@ -30,7 +30,7 @@ struct segment {
 	struct rank_state ranks[]; /* followed by channels and their slots */
 };
 
-/* Of each pair of ranks. Two slots fit into the buffers of a TCP connection. */
+/* Slots between each two ranks; two fit into the buffers of a TCP connection. */
 #define SLOT_BYTES ((size_t)128 << 10)
 #define SLOTS 4
 
