@@ -684,36 +684,40 @@ static enum implementation convolution_settle(struct plan_case *point,
 	return chosen;
 }
 
+/* Why a device cannot run the case; NULL if it can. */
+static const char *convolution_obstacle(const struct convolution_shape *shape, bool library,
+					const struct device_info *info)
+{
+	if (!(info->capabilities & precision_capability(shape->precision)))
+		return "the device does not support this precision";
+	if (shape->depthwise && shape->precision == PRECISION_TF32)
+		return "a depthwise convolution has no GEMM for tensor cores; TF32 is the same as "
+		       "FP32";
+	if (library && !(info->capabilities & DEVICE_HAS_CONVOLUTIONS))
+		return "there is no library of convolutions for this device; 'gpuproof doctor' "
+		       "says why";
+	return NULL;
+}
+
 static enum status convolution_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
-	struct convolution_shape shape = convolution_shape_of_case(point);
-	const enum implementation asked =
-		(enum implementation)case_integer(point, "implementations");
-	uint64_t bytes = 0, scratch = 0;
+	const struct convolution_shape shape = convolution_shape_of_case(point);
+	enum convolution_pass pass = (enum convolution_pass)case_integer(point, "passes");
+	enum implementation asked = (enum implementation)case_integer(point, "implementations");
 	struct error wrong = ERROR_NONE;
+	bool right = convolution_check(&shape, &wrong) == STATUS_OK;
+	uint64_t bytes = right ? convolution_bytes_of_all(&shape, pass) : 0,
+		 scratch = right ? convolution_tensor_bytes(&shape, pass, SCRATCH) : 0;
 
 	plan_unname_usual(point, "implementations", "auto");
-	if (convolution_check(&shape, &wrong) == STATUS_OK) {
-		enum convolution_pass pass = (enum convolution_pass)case_integer(point, "passes");
-
-		bytes = convolution_bytes_of_all(&shape, pass);
-		scratch = convolution_tensor_bytes(&shape, pass, SCRATCH);
-	}
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
-		const char *reason = wrong.status == STATUS_OK ? NULL : wrong.message;
 		enum implementation chosen =
 			asked == AUTO ? convolution_settle(point, &shape, info) : asked;
+		const char *reason = convolution_obstacle(&shape, chosen == LIBRARY, info);
 
-		if (!(info->capabilities & precision_capability(shape.precision)))
-			reason = "the device does not support this precision";
-		else if (!reason && shape.depthwise && shape.precision == PRECISION_TF32)
-			reason = "a depthwise convolution has no GEMM for tensor cores; TF32 is "
-				 "the same as FP32";
-		else if (!reason && chosen == LIBRARY &&
-			 !(info->capabilities & DEVICE_HAS_CONVOLUTIONS))
-			reason = "there is no library of convolutions for this device; 'gpuproof "
-				 "doctor' says why";
+		if (!reason && !right)
+			reason = wrong.message;
 		point->device_bytes = chosen == LIBRARY ? bytes - scratch + WORKSPACE_BYTES : bytes;
 		point->setup_seconds = 1 + sustained_seconds(point->section, info) +
 				       2 * section_real(point->section, "search_time");

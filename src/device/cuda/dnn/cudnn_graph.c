@@ -74,6 +74,21 @@ static void *descriptor_new(struct cudnn_engines *e, int type, const char *what,
 	return descriptor;
 }
 
+/* Up to `most` values of an attribute; their number. 0 after an error. */
+static int64_t attribute_get(void *descriptor, const char *what, int name, int type, int64_t most,
+			     void *values, struct error *err)
+{
+	int64_t count = 0;
+	char call[64];
+
+	snprintf(call, sizeof(call), "cuDNN's %s", what);
+	if (cudnn_check(cudnn.cudnnBackendGetAttribute(descriptor, name, type, most, &count,
+						       values),
+			call, err) != STATUS_OK)
+		return 0;
+	return count < most ? count : most;
+}
+
 static int cudnn_type_of(enum precision precision)
 {
 	return precision == PRECISION_FP16   ? CUDNN_HALF
@@ -193,44 +208,47 @@ static bool notes_allow(enum precision precision, enum convolution_pass pass, co
 	return true;
 }
 
+/* Index of the engine of a configuration; an error if its results are not wanted. */
+static int64_t engine_index(struct cudnn_engines *e, enum precision precision, void *config,
+			    struct error *err)
+{
+	void *engine = descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
+	int64_t index = 0, count;
+	int notes[32];
+
+	if (!engine)
+		return index;
+	attribute_get(config, "engine", CUDNN_ENGINE_CONFIG_ENGINE, CUDNN_TYPE_DESCRIPTOR, 1,
+		      &engine, err);
+	attribute_get(engine, "engine, index", CUDNN_ENGINE_INDEX, CUDNN_TYPE_INT64, 1, &index,
+		      err);
+	count = attribute_get(engine, "engine, notes", CUDNN_ENGINE_NOTES,
+			      CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes), notes, err);
+	if (!notes_allow(precision, e->pass, notes, count))
+		error_set(err, STATUS_UNSUPPORTED,
+			  "engine %" PRId64 " varies from run to run, or is less precise than "
+			  "FP32 sums",
+			  index);
+	return index;
+}
+
 /* Adds the plan of an engine's configuration, or sets the reason why it cannot be used. */
 static void engine_add(struct cudnn_engines *e, const struct convolution_shape *s, void *config,
 		       const char *offer, uint64_t workspace, struct error *err)
 {
 	struct convolution_engine *place = &e->base.engines[e->base.count];
-	void *plan, *engine = descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
-	int64_t index = 0, bytes = 0, count = 0, notes_count = 0;
-	int notes[32];
+	int64_t index = engine_index(e, s->precision, config, err), bytes = 0;
 	const struct attribute attributes[] = {
 		{ CUDNN_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &e->handle },
 		{ CUDNN_PLAN_ENGINE_CONFIG, CUDNN_TYPE_DESCRIPTOR, 1, &config },
 		{ 0 },
 	};
+	void *plan = err->status == STATUS_OK
+			     ? descriptor_new(e, CUDNN_PLAN, "plan", attributes, err)
+			     : NULL;
 
-	if (!engine ||
-	    cudnn_check(cudnn.cudnnBackendGetAttribute(config, CUDNN_ENGINE_CONFIG_ENGINE,
-						       CUDNN_TYPE_DESCRIPTOR, 1, &count, &engine),
-			"cuDNN's engine", err) != STATUS_OK ||
-	    cudnn_check(cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_INDEX, CUDNN_TYPE_INT64,
-						       1, &count, &index),
-			"cuDNN's engine, index", err) != STATUS_OK ||
-	    cudnn_check(cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_NOTES,
-						       CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes),
-						       &notes_count, notes),
-			"cuDNN's engine, notes", err) != STATUS_OK)
-		return;
-	if (!notes_allow(s->precision, e->pass, notes, notes_count)) {
-		error_set(err, STATUS_UNSUPPORTED,
-			  "engine %" PRId64 " varies from run to run, or is less precise than "
-			  "FP32 sums",
-			  index);
-		return;
-	}
-	plan = descriptor_new(e, CUDNN_PLAN, "plan", attributes, err);
-	if (!plan ||
-	    cudnn_check(cudnn.cudnnBackendGetAttribute(plan, CUDNN_PLAN_WORKSPACE, CUDNN_TYPE_INT64,
-						       1, &count, &bytes),
-			"cuDNN's plan, workspace", err) != STATUS_OK)
+	if (!plan || attribute_get(plan, "plan, workspace", CUDNN_PLAN_WORKSPACE, CUDNN_TYPE_INT64,
+				   1, &bytes, err) == 0)
 		return;
 	if ((uint64_t)bytes > workspace) {
 		error_set(err, STATUS_UNSUPPORTED,
@@ -262,13 +280,11 @@ static void engines_add(struct cudnn_engines *e, const struct convolution_shape 
 		configs[i] =
 			descriptor_new(e, CUDNN_ENGINE_CONFIG, "configuration", NULL, &refusal);
 	if (heuristic && refusal.status == STATUS_OK)
-		cudnn_check(cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_HEURISTIC_RESULTS,
-							   CUDNN_TYPE_DESCRIPTOR, OFFERED, &count,
-							   configs),
-			    "cuDNN's heuristic, results", &refusal);
+		count = attribute_get(heuristic, "heuristic, results", CUDNN_HEURISTIC_RESULTS,
+				      CUDNN_TYPE_DESCRIPTOR, OFFERED, configs, &refusal);
 	if (refusal.status != STATUS_OK)
 		*reason = refusal;
-	for (int64_t i = 0; i < count && i < OFFERED && e->base.count < most; i++) {
+	for (int64_t i = 0; i < count && e->base.count < most; i++) {
 		char offer[32];
 
 		refusal = (struct error)ERROR_NONE;
