@@ -360,9 +360,7 @@ static enum status inference_time_alone(struct run *run, const struct setup *set
 	*known = status == STATUS_OK;
 	world_broadcast(run->world, 0, known, sizeof(*known));
 	if (status == STATUS_NO_MEMORY) {
-		run_note(run,
-			 "Not compared with a single device, which has too little memory: "
-			 "%s.",
+		run_note(run, "Not compared with a single device, which has too little memory: %s.",
 			 mine.message);
 		status = STATUS_OK;
 	}

@@ -16,14 +16,14 @@
 #include "suites/training/models/model_keys.h"
 #include "suites/training/models/segments.h"
 #include "suites/training/parallel/baseline_cache.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/largest_batch.h"
 #include "suites/training/parallel/measure.h"
 #include "suites/training/parallel/modes/modes.h"
 #include "suites/training/parallel/outcome.h"
-#include "suites/training/parallel/highest_rates.h"
+#include "suites/training/parallel/derived.h"
 #include "suites/training/parallel/ranks/connection_cache.h"
-#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/models/setup.h"
 #include "suites/training/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/sustained.h"
@@ -50,8 +50,8 @@ static const struct key keys[] = {
 	  .fallback = "step",
 	  .choices = studies,
 	  .parameter = "study",
-	  .help = "step: time one step; largest_batch: search for the largest global batch "
-		  "whose step fits every device" },
+	  .help = "step: time one step; largest_batch: search for the largest global batch whose "
+		  "step fits every device" },
 	SEARCH_KEYS,
 	SUSTAINED_KEY,
 	{ .name = "width",
@@ -83,8 +83,8 @@ static const struct key keys[] = {
 	  .fallback = "single, ddp, layer_split",
 	  .choices = mode_names,
 	  .parameter = "mode",
-	  .help = "how a step is split: ddp, zero and dp_naive split the batch; tensor the "
-		  "width; tensor_sequence also the rows; pipelines the depth; hybrid all three" },
+	  .help = "how a step is split: ddp, zero and dp_naive split the batch; tensor the width; "
+		  "tensor_sequence also the rows; pipelines the depth; hybrid all three" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -100,8 +100,8 @@ static const struct key keys[] = {
 	  .max = 65536,
 	  .word = "all",
 	  .help = "number of nodes that run one step together, with all their devices; tensor "
-		  "ranks of a hybrid grid are neighbours, data ranks lie farthest apart; 1: "
-		  "each node alone, with `devices` devices" },
+		  "ranks of a hybrid grid are neighbours, data ranks lie farthest apart; 1: each "
+		  "node alone, with `devices` devices" },
 	{ .name = "microbatches",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -114,17 +114,17 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches per weight-gradient "
-		  "GEMM, kept until the last has arrived; 0: 1, 2 or 4, enough for 2048 rows, "
-		  "at most a quarter of microbatches; with recompute: 1" },
+	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches per weight-gradient GEMM, "
+		  "kept until the last has arrived; 0: 1, 2 or 4, enough for 2048 rows, at most a "
+		  "quarter of microbatches; with recompute: 1" },
 	{ .name = "bucket",
 	  .type = KEY_SIZE,
 	  .list = true,
 	  .fallback = "25MiB",
 	  .min = 1,
 	  .max = 0x1p40,
-	  .help = "gradient bytes per reduction in ddp, zero1 and zero2; ddp uses smaller "
-		  "first and last buckets" },
+	  .help = "gradient bytes per reduction in ddp, zero1 and zero2; ddp uses smaller first "
+		  "and last buckets" },
 	{ .name = "overlap",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -142,8 +142,8 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "gradient accumulation: parts of a device's batch, computed one after "
-		  "another before one update; single, ddp, zero1, and tensor with a transformer" },
+	  .help = "gradient accumulation: parts of a device's batch, computed one after another "
+		  "before one update; single, ddp, zero1, and tensor with a transformer" },
 	{ .name = "recompute",
 	  .type = KEY_TEXT,
 	  .fallback = "none",
@@ -155,24 +155,24 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "transformer, not with tensor_sequence: number of chunks for logits, losses "
-		  "and gradients of the head; 1: all rows at once; 0: chosen to save memory, "
-		  "with chunks of at least 4096 rows" },
+	  .help = "transformer, not with tensor_sequence: number of chunks for logits, losses and "
+		  "gradients of the head; 1: all rows at once; 0: chosen to save memory, with "
+		  "chunks of at least 4096 rows" },
 	ALIASING_KEY,
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on the "
-		  "GPU is under continuous load, as in steps; 0: the library's choice" },
+	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on the GPU "
+		  "is under continuous load, as in steps; 0: the library's choice" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",
 	  .min = -1,
 	  .max = 1024,
-	  .help = "most multiprocessors that collectives use; concurrent GEMMs leave them "
-		  "free; 0: no limit; -1: chosen by mode" },
+	  .help = "most multiprocessors that collectives use; concurrent GEMMs leave them free; 0: "
+		  "no limit; -1: chosen by mode" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -186,14 +186,14 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "stream",
 	  .choices = launches,
-	  .help = "stream: submit each operation; graph: capture the step once and launch it "
-		  "as one CUDA graph (single, ddp)" },
+	  .help = "stream: submit each operation; graph: capture the step once and launch it as "
+		  "one CUDA graph (single, ddp)" },
 	{ .name = "loss_on",
 	  .type = KEY_CHOICE,
 	  .fallback = "server",
 	  .choices = loss_places,
-	  .help = "dp_naive: server: the first device computes the loss of all rows; replica: "
-		  "each device computes its own" },
+	  .help = "dp_naive: server: the first device computes the loss of all rows; replica: each "
+		  "device computes its own" },
 	{ .name = "optimizer",
 	  .type = KEY_CHOICE,
 	  .fallback = "adam",
@@ -218,8 +218,8 @@ static const struct key keys[] = {
 	{ .name = "timeline",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "record one extra step with the time of each operation, for the timeline in "
-		  "the report" },
+	  .help = "record one extra step with the time of each operation, for the timeline in the "
+		  "report" },
 	VERIFY_KEY("1e9"),
 	/*
 	 * A sample's first step starts on idle devices, and its end waits for all streams: about 60
@@ -230,8 +230,8 @@ static const struct key keys[] = {
 	  .fallback = "5 ms",
 	  .min = 1e-6,
 	  .max = 10,
-	  .help = "minimum duration of a sample; short steps are batched to reach it. zero1 "
-		  "and zero2 batch at least four steps, since the end of one overlaps the next" },
+	  .help = "minimum duration of a sample; short steps are batched to reach it. zero1 and "
+		  "zero2 batch at least four steps, since the end of one overlaps the next" },
 	{ .name = "iterations",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
@@ -292,11 +292,10 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 	if (setup_has_images(setup) && setup_images_refusal(setup, text, size))
 		return setup_images_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
-		return setup->mode->microbatched
-			       ? "pipelines accumulate over micro-batches: set microbatches "
-				 "instead of accumulate"
-			       : "accumulate works with single, ddp and zero1; for tensor "
-				 "parallelism use hybrid = 1xNx1";
+		return setup->mode->microbatched ? "pipelines accumulate over micro-batches: set "
+						   "microbatches instead of accumulate"
+						 : "accumulate works with single, ddp and zero1; "
+						   "for tensor parallelism use hybrid = 1xNx1";
 	/* A block is recomputed from its own weights only, which backward has. */
 	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
 		return "recompute does not work with zero3, which frees the weights before "
@@ -304,8 +303,8 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
 		return "recompute = pointwise works only with model = transformer";
 	if (setup->loss_chunks > 1 && setup->mode->sequence)
-		return "loss_chunks does not work with tensor_sequence, which splits all "
-		       "rows at once";
+		return "loss_chunks does not work with tensor_sequence, which splits all rows at "
+		       "once";
 	if (setup->no_overlap && !setup->mode->overlaps)
 		return "overlap = off works only with ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)
@@ -332,7 +331,7 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 	if (!reason) {
 		bool step = parallel_study_of(point) == STUDY_STEP;
 
-		point->device_bytes = step ? footprint(setup) : 0;
+		point->device_bytes = step ? memory_footprint(setup) : 0;
 		point->setup_seconds = step ? parallel_setup_seconds(setup, point->section, info)
 					    : parallel_search_seconds(setup, info);
 	}

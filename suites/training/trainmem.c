@@ -50,8 +50,8 @@ enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
 static const struct key keys[] = {
-	MODEL_KEYS("mlp; transformer, convnet and resnet in the studies step, largest_batch "
-		   "and alternating",
+	MODEL_KEYS("mlp; transformer, convnet and resnet in the studies step, largest_batch and "
+		   "alternating",
 		   false),
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
@@ -60,9 +60,9 @@ static const struct key keys[] = {
 	  .choices = studies,
 	  .parameter = "study",
 	  .help = "step: memory of one step; largest_batch, largest_width: search by trial; "
-		  "alternating, checkerboard: fragmentation; logical_devices: two allocators "
-		  "on one GPU; accumulation: summed, undivided gradients; loss_curve; "
-		  "clearing: emptying the cache; remedies: after running out of memory" },
+		  "alternating, checkerboard: fragmentation; logical_devices: two allocators on "
+		  "one GPU; accumulation: summed, undivided gradients; loss_curve; clearing: "
+		  "emptying the cache; remedies: after running out of memory" },
 	PRECISION_KEY,
 	BATCH_KEY("samples per step; largest_batch ignores it"),
 	{ .name = "optimizer",
@@ -77,8 +77,8 @@ static const struct key keys[] = {
 	  .fallback = "arena",
 	  .choices = policy_names,
 	  .help = "allocator: arena: one allocation; malloc, async: one per tensor and step; "
-		  "caching: keep freed blocks (PyTorch); bfc, bfc_growth: best fit in one "
-		  "region or growing regions (TensorFlow)" },
+		  "caching: keep freed blocks (PyTorch); bfc, bfc_growth: best fit in one region "
+		  "or growing regions (TensorFlow)" },
 	{ .name = "segments",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -94,8 +94,8 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "gradient accumulation: parts of the batch, computed one after another "
-		  "before one update" },
+	  .help = "gradient accumulation: parts of the batch, computed one after another before "
+		  "one update" },
 	{ .name = "activation",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -107,8 +107,8 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "none",
 	  .choices = offloads,
-	  .help = "host: keep outputs for backward in pinned host memory; as_needed: only "
-		  "those that do not fit `pool`" },
+	  .help = "host: keep outputs for backward in pinned host memory; as_needed: only those "
+		  "that do not fit `pool`" },
 	{ .name = "pool",
 	  .type = KEY_PERCENT,
 	  .list = true,
@@ -127,8 +127,8 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "allocator",
 	  .choices = limiters,
-	  .help = "source of out-of-memory errors: allocator: gpuproof's own limit; device: "
-		  "the GPU itself, whose free memory is filled up first (not on the CPU)" },
+	  .help = "source of out-of-memory errors: allocator: gpuproof's own limit; device: the "
+		  "GPU itself, whose free memory is filled up first (not on the CPU)" },
 	{ .name = "max_width",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
@@ -140,8 +140,8 @@ static const struct key keys[] = {
 	  .fallback = "1024",
 	  .min = 1,
 	  .max = 65536,
-	  .help = "loss scale for fp16_mixed and fp16_storage: factor that keeps small "
-		  "gradients representable" },
+	  .help = "loss scale for fp16_mixed and fp16_storage: factor that keeps small gradients "
+		  "representable" },
 	{ .name = "curve_samples",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
@@ -331,11 +331,11 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 
 	kept.segments = 0;
 	if (inside && study != STUDY_STEP && study != STUDY_BATCH && study != STUDY_ALTERNATING)
-		return "this study needs model = mlp; other models support step, largest_batch "
-		       "and alternating";
+		return "this study needs model = mlp; other models support step, largest_batch and "
+		       "alternating";
 	if (inside && (swaps || offload))
-		return "offload works only with model = mlp: layers of other models keep more "
-		       "than their output";
+		return "offload works only with model = mlp: layers of other models keep more than "
+		       "their output";
 	if (setup->kind == MODEL_TRANSFORMER &&
 	    setup_transformer_refusal(&kept, text, sizeof(text)))
 		return setup_transformer_refusal(&kept, text, sizeof(text));
@@ -358,8 +358,8 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
 		return "the study accumulation needs accumulate of at least 2";
 	if (study == STUDY_REMEDIES && o->policy == POLICY_ARENA)
-		return "an arena fails as a whole, before forward; choose another allocator to "
-		       "see where memory runs out";
+		return "an arena fails as a whole, before forward; choose another allocator to see "
+		       "where memory runs out";
 	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
 	    setup->batch / setup_sample_rows(setup) % (ALTERNATION_PARTS * setup_accumulate(setup)))
 		return "an eighth of the batch is not divisible by accumulate";
@@ -377,8 +377,8 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
 	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
-	return "the memory of the host cannot be filled up; to emulate a smaller GPU use "
-	       "limit_by = allocator";
+	return "the memory of the host cannot be filled up; to emulate a smaller GPU use limit_by "
+	       "= allocator";
 }
 
 /* Plans a case on each device with the memory of a step there. */

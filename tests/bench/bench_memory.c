@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/training/models/backward_schedule.h"
+#include "suites/training/models/network.h"
 #include "suites/training/models/buffer_alias.h"
 #include "suites/training/parallel/modes/modes.h"
 
@@ -47,16 +47,16 @@ static void give(void *state, enum memory_class tag, void *memory, uint64_t byte
 	m->now -= bytes;
 }
 
-/* The tuning step's copies, which wgrad_layout_tune() allocates layer by layer. */
+/* The tuning step's copies, which layer_tune_wgrad_layout() allocates layer by layer. */
 static void open_transposed(struct network *n, struct error *err)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		size_t b = backward_transposed_buffer(n, l);
+		size_t b = network_transposed_buffer(n, l);
 
 		n->wgrad_layouts[l] = WGRAD_TRANSPOSED;
 		if (!n->transposed[b])
 			arena_alloc(n->arena, MEMORY_TRANSIENT,
-				    backward_transposed_columns(n, b) * n->step_rows *
+				    network_transposed_columns(n, b) * n->step_rows *
 					    precision_bytes(n->setup->precision),
 				    &n->transposed[b], err);
 	}

@@ -13,7 +13,7 @@
  *    tensors, which stay zero.
  * 2. The logits are one of the two buffers for gradients of activations; the loss writes their
  *    gradient in place.
- * 3. The transposed copy of an output gradient (wgrad_layout.h) is in the buffer of the gradient of
+ * 3. The transposed copy of an output gradient (layer.h) is in the buffer of the gradient of
  *    the same layer's input, which is written next. This does not lower the peak, which the first
  *    step has while it tries both layouts, but it makes a step's memory independent of the layout
  *    that was faster.

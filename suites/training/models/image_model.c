@@ -209,7 +209,7 @@ uint64_t image_unit_weights(const struct image_unit *u)
 	return u->filters * image_unit_depth(u);
 }
 
-double image_unit_flops(const struct image_unit *u)
+static double image_unit_flops(const struct image_unit *u)
 {
 	return 2 * (double)image_unit_width(u) * (double)image_unit_depth(u);
 }
@@ -299,8 +299,9 @@ void setup_images(struct setup *s, enum model_kind kind, const struct image_shap
 	s->widths[++s->layers] = shape->classes;
 }
 
-const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape, char *text,
-				size_t size)
+/* NULL, or the reason why this shape is not valid for the kind: "KEY: value, allowed ...". */
+static const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape,
+				       char *text, size_t size)
 {
 	const char *name = model_kind_names[kind];
 	unsigned long long least, most = SETUP_MAX_LAYERS - 2 < 12 ? SETUP_MAX_LAYERS - 2 : 12;
@@ -325,8 +326,8 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 			 (unsigned long long)shape->blocks, name, most);
 	else
 		snprintf(text, size,
-			 "image: %llu; with model = %s and blocks = %llu, which halve the "
-			 "image, at least %llu",
+			 "image: %llu; with model = %s and blocks = %llu, which halve the image, "
+			 "at least %llu",
 			 (unsigned long long)shape->image, name, (unsigned long long)shape->blocks,
 			 least);
 	return text;

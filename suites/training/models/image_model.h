@@ -70,7 +70,6 @@ static inline uint64_t image_unit_width(const struct image_unit *unit)
 uint64_t image_unit_weights(const struct image_unit *unit);
 uint64_t image_unit_depth(const struct image_unit *unit);
 /* Floating-point operations of the convolutions of a unit or a layer for one row and one pass. */
-double image_unit_flops(const struct image_unit *unit);
 double image_layer_flops(const struct image_layer *layer);
 /*
  * Floating-point operations of the gradient of the first convolution's input, which the first layer
@@ -98,9 +97,6 @@ void setup_images(struct setup *setup, enum model_kind kind, const struct image_
  */
 enum status setup_images_read(struct setup *setup, const struct section *section,
 			      enum model_kind kind, bool depthwise, struct error *err);
-/* NULL, or the reason why this shape is not valid for the kind: "KEY: value, allowed ...". */
-const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape, char *text,
-				size_t size);
 /* NULL, or the reason why this model cannot be computed with this setup; `text` stores it. */
 const char *setup_images_refusal(const struct setup *setup, char *text, size_t size);
 

@@ -9,7 +9,7 @@
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_MODE_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_MODE_H
 
-#include "suites/training/models/parameter_shard.h"
+#include "suites/training/models/model.h"
 
 /* Parts of a step to enqueue: each is also timed alone for the breakdown of the step. */
 enum step_part {
@@ -37,7 +37,7 @@ struct mode {
 	bool recomputes;     /* knows setup->segments */
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned overlap;    /* enum overlap */
-	/* a stage sends dgrad before it computes wgrad: backward_schedule.h */
+	/* a stage sends dgrad before it computes wgrad: network.h */
 	bool dgrad_first;
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	/*

@@ -9,7 +9,7 @@
 
 #include "suites/training/models/arena.h"
 #include "suites/training/models/image_model.h"
-#include "suites/training/models/parameter_shard.h"
+#include "suites/training/models/model.h"
 #include "suites/training/models/segments.h"
 
 /* A GEMM of this network and the algorithm that the search chose. */
@@ -20,7 +20,7 @@ struct tuned_gemm {
 };
 
 #define NETWORK_MAX_GEMMS 64
-/* Buffers for gradients between layers, and between groups of layers: backward_schedule.h. */
+/* Buffers for gradients between layers, and between groups of layers: network.h. */
 #define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
 /*
@@ -88,7 +88,7 @@ struct block_scratch {
 	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
 };
 
-/* Tensors that convolutional layers keep for backward (blocks/images.h). */
+/* Tensors that convolutional layers keep for backward (blocks/blocks.h). */
 struct kept_unit {
 	void *z, *y; /* output of the convolution before a batch norm; input of the next unit */
 	void *statistics; /* for each group of rows: means, then 1 / deviation */
@@ -168,7 +168,7 @@ struct network {
 	double *row_loss;
 	/*
 	 * Gradients of activations: two alternating buffers of rows x network_max_hidden_width(),
-	 * or more of them (backward_schedule.h) unless `alternate_transient`. With `room` both are
+	 * or more of them (network.h) unless `alternate_transient`. With `room` both are
 	 * one buffer, because blocks compute in place; for whole blocks it is blocks.head.y. With
 	 * aliased buffers, [layers % 2] is also activations[layers]: the loss writes the first
 	 * gradient, that of the logits, in place.
@@ -179,7 +179,7 @@ struct network {
 	 * Layout of each layer's wgrad GEMM, and the transposed output gradients (out x step_rows)
 	 * that it reads: one buffer for all layers; two for the even and odd layers of
 	 * tensor-parallel pairs or with `alternate_transposed`; one per layer of a group with dgrad
-	 * first (backward_schedule.h). NULL: unused.
+	 * first (network.h). NULL: unused.
 	 */
 	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 	void *transposed[SETUP_MAX_LAYERS];
@@ -290,5 +290,52 @@ void *network_gradients(const struct network *network, size_t layer, size_t tens
 void *network_transposed(const struct network *network, size_t layer, uint64_t row);
 /* Element `element` of an array in `precision` (weights, gradients). */
 void *network_element(const struct network *network, void *array, uint64_t element);
+
+/*
+ * Order of backward passes and their gradient buffers.
+ *
+ * Backward of a layer is two GEMMs: dgrad, the gradient of its input, on which the layers before
+ * depend, and wgrad, the gradient of its weights, which only the update reads. A pipeline stage
+ * (struct mode: `dgrad_first`) computes dgrad of all its layers, sends the result, and then
+ * computes wgrad. So each stage waits only for the dgrad half of the stages after it, and the
+ * transfer overlaps with the wgrad GEMMs. (The split into B and W of "zero bubble" pipelines: Qi,
+ * Wan, Huang, Lin 2023, arXiv:2401.10241. Here W follows immediately.)
+ *
+ * The cost: the inputs of wgrad are kept for all layers of a group until its wgrad GEMMs. These are
+ * the gradients of the outputs or, with the transposed wgrad layout, their transposed copies
+ * (layer.h). A group is the whole stage or one recomputed segment, because the next segment
+ * overwrites the activations. The first stage sends nothing, and in other modes no rank waits for
+ * dgrad: there each layer is a group, and two buffers alternate.
+ *
+ * Each wgrad product after the first of a step reads the gradients and adds to them. To save these
+ * accesses, several micro-batches may share one product (setup_wgrad_microbatches()): in every
+ * stage its inputs are stored in neighbouring rows of the buffers until the last of these
+ * micro-batches is complete. Before the last stage, the last micro-batch of a step has its own
+ * product, so that the product of the others runs while the stage waits for the last gradient.
+ */
+
+bool network_dgrad_first(const struct network *network);
+/* First layer of the group whose last layer is `last` - 1. */
+size_t network_backward_group(const struct network *network, size_t last);
+
+/*
+ * Index in network->transient of the gradient of activations[l], for activations between layers of
+ * the partition.
+ */
+size_t network_transient_buffer(const struct network *network, size_t l);
+
+/*
+ * Index in network->transposed of the transposed output gradients of layer `l`; number of columns
+ * of the widest in a buffer.
+ */
+size_t network_transposed_buffer(const struct network *network, size_t l);
+uint64_t network_transposed_columns(const struct network *network, size_t buffer);
+
+/*
+ * Call after all wgrad layouts are chosen. If every layer has a transposed copy, a gradient of
+ * activations is no longer needed when the second next gradient is written: frees all but two of
+ * the buffers.
+ */
+void network_layouts_tuned(struct network *network);
 
 #endif

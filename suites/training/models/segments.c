@@ -1,8 +1,62 @@
 #include "suites/training/models/segments.h"
 
+#include <math.h>
+
 #include "suites/training/models/mode.h"
-#include "suites/training/models/parameter_shard.h"
-#include "suites/training/models/stages.h"
+#include "suites/training/models/model.h"
+
+static double stages_work_of(const struct setup *setup, size_t first, size_t last)
+{
+	double flops = 0;
+
+	for (size_t l = first; l < last; l++)
+		flops += setup_layer_flops(setup, l, setup->batch);
+	return flops;
+}
+
+/*
+ * least[s][l]: the largest stage if layers [first, first + l) are divided optimally into s stages;
+ * cut: its last bound, also relative to the first layer.
+ */
+struct stage_table {
+	size_t first;
+	double least[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
+	size_t cut[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
+};
+
+static void stages_best_cut(const struct setup *setup, struct stage_table *table, size_t stages,
+			    size_t layers)
+{
+	table->least[stages][layers] = INFINITY;
+	for (size_t cut = stages - 1; cut < layers; cut++) {
+		double largest =
+			fmax(table->least[stages - 1][cut],
+			     stages_work_of(setup, table->first + cut, table->first + layers));
+
+		if (largest < table->least[stages][layers]) {
+			table->least[stages][layers] = largest;
+			table->cut[stages][layers] = cut;
+		}
+	}
+}
+
+void segments_balance(const struct setup *setup, size_t first, size_t last, size_t stages,
+		      size_t *bounds)
+{
+	struct stage_table table = { .first = first };
+	size_t layers = last - first, at = layers;
+
+	for (size_t l = 1; l <= layers; l++)
+		table.least[0][l] = INFINITY;
+	for (size_t s = 1; s <= stages; s++)
+		for (size_t l = s; l <= layers; l++)
+			stages_best_cut(setup, &table, s, l);
+	bounds[stages] = last;
+	for (size_t s = stages; s > 0; s--) {
+		at = table.cut[s][at];
+		bounds[s - 1] = first + at;
+	}
+}
 
 void segments_make(struct segments *s, const struct setup *setup,
 		   const struct rank_partition *partition)
@@ -16,14 +70,13 @@ void segments_make(struct segments *s, const struct setup *setup,
 		s->count = layers;
 	/*
 	 * A pipeline stage groups its layers by segment even if none is recomputed:
-	 * backward_schedule.h.
+	 * network.h.
 	 */
 	if (!setup->mode->microbatched &&
 	    (s->count == layers || (s->count == 1 && !s->recompute_last)))
 		s->count = 0;
 	if (s->count > 0)
-		stages_balance_layers(setup, partition->first, partition->last, s->count,
-				      s->bounds);
+		segments_balance(setup, partition->first, partition->last, s->count, s->bounds);
 }
 
 size_t segments_index(const struct segments *s, size_t layer)

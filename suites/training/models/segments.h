@@ -8,6 +8,7 @@
 #define GPUPROOF_SUITES_TRAINING_MODELS_SEGMENTS_H
 
 #include "suites/training/models/model.h"
+#include "suites/training/models/setup.h"
 
 struct segments {
 	size_t count; /* 0: all activations are kept */
@@ -44,5 +45,15 @@ size_t segments_recompute_from(const struct segments *segments, size_t layer);
 
 /* Floating-point operations that one step recomputes, over all ranks. */
 double segments_recompute_flops(const struct setup *setup);
+
+/* Divides a model into stages of neighbouring layers with equal work. */
+
+/*
+ * Divides layers [first, last): sets those of stage s to bounds[s] .. bounds[s + 1], at least one
+ * each; minimises the floating-point operations of the largest stage. `stages` <= last - first;
+ * bounds has stages + 1 elements.
+ */
+void segments_balance(const struct setup *setup, size_t first, size_t last, size_t stages,
+		      size_t *bounds);
 
 #endif

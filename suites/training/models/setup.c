@@ -9,10 +9,10 @@
 #include "kernels/generator.h"
 #include "plan/config.h"
 #include "suites/training/models/buffer_alias.h"
-#include "suites/training/models/model_keys.h"
 #include "suites/training/models/image_model.h"
 #include "suites/training/models/mode.h"
 #include "suites/training/models/model.h"
+#include "suites/training/models/model_keys.h"
 
 /* A smaller model for a reference keeps at least this many rows per rank and micro-batch ... */
 #define SHRINK_ROWS 4
@@ -112,9 +112,7 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 		return text;
 	}
 	if (t->vocabulary < shares) {
-		snprintf(text, size,
-			 "a vocabulary of %llu tokens is not divisible into %llu "
-			 "parts",
+		snprintf(text, size, "a vocabulary of %llu tokens is not divisible into %llu parts",
 			 (unsigned long long)t->vocabulary, (unsigned long long)shares);
 		return text;
 	}
@@ -327,7 +325,8 @@ bool setup_dgrad_first(const struct setup *setup)
 	return setup->kind == MODEL_MLP && setup->mode->dgrad_first;
 }
 
-uint64_t setup_microbatch_rows(const struct setup *setup)
+/* Rows of a micro-batch on a rank. */
+static uint64_t setup_microbatch_rows(const struct setup *setup)
 {
 	return setup->batch / setup_batch_parts(setup);
 }
@@ -401,8 +400,8 @@ enum status setup_widths(struct setup *setup, const struct section *section, str
 				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
 	if (layers->values[layers->count - 1].integer < 2)
 		return error_set(err, STATUS_USAGE,
-				 "%s: layers: the last width is the number of classes and must "
-				 "be at least 2",
+				 "%s: layers: the last width is the number of classes and must be "
+				 "at least 2",
 				 layers->origin);
 	setup->layers = layers->count - 1;
 	for (size_t i = 0; i < layers->count; i++)
@@ -416,4 +415,35 @@ bool setup_is_published_resnet50(const struct setup *setup)
 
 	return setup->kind == MODEL_RESNET && i->blocks == 50 && i->image == 224 &&
 	       i->channels == 64 && i->classes == 1000 && !i->depthwise;
+}
+
+struct grid grid_of(const struct setup *setup)
+{
+	return setup->grid.data > 0 ? setup->grid : (struct grid){ 1, 1, setup->ranks };
+}
+
+struct grid_place grid_place(const struct setup *setup, int rank)
+{
+	struct grid g = grid_of(setup);
+
+	return (struct grid_place){ .part = rank % g.tensor,
+				    .stage = rank / g.tensor % g.pipeline,
+				    .data = rank / g.tensor / g.pipeline };
+}
+
+int grid_rank(const struct setup *setup, struct grid_place place)
+{
+	struct grid g = grid_of(setup);
+
+	return (place.data * g.pipeline + place.stage) * g.tensor + place.part;
+}
+
+bool grid_parse(const char *text, struct grid *out)
+{
+	char rest;
+
+	return sscanf(text, "%dx%dx%d%c", &out->data, &out->tensor, &out->pipeline, &rest) == 3 &&
+	       out->data > 0 && out->tensor > 0 && out->pipeline > 0 &&
+	       out->data <= NODE_DEVICES_MOST && out->tensor <= NODE_DEVICES_MOST &&
+	       out->pipeline <= NODE_DEVICES_MOST;
 }

@@ -33,7 +33,7 @@ enum fusion { FUSION_AUTO, FUSION_OFF, FUSION_ON, FUSION_COUNT };
 /* "auto", "off", "on", NULL: in the order of the enum. */
 extern const char *const fusion_names[];
 
-/* Operand layout of the wgrad GEMM: see suites/training/models/gemm/wgrad_layout.h. */
+/* Operand layout of the wgrad GEMM: see suites/training/models/gemm/layer.h. */
 enum wgrad_layout { WGRAD_AUTO, WGRAD_DIRECT, WGRAD_TRANSPOSED, WGRAD_LAYOUT_COUNT };
 /* "auto", "direct", "transposed", NULL: in the order of the enum. */
 extern const char *const wgrad_layout_names[];
@@ -71,7 +71,7 @@ struct setup {
 	uint64_t microbatches; /* 1 unless the mode divides the batch */
 	/*
 	 * Micro-batches of a pipeline that share one wgrad product, a divisor of microbatches; 0:
-	 * as 1 (backward_schedule.h).
+	 * as 1 (network.h).
 	 */
 	uint64_t wgrad_microbatches;
 	/* parts of a rank's rows, computed in turn and accumulated into the same gradients */
@@ -209,8 +209,6 @@ static inline enum precision setup_master(const struct setup *setup)
  * for linear layers, in modes that do so.
  */
 bool setup_dgrad_first(const struct setup *setup);
-/* Rows of a micro-batch on a rank. */
-uint64_t setup_microbatch_rows(const struct setup *setup);
 /* At least 1; 1 if wgrad products are not shared. */
 uint64_t setup_wgrad_microbatches(const struct setup *setup);
 /*
@@ -261,5 +259,23 @@ uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t 
  */
 double setup_scale(const struct setup *setup, enum setup_tensor tensor, size_t layer);
 int32_t setup_label(const struct setup *setup, uint64_t row);
+
+/*
+ * Position of a rank in the grid of data, tensor and pipeline parallelism. The parts of a layer are
+ * adjacent, because they communicate most; then the stages of a pipeline; then whole pipelines,
+ * each with its part of the batch.
+ */
+
+struct grid_place {
+	int data, stage, part;
+};
+
+/* The setup's grid; for a pipeline mode without a grid: one pipeline of all ranks. */
+struct grid grid_of(const struct setup *setup);
+struct grid_place grid_place(const struct setup *setup, int rank);
+int grid_rank(const struct setup *setup, struct grid_place place);
+
+/* "2x2x2": data x tensor x pipeline. False: the text has another form. */
+bool grid_parse(const char *text, struct grid *out);
 
 #endif

@@ -121,8 +121,8 @@ static void memory_answer_add_need(const struct step *s, size_t count, struct te
 	text_add_char(out, '.');
 	if (balance && isfinite(balance->value))
 		text_addf(out,
-			  " From batch %.0f (B*) on, input and activations need more memory "
-			  "than parameters, gradients and optimizer state.",
+			  " From batch %.0f (B*) on, input and activations need more memory than "
+			  "parameters, gradients and optimizer state.",
 			  balance->value);
 }
 

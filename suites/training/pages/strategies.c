@@ -1,7 +1,9 @@
 #include "suites/training/pages/strategies.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +195,160 @@ static void strategies_keep_middle(struct strategies *strategies)
 	free(dropped);
 }
 
+/*
+ * The model that a strategy trains, in words: times are compared only between equal models.
+ * Sections of a config may train the same model differently, or different models with the same
+ * parameters: their settings distinguish them.
+ */
+
+#define WIDTHS_MOST 64
+
+/* A setting of the case's section; NULL if the result has none. */
+static const char *case_section_setting(const struct result *r, const struct case_result *c,
+					const char *key)
+{
+	const char *label = view_string(c->label);
+	char *section = xasprintf("suite %s%s%s", view_string(c->suite), *label ? " " : "", label);
+	const char *value = NULL;
+
+	for (size_t i = 0; i < r->setting_count && !value; i++)
+		if (strcmp(view_string(r->settings[i].section), section) == 0 &&
+		    strcmp(view_string(r->settings[i].key), key) == 0)
+			value = view_string(r->settings[i].value);
+	free(section);
+	return value;
+}
+
+/* "8 layers of 8192" of "8192, 8192, ..."; "1000-2000-10" where widths differ. */
+static void strategy_model_add_widths(const char *list, struct text *out)
+{
+	const char *words[WIDTHS_MOST];
+	size_t lengths[WIDTHS_MOST], count = 0, same = 1;
+
+	for (const char *at = list; *at && count < WIDTHS_MOST; at += strspn(at, ", ")) {
+		words[count] = at;
+		lengths[count] = strcspn(at, ", ");
+		same += count && lengths[count] == lengths[0] &&
+			memcmp(words[count], words[0], lengths[0]) == 0;
+		at += lengths[count++];
+	}
+	if (count > 2 && same == count) {
+		text_addf(out, "%zu layers of %.*s", count - 1, (int)lengths[0], words[0]);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
+}
+
+/* Settings that determine the size of a model; parameters if they vary. */
+#define MODEL_SIZES \
+	"blocks", "hidden", "heads", "sequence", "vocabulary", "channels", "image", "classes"
+
+/* Sizes by kind of model. */
+static bool strategy_model_has_size(const char *model, const char *size)
+{
+	static const char *const of_transformers[] = { "hidden", "heads", "sequence", "vocabulary",
+						       NULL };
+
+	return strcmp(size, "blocks") == 0 ||
+	       view_listed(size, of_transformers) == (strcmp(model, "transformer") == 0);
+}
+
+/* "blocks 12, hidden 768, heads 12" of this model; "0" means that gpuproof chose. */
+static void strategy_model_add_sizes(const struct result *r, const struct case_result *c,
+				     const char *model, struct text *out)
+{
+	static const char *const sizes[] = { MODEL_SIZES };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		const struct case_parameter *varied = case_parameter(c, sizes[i]);
+		const char *value =
+			varied ? view_string(varied->text) : case_section_setting(r, c, sizes[i]);
+
+		if (value && strcmp(value, "0") != 0 && strategy_model_has_size(model, sizes[i]))
+			text_addf(out, "%s%s %s", out->length ? ", " : "", sizes[i], value);
+	}
+}
+
+void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
+		       struct text *out)
+{
+	const struct result *r = &view->results[run];
+	const struct case_parameter *width = strategies_width(c),
+				    *model = case_parameter(c, "model");
+	const char *layers = case_section_setting(r, c, "layers"),
+		   *depth = case_section_setting(r, c, "depth");
+
+	if (model && strcmp(view_string(model->text), "mlp") != 0)
+		strategy_model_add_sizes(r, c, view_string(model->text), out);
+	else if (width && width->number > 0 && depth)
+		text_addf(out, "%s layers of %.0f", depth, width->number);
+	else if (!width && layers)
+		strategy_model_add_widths(layers, out);
+}
+
+/* Settings are named if they differ from the usual value. */
+static void add_unusual(const struct result *r, const struct case_result *c, struct text *out)
+{
+	static const char *const usual[][2] = { { "optimizer", "adam" },
+						{ "accumulate", "1" },
+						{ "loss_chunks", "0" },
+						{ "recompute", "none" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		const char *value = case_section_setting(r, c, usual[i][0]);
+
+		if (value && strcmp(value, usual[i][1]) != 0)
+			text_addf(out, ", %s %s", usual[i][0], value);
+	}
+}
+
+static void model_add_part(struct text *out, const char *part)
+{
+	text_addf(out, "%s%s", out->length && *part ? ", " : "", part);
+}
+
+/* The model, from the case's parameters; `widths`: the width was already added. */
+static char *model_trained_words(const struct view *view, const struct case_result *c, bool widths)
+{
+	static const char *const strategy[] = { STRATEGY_PARAMETERS, "batch_mode", NULL };
+	static const char *const sizes[] = { STRATEGY_PARAMETERS, "batch_mode", "width",
+					     MODEL_SIZES, NULL };
+	const struct case_parameter *devices = case_parameter(c, "devices");
+	char *plain = view_parameters(view, c, widths ? sizes : strategy), *out;
+
+	if (!strategies_scales_weakly(c))
+		return plain;
+	/* Times with other numbers of devices have other batches. */
+	out = xasprintf("%s for each of %s devices", plain,
+			devices ? view_string(devices->text) : "several");
+	free(plain);
+	return out;
+}
+
+/*
+ * The model that a case trains: "8 layers of 8192, TF32, batch 8192", without its split. The caller
+ * frees it.
+ */
+static char *strategies_model(const struct view *view, size_t run, const struct case_result *c)
+{
+	const struct result *r = &view->results[run];
+	struct text out = TEXT_EMPTY, layers = TEXT_EMPTY;
+	char *parameters;
+
+	strategies_layers(view, run, c, &layers);
+	parameters = model_trained_words(view, c, layers.length != 0);
+	model_add_part(&out, layers.length ? layers.data : "");
+	model_add_part(&out, parameters);
+	add_unusual(r, c, &out);
+	/* Without settings, only the section's name distinguishes other layers. */
+	if (!case_section_setting(r, c, "layers"))
+		model_add_part(&out, view_section(c));
+	text_release(&layers);
+	free(parameters);
+	return text_detach(&out);
+}
+
 void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite)
 {
 	*strategies = (struct strategies){ .view = view };
@@ -321,3 +477,107 @@ const struct suite_page parallel_page = { .maps = strategies_show_maps,
 					  .answer = strategies_show_answer,
 					  .figures = strategies_show_figures,
 					  .limits = strategies_show_limits };
+
+/*
+ * Comparison of two step times, and speed-up: no strategy wins by less than the variation of the
+ * measurements.
+ */
+
+/* A speed-up above the number of devices by more than this is not a rounding effect. */
+#define SLACK 1.01
+
+/* Bound of a time's interval or, if it has none, of its samples. */
+static double strategies_apart_edge_of(const struct strategy *s, const char *metric, bool upper)
+{
+	const struct metric_value *m = strategies_metric(s, metric);
+	const struct series *series = m && m->series ? case_series(s->c, m->series) : NULL;
+	double edge = !m ? NAN : upper ? m->high : m->low;
+
+	if (isfinite(edge) || !series)
+		return edge;
+	return upper ? series->statistics.max : series->statistics.min;
+}
+
+bool strategies_apart(const struct strategy *fast, const struct strategy *slow)
+{
+	return strategies_apart_edge_of(fast, "parallel.step_time", true) <
+	       strategies_apart_edge_of(slow, "parallel.step_time", false);
+}
+
+bool strategies_has_interval(const struct strategy *s)
+{
+	const struct metric_value *m = strategies_metric(s, "parallel.step_time");
+
+	return m && isfinite(m->low) && isfinite(m->high);
+}
+
+/* Lower bound of the speed-up over one device; NaN: not measured. */
+static double least_speedup(const struct strategy *s)
+{
+	return strategies_apart_edge_of(s, "parallel.single_time", false) /
+	       strategies_apart_edge_of(s, "parallel.step_time", true);
+}
+
+static double most_speedup(const struct strategy *s)
+{
+	return strategies_apart_edge_of(s, "parallel.single_time", true) /
+	       strategies_apart_edge_of(s, "parallel.step_time", false);
+}
+
+static double strategies_apart_devices_of(const struct strategy *s)
+{
+	const struct case_parameter *p = case_parameter(s->c, "devices");
+
+	return p ? p->number : NAN;
+}
+
+static bool strategies_apart_above_devices(const struct strategy *s)
+{
+	return strategies_value(s, "parallel.speedup") > SLACK * strategies_apart_devices_of(s);
+}
+
+struct formatted strategies_speedup_cell(const struct strategy *s)
+{
+	const struct formatted ratio = format_ratio(strategies_value(s, "parallel.speedup"));
+
+	if (!strategies_apart_above_devices(s))
+		return ratio;
+	return format_text("%s, above %.0f×", ratio.text, strategies_apart_devices_of(s));
+}
+
+/*
+ * More than n times as fast on n devices: the single device was slow, or the split changes more
+ * than the division of work.
+ */
+static void strategies_apart_add_doubt(const struct strategy *s, struct text *out)
+{
+	const struct metric_value *single = strategies_metric(s, "parallel.single_time");
+
+	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
+		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
+	if (least_speedup(s) > SLACK * strategies_apart_devices_of(s))
+		text_add(out, "the parts fit into caches and the whole does not, or the single "
+			      "device was disturbed");
+	else if (single)
+		text_addf(out, "the single-device time, %s %s, is doubtful",
+			  format_quantity(single->value, "s").text,
+			  format_interval(single, "s").text);
+	else
+		text_add(out, "the single-device time is doubtful");
+}
+
+void strategies_speedup_words(const struct strategy *s, struct text *out)
+{
+	double speedup = strategies_value(s, "parallel.speedup");
+
+	if (!isfinite(speedup))
+		return;
+	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
+		text_addf(out, ", not distinguishable from a single device (%s)",
+			  format_ratio(speedup).text);
+		return;
+	}
+	text_addf(out, ", %s the speed of a single device", format_ratio(speedup).text);
+	if (strategies_apart_above_devices(s))
+		strategies_apart_add_doubt(s, out);
+}

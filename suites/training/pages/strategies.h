@@ -44,11 +44,6 @@ void strategies_release(struct strategies *strategies);
  */
 void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
 		       struct text *out);
-/*
- * The model that a case trains: "8 layers of 8192, TF32, batch 8192", without its split. The caller
- * frees it.
- */
-char *strategies_model(const struct view *view, size_t run, const struct case_result *c);
 /* Parameters that describe the split of a step; all others describe the model. */
 #define STRATEGY_PARAMETERS                                                                      \
 	"mode", "devices", "microbatches", "bucket", "hybrid", "transport", "launch", "overlap", \
@@ -83,13 +78,6 @@ struct formatted strategies_speedup_cell(const struct strategy *strategy);
  * measured.
  */
 void strategies_speedup_words(const struct strategy *strategy, struct text *out);
-
-/*
- * Appends which of a model's strategies uses the least energy, compared with the fastest, items[0];
- * nothing if fewer than two have a measured energy.
- */
-void strategies_energy_words(const struct strategy *const *items, char *const *names, size_t count,
-			     struct text *out);
 
 /* The colour of its mode on the whole page; in a comparison, the colour of its run. */
 size_t strategies_style(const struct strategy *strategy);

@@ -212,13 +212,13 @@ static void add_critical(const struct map *m, const char *of, struct text *out)
 
 	if (isfinite(batch))
 		text_addf(out,
-			  " From %s rows per device (b*) on, DDP can hide its all-reduce, at "
-			  "the highest rates of this run.",
+			  " From %s rows per device (b*) on, DDP can hide its all-reduce, at the "
+			  "highest rates of this run.",
 			  three_digits(batch).text);
 	if (isfinite(width))
 		text_addf(out,
-			  " From width %s (d*) on, an all-reduce of tensor parallelism is "
-			  "shorter than the GEMMs around it.",
+			  " From width %s (d*) on, an all-reduce of tensor parallelism is shorter "
+			  "than the GEMMs around it.",
 			  three_digits(width).text);
 }
 
@@ -247,9 +247,9 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 	strategies_chart(m->strategies, &chart, CHART_MAP, charts,
 			 xasprintf("Fastest strategy on %.0f devices%s%s", m->devices,
 				   *of ? ": " : "", of));
-	chart.shows = xstrdup("Fastest strategy for each batch (rows) and layer width "
-			      "(columns), including a single device. A cell shows the lead "
-			      "over the second, or names both if their intervals overlap.");
+	chart.shows = xstrdup("Fastest strategy for each batch (rows) and layer width (columns), "
+			      "including a single device. A cell shows the lead over the second, "
+			      "or names both if their intervals overlap.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
 	for (size_t b = 0; b < m->batch_count; b++) {

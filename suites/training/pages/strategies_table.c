@@ -9,8 +9,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "suites/training/pages/strategies.h"
 #include "report/view/format.h"
+#include "report/view/memory_limit.h"
+#include "suites/training/pages/strategies.h"
 
 /* Models with a table of their own; if there are more, only the fastest strategies are shown. */
 #define MODELS_MOST 4
@@ -272,6 +273,91 @@ static void strategy_table_add_alike_words(const struct strategy_group *g, size_
 		  intervals ? "intervals" : "samples");
 }
 
+static double strategy_step_joules(const struct strategy *s)
+{
+	return strategies_value(s, "parallel.energy");
+}
+
+/* "512.0 J [505.0 J, 519.0 J]" */
+static void add_joules(const struct strategy *s, struct text *out)
+{
+	const struct metric_value *m = strategies_metric(s, "parallel.energy");
+	struct formatted interval;
+
+	interval = format_interval(m, "J");
+	text_addf(out, "%s%s%s", format_quantity(m->value, "J").text,
+		  *interval.text ? " " : ", no interval", interval.text);
+}
+
+/* False if one has no interval. */
+static bool energy_is_apart(const struct strategy *less, const struct strategy *more)
+{
+	return strategies_metric(less, "parallel.energy")->high <
+	       strategies_metric(more, "parallel.energy")->low;
+}
+
+/* The one with the least energy, except `except`; `count`: none was measured. */
+static size_t energy_least(const struct strategy *const *items, size_t count, size_t except)
+{
+	size_t found = count;
+
+	for (size_t i = 0; i < count; i++)
+		if (i != except && isfinite(strategy_step_joules(items[i])) &&
+		    (found == count ||
+		     strategy_step_joules(items[i]) < strategy_step_joules(items[found])))
+			found = i;
+	return found;
+}
+
+static void energy_add_winner(const struct strategy *const *items, char *const *names,
+			      size_t frugal, struct text *out)
+{
+	text_addf(out, " Least energy: %s, ", names[frugal]);
+	add_joules(items[frugal], out);
+	text_add(out, " per step, all devices");
+	if (frugal && isfinite(strategy_step_joules(items[0]))) {
+		text_addf(out, "; %s%s takes ", names[0], strchr(names[0], ',') ? "," : "");
+		add_joules(items[0], out);
+	}
+	if (frugal)
+		text_addf(out, ", with a step time of %s instead of %s",
+			  format_quantity(items[frugal]->seconds, "s").text,
+			  format_quantity(items[0]->seconds, "s").text);
+	text_add(out, ".");
+}
+
+/*
+ * Appends which of a model's strategies uses the least energy, compared with the fastest, items[0];
+ * nothing if fewer than two have a measured energy.
+ */
+static void strategies_energy_words(const struct strategy *const *items, char *const *names,
+				    size_t count, struct text *out)
+{
+	size_t frugal = energy_least(items, count, count),
+	       next = energy_least(items, count, frugal), measured = 0, alike = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		measured += isfinite(strategy_step_joules(items[i])) != 0;
+		alike += i != frugal && isfinite(strategy_step_joules(items[i])) &&
+			 !energy_is_apart(items[frugal], items[i]);
+	}
+	if (measured < 2)
+		return;
+	if (!alike) {
+		energy_add_winner(items, names, frugal, out);
+	} else {
+		text_addf(out, " Least energy: undecided between %s, ", names[frugal]);
+		add_joules(items[frugal], out);
+		text_addf(out, " per step, and %s, ", names[next]);
+		add_joules(items[next], out);
+		if (alike > 1)
+			text_addf(out, ", and %zu more", alike - 1);
+		text_add(out, ": their intervals overlap.");
+	}
+	if (measured < count)
+		text_addf(out, " Energy was not measured for %zu of %zu.", count - measured, count);
+}
+
 /*
  * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
  * % longer. ..."
@@ -353,4 +439,66 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 			strategy_add_group(&g, answers, tables);
 		strategy_table_group_close(&g);
 	}
+}
+
+/*
+ * The strategy of a model with the least energy, compared with the fastest; undecided if intervals
+ * overlap.
+ */
+
+/* A table of the fastest strategy of each model within a memory limit. */
+
+/* The fastest strategy of that model within `bytes`; NULL: none was measured. */
+static const struct strategy *strategy_limit_best_within(const struct strategies *strategies,
+							 const char *model, double bytes)
+{
+	const struct strategy *best = NULL;
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		const struct strategy *s = &strategies->items[i];
+
+		if (strcmp(s->model, model) == 0 && s->memory <= bytes &&
+		    (!best || s->seconds < best->seconds))
+			best = s;
+	}
+	return best;
+}
+
+static void memory_limit_add_row(const struct strategies *strategies, const char *model,
+				 const struct memory_limit *limit, struct tree *rows)
+{
+	const struct strategy *best = strategy_limit_best_within(strategies, model, limit->bytes);
+	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
+
+	tree_text(row, "name", model);
+	tree_text(row, "where", limit->name);
+	tree_text(row, "interval", "");
+	tree_item_text(cells, best ? best->name : "none of those measured");
+	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s").text);
+	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B").text);
+}
+
+void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
+			     size_t count, struct tree *tables)
+{
+	static const char *const head[] = { "Fastest strategy", "Step time", "Memory per device" };
+	struct tree *table, *columns, *rows;
+
+	if (!count || !strategies->count)
+		return;
+	table = tree_item(tables);
+	tree_text(table, "title",
+		  "Fastest strategy under a memory limit per device. The limit covers tensors and "
+		  "workspaces, not context and collectives' library");
+	tree_text(table, "note", "");
+	tree_text(table, "first", "Model");
+	tree_text(table, "second", "Limit");
+	columns = tree_list(table, "head");
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		tree_item_text(columns, head[i]);
+	rows = tree_list(table, "rows");
+	for (size_t i = 0; i < strategies->count; i++)
+		for (size_t k = 0; k < count && strategies_is_first(strategies, i); k++)
+			memory_limit_add_row(strategies, strategies->items[i].model, &limits[k],
+					     rows);
 }

@@ -7,8 +7,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "suites/training/parallel/classes.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/setup_case.h"
 #include "suites/training/parallel/verify/verify.h"
 #include "suites/shared/search_next.h"
@@ -176,7 +175,7 @@ static bool largest_plan_fits(const void *search, uint64_t samples)
 	const struct largest_search *s = search;
 	struct setup setup = largest_batch_setup_of(s, samples);
 
-	return footprint(&setup) <= s->budget;
+	return memory_footprint(&setup) <= s->budget;
 }
 
 static enum status largest_refuse(const struct largest_search *s, uint64_t least, struct error *err)
@@ -184,8 +183,8 @@ static enum status largest_refuse(const struct largest_search *s, uint64_t least
 	char context[32];
 
 	return error_set(err, s->options->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY,
-			 "a batch of %llu does not fit: context, libraries and connections "
-			 "need %s%s%s",
+			 "a batch of %llu does not fit: context, libraries and connections need "
+			 "%s%s%s",
 			 (unsigned long long)least,
 			 units_format((double)s->context, "B", context, sizeof(context)),
 			 s->refused ? "; " : "", s->reason);

@@ -10,18 +10,17 @@
 #include "result/statistics.h"
 #include "suites/shared/ranks/communicators.h"
 #include "suites/shared/sustained.h"
-#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/models/gemm/layer.h"
 #include "suites/training/models/segments.h"
 #include "suites/training/parallel/baseline_cache.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/largest_batch.h"
 #include "suites/training/parallel/modes/modes.h"
 #include "suites/training/parallel/outcome.h"
 #include "suites/training/parallel/ranks/connection_cache.h"
-#include "suites/training/parallel/ranks/grid.h"
-#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/models/setup.h"
 #include "suites/training/parallel/trainer/trainer.h"
-#include "suites/training/parallel/verify/recorded.h"
+#include "suites/training/parallel/verify/verify.h"
 
 /* The unfinished work after the last step then has a fourth of its effect in a single step. */
 #define STEPS_THAT_RUN_ON 4
@@ -226,8 +225,7 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	if (status == STATUS_NO_MEMORY) {
 		trainer_close(&s->single);
 		run_note(s->run,
-			 "Not compared with a single device, which has too little "
-			 "memory: %s.",
+			 "Not compared with a single device, which has too little memory: %s.",
 			 mine.message);
 		status = STATUS_OK;
 	}
@@ -306,11 +304,11 @@ static enum status parallel_check_skipped(struct parallel_session *s, uint64_t b
 {
 	struct outcome *o = &s->outcome;
 
-	if (scaler_counts(&s->trainer, &o->applied, &o->skipped, err) == STATUS_OK &&
-	    scaler_scale(&s->trainer, &o->loss_scale, err) == STATUS_OK && o->skipped > before)
+	if (trainer_scale_counts(&s->trainer, &o->applied, &o->skipped, err) == STATUS_OK &&
+	    trainer_scale(&s->trainer, &o->loss_scale, err) == STATUS_OK && o->skipped > before)
 		error_set(err, STATUS_MISMATCH,
-			  "the loss scale skipped %llu of the timed steps, so that their time "
-			  "is invalid",
+			  "the loss scale skipped %llu of the timed steps, so that their time is "
+			  "invalid",
 			  (unsigned long long)(o->skipped - before));
 	return world_agree(s->team.world, err->status, err);
 }
@@ -326,9 +324,9 @@ static enum status parallel_settle_scale(struct parallel_session *s, uint64_t *s
 		return STATUS_OK;
 	s->trainer.scale_interval = 0;
 	for (int i = 0; i < SETTLING_STEPS; i++)
-		if (scaler_settle(&s->trainer, err) != STATUS_OK)
+		if (trainer_settle_scale(&s->trainer, err) != STATUS_OK)
 			return err->status;
-	scaler_counts(&s->trainer, &applied, skipped, err);
+	trainer_scale_counts(&s->trainer, &applied, skipped, err);
 	return world_agree(s->team.world, err->status, err);
 }
 
@@ -340,8 +338,8 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
 		return err->status;
 	run_note(s->run,
-		 "Each step was launched as one graph. %d of them were bitwise equal to as "
-		 "many steps without a graph.",
+		 "Each step was launched as one graph. %d of them were bitwise equal to as many "
+		 "steps without a graph.",
 		 GRAPH_STEPS);
 	return STATUS_OK;
 }
@@ -482,8 +480,8 @@ static void parallel_note_choices(struct parallel_session *s)
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,
-		 "On rank 0, %zu layers: %zu fuse the bias into the GEMM; %zu compute the "
-		 "weight gradient from a transposed copy.",
+		 "On rank 0, %zu layers: %zu fuse the bias into the GEMM; %zu compute the weight "
+		 "gradient from a transposed copy.",
 		 n->partition.last - n->partition.first, fused, transposed);
 	if (setup_wgrad_microbatches(n->setup) > 1)
 		run_note(s->run, "Each weight gradient is one GEMM over %llu micro-batches.",
@@ -513,9 +511,9 @@ static void parallel_note_segments(struct parallel_session *s)
 		run_note(s->run, "Nothing is recomputed: these segments have no inner layers.");
 	else
 		run_note(s->run, "Planned memory per device: %s with recomputation, %s without.",
-			 units_format((double)footprint(setup), "B", recomputing,
+			 units_format((double)memory_footprint(setup), "B", recomputing,
 				      sizeof(recomputing)),
-			 units_format((double)footprint(&plain), "B", kept, sizeof(kept)));
+			 units_format((double)memory_footprint(&plain), "B", kept, sizeof(kept)));
 }
 
 static void parallel_note_transport(struct parallel_session *s)

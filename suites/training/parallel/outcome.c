@@ -5,10 +5,11 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "suites/training/parallel/classes.h"
-#include "suites/training/parallel/schedule_measured.h"
 #include "result/statistics.h"
 #include "suites/shared/energy.h"
+#include "suites/shared/words.h"
+#include "suites/training/parallel/memory_classes.h"
+#include "suites/training/parallel/derived.h"
 
 /* A speed-up above the number of devices by more than this is doubtful. */
 #define SPEEDUP_SLACK 1.01
@@ -61,12 +62,12 @@ const struct metric parallel_metrics[] = {
 	  "share of the recorded step without computation, mean over the devices",
 	  .percent = true },
 	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
-	  "slowdown of computation by concurrent communication: compute time in the recorded "
-	  "step / alone - 1, worst device",
+	  "slowdown of computation by concurrent communication: compute time in the recorded step "
+	  "/ alone - 1, worst device",
 	  .percent = true },
 	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
-	  "bubble of the pipeline schedule simulated with measured stage and message times, "
-	  "mean over the stages",
+	  "bubble of the pipeline schedule simulated with measured stage and message times, mean "
+	  "over the stages",
 	  .percent = true },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
 	  "theoretical bubble for equal stages and free messages: (p-1)/(m+p-1); "
@@ -74,11 +75,11 @@ const struct metric parallel_metrics[] = {
 	  "computed",
 	  .percent = true },
 	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
-	  "b*: rows per device below which DDP cannot hide its all-reduce, from the highest "
-	  "rates of this run" },
+	  "b*: rows per device below which DDP cannot hide its all-reduce, from the highest rates "
+	  "of this run" },
 	{ "parallel.critical_width", "1", BETTER_NONE, 0,
-	  "d*: width below which an all-reduce of tensor parallelism takes longer than the "
-	  "GEMMs around it" },
+	  "d*: width below which an all-reduce of tensor parallelism takes longer than the GEMMs "
+	  "around it" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
 	  "model FLOP utilisation: operations that the model needs, per device and second / the "
 	  "highest rate of this run's GEMMs; of the data sheet's peak: the page",
@@ -89,41 +90,39 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the busiest device sends per step (computed)" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0,
-	  "bandwidth of the busiest device: "
-	  "bytes sent / communication time" },
+	  "bandwidth of the busiest device: bytes sent / communication time" },
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
 	  "memory imbalance: first device / mean of the others", METRIC_EXACT },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
-	  "peak memory: tensors and workspaces of a step on the device that needs most, "
-	  "without context and collectives' library, as framework allocators count" },
+	  "peak memory: tensors and workspaces of a step on the device that needs most, without "
+	  "context and collectives' library, as framework allocators count" },
 #define X(symbol, name, help) \
 	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
 #undef X
 		{ "parallel.memory_shared", "B", BETTER_NONE, 0,
-		  "memory shared by two classes, such as outputs later overwritten by "
-		  "gradients; counted in both classes, but once in parallel.memory; same device" },
+		  "memory shared by two classes, such as outputs later overwritten by gradients; "
+		  "counted in both classes, but once in parallel.memory; same device" },
 	{ "parallel.block_activations", "B", BETTER_LOWER, 0,
 	  "transformer: block inputs and tensors kept for backward, on the device that keeps "
 	  "most" },
 	{ "parallel.block_activations_formula", "B", BETTER_NONE, 0,
-	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 "
-	  "s b h per block; s b h (10 + 24 / t) with tensor, 34 s b h / t with sequence "
-	  "parallelism; includes dropout masks (2 of 34), which gpuproof does not compute" },
+	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 s b "
+	  "h per block; s b h (10 + 24 / t) with tensor, 34 s b h / t with sequence parallelism; "
+	  "includes dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
-	  "published activation memory with unfused attention, which keeps 5 a s^2 b / t more "
-	  "per block" },
+	  "published activation memory with unfused attention, which keeps 5 a s^2 b / t more per "
+	  "block" },
 	{ "parallel.largest_batch", "samples", BETTER_HIGHER, 1,
 	  "largest global batch whose step fits every device", METRIC_EXACT },
 	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0,
-	  "largest batch as predicted "
-	  "before any trial" },
+	  "largest batch as predicted before any trial" },
 	{ "parallel.trials", "1", BETTER_NONE, 0,
 	  "trial steps of the search, including one to find the budget and one after an "
 	  "out-of-memory error" },
 	{ "parallel.context", "B", BETTER_NONE, 0,
-	  "memory of context, libraries and connections after a step with the smallest batch, "
-	  "on the device with the most" },
+	  "memory of context, libraries and connections after a step with the smallest batch, on "
+	  "the device with the most" },
 	{ "parallel.budget", "B", BETTER_NONE, 0,
 	  "memory budget for tensors: memory of the device without overhead and memory_reserve" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
@@ -133,8 +132,8 @@ const struct metric parallel_metrics[] = {
 	  "steps that the dynamic loss scale skipped before the timed steps", METRIC_EXACT },
 	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0,
-	  "mean loss of the batch at the first step; all strategies and precisions start from "
-	  "the same weights and samples" },
+	  "mean loss of the batch at the first step; all strategies and precisions start from the "
+	  "same weights and samples" },
 	ENERGY_METRICS("parallel", "one training step", "samples_per_joule", "samples/J",
 		       "samples per step / energy of all devices per step"),
 	{ 0 },
@@ -234,8 +233,8 @@ static void record_bubble(struct run *run, const struct outcome *o,
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
 	run_value(run, "parallel.update_time", outcome_slowest_seconds(o->update, o->setup->ranks));
 	run_note(run,
-		 "Pipeline bubble: %.1f %% of the step with these stages and messages; %.1f %% "
-		 "in theory, for equal stages and free messages.",
+		 "Pipeline bubble: %.1f %% of the step with these stages and messages; %.1f %% in "
+		 "theory, for equal stages and free messages.",
 		 100 * schedule->idle, 100 * formula);
 }
 
@@ -390,11 +389,99 @@ void outcome_verified(struct run *run, const struct outcome *o)
 		text_addf(&t, "; replicas bitwise equal");
 	if (o->reference.mask_error > 0)
 		run_note(run,
-			 "ReLU signs differ from double precision for %.1e of the sums of a "
-			 "layer (relative L2; allowed %.1e).",
+			 "ReLU signs differ from double precision for %.1e of the sums of a layer "
+			 "(relative L2; allowed %.1e).",
 			 o->reference.mask_error, verify_tolerance(&o->small).masks);
 	run_verified(run, t.data, error, tolerance);
 	run_value(run, "parallel.gradient_error", o->reference.gradient_error);
 	run_value(run, "parallel.loss", o->first_loss);
 	text_release(&t);
 }
+
+/* Presentation of divided training steps on pages. */
+
+/* A bar for each strategy. */
+#define STRATEGIES .kind = "bars", .bars = { "mode", "devices", "microbatches", "bucket" }
+
+const struct figure_row parallel_figures[] = {
+	{ .metric = "parallel.step_time",
+	  STRATEGIES,
+	  .logarithmic = true,
+	  .means = "One training step on the slowest device" },
+	{ .metric = "parallel.speedup",
+	  STRATEGIES,
+	  .reference = 1,
+	  .ideal = "devices",
+	  .means = "Time of the same step on one device, measured in the same case / step time" },
+	{ .metric = "parallel.efficiency", STRATEGIES, .means = "Speed-up / number of devices" },
+	{ .metric = "parallel.weak_efficiency",
+	  STRATEGIES,
+	  .means = "Time on one device with its part of the batch / step time" },
+	{ .metric = "parallel.exposed_communication",
+	  STRATEGIES,
+	  .means = "Share of the step that neither computation nor the pipeline bubble hides" },
+	{ .metric = "parallel.idle",
+	  STRATEGIES,
+	  .means = "Share of the step without computation, mean over the devices" },
+	{ .metric = "parallel.energy",
+	  STRATEGIES,
+	  .means = "Energy per training step, all devices together" },
+	{ .metric = "parallel.largest_batch",
+	  STRATEGIES,
+	  .means = "Largest global batch whose step fits every device, found by trial" },
+	{ .metric = "parallel.memory",
+	  .kind = "stacked",
+	  .parts = "parallel.memory_",
+	  .overlap = { "shared", "activations", MEMORY_SHARED_NOTE } },
+	{ 0 },
+};
+
+const struct table_row parallel_tables[] = {
+	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
+	{ .title = "Sustained and burst",
+	  .columns = { "parallel.sustained_share", "parallel.step_time", "parallel.burst_time" },
+	  .note = "Step time: mean over seconds of load. Burst: after a rest." },
+	{ .title = "Largest batch that fits, by strategy and memory per GPU",
+	  .columns = { "parallel.largest_batch", "parallel.predicted_largest", "parallel.trials",
+		       "parallel.memory", "parallel.context", "parallel.budget" },
+	  .without = { "study" } },
+	{ 0 },
+};
+
+const struct word_row parallel_words[] = {
+	PRECISION_WORDS,
+	{ "aliasing", "off", "no aliasing" },
+	TRANSPORT_WORDS,
+	{ "overlap", "off", "without overlap" },
+	{ "mode", "ddp", "DDP" },
+	{ "mode", "gpipe", "GPipe" },
+	{ "mode", "1f1b", "1F1B" },
+	{ "mode", "1f1b_eager", "eager 1F1B" },
+	{ "mode", "zero1", "ZeRO-1" },
+	{ "mode", "zero2", "ZeRO-2" },
+	{ "mode", "zero3", "ZeRO-3" },
+	{ "mode", "tensor_sequence", "tensor and sequence parallel" },
+	{ "mode", "dp_naive", "naive data parallel" },
+	{ 0 },
+};
+
+const struct role_row parallel_roles[] = {
+	{ "nodes", ROLE_NODES },
+	{ 0 },
+};
+
+const struct sheet_row parallel_sheet[] = {
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "fp32" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, FP32" },
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "tf32" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, TF32" },
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "fp16_mixed" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, mixed precision" },
+	{ 0 },
+};

@@ -5,7 +5,7 @@
 #include "measure/run.h"
 #include "result/metric.h"
 #include "result/presentation.h"
-#include "suites/training/parallel/block_memory.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/trainer/timeline.h"
 #include "suites/training/parallel/verify/verify.h"
 

@@ -12,7 +12,7 @@
 #include "plan/suite.h"
 #include "suites/training/models/image_model.h"
 #include "suites/training/parallel/modes/modes.h"
-#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/models/setup.h"
 
 int64_t setup_case_width(const struct plan_case *c)
 {
@@ -237,8 +237,8 @@ static enum status setup_case_read_recompute(struct setup *setup, const struct s
 		setup->segments = segments;
 	else
 		return error_set(err, STATUS_USAGE,
-				 "%s: recompute: '%s'; allowed: none, pointwise, layer, sqrt, "
-				 "or segments:1 to segments:%d",
+				 "%s: recompute: '%s'; allowed: none, pointwise, layer, sqrt, or "
+				 "segments:1 to segments:%d",
 				 section_setting(section, "recompute")->origin, text,
 				 SETUP_MAX_LAYERS);
 	return STATUS_OK;
@@ -278,8 +278,7 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 	if (setup_case_asks_for_nodes(c->section))
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: hybrid: %s needs %d devices, but `devices` does not list this "
-			 "number",
+			 "%s: hybrid: %s needs %d devices, but `devices` does not list this number",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 

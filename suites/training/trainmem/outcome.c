@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/shared/words.h"
 #include "suites/training/trainmem/studies.h"
 
@@ -32,8 +32,7 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "peak memory during forward" },
 	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "peak memory during backward" },
 	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0,
-	  "peak memory during the optimizer "
-	  "update" },
+	  "peak memory during the optimizer update" },
 	{ "trainmem.peak_inference", "B", BETTER_LOWER, 0,
 	  "peak memory of inference: forward without keeping outputs for backward" },
 	{ "trainmem.gradients_after", "B", BETTER_NONE, 0,
@@ -52,9 +51,7 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.pool", "B", BETTER_NONE, 0,
 	  "memory pool of the step for its tensors; outputs that do not fit are swapped" },
 	{ "trainmem.swapped", "1", BETTER_LOWER, 0,
-	  "number of layers whose outputs are "
-	  "swapped to the host",
-	  METRIC_EXACT },
+	  "number of layers whose outputs are swapped to the host", METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "memory of the process before its first tensor: context, kernels, libraries" },
 	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
@@ -77,47 +74,39 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
 	  "memory per additional sample of the batch" },
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
-	  "B*: batch at which input and activations need as much memory as parameters, "
-	  "gradients, master weights and optimizer state" },
+	  "B*: batch at which input and activations need as much memory as parameters, gradients, "
+	  "master weights and optimizer state" },
 	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
 	  "transformer: block inputs and tensors kept for backward without recomputation" },
 	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
-	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 "
-	  "s b h per block, including dropout masks (2 of 34), which gpuproof does not compute" },
+	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 s b "
+	  "h per block, including dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
 	  "published activation memory with unfused attention, which keeps 5 a s^2 b more per "
 	  "block" },
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
-	  "relative L2 error of the gradients: the larger of the differences from double "
-	  "precision and from a step that keeps all outputs",
+	  "relative L2 error of the gradients: the larger of the differences from double precision "
+	  "and from a step that keeps all outputs",
 	  METRIC_EXACT },
 	{ "trainmem.loss", "1", BETTER_NONE, 0,
-	  "mean loss of the batch at the first step; equals parallel.loss for the same model "
-	  "and batch" },
+	  "mean loss of the batch at the first step; equals parallel.loss for the same model and "
+	  "batch" },
 	{ "trainmem.losses", "B", BETTER_NONE, 0,
 	  "memory for the losses of all rows, part of the activations" },
 	{ "trainmem.offloaded", "B", BETTER_NONE, 0,
-	  "bytes swapped to and from the host per "
-	  "step" },
+	  "bytes swapped to and from the host per step" },
 	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for swapping" },
 	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1,
-	  "largest batch that fits, "
-	  "found by trial",
-	  METRIC_EXACT },
+	  "largest batch that fits, found by trial", METRIC_EXACT },
 	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1,
-	  "largest hidden width that fits, "
-	  "found by trial",
-	  METRIC_EXACT },
+	  "largest hidden width that fits, found by trial", METRIC_EXACT },
 	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0,
-	  "parameters of the model with "
-	  "the largest width that fits",
-	  METRIC_EXACT },
+	  "parameters of the model with the largest width that fits", METRIC_EXACT },
 	{ "trainmem.budget", "B", BETTER_NONE, 0,
 	  "memory budget for tensors: memory of the device without context, libraries and "
 	  "memory_reserve" },
 	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0,
-	  "batch or width predicted before "
-	  "any trial" },
+	  "batch or width predicted before any trial" },
 	{ "trainmem.trials", "1", BETTER_LOWER, 0,
 	  "trials of the search: processes started, including one to find the budget",
 	  METRIC_EXACT },
@@ -127,18 +116,16 @@ const struct metric trainmem_metrics[] = {
 	  "smallest step that does not fit: memory reserved at the failure, by the memory "
 	  "account" },
 	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
-	  "smallest step that does not fit: phase of the failure: 0 start, 1 forward, 2 "
-	  "backward, 3 update" },
+	  "smallest step that does not fit: phase of the failure: 0 start, 1 forward, 2 backward, "
+	  "3 update" },
 	{ "trainmem.explained", "1", BETTER_NONE, 0,
-	  "(reserved memory + failed request) / budget; 1 or more: the memory account explains "
-	  "the failure" },
+	  "(reserved memory + failed request) / budget; 1 or more: the memory account explains the "
+	  "failure" },
 	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "time of the whole search", METRIC_HOST },
 	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
 	  "batch that halving a power of two until it fits would find" },
 	{ "trainmem.halving_trials", "1", BETTER_NONE, 0,
-	  "trials that halving a power of two "
-	  "until it fits would need",
-	  METRIC_EXACT },
+	  "trials that halving a power of two until it fits would need", METRIC_EXACT },
 	{ "trainmem.limit", "B", BETTER_NONE, 0,
 	  "memory limit of the allocator; with two logical devices, of each" },
 	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
@@ -148,24 +135,16 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.undivided_ratio", "1", BETTER_NONE, 0,
 	  "gradients summed over parts without division / gradients of the mean", METRIC_EXACT },
 	{ "trainmem.undivided_error", "1", BETTER_NONE, 0,
-	  "relative L2 difference between "
-	  "summed gradients and scaled "
-	  "gradients of the mean",
+	  "relative L2 difference between summed gradients and scaled gradients of the mean",
 	  METRIC_EXACT },
 	{ "trainmem.loss_first", "1", BETTER_NONE, 0,
 	  "mean loss in the first tenth of a training that uses each sample once", METRIC_EXACT },
 	{ "trainmem.loss_half", "1", BETTER_LOWER, 0,
-	  "mean loss in the fifth tenth of the "
-	  "training",
-	  METRIC_EXACT },
+	  "mean loss in the fifth tenth of the training", METRIC_EXACT },
 	{ "trainmem.loss_final", "1", BETTER_LOWER, 1,
-	  "mean loss in the last tenth of the "
-	  "training",
-	  METRIC_EXACT },
+	  "mean loss in the last tenth of the training", METRIC_EXACT },
 	{ "trainmem.loss_final_fp32", "1", BETTER_NONE, 0,
-	  "mean loss in the last tenth of the "
-	  "same training in FP32",
-	  METRIC_EXACT },
+	  "mean loss in the last tenth of the same training in FP32", METRIC_EXACT },
 	{ "trainmem.loss_difference", "1", BETTER_LOWER, 0,
 	  "largest relative difference from the loss in FP32, over all tenths", METRIC_EXACT,
 	  .percent = true },
@@ -174,16 +153,13 @@ const struct metric trainmem_metrics[] = {
 	  "1: the largest batch still fits after batches of changing size; 0: it does not",
 	  METRIC_EXACT },
 	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0,
-	  "1: the largest batch fits after "
-	  "batches of changing size and "
-	  "emptying the cache; 0: it does not",
+	  "1: the largest batch fits after batches of changing size and emptying the cache; 0: it "
+	  "does not",
 	  METRIC_EXACT },
 	{ "trainmem.refused_batch", "samples", BETTER_NONE, 0,
 	  "batch that runs out of memory in backward", METRIC_EXACT },
 	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0,
-	  "batch that runs out of memory "
-	  "in forward",
-	  METRIC_EXACT },
+	  "batch that runs out of memory in forward", METRIC_EXACT },
 #define X(name, help)                                                            \
 	{ "trainmem.backward_" #name,                                            \
 	  "1",                                                                   \
@@ -218,8 +194,8 @@ const struct figure_row trainmem_figures[] = {
 	{ .metric = "trainmem.slowdown",
 	  .kind = "bars",
 	  .reference = 1,
-	  .means = "Step time / time of the plain step, which keeps all outputs in one "
-		   "allocation" },
+	  .means =
+		  "Step time / time of the plain step, which keeps all outputs in one allocation" },
 	{ .metric = "trainmem.reserved_ratio",
 	  .kind = "bars",
 	  .means = "Peak reserved memory / peak memory in use" },
@@ -248,14 +224,14 @@ const struct table_row trainmem_tables[] = {
 	  .without = { "study" },
 	  .note = "Mean loss in the first, fifth and last tenth of the training. Difference: "
 		  "largest difference from the same training in FP32." },
-	{ .title = "Remedies for steps that run out of memory in backward (1: the step fits; "
-		   "0: it does not)",
+	{ .title = "Remedies for steps that run out of memory in backward (1: the step fits; 0: it "
+		   "does not)",
 	  .columns = { "trainmem.refused_batch", "trainmem.backward_halved",
 		       "trainmem.backward_checkpointed", "trainmem.backward_accumulated",
 		       "trainmem.backward_offloaded" },
 	  .without = { "study" } },
-	{ .title = "Remedies for steps that run out of memory in forward (1: the step fits; 0: "
-		   "it does not)",
+	{ .title = "Remedies for steps that run out of memory in forward (1: the step fits; 0: it "
+		   "does not)",
 	  .columns = { "trainmem.refused_batch_forward", "trainmem.forward_halved",
 		       "trainmem.forward_checkpointed", "trainmem.forward_accumulated",
 		       "trainmem.forward_offloaded" },
@@ -287,16 +263,16 @@ const struct table_row trainmem_tables[] = {
 		       "trainmem.process", "trainmem.accounted" },
 	  .without = { "study" },
 	  .note = "Peaks: most memory in use in that phase. Balance batch (B*): from here on, "
-		  "input and activations need more than parameters, gradients and optimizer "
-		  "state. Process: memory after forward, as reported by the system. Accounted: "
-		  "share explained by tensors, workspaces and context." },
+		  "input and activations need more than parameters, gradients and optimizer state. "
+		  "Process: memory after forward, as reported by the system. Accounted: share "
+		  "explained by tensors, workspaces and context." },
 	{ .title = "Memory saved by each method, and its cost",
 	  .columns = { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown",
 		       "trainmem.memory", "trainmem.step_time" },
 	  .without = { "study" },
-	  .note = "Compared with the plain step (all outputs kept, one allocation), measured "
-		  "in the same case. Saved: share of its memory and of its activations. "
-		  "Slowdown: step time / time of the plain step." },
+	  .note = "Compared with the plain step (all outputs kept, one allocation), measured in "
+		  "the same case. Saved: share of its memory and of its activations. Slowdown: "
+		  "step time / time of the plain step." },
 	{ 0 },
 };
 
@@ -508,8 +484,8 @@ static void trainmem_outcome_note_failure(struct run *run, const struct search *
 {
 	if (s->fails)
 		run_note(run,
-			 "%llu fails in %s: %s. The device works afterwards: memory was "
-			 "allocated, filled by a kernel and checked.",
+			 "%llu fails in %s: %s. The device works afterwards: memory was allocated, "
+			 "filled by a kernel and checked.",
 			 (unsigned long long)s->fails, phase_names[s->failed.phase],
 			 s->failed.reason);
 	else

@@ -100,8 +100,8 @@ static enum status trial_not_full(const struct trial *t, uint64_t taken, struct 
 	char given[32], budget[32];
 
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "the device was filled up to the last %s but still granted %s; to "
-			 "emulate a smaller GPU use limit_by = allocator",
+			 "the device was filled up to the last %s but still granted %s; to emulate "
+			 "a smaller GPU use limit_by = allocator",
 			 units_format((double)t->budget, "B", budget, sizeof(budget)),
 			 units_format((double)taken, "B", given, sizeof(given)));
 }
@@ -281,8 +281,7 @@ static enum status trainmem_search_nothing_left(const struct search_options *o, 
 	units_format((double)context, "B", taken, sizeof(taken));
 	units_size(o->reserve, reserve, sizeof(reserve));
 	return error_set(err, trainmem_search_too_small(o),
-			 "no memory is left for tensors in %s: context and libraries need "
-			 "%s%s%s",
+			 "no memory is left for tensors in %s: context and libraries need %s%s%s",
 			 o->capacity ? capacity : "all free memory", taken,
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");

@@ -395,8 +395,8 @@ static enum status check_learnt(const struct setup *setup, const double *tenths,
 	if (isfinite(last) && last < tenths[0] && last < guess)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "training did not converge: the loss changed from %.6g to %.6g; a "
-			 "random guess has %.6g",
+			 "training did not converge: the loss changed from %.6g to %.6g; a random "
+			 "guess has %.6g",
 			 tenths[0], last, guess);
 }
 

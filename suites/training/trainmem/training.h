@@ -11,7 +11,7 @@
 #define GPUPROOF_TRAINMEM_TRAINING_H
 
 #include "suites/training/models/network.h"
-#include "suites/training/parallel/block_memory.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/ranks/team.h"
 #include "suites/training/trainmem/heap.h"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "suites/training/parallel/highest_rates.h"
+#include "suites/training/parallel/derived.h"
 
 static struct case_result *add_case(struct result *r, const char *suite, const char *metric,
 				    double value, size_t devices)

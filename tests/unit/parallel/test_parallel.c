@@ -10,10 +10,9 @@
 #include "base/memory.h"
 #include "measure/sampling/sampling.h"
 #include "suites/training/models/segments.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/modes/modes.h"
-#include "suites/training/parallel/verify/collect.h"
-#include "suites/training/parallel/verify/recorded.h"
+#include "suites/training/parallel/verify/compare.h"
 #include "suites/training/parallel/verify/verify.h"
 
 static void expect_reference(struct setup *setup, const char *what)
@@ -524,12 +523,13 @@ static enum status expect_nothing_recomputed(struct trainer *t, struct error *er
 	struct setup plain = *t->setup;
 
 	plain.segments = 0;
-	if (t->network.segments.count == 0 && footprint(t->setup) == footprint(&plain) &&
+	if (t->network.segments.count == 0 &&
+	    memory_footprint(t->setup) == memory_footprint(&plain) &&
 	    segments_recompute_flops(t->setup) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu",
-			 t->network.segments.count, (unsigned long long)footprint(t->setup),
-			 (unsigned long long)footprint(&plain));
+			 t->network.segments.count, (unsigned long long)memory_footprint(t->setup),
+			 (unsigned long long)memory_footprint(&plain));
 }
 
 static void segments_without_inside_cost_nothing(void **state)

@@ -5,8 +5,7 @@
  */
 #include "parallel_setups.h"
 #include "suites/training/models/buffer_alias.h"
-#include "suites/training/parallel/classes.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 #include "suites/training/parallel/modes/modes.h"
 
 #include "base/memory.h"
@@ -56,10 +55,10 @@ static enum status run_counted(struct device *device, struct world *world, void 
 			overwritten += t.network.overwritten_in_backward[l];
 		all = classes_total(t.arena.bytes);
 		/* With copies the first step needs more than those that follow. */
-		if (e->setup.weight_gradient == WGRAD_DIRECT ? footprint(&e->setup) != all
-							     : footprint(&e->setup) <= all)
+		if (e->setup.weight_gradient == WGRAD_DIRECT ? memory_footprint(&e->setup) != all
+							     : memory_footprint(&e->setup) <= all)
 			error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-				  (unsigned long long)footprint(&e->setup),
+				  (unsigned long long)memory_footprint(&e->setup),
 				  (unsigned long long)all);
 		if (overwritten != e->overwritten || t.arena.bytes[MEMORY_SHARED] != e->shared ||
 		    t.arena.bytes[MEMORY_TRANSIENT] != e->transient)
@@ -193,7 +192,7 @@ static void zero3_rounds_its_masters(void **state)
 	 * Two bytes each of weights and gradients; of the latter half is left, in which logits and
 	 * the gradients of a block lie.
 	 */
-	assert_int_equal(footprint(&one) - footprint(&three),
+	assert_int_equal(memory_footprint(&one) - memory_footprint(&three),
 			 4 * model.elements - model.elements - 2 * (2 * table + block));
 }
 
@@ -240,13 +239,15 @@ static void chunks_lower_the_memory_of_logits(void **state)
 	whole.batch = 2 * below / logits / 20 * 20;
 	parts = whole;
 	parts.loss_chunks = 2;
-	assert_int_equal(footprint(&whole) - footprint(&parts), whole.batch * logits - below);
+	assert_int_equal(memory_footprint(&whole) - memory_footprint(&parts),
+			 whole.batch * logits - below);
 	expect_counts(&(struct expected){ parts, whole.batch * 6 * 512,
 					  whole.batch * (logits / 2 + 6 * 512), 0 },
 		      "two chunks");
 	/* Parts of the batch have logits of their own, and each adds to all gradients. */
 	whole.accumulate = parts.accumulate = 4;
-	assert_int_equal(footprint(&whole) - footprint(&parts), whole.batch / 8 * logits);
+	assert_int_equal(memory_footprint(&whole) - memory_footprint(&parts),
+			 whole.batch / 8 * logits);
 	/* Without the key so few rows are one chunk. */
 	whole.accumulate = 1;
 	assert_int_equal(buffer_alias_loss_chunks(&whole), 1);
@@ -300,7 +301,7 @@ static void chunks_are_chosen_by_memory(void **state)
 		s.optimizer = OPTIMIZER_ADAM;
 		assert_int_equal(buffer_alias_loss_chunks(&s), expected[i].chunks);
 		if (expected[i].gigabytes > 0)
-			assert_true((double)footprint(&s) < 1e9 * expected[i].gigabytes);
+			assert_true((double)memory_footprint(&s) < 1e9 * expected[i].gigabytes);
 		/* The smaller model that is verified has as many. */
 		assert_false(setup_shrink(&s, 1e9, &small));
 		assert_int_equal(small.loss_chunks, expected[i].chunks);
@@ -512,10 +513,10 @@ static enum status expect_plan(struct trainer *t, struct error *err)
 	uint64_t taken = classes_total(t->arena.bytes), most;
 
 	most = (uint64_t)world_max(t->team->world, (double)taken);
-	return footprint(t->setup) == most
+	return memory_footprint(t->setup) == most
 		       ? STATUS_OK
 		       : error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-				   (unsigned long long)footprint(t->setup),
+				   (unsigned long long)memory_footprint(t->setup),
 				   (unsigned long long)most);
 }
 
@@ -528,9 +529,9 @@ static enum status expect_nothing_shared(struct trainer *t, struct error *err)
 	for (size_t i = 0; i < t->arena.count; i++)
 		taken += t->arena.blocks[i].bytes;
 	most = (uint64_t)world_max(t->team->world, (double)taken);
-	if (most != footprint(t->setup))
+	if (most != memory_footprint(t->setup))
 		error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-			  (unsigned long long)footprint(t->setup), (unsigned long long)most);
+			  (unsigned long long)memory_footprint(t->setup), (unsigned long long)most);
 	for (size_t l = 0; l <= t->setup->layers; l++)
 		overwritten += t->network.overwritten_in_backward[l];
 	return t->arena.bytes[MEMORY_SHARED] == 0 && overwritten == 0
@@ -606,7 +607,7 @@ static void without_aliasing_a_transformer_needs_more(void **state)
 	off.no_aliasing = true;
 	assert_true(buffer_alias_changes(&on));
 	/* Inside the branches 4 + 1, two between layers; logits and gradients below the head. */
-	assert_true(footprint(&off) >= footprint(&on) + 7 * row);
+	assert_true(memory_footprint(&off) >= memory_footprint(&on) + 7 * row);
 }
 
 int main(void)

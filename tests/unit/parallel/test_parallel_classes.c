@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/memory_classes.h"
 
 #define MB UINT64_C(1000000)
 

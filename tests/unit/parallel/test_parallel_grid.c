@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "suites/training/parallel/ranks/grid.h"
-#include "suites/training/parallel/verify/collect.h"
+#include "suites/training/models/setup.h"
+#include "suites/training/parallel/verify/compare.h"
 
 static void expect_reference(struct setup *setup, const char *what)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "suites/training/models/reference/reference.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 
 static struct setup image_setup(enum model_kind kind, const struct image_shape *shape,
 				const char *mode, int ranks, enum precision precision)
@@ -255,9 +255,9 @@ static void recomputation_keeps_one_layer(void **state)
 	(void)state;
 	/* Activations, not weights and scratch, are what there is. */
 	s.batch = 8192;
-	all = footprint(&s);
+	all = memory_footprint(&s);
 	s.segments = s.layers;
-	assert_true(footprint(&s) < all / 2);
+	assert_true(memory_footprint(&s) < all / 2);
 }
 
 static void what_is_not_computed_is_refused(void **state)

@@ -16,7 +16,7 @@
 #include "suites/training/models/model.h"
 #include "suites/training/models/reference/reference.h"
 #include "suites/training/models/reference/values.h"
-#include "suites/training/models/stages.h"
+#include "suites/training/models/segments.h"
 #include "suites/training/parallel/modes/modes.h"
 
 static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t batch)
@@ -193,7 +193,7 @@ static void stages_are_as_equal_as_can_be(void **state)
 		size_t bounds[SETUP_MAX_LAYERS + 1];
 		double largest = 0;
 
-		stages_balance(&setup, stages, bounds);
+		segments_balance(&setup, 0, setup.layers, stages, bounds);
 		assert_int_equal(bounds[0], 0);
 		assert_int_equal(bounds[stages], setup.layers);
 		for (size_t s = 0; s < stages; s++) {

@@ -4,7 +4,7 @@
 #include "device/autotune.h"
 #include "closings.h"
 #include "parallel_setups.h"
-#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/ranks/connection_cache.h"
 
 static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "kernels/training/loss_scale.h"
-#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/trainer.h"
 
 static struct setup dynamic(const char *mode, int ranks)
 {
@@ -67,7 +67,8 @@ static enum status expect_state(struct trainer *t, uint64_t applied, uint64_t sk
 	uint64_t a = 0, s = 0;
 	double now = 0;
 
-	if (scaler_counts(t, &a, &s, err) != STATUS_OK || scaler_scale(t, &now, err) != STATUS_OK)
+	if (trainer_scale_counts(t, &a, &s, err) != STATUS_OK ||
+	    trainer_scale(t, &now, err) != STATUS_OK)
 		return err->status;
 	if (a == applied && s == skipped && now == scale)
 		return STATUS_OK;
@@ -96,8 +97,8 @@ static enum status overflow(struct trainer *t, struct error *err)
 		return err->status;
 	if (after != before && !t->network.shard.receives_weights)
 		return error_set(err, STATUS_INTERNAL, "a skipped step changed the weights");
-	if (scaler_settle(t, err) != STATUS_OK ||
-	    scaler_counts(t, &applied, &skipped, err) != STATUS_OK)
+	if (trainer_settle_scale(t, err) != STATUS_OK ||
+	    trainer_scale_counts(t, &applied, &skipped, err) != STATUS_OK)
 		return err->status;
 	return applied == 1 && skipped > 1
 		       ? expect_state(t, 1, skipped, ldexp(huge, -(int)skipped), err)
@@ -121,7 +122,7 @@ static enum status overflow_on_one(struct trainer *t, struct error *err)
 	const uint16_t infinity = 0x7c00;
 	bool here = t->team->world->rank == (strcmp(t->mode->name, "dp_naive") == 0 ? 0 : 1);
 	double scale = 0;
-	enum status status = scaler_scale(t, &scale, err);
+	enum status status = trainer_scale(t, &scale, err);
 
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err);
@@ -131,7 +132,7 @@ static enum status overflow_on_one(struct trainer *t, struct error *err)
 						      t->network.shard.ranges[0].gradients),
 				      &infinity, sizeof(infinity), err);
 	if (status == STATUS_OK)
-		status = scaler_decide(t, err);
+		status = trainer_decide_scale(t, err);
 	if (status == STATUS_OK)
 		status = team_synchronize(t->team, err);
 	if (status == STATUS_OK)

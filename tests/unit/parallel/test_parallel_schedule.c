@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "suites/training/parallel/modes/modes.h"
-#include "suites/training/parallel/schedule_measured.h"
+#include "suites/training/parallel/derived.h"
 
 /*
  * `ranks` layers of 1024 x 1024 and one of next to nothing before them, whose input needs no

@@ -6,8 +6,8 @@
 #include "parallel_setups.h"
 
 #include "base/memory.h"
-#include "suites/training/models/backward_schedule.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/models/network.h"
+#include "suites/training/parallel/memory_classes.h"
 
 static const struct backend *sound;
 static bool recording;
@@ -283,7 +283,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 		status = trainer_open(&t, s, &team, err);
 	for (int c = 0; c < MEMORY_STEP_CLASSES && status == STATUS_OK; c++)
 		all += t.arena.bytes[c];
-	planned = footprint(s);
+	planned = memory_footprint(s);
 	if (status == STATUS_OK && t.arena.bytes[MEMORY_TRANSIENT] != expected)
 		status = error_set(err, STATUS_MISMATCH, "%llu B instead of %llu",
 				   (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT],

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 #include "suites/training/models/reference/reference.h"
-#include "suites/training/parallel/block_memory.h"
-#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/memory_classes.h"
 
 /* Addresses of no memory. */
 static enum status take(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -252,7 +251,7 @@ static void ranks_divide_the_vocabulary(void **state)
 static void recomputation_keeps_one_block(void **state)
 {
 	struct setup s = tiny_transformer("single", 1, PRECISION_FP32);
-	uint64_t two = footprint(&s), tokens = s.batch, inner;
+	uint64_t two = memory_footprint(&s), tokens = s.batch, inner;
 
 	(void)state;
 	s.segments = s.layers;
@@ -261,7 +260,7 @@ static void recomputation_keeps_one_block(void **state)
 	 * the sum, twice four of the MLP); in FP32 four moments and a padded row of lse per head.
 	 */
 	inner = tokens * 15 * 48 * 4 + tokens * 4 * 4 + 8 * 3 * 128 * 4;
-	assert_int_equal(two - footprint(&s), inner);
+	assert_int_equal(two - memory_footprint(&s), inner);
 }
 
 static struct block_memory blocks_of(const struct setup *setup, int rank)

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "kernels/layers/layers.h"
 #include "kernels/training/training.h"
-#include "suites/training/models/blocks/images.h"
-#include "suites/training/models/blocks/transformer.h"
 #include "suites/training/models/gemm/layer.h"
 
 static uint64_t blocks_hidden_size(const struct network *n)

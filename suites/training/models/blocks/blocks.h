@@ -1,6 +1,6 @@
 /*
- * Nonlinear layers on the tensors of a network: convolutional layers in images.h; embedding, blocks
- * and head of a transformer here. A row is a token; rows [row, row + rows) are whole sequences. All
+ * Nonlinear layers on the tensors of a network: convolutional layers; embedding, blocks
+ * and head of a transformer. A row is a token; rows [row, row + rows) are whole sequences. All
  * functions are asynchronous on the stream. The arithmetic is that of kernels/layers and
  * kernels/attention: FP32, TF32 products, FP16, BF16. Every sum has a fixed order, so that replicas
  * stay equal bit for bit.
@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "kernels/attention/attention.h"
 #include "suites/training/models/network.h"
 
 /* epsilon of all norms */
@@ -72,5 +73,76 @@ enum status blocks_sum_norm_gradients(struct network *network, struct error *err
 /* Computes dx after blocks_backward(). */
 enum status blocks_input_gradient(const struct pass *pass, const void *dy, void *dx,
 				  struct error *err);
+
+/*
+ * Convolutional layers (image_model.h) on the tensors of a network, with the interface of blocks.h:
+ * a row is an image. For backward, a layer keeps the output of each convolution, with a batch norm
+ * also the output of the ReLU, and the statistics.
+ */
+
+/* See blocks_kept(). */
+size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+/* Allocates scratch memory, but not the tensors that layers keep. */
+enum status images_scratch_open(struct network *network, struct error *err);
+/* Allocates scratch memory and kept tensors. */
+enum status images_open(struct network *network, struct error *err);
+
+enum status images_forward(const struct pass *pass, struct error *err);
+enum status images_backward(const struct pass *pass, void *dy, struct error *err);
+enum status images_input_gradient(const struct pass *pass, void *dx, struct error *err);
+
+/* A transformer block, and the functions that embedding and head share with it. See blocks.h. */
+
+/* Y = X W^T + b: W is tensor `weight` of the layer, out x in; b, if any, is the next tensor. */
+struct linear {
+	size_t weight;
+	uint64_t in, out;
+	bool has_bias;
+};
+
+/* Attention over `rows` tokens: queries, keys and values are parts of the rows of one tensor. */
+struct attention_shape transformer_attention(const struct network *network, uint64_t rows);
+
+/*
+ * Gathers the pass's rows of hidden columns, of which this rank has its share
+ * (network_row_shares()), into blocks->gathered, valid until the next call; returns `share` itself
+ * if it is whole.
+ */
+void *transformer_gather(const struct pass *pass, void *share, struct error *err);
+/* This rank's share of the rows of hidden columns. */
+void *transformer_share(const struct pass *pass, void *whole);
+/* Address of row `row`, modulo the kept rows, in the tensors that a norm keeps. */
+struct kept_norm transformer_kept_norm(const struct network *network, const struct kept_norm *norm,
+				       uint64_t row);
+
+/* Computes kept->y from x; `gamma`: the tensor of scales, followed by the tensor of shifts. */
+enum status transformer_norm(const struct pass *pass, size_t gamma, const void *x,
+			     const struct kept_norm *kept, struct error *err);
+/* Replaces dy by dx. */
+enum status transformer_norm_backward(const struct pass *pass, size_t gamma, const void *x,
+				      const struct kept_norm *kept, void *dy, struct error *err);
+/* y = a + b, of this rank's share of the rows. */
+enum status transformer_add_residual(const struct pass *pass, const void *a, const void *b, void *y,
+				     struct error *err);
+
+enum status transformer_linear(const struct pass *pass, const struct linear *linear, const void *x,
+			       void *y, struct error *err);
+/*
+ * Computes the gradients of weight and bias, and dx. `sums`: the layer's outputs are divided among
+ * ranks, so dx is summed over them (or the sum is scattered) while the gradient of the weights is
+ * computed.
+ */
+enum status transformer_linear_backward(const struct pass *pass, const struct linear *linear,
+					const void *x, void *dy, void *dx, bool sums,
+					struct error *err);
+/*
+ * Sums rows over ranks into `y`; with sequence parallelism only this rank's rows. `summands` is
+ * then separate memory, else `y`. The stream waits for the sum.
+ */
+enum status transformer_sum(const struct pass *pass, void *summands, void *y, struct error *err);
+
+/* A block: see blocks_forward(), blocks_backward(). */
+enum status transformer_forward(const struct pass *pass, struct error *err);
+enum status transformer_backward(const struct pass *pass, void *dy, struct error *err);
 
 #endif

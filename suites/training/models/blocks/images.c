@@ -1,4 +1,4 @@
-#include "suites/training/models/blocks/images.h"
+#include "suites/training/models/blocks/blocks.h"
 
 #include "kernels/convolution/convolution.h"
 #include "kernels/convolution/pooling.h"

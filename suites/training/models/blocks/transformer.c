@@ -1,10 +1,9 @@
-#include "suites/training/models/blocks/transformer.h"
+#include "suites/training/models/blocks/blocks.h"
 
 #include <math.h>
 
 #include "kernels/layers/layers.h"
 #include "kernels/training/training.h"
-#include "suites/training/models/blocks/blocks.h"
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/models/mode.h"
 

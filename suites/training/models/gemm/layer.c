@@ -4,9 +4,6 @@
 
 #include "kernels/training/training.h"
 #include "suites/training/models/blocks/blocks.h"
-#include "suites/training/models/gemm/layer_gemm.h"
-#include "suites/training/models/gemm/trial.h"
-#include "suites/training/models/gemm/wgrad_layout.h"
 #include "suites/training/models/setup.h"
 
 /*
@@ -76,8 +73,8 @@ static enum status fusion_tune(struct network *n, size_t layer, uint64_t row, ui
 	if (n->fusions[layer] != FUSION_AUTO)
 		return STATUS_OK;
 	/* Not every library fuses epilogues for every precision and shape. */
-	if (trial_select(n->stream, CANDIDATES, layer_run_candidate, &trial, &fastest, &own) ==
-	    STATUS_UNSUPPORTED)
+	if (layer_select_fastest(n->stream, CANDIDATES, layer_run_candidate, &trial, &fastest,
+				 &own) == STATUS_UNSUPPORTED)
 		fastest = SEPARATE;
 	else if (own.status != STATUS_OK)
 		return error_set(err, own.status, "%s", own.message);
@@ -251,7 +248,7 @@ enum status network_output_gradient(struct network *n, size_t l, uint64_t row, u
 		char *first = (char *)dy -
 			      before * n->local.layer[l].out * precision_bytes(n->setup->precision);
 
-		wgrad_layout_tune(n, l, first, mask_of(n, l, row - before), err);
+		layer_tune_wgrad_layout(n, l, first, mask_of(n, l, row - before), err);
 	}
 	return network_output_pass(n, l, rows, dy, mask_of(n, l, row), row, accumulate, err);
 }
@@ -462,4 +459,38 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 	return (unsigned)(microbatches *
 				  (per_layer * (n->partition.last - n->partition.first) + 1) +
 			  n->shard.count);
+}
+
+/*
+ * Timed runs of each candidate, alternating, after one untimed run that loads the kernels; the
+ * fastest run counts.
+ */
+#define RUNS 3
+
+enum status layer_select_fastest(struct stream *stream, size_t candidates, layer_trial_fn *run,
+				 void *context, size_t *fastest, struct error *err)
+{
+	struct event *start = NULL, *end = NULL;
+	double best[TRIAL_MAX_CANDIDATES] = { 0 }, seconds;
+
+	if (backend_event_create(stream->device, &start, err) == STATUS_OK)
+		backend_event_create(stream->device, &end, err);
+	for (int turn = -1; turn < RUNS; turn++)
+		for (size_t i = 0; i < candidates && err->status == STATUS_OK; i++)
+			if (backend_event_record(start, stream, err) == STATUS_OK &&
+			    run(context, i, err) == STATUS_OK &&
+			    backend_event_record(end, stream, err) == STATUS_OK &&
+			    backend_event_synchronize(end, err) == STATUS_OK &&
+			    backend_event_elapsed(start, end, &seconds, err) == STATUS_OK &&
+			    (turn <= 0 || seconds < best[i]))
+				best[i] = seconds;
+	backend_event_destroy(start);
+	backend_event_destroy(end);
+	if (err->status != STATUS_OK)
+		return err->status;
+	*fastest = 0;
+	for (size_t i = 1; i < candidates; i++)
+		if (best[i] < best[*fastest])
+			*fastest = i;
+	return STATUS_OK;
 }

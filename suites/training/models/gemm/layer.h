@@ -5,7 +5,9 @@
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_H
 
+#include "device/backend.h"
 #include "suites/training/models/network.h"
+#include "suites/training/models/setup.h"
 
 /* True if every rank computes this whole layer, so that all must get the same bits. */
 bool network_layer_is_replicated(const struct network *network, size_t layer);
@@ -97,5 +99,73 @@ enum status network_update_shard_range(struct network *network, size_t index, st
  * `microbatches` parts.
  */
 unsigned network_commands(const struct network *network, uint64_t microbatches);
+
+/*
+ * Times several candidates for the same computation and returns the fastest on this device. Not
+ * collective; waits for the stream.
+ */
+
+#define TRIAL_MAX_CANDIDATES 4
+
+/* Enqueues candidate 0 to candidates - 1 on the stream. */
+typedef enum status layer_trial_fn(void *context, size_t candidate, struct error *err);
+
+/*
+ * Alternates between at most TRIAL_MAX_CANDIDATES candidates; of equally fast ones the first wins.
+ */
+enum status layer_select_fastest(struct stream *stream, size_t candidates, layer_trial_fn *run,
+				 void *context, size_t *fastest, struct error *err);
+
+/*
+ * Layout of the wgrad GEMM, dW = dY^T X. It reads dY as stored, or a transposed copy, which the
+ * kernel that masks dY also writes: some devices are far slower if both operands are strided along
+ * the sum (TF32 on Hopper: 250 instead of 400 TFLOP/s).
+ */
+
+struct network;
+struct world;
+
+/*
+ * Sets network->wgrad_layouts[layer] and allocates its buffers, once per layer: as in the setup, or
+ * for `auto` by timing both layouts on `dy` and `y` (see network_output_gradient()), all rows of a
+ * backward call. Only during tuning, because it allocates memory and synchronizes.
+ */
+enum status layer_tune_wgrad_layout(struct network *network, size_t layer, void *dy, const void *y,
+				    struct error *err);
+
+/*
+ * Collective; call after all layouts are chosen. Every rank of a row-parallel layer computes the
+ * whole bias gradient, and the order of that sum may depend on the layout: if one rank has chosen
+ * WGRAD_DIRECT, all ranks use it.
+ */
+void layer_agree_on_wgrad_layouts(struct network *network, struct world *world);
+
+/*
+ * The GEMMs of a layer: tensors are row-major, GEMMs column-major. They process `rows` rows from
+ * the given addresses and are asynchronous on the stream, except in the tuning step, which searches
+ * for the fastest algorithm of each new GEMM on its own operands.
+ */
+
+/*
+ * Y = X W^T for rows [row, row + rows); `fused`: + b, and the ReLU unless it is the last layer
+ * (STATUS_UNSUPPORTED: no such GEMM).
+ */
+enum status layer_gemm_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+			       bool fused, struct error *err);
+/* dX = dY W. */
+enum status layer_gemm_dgrad(struct network *network, size_t layer, const void *dy, void *dx,
+			     uint64_t rows, struct error *err);
+/*
+ * dW = dY^T X + beta dW for rows [row, row + rows), with the layer's wgrad layout: reads dY at `dy`
+ * or its transposed copy in network->transposed. Computes only `outputs`, a range of the rows of
+ * dW.
+ */
+enum status layer_gemm_wgrad(struct network *network, size_t layer, struct outputs outputs,
+			     const void *dy, uint64_t row, uint64_t rows, double beta,
+			     struct error *err);
+
+/* Appends the algorithms that the search found to be faster than the library's defaults. */
+struct text;
+void layer_gemms_describe(const struct network *network, struct text *out);
 
 #endif

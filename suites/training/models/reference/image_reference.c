@@ -1,12 +1,11 @@
-#include "suites/training/models/reference/image_reference.h"
+#include "suites/training/models/reference/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/training/models/reference/threads.h"
-#include "suites/training/models/reference/vectors.h"
+#include "suites/training/models/reference/values.h"
 
 /* All tensors between x and y of one layer. */
 struct image_inner {
@@ -65,8 +64,8 @@ static void convolve_pixel(const struct image_unit *u, const double *image, cons
 		int64_t at = pixel_at(u, p, q, tap);
 
 		for (unsigned f = 0; at >= 0 && f < u->filters; f++)
-			sums[f] += vectors_dot(image + at + (u->depthwise ? f : 0),
-					       weights + ((uint64_t)f * taps + tap) * depth, depth);
+			sums[f] += values_dot(image + at + (u->depthwise ? f : 0),
+					      weights + ((uint64_t)f * taps + tap) * depth, depth);
 	}
 }
 
@@ -98,11 +97,11 @@ static void gradient_of_filter(const struct mlp_reference *ref, const struct ima
 					 (unsigned)(i % u->out_side), tap);
 
 			if (at >= 0)
-				vectors_add_scaled(dw + (uint64_t)tap * depth,
-						   dz[i * u->filters + f],
-						   x + i / reference_unit_pixels(u) * in + at +
-							   (u->depthwise ? f : 0),
-						   depth);
+				values_add_scaled(dw + (uint64_t)tap * depth,
+						  dz[i * u->filters + f],
+						  x + i / reference_unit_pixels(u) * in + at +
+							  (u->depthwise ? f : 0),
+						  depth);
 		}
 }
 
@@ -118,9 +117,9 @@ static void gradient_of_image(const struct image_unit *u, const double *w, const
 					      (unsigned)(i % u->out_side), tap);
 
 			for (unsigned f = 0; at >= 0 && f < u->filters; f++)
-				vectors_add_scaled(dx + at + (u->depthwise ? f : 0),
-						   dz[i * u->filters + f],
-						   w + ((uint64_t)f * taps + tap) * depth, depth);
+				values_add_scaled(dx + at + (u->depthwise ? f : 0),
+						  dz[i * u->filters + f],
+						  w + ((uint64_t)f * taps + tap) * depth, depth);
 		}
 }
 

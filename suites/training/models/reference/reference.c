@@ -7,11 +7,7 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "suites/training/models/reference/image_reference.h"
-#include "suites/training/models/reference/threads.h"
-#include "suites/training/models/reference/transformer_reference.h"
 #include "suites/training/models/reference/values.h"
-#include "suites/training/models/reference/vectors.h"
 
 static double reference_generated(const struct setup *setup, enum setup_tensor tensor, size_t layer,
 				  uint64_t index, enum precision precision)
@@ -106,7 +102,7 @@ static void mlp_reference_forward_row(struct mlp_reference *ref, size_t l, uint6
 
 	for (uint64_t o = 0; o < layer->out; o++)
 		y[o] = ref->parameters[layer->bias + o] +
-		       vectors_dot(x, ref->parameters + layer->weight + o * layer->in, layer->in);
+		       values_dot(x, ref->parameters + layer->weight + o * layer->in, layer->in);
 	if (l + 1 < ref->setup->layers)
 		mlp_reference_cut_row(y, layer->out, mask ? mask + row * layer->out : NULL,
 				      squares);
@@ -138,8 +134,8 @@ static void mlp_reference_gradient_of_input(struct mlp_reference *ref, size_t l,
 	const double *x = ref->activations[l] + row * layer->in;
 
 	for (uint64_t o = 0; o < layer->out; o++)
-		vectors_add_scaled(dx + row * layer->in, dz[row * layer->out + o],
-				   ref->parameters + layer->weight + o * layer->in, layer->in);
+		values_add_scaled(dx + row * layer->in, dz[row * layer->out + o],
+				  ref->parameters + layer->weight + o * layer->in, layer->in);
 	if (!setup_is_masked(ref->setup, l))
 		return;
 	for (uint64_t i = 0; i < layer->in; i++)
@@ -162,8 +158,8 @@ static void reference_backward_layer(struct mlp_reference *ref, size_t l, const 
 
 			sum += d;
 			if (d != 0)
-				vectors_add_scaled(dw, d, ref->activations[l] + r * layer->in,
-						   layer->in);
+				values_add_scaled(dw, d, ref->activations[l] + r * layer->in,
+						  layer->in);
 		}
 		ref->gradients[layer->bias + o] = sum;
 	}

@@ -47,4 +47,26 @@ void reference_close(struct mlp_reference *reference);
  */
 void reference_step(struct mlp_reference *reference, const unsigned char *const *masks);
 
+/* Convolutional layers in double precision with plain loops: see reference.h and image_model.h. */
+
+/* Computes activations[layer + 1] from activations[layer]. */
+void image_reference_forward(struct mlp_reference *reference, size_t layer);
+/* As transformer_reference_backward(). */
+void image_reference_backward(struct mlp_reference *reference, size_t layer, const double *dy,
+			      double *dx);
+
+/* The layers of a transformer in double precision with plain loops: see reference.h and model.h. */
+
+/*
+ * Computes activations[layer + 1] from activations[layer]; the first layer reads the setup's
+ * tokens.
+ */
+void transformer_reference_forward(struct mlp_reference *reference, size_t layer);
+/*
+ * Computes from dy (batch x widths[layer + 1]) the gradients of the layer, and dx (batch x
+ * widths[layer], initially zero; NULL: not computed).
+ */
+void transformer_reference_backward(struct mlp_reference *reference, size_t layer, const double *dy,
+				    double *dx);
+
 #endif

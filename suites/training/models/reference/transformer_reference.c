@@ -1,12 +1,11 @@
-#include "suites/training/models/reference/transformer_reference.h"
+#include "suites/training/models/reference/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/training/models/reference/threads.h"
-#include "suites/training/models/reference/vectors.h"
+#include "suites/training/models/reference/values.h"
 
 #define EPSILON 1e-5
 
@@ -110,7 +109,7 @@ static void reference_linear(const struct mlp_reference *ref, size_t l, size_t w
 	IN_PARALLEL
 	for (uint64_t r = 0; r < ref->setup->batch; r++)
 		for (uint64_t o = 0; o < out; o++)
-			y[r * out + o] = (b ? b[o] : 0) + vectors_dot(x + r * in, w + o * in, in);
+			y[r * out + o] = (b ? b[o] : 0) + values_dot(x + r * in, w + o * in, in);
 }
 
 /* dx = dy W. */
@@ -130,7 +129,7 @@ static void linear_backward(const struct mlp_reference *ref, size_t l, size_t we
 		memset(dw + o * in, 0, in * sizeof(*dw));
 		for (uint64_t r = 0; r < rows; r++) {
 			sum += dy[r * out + o];
-			vectors_add_scaled(dw + o * in, dy[r * out + o], x + r * in, in);
+			values_add_scaled(dw + o * in, dy[r * out + o], x + r * in, in);
 		}
 		if (db)
 			db[o] = sum;
@@ -139,7 +138,7 @@ static void linear_backward(const struct mlp_reference *ref, size_t l, size_t we
 	for (uint64_t r = 0; r < rows; r++) {
 		memset(dx + r * in, 0, in * sizeof(*dx));
 		for (uint64_t o = 0; o < out; o++)
-			vectors_add_scaled(dx + r * in, dy[r * out + o], w + o * in, in);
+			values_add_scaled(dx + r * in, dy[r * out + o], w + o * in, in);
 	}
 }
 
@@ -188,7 +187,7 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 
 			/* Softmax of the scores of position i with positions 0 to i. */
 			for (uint64_t j = 0; j <= i; j++) {
-				p[j] = vectors_dot(a.q + i * apart, a.k + j * apart, a.size) /
+				p[j] = values_dot(a.q + i * apart, a.k + j * apart, a.size) /
 				       sqrt((double)a.size);
 				largest = fmax(largest, p[j]);
 			}
@@ -198,8 +197,8 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 				p[j] /= sum;
 			memset(o, 0, a.size * sizeof(*o));
 			for (uint64_t j = 0; j <= i; j++)
-				vectors_add_scaled(o, a.p[i * a.sequence + j],
-						   a.v + j * 3 * a.hidden, a.size);
+				values_add_scaled(o, a.p[i * a.sequence + j],
+						  a.v + j * 3 * a.hidden, a.size);
 		}
 	}
 }
@@ -216,16 +215,16 @@ static void attend_backward(const struct mlp_reference *ref, const struct block_
 
 		for (uint64_t i = 0; i < a.sequence; i++) {
 			const double *p = a.p + i * a.sequence, *d = d_o + a.at + i * a.hidden;
-			double delta = vectors_dot(d, in->o + a.at + i * a.hidden, a.size);
+			double delta = values_dot(d, in->o + a.at + i * a.hidden, a.size);
 
 			for (uint64_t j = 0; j <= i; j++) {
 				double ds = p[j] *
-					    (vectors_dot(d, a.v + j * apart, a.size) - delta) /
+					    (values_dot(d, a.v + j * apart, a.size) - delta) /
 					    sqrt((double)a.size);
 
-				vectors_add_scaled(dv + j * apart, p[j], d, a.size);
-				vectors_add_scaled(dq + i * apart, ds, a.k + j * apart, a.size);
-				vectors_add_scaled(dk + j * apart, ds, a.q + i * apart, a.size);
+				values_add_scaled(dv + j * apart, p[j], d, a.size);
+				values_add_scaled(dq + i * apart, ds, a.k + j * apart, a.size);
+				values_add_scaled(dk + j * apart, ds, a.q + i * apart, a.size);
 			}
 		}
 	}
@@ -247,7 +246,7 @@ static double gelu_derivative(double x)
 
 static void vector_add(double *to, const double *from, uint64_t count)
 {
-	vectors_add_scaled(to, 1, from, count);
+	values_add_scaled(to, 1, from, count);
 }
 
 static struct block_inner inner_of(const struct mlp_reference *ref)

@@ -1,9 +1,8 @@
 #include "suites/training/models/reference/values.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
-
-#include "suites/training/models/reference/threads.h"
 
 /*
  * Properties of the 16-bit formats: significant bits, smallest exponent of a normal number, largest
@@ -87,4 +86,19 @@ void values_decode(double *to, const void *from, enum precision precision, uint6
 		for (uint64_t i = 0; i < count; i++)
 			to[i] = singles[i];
 	}
+}
+
+static int sharing = 1;
+
+void values_share_threads(int ranks)
+{
+	sharing = ranks;
+}
+
+int values_threads(void)
+{
+	cpu_set_t mine;
+	int cores = sched_getaffinity(0, sizeof(mine), &mine) == 0 ? CPU_COUNT(&mine) : 1;
+
+	return cores > sharing ? cores / sharing : 1;
 }

@@ -20,7 +20,7 @@
 #include "base/stats.h"
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/modes/data_parallel.h"
-#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/trainer.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
 /* Stage 2: gradients are computed into one buffer while those in the other are summed. */
@@ -237,7 +237,7 @@ static enum status ddp_update_buckets(struct trainer *t, struct error *err)
 	/* The decision to skip the step needs all gradients. */
 	for (size_t i = 0; i < ddp->count && updates && t->setup->dynamic_scale; i++)
 		ddp_wait_reduced(t, i, err);
-	if (updates && scaler_decide(t, err) == STATUS_OK)
+	if (updates && trainer_decide_scale(t, err) == STATUS_OK)
 		network_update_begin(n, err);
 	for (size_t k = 0; k < ddp->count; k++) {
 		size_t i = zero ? ddp->count - 1 - k : k;

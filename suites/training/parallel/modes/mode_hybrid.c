@@ -11,8 +11,8 @@
 
 #include "base/memory.h"
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
-#include "suites/training/parallel/ranks/grid.h"
-#include "suites/training/parallel/trainer/parts.h"
+#include "suites/training/models/setup.h"
+#include "suites/training/parallel/trainer/trainer.h"
 
 static enum status hybrid_open(struct trainer *t, struct error *err)
 {
@@ -80,8 +80,8 @@ static double hybrid_wire_bytes(const struct setup *setup)
 
 const struct mode mode_hybrid = {
 	.name = "hybrid",
-	.summary = "data x tensor x pipeline: replicas of 1F1B pipelines with tensor-parallel "
-		   "stages",
+	.summary =
+		"data x tensor x pipeline: replicas of 1F1B pipelines with tensor-parallel stages",
 	.microbatched = true,
 	.gridded = true,
 	.recomputes = true,

@@ -16,9 +16,8 @@
 #include "suites/training/models/buffer_alias.h"
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/modes/data_parallel.h"
-#include "suites/training/parallel/trainer/parts.h"
-#include "suites/training/parallel/trainer/timeline.h"
 #include "suites/training/parallel/trainer/trainer.h"
+#include "suites/training/parallel/trainer/timeline.h"
 
 #define TENSOR_CHUNKS_MAX 2
 
@@ -97,8 +96,8 @@ static double tensor_blocks_wire_bytes(const struct setup *setup)
 const struct mode mode_tensor_sequence = {
 	.name = "tensor_sequence",
 	.aliases_buffers = true,
-	.summary = "tensor and sequence parallel transformer: norms and residuals are split by "
-		   "rows",
+	.summary =
+		"tensor and sequence parallel transformer: norms and residuals are split by rows",
 	.overlap = OVERLAP_BACKWARD,
 	.overlaps = true,
 	.accumulates = true,
@@ -149,16 +148,16 @@ static const char *tensor_refusal(const struct setup *setup)
 	if (tensor_has_blocks(setup))
 		return tensor_blocks_refusal(setup);
 	if (setup_accumulate(setup) > 1)
-		return "accumulate works with single, ddp and zero1; for tensor parallelism "
-		       "use hybrid = 1xNx1";
+		return "accumulate works with single, ddp and zero1; for tensor parallelism use "
+		       "hybrid = 1xNx1";
 	if (setup->ranks < 2)
 		return "tensor parallelism needs at least two devices";
 	if (setup->layers < 2)
 		return "tensor parallelism needs at least two layers";
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] % (uint64_t)setup->ranks)
-			return "the inner width of a pair of layers is not divisible by the "
-			       "number of devices";
+			return "the inner width of a pair of layers is not divisible by the number "
+			       "of devices";
 	return NULL;
 }
 

@@ -19,7 +19,7 @@
 #include "suites/training/models/buffer_alias.h"
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/modes/data_parallel.h"
-#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/trainer.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
 #define BUFFERS 2
@@ -260,7 +260,7 @@ static enum status zero3_update(struct trainer *t, struct error *err)
 {
 	const struct zero3 *z = t->state;
 
-	scaler_decide(t, err);
+	trainer_decide_scale(t, err);
 	network_update_begin(&t->network, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t l = 0; l < t->setup->layers; l++) {
@@ -312,8 +312,8 @@ const struct mode mode_zero3 = {
 	.name = "zero3",
 	.transformers = true,
 	.images = true,
-	.summary = "data parallel, parameters, gradients and optimizer state sharded over the "
-		   "ranks",
+	.summary =
+		"data parallel, parameters, gradients and optimizer state sharded over the ranks",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.aliases_buffers = true,
 	.in_logits = zero3_in_logits,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/models/gemm/layer.h"
 
 /*
  * Maximum kept: worlds of different sizes, with and without a limit for collectives, over different

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/ranks/relay.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* One send, or one copy to the host, at a time: keeps the staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
@@ -23,6 +25,35 @@ enum status team_open_over(struct rank_team *team, struct device *device, struct
 	return team_open_rest(team, transport, err);
 }
 
+/* Free device memory; 0 if it is the machine's memory, which other processes use as well. */
+static uint64_t team_groups_free_memory(struct device *device)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t free_bytes = 0, total = 0;
+
+	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return 0;
+	backend_device_memory(device, &free_bytes, &total, &ignored);
+	return free_bytes;
+}
+
+/* Opens team->all, which determines the transport. */
+static enum status team_open_world(struct rank_team *team, enum transport transport,
+				   struct error *err)
+{
+	uint64_t before = team_groups_free_memory(team->device), after;
+	const struct communicator_options options = { .transport = transport,
+						      .multiprocessors = team->multiprocessors };
+	enum status status = join_world(team->device, team->world, &options, &team->all, err);
+
+	if (status != STATUS_OK)
+		return status;
+	after = team_groups_free_memory(team->device);
+	team->communicator_bytes += before > after ? before - after : 0;
+	team->transport = team->all->transport;
+	return STATUS_OK;
+}
+
 enum status team_open_rest(struct rank_team *team, enum transport transport, struct error *err)
 {
 	struct world *world = team->world;
@@ -36,6 +67,22 @@ enum status team_open_rest(struct rank_team *team, enum transport transport, str
 	if (status != STATUS_OK || world->size == 1 || team->all)
 		return status;
 	return team_open_world(team, transport, err);
+}
+
+static void team_groups_close_edge(const struct rank_team *team, struct communicator **back,
+				   struct communicator **edge)
+{
+	if (*back != *edge)
+		backend_communicator_close(*back);
+	if (*edge != team->all)
+		backend_communicator_close(*edge);
+	*back = *edge = NULL;
+}
+
+static void team_close_edges(struct rank_team *team)
+{
+	team_groups_close_edge(team, &team->previous_gradients, &team->previous);
+	team_groups_close_edge(team, &team->next_gradients, &team->next);
 }
 
 static void rank_team_close_communicators(struct rank_team *team)
@@ -188,4 +235,206 @@ enum status team_difference(struct rank_team *team, struct difference_arguments 
 		}
 	free(parts);
 	return err->status;
+}
+
+/* Connections between some of the ranks: groups, and neighbours in a pipeline. */
+
+/*
+ * Opens a communicator for each group, all at the same time. After a failure *out is NULL or must
+ * still be closed.
+ */
+static enum status team_open_group(struct rank_team *team, const struct team_group *group,
+				   struct communicator **out, struct error *err)
+{
+	struct communicator_id id = { { 0 } }, *ids;
+	int mine[2] = { group->id, group->index }, (*all)[2];
+	enum status status = STATUS_OK;
+
+	*out = NULL;
+	if (group->id >= 0 && group->index == 0)
+		status = transport_id(team->device, group->transport, &id, err);
+	if (world_agree(team->world, status, err) != STATUS_OK)
+		return err->status;
+	all = xcalloc((size_t)team->world->size, sizeof(*all));
+	ids = xcalloc((size_t)team->world->size, sizeof(*ids));
+	world_gather(team->world, mine, all, sizeof(mine));
+	world_gather(team->world, &id, ids, sizeof(id));
+	for (int rank = 0; rank < team->world->size && group->id >= 0; rank++)
+		if (all[rank][0] == group->id && all[rank][1] == 0)
+			id = ids[rank];
+	free(all);
+	free(ids);
+	if (group->id >= 0) {
+		const struct communicator_options options = { .transport = group->transport,
+							      .multiprocessors =
+								      group->multiprocessors };
+		uint64_t before = team_groups_free_memory(team->device), after;
+
+		status = backend_communicator_open(team->device, &options, &id, group->index,
+						   group->size, out, err);
+		after = team_groups_free_memory(team->device);
+		team->communicator_bytes += before > after ? before - after : 0;
+	}
+	return join_agree(team->world, status, *out, err);
+}
+
+enum status team_open_grid(struct rank_team *team, const struct setup *setup, struct error *err)
+{
+	bool limited = setup->collective_multiprocessors >= 0;
+	struct grid grid = grid_of(setup);
+	struct grid_place place = grid_place(setup, team->world->rank);
+	struct grid_place first_part = { .data = place.data, .stage = place.stage },
+			  first_replica = { .stage = place.stage, .part = place.part };
+	struct team_group parts = { .id = grid_rank(setup, first_part),
+				    .index = place.part,
+				    .size = grid.tensor,
+				    .transport = team->transport,
+				    .multiprocessors = limited ? team->multiprocessors : 0 };
+	struct team_group replicas = { .id = grid_rank(setup, first_replica),
+				       .index = place.data,
+				       .size = grid.data,
+				       .transport = team->transport,
+				       .multiprocessors = team->multiprocessors };
+
+	if (grid.tensor > 1 && !team->tensor &&
+	    team_open_group(team, &parts, &team->tensor, err) != STATUS_OK)
+		return err->status;
+	return grid.data > 1 && !team->data ? team_open_group(team, &replicas, &team->data, err)
+					    : STATUS_OK;
+}
+
+/* With two ranks in total, the communicator of all ranks is their edge. */
+static bool team_groups_pair_up(struct rank_team *team, const struct setup *setup)
+{
+	if (grid_of(setup).pipeline != 2 || team->world->size != 2 ||
+	    team->edges != team->transport)
+		return false;
+	if (team->world->rank == 0)
+		team->next = team->all;
+	else
+		team->previous = team->all;
+	return true;
+}
+
+/* Opens the edges between stages low and low + 1, for all even or all odd `low`. */
+static enum status team_groups_open_pairs(struct rank_team *team, const struct setup *setup,
+					  int odd, struct communicator **up,
+					  struct communicator **down, struct error *err)
+{
+	int stages = grid_of(setup).pipeline;
+	struct grid_place place = grid_place(setup, team->world->rank), low = place;
+	bool is_low = place.stage % 2 == odd;
+	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
+	struct team_group pair = { .index = is_low ? 0 : 1,
+				   .size = 2,
+				   .transport = team->edges,
+				   .multiprocessors = team->multiprocessors };
+	struct communicator *opened;
+	enum status status;
+
+	if (!is_low)
+		low.stage--;
+	pair.id = there ? grid_rank(setup, low) : -1;
+	status = team_open_group(team, &pair, &opened, err);
+	if (there)
+		*(is_low ? down : up) = opened;
+	return status;
+}
+
+static enum status team_groups_open_all_pairs(struct rank_team *team, const struct setup *setup,
+					      struct communicator **up, struct communicator **down,
+					      struct error *err)
+{
+	if (team_groups_open_pairs(team, setup, 0, up, down, err) != STATUS_OK ||
+	    grid_of(setup).pipeline == 2)
+		return err->status;
+	return team_groups_open_pairs(team, setup, 1, up, down, err);
+}
+
+/* This rank's device and the devices of the previous and the next stage. */
+static struct device_set stage_neighbours(struct rank_team *team, const struct setup *setup)
+{
+	struct grid_place mine = grid_place(setup, team->world->rank);
+	struct device_address *all = join_addresses(team->device, team->world);
+	struct device_set devices = { 0 };
+
+	for (int stage = mine.stage - 1; stage <= mine.stage + 1; stage++) {
+		struct grid_place other = { .data = mine.data, .stage = stage, .part = mine.part };
+
+		if (stage >= 0 && stage < grid_of(setup).pipeline)
+			device_set_add(&devices, all[grid_rank(setup, other)]);
+	}
+	free(all);
+	return devices;
+}
+
+static enum transport team_groups_edges_transport(struct rank_team *team, const struct setup *setup)
+{
+	struct error ignored = ERROR_NONE;
+	struct device_set devices = stage_neighbours(team, setup);
+	enum status status = STATUS_UNSUPPORTED;
+
+	if (setup->transport != TRANSPORT_AUTO || !team->device->backend->transport_usable)
+		return device_set_release(&devices), team->transport;
+	status = backend_transport_usable(team->device, TRANSPORT_PEER_COPY, &devices, &ignored);
+	device_set_release(&devices);
+	return world_agree(team->world, status, &ignored) == STATUS_OK ? TRANSPORT_PEER_COPY
+								       : team->transport;
+}
+
+static enum status team_groups_open_edges(struct rank_team *team, const struct setup *setup,
+					  bool bidirectional, struct error *err)
+{
+	bool open = team->previous || team->next,
+	     back = team->previous_gradients != team->previous ||
+		    team->next_gradients != team->next;
+
+	if (!open && !team_groups_pair_up(team, setup) &&
+	    team_groups_open_all_pairs(team, setup, &team->previous, &team->next, err) != STATUS_OK)
+		return err->status;
+	if (bidirectional && !(open && back))
+		return team_groups_open_all_pairs(team, setup, &team->previous_gradients,
+						  &team->next_gradients, err);
+	if (!open) {
+		team->previous_gradients = team->previous;
+		team->next_gradients = team->next;
+	}
+	return STATUS_OK;
+}
+
+enum status team_open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
+			    struct error *err)
+{
+	enum status status;
+
+	if (grid_of(setup).pipeline == 1)
+		return STATUS_OK;
+	if (!team->previous && !team->next)
+		team->edges = team_groups_edges_transport(team, setup);
+	status = team_groups_open_edges(team, setup, bidirectional, err);
+	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
+		return status;
+	/* Only now does a refusal by the driver or a container show. */
+	error_clear(err);
+	team_close_edges(team);
+	team->edges = team->transport;
+	return team_groups_open_edges(team, setup, bidirectional, err);
+}
+
+uint64_t team_commands(const struct rank_team *team)
+{
+	const struct communicator *each[] = {
+		team->all,
+		team->previous != team->all ? team->previous : NULL,
+		team->next != team->all ? team->next : NULL,
+		team->previous_gradients != team->previous ? team->previous_gradients : NULL,
+		team->next_gradients != team->next ? team->next_gradients : NULL,
+		team->tensor,
+		team->data
+	};
+	uint64_t pieces = 0;
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		pieces += each[i] ? relay_pieces(each[i]) : 0;
+	return pieces * RELAY_COMMANDS;
 }

@@ -9,7 +9,7 @@
 #include "kernels/comparison.h"
 #include "measure/phases.h"
 #include "measure/processes/world.h"
-#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/models/setup.h"
 
 /* Products and kernels run on the first stream; communication on the others, at high priority. */
 enum team_stream {
@@ -69,9 +69,6 @@ void team_close(struct rank_team *team);
  */
 void team_abandon(struct rank_team *team);
 
-/* Opens team->all, which determines the transport. */
-enum status team_open_world(struct rank_team *team, enum transport transport, struct error *err);
-
 /* A group of ranks: all with the same `id`; this one is `index` of `size`. */
 struct team_group {
 	int id; /* negative: this rank is in no group */
@@ -79,13 +76,6 @@ struct team_group {
 	enum transport transport;
 	int multiprocessors; /* maximum for collectives; 0: no limit */
 };
-
-/*
- * Opens a communicator for each group, all at the same time. After a failure *out is NULL or must
- * still be closed.
- */
-enum status team_open_group(struct rank_team *team, const struct team_group *group,
-			    struct communicator **out, struct error *err);
 
 /*
  * Opens team->tensor and team->data, once, if the grid has more than one rank along these axes;
@@ -108,8 +98,6 @@ enum status team_open_grid(struct rank_team *team, const struct setup *setup, st
  */
 enum status team_open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
 			    struct error *err);
-
-void team_close_edges(struct rank_team *team);
 
 /* phases_next() for all ranks of the team. */
 enum status team_phase(struct rank_team *team, const char *name, struct error *err);

@@ -17,7 +17,7 @@ struct trainer {
 	struct network network;
 	unsigned step; /* enum step_part: what the step that is being enqueued does */
 	void *state;   /* owned by the mode */
-	/* for divided blocks of a transformer: trainer/parts.h; NULL: whole blocks */
+	/* for divided blocks of a transformer: struct parts below; NULL: whole blocks */
 	struct parts *parts;
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
 	/* hybrid: gradients ready to be reduced, and reduced gradients */
@@ -64,8 +64,8 @@ enum status trainer_loss(struct trainer *trainer, double *loss, struct error *er
 
 /*
  * For modes: enqueues the optimizer's part of a step on the compute stream, after all gradients are
- * complete. Nothing without STEP_UPDATE. Modes that update range by range call scaler_decide()
- * first.
+ * complete. Nothing without STEP_UPDATE. Modes that update range by range first call
+ * trainer_decide_scale().
  */
 enum status trainer_update(struct trainer *trainer, struct error *err);
 /* For modes: the compute stream waits for an event, or records it; nothing after an error. */
@@ -77,5 +77,51 @@ enum status trainer_record(struct trainer *trainer, struct event *event, struct 
  * scale.
  */
 double trainer_gradient_scale(const struct trainer *trainer, uint64_t rows);
+
+/*
+ * Collectives inside a transformer's blocks, among the ranks that divide the layers (struct
+ * part_links).
+ */
+
+/*
+ * Opens collectives over `communicator` on `stream`: STREAM_COMPUTE, or a stream that nothing else
+ * uses, so that products that need no sum run at the same time. Close with parts_close(), also
+ * after a failure.
+ */
+enum status parts_open(struct trainer *trainer, struct communicator *communicator,
+		       enum team_stream stream, struct error *err);
+void parts_close(struct trainer *trainer);
+
+/*
+ * By formula (rings): bytes that a rank of `parts` sends per token in forward and backward of a
+ * transformer's layer.
+ */
+double parts_sent_bytes(const struct setup *setup, size_t layer, int parts);
+
+/*
+ * The loss scale on the device (kernels/training/loss_scale.h) in a step of several ranks: either
+ * all ranks skip a step, or none. Without setup->dynamic_scale these calls do nothing.
+ */
+
+/* As in PyTorch: good steps before the scale doubles. */
+#define SCALER_INTERVAL 2000
+
+/*
+ * Enqueued on the compute stream after the rank's gradients are complete: checks for an overflow on
+ * every rank and decides about this step. The optimizers that follow obey the decision.
+ */
+enum status trainer_decide_scale(struct trainer *trainer, struct error *err);
+
+/*
+ * Runs steps until one is not skipped, so that the following steps start with a suitable scale.
+ * Collective.
+ */
+enum status trainer_settle_scale(struct trainer *trainer, struct error *err);
+
+/* Scale of the gradients of a step before its update. Waits. */
+enum status trainer_scale(struct trainer *trainer, double *scale, struct error *err);
+/* Number of applied and skipped steps since the last reset; zero without a dynamic scale. Waits. */
+enum status trainer_scale_counts(struct trainer *trainer, uint64_t *applied, uint64_t *skipped,
+				 struct error *err);
 
 #endif

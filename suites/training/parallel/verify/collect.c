@@ -1,4 +1,4 @@
-#include "suites/training/parallel/verify/collect.h"
+#include "suites/training/parallel/verify/compare.h"
 
 /* Copies of one rank. */
 struct source {

@@ -6,12 +6,9 @@
 
 #include "base/memory.h"
 #include "suites/training/models/reference/reference.h"
-#include "suites/training/models/reference/threads.h"
 #include "suites/training/models/reference/values.h"
-#include "suites/training/parallel/trainer/scaler.h"
-#include "suites/training/parallel/verify/collect.h"
+#include "suites/training/parallel/trainer/trainer.h"
 #include "suites/training/parallel/verify/compare.h"
-#include "suites/training/parallel/verify/verify_update.h"
 
 /* The error of a small tensor varies more than that of all parameters together. */
 #define TENSOR_HEADROOM 4
@@ -165,14 +162,13 @@ static enum status judge_masks(const struct mlp_reference *reference,
 	if (!(reference->forward_error <= tolerance->forward))
 		return error_set(err, STATUS_MISMATCH,
 				 "ReLU outputs of a convolutional layer differ from the "
-				 "double-precision reference by %.2e (relative L2), allowed "
-				 "%.2e",
+				 "double-precision reference by %.2e (relative L2), allowed %.2e",
 				 reference->forward_error, tolerance->forward);
 	if (reference->mask_error <= tolerance->masks)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "ReLU signs differ from the double-precision reference for %.2e of "
-			 "the sums of a layer (relative L2), allowed %.2e",
+			 "ReLU signs differ from the double-precision reference for %.2e of the "
+			 "sums of a layer (relative L2), allowed %.2e",
 			 reference->mask_error, tolerance->masks);
 }
 
@@ -187,7 +183,7 @@ static enum status verify_compare_with_reference(struct trainer *t, const struct
 	struct verify_difference difference;
 	enum status status = STATUS_OK;
 
-	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
+	if (trainer_scale(t, &gradients.scale, err) != STATUS_OK)
 		return err->status;
 	reference_open(&reference, t->setup);
 	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
@@ -237,11 +233,11 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
 		status = team_phase(team, "reference", err);
 	if (status == STATUS_OK)
 		status = verify_step_and_collect(&t, &collection, &loss, err);
-	threads_share(1); /* the other ranks wait */
+	values_share_threads(1); /* the other ranks wait */
 	if (status == STATUS_OK && team->world->rank == 0)
 		status = verify_compare_with_reference(&t, &collection, loss, check, err);
 	status = world_agree(team->world, status, err);
-	threads_share(team->world->size);
+	values_share_threads(team->world->size);
 	if (status == STATUS_OK)
 		status = team_phase(team, "updates", err);
 	if (status == STATUS_OK)
@@ -314,8 +310,8 @@ static enum status verify_compare_with_single(struct trainer *t, struct trainer 
 
 	if (step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
-	    scaler_scale(t, &pair.run.scale, err) != STATUS_OK ||
-	    scaler_scale(single, &pair.expected.scale, err) != STATUS_OK ||
+	    trainer_scale(t, &pair.run.scale, err) != STATUS_OK ||
+	    trainer_scale(single, &pair.expected.scale, err) != STATUS_OK ||
 	    compare_tensors(&t->network.model, verify_squares_on_device, &pair, &difference, err) !=
 		    STATUS_OK)
 		return err->status;
@@ -440,8 +436,7 @@ static enum status verify_compare_sums(const struct trainer *t, const struct ver
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "the %s of ranks %d and %d differ after a step; replicas must stay "
-			 "bitwise "
-			 "equal",
+			 "bitwise equal",
 			 parameters ? "gradients" : "parameters", rank, replica);
 }
 
@@ -459,4 +454,103 @@ enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 		verify_compare_sums(t, all, rank, err);
 	free(all);
 	return err->status;
+}
+
+/* A graph recording is always ended, even if the recorded work has failed. */
+enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts,
+			  struct error *err)
+{
+	struct stream *compute = trainer_stream(t);
+	uint64_t updates = t->network.updates;
+	struct error ignored = ERROR_NONE;
+	enum status status, ended;
+
+	*r = (struct verify_recorded){ .trainer = t, .parts = parts };
+	if (backend_graph_begin(compute, err) != STATUS_OK)
+		return err->status;
+	status = trainer_enqueue(t, parts, err);
+	ended = backend_graph_end(compute, &r->graph, status == STATUS_OK ? err : &ignored);
+	/* Nothing has been updated yet. */
+	t->network.updates = updates;
+	if (ended != STATUS_OK)
+		r->graph = NULL;
+	return status == STATUS_OK ? ended : status;
+}
+
+enum status recorded_launch(struct verify_recorded *r, unsigned steps, struct error *err)
+{
+	struct trainer *t = r->trainer;
+
+	for (unsigned i = 0; i < steps; i++) {
+		if (backend_graph_launch(r->graph, trainer_stream(t), err) != STATUS_OK)
+			return err->status;
+		t->network.updates += (r->parts & STEP_UPDATE) != 0;
+	}
+	return STATUS_OK;
+}
+
+void recorded_close(struct verify_recorded *r)
+{
+	backend_graph_destroy(r->graph);
+	*r = (struct verify_recorded){ 0 };
+}
+
+struct trace {
+	uint64_t parameters;
+	double loss;
+};
+
+static enum status trainer_trace(struct trainer *t, struct trace *out, struct error *err)
+{
+	memset(out, 0, sizeof(*out));
+	if (verify_replicas(t, &out->parameters, err) != STATUS_OK)
+		return err->status;
+	return trainer_loss(t, &out->loss, err);
+}
+
+static enum status recorded_steps_by_calls(struct trainer *t, unsigned steps, struct trace *out,
+					   struct error *err)
+{
+	enum status status = trainer_reset(t, err);
+
+	t->network.by_host = true;
+	for (unsigned i = 0; i < steps && status == STATUS_OK; i++)
+		status = trainer_step(t, STEP_ALL, err);
+	t->network.by_host = false;
+	return status == STATUS_OK ? trainer_trace(t, out, err) : status;
+}
+
+static enum status recorded_steps_by_graph(struct trainer *t, unsigned steps, struct trace *out,
+					   struct error *err)
+{
+	struct verify_recorded r = { 0 };
+	struct world *world = t->team->world;
+	enum status status = trainer_reset(t, err);
+
+	if (status == STATUS_OK)
+		status = world_agree(world, recorded_open(&r, t, STEP_ALL, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, recorded_launch(&r, steps, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, team_synchronize(t->team, err), err);
+	recorded_close(&r);
+	return status == STATUS_OK ? trainer_trace(t, out, err) : status;
+}
+
+enum status recorded_verify(struct trainer *t, unsigned steps, struct error *err)
+{
+	struct trace calls, graph;
+	enum status status = STATUS_OK;
+
+	if (recorded_steps_by_calls(t, steps, &calls, err) != STATUS_OK ||
+	    recorded_steps_by_graph(t, steps, &graph, err) != STATUS_OK)
+		return err->status;
+	if (calls.parameters != graph.parameters || calls.loss != graph.loss)
+		status = error_set(err, STATUS_MISMATCH,
+				   "%u steps with and without a graph: parameters %s, loss %.17g "
+				   "and %.17g",
+				   steps,
+				   calls.parameters == graph.parameters ? "are equal" : "differ",
+				   graph.loss, calls.loss);
+	return world_agree(t->team->world, status, err);
 }

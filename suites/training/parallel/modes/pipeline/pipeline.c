@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/training/models/backward_schedule.h"
+#include "suites/training/models/network.h"
 #include "suites/training/models/gemm/layer.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
@@ -242,14 +242,14 @@ static void *pipeline_gradient_of(const struct trainer *t, const struct micro *m
 	if (l == n->partition.first)
 		return m->dx;
 	if (l < n->partition.last)
-		return network_row(n, l, n->transient[backward_transient_buffer(n, l)],
+		return network_row(n, l, n->transient[network_transient_buffer(n, l)],
 				   m->row % n->step_rows);
 	return m->dy ? m->dy : network_activation(n, t->setup->layers, m->row);
 }
 
 /*
  * The two halves of backward of layers [first, last); `last` is the `first` of the previous call
- * (backward_schedule.h). First dgrad, with recomputation of activations that were not kept; then
+ * (network.h). First dgrad, with recomputation of activations that were not kept; then
  * wgrad, followed in the step's last backward pass by the reduction over all replicas.
  */
 static void pipeline_stage_input_gradients(struct trainer *t, const struct micro *m, size_t first,
@@ -373,7 +373,7 @@ void pipeline_close(struct trainer *t)
 
 void pipeline_tuned(struct trainer *t)
 {
-	backward_layouts_tuned(&t->network);
+	network_layouts_tuned(&t->network);
 }
 
 static enum status forward_micro(struct trainer *t, struct error *err)
@@ -410,7 +410,7 @@ static struct micro joined_micro(const struct trainer *t, const struct micro *m,
 }
 
 /*
- * Backward of a group of layers after the other (backward_schedule.h). The weight gradients of the
+ * Backward of a group of layers after the other (network.h). The weight gradients of the
  * group that ends with the stage's first layer wait until the gradient of its input is being sent,
  * and until the last of the micro-batches that share a product. Without dgrad first, a layer is a
  * group, and both halves of it are one span.
@@ -420,14 +420,14 @@ static void pipeline_backward(struct trainer *t, const struct micro *m, uint64_t
 {
 	struct pipeline *p = t->state;
 	const struct rank_partition *partition = &t->network.partition;
-	bool apart = backward_dgrad_first(&t->network);
+	bool apart = network_dgrad_first(&t->network);
 
 	if (!apart)
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
 	for (size_t last = partition->last, first; last > partition->first; last = first) {
 		struct micro all;
 
-		first = backward_group(&t->network, last);
+		first = network_backward_group(&t->network, last);
 		if (apart)
 			timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
 		pipeline_stage_input_gradients(t, m, first, last, err);

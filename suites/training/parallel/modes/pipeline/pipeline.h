@@ -5,18 +5,18 @@
  *
  *     warm-up forwards, then one forward and one backward in turn, then the rest of the backwards.
  *
- * A stage computes and sends dgrad before it computes wgrad (backward_schedule.h), except in
+ * A stage computes and sends dgrad before it computes wgrad (network.h), except in
  * layer_split.
  */
 #ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_MODES_PIPELINE_PIPELINE_H
 #define GPUPROOF_SUITES_TRAINING_PARALLEL_MODES_PIPELINE_PIPELINE_H
 
+#include "suites/training/models/mode.h"
 #include "suites/training/parallel/trainer/trainer.h"
 
-/* Members of struct mode: all forwards first, 1F1B, twice its warm-up. */
+/* Members of struct mode: all forwards first, 1F1B. */
 uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro);
 uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro);
-uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro);
 
 /*
  * Number of backward passes that share the wgrad product after pass `turn`; 0: no product follows
@@ -34,12 +34,42 @@ void pipeline_close(struct trainer *trainer);
 void pipeline_tuned(struct trainer *trainer);
 enum status pipeline_enqueue(struct trainer *trainer, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
-double pipeline_wire_bytes(const struct setup *setup);
 /*
  * Idle share of a step: (p - 1) / (m + p - 1) for any order of forwards and backwards, if backwards
  * are sent whole. With gradients of inputs first, stages idle less: for equal products 2 (p - 1) /
  * (3 m + 2 (p - 1)). With shared wgrad products: from the schedule of equal stages.
  */
 double pipeline_bubble(const struct setup *setup);
+
+/*
+ * Simulation of a pipeline's schedule with given times: every stage runs its forward and backward
+ * passes in the order of the mode, each as soon as the stage is free and its input has arrived. The
+ * gradient for the previous stage is sent after the backward pass or, with dgrad first
+ * (network.h), after its first half. All times are in seconds; NaN propagates.
+ */
+
+struct schedule_stage {
+	double forward, inputs; /* of a micro-batch: forward, dgrad */
+	double weights;         /* wgrad of setup_wgrad_microbatches() micro-batches */
+	bool dgrad_first;
+	/*
+	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the
+	 * previous one: latency from the end of the producing kernels to the start of the other
+	 * stage, and the part that occupies the link in this direction.
+	 */
+	double send, occupied;
+	double last; /* output: end of its last backward pass */
+};
+
+struct schedule {
+	const struct setup *setup;
+	int stages;
+	struct schedule_stage stage[SETUP_MAX_LAYERS]; /* each has at least one layer */
+};
+
+/* Initialises the stages of the setup's grid without times. */
+void schedule_open(struct schedule *schedule, const struct setup *setup);
+/* Sets `last` of every stage; returns the latest. */
+double schedule_carry_out(struct schedule *schedule);
 
 #endif

@@ -1,8 +1,11 @@
 /* The order of each stage's operations, and the cost by formula. */
-#include "suites/training/models/stages.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/training/models/segments.h"
+#include "suites/training/models/setup.h"
 #include "suites/training/parallel/modes/pipeline/pipeline.h"
-#include "suites/training/parallel/modes/pipeline/schedule.h"
-#include "suites/training/parallel/ranks/grid.h"
 
 /* Input buffers in addition to those in use: one is received while the last is in use. */
 #define SPARE_INPUTS 1
@@ -21,7 +24,7 @@ uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro)
 	return later < micro ? later : micro;
 }
 
-uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
+static uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
 {
 	uint64_t later = 2 * (uint64_t)(stages - 1 - stage);
 
@@ -52,8 +55,8 @@ static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 		       "layer";
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] % (uint64_t)grid.tensor)
-			return "the inner width of a pair of layers is not divisible by the "
-			       "tensor size of the grid";
+			return "the inner width of a pair of layers is not divisible by the tensor "
+			       "size of the grid";
 	return setup->batch % (uint64_t)grid.data
 		       ? "the batch is not divisible by the data size of the grid"
 		       : NULL;
@@ -74,8 +77,8 @@ const char *pipeline_refusal(const struct setup *setup)
 	if (setup->batch / (uint64_t)grid.data % setup->microbatches)
 		return "the batch is not divisible by microbatches";
 	if (shared > 1 && setup->segments > 0)
-		return "wgrad_microbatches above 1 does not work with recompute, which does "
-		       "not keep the activations";
+		return "wgrad_microbatches above 1 does not work with recompute, which does not "
+		       "keep the activations";
 	return setup->microbatches % shared ? "microbatches is not divisible by wgrad_microbatches"
 					    : NULL;
 }
@@ -104,7 +107,7 @@ void pipeline_partition(const struct setup *setup, int rank, struct rank_partiti
 
 	kept = pipeline_plan_whole_products(setup, kept + shared - 1);
 	inputs = pipeline_plan_whole_products(setup, inputs + shared - 1);
-	stages_balance(setup, (size_t)grid.pipeline, bounds);
+	segments_balance(setup, 0, setup->layers, (size_t)grid.pipeline, bounds);
 	*partition = (struct rank_partition){ .first = bounds[place.stage],
 					      .last = bounds[place.stage + 1],
 					      .row = (uint64_t)place.data * all,
@@ -116,7 +119,7 @@ void pipeline_partition(const struct setup *setup, int rank, struct rank_partiti
 					      .step_rows = shared * rows };
 }
 
-double pipeline_wire_bytes(const struct setup *setup)
+static double pipeline_wire_bytes(const struct setup *setup)
 {
 	double most = 0, bytes = (double)(setup->batch * precision_bytes(setup->precision));
 
@@ -153,3 +156,180 @@ double pipeline_bubble(const struct setup *setup)
 		};
 	return 1 - 3 * micro / schedule_carry_out(&k);
 }
+
+/* State of a stage during the simulation. */
+struct stage_progress {
+	uint64_t warmup, forwards, backwards;
+	double free;     /* time at which its current operation ends */
+	double down, up; /* times at which its links to the next and the previous stage are free */
+	double *outputs, *back; /* time at which micro-batch i of forward or backward arrives */
+};
+
+struct carrying {
+	struct schedule *schedule;
+	bool first_last; /* backwards begin with the last micro-batch */
+	struct stage_progress *progress;
+};
+
+void schedule_open(struct schedule *schedule, const struct setup *setup)
+{
+	*schedule = (struct schedule){ .setup = setup, .stages = grid_of(setup).pipeline };
+}
+
+/*
+ * Arrival time of data that are ready at `ready` and are sent over the link of `of`, which is free
+ * at *link.
+ */
+static double schedule_sent_at(const struct schedule_stage *of, double ready, double *link)
+{
+	double begins = fmax(ready, *link);
+
+	*link = begins + of->occupied;
+	return begins + of->send;
+}
+
+static bool advance_forward(struct carrying *k, int index)
+{
+	const struct schedule_stage *stage = &k->schedule->stage[index];
+	struct stage_progress *p = &k->progress[index], *before = index > 0 ? p - 1 : NULL;
+	uint64_t micro = p->forwards;
+
+	if (before && before->forwards <= micro)
+		return false;
+	p->free = fmax(p->free, before ? before->outputs[micro] : 0) + stage->forward;
+	p->outputs[micro] = index + 1 < k->schedule->stages
+				    ? schedule_sent_at(stage, p->free, &p->down)
+				    : p->free;
+	p->forwards++;
+	return true;
+}
+
+static bool advance_backward(struct carrying *k, int index)
+{
+	const struct schedule_stage *stage = &k->schedule->stage[index];
+	struct stage_progress *p = &k->progress[index],
+			      *next = index + 1 < k->schedule->stages ? p + 1 : NULL;
+	uint64_t all = k->schedule->setup->microbatches;
+	uint64_t product = pipeline_product(k->schedule->setup, !next, p->backwards);
+	uint64_t micro = k->first_last ? all - 1 - p->backwards : p->backwards;
+	double made;
+
+	if (next && next->backwards <= p->backwards)
+		return false;
+	made = fmax(p->free, next ? next->back[micro] : p->outputs[micro]) + stage->inputs;
+	p->free = made;
+	if (product > 0)
+		p->free += stage->weights * (double)product /
+			   (double)setup_wgrad_microbatches(k->schedule->setup);
+	if (!stage->dgrad_first)
+		made = p->free;
+	p->back[micro] = index > 0 ? schedule_sent_at(stage - 1, made, &p->up) : made;
+	p->backwards++;
+	return true;
+}
+
+/* Runs the stage's next operation if its inputs are known; false: not yet, or nothing is left. */
+static bool schedule_advance_stage(struct carrying *k, int index)
+{
+	const struct stage_progress *p = &k->progress[index];
+	uint64_t all = k->schedule->setup->microbatches;
+
+	if (p->backwards == all)
+		return false;
+	return p->forwards < all && p->forwards <= p->warmup + p->backwards
+		       ? advance_forward(k, index)
+		       : advance_backward(k, index);
+}
+
+double schedule_carry_out(struct schedule *schedule)
+{
+	struct carrying k = { .schedule = schedule };
+	bool moved = true;
+	double last;
+	const struct setup *s = k.schedule->setup;
+	int stages = k.schedule->stages;
+
+	k.progress = xcalloc((size_t)stages, sizeof(*k.progress));
+	for (int i = 0; i < stages; i++) {
+		k.progress[i].warmup = s->mode->warmup(stages, i, s->microbatches);
+		k.progress[i].outputs = xcalloc(s->microbatches, sizeof(double));
+		k.progress[i].back = xcalloc(s->microbatches, sizeof(double));
+	}
+	k.first_last = k.progress[0].warmup == s->microbatches &&
+		       k.progress[stages - 1].warmup == s->microbatches;
+	while (moved) {
+		moved = false;
+		for (int i = 0; i < schedule->stages; i++)
+			while (schedule_advance_stage(&k, i))
+				moved = true;
+	}
+	last = 0;
+	for (int i = 0; i < k.schedule->stages; i++) {
+		struct stage_progress *p = &k.progress[i];
+
+		k.schedule->stage[i].last = p->free;
+		/* NaN stays NaN. */
+		last = p->free <= last ? last : p->free;
+		free(p->outputs);
+		free(p->back);
+	}
+	free(k.progress);
+	return last;
+}
+
+/* The modes that divide a model by layers: see pipeline.h. */
+
+/* They differ in the warm-up, and whether gradients of inputs come first. */
+#define PIPELINE_ROWS                                                                              \
+	.microbatched = true, .recomputes = true, .transformers = true,                            \
+	.refusal = pipeline_refusal, .partition = pipeline_partition, .buffers = pipeline_buffers, \
+	.open = pipeline_open, .close = pipeline_close, .tuned = pipeline_tuned,                   \
+	.enqueue = pipeline_enqueue, .commands = pipeline_commands,                                \
+	.wire_bytes = pipeline_wire_bytes, .bubble = pipeline_bubble
+
+/*
+ * One micro-batch: the naive split, in which only one stage works at a time; with more: GPipe's
+ * schedule, all forwards and then all backwards. A stage sends nothing back before its backward is
+ * complete, as in a model that is split by hand: the comparison with gpipe shows the gain of
+ * gpipe's order.
+ */
+const struct mode mode_layer_split = {
+	.name = "layer_split",
+	.summary = "pipeline, one stage per device; whole backward passes; one micro-batch: naive, "
+		   "more: GPipe",
+	.warmup = pipeline_warmup_all,
+	PIPELINE_ROWS,
+};
+
+/* All forwards, then all backwards, then one optimizer step (GPipe). */
+const struct mode mode_gpipe = {
+	.name = "gpipe",
+	.summary = "pipeline, one stage per device: all forward passes, then all backward passes",
+	.warmup = pipeline_warmup_all,
+	.dgrad_first = true,
+	PIPELINE_ROWS,
+};
+
+/*
+ * One forward, one backward: a stage keeps only as many micro-batches as there are stages after it.
+ * The idle share equals GPipe's, but the memory is less.
+ */
+const struct mode mode_1f1b = {
+	.name = "1f1b",
+	.summary = "pipeline, one stage per device: alternates one forward and one backward pass",
+	.warmup = pipeline_warmup_plain,
+	.dgrad_first = true,
+	PIPELINE_ROWS,
+};
+
+/*
+ * One forward, one backward, after twice the warm-up: other micro-batches hide the round trip of a
+ * micro-batch, at the cost of their memory.
+ */
+const struct mode mode_1f1b_eager = {
+	.name = "1f1b_eager",
+	.summary = "1f1b with twice the warm-up, to hide transfers",
+	.warmup = pipeline_warmup_eager,
+	.dgrad_first = true,
+	PIPELINE_ROWS,
+};

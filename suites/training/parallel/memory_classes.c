@@ -1,4 +1,4 @@
-#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/memory_classes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,6 +6,112 @@
 
 #include "base/units.h"
 #include "plan/suite.h"
+#include "suites/training/models/network.h"
+#include "suites/training/models/mode.h"
+
+/* Returns addresses without memory. */
+static enum status footprint_count(void *state, enum memory_class tag, uint64_t bytes, void **out,
+				   struct error *err)
+{
+	uint64_t *all = state;
+
+	(void)tag;
+	*out = (char *)state + 1;
+	*all += bytes;
+	return err->status;
+}
+
+static void footprint_forget(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	(void)state;
+	(void)tag;
+	(void)memory;
+	(void)bytes;
+}
+
+/* Bytes of the transposed output rows: see struct network. */
+static uint64_t footprint_transposed_bytes(const struct network *n)
+{
+	uint64_t columns = 0;
+
+	if (n->setup->weight_gradient == WGRAD_DIRECT)
+		return 0;
+	for (size_t i = 0; i < SETUP_MAX_LAYERS; i++)
+		columns += network_transposed_columns(n, i);
+	return columns * n->step_rows * precision_bytes(n->setup->precision);
+}
+
+static uint64_t footprint_of_rank(const struct setup *setup, int rank)
+{
+	struct error none = ERROR_NONE;
+	struct arena_source source = { .take = footprint_count, .give = footprint_forget };
+	struct network network;
+	struct arena arena;
+	uint64_t bytes = 0;
+
+	source.state = &bytes;
+	arena_init(&arena, NULL);
+	arena.source = &source;
+	network_open(&network, setup, NULL, &arena, rank, &none);
+	arena_release(&arena);
+	return bytes + footprint_transposed_bytes(&network) +
+	       (setup->mode->buffers ? setup->mode->buffers(setup, rank) : 0);
+}
+
+uint64_t memory_footprint(const struct setup *setup)
+{
+	uint64_t most = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		uint64_t bytes = footprint_of_rank(setup, rank);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* Per token and hidden value: values in the precision, and one-byte masks. */
+static double block_formula_bytes(const struct network *n)
+{
+	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts,
+	       norms = n->setup->pointwise ? 2 : 4, inner = n->setup->pointwise ? 8 : 12;
+
+	return ((norms * e + 2) * (n->partition.sequence ? 1 : t) + inner * e) / t;
+}
+
+/* Per token and head: the softmax of the scores, the result of dropout, and a mask. */
+static double block_scores_bytes(const struct network *n)
+{
+	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;
+
+	return (2 * e + 1) * (double)n->setup->transformer.heads *
+	       (double)n->setup->transformer.sequence / t;
+}
+
+struct block_memory block_memory_of(const struct network *n)
+{
+	double h = (double)n->setup->transformer.hidden, kept = (double)n->partition.kept,
+	       step = (double)n->step_rows, t = n->partition.parts, blocks = 0, inputs,
+	       bytes = (double)precision_bytes(n->setup->precision);
+	struct block_memory m = { .kept = (double)n->blocks.kept_bytes };
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->local.layer[l].kind == LAYER_BLOCK) {
+			blocks++;
+			m.kept += (double)n->kept[l] / (double)network_row_shares(n, l) * h * bytes;
+		}
+	m.published = blocks * kept * h * block_formula_bytes(n);
+	if (n->setup->pointwise)
+		m.published +=
+			step * h * bytes * (1.0 / (double)network_row_shares(n, 1) + 4.0 / t);
+	m.unfused = m.published + blocks * kept * block_scores_bytes(n);
+	if (blocks == 0 || !setup_recomputes_blocks(n->setup))
+		return m;
+	inputs = h * bytes / (double)network_row_shares(n, 1);
+	m.published = blocks * kept * inputs + step * (h * block_formula_bytes(n) - inputs);
+	m.unfused = m.published + step * block_scores_bytes(n);
+	return m;
+}
 
 uint64_t classes_total(const uint64_t *bytes)
 {
