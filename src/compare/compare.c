@@ -9,12 +9,12 @@
 #include "judge/judging.h"
 #include "plan/metrics.h"
 
+const char *const change_names[CHANGE_COUNT + 1] = { "REGRESSED", "INCONCLUSIVE", "IMPROVED",
+						     "UNCHANGED", "NOT COMPARED", NULL };
+
 const char *change_name(enum change change)
 {
-	static const char *const names[CHANGE_COUNT] = { "REGRESSED", "INCONCLUSIVE", "IMPROVED",
-							 "UNCHANGED", "NOT COMPARED" };
-
-	return names[change];
+	return change_names[change];
 }
 
 static struct comparison_row *comparison_append_row(struct comparison *out,
@@ -71,19 +71,6 @@ static double subject_mean_clock(const struct subject *s)
 		}
 	}
 	return n ? sum / (double)n : NAN;
-}
-
-/* Adds a pair with a ratio. Intervals and verdicts follow when all pairs are known. */
-static void comparing_add_pair(struct comparing *k, const struct comparison_row *row,
-			       struct observation before, struct observation after,
-			       bool lower_is_better, const struct device_info *device)
-{
-	ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
-	k->pairs[k->pair_count++] = (struct compared_pair){ .row = (size_t)(row - k->out->rows),
-							    .before = before,
-							    .after = after,
-							    .lower_is_better = lower_is_better,
-							    .device = device };
 }
 
 static double compare_most_of(const struct observation *o)
@@ -162,7 +149,14 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 	/* Corrects for the clock: a clock lower by x slows work down by at most x. */
 	row->at_same_clock = subject_mean_clock(b) / subject_mean_clock(a);
 	if (compare_have_ratio(k->out, &before, &after, m->better, row)) {
-		comparing_add_pair(k, row, before, after, m->better == BETTER_LOWER, a->device);
+		/* Intervals and verdicts follow when all pairs are known. */
+		ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
+		k->pairs[k->pair_count++] =
+			(struct compared_pair){ .row = (size_t)(row - k->out->rows),
+						.before = before,
+						.after = after,
+						.lower_is_better = m->better == BETTER_LOWER,
+						.device = a->device };
 		return;
 	}
 	observation_release(&before);
@@ -203,18 +197,6 @@ static const struct case_result *compare_worst_case_of(const struct subject *s)
 	return worst;
 }
 
-static void compare_add_broken(struct comparison *out, const struct case_result *a,
-			       const struct case_result *b)
-{
-	struct comparison_row *row = comparison_append_row(out, a, "", "");
-
-	row->wrong = b->status == CASE_FAILED;
-	if (b->status != CASE_OK)
-		comparison_give_reason(row, out->name_b, b->reason);
-	else
-		comparison_give_reason(row, out->name_a, a->reason);
-}
-
 /*
  * Adds a row for a case without metrics only if it is broken on either side. A case that succeeded
  * without a metric of that kind (it tests whether something works, or how much fits) has nothing to
@@ -235,8 +217,14 @@ static void compare_case(struct comparing *k, const struct subject *a, const str
 		compare_metric(k, a, b, &with_metrics->metrics[i]);
 		rows++;
 	}
-	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK))
-		compare_add_broken(k->out, worst_a, worst_b);
+	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK)) {
+		struct comparison_row *row = comparison_append_row(k->out, worst_a, "", "");
+		bool of_b = worst_b->status != CASE_OK;
+
+		row->wrong = worst_b->status == CASE_FAILED;
+		comparison_give_reason(row, of_b ? k->out->name_b : k->out->name_a,
+				       of_b ? worst_b->reason : worst_a->reason);
+	}
 	for (size_t i = first; i < k->out->count; i++) {
 		free(k->out->rows[i].devices_b);
 		k->out->rows[i].devices_b = case_devices(b->first);
@@ -381,38 +369,4 @@ enum status compare_results(const struct comparison_input *input, struct compari
 	compare_find_faults(input, out);
 	compare_whole(out);
 	return STATUS_OK;
-}
-
-void comparison_release(struct comparison *c)
-{
-	for (size_t i = 0; i < c->count; i++) {
-		free(c->rows[i].case_id);
-		free(c->rows[i].point);
-		free(c->rows[i].devices);
-		free(c->rows[i].devices_b);
-		free(c->rows[i].metric);
-		free(c->rows[i].unit);
-		free(c->rows[i].reason);
-	}
-	for (size_t i = 0; i < c->difference_count; i++) {
-		free(c->differences[i].name);
-		free(c->differences[i].a);
-		free(c->differences[i].b);
-	}
-	for (size_t i = 0; i < c->fault_count; i++)
-		free(c->faults[i]);
-	free(c->faults);
-	for (size_t i = 0; i < c->yardstick_count; i++) {
-		free(c->yardstick[i].name);
-		free(c->yardstick[i].unit);
-	}
-	free(c->yardstick);
-	free(c->host_finding);
-	free(c->name_a);
-	free(c->name_b);
-	free(c->rows);
-	free(c->differences);
-	free(c->sentence);
-	free(c->advice);
-	memset(c, 0, sizeof(*c));
 }

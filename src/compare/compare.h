@@ -44,7 +44,9 @@ enum change {
 	CHANGE_NONE, /* nothing to compare: `reason` says why */
 	CHANGE_COUNT
 };
-const char *change_name(enum change change); /* "REGRESSED", ..., "NOT COMPARED" */
+/* "REGRESSED", ..., "NOT COMPARED"; NULL-terminated */
+extern const char *const change_names[CHANGE_COUNT + 1];
+const char *change_name(enum change change);
 
 /* `char *` are owned. Standard deviations are ratios, NaN: unknown. */
 struct comparison_row {

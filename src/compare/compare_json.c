@@ -1,60 +1,97 @@
-/* A comparison as JSON, for `compare --json`. */
+/* A comparison as JSON, for `compare --json`, and its memory: by rows of its members. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "compare/compare.h"
+#include "result/json/json_fields.h"
 
-#include "result/json/json_writer.h"
-
-static void comparison_json_write_row(struct json_writer *w, const struct comparison_row *row)
+static void figure_kind_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	writer_open(w, '{');
-	writer_text_member(w, "case", row->case_id);
-	writer_text_member(w, "devices_a", row->devices);
-	writer_text_member(w, "devices_b", row->devices_b);
-	writer_text_member(w, "metric", row->metric);
-	writer_text_member(w, "unit", row->unit);
-	writer_text_member(w, "change", change_name(row->change));
-	writer_bool_member(w, "possible", row->possible);
-	writer_bool_member(w, "grouped", row->grouped);
-	writer_bool_member(w, "wrong_result", row->wrong);
-	writer_real_member(w, "a", row->a);
-	writer_real_member(w, "b", row->b);
-	writer_real_member(w, "ratio", row->ratio);
-	writer_real_member(w, "low", row->low);
-	writer_real_member(w, "high", row->high);
-	writer_real_member(w, "unchanged_within", row->margin);
-	writer_text_member(w, "kind", figure_kind_name(row->kind));
-	writer_real_member(w, "clock_normalised", row->at_same_clock);
-	writer_real_member(w, "host_normalised", row->at_same_host);
-	writer_real_member(w, "launch_spread", row->launch_spread);
-	writer_real_member(w, "visit_spread", row->visit_spread);
-	writer_count_member(w, "visit_nights", row->visit_nights);
-	writer_real_member(w, "probability", row->probability);
-	writer_count_member(w, "launches_needed", row->launches_needed);
-	writer_count_member(w, "launches_a", row->launches_a);
-	writer_count_member(w, "launches_b", row->launches_b);
-	writer_text_member(w, "reason", row->reason);
+	(void)f;
+	writer_text(w, figure_kind_name(((const struct comparison_row *)base)->kind));
+}
+
+static const struct codec codec_figure_kind = { .write = figure_kind_write };
+
+static const struct field comparison_row_fields[] = {
+	FIELD_NAMED("case", comparison_row, case_id, string),
+	FIELD_NAMED("devices_a", comparison_row, devices, string),
+	FIELD(comparison_row, devices_b, string),
+	FIELD(comparison_row, metric, string),
+	FIELD(comparison_row, unit, string),
+	FIELD(comparison_row, change, enum, .words = change_names),
+	FIELD(comparison_row, possible, bool),
+	FIELD(comparison_row, grouped, bool),
+	FIELD_NAMED("wrong_result", comparison_row, wrong, bool),
+	FIELD(comparison_row, a, real),
+	FIELD(comparison_row, b, real),
+	FIELD(comparison_row, ratio, real),
+	FIELD(comparison_row, low, real),
+	FIELD(comparison_row, high, real),
+	FIELD_NAMED("unchanged_within", comparison_row, margin, real),
+	FIELD(comparison_row, kind, figure_kind),
+	FIELD_NAMED("clock_normalised", comparison_row, at_same_clock, real),
+	FIELD_NAMED("host_normalised", comparison_row, at_same_host, real),
+	FIELD(comparison_row, launch_spread, real),
+	FIELD(comparison_row, visit_spread, real),
+	FIELD(comparison_row, visit_nights, uint64),
+	FIELD(comparison_row, probability, real),
+	FIELD(comparison_row, launches_needed, uint64),
+	FIELD(comparison_row, launches_a, uint64),
+	FIELD(comparison_row, launches_b, uint64),
+	FIELD(comparison_row, reason, string),
+	{ 0 },
+};
+
+static const struct field difference_fields[] = {
+	FIELD(difference, name, string),
+	FIELD(difference, a, string),
+	FIELD(difference, b, string),
+	{ 0 },
+};
+
+static const struct field yardstick_row_fields[] = {
+	FIELD(yardstick_row, name, string), FIELD(yardstick_row, unit, string),
+	FIELD(yardstick_row, a, real),      FIELD(yardstick_row, b, real),
+	FIELD(yardstick_row, ratio, real),  { 0 },
+};
+
+static void change_counts_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const struct comparison *c = base;
+
+	(void)f;
+	writer_open_inline(w, '{');
+	for (int i = 0; i < CHANGE_COUNT; i++)
+		writer_count_member(w, change_names[i], c->counts[i]);
 	writer_close(w, '}');
 }
 
-static void comparison_json_write_difference(struct json_writer *w, const struct difference *d)
-{
-	writer_open(w, '{');
-	writer_text_member(w, "name", d->name);
-	writer_text_member(w, "a", d->a);
-	writer_text_member(w, "b", d->b);
-	writer_close(w, '}');
-}
+static const struct codec codec_change_counts = { .write = change_counts_write };
 
-static void comparison_json_write_yardstick(struct json_writer *w, const struct yardstick_row *row)
-{
-	writer_inline_next(w);
-	writer_open(w, '{');
-	writer_text_member(w, "name", row->name);
-	writer_text_member(w, "unit", row->unit);
-	writer_real_member(w, "a", row->a);
-	writer_real_member(w, "b", row->b);
-	writer_real_member(w, "ratio", row->ratio);
-	writer_close(w, '}');
-}
+static const struct field comparison_fields[] = {
+	FIELD(comparison, sentence, string),
+	FIELD(comparison, advice, string),
+	FIELD_NAMED("a", comparison, name_a, string),
+	FIELD_NAMED("b", comparison, name_b, string),
+	FIELD(comparison, same_run, bool),
+	FIELD(comparison, margin, real),
+	FIELD_NAMED("automatic_margin", comparison, automatic, bool),
+	FIELD(comparison, grouped, uint64),
+	FIELD(comparison, session_shift, real),
+	FIELD(comparison, counts, change_counts),
+	FIELD_LIST("differences", comparison, differences, difference_count, array,
+		   .fields = difference_fields),
+	FIELD(comparison, turns, bool),
+	FIELD_NAMED("launch_correlation", comparison, resemblance, real),
+	FIELD(comparison, host_ratio, real),
+	FIELD(comparison, host_finding, string),
+	FIELD_LIST("yardstick", comparison, yardstick, yardstick_count, array,
+		   .fields = yardstick_row_fields),
+	FIELD_LIST("faults", comparison, faults, fault_count, strings),
+	FIELD_LIST("rows", comparison, rows, count, array, .fields = comparison_row_fields),
+	{ 0 },
+};
 
 char *comparison_to_json(const struct comparison *c)
 {
@@ -63,44 +100,18 @@ char *comparison_to_json(const struct comparison *c)
 	writer_open(&w, '{');
 	writer_text_member(&w, "format", "gpuproof-comparison");
 	writer_count_member(&w, "version", 1);
-	writer_text_member(&w, "sentence", c->sentence);
-	writer_text_member(&w, "advice", c->advice);
-	writer_text_member(&w, "a", c->name_a);
-	writer_text_member(&w, "b", c->name_b);
-	writer_bool_member(&w, "same_run", c->same_run);
-	writer_real_member(&w, "margin", c->margin);
-	writer_bool_member(&w, "automatic_margin", c->automatic);
-	writer_count_member(&w, "grouped", c->grouped);
-	writer_real_member(&w, "session_shift", c->session_shift);
-	writer_key(&w, "counts");
-	writer_open_inline(&w, '{');
-	for (int i = 0; i < CHANGE_COUNT; i++)
-		writer_count_member(&w, change_name((enum change)i), c->counts[i]);
-	writer_close(&w, '}');
-	writer_key(&w, "differences");
-	writer_open(&w, '[');
-	for (size_t i = 0; i < c->difference_count; i++)
-		comparison_json_write_difference(&w, &c->differences[i]);
-	writer_close(&w, ']');
-	writer_bool_member(&w, "turns", c->turns);
-	writer_real_member(&w, "launch_correlation", c->resemblance);
-	writer_real_member(&w, "host_ratio", c->host_ratio);
-	writer_text_member(&w, "host_finding", c->host_finding);
-	writer_key(&w, "yardstick");
-	writer_open(&w, '[');
-	for (size_t i = 0; i < c->yardstick_count; i++)
-		comparison_json_write_yardstick(&w, &c->yardstick[i]);
-	writer_close(&w, ']');
-	writer_key(&w, "faults");
-	writer_open_inline(&w, '[');
-	for (size_t i = 0; i < c->fault_count; i++)
-		writer_text(&w, c->faults[i]);
-	writer_close(&w, ']');
-	writer_key(&w, "rows");
-	writer_open(&w, '[');
-	for (size_t i = 0; i < c->count; i++)
-		comparison_json_write_row(&w, &c->rows[i]);
-	writer_close(&w, ']');
+	for (const struct field *f = comparison_fields; f->name; f++) {
+		writer_key(&w, f->name);
+		f->codec->write(&w, f, c);
+	}
 	writer_close(&w, '}');
 	return writer_finish(&w);
+}
+
+void comparison_release(struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->rows[i].point);
+	fields_release(comparison_fields, c);
+	memset(c, 0, sizeof(*c));
 }

@@ -25,17 +25,10 @@ static void ignore_message(void *context, const char *key, const char *message)
 	(void)message;
 }
 
-static char *limits_as_text(const struct config *config)
-{
-	struct text out = TEXT_EMPTY;
-
-	config_write_kind(config, "limit", &out);
-	return text_detach(&out);
-}
-
 void limits_of_config(struct limits *limits, const struct config *config)
 {
 	struct schema schema = schema_program;
+	struct text text = TEXT_EMPTY;
 
 	memset(limits, 0, sizeof(*limits));
 	limits->suites = suite_set_hold(config->suites);
@@ -48,7 +41,8 @@ void limits_of_config(struct limits *limits, const struct config *config)
 		    limit_read(&limits->items[limits->count], &config->sections[i], &schema,
 			       ignore_message, NULL))
 			limits->count++;
-	limits->text = limits_as_text(config);
+	config_write_kind(config, "limit", &text);
+	limits->text = text_detach(&text);
 }
 
 static enum status limits_take_config(struct limits *limits, struct config *config,
@@ -108,15 +102,6 @@ static enum status limits_refuse(struct text *errors)
 	return STATUS_USAGE;
 }
 
-/* The name is neither a file nor one of the shipped limits. */
-static enum status not_there(const char *source, struct text *errors)
-{
-	text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
-	hint_files(errors, source, embedded_limits);
-	text_add(errors, "\n");
-	return limits_refuse(errors);
-}
-
 enum status limits_load(struct limits *limits, const char *source, struct text *errors)
 {
 	const struct embedded_file *file = limits_shipped(source);
@@ -126,8 +111,12 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 	memset(limits, 0, sizeof(*limits));
 	if (file)
 		return load_shipped(limits, file, errors);
-	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini"))
-		return not_there(source, errors);
+	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini")) {
+		text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
+		hint_files(errors, source, embedded_limits);
+		text_add(errors, "\n");
+		return limits_refuse(errors);
+	}
 	status = limits_take_config(limits, &config,
 				    config_load_with(&config, &schema_limits, source, NULL, 0,
 						     errors));
@@ -243,14 +232,6 @@ static bool node_matches(const struct condition *condition, const char *node)
 	return false;
 }
 
-static bool device_matches(const struct condition *condition, const struct case_result *c)
-{
-	for (size_t i = 0; i < c->device_count; i++)
-		if (id_matches(condition, c->devices[i]))
-			return true;
-	return false;
-}
-
 /* True if the case ran on that node, alone or with others. */
 static bool limits_is_on_node(const struct condition *condition, const struct case_result *c)
 {
@@ -326,8 +307,12 @@ static bool condition_holds(const struct condition *condition, const struct case
 		return parameter_matches(condition, c);
 	if (strcmp(condition->name, "model") == 0)
 		return condition_is_about(condition, model);
-	if (strcmp(condition->name, "device") == 0)
-		return device_matches(condition, c);
+	if (strcmp(condition->name, "device") == 0) {
+		for (size_t i = 0; i < c->device_count; i++)
+			if (id_matches(condition, c->devices[i]))
+				return true;
+		return false;
+	}
 	if (strcmp(condition->name, "backend") == 0)
 		return backend_matches(condition, c);
 	if (strcmp(condition->name, "node") == 0)

@@ -43,13 +43,6 @@ struct outlier_group {
 	double deviation; /* robust standard deviation of all members */
 };
 
-static double turned_log(const struct judging *j, size_t i)
-{
-	double value = log(j->observations[i].estimate.value);
-
-	return j->limit->metric->better == BETTER_LOWER ? -value : value;
-}
-
 /*
  * Collects the devices identical to that of subjects[first], including itself; `seen` also marks
  * devices without a value.
@@ -71,20 +64,11 @@ static void outliers_collect_group(struct outlier_group *g, size_t first, bool *
 			continue;
 		g->members[g->count] = i;
 		g->halves[g->count] = j->observations[i].estimate.half;
-		g->logs[g->count++] = turned_log(j, i);
+		g->logs[g->count] = log(j->observations[i].estimate.value);
+		if (j->limit->metric->better == BETTER_LOWER)
+			g->logs[g->count] = -g->logs[g->count];
+		g->count++;
 	}
-}
-
-static double outlier_group_deviation(const struct outlier_group *g)
-{
-	double center = median_of(g->logs, g->count);
-	double *distances = xmalloc(g->count * sizeof(*distances)), deviation;
-
-	for (size_t i = 0; i < g->count; i++)
-		distances[i] = fabs(g->logs[i] - center);
-	deviation = MAD_TO_SIGMA * median_of(distances, g->count);
-	free(distances);
-	return deviation;
 }
 
 static double outlier_median_of_others(const struct outlier_group *g, const double *values,
@@ -184,6 +168,8 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 
 static void judge_group(struct outlier_group *g)
 {
+	double center, *distances;
+
 	if (g->count == 1) {
 		/* If the limit also bounds the value, that check has judged the case. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
@@ -191,7 +177,14 @@ static void judge_group(struct outlier_group *g)
 				     VERDICT_SKIP, "no identical device to compare with");
 		return;
 	}
-	g->deviation = g->count ? outlier_group_deviation(g) : 0;
+	if (!g->count)
+		return;
+	center = median_of(g->logs, g->count);
+	distances = xmalloc(g->count * sizeof(*distances));
+	for (size_t i = 0; i < g->count; i++)
+		distances[i] = fabs(g->logs[i] - center);
+	g->deviation = MAD_TO_SIGMA * median_of(distances, g->count);
+	free(distances);
 	for (size_t i = 0; i < g->count; i++)
 		outlier_judge_member(g, i);
 }

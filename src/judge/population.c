@@ -88,21 +88,6 @@ static void standing_find(struct standing *s, double value, double half, const s
 	s->allowed = allowed_deficit(s, 1, limit);
 }
 
-/*
- * Standing of the median of `devices` identical devices; `deficit` and the half-width belong to
- * that median. The allowed deficit is smaller than for one device, but at least the margin.
- */
-static struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
-					double half, const struct limit *limit)
-{
-	struct standing node = *one;
-
-	node.deficit = deficit;
-	node.half = half;
-	node.allowed = allowed_deficit(one, MEDIAN_VARIANCE / (double)devices, limit);
-	return node;
-}
-
 /* FAIL: worse than allowed. WARN: the same, with too few references. */
 static enum verdict standing_verdict(const struct standing *s)
 {
@@ -163,15 +148,6 @@ struct population_comparing {
 	double *values; /* scratch, one element per case */
 };
 
-static const char **cards_of_node(const struct result *result)
-{
-	const char **ids = xcalloc(result->device_count + 1, sizeof(*ids));
-
-	for (size_t i = 0; i < result->device_count; i++)
-		ids[i] = population_id(&result->devices[i]);
-	return ids;
-}
-
 /* Fills a check except for its case; `subject`: the device's, or NULL for a node. */
 static void population_decide(const struct judging *j, struct verdict_check *check,
 			      const struct standing *s, const struct subject *subject)
@@ -220,13 +196,6 @@ static void judge_case(struct population_comparing *c, size_t i)
 		return;
 	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
 	population_decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
-}
-
-/* Lower median: one slow device of two does not make a slow node. */
-static double node_lower_median(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), compare_doubles);
-	return values[(n - 1) / 2];
 }
 
 /*
@@ -278,9 +247,15 @@ static void judge_node_of(struct population_comparing *c, size_t first)
 		free(devices);
 		return;
 	}
-	deficit = node_lower_median(c->values, count);
+	/* Lower median: one slow device of two does not make a slow node. */
+	qsort(c->values, count, sizeof(*c->values), compare_doubles);
+	deficit = c->values[(count - 1) / 2];
 	half = sqrt(half) / (double)count;
-	node = standing_of_node(&c->cases[first].standing, count, deficit, half, j->limit);
+	/* The median may be worse by less than one device, but at least by the margin. */
+	node = c->cases[first].standing;
+	node.deficit = deficit;
+	node.half = half;
+	node.allowed = allowed_deficit(&node, MEDIAN_VARIANCE / (double)count, j->limit);
 	check = judging_add(j, first, LIKE_POPULATION);
 	judging_set(&check->case_id, check->point);
 	judging_set(&check->devices, devices);
@@ -294,12 +269,16 @@ static void judge_node_of(struct population_comparing *c, size_t first)
 
 void judge_population(const struct judging *j)
 {
+	const struct result *result = &j->input->results[0];
 	struct population_comparing c = { .j = j,
-					  .node = cards_of_node(&j->input->results[0]),
+					  .node = xcalloc(result->device_count + 1,
+							  sizeof(*c.node)),
 					  .cases = xcalloc(j->count + 1, sizeof(*c.cases)),
 					  .values = xcalloc(j->count + 1, sizeof(*c.values)) };
 	bool known = false;
 
+	for (size_t i = 0; i < result->device_count; i++)
+		c.node[i] = population_id(&result->devices[i]);
 	for (size_t i = 0; i < j->count; i++) {
 		judge_case(&c, i);
 		known = known || c.cases[i].known;

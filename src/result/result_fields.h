@@ -20,8 +20,8 @@ extern const struct field
 /* struct verdicts, verdict_check and device_judgement: verdict_fields.c */
 extern const struct field judgement_fields[], check_fields[], device_judgement_fields[];
 
-extern const struct field device_info_fields[]; /* device_json.c */
-extern const struct field finding_fields[];     /* device_json.c */
+/* device_fields.c; struct fact with its name */
+extern const struct field device_info_fields[], finding_fields[], fact_fields[], component_fields[];
 
 extern const char *const better_words[]; /* of enum better */
 

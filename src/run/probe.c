@@ -18,8 +18,8 @@
 #include "base/memory.h"
 #include "measure/processes/child.h"
 #include "measure/processes/process_title.h"
-#include "result/device_json.h"
 #include "result/host/environment.h"
+#include "result/result_fields.h"
 #include "run/conductor.h"
 #include "run/workers/run_settings.h"
 
@@ -27,36 +27,39 @@
 #define REAP_SECONDS 2.0
 #define MOST_ITEMS 512 /* a dozen findings for each of many devices */
 
-/* The first byte of a line is the kind of what follows. */
-enum line {
-	LINE_DEVICE = 'D',
-	LINE_FACT = 'F',
-	LINE_COMPONENT = 'C',
-	LINE_FINDING = 'N',
-	LINE_END = '.'
+/* A line has the name of a row, of one byte, and an element of its array. */
+static const struct field probe_lines[] = {
+	FIELD_LIST("D", probe, devices, device_count, array, .fields = device_info_fields),
+	FIELD_LIST("F", probe, facts, fact_count, array, .fields = fact_fields),
+	FIELD_LIST("C", probe, components, component_count, array, .fields = component_fields),
+	FIELD_LIST("N", probe, findings, finding_count, array, .fields = finding_fields),
+	{ 0 },
 };
+enum line { LINE_DEVICE, LINE_FACT, LINE_COMPONENT, LINE_FINDING };
+#define LINE_END "."
 
-static void probe_send_line(int pipe, enum line kind, char *json)
+static void probe_send_text(int pipe, const char *kind, const char *json)
 {
-	char *line = xasprintf("%c%s\n", kind, json ? json : "");
+	char *line = xasprintf("%s%s\n", kind, json);
 
 	if (!file_write_all(pipe, line, strlen(line)))
 		child_exit(1);
 	free(line);
+}
+
+static void probe_send_line(int pipe, enum line kind, const void *element)
+{
+	char *json = fields_line(probe_lines[kind].fields, element);
+
+	probe_send_text(pipe, probe_lines[kind].name, json);
 	free(json);
 }
 
 static void probe_send_fact(void *context, const char *name, const char *value)
 {
-	struct fact fact = { .name = xstrdup(name), .value = xstrdup(value) };
+	struct fact fact = { .name = (char *)(uintptr_t)name, .value = (char *)(uintptr_t)value };
 
-	probe_send_line(*(const int *)context, LINE_FACT, fact_to_json(&fact));
-	fact_release(&fact);
-}
-
-static void probe_send_finding(int pipe, const struct finding *finding)
-{
-	probe_send_line(pipe, LINE_FINDING, finding_to_json(finding));
+	probe_send_line(*(const int *)context, LINE_FACT, &fact);
 }
 
 static void probe_send_devices(int pipe, const struct backend_list *list,
@@ -74,13 +77,13 @@ static void probe_send_devices(int pipe, const struct backend_list *list,
 			continue;
 		memset(&info, 0, sizeof(info));
 		if (backend->device_info(i, &info, &err) == STATUS_OK) {
-			probe_send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
+			probe_send_line(pipe, LINE_DEVICE, &info);
 			continue;
 		}
 		snprintf(id, sizeof(id), "%s:%d", backend->name, i);
 		finding_set_device(&finding, FINDING_DEVICE, id);
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
-		probe_send_finding(pipe, &finding);
+		probe_send_line(pipe, LINE_FINDING, &finding);
 	}
 }
 
@@ -96,10 +99,10 @@ static void probe_send_backend(int pipe, const struct backend_list *list,
 		backend->facts(probe_send_fact, &pipe);
 	count = backend->components ? backend->components(components, MOST_ITEMS) : 0;
 	for (size_t i = 0; i < count; i++)
-		probe_send_line(pipe, LINE_COMPONENT, component_to_json(&components[i]));
+		probe_send_line(pipe, LINE_COMPONENT, &components[i]);
 	count = backend->findings ? backend->findings(findings, MOST_ITEMS) : 0;
 	for (size_t i = 0; i < count; i++)
-		probe_send_finding(pipe, &findings[i]);
+		probe_send_line(pipe, LINE_FINDING, &findings[i]);
 	free(components);
 	free(findings);
 }
@@ -124,7 +127,7 @@ static void probe_child(int pipe, const struct config *config)
 		snprintf(name, sizeof(name), "%.40s:%d", choice->backend->name, choice->index);
 		finding_set_device(&finding, "module for", name);
 		snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
-		probe_send_finding(pipe, &finding);
+		probe_send_line(pipe, LINE_FINDING, &finding);
 	}
 	/* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
 	for (size_t i = 0; i < list.missing_count; i++) {
@@ -135,9 +138,9 @@ static void probe_child(int pipe, const struct config *config)
 			 colon ? (int)(colon - missing) : (int)strlen(missing), missing);
 		finding_set_subject(&finding, FINDING_BACKEND, name);
 		snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
-		probe_send_finding(pipe, &finding);
+		probe_send_line(pipe, LINE_FINDING, &finding);
 	}
-	probe_send_line(pipe, LINE_END, NULL);
+	probe_send_text(pipe, LINE_END, "");
 	child_exit(0); /* closing the backends would only cost time */
 }
 
@@ -168,26 +171,14 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 	}
 }
 
-#define TAKE(kind, array, count, from_json)                                                     \
-	case kind:                                                                              \
-		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array)); \
-		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) !=        \
-		    STATUS_OK)                                                                  \
-			return err->status;                                                     \
-		probe->count++;                                                                 \
-		return STATUS_OK
-
 static enum status probe_take_line(struct probe *probe, const char *line, size_t length,
 				   struct error *err)
 {
-	switch (line[0]) {
-		TAKE(LINE_DEVICE, devices, device_count, device_info_from_json);
-		TAKE(LINE_FACT, facts, fact_count, fact_from_json);
-		TAKE(LINE_COMPONENT, components, component_count, component_from_json);
-		TAKE(LINE_FINDING, findings, finding_count, finding_from_json);
-	default:
-		return error_set(err, STATUS_INTERNAL, "the probe sent '%.40s'", line);
-	}
+	for (const struct field *f = probe_lines; f->name; f++)
+		if (line[0] == f->name[0])
+			return fields_parse(line + 1, length - 1, f->fields, field_append(f, probe),
+					    err);
+	return error_set(err, STATUS_INTERNAL, "the probe sent '%.40s'", line);
 }
 
 static int probe_reap_child(pid_t pid)
@@ -243,7 +234,7 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 		for (; at && (stop = strchr(at, '\n')) && !complete && !err->status;
 		     at = stop + 1) {
 			*stop = '\0';
-			complete = at[0] == LINE_END;
+			complete = at[0] == *LINE_END;
 			if (!complete)
 				probe_take_line(probe, at, (size_t)(stop - at), err);
 		}
@@ -262,11 +253,6 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 
 void probe_release(struct probe *probe)
 {
-	for (size_t i = 0; i < probe->fact_count; i++)
-		fact_release(&probe->facts[i]);
-	free(probe->devices);
-	free(probe->facts);
-	free(probe->components);
-	free(probe->findings);
+	fields_release(probe_lines, probe);
 	memset(probe, 0, sizeof(*probe));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The version names the commit that was built, in `version`, in `version --json` and in each result; the change log
-# begins with the version in work; the program starts with glibc 2.34, where this compiler's own library allows it.
+# begins with the version in work.
 set -euo pipefail
 gpuproof=$(realpath "$1")
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,8 +12,8 @@ project=$(sed -n 's/^project(gpuproof VERSION \([0-9.]*\).*/\1/p' "$source/CMake
 version=$("$gpuproof" version)
 version=${version#gpuproof }
 [[ $version =~ ^$project(-[0-9]+-g[0-9a-f]{7,})?(-dirty)?$ ]] || fail "'$version' is no version of $project"
-told=$("$gpuproof" version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["gpuproof"], v["glibc_floor"], *v["backends"])')
-[[ $told =~ ^"$version 2."[0-9]+" host"( cuda[0-9]+)*$ ]] || fail "version --json says '$told'"
+told=$("$gpuproof" version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["gpuproof"], *v["backends"])')
+[[ $told =~ ^"$version host"( cuda[0-9]+)*$ ]] || fail "version --json says '$told'"
 
 printf '[run]\nbackend = host\n[suite launch]\n' >"$scratch/one.ini"
 "$gpuproof" run "$scratch/one.ini" --no-report -o "$scratch/run" >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the run failed"; }

@@ -12,7 +12,6 @@
 #include "cli/output/table.h"
 #include "cli/run/nodes/run_fleet.h"
 #include "fleet/merge.h"
-#include "result/device_json.h"
 #include "result/host/xid_findings.h"
 #include "result/json/json_writer.h"
 #include "result/result.h"

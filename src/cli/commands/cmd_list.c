@@ -16,7 +16,7 @@
 #include "plan/limits/limit.h"
 #include "plan/suite.h"
 #include "reference/gpu.h"
-#include "result/device_json.h"
+#include "result/result_fields.h"
 #include "result/json/json_writer.h"
 #include "run/conductor.h"
 
@@ -218,7 +218,7 @@ static int list_print_devices(struct call *call)
 	if (json) {
 		fputs("[", stdout);
 		for (size_t i = 0; i < probe.device_count; i++) {
-			char *line = device_info_to_json(&probe.devices[i]);
+			char *line = fields_line(device_info_fields, &probe.devices[i]);
 
 			printf("%s\n %s", i ? "," : "", line);
 			free(line);

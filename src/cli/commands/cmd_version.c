@@ -27,7 +27,6 @@ static void version_print_json(void)
 	writer_open(&w, '{');
 	writer_text_member(&w, "gpuproof", build_version());
 	writer_text_member(&w, "compiler", build_compiler());
-	writer_text_member(&w, "glibc_floor", build_glibc_floor());
 	writer_key(&w, "backends");
 	writer_open_inline(&w, '[');
 	writer_text(&w, "host");

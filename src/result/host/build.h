@@ -1,4 +1,4 @@
-/* Build information about the running program: commit, compiler, required glibc. */
+/* Build information about the running program: commit, compiler. */
 #ifndef GPUPROOF_RESULT_HOST_BUILD_H
 #define GPUPROOF_RESULT_HOST_BUILD_H
 
@@ -15,11 +15,5 @@ extern const char build_commit[] __attribute__((weak));
 const char *build_version(void);
 
 const char *build_compiler(void); /* "GCC 12.2.0, optimised" */
-
-/*
- * Newest glibc version that the program requires, such as "2.34"; it does not start with an older
- * one. Empty if unknown.
- */
-const char *build_glibc_floor(void);
 
 #endif

@@ -3,10 +3,10 @@
  * and releasing.
  *
  * Adding a member: add a row with `.optional = true` to the table of its struct (result_fields.c,
- * device_json.c), the same name in result.schema.json under `properties` but not under `required`,
- * and for a string a row in anonymise_rules.c. Results of earlier versions lack it and must stay
- * readable: it then reads as unknown or empty (codec.absent). Tables end with { 0 } and have up to
- * 64 rows. Adding a type of member: add a const struct codec.
+ * device_fields.c), the same name in result.schema.json under `properties` but not under
+ * `required`, and for a string a row in anonymise_rules.c. Results of earlier versions lack it and
+ * must stay readable: it then reads as unknown or empty (codec.absent). Tables end with { 0 } and
+ * have up to 64 rows. Adding a type of member: add a const struct codec.
  *
  *	static const struct field fact_fields[] = {
  *		FIELD(fact, name, string),

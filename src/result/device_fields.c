@@ -1,8 +1,5 @@
-#include "result/device_json.h"
-
-#include <stdlib.h>
-#include <string.h>
-
+/* Members of devices, facts, components and findings: parts of a result, and lines of the probe. */
+#include "result/result.h"
 #include "result/result_fields.h"
 
 /* Indexed by bits of enum device_capability. */
@@ -46,13 +43,13 @@ const struct field device_info_fields[] = {
 	{ 0 },
 };
 
-static const struct field fact_fields[] = {
+const struct field fact_fields[] = {
 	FIELD(fact, name, string),
 	FIELD(fact, value, string),
 	{ 0 },
 };
 
-static const struct field component_fields[] = {
+const struct field component_fields[] = {
 	FIELD(component, name, chars),
 	FIELD(component, present, bool),
 	FIELD(component, version, chars),
@@ -74,71 +71,3 @@ const struct field finding_fields[] = {
 	      .omitted = true),
 	{ 0 },
 };
-
-/* Reads a struct without allocated members. */
-static enum status parse_flat(const char *text, size_t length, const struct field *fields,
-			      void *base, size_t size, struct error *err)
-{
-	enum status status;
-
-	memset(base, 0, size);
-	status = fields_parse(text, length, fields, base, err);
-	if (status != STATUS_OK)
-		memset(base, 0, size);
-	return status;
-}
-
-char *device_info_to_json(const struct device_info *device)
-{
-	return fields_line(device_info_fields, device);
-}
-
-enum status device_info_from_json(struct device_info *device, const char *text, size_t length,
-				  struct error *err)
-{
-	return parse_flat(text, length, device_info_fields, device, sizeof(*device), err);
-}
-
-char *component_to_json(const struct component *component)
-{
-	return fields_line(component_fields, component);
-}
-
-enum status component_from_json(struct component *component, const char *text, size_t length,
-				struct error *err)
-{
-	return parse_flat(text, length, component_fields, component, sizeof(*component), err);
-}
-
-char *finding_to_json(const struct finding *finding)
-{
-	return fields_line(finding_fields, finding);
-}
-
-enum status finding_from_json(struct finding *finding, const char *text, size_t length,
-			      struct error *err)
-{
-	return parse_flat(text, length, finding_fields, finding, sizeof(*finding), err);
-}
-
-char *fact_to_json(const struct fact *fact)
-{
-	return fields_line(fact_fields, fact);
-}
-
-void fact_release(struct fact *fact)
-{
-	fields_release(fact_fields, fact);
-	memset(fact, 0, sizeof(*fact));
-}
-
-enum status fact_from_json(struct fact *fact, const char *text, size_t length, struct error *err)
-{
-	enum status status;
-
-	memset(fact, 0, sizeof(*fact));
-	status = fields_parse(text, length, fact_fields, fact, err);
-	if (status != STATUS_OK)
-		fact_release(fact);
-	return status;
-}
