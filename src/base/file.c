@@ -32,15 +32,6 @@ bool file_write_all(int fd, const void *bytes, size_t count)
 	return true;
 }
 
-static enum status sync_and_close(int fd, enum status status, struct error *err)
-{
-	if (status == STATUS_OK && fsync(fd) != 0)
-		status = error_errno(err, "fsync");
-	if (close(fd) != 0 && status == STATUS_OK)
-		status = error_errno(err, "close");
-	return status;
-}
-
 /*
  * Creates a new file in the folder of `path` with default permissions; mkostemp() alone would deny
  * access to other users.
@@ -62,7 +53,7 @@ enum status file_output_open(struct file_output *o, const char *path, struct err
 {
 	struct stat there;
 
-	*o = (struct file_output){ .fd = -1 };
+	*o = (struct file_output){ .fd = -1, .synced = true };
 	/* A device or a pipe is written to: never replace /dev/null by a file. */
 	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
 		o->path = xstrdup(path);
@@ -92,9 +83,9 @@ enum status file_output_close(struct file_output *o, struct error *err)
 {
 	struct error *failure = &o->failure;
 
-	if (o->temporary)
-		sync_and_close(o->fd, failure->status, failure);
-	else if (close(o->fd) != 0 && !failure->status)
+	if (o->temporary && o->synced && !failure->status && fsync(o->fd) != 0)
+		error_errno(failure, "fsync");
+	if (close(o->fd) != 0)
 		error_errno(failure, "close");
 	if (o->temporary && !failure->status && rename(o->temporary, o->path) != 0)
 		error_errno(failure, "rename");
@@ -126,26 +117,13 @@ enum status file_publish(const char *path, const char *data, size_t length, stru
 
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
 {
-	char *temporary;
-	int fd = open_temporary(path, &temporary);
-	enum status status = STATUS_OK;
+	struct file_output output;
 
-	if (fd < 0) {
-		free(temporary);
-		return error_errno(err, "%s", path);
-	}
-	if (!file_write_all(fd, data, length))
-		status = error_errno(err, "cannot write");
-	if (close(fd) != 0 && status == STATUS_OK)
-		status = error_errno(err, "close");
-	if (status == STATUS_OK && rename(temporary, path) != 0)
-		status = error_errno(err, "rename");
-	if (status != STATUS_OK) {
-		unlink(temporary);
-		error_prefix(err, "%s", path);
-	}
-	free(temporary);
-	return status;
+	if (file_output_open(&output, path, err) != STATUS_OK)
+		return STATUS_IO;
+	output.synced = false;
+	file_output_add(&output, data, length);
+	return file_output_close(&output, err);
 }
 
 bool file_has_no_locks(const char *path)

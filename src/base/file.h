@@ -33,6 +33,7 @@ struct file_output {
 	int fd;
 	char *path;      /* path of the file */
 	char *temporary; /* NULL: writes directly to the existing target */
+	bool synced;     /* fsync before the rename */
 	struct error failure;
 };
 
@@ -44,7 +45,7 @@ enum status file_output_close(struct file_output *output, struct error *err);
 
 /*
  * As file_write() without fsync, for files that are soon replaced again: one may be empty after a
- * power failure. `path` must not be a link or a device.
+ * power failure.
  */
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err);
 

@@ -24,17 +24,13 @@ size_t parallel_grain(uint64_t operations)
 					       : (size_t)THREAD_OPERATIONS;
 }
 
-static size_t parallel_core_count(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
 static size_t parallel_thread_count(size_t count, size_t grain)
 {
-	size_t threads = parallel_core_count(), useful = grain ? count / grain : count;
+	cpu_set_t set;
+	size_t useful = grain ? count / grain : count, threads = 1;
 
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		threads = (size_t)CPU_COUNT(&set);
 	if (threads > MAX_THREADS)
 		threads = MAX_THREADS;
 	if (threads > useful)

@@ -163,20 +163,14 @@ void text_mend(char *s)
 	*to = '\0';
 }
 
-static uint32_t text_code_point(const unsigned char *s, size_t n)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t code = s[0] & masks[n];
-
-	for (size_t i = 1; i < n; i++)
-		code = code << 6 | (s[i] & 0x3f);
-	return code;
-}
-
 bool text_is_harmful(const char *bytes, size_t length)
 {
-	uint32_t c = text_code_point((const unsigned char *)bytes, length);
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	const unsigned char *s = (const unsigned char *)bytes;
+	uint32_t c = s[0] & masks[length];
 
+	for (size_t i = 1; i < length; i++)
+		c = c << 6 | (s[i] & 0x3f);
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
 	       (c & 0xfffe) == 0xfffe;

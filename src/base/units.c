@@ -311,20 +311,6 @@ const char *units_after_prefix(const char *unit, double factor)
 	return factor == 1 && strcmp(unit, UNITS_BINARY) == 0 ? "B" : unit;
 }
 
-static double binary_prefix(double value, const char **prefix)
-{
-	static const char *const names[] = { "", "K", "M", "G", "T", "P" };
-	double factor = 1;
-	size_t i = 0;
-
-	while (i + 1 < ARRAY_SIZE(names) && fabs(value) >= 1023.95 * factor) {
-		factor *= 1024;
-		i++;
-	}
-	*prefix = names[i];
-	return factor;
-}
-
 double units_prefix(double value, const char *unit, const char **prefix)
 {
 	double magnitude = fabs(value);
@@ -334,8 +320,16 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	size_t best = 3;
 
 	*prefix = "";
-	if (strcmp(unit, UNITS_BINARY) == 0 && isfinite(value))
-		return binary_prefix(value, prefix);
+	if (strcmp(unit, UNITS_BINARY) == 0 && isfinite(value)) {
+		static const char *const names[] = { "", "K", "M", "G", "T", "P" };
+		double factor = 1;
+
+		for (best = 0; best + 1 < ARRAY_SIZE(names) && magnitude >= 1023.95 * factor;
+		     best++)
+			factor *= 1024;
+		*prefix = names[best];
+		return factor;
+	}
 	if (!takes_prefix(unit) || !isfinite(value) || magnitude == 0)
 		return 1;
 	for (best = last; best > first; best--)
@@ -363,14 +357,6 @@ static int units_decimals(double value, int significant)
 	return leading >= significant ? 0 : significant - 1 - leading;
 }
 
-/* Beyond all prefixes an exponent is shorter than zeros. */
-static bool needs_exponent(double shown, bool prefixed)
-{
-	double least = prefixed ? 1e-6 : 1e-3, most = prefixed ? 1e9 : 1e7;
-
-	return shown != 0 && (fabs(shown) < least || fabs(shown) >= most);
-}
-
 static char *units_format_digits(double value, const char *unit, int significant, char *out,
 				 size_t size)
 {
@@ -379,6 +365,7 @@ static char *units_format_digits(double value, const char *unit, int significant
 	double shown = value / factor;
 	bool bare = !*unit || strcmp(unit, "1") == 0, binary = strcmp(unit, UNITS_BINARY) == 0;
 	int digits = binary && shown == floor(shown) ? 0 : units_decimals(shown, significant);
+	bool prefixed = binary || takes_prefix(unit);
 
 	unit = units_after_prefix(unit, factor);
 	if (isnan(value)) {
@@ -387,7 +374,9 @@ static char *units_format_digits(double value, const char *unit, int significant
 	}
 	if (isinf(value))
 		snprintf(out, size, "%sinfinite", value < 0 ? "-" : "");
-	else if (needs_exponent(shown, binary || takes_prefix(unit)))
+	/* Beyond all prefixes an exponent is shorter than zeros. */
+	else if (shown != 0 &&
+		 (fabs(shown) < (prefixed ? 1e-6 : 1e-3) || fabs(shown) >= (prefixed ? 1e9 : 1e7)))
 		snprintf(out, size, "%.3e%s%s%s", shown, bare ? "" : " ", prefix, bare ? "" : unit);
 	else
 		snprintf(out, size, "%.*f%s%s%s", digits, shown, bare ? "" : " ", prefix,

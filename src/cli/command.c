@@ -12,8 +12,6 @@
 #include "cli/options.h"
 #include "cli/usage.h"
 
-#define MOST_ACTIONS 16
-
 const struct command *const commands[] = {
 #define COMMAND_GROUP(title)
 #define COMMAND(name) &command_##name,
@@ -110,11 +108,11 @@ void actions_names(const struct action *actions, const char *between, const char
 
 static int no_action(const struct command *command, const char *name)
 {
-	const char *names[MOST_ACTIONS + 1] = { NULL };
+	const char *names[17] = { NULL };
 	struct text all = TEXT_EMPTY;
 	char *instead;
 
-	for (size_t i = 0; i < MOST_ACTIONS && command->actions[i].name; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names) - 1 && command->actions[i].name; i++)
 		names[i] = command->actions[i].name;
 	actions_names(command->actions, ", ", " or ", &all);
 	instead = name ? text_instead(name, names) : NULL;

@@ -190,13 +190,6 @@ bool options_fit(const struct command *command, int count, char **arguments)
 	return fit;
 }
 
-/* Files named by the options so far. */
-struct option_files {
-	const char *written[MOST_ROWS];
-	const char *names[MOST_ROWS]; /* names of the options */
-	size_t count;
-};
-
 /* Files that do not exist yet are compared by folder and name. */
 static bool options_is_same_file(const char *a, const char *b)
 {
@@ -219,29 +212,30 @@ static bool options_is_same_file(const char *a, const char *b)
 	return same;
 }
 
-static enum status options_refuse_files(const struct option_files *files, struct error *err)
+/* Rejects an output that is an input, or that another option writes as well. */
+static enum status options_refuse_outputs(const struct options *o, const char *arguments,
+					  struct error *err)
 {
-	if (err->status != STATUS_OK)
-		return err->status;
-	for (size_t i = 0; i < files->count; i++) {
-		if (input_refuse_output(files->written[i], err) != STATUS_OK)
-			return err->status;
+	const struct option_row *rows = o->command->options;
+	const char *written[MOST_ROWS] = { NULL };
+
+	for (size_t i = 0; rows && rows[i].name && err->status == STATUS_OK; i++) {
+		if (rows[i].file != OPTION_FILE_WRITTEN || !(o->given & 1ULL << i))
+			continue;
+		written[i] = *(const char *const *)(arguments + rows[i].at);
+		input_refuse_output(written[i], err);
 		for (size_t j = 0; j < i; j++)
-			if (strcmp(files->names[i], files->names[j]) != 0 &&
-			    options_is_same_file(files->written[i], files->written[j]))
-				return error_set(err, STATUS_USAGE,
-						 "--%s and --%s both write '%.300s'; name two "
-						 "files",
-						 files->names[j], files->names[i],
-						 files->written[i]);
+			if (written[j] && options_is_same_file(written[i], written[j]))
+				error_set(err, STATUS_USAGE,
+					  "--%s and --%s both write '%.300s'; name two files",
+					  rows[j].name, rows[i].name, written[i]);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 int options_parse(struct options *o, const struct command *command, int argc, char **argv,
 		  void *arguments)
 {
-	struct option_files files = { .count = 0 };
 	struct error err = ERROR_NONE;
 	const struct option_row *row;
 
@@ -253,17 +247,12 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 	while (err.status == STATUS_OK && (row = next_option(o))) {
 		o->given |= 1ULL << (row - command->options);
-		if (option_store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK) {
-			if (row->file == OPTION_FILE_READ)
-				input_note(o->value);
-			if (row->file == OPTION_FILE_WRITTEN && files.count < MOST_ROWS) {
-				files.names[files.count] = row->name;
-				files.written[files.count++] = o->value;
-			}
-		}
+		if (option_store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK &&
+		    row->file == OPTION_FILE_READ)
+			input_note(o->value);
 	}
 	if (o->failed)
 		return EXIT_USAGE;
-	options_refuse_files(&files, &err);
-	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+	return options_refuse_outputs(o, arguments, &err) == STATUS_OK ? EXIT_ACCEPTED
+								       : command_fail(&err);
 }

@@ -110,12 +110,6 @@ static bool close_oldest_silent(struct greeter *g)
 	return false;
 }
 
-static void pause_listening(struct greeter *g)
-{
-	epoll_ctl(g->poll, EPOLL_CTL_DEL, g->listener, NULL);
-	g->paused = clock_seconds();
-}
-
 static void add_caller(struct greeter *g, int fd, const struct net_address *from)
 {
 	struct caller *c;
@@ -149,8 +143,10 @@ static void accept_callers(struct greeter *g)
 			 errno == ENOMEM) {
 			if (g->count && !close_oldest_silent(g))
 				return;
-			if (!g->count)
-				pause_listening(g);
+			if (!g->count) {
+				epoll_ctl(g->poll, EPOLL_CTL_DEL, g->listener, NULL);
+				g->paused = clock_seconds();
+			}
 		} else if (errno != EINTR && errno != ECONNABORTED)
 			return;
 	}

@@ -22,8 +22,10 @@ static uint32_t sha256_rotate(uint32_t x, int bits)
 	return x >> bits | x << (32 - bits);
 }
 
-static void sha256_fill_schedule(const unsigned char *block, uint32_t w[64])
+static void sha256_add_block(uint32_t state[8], const unsigned char *block)
 {
+	uint32_t w[64], s[8];
+
 	for (int i = 0; i < 16; i++, block += 4)
 		w[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 |
 		       (uint32_t)block[2] << 8 | block[3];
@@ -33,13 +35,6 @@ static void sha256_fill_schedule(const unsigned char *block, uint32_t w[64])
 		w[i] = w[i - 16] + (sha256_rotate(a, 7) ^ sha256_rotate(a, 18) ^ a >> 3) +
 		       w[i - 7] + (sha256_rotate(b, 17) ^ sha256_rotate(b, 19) ^ b >> 10);
 	}
-}
-
-static void sha256_add_block(uint32_t state[8], const unsigned char *block)
-{
-	uint32_t w[64], s[8];
-
-	sha256_fill_schedule(block, w);
 	memcpy(s, state, sizeof(s));
 	for (int i = 0; i < 64; i++) {
 		uint32_t a = s[0], e = s[4];

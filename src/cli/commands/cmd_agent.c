@@ -59,8 +59,7 @@ static enum status node_measure_cases(struct launches *launches, struct agent_re
 	struct health before;
 	enum status status, pooled;
 
-	status = options->resume ? run_left_of(&left, &setup->plan, options->directory, err)
-				 : run_left_new(&left, &setup->plan, options->directory, err);
+	status = run_left_find(&left, &setup->plan, options->directory, options->resume, err);
 	if (status != STATUS_OK)
 		return status;
 	agent_report_plan(report, left.planned, left.planned - left.cases);

@@ -77,30 +77,13 @@ static bool compare_in_turns(const struct compare_arguments *c)
 	return c->a.count == c->b.count;
 }
 
-/* "night-a" for runs/night-a/result.json and for night-a.json; the caller frees it. */
-static char *compare_short_name(const char *path)
-{
-	static const char result[] = "/result.json";
-	size_t length = strlen(path), from;
-
-	if (text_ends_with(path, result))
-		length -= strlen(result);
-	else if (text_ends_with(path, ".json"))
-		length -= strlen(".json");
-	while (length && path[length - 1] == '/')
-		length--;
-	for (from = length; from && path[from - 1] != '/';)
-		from--;
-	return xasprintf("%.*s", (int)(length - from), path + from);
-}
-
 /* Names of both sides; whole paths if the short names are equal. */
 static void compare_name_sides(const struct compare_arguments *c, char *names[2])
 {
 	const struct result_list *const lists[2] = { &c->a, &c->b };
 
 	for (size_t i = 0; i < 2; i++)
-		names[i] = compare_short_name(lists[i]->paths[0]);
+		names[i] = result_list_short_name(lists[i]->paths[0]);
 	if (!*names[0] || !*names[1] || strcmp(names[0], names[1]) == 0)
 		for (size_t i = 0; i < 2; i++) {
 			free(names[i]);

@@ -331,23 +331,12 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int doctor_look_at_nodes(const struct doctor_arguments *a)
-{
-	char *command =
-		a->places.simulated ? xasprintf("gpuproof doctor --fleet --simulate-nodes %lld",
-						(long long)a->places.simulated)
-		: a->places.hosts ? xasprintf("gpuproof doctor --fleet --hosts %s", a->places.hosts)
-				  : xstrdup("gpuproof doctor --fleet");
-	int code = run_look(&a->places, a->output, command);
-
-	free(command);
-	return code;
-}
-
 static int doctor_run(struct call *call)
 {
 	const struct doctor_arguments *a = call->arguments;
 	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;
+	char *command;
+	int code;
 
 	if (call->count)
 		return command_usage(call->command,
@@ -364,7 +353,16 @@ static int doctor_run(struct call *call)
 		return command_usage(call->command, "--output: empty directory name");
 	if (run_places_conflict(&a->places))
 		return command_usage(call->command, RUN_PLACES_CONFLICT);
-	return a->fleet ? doctor_look_at_nodes(a) : doctor_examine(a->json, stdout);
+	if (!a->fleet)
+		return doctor_examine(a->json, stdout);
+	command = a->places.simulated ? xasprintf("gpuproof doctor --fleet --simulate-nodes %lld",
+						  (long long)a->places.simulated)
+		  : a->places.hosts
+			  ? xasprintf("gpuproof doctor --fleet --hosts %s", a->places.hosts)
+			  : xstrdup("gpuproof doctor --fleet");
+	code = run_look(&a->places, a->output, command);
+	free(command);
+	return code;
 }
 
 const struct command command_doctor = {

@@ -53,37 +53,11 @@ static enum status history_open(struct call *call, enum store_mode mode)
 	return call_open_history(call, a->db, mode);
 }
 
-static void show_nights(const struct history_nights *nights)
-{
-	struct output_table table = TABLE_EMPTY;
-
-	TABLE_ROW(&table, "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL");
-	for (size_t i = 0; i < nights->count; i++) {
-		const struct history_night *n = &nights->items[i];
-
-		TABLE_ROW(&table, n->started, n->run_id, n->host, n->state,
-			  *n->verdict ? n->verdict : "not judged", n->label);
-	}
-	table_finish(&table, stdout);
-}
-
 struct showing {
 	struct history_notes notes;
 	struct history_places places;
 	size_t shown; /* series */
 };
-
-/* Notes of whole nights; with `series` also those of the series. */
-static void show_notes(const struct history_notes *notes, int64_t series)
-{
-	struct text lines = TEXT_EMPTY;
-
-	for (size_t i = 0; i < notes->count; i++)
-		if (!notes->items[i].series || notes->items[i].series == series)
-			print_trend_note(&lines, &notes->items[i]);
-	fputs(lines.data ? lines.data : "", stdout);
-	text_release(&lines);
-}
 
 static void show_series(void *context, const struct history_series *s)
 {
@@ -113,7 +87,7 @@ static void show_series(void *context, const struct history_series *s)
 			  interval, epoch);
 	}
 	table_finish(&table, stdout);
-	show_notes(&showing->notes, s->id);
+	print_trend_notes(&showing->notes, s->id);
 	putchar('\n');
 }
 
@@ -127,11 +101,19 @@ static enum status show_history(struct store *history, const struct history_filt
 		if (f->metric || f->case_id || f->series)
 			store_each_series(history, f, show_series, &showing, err);
 		else {
+			struct output_table table = TABLE_EMPTY;
 			struct history_nights nights;
 
 			if (store_nights(history, &nights, err) == STATUS_OK) {
-				show_nights(&nights);
-				show_notes(&showing.notes, 0);
+				TABLE_ROW(&table, "STARTED", "RUN", "HOST", "STATE", "VERDICT",
+					  "LABEL");
+				for (const struct history_night *n = nights.items;
+				     n < nights.items + nights.count; n++)
+					TABLE_ROW(&table, n->started, n->run_id, n->host, n->state,
+						  *n->verdict ? n->verdict : "not judged",
+						  n->label);
+				table_finish(&table, stdout);
+				print_trend_notes(&showing.notes, 0);
 			}
 			history_nights_release(&nights);
 		}

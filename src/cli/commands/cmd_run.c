@@ -17,16 +17,6 @@
 #include "plan/config.h"
 #include "result/result.h"
 
-static size_t widest_id(const struct plan *plan)
-{
-	size_t widest = 2;
-
-	for (size_t i = 0; i < plan->case_count; i++)
-		if (strlen(plan->cases[i].id) > widest)
-			widest = strlen(plan->cases[i].id);
-	return widest < 80 ? widest : 80;
-}
-
 static void dry_run_print_case(const struct plan *plan, const struct plan_case *c, int width)
 {
 	char device[32], host[32], time[32], *text, *harmless;
@@ -50,13 +40,17 @@ static void dry_run_print_case(const struct plan *plan, const struct plan_case *
 
 static void run_print_plan(const struct plan *plan)
 {
-	int width = (int)widest_id(plan);
+	int width = 2;
 	uint64_t device_bytes = 0, host_bytes = 0;
 	double seconds = 0;
 	size_t launches = launches_least(plan);
 	size_t skipped = 0;
 	char device[32], host[32], time[32];
 
+	for (size_t i = 0; i < plan->case_count; i++)
+		width = (int)strlen(plan->cases[i].id) > width ? (int)strlen(plan->cases[i].id)
+							       : width;
+	width = width < 80 ? width : 80;
 	printf("%-*s  %10s  %10s  %9s\n", width, "case", "per device", "host", "time");
 	for (size_t i = 0; i < plan->case_count; i++) {
 		const struct plan_case *c = &plan->cases[i];

@@ -150,19 +150,6 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
 	return err->status;
 }
 
-static enum status result_list_refuse_twice(const struct result_list *list, size_t from,
-					    struct error *err)
-{
-	for (size_t i = from; i < list->count; i++)
-		for (size_t j = 0; j < i; j++)
-			if (*list->items[i].run_id &&
-			    strcmp(list->items[i].run_id, list->items[j].run_id) == 0)
-				return error_set(err, STATUS_USAGE,
-						 "%s is the same run as %s; a launch counts once",
-						 list->paths[i], list->paths[j]);
-	return STATUS_OK;
-}
-
 enum status result_list_add_launches(struct result_list *list, const char **paths, size_t count,
 				     struct error *err)
 {
@@ -174,8 +161,14 @@ enum status result_list_add_launches(struct result_list *list, const char **path
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		size_t before = list->count;
 
-		if (result_list_append(list, &readings[i], err) == STATUS_OK)
-			result_list_refuse_twice(list, before, err);
+		result_list_append(list, &readings[i], err);
+		for (size_t k = before; k < list->count && err->status == STATUS_OK; k++)
+			for (size_t j = 0; j < k; j++)
+				if (*list->items[k].run_id &&
+				    strcmp(list->items[k].run_id, list->items[j].run_id) == 0)
+					error_set(err, STATUS_USAGE,
+						  "%s is the same run as %s; a launch counts once",
+						  list->paths[k], list->paths[j]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		free(readings[i].file);
@@ -302,6 +295,14 @@ static const char *result_list_end_of(const char *trunk, size_t parts)
 	while (end > trunk && (end[-1] != '/' || --parts))
 		end--;
 	return end;
+}
+
+char *result_list_short_name(const char *path)
+{
+	char *trunk = trunk_of(path), *name = xstrdup(result_list_end_of(trunk, 1));
+
+	free(trunk);
+	return name;
 }
 
 static bool result_list_all_differ(char **trunks, size_t count, size_t parts)

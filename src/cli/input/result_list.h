@@ -34,6 +34,8 @@ enum status result_list_take(void *list, const char *name, const char *path, str
  * nights/monday/result.json; NULL if a path occurs twice. The list owns them.
  */
 const char *const *result_list_names(struct result_list *list);
+/* The last component of such a name: "monday". The caller frees it. */
+char *result_list_short_name(const char *path);
 void result_list_release(struct result_list *list);
 
 /* Options --anonymise and --anonymise-key of the commands that publish results. */

@@ -49,12 +49,6 @@ static void print_differences(const struct comparison *c, bool all)
 		printf("and %zu more; --all lists them\n", c->difference_count - shown);
 }
 
-/* Optional columns after verdict, case, ratio and values, printed if they have content. */
-struct comparison_columns {
-	bool clock, host, notes;
-	const char *devices; /* devices common to all cases; NULL: they differ */
-};
-
 static bool comparison_is_change(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
@@ -134,81 +128,45 @@ static bool clock_matters(const struct comparison_row *row)
 	return fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING;
 }
 
-static struct comparison_columns comparison_columns_of(const struct comparison *c,
-						       const bool *several, bool all)
-{
-	struct comparison_columns columns = { 0 };
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct comparison_row *row = &c->rows[i];
-
-		if (!i)
-			columns.devices = row->devices;
-		else if (columns.devices && strcmp(row->devices, columns.devices) != 0)
-			columns.devices = NULL;
-		if (comparison_is_shown(row, all)) {
-			char *note = columns.notes ? NULL : comparison_row_note(row, several[i]);
-
-			columns.notes = columns.notes || *note;
-			columns.host = columns.host || isfinite(row->at_same_host);
-			columns.clock = columns.clock || clock_matters(row);
-			free(note);
-		}
-	}
-	return columns;
-}
-
+/* `whole`: shows the case with its devices. */
 static void comparison_add_row(struct output_table *table, const struct comparison_row *row,
-			       bool several, const struct comparison_columns *columns)
+			       bool several, bool whole)
 {
-	const char *cells[TABLE_MAX_COLUMNS];
 	char word[48], a[48], b[48], ratio[64], clock[48], host[48];
-	size_t n = 0;
 	char *note = comparison_row_note(row, several);
 
 	snprintf(word, sizeof(word), "%s%s",
 		 row->possible && comparison_is_change(row) ? "possibly " : "",
 		 change_name(row->change));
-	cells[n++] = word;
-	cells[n++] = columns->devices ? row->point : row->case_id;
-	cells[n++] = comparison_ratio_text(row, ratio, sizeof(ratio));
-	if (columns->clock)
-		cells[n++] = clock_matters(row) ? comparison_short_ratio(row->at_same_clock, clock,
-									 sizeof(clock))
-						: "";
-	if (columns->host)
-		cells[n++] = comparison_short_ratio(row->at_same_host, host, sizeof(host));
-	cells[n++] = units_format(row->a, row->unit, a, sizeof(a));
-	cells[n++] = units_format(row->b, row->unit, b, sizeof(b));
-	if (columns->notes)
-		cells[n++] = note;
-	table_row(table, cells, n);
+	TABLE_ROW(table, word, whole ? row->case_id : row->point,
+		  comparison_ratio_text(row, ratio, sizeof(ratio)),
+		  clock_matters(row)
+			  ? comparison_short_ratio(row->at_same_clock, clock, sizeof(clock))
+			  : "",
+		  comparison_short_ratio(row->at_same_host, host, sizeof(host)),
+		  units_format(row->a, row->unit, a, sizeof(a)),
+		  units_format(row->b, row->unit, b, sizeof(b)), note);
 	free(note);
 }
 
 static void print_rows(const struct comparison *c, bool all)
 {
-	bool *several = rows_of_several(c);
-	struct comparison_columns columns = comparison_columns_of(c, several, all);
+	static const size_t optional[] = { 7, 4, 3 }; /* columns that only some comparisons fill */
+	bool *several = rows_of_several(c), differ = false;
 	struct output_table table = TABLE_EMPTY;
-	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "RATIO, > 1 WORSE" };
-	size_t n = 3;
 
-	if (columns.clock)
-		cells[n++] = "AT SAME CLOCK";
-	if (columns.host)
-		cells[n++] = "AT SAME HOST";
-	cells[n++] = c->name_a;
-	cells[n++] = c->name_b;
-	if (columns.notes)
-		cells[n++] = "";
-	table_row(&table, cells, n);
+	for (size_t i = 1; i < c->count; i++)
+		differ = differ || strcmp(c->rows[i].devices, c->rows[0].devices) != 0;
+	TABLE_ROW(&table, "", "CASE", "RATIO, > 1 WORSE", "AT SAME CLOCK", "AT SAME HOST",
+		  c->name_a, c->name_b, "");
 	for (size_t i = 0; i < c->count; i++)
 		if (comparison_is_shown(&c->rows[i], all))
-			comparison_add_row(&table, &c->rows[i], several[i], &columns);
+			comparison_add_row(&table, &c->rows[i], several[i], differ);
 	if (table.count > 1) {
-		if (columns.devices && *columns.devices)
-			printf("all of %s\n", columns.devices);
+		for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+			table_drop_if_empty(&table, optional[i]);
+		if (!differ && *c->rows[0].devices)
+			printf("all of %s\n", c->rows[0].devices);
 		table_finish(&table, stdout);
 	}
 	table_release(&table);

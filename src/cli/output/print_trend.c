@@ -16,7 +16,8 @@
 #define MOST_DATES 12 /* maximum number of missed nights that are printed */
 #define GAPS 2 /* nights without a value that deserve a line: a single one is reported by its run */
 
-void print_trend_note(struct text *out, const struct history_note *n)
+/* Appends a line. */
+static void print_trend_note(struct text *out, const struct history_note *n)
 {
 	char date[16], *words;
 
@@ -28,6 +29,17 @@ void print_trend_note(struct text *out, const struct history_note *n)
 		return;
 	}
 	text_addf(out, "note %s: %s%s\n", date, n->text, n->acknowledges ? " (acknowledges)" : "");
+}
+
+void print_trend_notes(const struct history_notes *notes, int64_t series)
+{
+	struct text lines = TEXT_EMPTY;
+
+	for (size_t i = 0; i < notes->count; i++)
+		if (!notes->items[i].series || notes->items[i].series == series)
+			print_trend_note(&lines, &notes->items[i]);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
 }
 
 struct printing {
@@ -55,13 +67,6 @@ static void print_trend_differences_text(struct printing *p, int64_t before, int
 	fact_differences_release(&found);
 }
 
-static const char *trend_direction_word(const struct history_series *s, double ratio)
-{
-	if (s->better == BETTER_NONE)
-		return ratio > 1 ? "more" : "less";
-	return ratio > 1 ? "worse" : "better";
-}
-
 static void print_trend_change_text(struct printing *p, const struct history_series *s,
 				    const struct trend_change *c)
 {
@@ -71,7 +76,10 @@ static void print_trend_change_text(struct printing *p, const struct history_ser
 	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n", change_state_name(c->state),
 		  date, units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
-		  trend_direction_word(s, c->ratio), how);
+		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
+		  : c->ratio > 1           ? "worse"
+					   : "better",
+		  how);
 	free(how);
 	if (c->decision) {
 		char *words = triage_words(c->decision);
@@ -377,7 +385,6 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		       const int64_t *missed, size_t missed_count)
 {
 	const struct trend_summary *s = p->summary;
-	struct text notes = TEXT_EMPTY; /* about whole nights */
 	bool environment;
 
 	print_trend_nights_text(nights, p->options->filter.nights, missed, missed_count);
@@ -399,11 +406,7 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		free(words);
 	}
 	environment = print_trend_environment_text(p, nights);
-	for (size_t i = 0; i < p->notes.count; i++)
-		if (!p->notes.items[i].series)
-			print_trend_note(&notes, &p->notes.items[i]);
-	fputs(notes.data ? notes.data : "", stdout);
-	text_release(&notes);
+	print_trend_notes(&p->notes, 0);
 	putchar('\n');
 	quiet_text(p, environment);
 	fputs(p->rows.data ? p->rows.data : "", stdout);

@@ -14,8 +14,8 @@ struct trend_options {
 	bool json;
 };
 
-/* Appends "note 2026-11-20: text", a line. */
-void print_trend_note(struct text *out, const struct history_note *note);
+/* Prints notes of whole nights, and of a series unless that is 0: "note 2026-11-20: text". */
+void print_trend_notes(const struct history_notes *notes, int64_t series);
 
 enum status print_trend(struct store *history, const struct trend_options *options,
 			struct trend_summary *summary, struct error *err);

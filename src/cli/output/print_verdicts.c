@@ -163,37 +163,19 @@ static void print_name(enum verdict verdict)
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
 }
 
-/* Starts at column `at`; continues on further lines at `indent`. */
-static void verdicts_print_folded(size_t indent, size_t at, const char *text)
+/* Prints the text, whose first line starts at column `indent`, and continues it there. */
+static void verdicts_print_folded(size_t indent, const char *text)
 {
-	size_t columns = table_terminal_columns(stdout),
-	       width = columns > 2 * INDENT ? columns : 80;
+	size_t columns = table_terminal_columns(stdout);
 
-	while (*text) {
-		size_t length = strcspn(text, " "), wide = table_width_of(text, length);
-
-		if (at > indent && at + wide > width) {
-			printf("\n%*s", (int)indent, "");
-			at = indent;
-		}
-		fwrite(text, 1, length, stdout);
-		at += wide;
-		text += length;
-		while (*text == ' ') {
-			if (at + 1 < width)
-				putchar(' ');
-			at++;
-			text++;
-		}
-	}
-	putchar('\n');
+	table_print_folded(text, indent, (columns > 2 * INDENT ? columns : 80) - indent, stdout);
 }
 
 /* Takes ownership of `text`. */
 static void print_detail(char *text)
 {
 	printf("%*s", INDENT, "");
-	verdicts_print_folded(INDENT, INDENT, text);
+	verdicts_print_folded(INDENT, text);
 	free(text);
 }
 
@@ -270,7 +252,7 @@ void print_verdicts(const struct verdicts *v, bool all)
 
 		/* Prints each remedy once, with the first reason that it applies to. */
 		print_name(r->verdict);
-		verdicts_print_folded(INDENT, INDENT, r->text);
+		verdicts_print_folded(INDENT, r->text);
 		if (*r->remedy && !was_printed(v, i))
 			print_detail(xstrdup(r->remedy));
 		if (r->checks > 1)
@@ -293,6 +275,6 @@ void print_verdicts(const struct verdicts *v, bool all)
 	     : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
 						      : "\033[1;33m";
 	fputs(on, stdout);
-	verdicts_print_folded(0, 0, v->sentence);
+	verdicts_print_folded(0, v->sentence);
 	fputs(*on ? "\033[0m" : "", stdout);
 }

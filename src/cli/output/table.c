@@ -24,6 +24,19 @@ void table_row(struct output_table *table, const char *const *cells, size_t colu
 	table->count++;
 }
 
+void table_drop_if_empty(struct output_table *table, size_t column)
+{
+	for (size_t row = 1; row < table->count; row++)
+		if (*table->rows[row][column])
+			return;
+	table->columns--;
+	for (size_t row = 0; row < table->count; row++) {
+		free(table->rows[row][column]);
+		memmove(&table->rows[row][column], &table->rows[row][column + 1],
+			(table->columns - column) * sizeof(table->rows[row][column]));
+	}
+}
+
 void table_release(struct output_table *table)
 {
 	for (size_t row = 0; row < table->count; row++)
@@ -71,7 +84,7 @@ static size_t fold_cell(const char *s, size_t width)
 	return word_end ? word_end : end + strcspn(s + end, " ");
 }
 
-static void table_print_last(const char *s, size_t indent, size_t width, FILE *out)
+void table_print_folded(const char *s, size_t indent, size_t width, FILE *out)
 {
 	for (;;) {
 		size_t length = fold_cell(s, width);
@@ -108,7 +121,7 @@ void table_finish(struct output_table *table, FILE *out)
 
 			fprintf(out, "%s%*s", cell, (int)(widths[i] - width + GAP), "");
 		}
-		table_print_last(table->rows[row][table->columns - 1], indent, last, out);
+		table_print_folded(table->rows[row][table->columns - 1], indent, last, out);
 	}
 	table_release(table);
 }

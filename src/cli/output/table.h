@@ -33,6 +33,8 @@ void table_row(struct output_table *table, const char *const *cells, size_t colu
 #define TABLE_ROW(TABLE, ...)                             \
 	table_row(TABLE, (const char *[]){ __VA_ARGS__ }, \
 		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
+/* Removes a column that is empty below the first row. */
+void table_drop_if_empty(struct output_table *table, size_t column);
 /* Prints the table and releases it. */
 void table_finish(struct output_table *table, FILE *out);
 void table_release(struct output_table *table);
@@ -43,6 +45,8 @@ void table_release(struct output_table *table);
 size_t table_terminal_columns(FILE *out);
 /* Characters in the first `length` bytes: "µ" counts as one. */
 size_t table_width_of(const char *s, size_t length);
+/* Prints a line folded at word breaks to `width` columns; continues at column `indent`. */
+void table_print_folded(const char *s, size_t indent, size_t width, FILE *out);
 /* True if stdout is a terminal and colours are wanted: https://no-color.org. */
 bool table_is_coloured(void);
 

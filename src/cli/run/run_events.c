@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,15 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 			 path);
 }
 
+/* Also finds a hard link to one of the run's own files. */
+static int note_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
+{
+	(void)about;
+	if (type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)))
+		input_note(path);
+	return 0;
+}
+
 enum status run_events_open(struct run_events *e, const char *path, const char *directory,
 			    struct error *err)
 {
@@ -188,6 +198,9 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	input_note(population_file(NULL));
 	if (input_refuse_output(path, err) != STATUS_OK ||
 	    refuse_inside(path, directory, err) != STATUS_OK)
+		return err->status;
+	nftw(directory, note_own_file, 16, FTW_PHYS);
+	if (input_refuse_output(path, err) != STATUS_OK)
 		return err->status;
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */

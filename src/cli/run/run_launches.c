@@ -341,28 +341,8 @@ enum status launches_finish(struct launches *launches, struct health *before, st
 	return status;
 }
 
-static void count_left(struct run_left *left, const struct plan *plan, const bool *done)
-{
-	left->planned += plan->case_count;
-	for (size_t i = 0; i < plan->case_count; i++) {
-		if (done && done[i])
-			continue;
-		left->cases++;
-		left->seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
-	}
-}
-
-enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,
-			 struct error *err)
-{
-	*left = (struct run_left){ .launches = launches_least(plan) };
-	for (size_t launch = 1; launch <= left->launches; launch++)
-		count_left(left, plan, NULL);
-	return journal_vacant(directory, err);
-}
-
-enum status run_left_of(struct run_left *left, const struct plan *plan, const char *directory,
-			struct error *err)
+enum status run_left_find(struct run_left *left, const struct plan *plan, const char *directory,
+			  bool resume, struct error *err)
 {
 	enum status status = STATUS_OK;
 
@@ -372,13 +352,20 @@ enum status run_left_of(struct run_left *left, const struct plan *plan, const ch
 		bool *done = xcalloc(plan->case_count, sizeof(*done));
 
 		/* The first launch is the run; a later one may not have started. */
-		if (launch == 1 || journal_begun(path))
+		if (resume && (launch == 1 || journal_begun(path)))
 			status = journal_look(path, plan, done, err);
-		count_left(left, plan, done);
+		left->planned += plan->case_count;
+		for (size_t i = 0; i < plan->case_count; i++) {
+			if (done[i])
+				continue;
+			left->cases++;
+			left->seconds +=
+				plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
+		}
 		free(done);
 		free(path);
 	}
-	return status;
+	return resume ? status : journal_vacant(directory, err);
 }
 
 bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result)

@@ -77,12 +77,12 @@ struct run_left {
 	double seconds;        /* estimated time of the remaining cases */
 };
 
-/* For a new run. STATUS_USAGE if `directory` already contains one. */
-enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,
-			 struct error *err);
-/* For the run in `directory`. STATUS_USAGE if it has another plan. */
-enum status run_left_of(struct run_left *left, const struct plan *plan, const char *directory,
-			struct error *err);
+/*
+ * For a new run, or with `resume` the one in `directory`. STATUS_USAGE if it already contains one,
+ * or one with another plan.
+ */
+enum status run_left_find(struct run_left *left, const struct plan *plan, const char *directory,
+			  bool resume, struct error *err);
 
 /*
  * True if nothing is left and the directory's result.json covers all launches: then reads it to

@@ -40,16 +40,13 @@ static enum status publish_verdict(struct run_request *a, const struct result *r
 	const struct acceptance acceptance = { .result = result, .run_page = REPORT_PAGE };
 	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
 	struct report_options options = { .output = path, .separate_css = true };
-	enum status status = STATUS_OK;
 
-	if (!a->no_report) {
-		status = acceptance_write(&acceptance, &options, err);
-		a->accepted_page = status == STATUS_OK;
-		if (status == STATUS_OK)
-			printf("%s\n", path);
+	if (!a->no_report && acceptance_write(&acceptance, &options, err) == STATUS_OK) {
+		a->accepted_page = true;
+		printf("%s\n", path);
 	}
 	free(path);
-	return status;
+	return err->status;
 }
 
 /* Writes the report; prints its path, the last line of stdout. */
@@ -61,17 +58,13 @@ static enum status publish(const struct result *results, size_t count, const str
 					  .separate_css = true,
 					  .acceptance_page =
 						  a->accepted_page ? ACCEPTANCE_PAGE : NULL };
-	enum status status = STATUS_OK;
 
-	if (a->no_report) {
+	if (a->no_report)
 		printf("%s%s\n", directory, count == 1 ? "/result.json" : "");
-	} else {
-		status = report_write(results, count, &options, err);
-		if (status == STATUS_OK)
-			printf("%s\n", path);
-	}
+	else if (report_write(results, count, &options, err) == STATUS_OK)
+		printf("%s\n", path);
 	free(path);
-	return status;
+	return err->status;
 }
 
 enum status run_publish_nodes(struct run_request *a, const struct result *result, struct error *err)
@@ -83,35 +76,29 @@ enum status run_publish_nodes(struct run_request *a, const struct result *result
 					    all && result->judgement ? ACCEPTANCE_PAGE : NULL };
 	char *path = xasprintf("%s/" FLEET_PAGE, a->directory);
 	struct report_options options = { .output = path, .separate_css = true };
-	enum status status = STATUS_OK;
 
 	if (all && result->judgement)
-		status = publish_verdict(a, result, a->directory, err);
-	if (status == STATUS_OK && (all || a->no_report))
-		status = publish(result, 1, a, a->directory, err);
-	if (status == STATUS_OK && !a->no_report)
-		status = fleet_page_write(&fleet, &options, err);
-	if (status == STATUS_OK && !a->no_report)
+		publish_verdict(a, result, a->directory, err);
+	if (err->status == STATUS_OK && (all || a->no_report))
+		publish(result, 1, a, a->directory, err);
+	if (err->status == STATUS_OK && !a->no_report &&
+	    fleet_page_write(&fleet, &options, err) == STATUS_OK)
 		printf("%s\n", path);
-	if (status == STATUS_OK && !all && !a->no_report)
+	if (err->status == STATUS_OK && !all && !a->no_report)
 		fprintf(stderr,
 			"gpuproof: %zu cases are too many for one page; for the page of a node: "
 			"gpuproof report %s/nodes/NAME\n",
 			result->case_count, a->directory);
 	free(path);
-	return status;
+	return err->status;
 }
 
 static int exit_code_of(const struct result *result, enum status status, int stopped_by,
 			struct error *err)
 {
-	int code = result_exit_code(result);
-
 	if (status == STATUS_INTERRUPTED)
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-	if (status != STATUS_OK)
-		return command_fail(err);
-	return code;
+	return status == STATUS_OK ? result_exit_code(result) : command_fail(err);
 }
 
 char *run_new_directory(const char *config_name)
@@ -136,6 +123,11 @@ char *run_new_directory(const char *config_name)
 	return path;
 }
 
+int run_first_code(int a, int b)
+{
+	return a ? a : b;
+}
+
 int run_graver_code(int a, int b)
 {
 	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
@@ -143,7 +135,7 @@ int run_graver_code(int a, int b)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (a == order[i] || b == order[i])
 			return order[i];
-	return a ? a : b;
+	return run_first_code(a, b);
 }
 
 void run_tell_status(struct run_status *status, const char *directory, const char *doing)
@@ -225,11 +217,8 @@ static int conclude(struct one_node *n, struct result *result, enum status statu
 	run_events_finish(&n->events, result);
 	if (finished && !a->check.wanted && !a->no_report && run_left_reported(a->directory))
 		printf("%s/" REPORT_PAGE "\n", a->directory);
-	else if (publish(result, 1, a, a->directory, &err) != STATUS_OK) {
-		int failed = command_fail(&err);
-
-		code = code == EXIT_ACCEPTED ? failed : code;
-	}
+	else if (publish(result, 1, a, a->directory, &err) != STATUS_OK)
+		code = run_first_code(code, command_fail(&err));
 	run_end_status(&n->status, a->directory, result, code);
 	if (status != STATUS_OK)
 		run_print_resume(a->directory);
@@ -239,20 +228,14 @@ static int conclude(struct one_node *n, struct result *result, enum status statu
 /* The sides are separate runs that cannot be resumed, because they would no longer alternate. */
 static enum status vacant_for_both(const char *directory, struct error *err)
 {
-	static const char *const sides[] = { "a", "b" };
-	enum status status = STATUS_OK;
+	char *a = xasprintf("%s/a", directory), *b = xasprintf("%s/b", directory);
 
-	for (size_t i = 0; i < ARRAY_SIZE(sides) && status == STATUS_OK; i++) {
-		char *path = xasprintf("%s/%s", directory, sides[i]);
-
-		if (journal_begun(path))
-			status = error_set(err, STATUS_USAGE,
-					   "%s already contains a comparison; choose another "
-					   "directory",
-					   directory);
-		free(path);
-	}
-	return status;
+	if (journal_begun(a) || journal_begun(b))
+		error_set(err, STATUS_USAGE,
+			  "%s already contains a comparison; choose another directory", directory);
+	free(a);
+	free(b);
+	return err->status;
 }
 
 /* Measures two configs or builds alternately. */
@@ -298,8 +281,7 @@ static enum status one_node_begin(struct one_node *n, struct error *err)
 {
 	struct run_request *a = n->request;
 	const struct plan *plan = &n->setup->plan;
-	enum status status = a->resume ? run_left_of(&n->left, plan, a->directory, err)
-				       : run_left_new(&n->left, plan, a->directory, err);
+	enum status status = run_left_find(&n->left, plan, a->directory, a->resume, err);
 
 	if (status == STATUS_OK && a->against && launches_auto(plan))
 		status = error_set(err, STATUS_USAGE,
@@ -382,11 +364,8 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	}
 	result_release(&result);
 	error_clear(&err);
-	if (run_events_close(&n.events, &err) != STATUS_OK) {
-		int failed = command_fail(&err);
-
-		code = code == EXIT_ACCEPTED ? failed : code;
-	}
+	if (run_events_close(&n.events, &err) != STATUS_OK)
+		code = run_first_code(code, command_fail(&err));
 	signals_end();
 	run_status_release(&n.status);
 	return code;

@@ -25,6 +25,8 @@ struct run_request {
 enum status run_publish_nodes(struct run_request *request, const struct result *result,
 			      struct error *err);
 
+/* The first exit code that is not 0. */
+int run_first_code(int a, int b);
 /* The more severe of two exit codes: 5, then 1, then 4. */
 int run_graver_code(int a, int b);
 

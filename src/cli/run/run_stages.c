@@ -60,26 +60,12 @@ static enum status stage_conduct(struct staged *s, enum run_stage stage, struct 
 	return status;
 }
 
-/* The worst check that rejects the node; missing cases of later stages do not. */
-static const struct verdict_check *stage_rejection(const struct verdicts *v)
-{
-	const struct verdict_check *worst = NULL;
-
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
-
-		if (c->verdict == VERDICT_FAIL && (*c->case_id || *c->devices) &&
-		    (!worst || check_is_worse(c, worst)))
-			worst = c;
-	}
-	return worst;
-}
-
 /* Pools and judges the run so far; repeats what one launch does not decide, once. */
 static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rejects,
 			       struct error *err)
 {
 	struct launches *all = s->launches;
+	const struct verdicts *v;
 	struct plan part;
 	enum status status = STATUS_OK;
 	size_t before = all->count;
@@ -92,15 +78,19 @@ static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rej
 	part = run_check_undecided(s->check, s->plan, &all->items[0]);
 	if (part.case_count) {
 		status = launches_extend(all, &part, NULL, err);
-		if (status == STATUS_OK)
+		if (status == STATUS_OK) {
 			pool_launches(&all->items[0], before, all->items + before,
 				      all->count - before);
-		if (status == STATUS_OK)
 			run_check_judge_so_far(s->check, &all->items[0]);
+		}
 	}
 	free(part.cases);
 	s->check->extended = stage;
-	*rejects = stage_rejection(all->items[0].judgement) != NULL;
+	/* Missing cases of later stages do not reject the node. */
+	v = all->items[0].judgement;
+	for (size_t i = 0; i < v->count; i++)
+		*rejects = *rejects || (v->checks[i].verdict == VERDICT_FAIL &&
+					(*v->checks[i].case_id || *v->checks[i].devices));
 	return status;
 }
 

@@ -67,11 +67,8 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 		run_print_judgement(result, a->directory);
 	}
 	code = run_graver_code(result_exit_code(result), code);
-	if (run_publish_nodes(a, result, &unpublished) != STATUS_OK) {
-		int failed = command_fail(&unpublished);
-
-		code = code == EXIT_ACCEPTED ? failed : code;
-	}
+	if (run_publish_nodes(a, result, &unpublished) != STATUS_OK)
+		code = run_first_code(code, command_fail(&unpublished));
 	if (status == STATUS_INTERRUPTED) {
 		run_print_resume(a->directory);
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
