@@ -1,10 +1,9 @@
-/* GEMM on tensor cores: see gemm.h. Compute capability 9.0 has its own code (gemm_wgmma.cu). */
+/* GEMM on tensor cores: see gemm.h. */
 #include "kernels/gemm/gemm.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/gemm/gemm_wgmma.h"
 #include "kernels/gemm/gemm_wmma.cuh"
 #include "kernels/launch/compat.h"
 #include "device/cuda/cuda_kernel.h"
@@ -36,8 +35,6 @@ extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void
 				 g->precision == PRECISION_FP16 ? "fp16" : "bf16");
 	if (gemm_is_empty(g))
 		return STATUS_OK;
-	if (CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) && gemm_wgmma_takes(g))
-		return gemm_wgmma_launch(stream, g, err);
 	if (g->precision == PRECISION_FP16)
 		launch<half>(p, g, cuda_stream_handle(stream));
 	else

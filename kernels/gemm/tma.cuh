@@ -61,19 +61,7 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned
 		     : "memory");
 }
 
-/*
- * Loads a box of a matrix with the first element (x, y); elements outside of the matrix become
- * zero.
- */
-static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
-						uint64_t *barrier)
-{
-	asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
-		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
-		     : "memory");
-}
-
+/* Loads a box of a tensor with the first element (x, y, z); elements outside become zero. */
 static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
 						int z, uint64_t *barrier)
 {

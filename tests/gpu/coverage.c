@@ -31,9 +31,8 @@ static const struct way {
 	{ "gemm_simt", "small tiles, asynchronous copies", 80, 1000, NEEDS_NOTHING },
 	{ "gemm_simt", "large tiles, asynchronous copies", 80, 1000, NEEDS_NOTHING },
 	{ "gemm_half2", "FP16 pairs", 53, 1000, NEEDS_NOTHING },
-	{ "gemm_tensor", "WMMA", 70, 1000, NEEDS_NO_WGMMA },
+	{ "gemm_tensor", "WMMA", 70, 1000, NEEDS_NOTHING },
 	{ "gemm_tensor", "WMMA, narrow loads", 70, 1000, NEEDS_NOTHING },
-	{ "gemm_tensor", "WGMMA", 90, 91, NEEDS_WGMMA },
 	{ "attention_forward", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "attention_forward", "WMMA", 70, 75, NEEDS_NOTHING },
 	{ "attention_forward", "MMA", 75, 1000, NEEDS_NO_WGMMA },
@@ -78,12 +77,12 @@ static const char *const kernels[] = {
 static struct noted {
 	struct code_path path;
 	bool wrong;
-} noted[64];
+} noted[128];
 static size_t noted_count;
 
 void coverage_note(struct device *device, bool passed)
 {
-	struct code_path paths[64];
+	struct code_path paths[128];
 	size_t count = device->backend->paths ? device->backend->paths(paths, ARRAY_SIZE(paths))
 					      : 0,
 	       at;

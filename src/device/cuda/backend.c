@@ -148,7 +148,7 @@ size_t cuda_components(struct component *out, size_t capacity)
  * Records code paths at each launch; the worker reads them after each case, and so does
  * gpuproof-gpu-check.
  */
-static struct code_path taken[64];
+static struct code_path taken[128];
 static size_t taken_count;
 
 /* Texts are literals, so the pointers are usually equal. */
