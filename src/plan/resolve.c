@@ -383,10 +383,14 @@ static void config_check(const struct config *config, const struct schema *schem
 		}
 }
 
-static void nothing_to_do(struct resolving *r)
+static void check_something_to_do(struct resolving *r, const struct config *config)
 {
+	const char *needed = r->schema->limits_only ? "limit" : "suite";
 	struct text list = TEXT_EMPTY;
 
+	for (size_t i = 0; i < config->count; i++)
+		if (strcmp(config->sections[i].kind, needed) == 0)
+			return;
 	if (r->schema->limits_only) {
 		document_problem(r->document, (struct ini_place){ 0, 0 },
 				 "no [limit NAME] section; a file of limits needs one");
@@ -407,8 +411,6 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		.document = d,
 		.defaults = document_find(d, "defaults", "", ""),
 	};
-	const char *needed;
-	bool found = false;
 
 	/* [run] first, [report] last, every suite and then every limit between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
@@ -438,10 +440,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
 	report_bad_defaults(&r);
-	needed = schema->limits_only ? "limit" : "suite";
-	for (size_t i = 0; i < config->count; i++)
-		found = found || strcmp(config->sections[i].kind, needed) == 0;
-	if (!d->suite_maybe && !found)
-		nothing_to_do(&r);
+	if (!d->suite_maybe)
+		check_something_to_do(&r, config);
 	config_check(config, schema, d);
 }

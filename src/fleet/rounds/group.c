@@ -174,6 +174,17 @@ void rounds_stop(struct rounds *r)
 			group_stop(r, &r->groups[i]);
 }
 
+static void group_keep_case(struct group *g, struct case_result *c)
+{
+	for (size_t i = 0; i < g->plan.case_count; i++)
+		if (!g->done[i] && strcmp(g->plan.cases[i].id, c->id) == 0) {
+			g->cases[i] = *c;
+			g->done[i] = true;
+			return;
+		}
+	case_result_release(c);
+}
+
 static void set_unrun(struct group *g, size_t index, const struct group_fault *why)
 {
 	if (g->done[index])
@@ -243,19 +254,8 @@ static void rounds_settle(struct rounds *r, struct group *g)
 	struct result read = { 0 };
 
 	group_read(leader->path, &leader->offset, true, &read);
-	for (size_t i = 0; i < read.case_count; i++) {
-		size_t k = 0;
-
-		while (k < g->plan.case_count &&
-		       (g->done[k] || strcmp(g->plan.cases[k].id, read.cases[i].id) != 0))
-			k++;
-		if (k == g->plan.case_count) {
-			case_result_release(&read.cases[i]);
-			continue;
-		}
-		g->cases[k] = read.cases[i];
-		g->done[k] = true;
-	}
+	for (size_t i = 0; i < read.case_count; i++)
+		group_keep_case(g, &read.cases[i]);
 	free(read.cases);
 	told = group_explain_error(g);
 	left = rounds_first_left(g);

@@ -305,21 +305,12 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 	return STATUS_OK;
 }
 
-void rounds_collect(struct rounds *r, struct result *result)
+/* Findings about nodes and links at fault. */
+static void rounds_note_suspects(struct rounds *r)
 {
 	struct suspect *suspects;
-	size_t count;
+	size_t count = rounds_suspects(r, &suspects);
 
-	end_round(r);
-	count = rounds_suspects(r, &suspects);
-	result->planned += r->planned;
-	for (size_t i = 0; i < r->config->count; i++)
-		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||
-		    rounds_is_of(&r->config->sections[i], SUITE_OF_PAIRS)) {
-			struct presentation p = suite_presentation(r->config->sections[i].suite);
-
-			result_present(result, &p);
-		}
 	for (size_t i = 0; i < count; i++) {
 		const char *node = suspects[i].node, *other = suspects[i].other;
 		char *subject = xasprintf(*other ? "link of %s and %s" : "node %s%s", node, other);
@@ -334,6 +325,20 @@ void rounds_collect(struct rounds *r, struct result *result)
 		free(subject);
 	}
 	free(suspects);
+}
+
+void rounds_collect(struct rounds *r, struct result *result)
+{
+	end_round(r);
+	rounds_note_suspects(r);
+	result->planned += r->planned;
+	for (size_t i = 0; i < r->config->count; i++)
+		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||
+		    rounds_is_of(&r->config->sections[i], SUITE_OF_PAIRS)) {
+			struct presentation p = suite_presentation(r->config->sections[i].suite);
+
+			result_present(result, &p);
+		}
 	result->postflight =
 		xrealloc(result->postflight, result->postflight_count + r->note_count + 1,
 			 sizeof(*result->postflight));

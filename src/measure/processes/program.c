@@ -160,19 +160,6 @@ static void program_read_output(const struct flight *f, struct program_stream *s
 	text_add_bytes(&stream->kept, piece, (size_t)got < room ? (size_t)got : room);
 }
 
-/* Reads what is in the pipes; processes left by the program would keep them open. */
-static void program_drain_pipes(struct flight *f, struct program_stream *const streams[2])
-{
-	for (int i = 0; i < 2; i++) {
-		size_t before = SIZE_MAX;
-
-		while (f->streams[i] >= 0 && before != streams[i]->bytes) {
-			before = streams[i]->bytes;
-			program_read_output(f, streams[i], &f->streams[i]);
-		}
-	}
-}
-
 static bool program_has_ended(struct flight *f, struct program_end *end)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -219,7 +206,15 @@ static void program_look_after(struct flight *f, struct program_end *end)
 		}
 	}
 	kill(-f->pid, SIGKILL); /* kills the processes it left */
-	program_drain_pipes(f, streams);
+	/* Reads what is in the pipes; processes left by the program would keep them open. */
+	for (int i = 0; i < 2; i++) {
+		size_t before = SIZE_MAX;
+
+		while (f->streams[i] >= 0 && before != streams[i]->bytes) {
+			before = streams[i]->bytes;
+			program_read_output(f, streams[i], &f->streams[i]);
+		}
+	}
 	TEMP_FAILURE_RETRY(waitpid(f->pid, &end->wait_status, 0));
 }
 

@@ -175,23 +175,6 @@ static unsigned session_largest_batch(const struct session *s)
 	return largest;
 }
 
-/*
- * The very first operation. Never after the gate: a kernel is loaded at its first launch, and
- * loading waits for the device, which the closed gate blocks.
- */
-static enum status session_take_first(struct session *s, double *seconds, struct error *err)
-{
-	bool gated = s->timer.gated;
-	enum status status;
-
-	s->timer.gated = false;
-	status = timer_take(&s->timer, 1, seconds, err);
-	s->timer.gated = gated;
-	activity_sampled(s->sampler->activity, 0);
-	s->series->first = status == STATUS_OK ? *seconds : NAN;
-	return status;
-}
-
 double session_preheats(const struct session *s)
 {
 	return s->warm_seconds > 0 ? ceil(s->sampler->rules->preheat_seconds / s->warm_seconds) : 0;
@@ -205,9 +188,19 @@ enum status session_warm_up(struct session *s, struct error *err)
 {
 	const struct sampling *rules = s->sampler->rules;
 	unsigned largest = session_largest_batch(s), batch = 1;
+	bool gated = s->timer.gated;
+	enum status status;
 	double seconds;
-	enum status status = session_take_first(s, &seconds, err);
 
+	/*
+	 * The very first operation is never after the gate: a kernel is loaded at its first launch,
+	 * and loading waits for the device, which the closed gate blocks.
+	 */
+	s->timer.gated = false;
+	status = timer_take(&s->timer, 1, &seconds, err);
+	s->timer.gated = gated;
+	activity_sampled(s->sampler->activity, 0);
+	s->series->first = status == STATUS_OK ? seconds : NAN;
 	/* At least one: the first operation does not show the time of the others. */
 	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
 		status = timer_take(&s->timer, 1, &seconds, err);
@@ -230,25 +223,18 @@ enum status session_warm_up(struct session *s, struct error *err)
 }
 
 /*
- * Ten digits exceed the resolution of any clock. A double's seventeen would only show rounding of
- * the division, and double the size of result files and the time to read them. Powers of ten up to
- * 22 are exact, so the quotient is the double nearest to the decimal.
+ * Keeps ten digits, which exceed the resolution of any clock. A double's seventeen would only show
+ * rounding of the division, and double the size of result files and the time to read them. Powers
+ * of ten up to 22 are exact, so the quotient is the double nearest to the decimal.
  */
-static double ten_digits(double seconds)
-{
-	int places = seconds > 0 && isfinite(seconds) ? 9 - (int)floor(log10(seconds)) : -1;
-	double scale;
-
-	if (places < 0 || places > 22)
-		return seconds;
-	scale = pow(10, places);
-	return rint(seconds * scale) / scale;
-}
-
 void series_add(struct series *series, double value)
 {
+	int places = value > 0 && isfinite(value) ? 9 - (int)floor(log10(value)) : -1;
+
 	ARRAY_GROW(series->samples, series->count, series->capacity);
-	series->samples[series->count++] = ten_digits(value);
+	if (places >= 0 && places <= 22)
+		value = rint(value * pow(10, places)) / pow(10, places);
+	series->samples[series->count++] = value;
 }
 
 void series_drop_first(struct series *series, size_t count)

@@ -44,22 +44,6 @@ static enum status several_take_each(struct session *all, size_t n, bool counts,
 	return first;
 }
 
-/* At the same time: a device that waits for the others would cool down again. */
-static enum status preheat_together(struct session *all, size_t n, struct error *errs)
-{
-	enum status status = STATUS_OK;
-	double rounds = 0;
-
-	for (size_t i = 0; i < n; i++)
-		rounds = fmax(rounds, session_preheats(&all[i]));
-	for (double i = 0; i < rounds && status == STATUS_OK; i++) {
-		if (session_is_stopped(&all[0]))
-			break;
-		status = several_take_each(all, n, false, errs);
-	}
-	return status;
-}
-
 /* All continue until the last one has enough samples; its stop reason is that of the group. */
 static bool all_have_enough(struct session *all, size_t n)
 {
@@ -87,8 +71,14 @@ static enum status several_end_of_all(const struct session *all, size_t n, struc
 
 static enum status take_all_together(struct session *all, size_t n, struct error *errs)
 {
-	enum status status = preheat_together(all, n, errs);
+	enum status status = STATUS_OK;
+	double rounds = 0;
 
+	/* Preheats at the same time: a device that waits for the others would cool down again. */
+	for (size_t i = 0; i < n; i++)
+		rounds = fmax(rounds, session_preheats(&all[i]));
+	for (double i = 0; i < rounds && status == STATUS_OK && !session_is_stopped(&all[0]); i++)
+		status = several_take_each(all, n, false, errs);
 	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < n; i++)
@@ -244,18 +234,6 @@ static enum status sample_both_once(struct turns *t, size_t round, bool counts, 
 	return STATUS_OK;
 }
 
-static enum status preheat_in_turns(struct turns *t, struct error *err)
-{
-	const struct sampler *sampler = t->pair[0].sampler;
-	double each = t->pair[0].warm_seconds + t->pair[1].warm_seconds;
-	double rounds = each > 0 ? ceil(sampler->rules->preheat_seconds / each) : 0;
-
-	for (double i = 0; i < rounds && !(sampler->stop && *sampler->stop); i++)
-		if (sample_both_once(t, (size_t)i, false, err) != STATUS_OK)
-			break;
-	return err->status;
-}
-
 static bool turns_have_enough(struct turns *t)
 {
 	bool each = all_have_enough(t->pair, 2);
@@ -301,6 +279,7 @@ enum status sample_interleaved(const struct sampler *sampler, const struct workl
 	struct turns t = { .ratio = series[2] };
 	enum status status = STATUS_OK;
 	size_t opened = 0;
+	double each;
 
 	own.world = &alone;
 	t.ratio->batch = 1;
@@ -311,8 +290,11 @@ enum status sample_interleaved(const struct sampler *sampler, const struct workl
 			status = session_warm_up(&t.pair[opened], err);
 	}
 	t.ratio->first = series[0]->first / series[1]->first;
-	if (status == STATUS_OK)
-		status = preheat_in_turns(&t, err);
+	each = t.pair[0].warm_seconds + t.pair[1].warm_seconds;
+	for (double i = 0; status == STATUS_OK && each > 0 && !session_is_stopped(&t.pair[0]) &&
+			   i < ceil(sampler->rules->preheat_seconds / each);
+	     i++)
+		status = sample_both_once(&t, (size_t)i, false, err);
 	if (status == STATUS_OK)
 		status = several_take_all_in_turns(&t, err);
 	while (opened-- > 0)

@@ -191,17 +191,6 @@ static void energy_start_power(struct gauge *g)
 	telemetry_poller_switch(g->poller, true);
 }
 
-/* Joules of a device without a counter, `seconds` after the start. */
-static void energy_read_power(struct gauge *g, double seconds)
-{
-	const struct power *p = &g->power;
-
-	telemetry_poller_lock(g->poller);
-	g->last = p->count ? p->sum / (double)p->count * seconds : (double)NAN;
-	g->error = p->window / seconds + POWER_ACCURACY;
-	telemetry_poller_unlock(g->poller);
-}
-
 /*
  * Joules of the part of an update within the window, `inside` seconds long. Of the power in the
  * other `outside` seconds it is only known that it is between 0 and `most`.
@@ -319,8 +308,15 @@ void energy_meter_read(struct energy_meter *m)
 			/* The difference of the counter misses at most one update at either end. */
 			g->last = g->latest.joules - g->first;
 			g->error = g->latest.update_seconds / (now - m->began);
-		} else if (!g->counts && g->poller)
-			energy_read_power(g, now - m->began);
+		} else if (!g->counts && g->poller) {
+			const struct power *p = &g->power;
+			double seconds = now - m->began;
+
+			telemetry_poller_lock(g->poller);
+			g->last = p->count ? p->sum / (double)p->count * seconds : (double)NAN;
+			g->error = p->window / seconds + POWER_ACCURACY;
+			telemetry_poller_unlock(g->poller);
+		}
 	}
 	m->ended = now;
 }
@@ -402,14 +398,6 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 	return s;
 }
 
-static bool energy_known_before(const struct share *all, int rank)
-{
-	for (int r = 0; r < rank; r++)
-		if (strcmp(all[r].domain, all[rank].domain) == 0)
-			return true;
-	return false;
-}
-
 static void energy_add_shares(struct energy_window *out, const struct share *all, int ranks)
 {
 	int devices = 0;
@@ -419,12 +407,16 @@ static void energy_add_shares(struct energy_window *out, const struct share *all
 				       .first_update = all[0].first_update,
 				       .last_update = all[0].last_update };
 	for (int r = 0; r < ranks; r++) {
+		int before = 0;
+
 		if (*all[r].why) {
 			energy_window_unknown(out, all[r].why);
 			return;
 		}
-		if (energy_known_before(all, r))
-			continue;
+		while (before < r && strcmp(all[before].domain, all[r].domain) != 0)
+			before++;
+		if (before < r)
+			continue; /* the same counter */
 		out->joules += all[r].joules;
 		out->watts += all[r].watts;
 		out->seconds = fmax(out->seconds, all[r].seconds);
