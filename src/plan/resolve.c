@@ -282,7 +282,7 @@ static void check_devices(const struct section *run, struct document *d)
 {
 	const struct setting *setting = setting_or_null(run, "devices");
 
-	if (!setting || strcmp(setting->values[0].text, "all") == 0)
+	if (!setting || (setting->count == 1 && strcmp(setting->values[0].text, "all") == 0))
 		return;
 	for (size_t i = 0; i < setting->count; i++)
 		if (!config_check_is_device(setting->values[i].text)) {
@@ -302,7 +302,7 @@ static void check_suites(const struct config *config, struct document *d)
 	const char *names[64];
 	size_t n = 0;
 
-	if (!setting || strcmp(setting->values[0].text, "all") == 0)
+	if (!setting || (setting->count == 1 && strcmp(setting->values[0].text, "all") == 0))
 		return;
 	for (size_t i = 0; i < config->count && n + 1 < ARRAY_SIZE(names); i++)
 		if (config->sections[i].suite)
