@@ -1,6 +1,6 @@
 #include "report/acceptance/acceptance.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,11 @@
 #include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/format.h"
+#include "report/view/suite_page.h"
 #include "report/view/view.h"
+#include "result/outcome.h"
+
+#define MOST_REASONS 8
 
 static const struct {
 	const char *kind, *symbol;
@@ -22,6 +26,27 @@ static const struct {
 	[VERDICT_FAIL] = { "failed", "✗" },  [VERDICT_INCONCLUSIVE] = { "error", "?" },
 	[VERDICT_SKIP] = { "skipped", "○" }, [VERDICT_ERROR] = { "error", "!" },
 };
+
+void acceptance_set_words(struct tree *item, const char *kind, const char *symbol, const char *word)
+{
+	tree_text(item, "kind", kind);
+	tree_text(item, "symbol", symbol);
+	tree_text(item, "word", word);
+}
+
+void acceptance_set_verdict(struct tree *item, enum verdict verdict)
+{
+	acceptance_set_words(item, looks[verdict].kind, looks[verdict].symbol,
+			     verdict_name(verdict));
+}
+
+void acceptance_set_answer(const struct verdicts *v, struct tree *page)
+{
+	tree_text(page, "verdict_kind", verdicts_kind(v));
+	tree_text(page, "verdict_symbol", verdicts_symbol(v));
+	tree_text(page, "verdict_word", verdicts_word(v));
+	view_text(page, "verdict", v->sentence);
+}
 
 const char *acceptance_kind(enum verdict verdict)
 {
@@ -56,11 +81,10 @@ static void acceptance_count_checks(const struct acceptance *a, struct tree *pag
 		size_t count = a->result->judgement->counts[order[i].verdict];
 
 		if (count)
-			text_addf(&counts, "%s%zu %s", counts.length ? ", " : "", count,
-				  order[i].words);
+			format_list(&counts, "%zu %s", count, order[i].words);
 	}
-	view_text(page, "check_counts", counts.length ? counts.data : "none");
-	text_release(&counts);
+	view_text_owned(page, "check_counts",
+			counts.length ? text_detach(&counts) : xstrdup("none"));
 }
 
 static const struct finding *acceptance_same_subject(const struct finding *list, size_t count,
@@ -117,8 +141,6 @@ static void set_flight(const struct acceptance *a, struct tree *page)
 						       : others,
 					       NULL, &r->postflight[i], true);
 	tree_flag(page, "has_flight", notable->count || others->count);
-	tree_flag(page, "has_notable", notable->count != 0);
-	tree_flag(page, "has_others", others->count != 0);
 	tree_textf(page, "others_count", "%zu", others->count);
 }
 
@@ -156,40 +178,217 @@ static void acceptance_set_topology(const struct view *view, struct tree *page)
 			break;
 		}
 	}
-	tree_flag(page, "has_topology", maps->count != 0);
 	tree_free(all);
+}
+
+static bool remedy_was_given(const struct verdicts *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(v->reasons[k].remedy, v->reasons[i].remedy) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Reasons come worst first. On a page that does not accept, those that need no action would only
+ * hide the others.
+ */
+static size_t reasons_to_show(const struct verdicts *v)
+{
+	size_t count = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
+
+	while (count > 1 && !v->reasons[0].accepted && v->reasons[count - 1].accepted &&
+	       v->reasons[count - 1].verdict == VERDICT_INCONCLUSIVE)
+		count--;
+	return count;
+}
+
+static void acceptance_reasons(const struct acceptance *a, struct tree *page)
+{
+	const struct verdicts *v = a->result->judgement;
+	struct tree *items = tree_list(page, "reasons");
+	size_t shown = reasons_to_show(v);
+	const char *config, *limits;
+	uint64_t hash;
+
+	view_text(page, "headline",
+		  v->reason_count && !v->reasons[0].accepted ? v->reasons[0].headline : "");
+	for (size_t i = 0; i < shown; i++) {
+		const struct verdict_reason *r = &v->reasons[i];
+		struct tree *item = tree_item(items);
+
+		tree_text(item, "symbol", looks[r->verdict].symbol);
+		tree_text(item, "word", verdict_name(r->verdict));
+		view_text(item, "text", r->text);
+		view_text(item, "remedy", remedy_was_given(v, i) ? "" : r->remedy);
+		tree_text(item, "cause", cause_name(r->cause));
+		tree_textf(item, "more", r->checks > 1 ? "%zu checks" : "", r->checks);
+	}
+	tree_textf(page, "more_reasons",
+		   v->reason_count > shown ? "%zu more reason%s: gpuproof check --all" : "",
+		   v->reason_count - shown, text_plural(v->reason_count - shown));
+	/* Identifies configuration and limits on paper, where they are not printed. */
+	config = view_string(a->result->config_text);
+	limits = view_string(a->result->judgement->limits_text);
+	hash = text_hash(TEXT_HASH_START, config, strlen(config));
+	hash = text_hash(hash, limits, strlen(limits));
+	tree_textf(page, "fingerprint", "%016" PRIx64, hash);
+}
+
+/* The four stages of an acceptance: what each found, and those that were not run. */
+
+struct stage_sum {
+	size_t cases, ran, verified, passed;
+	size_t findings; /* of sanity */
+	double seconds;
+	enum verdict worst; /* of the checks that are not accepted; VERDICT_PASS: none */
+	bool warned;
+};
+
+static enum run_stage stage_of_check(const struct result *r, const struct verdict_check *c)
+{
+	for (size_t i = 0; *c->case_id && i < r->case_count; i++)
+		if (strcmp(view_string(r->cases[i].id), c->case_id) == 0)
+			return r->cases[i].stage;
+	/* Findings about a device, without a case. */
+	return *c->devices && c->comparison == NO_COMPARISON && c->aspect == ASPECT_CONDITION
+		       ? RUN_STAGE_SANITY
+		       : RUN_STAGE_NONE;
+}
+
+static void stage_add_check(struct stage_sum *s, const struct verdict_check *c)
+{
+	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 4,
+						 [VERDICT_ERROR] = 3,
+						 [VERDICT_INCONCLUSIVE] = 2,
+						 [VERDICT_SKIP] = 1 };
+
+	s->passed += c->verdict == VERDICT_PASS;
+	s->warned = s->warned || (c->accepted && c->verdict == VERDICT_WARN);
+	if (acceptance_is_bad(c) && rank[c->verdict] >= rank[s->worst])
+		s->worst = c->verdict;
+}
+
+/* Findings decide sanity and the comparison of each result decides the soak, without a limit. */
+static bool stage_was_judged(const struct stage_sum *s, enum run_stage stage)
+{
+	if (stage == RUN_STAGE_SANITY)
+		return s->findings > 0;
+	if (stage == RUN_STAGE_SOAK)
+		return s->verified == s->ran;
+	return s->passed || s->warned;
+}
+
+static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, struct tree *item)
+{
+	static const char *const words[VERDICT_COUNT] = {
+		[VERDICT_FAIL] = "rejected",
+		[VERDICT_ERROR] = "could not be judged",
+		[VERDICT_INCONCLUSIVE] = "inconclusive",
+		[VERDICT_SKIP] = "not measured",
+		[VERDICT_WARN] = "rejected",
+	};
+
+	if (stage != RUN_STAGE_SANITY && !s->ran)
+		acceptance_set_words(item, "skipped", "○", "not run");
+	else if (s->worst != VERDICT_PASS)
+		acceptance_set_words(item, acceptance_kind(s->worst), acceptance_symbol(s->worst),
+				     words[s->worst]);
+	else if (!stage_was_judged(s, stage))
+		acceptance_set_words(item, "skipped", "○", "not judged");
+	else
+		acceptance_set_words(item, s->warned ? "noisy" : "ok", s->warned ? "~" : "✓",
+				     s->warned ? "passed with warnings" : "passed");
+	if (stage == RUN_STAGE_SANITY)
+		tree_text(item, "detail", "findings about the GPUs before and after");
+	else if (!s->ran)
+		tree_text(item, "detail", "");
+	else
+		tree_textf(item, "detail", "%zu of %zu cases in %s", s->ran, s->cases,
+			   format_quantity(s->seconds, "s").text);
+}
+
+static void acceptance_stages(const struct acceptance *a, struct tree *page)
+{
+	const struct result *r = a->result;
+	struct tree *list = tree_list(page, "stages");
+	struct stage_sum sums[RUN_STAGE_COUNT] = { 0 };
+
+	if (!result_plans_stage(r, RUN_STAGE_SANITY))
+		return;
+	for (int i = 0; i < RUN_STAGE_COUNT; i++)
+		sums[i].worst = VERDICT_PASS;
+	sums[RUN_STAGE_SANITY].findings = r->preflight_count;
+	for (size_t i = 0; i < r->case_count; i++) {
+		struct stage_sum *s = &sums[r->cases[i].stage];
+
+		s->cases++;
+		s->ran += r->cases[i].status != CASE_SKIPPED;
+		s->verified += r->cases[i].verification.done;
+		s->seconds += r->cases[i].seconds;
+	}
+	for (size_t i = 0; i < r->judgement->count; i++)
+		stage_add_check(&sums[stage_of_check(r, &r->judgement->checks[i])],
+				&r->judgement->checks[i]);
+	for (int i = RUN_STAGE_SANITY; i < RUN_STAGE_COUNT; i++) {
+		struct tree *item;
+
+		if (!result_plans_stage(r, (enum run_stage)i))
+			continue;
+		item = tree_item(list);
+		tree_text(item, "name", run_stage_names[i]);
+		stage_add_outcome(&sums[i], (enum run_stage)i, item);
+	}
+}
+
+static bool stage_has_suite(const struct result *r, enum run_stage stage, const char *suite)
+{
+	for (size_t i = 0; i < r->case_count; i++)
+		if (r->cases[i].stage == stage && r->cases[i].status != CASE_SKIPPED &&
+		    strcmp(r->cases[i].suite, suite) == 0)
+			return true;
+	return false;
+}
+
+/* The dose of the stage soak: what its suites searched and which defects they would have found. */
+static void acceptance_soak(const struct view *view, struct tree *page)
+{
+	struct tree *answers = tree_list(page, "soak_answers"),
+		    *tables = tree_list(page, "soak_tables");
+	struct text terms = TEXT_EMPTY;
+
+	for (size_t i = 0; i < view->suite_count; i++) {
+		struct suite_page suite = suite_page_of(view->suites[i]);
+
+		if (suite.answer && stage_has_suite(view->results, RUN_STAGE_SOAK, view->suites[i]))
+			suite.answer(view, view->suites[i], answers, tables, &terms);
+	}
+	text_release(&terms);
+	tree_flag(page, "has_soak", answers->count || tables->count);
 }
 
 static struct tree *acceptance_page_tree(const struct acceptance *a, const struct view *view,
 					 const char *own_title)
 {
 	struct tree *page = tree_new(TREE_MAP);
-	struct acceptance_devices devices;
-	char *title = own_title ? xstrdup(own_title) : acceptance_default_title(a->result);
-	const struct verdicts *v;
+	const struct verdicts *v = a->result->judgement;
 
-	view_text(page, "title", title);
-	free(title);
+	view_text_owned(page, "title",
+			own_title ? xstrdup(own_title) : acceptance_default_title(a->result));
 	view_runs(view, page);
 	/* The word at the top, which is all that some readers read. */
-	v = a->result->judgement;
-	tree_text(page, "verdict_kind", verdicts_kind(v));
-	tree_text(page, "verdict_symbol", verdicts_symbol(v));
-	tree_text(page, "verdict_word", verdicts_word(v));
-	view_text(page, "verdict", v->sentence);
+	acceptance_set_answer(v, page);
 	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
-	acceptance_devices_find(&devices, a);
 	acceptance_stages(a, page);
 	acceptance_soak(view, page);
 	acceptance_reasons(a, page);
 	acceptance_count_checks(a, page);
 	view_warnings(view, page);
-	view_text(page, "limits_source", a->result->judgement->limits);
+	view_text(page, "limits_source", v->limits);
 	view_text(page, "host", result_fact(a->result, "hostname"));
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
 	acceptance_aspects(a, page);
-	acceptance_matrix(a, &devices, page);
-	acceptance_devices_release(&devices);
+	acceptance_matrix(a, page);
 	acceptance_checks(a, page);
 	acceptance_charts(a, page);
 	acceptance_limits(a, page);
@@ -221,10 +420,7 @@ enum status acceptance_write(const struct acceptance *a, const struct report_opt
 			     struct error *err)
 {
 	struct text html = TEXT_EMPTY;
-	enum status status = acceptance_render(a, options, &html, err);
 
-	if (status == STATUS_OK)
-		status = html_publish(options, &html, err);
-	text_release(&html);
-	return status;
+	acceptance_render(a, options, &html, err);
+	return html_publish(options, &html, err);
 }

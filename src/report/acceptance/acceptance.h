@@ -21,37 +21,23 @@ enum status acceptance_render(const struct acceptance *acceptance,
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 
-/* Indices of the entries of device `d`: items[starts[d]] up to items[starts[d + 1] - 1]. */
-struct device_items {
-	size_t *starts, *items;
-};
-
-struct acceptance_devices {
-	struct device_items checks, cases;
-};
-
-void acceptance_devices_find(struct acceptance_devices *found, const struct acceptance *a);
-void acceptance_devices_release(struct acceptance_devices *found);
-
-/* Parts: what each sets on the page; a file each, acceptance_<part>.c. */
+/* Parts: what each sets on the page; acceptance_tables.c, _checks.c and _charts.c. */
 struct tree;
 struct view;
-void acceptance_stages(const struct acceptance *a, struct tree *page);
-/* The dose of the stage soak: what its suites searched and which defects they would have found. */
-void acceptance_soak(const struct view *view, struct tree *page);
-void acceptance_reasons(const struct acceptance *a, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
-void acceptance_matrix(const struct acceptance *a, const struct acceptance_devices *devices,
-		       struct tree *page);
+void acceptance_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
-/*
- * Puts `rows` (a list, taken over) on the page as the list of tables `name`: of many devices with a
- * row about all, and the others but the worst in a second table with the words of its fold. Cells
- * have `detail` next to their word.
- */
-void acceptance_fold(struct tree *page, const char *name, struct tree *rows, const char *detail);
+/* Members "kind", "symbol" and "word" of a cell. */
+void acceptance_set_words(struct tree *item, const char *kind, const char *symbol,
+			  const char *word);
+void acceptance_set_verdict(struct tree *item, enum verdict verdict);
+/* Members "verdict_kind", "verdict_symbol", "verdict_word" and "verdict". */
+void acceptance_set_answer(const struct verdicts *v, struct tree *page);
+/* Appends the cell of an aspect, without its "detail"; `judgement` may be NULL. */
+struct tree *acceptance_add_aspect(const struct aspect_judgement *judgement, enum aspect aspect,
+				   struct tree *cells);
 /*
  * "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol.
  */

@@ -42,23 +42,6 @@ static int charts_by_need(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-/*
- * Samples in the metric's own unit: a rate is an amount over a time, all else in proportion to the
- * time.
- */
-static double *acceptance_chart_in_unit(const struct series *series, const struct metric_value *m)
-{
-	size_t length = strlen(view_string(m->unit));
-	bool rate = length > 2 && strcmp(m->unit + length - 2, "/s") == 0;
-	double median = series->statistics.median;
-	double *out = xcalloc(series->count + 1, sizeof(*out));
-
-	for (size_t i = 0; i < series->count; i++)
-		out[i] = rate ? m->value * median / series->samples[i]
-			      : m->value * series->samples[i] / median;
-	return out;
-}
-
 /* A case of the chart's point with its metric and its check; NULL: not present. */
 struct chart_member {
 	const struct case_result *c;
@@ -71,25 +54,12 @@ struct members {
 	size_t count, capacity;
 };
 
-/* Storage of a row's samples, freed when the chart has been drawn. */
-struct owned {
-	double **items;
-	size_t count, capacity;
-};
-
-static double *owned_keep(struct owned *owned, double *values)
-{
-	ARRAY_GROW(owned->items, owned->count, owned->capacity);
-	owned->items[owned->count++] = values;
-	return values;
-}
-
 static void strip_add_device(const struct view *view, struct chart_series *rows,
-			     struct owned *owned, const struct case_result *c,
-			     const struct metric_value *m)
+			     const struct chart_member *member)
 {
-	const struct series *series = view_series(c, m);
-	char *devices = view_devices(view, c);
+	const struct metric_value *m = member->m;
+	const struct series *series = view_series(member->c, m);
+	char *devices = view_devices(view, member->c);
 	struct chart_point *point = chart_point_new(rows, devices);
 
 	point->y = point->p50 = m->value;
@@ -98,21 +68,13 @@ static void strip_add_device(const struct view *view, struct chart_series *rows,
 		point->samples = m->launches;
 		point->sample_count = m->launch_count;
 	} else if (series && series->count && series->statistics.median > 0) {
-		point->samples = owned_keep(owned, acceptance_chart_in_unit(series, m));
+		point->samples = point->converted = view_samples(series, m);
 		point->sample_count = series->count;
 	} else {
 		point->samples = &m->value;
 		point->sample_count = 1;
 	}
 	free(devices);
-}
-
-static void acceptance_chart_draw_limit(struct chart *chart, const struct verdict_check *c)
-{
-	if (c->comparison == NO_COMPARISON || !isfinite(c->bound))
-		return;
-	chart->reference = c->bound;
-	chart->reference_name = c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)";
 }
 
 /* The limit on the same value that only warns; NULL: none. */
@@ -141,25 +103,6 @@ static char *acceptance_chart_note_of_limits(const struct verdicts *v,
 	return xasprintf("Rejects below %s; warns below %s.",
 			 format_quantity(c->bound, c->unit).text,
 			 format_quantity(warning->bound, c->unit).text);
-}
-
-static char *acceptance_chart_check_finding(const struct verdict_check *c)
-{
-	char *numbers = check_numbers(c), *out;
-
-	out = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices, *numbers ? ", " : "",
-			numbers);
-	free(numbers);
-	return out;
-}
-
-static bool acceptance_chart_has_point(const struct case_result *c, const char *point)
-{
-	char *own = case_point(c);
-	bool same = strcmp(own, point) == 0;
-
-	free(own);
-	return same;
 }
 
 /* Those that did not pass in front, the worst first. */
@@ -210,21 +153,24 @@ static void acceptance_chart_members_collect(const struct acceptance *a,
 	for (size_t i = 0; i < a->result->case_count; i++) {
 		const struct case_result *other = &a->result->cases[i];
 		const struct metric_value *m = case_metric(other, c->metric);
+		char *point = m && isfinite(m->value) ? case_point(other) : NULL;
 
-		if (!m || !isfinite(m->value) || !acceptance_chart_has_point(other, c->point))
-			continue;
-		ARRAY_GROW(members->items, members->count, members->capacity);
-		members->items[members->count++] = (struct chart_member){ .c = other, .m = m };
+		if (point && strcmp(point, c->point) == 0) {
+			ARRAY_GROW(members->items, members->count, members->capacity);
+			members->items[members->count++] =
+				(struct chart_member){ .c = other, .m = m };
+		}
+		free(point);
 	}
 }
 
 /* One row of all values, then the worst of those that did not pass. */
 static void add_many(const struct acceptance *a, const struct view *view, struct chart *chart,
-		     struct chart_series *rows, struct members *members, struct owned *owned)
+		     struct chart_series *rows, struct members *members)
 {
-	double *values = owned_keep(owned, xcalloc(members->count, sizeof(*values)));
-	char *name = xasprintf("all %zu", members->count);
-	struct chart_point *all = chart_point_new(rows, name);
+	double *values = xcalloc(members->count, sizeof(*values));
+	struct chart_point *all =
+		chart_point_new(rows, format_text("all %zu", members->count).text);
 	size_t bad = 0;
 
 	members_set_checks(a, members->items[0].m->name, members);
@@ -233,31 +179,29 @@ static void add_many(const struct acceptance *a, const struct view *view, struct
 		bad += members->items[i].check != NULL;
 	}
 	qsort(values, members->count, sizeof(*values), compare_doubles);
-	all->samples = values;
+	all->samples = all->converted = values;
 	all->sample_count = all->n = members->count;
 	all->y = all->p50 = median_of_sorted(values, members->count);
 	qsort(members->items, members->count, sizeof(*members->items), members_by_badness);
 	for (size_t i = 0; i < bad && i < MOST_ROWS; i++)
-		strip_add_device(view, rows, owned, members->items[i].c, members->items[i].m);
+		strip_add_device(view, rows, &members->items[i]);
 	if (bad > MOST_ROWS) {
 		free(chart->note);
 		chart->note = xasprintf("%zu more did not pass.", bad - MOST_ROWS);
 	}
-	free(name);
 }
 
 static void acceptance_draw_chart(const struct acceptance *a, const struct verdict_check *c,
 				  struct tree *charts, size_t place)
 {
 	const struct view view = { .results = a->result, .count = 1 };
-	struct owned owned = { 0 };
+	struct formatted name = view_metric_title(&view, c->metric);
 	struct members members = { 0 };
+	char *numbers = check_numbers(c);
 	struct chart_series *rows;
 	struct chart chart;
-	struct formatted name;
 
 	chart_init(&chart, CHART_STRIP);
-	name = view_metric_title(&view, c->metric);
 	chart.close = true;
 	chart.id = xasprintf("outliers-%zu", place);
 	chart.title = xasprintf("%s, %s", name.text, c->point);
@@ -269,24 +213,25 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 			  "pass; triangle: the median; dashed: the limit."
 			: "Every device and its samples, one tick each; triangle: the median; "
 			  "dashed: the limit.");
-	chart.finding = acceptance_chart_check_finding(c);
+	chart.finding = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices,
+				  *numbers ? ", " : "", numbers);
 	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(c->unit);
-	chart.x_name = xstrdup("");
-	chart.x_unit = xstrdup("");
 	chart.note = acceptance_chart_note_of_limits(a->result->judgement, c);
 	rows = chart_series_named(&chart, "");
 	if (members.count > MOST_ROWS)
-		add_many(a, &view, &chart, rows, &members, &owned);
+		add_many(a, &view, &chart, rows, &members);
 	for (size_t i = 0; i < members.count && members.count <= MOST_ROWS; i++)
-		strip_add_device(&view, rows, &owned, members.items[i].c, members.items[i].m);
-	acceptance_chart_draw_limit(&chart, c);
+		strip_add_device(&view, rows, &members.items[i]);
+	if (c->comparison != NO_COMPARISON && isfinite(c->bound)) {
+		chart.reference = c->bound;
+		chart.reference_name =
+			c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)";
+	}
 	if (rows->count)
 		chart_draw(&chart, charts);
-	for (size_t i = 0; i < owned.count; i++)
-		free(owned.items[i]);
-	free(owned.items);
 	free(members.items);
+	free(numbers);
 	chart_release(&chart);
 }
 
@@ -327,7 +272,5 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 		acceptance_draw_chart(a, subjects[i].check, lead->count < LEAD ? lead : charts,
 				      bad + good);
 	}
-	tree_flag(page, "has_lead_charts", lead->count != 0);
-	tree_flag(page, "has_outlier_charts", charts->count != 0);
 	free(subjects);
 }

@@ -39,53 +39,18 @@ static struct formatted check_quantity(const struct verdict_check *c, double val
 	return check_counts(c) ? format_text("%.0f", value) : format_quantity(value, c->unit);
 }
 
-static void acceptance_checks_set_numbers(struct tree *row, const struct verdict_check *c)
-{
-	tree_text(row, "value", isfinite(c->value) ? check_quantity(c, c->value).text : "");
-	if (isfinite(c->low) && isfinite(c->high) && c->low != c->high)
-		tree_textf(row, "interval", "%s to %s", format_quantity(c->low, c->unit).text,
-			   format_quantity(c->high, c->unit).text);
-	else
-		tree_text(row, "interval", "");
-	if (c->comparison != NO_COMPARISON && isfinite(c->bound))
-		tree_textf(row, "bound", "%s %s", c->comparison == AT_MOST ? "at most" : "at least",
-			   check_quantity(c, c->bound).text);
-	else
-		tree_text(row, "bound", "");
-	if (isfinite(c->margin))
-		tree_text(row, "margin", format_margin(c->margin).text);
-	else
-		tree_text(row, "margin", "");
-	if (c->launches > 1)
-		tree_textf(row, "n", "%zu launches", c->launches);
-	else if (c->samples)
-		tree_textf(row, "n", "%zu sample%s", c->samples, text_plural(c->samples));
-	else
-		tree_text(row, "n", "");
-}
-
-static void acceptance_checks_set_origin(struct tree *row, const struct verdict_check *c)
-{
-	struct text out = TEXT_EMPTY;
-
-	text_add(&out, c->bound_text);
-	if (*c->bound_origin)
-		text_addf(&out, "%s%s", out.length ? "; " : "", c->bound_origin);
-	if (*c->place)
-		text_addf(&out, "%s%s", out.length ? "; " : "", c->place);
-	view_text(row, "origin", out.data ? out.data : "");
-	text_release(&out);
-}
-
 static void checks_add_row(const struct acceptance *a, struct tree *rows,
 			   const struct verdict_check *c)
 {
 	const struct view view = { .results = a->result, .count = 1 };
+	const char *const origins[] = { c->bound_text, c->bound_origin, c->place };
+	bool bound = c->comparison != NO_COMPARISON && isfinite(c->bound);
+	bool interval = isfinite(c->low) && isfinite(c->high) && c->low != c->high;
 	struct tree *row = tree_item(rows);
+	struct text origin = TEXT_EMPTY;
 
-	tree_text(row, "kind", acceptance_kind(c->verdict));
-	tree_text(row, "symbol", acceptance_symbol(c->verdict));
-	tree_text(row, "word", c->wrong ? "WRONG" : verdict_name(c->verdict));
+	acceptance_set_words(row, acceptance_kind(c->verdict), acceptance_symbol(c->verdict),
+			     c->wrong ? "WRONG" : verdict_name(c->verdict));
 	tree_text(row, "allowed", c->accepted && c->verdict != VERDICT_PASS ? "accepted" : "");
 	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
 	view_text(row, "devices", *c->devices ? c->devices : "the machine");
@@ -94,8 +59,22 @@ static void checks_add_row(const struct acceptance *a, struct tree *rows,
 	view_text(row, "reason", c->reason);
 	view_text(row, "cause", cause_name(c->cause));
 	view_text(row, "action", cause_action(c->cause));
-	acceptance_checks_set_numbers(row, c);
-	acceptance_checks_set_origin(row, c);
+	tree_text(row, "value", isfinite(c->value) ? check_quantity(c, c->value).text : "");
+	tree_textf(row, "interval", interval ? "%s to %s" : "",
+		   format_quantity(c->low, c->unit).text, format_quantity(c->high, c->unit).text);
+	tree_textf(row, "bound", bound ? "%s %s" : "",
+		   c->comparison == AT_MOST ? "at most" : "at least",
+		   check_quantity(c, c->bound).text);
+	tree_text(row, "margin", isfinite(c->margin) ? format_margin(c->margin).text : "");
+	if (c->launches > 1)
+		tree_textf(row, "n", "%zu launches", c->launches);
+	else
+		tree_textf(row, "n", c->samples ? "%zu sample%s" : "", c->samples,
+			   text_plural(c->samples));
+	for (size_t i = 0; i < ARRAY_SIZE(origins); i++)
+		if (*origins[i])
+			text_addf(&origin, "%s%s", origin.length ? "; " : "", origins[i]);
+	view_text_owned(row, "origin", text_detach(&origin));
 }
 
 /* Rows from one to another as a table, `folded` under these words; "": open. */
@@ -116,7 +95,6 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 	const struct verdicts *v = a->result->judgement;
 	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
 	struct tree *table = tree_map(page, name), *parts;
-	char words[FORMAT_SIZE];
 	size_t count = 0, shown;
 
 	for (size_t i = 0; i < v->count; i++)
@@ -128,18 +106,16 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 	open = shown < open ? shown : open;
 	parts = tree_list(table, "parts");
 	checks_add_part(a, parts, rows, open, "");
-	snprintf(words, sizeof(words), "%zu more with larger margins", shown - open);
 	if (shown > open)
-		checks_add_part(a, parts, rows + open, shown - open, words);
+		checks_add_part(a, parts, rows + open, shown - open,
+				format_text("%zu more with larger margins", shown - open).text);
 	tree_text(table, "name", name);
 	tree_flag(table, "not_on_paper", count > MOST_ON_PAPER);
 	tree_flag(table, "any", count != 0);
 	tree_textf(table, "count", "%zu", count);
-	if (count > MOST_ROWS)
-		tree_textf(table, "left_out", "%zu more are not shown here; gpuproof check --all",
-			   count - MOST_ROWS);
-	else
-		tree_text(table, "left_out", "");
+	tree_textf(table, "left_out",
+		   count > MOST_ROWS ? "%zu more are not shown here; gpuproof check --all" : "",
+		   count - MOST_ROWS);
 	free(rows);
 }
 
@@ -178,21 +154,15 @@ static void acceptance_checks_add_limit(const struct acceptance *a, struct tree 
 
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		if (r->counts[v])
-			text_addf(&words, "%s%zu %s", words.length ? ", " : "", r->counts[v],
-				  verdict_name((enum verdict)v));
+			format_list(&words, "%zu %s", r->counts[v], verdict_name((enum verdict)v));
 	view_text(row, "limit", r->first->limit);
 	view_text(row, "metric", view_metric_title(&view, r->first->metric).text);
 	view_text(row, "bound", r->first->bound_text);
 	view_text(row, "origin", r->first->bound_origin);
 	view_text(row, "place", r->first->place);
 	tree_text_owned(row, "checks", text_detach(&words));
-	if (r->tightest) {
-		tree_text(row, "margin", format_margin(r->tightest->margin).text);
-		view_text(row, "tightest", r->tightest->devices);
-	} else {
-		tree_text(row, "margin", "");
-		tree_text(row, "tightest", "");
-	}
+	tree_text(row, "margin", r->tightest ? format_margin(r->tightest->margin).text : "");
+	view_text(row, "tightest", r->tightest ? r->tightest->devices : "");
 }
 
 void acceptance_limits(const struct acceptance *a, struct tree *page)
@@ -215,6 +185,5 @@ void acceptance_limits(const struct acceptance *a, struct tree *page)
 	}
 	for (size_t i = 0; i < count; i++)
 		acceptance_checks_add_limit(a, list, &rows[i]);
-	tree_flag(page, "has_limits", count != 0);
 	free(rows);
 }

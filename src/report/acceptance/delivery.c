@@ -64,13 +64,6 @@ void delivery_free(struct delivery *d)
 	free(d);
 }
 
-static enum delivery_group delivery_group_of(const struct verdicts *v)
-{
-	if (verdicts_accepted(v))
-		return GROUP_ACCEPTED;
-	return v->wrong || v->overall == VERDICT_FAIL ? GROUP_REJECTED : GROUP_INCONCLUSIVE;
-}
-
 /* The device's serial number, else its UUID, else its name on the machine. */
 static const char *delivery_serial(const struct device_judgement *d)
 {
@@ -87,20 +80,13 @@ static bool delivery_is_blamed(const struct verdicts *v, const char *device)
 	return false;
 }
 
-/* The verdict on a device in the row to be signed. */
-static const char *delivery_sign_word(enum delivery_group group, bool blamed)
-{
-	static const char *const words[GROUP_COUNT][2] = { { "node rejected", "at fault" },
-							   { "node not decided", "not decided" },
-							   { "accepted", "accepted" } };
-
-	return words[group][blamed];
-}
-
 /* A row for each serial number, to be signed. */
 static struct tree *delivery_signs(enum delivery_group group, const char *host,
 				   const struct verdicts *v, size_t *faulty)
 {
+	static const char *const words[GROUP_COUNT][2] = { { "node rejected", "at fault" },
+							   { "node not decided", "not decided" },
+							   { "accepted", "accepted" } };
 	struct tree *list = tree_new(TREE_LIST);
 
 	*faulty = 0;
@@ -113,7 +99,7 @@ static struct tree *delivery_signs(enum delivery_group group, const char *host,
 		view_text(row, "device", v->devices[i].device);
 		view_text(row, "serial", delivery_serial(&v->devices[i]));
 		tree_flag(row, "blamed", blamed);
-		tree_text(row, "word", delivery_sign_word(group, blamed));
+		tree_text(row, "word", words[group][blamed]);
 	}
 	return list;
 }
@@ -130,25 +116,6 @@ static void delivery_add_sentence(struct tree *list, const char *host,
 	view_text(item, "remedy", with_remedy ? r->remedy : "");
 }
 
-static void delivery_add_cell(struct tree *cells, enum aspect aspect,
-			      const struct aspect_judgement *a)
-{
-	struct tree *cell = tree_item(cells);
-	bool judged = a && a->judged, missing = a && !a->judged && a->promised;
-
-	tree_text(cell, "aspect", aspect_name(aspect));
-	tree_text(cell, "kind", judged ? acceptance_kind(a->verdict) : missing ? "error" : "none");
-	tree_text(cell, "symbol", judged ? acceptance_symbol(a->verdict) : missing ? "?" : "·");
-	tree_text(cell, "word",
-		  judged    ? verdict_name(a->verdict)
-		  : missing ? "not judged"
-			    : "not asked for");
-	if (judged && isfinite(a->margin))
-		view_text(cell, "detail", format_margin(a->margin).text);
-	else
-		tree_text(cell, "detail", "");
-}
-
 /* The sentences and the rows of one machine that is not accepted. */
 static void delivery_add_details(struct tree *item, const char *host, const struct verdicts *v)
 {
@@ -161,10 +128,7 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 		if (!v->reasons[i].accepted && shown++ < MOST_SENTENCES)
 			delivery_add_sentence(sentences, host, &v->reasons[i], !again);
 	}
-	if (shown > MOST_SENTENCES)
-		tree_textf(item, "more", "%zu more", shown - MOST_SENTENCES);
-	else
-		tree_text(item, "more", "");
+	tree_textf(item, "more", shown > MOST_SENTENCES ? "%zu more" : "", shown - MOST_SENTENCES);
 	rows = tree_list(item, "rows");
 	for (size_t i = 0; i < v->device_count; i++) {
 		struct tree *row = tree_item(rows), *cells;
@@ -172,32 +136,15 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 		view_text(row, "device", v->devices[i].device);
 		view_text(row, "serial", delivery_serial(&v->devices[i]));
 		cells = tree_list(row, "cells");
-		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			delivery_add_cell(cells, (enum aspect)k,
-					  device_aspect(&v->devices[i], (enum aspect)k));
+		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
+			const struct aspect_judgement *a =
+				device_aspect(&v->devices[i], (enum aspect)k);
+			bool judged = a && a->judged && isfinite(a->margin);
+
+			tree_text(acceptance_add_aspect(a, (enum aspect)k, cells), "detail",
+				  judged ? format_margin(a->margin).text : "");
+		}
 	}
-}
-
-/* Sets the first reasons, which the first screen may also show, and their number. */
-static void delivery_set_reasons(struct delivered *node, const char *host, const struct verdicts *v)
-{
-	node->leading = tree_new(TREE_LIST);
-	for (size_t i = 0; i < v->reason_count; i++)
-		if (!v->reasons[i].accepted && node->reasons++ < MOST_LEADING)
-			delivery_add_sentence(node->leading, host, &v->reasons[i], true);
-}
-
-static void delivery_note_limits(struct delivery *d, const struct result *r,
-				 const struct verdicts *v)
-{
-	const char *config = view_string(r->config_text), *limits = view_string(v->limits_text);
-
-	d->hash = text_hash(d->hash, config, strlen(config));
-	d->hash = text_hash(d->hash, limits, strlen(limits));
-	if (!d->limits)
-		d->limits = xstrdup(view_string(v->limits));
-	else if (strcmp(d->limits, view_string(v->limits)) != 0)
-		d->several_limits = true;
 }
 
 static struct tree *delivery_details(const struct result *result, const char *host,
@@ -207,11 +154,8 @@ static struct tree *delivery_details(const struct result *result, const char *ho
 
 	view_text(item, "host", host);
 	view_text(item, "path", path);
-	view_text(item, "verdict", v->sentence);
 	tree_text(item, "run_id", view_string(result->run_id));
-	tree_text(item, "verdict_kind", verdicts_kind(v));
-	tree_text(item, "verdict_symbol", verdicts_symbol(v));
-	tree_text(item, "verdict_word", verdicts_word(v));
+	acceptance_set_answer(v, item);
 	delivery_add_details(item, host, v);
 	return item;
 }
@@ -220,7 +164,11 @@ void delivery_add(struct delivery *d, const struct result *result, const char *p
 		  const struct verdicts *v)
 {
 	const char *name = result_fact(result, "hostname"), *host = name && *name ? name : path;
-	enum delivery_group group = delivery_group_of(v);
+	const char *config = view_string(result->config_text);
+	const char *limits = view_string(v->limits_text);
+	enum delivery_group group = verdicts_accepted(v)                     ? GROUP_ACCEPTED
+				    : v->wrong || v->overall == VERDICT_FAIL ? GROUP_REJECTED
+									     : GROUP_INCONCLUSIVE;
 	struct delivered *node;
 
 	ARRAY_GROW(d->nodes[group], d->counts[group], d->capacities[group]);
@@ -229,11 +177,20 @@ void delivery_add(struct delivery *d, const struct result *result, const char *p
 				    .margin = v->reason_count ? v->reasons[0].margin : NAN,
 				    .order = d->counts[group] };
 	d->gpus[group] += v->device_count;
-	delivery_note_limits(d, result, v);
+	d->hash = text_hash(d->hash, config, strlen(config));
+	d->hash = text_hash(d->hash, limits, strlen(limits));
+	if (!d->limits)
+		d->limits = xstrdup(view_string(v->limits));
+	else if (strcmp(d->limits, view_string(v->limits)) != 0)
+		d->several_limits = true;
 	node->signs = delivery_signs(group, host, v, &node->faulty);
 	if (group == GROUP_ACCEPTED)
 		return;
-	delivery_set_reasons(node, host, v);
+	/* The first reasons, which the first screen may also show, and their number. */
+	node->leading = tree_new(TREE_LIST);
+	for (size_t i = 0; i < v->reason_count; i++)
+		if (!v->reasons[i].accepted && node->reasons++ < MOST_LEADING)
+			delivery_add_sentence(node->leading, host, &v->reasons[i], true);
 	node->details = delivery_details(result, host, path, v);
 }
 
@@ -289,14 +246,6 @@ static void delivery_set_answer(const struct delivery *d, struct tree *page)
 	text_release(&counts);
 }
 
-/* Moves all children of a list to another. */
-static void delivery_move(struct tree *from, struct tree *to)
-{
-	for (size_t i = 0; i < from->count; i++)
-		tree_append(to, from->children[i]);
-	from->count = 0;
-}
-
 /* Moves the machines of one verdict to the page, the worst first. */
 static void delivery_set_group(struct delivery *d, enum delivery_group group, struct tree *list)
 {
@@ -308,11 +257,11 @@ static void delivery_set_group(struct delivery *d, enum delivery_group group, st
 	tree_text(item, "group_symbol", groups[group].symbol);
 	tree_textf(item, "group_counts", "%zu node%s, %zu device%s", count, text_plural(count),
 		   d->gpus[group], text_plural(d->gpus[group]));
-	if (group != GROUP_ACCEPTED && count > shown)
-		tree_textf(item, "unshown",
-			   "%zu more nodes are only in the list of serial numbers.", count - shown);
-	else
-		tree_text(item, "unshown", "");
+	tree_textf(item, "unshown",
+		   group != GROUP_ACCEPTED && count > shown
+			   ? "%zu more nodes are only in the list of serial numbers."
+			   : "",
+		   count - shown);
 	tree_text(item, "mark", groups[group].mark);
 	tree_flag(item, "said_above",
 		  group == (d->counts[GROUP_REJECTED] ? GROUP_REJECTED : GROUP_INCONCLUSIVE) &&
@@ -326,7 +275,9 @@ static void delivery_set_group(struct delivery *d, enum delivery_group group, st
 			tree_append(machines, node->details);
 			node->details = NULL;
 		}
-		delivery_move(node->signs, signs);
+		for (size_t k = 0; k < node->signs->count; k++)
+			tree_append(signs, node->signs->children[k]);
+		node->signs->count = 0;
 	}
 }
 
@@ -346,13 +297,9 @@ static void delivery_set_leading(struct delivery *d, struct tree *page)
 			own->children[k] = tree_new(TREE_MAP);
 		}
 	}
-	tree_flag(page, "has_leading", list->count != 0);
 	d->all_leading = reasons == list->count;
-	if (reasons > list->count)
-		tree_textf(page, "more_reasons", "%zu more reasons are below.",
-			   reasons - list->count);
-	else
-		tree_text(page, "more_reasons", "");
+	tree_textf(page, "more_reasons", reasons > list->count ? "%zu more reasons are below." : "",
+		   reasons - list->count);
 }
 
 static struct tree *delivery_page(struct delivery *d)
@@ -379,13 +326,5 @@ static struct tree *delivery_page(struct delivery *d)
 enum status delivery_write(struct delivery *d, const struct report_options *options,
 			   struct error *err)
 {
-	struct text html = TEXT_EMPTY;
-	struct tree *page = delivery_page(d);
-	enum status status = html_render("delivery", options, page, &html, err);
-
-	tree_free(page);
-	if (status == STATUS_OK)
-		status = html_publish(options, &html, err);
-	text_release(&html);
-	return status;
+	return html_write("delivery", options, delivery_page(d), err);
 }

@@ -178,7 +178,6 @@ void fleet_matrix(const struct fleet *f, struct tree *page)
 		qsort(order, f->host_count, sizeof(*order), by_matrix_weight);
 	for (size_t i = 0; i < shown && m.section_count; i++)
 		matrix_row(&m, order[i].index, rows);
-	tree_flag(page, "has_matrix", rows->count);
 	tree_textf(page, "more_hosts",
 		   f->host_count > shown ? "Not shown: %zu nodes that differ less from the others."
 					 : "",
@@ -321,6 +320,5 @@ void fleet_strips(const struct fleet *f, struct tree *page)
 	}
 	if (!list->count && farthest != SIZE_MAX)
 		cohort_add_strip(f, farthest, list);
-	tree_flag(page, "has_strips", list->count);
 	free(drawn);
 }

@@ -80,7 +80,6 @@ static void cohort_add_findings(const struct fleet *f, struct tree *page)
 		free(since);
 		free(decision);
 	}
-	tree_flag(page, "has_findings", list->count);
 	tree_textf(page, "more_findings",
 		   f->finding_count > list->count ? "%zu more are in history fleet --json." : "",
 		   f->finding_count - list->count);
@@ -112,7 +111,6 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 			   f->gone[i].silent, date);
 		free(machine);
 	}
-	tree_flag(page, "has_silent", list->count);
 }
 
 static void cohort_set_method(const struct fleet *f, struct tree *page)

@@ -47,7 +47,6 @@ static void node_add_findings(const struct node_page *p)
 		free(subject);
 		free(words);
 	}
-	tree_flag(p->tree, "has_findings", list->count);
 }
 
 /* Nothing found is good news only where there was something to compare it with. */
@@ -230,8 +229,6 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 		node_add_course_row(&p, &courses[i], rows);
 	node_draw_devices(&p, charts);
 	node_draw_courses(&p, charts);
-	tree_flag(p.tree, "has_rows", rows->count);
-	tree_flag(p.tree, "has_charts", charts->count);
 	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
 	if (html_render("node", options, p.tree, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);

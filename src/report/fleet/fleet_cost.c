@@ -51,7 +51,6 @@ void fleet_cost(const struct result *r, struct tree *page)
 
 	for (size_t i = 0; i < r->phase_count; i++)
 		cost_add_row(r, &r->phases[i], list);
-	tree_flag(page, "has_phases", list->count);
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "

@@ -244,7 +244,6 @@ void fleet_figures(const struct result *r, struct tree *page)
 	for (size_t i = 0; i < f.count && charts->count < MOST_CHARTS; i++)
 		if (order[i]->count > 1 && !is_more_of_the_same(order, i))
 			figures_draw(r, order[i], charts);
-	tree_flag(page, "has_charts", charts->count != 0);
 	free(order);
 	figures_release(&f);
 }

@@ -426,7 +426,6 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 		} else {
 			tree_item_text(others, order[i]->node->name);
 		}
-	tree_flag(page, "has_other_nodes", others->count != 0);
 	tree_textf(page, "other_count", "%zu", others->count);
 	free(order);
 }

@@ -474,5 +474,4 @@ void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct
 	for (size_t i = 0; i < r->presentation_count; i++)
 		if (presentation_role(&r->presentations[i], ROLE_ROUND, NULL))
 			pairs_show_suite(&view, nodes, r, r->presentations[i].suite, charts);
-	tree_flag(page, "has_pairs", charts->count != 0);
 }

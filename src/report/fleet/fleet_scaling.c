@@ -253,5 +253,4 @@ void fleet_scaling(const struct fleet_nodes *nodes, const struct result *r, stru
 	for (size_t i = 0; i < r->presentation_count; i++)
 		if (presentation_role(&r->presentations[i], ROLE_NODES, NULL))
 			scaling_show_suite(&view, nodes, r, &r->presentations[i], charts);
-	tree_flag(page, "has_scaling", charts->count != 0);
 }

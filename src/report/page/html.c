@@ -289,31 +289,17 @@ enum status report_render(const struct result *results, size_t count,
 
 static enum status write_css(const struct report_options *options, struct error *err)
 {
-	char *copy = xstrdup(options->output), *path = NULL, *css = NULL;
+	char *copy = xstrdup(options->output), *css = NULL;
+	char *path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
 	size_t length;
-	enum status status =
-		template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
 
-	if (status == STATUS_OK) {
-		path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
-		status = file_publish(path, css, length, err);
-	}
+	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) ==
+	    STATUS_OK)
+		file_publish(path, css, length, err);
 	free(css);
 	free(path);
 	free(copy);
-	return status;
-}
-
-static enum status print_page(const struct report_options *options, const struct text *html,
-			      struct error *err)
-{
-	if (options->separate_css)
-		return error_set(err, STATUS_USAGE,
-				 "--layout=dir needs a directory for the style sheet; standard "
-				 "output has none");
-	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
-		return error_errno(err, "standard output");
-	return STATUS_OK;
+	return err->status;
 }
 
 bool report_on_stdout(const struct report_options *options)
@@ -321,26 +307,44 @@ bool report_on_stdout(const struct report_options *options)
 	return strcmp(options->output, "-") == 0;
 }
 
-enum status html_publish(const struct report_options *options, const struct text *html,
-			 struct error *err)
+enum status html_publish(const struct report_options *options, struct text *html, struct error *err)
 {
-	if (report_on_stdout(options))
-		return print_page(options, html, err);
-	if (options->separate_css && write_css(options, err) != STATUS_OK)
-		return err->status;
-	return file_publish(options->output, html->data, html->length, err);
+	bool out = report_on_stdout(options);
+
+	if (err->status == STATUS_OK && out && options->separate_css)
+		error_set(err, STATUS_USAGE,
+			  "--layout=dir needs a directory for the style sheet; standard "
+			  "output has none");
+	if (err->status == STATUS_OK && options->separate_css)
+		write_css(options, err);
+	if (err->status == STATUS_OK && !out)
+		file_publish(options->output, html->data, html->length, err);
+	else if (err->status == STATUS_OK &&
+		 (fwrite(html->data, 1, html->length, stdout) != html->length ||
+		  fflush(stdout) != 0))
+		error_errno(err, "standard output");
+	text_release(html);
+	return err->status;
+}
+
+enum status html_write(const char *name, const struct report_options *options, struct tree *page,
+		       struct error *err)
+{
+	struct text html = TEXT_EMPTY;
+
+	if (err->status == STATUS_OK)
+		html_render(name, options, page, &html, err);
+	tree_free(page);
+	return html_publish(options, &html, err);
 }
 
 static enum status html_write_one(const struct result *results, size_t count,
 				  const struct report_options *options, struct error *err)
 {
 	struct text html = TEXT_EMPTY;
-	enum status status = report_render(results, count, options, &html, err);
 
-	if (status == STATUS_OK)
-		status = html_publish(options, &html, err);
-	text_release(&html);
-	return status;
+	report_render(results, count, options, &html, err);
+	return html_publish(options, &html, err);
 }
 
 /* "page-run.html" of "page.html". malloc'ed. */

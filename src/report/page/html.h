@@ -5,9 +5,15 @@
 #include "report/page/report.h"
 #include "report/template/tree.h"
 
-/* Writes the page to options->output and, for separate_css, first report.css in the same folder. */
-enum status html_publish(const struct report_options *options, const struct text *html,
+/*
+ * Writes the page to options->output and, for separate_css, first report.css in the same folder;
+ * nothing where `err` is set. Releases `html`.
+ */
+enum status html_publish(const struct report_options *options, struct text *html,
 			 struct error *err);
+/* html_render() and html_publish(); nothing where `err` is set. Frees `page`. */
+enum status html_write(const char *name, const struct report_options *options, struct tree *page,
+		       struct error *err);
 /*
  * Appends the page `name` to `html`: the template with what `page` holds, the style and, unless
  * options->no_script, the script, which the page's policy admits by its hash alone. Edited

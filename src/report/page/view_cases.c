@@ -179,7 +179,6 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 		tree_item_text(list, cut);
 		free(cut);
 	}
-	tree_flag(map, "has_methods", list->count != 0);
 }
 
 /* 0: no figure; 1: a noisy one; 2: a figure. */

@@ -94,7 +94,6 @@ void view_nodes(const struct view *view, struct tree *page)
 	struct tree *tables;
 	char words[FORMAT_SIZE];
 
-	tree_flag(page, "has_nodes", view->count == 1 && result->node_count != 0);
 	if (view->count != 1 || !result->node_count)
 		return;
 	tables = tree_list(page, "node_tables");
@@ -138,12 +137,12 @@ static void devices_show_fact(const struct device_facts *all, size_t total, size
 /* Devices are listed as the results describe them, also those that ran no case of their own. */
 void view_devices_table(const struct view *view, struct tree *page)
 {
-	struct tree *columns = tree_list(page, "device_facts"),
-		    *rows = tree_list(page, "device_list");
+	struct tree *rows = tree_list(page, "device_list");
 	struct device_facts *all;
 	size_t total = 0, at = 0;
 
 	tree_list(page, "device_rows");
+	tree_list(page, "device_facts");
 	for (size_t r = 0; r < view->count; r++)
 		total += view->results[r].device_count;
 	all = xcalloc(total + 1, sizeof(*all));
@@ -159,8 +158,6 @@ void view_devices_table(const struct view *view, struct tree *page)
 		}
 	for (size_t i = 0; i < all->count; i++)
 		devices_show_fact(all, total, i, page);
-	tree_flag(page, "has_devices", total != 0);
 	tree_textf(page, "device_scope", total == 1 ? "The device" : "All %zu devices", total);
-	tree_flag(page, "has_device_list", columns->count != 0);
 	free(all);
 }

@@ -254,8 +254,6 @@ void view_environment(const struct view *view, struct tree *page)
 	struct environment_lists lists = { tree_list(page, "facts"), tree_list(page, "settings") };
 
 	environment_visit_all(view, environment_show_fact, &lists);
-	tree_flag(page, "has_facts", lists.facts->count != 0);
-	tree_flag(page, "has_settings", lists.settings->count != 0);
 	tree_text_owned(page, "config_text",
 			format_cut(view->count == 1 ? view_string(view->results[0].config_text)
 						    : "",

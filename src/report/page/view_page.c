@@ -207,7 +207,6 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	if (!lead->count && !maps->count && !tree_member(page, "figures")->count)
 		page_lead_with_charts(folds, lead);
 	tree_flag(page, "has_shares", lead->count || maps->count);
-	tree_flag(page, "has_answers", answers->count != 0);
 }
 
 /* `title`: the caller's; NULL: of the configuration, else what was found. Takes over `claims`. */

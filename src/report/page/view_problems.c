@@ -43,16 +43,13 @@ void view_problems(const struct view *view, struct tree *page)
 	double injected;
 
 	/* True if a self-test made every wrong result; its cases have the details. */
-	if (view->count == 1 && view_is_selftest(view->results, &injected)) {
-		tree_flag(page, "has_problems", false);
+	if (view->count == 1 && view_is_selftest(view->results, &injected))
 		return;
-	}
 	for (size_t s = 0; s < ARRAY_SIZE(order); s++)
 		for (size_t r = 0; r < view->count; r++)
 			for (size_t i = 0; i < view->results[r].case_count; i++)
 				if (view->results[r].cases[i].status == order[s])
 					add_problem(view, r, &view->results[r].cases[i], list);
-	tree_flag(page, "has_problems", list->count != 0);
 }
 
 /* Cases that were not run for the same reason, whichever device it names. */

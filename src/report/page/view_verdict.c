@@ -182,7 +182,6 @@ static void view_verdict_set_causes(const struct verdicts *v, struct tree *page)
 			   counts[cause] == 1 ? "" : "s");
 		tree_text(item, "action", cause_action((enum cause)cause));
 	}
-	tree_flag(page, "has_causes", list->count != 0);
 }
 
 /* The same words as on the acceptance page. */

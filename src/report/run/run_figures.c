@@ -169,7 +169,6 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 	}
 	free(order);
 	run_figures_set_grid(end, page);
-	tree_flag(page, "has_figures", count != 0);
 	tree_flag(page, "several_devices", view->source_count > 1);
 	tree_textf(page, "device_count", "%zu", view->source_count);
 }

@@ -201,5 +201,4 @@ void run_plain_figures(const struct view *view, struct tree *page)
 		p.number = i + 1;
 		headline_each(view, view->suites[i], run_plain_add_metric, &p);
 	}
-	tree_flag(page, "has_plain", p.list->count != 0);
 }

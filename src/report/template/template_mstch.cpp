@@ -27,6 +27,10 @@ static mstch::node to_node(const struct tree *tree)
 		mstch::map map;
 		for (size_t i = 0; i < tree->count; i++)
 			map.emplace(tree->children[i]->name, to_node(tree->children[i]));
+		for (size_t i = 0; i < tree->count; i++)
+			if (tree->children[i]->kind == TREE_LIST)
+				map.emplace(std::string("has_") + tree->children[i]->name,
+					    tree->children[i]->count != 0);
 		return map;
 	}
 	}

@@ -7,7 +7,7 @@
  *
  * Mustache looks a missing name up in the maps around it, so a builder sets every name its template
  * asks for, "" where there is nothing (an empty text, an empty list and a false flag all count as
- * false).
+ * false). A list `rows` comes with a flag `has_rows`: true where it has any.
  */
 #ifndef GPUPROOF_REPORT_TEMPLATE_TREE_H
 #define GPUPROOF_REPORT_TEMPLATE_TREE_H

@@ -165,7 +165,6 @@ static void trend_notes_of(const struct trend_page *p, int64_t series, struct tr
 					    : "Note of");
 		free(words);
 	}
-	tree_flag(map, "has_notes", list->count);
 }
 
 /* The nights of a detail chart as a table. */
@@ -282,7 +281,6 @@ static void trend_add_incidents(const struct trend_page *p)
 		if (++incidents <= MOST_INCIDENTS)
 			trend_add_incident(p, together, n, list);
 	}
-	tree_flag(p->tree, "has_details", list->count);
 	tree_textf(p->tree, "more_details",
 		   incidents > list->count ? "%zu more are in the tables below." : "",
 		   incidents - list->count);
@@ -356,7 +354,6 @@ static void trend_add_missed_nights(const struct trend_page *p)
 	trend_missed_strip(missing, count, days, p->nights.count, p->rows.first, p->rows.last,
 			   p->tree);
 	tree_textf(p->tree, "missed_count", "%zu", count);
-	tree_flag(p->tree, "has_missed", count);
 	list = tree_list(p->tree, "missed_dates");
 	for (size_t i = 0; i < count; i++) {
 		history_date(missing[i], date);

@@ -21,6 +21,12 @@ void view_text(struct tree *map, const char *name, const char *text)
 	tree_text_owned(map, name, format_cut(view_string(text), FORMAT_LONGEST));
 }
 
+void view_text_owned(struct tree *map, const char *name, char *text)
+{
+	view_text(map, name, text);
+	free(text);
+}
+
 struct formatted view_letter(size_t run)
 {
 	if (run < 26)

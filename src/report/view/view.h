@@ -65,6 +65,8 @@ size_t view_style_at(size_t place);
 const char *view_string(const char *s);
 /* A text from outside: cut at FORMAT_LONGEST characters. */
 void view_text(struct tree *map, const char *name, const char *text);
+/* The same of a malloc'ed text, which it frees. */
+void view_text_owned(struct tree *map, const char *name, char *text);
 /* True if the list (NULL-terminated; NULL: empty) has the name. */
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
