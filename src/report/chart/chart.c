@@ -211,13 +211,6 @@ struct chart_point *chart_point_new(struct chart_series *series, const char *tex
 	return &series->points[series->count++];
 }
 
-static void chart_extent_add_devices(const struct chart *chart, const struct chart_point *point,
-				     struct extent *extent)
-{
-	for (size_t i = 0; chart->kind == CHART_BARS && i < point->sample_count; i++)
-		extent_add(extent, point->samples[i]);
-}
-
 struct extent chart_extent(const struct chart *chart)
 {
 	struct extent extent = EXTENT_EMPTY;
@@ -228,7 +221,10 @@ struct extent chart_extent(const struct chart *chart)
 			extent_add(&extent, chart->series[s].points[p].low);
 			extent_add(&extent, chart->series[s].points[p].high);
 			extent_add(&extent, chart->series[s].points[p].ideal);
-			chart_extent_add_devices(chart, &chart->series[s].points[p], &extent);
+			for (size_t i = 0; chart->kind == CHART_BARS &&
+					   i < chart->series[s].points[p].sample_count;
+			     i++)
+				extent_add(&extent, chart->series[s].points[p].samples[i]);
 		}
 	}
 	return extent;

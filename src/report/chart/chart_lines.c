@@ -163,24 +163,6 @@ static int labels_by_height(const void *a, const void *b)
 	return (p->series > q->series) - (p->series < q->series);
 }
 
-/*
- * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
- */
-static void labels_relax(struct label *labels, size_t count, double bottom)
-{
-	qsort(labels, count, sizeof(*labels), labels_by_height);
-	for (size_t i = 0; i < count; i++) {
-		labels[i].y = fmax(labels[i].wanted, TOP);
-		if (i)
-			labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_HEIGHT);
-	}
-	for (size_t i = count; i-- > 0;) {
-		double limit = i + 1 < count ? labels[i + 1].y - LABEL_HEIGHT : bottom;
-
-		labels[i].y = fmin(labels[i].y, limit);
-	}
-}
-
 static void lines_draw_labels(const struct lines_chart *l, struct tree *map, struct label *labels,
 			      size_t count)
 {
@@ -189,7 +171,20 @@ static void lines_draw_labels(const struct lines_chart *l, struct tree *map, str
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = l->chart->series[labels[i].series].name;
-	labels_relax(labels, count, l->bottom);
+	/*
+	 * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
+	 */
+	qsort(labels, count, sizeof(*labels), labels_by_height);
+	for (size_t i = 0; i < count; i++) {
+		labels[i].y = fmax(labels[i].wanted, TOP);
+		if (i)
+			labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_HEIGHT);
+	}
+	for (size_t i = count; i-- > 0;) {
+		double limit = i + 1 < count ? labels[i + 1].y - LABEL_HEIGHT : l->bottom;
+
+		labels[i].y = fmin(labels[i].y, limit);
+	}
 	for (size_t i = 0; i < count; i++) {
 		const struct chart_series *series = &l->chart->series[labels[i].series];
 		struct tree *label = tree_item(list);

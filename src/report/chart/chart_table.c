@@ -110,13 +110,6 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 	free(columns);
 }
 
-static void table_row_name(struct tree *row, const struct chart_series *series,
-			   const struct chart_point *point)
-{
-	tree_textf(row, "name", "%s%s%s", series->name, *series->name && *point->text ? ", " : "",
-		   point->text);
-}
-
 static void table_reference(const struct chart *chart, struct tree *rows)
 {
 	const struct chart_point point = { .y = chart->reference, .low = NAN, .high = NAN };
@@ -145,7 +138,8 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 			if (!chart_table_has_row(chart, p, chart->series[s].count))
 				continue;
 			row = tree_item(rows);
-			table_row_name(row, &chart->series[s], point);
+			tree_textf(row, "name", "%s%s%s", chart->series[s].name,
+				   *chart->series[s].name && *point->text ? ", " : "", point->text);
 			cells = tree_list(row, "cells");
 			chart_table_add_cell(cells, chart, point);
 			if (!quantiles)
@@ -181,19 +175,6 @@ static void table_operation(const struct chart *chart, const struct chart_series
 	tree_textf(tree_item(cells), "value", "%zu", times);
 	tree_text(tree_item(cells), "value", format_quantity(together, chart->y_unit).text);
 	tree_text(tree_item(cells), "value", format_percent(together / length).text);
-}
-
-static void table_timeline(const struct chart *chart, struct tree *head, struct tree *rows)
-{
-	double length = chart_extent(chart).max;
-
-	tree_item_text(head, "row and operation");
-	tree_item_text(head, "times");
-	tree_item_text(head, "together");
-	tree_item_text(head, "part of the step");
-	for (size_t s = 0; s < chart->count; s++)
-		for (size_t style = 0; chart->key && chart->key[style]; style++)
-			table_operation(chart, &chart->series[s], style, length, rows);
 }
 
 static void table_map(const struct chart *chart, struct tree *head, struct tree *rows)
@@ -255,7 +236,15 @@ void chart_table(const struct chart *chart, struct tree *map)
 	if (chart->table_step > 1)
 		tree_textf(map, "table_step", "%zu", chart->table_step);
 	if (chart->kind == CHART_TIMELINE) {
-		table_timeline(chart, head, rows);
+		double length = chart_extent(chart).max;
+
+		tree_item_text(head, "row and operation");
+		tree_item_text(head, "times");
+		tree_item_text(head, "together");
+		tree_item_text(head, "part of the step");
+		for (size_t s = 0; s < chart->count; s++)
+			for (size_t style = 0; chart->key && chart->key[style]; style++)
+				table_operation(chart, &chart->series[s], style, length, rows);
 		return;
 	}
 	if (chart->kind == CHART_MAP) {

@@ -113,17 +113,6 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 	}
 }
 
-static void cohort_set_method(const struct fleet *f, struct tree *page)
-{
-	tree_textf(page, "fewest", "%d", FLEET_FEWEST);
-	tree_textf(page, "fewest_hosts", "%d", FLEET_FEWEST_HOSTS);
-	tree_textf(page, "tests", "%zu", f->tests);
-	tree_text(page, "magnitude", format_percent(FLEET_MAGNITUDE).text);
-	tree_text(page, "false_rate", format_percent(FLEET_FALSE).text);
-	tree_textf(page, "dated", "%d", TREND_LEAST_NIGHTS);
-	tree_textf(page, "reopened", "%d", TRIAGE_NIGHTS);
-}
-
 /* "node07 cuda:2 is 2.7 % slower than the others, and 2 more findings"; malloc'ed. */
 static char *cohort_title(const struct fleet *f)
 {
@@ -161,7 +150,13 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 	cohort_add_silent_nodes(f, page);
 	fleet_strips(f, page);
 	fleet_matrix(f, page);
-	cohort_set_method(f, page);
+	tree_textf(page, "fewest", "%d", FLEET_FEWEST);
+	tree_textf(page, "fewest_hosts", "%d", FLEET_FEWEST_HOSTS);
+	tree_textf(page, "tests", "%zu", f->tests);
+	tree_text(page, "magnitude", format_percent(FLEET_MAGNITUDE).text);
+	tree_text(page, "false_rate", format_percent(FLEET_FALSE).text);
+	tree_textf(page, "dated", "%d", TREND_LEAST_NIGHTS);
+	tree_textf(page, "reopened", "%d", TRIAGE_NIGHTS);
 	if (html_render("cohort", options, page, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);
 	text_release(&html);

@@ -173,20 +173,6 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart_release(&chart);
 }
 
-/* Draws the worst course of each suite: the worst come first. */
-static void node_draw_courses(const struct node_page *p, struct tree *charts)
-{
-	for (size_t i = 0; i < p->count && charts->count < MOST_CHARTS; i++) {
-		const char *suite = course_series(p, &p->courses[i])->section;
-		size_t k = 0;
-
-		while (k < i && strcmp(course_series(p, &p->courses[k])->section, suite))
-			k++;
-		if (k == i)
-			node_draw_course(p, &p->courses[i], "", charts);
-	}
-}
-
 /* A slow device of the node, in its worst case. The node's median does not show it. */
 static void node_draw_devices(const struct node_page *p, struct tree *charts)
 {
@@ -228,7 +214,16 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	for (size_t i = 0; i < p.count; i++)
 		node_add_course_row(&p, &courses[i], rows);
 	node_draw_devices(&p, charts);
-	node_draw_courses(&p, charts);
+	/* The worst course of each suite: the worst come first. */
+	for (size_t i = 0; i < p.count && charts->count < MOST_CHARTS; i++) {
+		const char *suite = course_series(&p, &p.courses[i])->section;
+		size_t k = 0;
+
+		while (k < i && strcmp(course_series(&p, &p.courses[k])->section, suite))
+			k++;
+		if (k == i)
+			node_draw_course(&p, &p.courses[i], "", charts);
+	}
 	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
 	if (html_render("node", options, p.tree, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);

@@ -101,19 +101,6 @@ static bool roofline_counts_case(const struct roofline *r, const struct case_res
 	       view_source_of(r->view, 0, c) == r->source;
 }
 
-static void roofline_collect(struct roofline *r, const struct view *view, size_t source)
-{
-	*r = (struct roofline){ .view = view, .source = source, .bandwidth = NAN };
-	for (size_t i = 0; i < view->results[0].case_count; i++) {
-		const struct case_result *c = &view->results[0].cases[i];
-
-		if (roofline_counts_case(r, c)) {
-			add_bandwidth(r, c);
-			roofline_add_rate(r, c);
-		}
-	}
-}
-
 static struct chart_point *roofline_add_point(struct chart_series *series, const char *text,
 					      double x, double y)
 {
@@ -163,21 +150,6 @@ static void add_roof(const struct roofline *r, struct chart *chart, const struct
 	free(name);
 }
 
-/* A rate that cases reached is no roof of theirs. */
-static void roofline_limit_point(const struct roofline *r, const struct roof *roof,
-				 struct chart_point *point)
-{
-	double slope = point->x * r->bandwidth;
-
-	if (slope < roof->rate)
-		point->ideal = slope;
-	else if (roof->peak)
-		point->ideal = roof->rate;
-	point->label = xstrdup(slope < roof->rate ? "memory bandwidth"
-			       : roof->peak       ? "arithmetic"
-						  : "arithmetic; its peak was not measured");
-}
-
 /* The cases of a precision under its roof. */
 static void roofline_add_cases(const struct roofline *r, struct chart *chart,
 			       const struct roof *roof)
@@ -193,6 +165,7 @@ static void roofline_add_cases(const struct roofline *r, struct chart *chart,
 		double x = intensity_of(r->view, c);
 		struct chart_point *point;
 		char *words;
+		double slope;
 
 		if (!roofline_counts_case(r, c) || !m || !p || !(x > 0) ||
 		    strcmp(view_string(p->text), view_string(roof->precision->text)) != 0)
@@ -204,7 +177,15 @@ static void roofline_add_cases(const struct roofline *r, struct chart *chart,
 		point->low = m->low;
 		point->high = m->high;
 		point->n = m->n;
-		roofline_limit_point(r, roof, point);
+		/* A rate that cases reached is no roof of theirs. */
+		slope = point->x * r->bandwidth;
+		if (slope < roof->rate)
+			point->ideal = slope;
+		else if (roof->peak)
+			point->ideal = roof->rate;
+		point->label = xstrdup(slope < roof->rate ? "memory bandwidth"
+				       : roof->peak       ? "arithmetic"
+						    : "arithmetic; its peak was not measured");
 		free(words);
 	}
 	free(name);
@@ -316,7 +297,15 @@ static void roofline_draw_first(const struct view *view, const bool *with_rates,
 	for (size_t s = 0; s < view->source_count; s++) {
 		if (!with_rates[s])
 			continue;
-		roofline_collect(&r, view, s);
+		r = (struct roofline){ .view = view, .source = s, .bandwidth = NAN };
+		for (size_t i = 0; i < view->results[0].case_count; i++) {
+			const struct case_result *c = &view->results[0].cases[i];
+
+			if (roofline_counts_case(&r, c)) {
+				add_bandwidth(&r, c);
+				roofline_add_rate(&r, c);
+			}
+		}
 		if (r.bandwidth > 0 && r.points) {
 			roofline_draw(&r, charts);
 			return;

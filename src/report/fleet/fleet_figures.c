@@ -143,12 +143,6 @@ static void figures_add_row(struct chart_series *rows, const char *name, const d
 	point->n = count;
 }
 
-static char *figures_finding(const struct fleet_figure *f, const char *median, const char *low,
-			     const char *high)
-{
-	return xasprintf("%zu devices: median %s, from %s to %s.", f->count, median, low, high);
-}
-
 static void figures_draw(const struct result *r, struct fleet_figure *f, struct tree *charts)
 {
 	const struct view view = { .results = r, .count = 1 };
@@ -174,7 +168,8 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, struct 
 	median = format_quantity(median_of_sorted(f->values, f->count), unit);
 	low = format_quantity(f->values[0], unit);
 	high = format_quantity(f->values[f->count - 1], unit);
-	chart.finding = figures_finding(f, median.text, low.text, high.text);
+	chart.finding = xasprintf("%zu devices: median %s, from %s to %s.", f->count, median.text,
+				  low.text, high.text);
 	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(unit);
 	chart.x_name = xstrdup("");

@@ -211,12 +211,6 @@ static const char *fleet_node_kind(const struct fleet_node *n)
 	return fleet_node_rank(n) || n->judged ? kinds[fleet_node_rank(n)] : "skipped";
 }
 
-static const struct device_info *check_device_info(const struct result *r,
-						   const struct verdict_check *c)
-{
-	return strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
-}
-
 /* "n3/cuda:1", or "8 devices of n3, n7" where they are more than a few; malloc'ed. */
 static char *fleet_nodes_devices_text(const char *devices)
 {
@@ -241,7 +235,7 @@ static char *fleet_nodes_devices_text(const char *devices)
 static void fleet_node_show_reason(const struct result *r, const struct verdict_check *c,
 				   struct tree *list)
 {
-	const struct device_info *d = check_device_info(r, c);
+	const struct device_info *d = strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
 	struct tree *item = tree_item(list);
 	char *numbers = check_numbers(c), *devices = fleet_nodes_devices_text(c->devices);
 
@@ -345,19 +339,6 @@ static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, struct fl
 	free(reasons);
 }
 
-static void fleet_node_show_row(const struct fleet_node *n, struct tree *rows)
-{
-	struct tree *row = tree_item(rows);
-
-	view_text(row, "node", n->node->name);
-	tree_text(row, "kind", fleet_node_kind(n));
-	tree_text(row, "word", fleet_node_word(n));
-	tree_textf(row, "devices", "%zu", n->devices);
-	tree_textf(row, "cases", "%zu of %zu", n->node->finished, n->node->planned);
-	tree_textf(row, "passed", "%zu of %zu", n->passed, n->checks);
-	view_text(row, "reason", n->node->reason);
-}
-
 struct fleet_mark {
 	const char *kind, *symbol, *word;
 };
@@ -421,7 +402,16 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	others = tree_list(page, "other_nodes");
 	for (size_t i = 0; i < nodes->count; i++)
 		if (i < suspects || i < MOST_ROWS) {
-			fleet_node_show_row(order[i], rows);
+			struct tree *row = tree_item(rows);
+
+			view_text(row, "node", order[i]->node->name);
+			tree_text(row, "kind", fleet_node_kind(order[i]));
+			tree_text(row, "word", fleet_node_word(order[i]));
+			tree_textf(row, "devices", "%zu", order[i]->devices);
+			tree_textf(row, "cases", "%zu of %zu", order[i]->node->finished,
+				   order[i]->node->planned);
+			tree_textf(row, "passed", "%zu of %zu", order[i]->passed, order[i]->checks);
+			view_text(row, "reason", order[i]->node->reason);
 			fleet_node_map(order[i], map);
 		} else {
 			tree_item_text(others, order[i]->node->name);

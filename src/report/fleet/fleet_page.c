@@ -60,15 +60,6 @@ static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_
 	tree_text_owned(page, "counts", text_detach(&out));
 }
 
-/* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
-static void set_scope(const struct result *r, struct tree *page)
-{
-	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
-		   format_count((double)r->node_count).text,
-		   format_count((double)r->device_count).text,
-		   format_count((double)r->case_count).text, format_seconds(r->seconds).text);
-}
-
 static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *own_title)
 {
 	const struct result *r = fleet->result;
@@ -87,7 +78,11 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	fleet_nodes_collect(&nodes, r);
 	fleet_set_answer(fleet, page);
 	fleet_set_counts(fleet, &nodes, page);
-	set_scope(r, page);
+	/* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
+	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
+		   format_count((double)r->node_count).text,
+		   format_count((double)r->device_count).text,
+		   format_count((double)r->case_count).text, format_seconds(r->seconds).text);
 	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
 	fleet_nodes_show(&nodes, r, page);

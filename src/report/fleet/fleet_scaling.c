@@ -188,18 +188,6 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 	free(order);
 }
 
-static void scaling_draw_facets(const struct scaling *s, struct tree *charts)
-{
-	for (size_t i = 0; i < s->count && charts->count < MOST_CHARTS; i++) {
-		bool first = true;
-
-		for (size_t k = 0; k < i && first; k++)
-			first = strcmp(s->places[k].facet, s->places[i].facet) != 0;
-		if (first)
-			scaling_draw(s, s->places[i].facet, charts);
-	}
-}
-
 static void scaling_release(struct scaling *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -240,7 +228,14 @@ static void scaling_show_suite(const struct view *view, const struct fleet_nodes
 			continue;
 		scaling_leave_out(&s, p);
 		scaling_collect(&s, nodes, r, p->suite);
-		scaling_draw_facets(&s, charts);
+		for (size_t i = 0; i < s.count && charts->count < MOST_CHARTS; i++) {
+			bool first = true;
+
+			for (size_t k = 0; k < i && first; k++)
+				first = strcmp(s.places[k].facet, s.places[i].facet) != 0;
+			if (first)
+				scaling_draw(&s, s.places[i].facet, charts);
+		}
 		scaling_release(&s);
 	}
 }

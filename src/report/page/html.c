@@ -182,24 +182,6 @@ enum status html_render(const char *name, const struct report_options *options, 
 	return template_render(name, options->template_dir, page, html, err);
 }
 
-/* Titles and members of a page about architectures. */
-static void html_fill_architectures(const struct report_reference *reference,
-				    const struct report_options *options, struct tree *page)
-{
-	struct architectures *a = xmalloc(sizeof(*a));
-	char *title;
-
-	architectures_collect(a, reference);
-	title = architectures_title(a);
-	view_text(page, "title", options->title ? options->title : title);
-	free(title);
-	architectures_page(a, page);
-	view_reference(reference, page);
-	tree_flag(page, "published_there", tree_member(page, "published")->count != 0);
-	tree_text(page, "run_page", options->run_page ? options->run_page : "");
-	free(a);
-}
-
 static enum status html_render_architectures(const struct view *view,
 					     const struct report_options *options, const char *gpus,
 					     const char *baseline, struct text *html,
@@ -211,8 +193,20 @@ static enum status html_render_architectures(const struct view *view,
 	enum status status = reference_collect(&reference, view, gpus, baseline, err);
 
 	if (status == STATUS_OK) {
+		struct architectures *a = xmalloc(sizeof(*a));
+		char *title;
+
 		view_count(view, &n);
-		html_fill_architectures(&reference, options, page);
+		/* Titles and members of a page about architectures. */
+		architectures_collect(a, &reference);
+		title = architectures_title(a);
+		view_text(page, "title", options->title ? options->title : title);
+		free(title);
+		architectures_page(a, page);
+		view_reference(&reference, page);
+		tree_flag(page, "published_there", tree_member(page, "published")->count != 0);
+		tree_text(page, "run_page", options->run_page ? options->run_page : "");
+		free(a);
 		view_runs(view, page);
 		view_verdict(view, page);
 		view_warnings(view, page);

@@ -42,19 +42,6 @@ static void cases_add_clock(double seconds, struct text *out)
 		  ms % 1000);
 }
 
-/* Between which times the joules were counted: a power log can be held against them. */
-static void cases_add_energy(const struct case_result *c, struct text *remark)
-{
-	for (size_t i = 0; i < c->energy_count; i++) {
-		text_addf(remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
-			  format_quantity(c->energy[i].joules, "J").text);
-		cases_add_clock(c->energy[i].began, remark);
-		text_add(remark, " to ");
-		cases_add_clock(c->energy[i].ended, remark);
-		text_add(remark, " UTC.");
-	}
-}
-
 /*
  * Why there is no number; else what a reader must know, and which code ran where there was a
  * choice.
@@ -90,7 +77,15 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  format_quantity(c->phases[i].seconds, "s").text);
 		before = ", ";
 	}
-	cases_add_energy(c, &remark);
+	/* Between which times the joules were counted: a power log can be held against them. */
+	for (size_t i = 0; i < c->energy_count; i++) {
+		text_addf(&remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
+			  format_quantity(c->energy[i].joules, "J").text);
+		cases_add_clock(c->energy[i].began, &remark);
+		text_add(&remark, " to ");
+		cases_add_clock(c->energy[i].ended, &remark);
+		text_add(&remark, " UTC.");
+	}
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
 }
@@ -114,14 +109,6 @@ static const char *cases_row_link(const struct case_result *c)
 	const char *id = view_string(c->id);
 
 	return strchr(id, '/') && strspn(id, allowed) == strlen(id) ? id : "";
-}
-
-/* Filters that work without a script (report.css), where they would leave something. */
-static void add_filters(struct tree *map, size_t noisy, size_t bad)
-{
-	tree_flag(map, "filters", noisy || bad);
-	tree_textf(map, "noisy_count", noisy ? "%zu" : "", noisy);
-	tree_textf(map, "bad_count", bad ? "%zu" : "", bad);
 }
 
 static void cases_add_row(const struct view *view, const struct case_result *c, struct tree *rows)
@@ -251,5 +238,8 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 			       : "value");
 	tree_text(map, "better", counts.shown ? format_better(counts.shown->better) : "");
 	add_methods(view, suite, map);
-	add_filters(map, counts.by_rank[1], counts.by_rank[0]);
+	/* Filters that work without a script (report.css), where they would leave something. */
+	tree_flag(map, "filters", counts.by_rank[1] || counts.by_rank[0]);
+	tree_textf(map, "noisy_count", counts.by_rank[1] ? "%zu" : "", counts.by_rank[1]);
+	tree_textf(map, "bad_count", counts.by_rank[0] ? "%zu" : "", counts.by_rank[0]);
 }

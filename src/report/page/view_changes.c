@@ -128,17 +128,6 @@ static const char *change_row_kind(const struct comparison_row *row)
 	return row->change == CHANGE_UNCHANGED || row->change == CHANGE_IMPROVED ? "ok" : "skipped";
 }
 
-static void changes_show_ratio(struct tree *map, const struct comparison_row *row)
-{
-	double half = (row->high - row->low) / 2 / row->ratio;
-	int digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
-
-	tree_textf(map, "ratio", isfinite(row->ratio) ? "%.*f" : "", digits, row->ratio);
-	tree_textf(map, "interval",
-		   isfinite(row->low) && row->low < row->high ? "[%.*f, %.*f]" : "", digits,
-		   row->low, digits, row->high);
-}
-
 static struct formatted changes_value_of(double value, const char *unit, bool percent)
 {
 	if (!isfinite(value))
@@ -163,13 +152,20 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 	const char *unit = view_unit(view, row->metric, row->unit);
 	const struct metric *metric = view_metric(view, row->metric);
 	bool percent = metric && metric->percent;
+	double half;
+	int digits;
 
 	tree_text(map, "kind", change_row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
 	tree_text(map, "a", changes_value_of(row->a, unit, percent).text);
 	tree_text(map, "b", changes_value_of(row->b, unit, percent).text);
-	changes_show_ratio(map, row);
+	half = (row->high - row->low) / 2 / row->ratio;
+	digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
+	tree_textf(map, "ratio", isfinite(row->ratio) ? "%.*f" : "", digits, row->ratio);
+	tree_textf(map, "interval",
+		   isfinite(row->low) && row->low < row->high ? "[%.*f, %.*f]" : "", digits,
+		   row->low, digits, row->high);
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
 		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
@@ -357,11 +353,6 @@ static void changes_show_inside(const struct changes *k, size_t first, const boo
 	tree_text_owned(map, "device_words", text_detach(&words));
 }
 
-static size_t changes_shown_of(const struct view *view)
-{
-	return view->count == 2 ? SHOWN : view->count - 1 <= SHOWN_LEAST ? SHOWN_FEW : SHOWN_LEAST;
-}
-
 /* The tables that are closed at first: one for the undecided rows of each suite. */
 struct folds {
 	struct tree *list;
@@ -424,7 +415,10 @@ static struct tree *changes_list_of(const struct changes *k, const struct compar
 
 static void changes_show_rows(const struct changes *k, struct tree *map)
 {
-	size_t most = changes_shown_of(k->view), left_out = 0, count = 0;
+	size_t most = k->view->count == 2                 ? SHOWN
+		      : k->view->count - 1 <= SHOWN_LEAST ? SHOWN_FEW
+							  : SHOWN_LEAST,
+	       left_out = 0, count = 0;
 	struct tree *shown = tree_list(map, "changed");
 	struct folds folds = { .list = tree_list(map, "folds") };
 	bool *done = xcalloc(k->c->count + 1, sizeof(*done));
@@ -513,27 +507,12 @@ static void changes_show_launches(const struct comparison *c, struct tree *map)
 			   a, c->name_a);
 }
 
-/* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
-static void show_advice(const char *advice, struct tree *map)
-{
-	size_t begin = strcspn(advice, "-"), end = begin;
-
-	while (advice[begin] && !text_starts_with(advice + begin, "--"))
-		begin += 1 + strcspn(advice + begin + 1, "-");
-	end = begin + strcspn(advice + begin, " ");
-	if (isdigit((unsigned char)advice[end + (advice[end] == ' ')]))
-		end += 1 + strspn(advice + end + 1, "0123456789");
-	tree_flag(map, "has_advice", *advice);
-	tree_textf(map, "advice", "%.*s", (int)begin, advice);
-	tree_textf(map, "advice_option", "%.*s", (int)(end - begin), advice + begin);
-	tree_text(map, "advice_end", advice + end);
-}
-
 static void changes_show_comparison(const struct view *view, size_t run, const struct comparison *c,
 				    struct tree *map)
 {
 	struct changes k = { .view = view, .c = c };
 	struct tree *notes = tree_list(map, "notes");
+	size_t begin, end;
 
 	tree_text(map, "letter", view_letter(run).text);
 	tree_flag(map, "legend", run == 1);
@@ -543,7 +522,18 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	changes_show_outcome(c, map);
 	changes_show_open(c, map);
 	view_text(map, "sentence", c->sentence);
-	show_advice(c->advice, map);
+	/* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
+	begin = strcspn(c->advice, "-");
+	end = begin;
+	while (c->advice[begin] && !text_starts_with(c->advice + begin, "--"))
+		begin += 1 + strcspn(c->advice + begin + 1, "-");
+	end = begin + strcspn(c->advice + begin, " ");
+	if (isdigit((unsigned char)c->advice[end + (c->advice[end] == ' ')]))
+		end += 1 + strspn(c->advice + end + 1, "0123456789");
+	tree_flag(map, "has_advice", *c->advice);
+	tree_textf(map, "advice", "%.*s", (int)begin, c->advice);
+	tree_textf(map, "advice_option", "%.*s", (int)(end - begin), c->advice + begin);
+	tree_text(map, "advice_end", c->advice + end);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
 	tree_flag(map, "automatic", c->automatic);
 	changes_show_launches(c, map);

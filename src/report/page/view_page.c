@@ -12,12 +12,6 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-static bool page_same_model(const struct result *a, const struct result *b)
-{
-	return a->device_count && b->device_count &&
-	       strcmp(a->devices[0].name, b->devices[0].name) == 0;
-}
-
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
 static void page_add_devices(struct text *out, const struct result *result)
 {
@@ -38,7 +32,9 @@ static void page_add_common(struct text *out, const struct view *view)
 	bool model = true, number = true;
 
 	for (size_t r = 1; r < view->count; r++) {
-		model = model && page_same_model(first, &view->results[r]);
+		model = model &&
+			(first->device_count && view->results[r].device_count &&
+			 strcmp(first->devices[0].name, view->results[r].devices[0].name) == 0);
 		number = number && view->results[r].device_count == first->device_count;
 	}
 	if (!model)
@@ -78,19 +74,6 @@ static char *page_comparison_title(const struct view *view)
 	cut = format_cut(out.data, 120);
 	text_release(&out);
 	return cut;
-}
-
-/* The suite's answer as text, before all figures of the page. */
-static void page_add_answers(const struct view *view, size_t index, const struct tree *answers,
-			     struct tree *all)
-{
-	for (size_t i = 0; i < answers->count; i++) {
-		struct tree *answer = tree_item(all);
-
-		tree_text(answer, "words", answers->children[i]->text);
-		view_text(answer, "suite", view->suites[index]);
-		tree_textf(answer, "suite_id", "suite-%zu", index + 1);
-	}
 }
 
 /*
@@ -152,7 +135,14 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	if (page.answer)
 		page.answer(view, view->suites[index], answers, tables, &terms);
 	tree_text_owned(suite, "terms", text_detach(&terms));
-	page_add_answers(view, index, answers, all_answers);
+	/* The suite's answer as text, before all figures of the page. */
+	for (size_t i = 0; i < answers->count; i++) {
+		struct tree *answer = tree_item(all_answers);
+
+		tree_text(answer, "words", answers->children[i]->text);
+		view_text(answer, "suite", view->suites[index]);
+		tree_textf(answer, "suite_id", "suite-%zu", index + 1);
+	}
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);

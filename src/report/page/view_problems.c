@@ -91,14 +91,6 @@ static struct skip_group *problems_skip_group_of(struct skip_groups *groups,
 	return group;
 }
 
-static void problems_add_skipped(struct skip_groups *groups, const struct case_result *c)
-{
-	char *id = format_cut(view_string(c->id), FORMAT_LONGEST);
-
-	tree_item_text(problems_skip_group_of(groups, c)->ids, id);
-	free(id);
-}
-
 static void problems_skip_group_end(struct skip_group *group)
 {
 	const char *reason = group->several ? group->common : group->reason;
@@ -121,7 +113,13 @@ void view_skipped(const struct view *view, struct tree *page)
 			unreached += result->planned - result->case_count;
 		for (size_t i = 0; i < result->case_count; i++)
 			if (result->cases[i].status == CASE_SKIPPED) {
-				problems_add_skipped(&groups, &result->cases[i]);
+				char *id = format_cut(view_string(result->cases[i].id),
+						      FORMAT_LONGEST);
+
+				tree_item_text(
+					problems_skip_group_of(&groups, &result->cases[i])->ids,
+					id);
+				free(id);
 				total++;
 			}
 	}

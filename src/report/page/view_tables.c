@@ -43,13 +43,6 @@ static void tables_add_row(const struct view *view, const struct case_result *c,
 	free(name);
 }
 
-static bool tables_is_in(const struct case_result *c, const char *suite,
-			 const struct table_row *table)
-{
-	return strcmp(view_string(c->suite), suite) == 0 && table->columns[0] &&
-	       case_metric(c, table->columns[0]);
-}
-
 void view_tables(const struct view *view, const char *suite, struct tree *map)
 {
 	const struct presentation p = view_presentation(view, suite);
@@ -59,7 +52,9 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		struct tree *table = tree_new(TREE_MAP), *head, *rows = tree_list(table, "rows");
 
 		for (size_t i = 0; i < view->results->case_count; i++)
-			if (tables_is_in(&view->results->cases[i], suite, row))
+			if (strcmp(view_string(view->results->cases[i].suite), suite) == 0 &&
+			    row->columns[0] &&
+			    case_metric(&view->results->cases[i], row->columns[0]))
 				tables_add_row(view, &view->results->cases[i], row, rows);
 		if (!rows->count) {
 			tree_free(table);

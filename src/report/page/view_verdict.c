@@ -10,16 +10,6 @@
 #include "report/view/view.h"
 #include "result/verdict.h"
 
-static void view_verdict_count_suite(const struct view *view, const char *suite,
-				     struct view_counts *n)
-{
-	*n = (struct view_counts){ 0 };
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++)
-			if (strcmp(view_string(view->results[r].cases[i].suite), suite) == 0)
-				view_count_case(n, &view->results[r].cases[i]);
-}
-
 static const char *verdict_cases_word(size_t n)
 {
 	return n == 1 ? "case" : "cases";
@@ -281,7 +271,11 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 	struct view_counts n;
 	double injected;
 
-	view_verdict_count_suite(view, suite, &n);
+	n = (struct view_counts){ 0 };
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++)
+			if (strcmp(view_string(view->results[r].cases[i].suite), suite) == 0)
+				view_count_case(&n, &view->results[r].cases[i]);
 	if (view->count == 1 && view_is_selftest(view->results, &injected))
 		text_add(&bad, n.of[CASE_FAILED] ? "all injected errors found" : "");
 	else

@@ -236,23 +236,6 @@ static void mlp_reference_keep_best(struct reference_value *cell, enum better be
 		*cell = value;
 }
 
-static void mlp_reference_add_published(struct report_reference *r)
-{
-	for (size_t i = 0; i < r->card_count; i++) {
-		const struct gpu *gpu = r->cards[i].gpu;
-
-		for (size_t k = 0; gpu && k < gpu->published_count; k++) {
-			const struct published *p = &gpu->published[k];
-			struct reference_row *row =
-				mlp_reference_row_for(r, p->quantity, p->workload, p->devices);
-
-			mlp_reference_keep_best(&row->cells[i][PUBLISHED], p->quantity->better,
-						(struct reference_value){ p->value, p->low, p->high,
-									  p });
-		}
-	}
-}
-
 static enum provenance provenance_of(const struct result *result)
 {
 	for (size_t i = 0; i < result->environment_count; i++)
@@ -307,7 +290,19 @@ enum status reference_collect(struct report_reference *r, const struct view *vie
 	if (reference_check(gpus, baseline, err) != STATUS_OK)
 		return err->status;
 	reference_add_cards(r, gpus, baseline);
-	mlp_reference_add_published(r);
+	for (size_t i = 0; i < r->card_count; i++) {
+		const struct gpu *gpu = r->cards[i].gpu;
+
+		for (size_t k = 0; gpu && k < gpu->published_count; k++) {
+			const struct published *p = &gpu->published[k];
+			struct reference_row *row =
+				mlp_reference_row_for(r, p->quantity, p->workload, p->devices);
+
+			mlp_reference_keep_best(&row->cells[i][PUBLISHED], p->quantity->better,
+						(struct reference_value){ p->value, p->low, p->high,
+									  p });
+		}
+	}
 	for (size_t run = 0; run < view->count; run++)
 		for (size_t i = 0; i < view->results[run].case_count; i++)
 			if (view->results[run].cases[i].status == CASE_OK)

@@ -81,21 +81,6 @@ static char *run_plain_outlier_of(const struct headline *h, const struct plain_s
 			 100 * away);
 }
 
-static void run_plain_set_dots(const struct plain_spread *spread, double middle,
-			       struct tree *figure)
-{
-	double low = fmin(spread->items[0]->m->value, middle - CLOSE * fabs(middle));
-	double high =
-		fmax(spread->items[spread->count - 1]->m->value, middle + CLOSE * fabs(middle));
-	struct text dots = TEXT_EMPTY;
-
-	for (size_t i = 0; spread->count > 1 && high > low && i < spread->count; i++)
-		chart_marker(&dots, 0,
-			     run_figures_dots_at((spread->items[i]->m->value - low) / (high - low)),
-			     MIDDLE);
-	tree_text_owned(figure, "dots", text_detach(&dots));
-}
-
 /* The text of the axis at a figure: "64 MiB"; "" without an axis. */
 static void run_plain_set_place(const struct headline *h, const struct selected_case *selected,
 				struct tree *figure)
@@ -114,11 +99,22 @@ static void run_plain_add_figure(const struct headline *h, const struct headline
 	struct tree *figure;
 
 	if (middle) {
+		double low = fmin(spread.items[0]->m->value,
+				  middle->m->value - CLOSE * fabs(middle->m->value));
+		double high = fmax(spread.items[spread.count - 1]->m->value,
+				   middle->m->value + CLOSE * fabs(middle->m->value));
+		struct text dots = TEXT_EMPTY;
+
 		figure = tree_item(figures);
 		tree_text(figure, "value", view_value(h->selection.view, middle->m).text);
 		tree_text(figure, "interval", view_interval(h->selection.view, middle->m).text);
 		run_plain_set_place(h, middle, figure);
-		run_plain_set_dots(&spread, middle->m->value, figure);
+		for (size_t i = 0; spread.count > 1 && high > low && i < spread.count; i++)
+			chart_marker(&dots, 0,
+				     run_figures_dots_at((spread.items[i]->m->value - low) /
+							 (high - low)),
+				     MIDDLE);
+		tree_text_owned(figure, "dots", text_detach(&dots));
 		tree_text_owned(figure, "outlier", run_plain_outlier_of(h, &spread));
 	}
 	free(spread.items);
@@ -131,23 +127,6 @@ static size_t run_plain_failed_on(const struct view *view, const struct headline
 	for (size_t s = 0; s < view->source_count; s++)
 		failed += row->cells[s].failed;
 	return failed;
-}
-
-static void run_plain_add_row(const struct headline *h, const struct headline_row *row,
-			      struct tree *rows)
-{
-	struct tree *map = tree_item(rows), *figures;
-	size_t failed = run_plain_failed_on(h->selection.view, row);
-
-	view_text(map, "label", row->label);
-	figures = tree_list(map, "figures");
-	for (size_t i = 0; i < HEADLINE_FIGURES; i++)
-		run_plain_add_figure(h, row, i, figures);
-	tree_text(map, "absent", figures->count ? "" : UNSETTLED);
-	if (failed)
-		tree_textf(map, "failed", "%zu %s failed", failed, failed == 1 ? "case" : "cases");
-	else
-		tree_text(map, "failed", "");
 }
 
 /* True if a data sheet bounds the row's figure on any device. */
@@ -184,7 +163,19 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	rows = tree_list(table, "rows");
 	for (size_t i = 0; i < h->count && shown < MOST_ROWS; i++)
 		if (!run_plain_has_sheet(h, &h->rows[i])) {
-			run_plain_add_row(h, &h->rows[i], rows);
+			struct tree *map = tree_item(rows), *figures;
+			size_t failed = run_plain_failed_on(h->selection.view, &h->rows[i]);
+
+			view_text(map, "label", h->rows[i].label);
+			figures = tree_list(map, "figures");
+			for (size_t f = 0; f < HEADLINE_FIGURES; f++)
+				run_plain_add_figure(h, &h->rows[i], f, figures);
+			tree_text(map, "absent", figures->count ? "" : UNSETTLED);
+			if (failed)
+				tree_textf(map, "failed", "%zu %s failed", failed,
+					   failed == 1 ? "case" : "cases");
+			else
+				tree_text(map, "failed", "");
 			shown++;
 		}
 	if (count > shown)

@@ -331,17 +331,6 @@ static void trend_add_table(const struct trend_page *p, size_t first, bool *take
 		   count - MOST_ROWS);
 }
 
-static void trend_add_tables(const struct trend_page *p)
-{
-	struct tree *suites = tree_list(p->tree, "suites");
-	bool *taken = xcalloc(p->rows.count + 1, sizeof(*taken));
-
-	for (size_t i = 0; i < p->rows.count; i++)
-		if (!taken[i])
-			trend_add_table(p, i, taken, suites);
-	free(taken);
-}
-
 static void trend_add_missed_nights(const struct trend_page *p)
 {
 	int64_t *days = xcalloc(p->nights.count + 1, sizeof(*days)), missing[MOST_MISSED];
@@ -366,9 +355,27 @@ static void trend_add_missed_nights(const struct trend_page *p)
 	free(days);
 }
 
-/* Definitions of the words on the page, from the constants that decide. */
-static void trend_set_method(const struct trend_page *p)
+static void trend_fill_page(const struct trend_page *p, const struct report_options *options)
 {
+	struct tree *suites = tree_list(p->tree, "suites");
+	bool *taken = xcalloc(p->rows.count + 1, sizeof(*taken));
+	char *hosts = history_hosts(&p->nights);
+	char *text = *hosts ? xasprintf("Trend of %s", hosts) : xstrdup("Trend of the nights");
+
+	view_text(p->tree, "title", options->title ? options->title : text);
+	free(hosts);
+	free(text);
+	trend_set_device(trend_has_one_device(&p->rows) ? p->rows.items : NULL, p->tree);
+	trend_answer(&p->rows, &p->nights, p->tree);
+	tree_list(p->tree, "warnings");
+	trend_add_missed_nights(p);
+	trend_notes_of(p, 0, p->tree);
+	trend_add_incidents(p);
+	for (size_t i = 0; i < p->rows.count; i++)
+		if (!taken[i])
+			trend_add_table(p, i, taken, suites);
+	free(taken);
+	/* Definitions of the words on the page, from the constants that decide. */
 	tree_textf(p->tree, "segment", "%d", CHANGE_MIN_SEGMENT);
 	tree_text(p->tree, "odds", format_count(round(exp(p->rows.odds_limit))).text);
 	tree_textf(p->tree, "looked_at", "%zu", p->rows.looked_at);
@@ -380,29 +387,6 @@ static void trend_set_method(const struct trend_page *p)
 	tree_text(p->tree, "band_least", format_percent(BAND_LEAST).text);
 	tree_textf(p->tree, "band_nights", "%d", BAND_NIGHTS);
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
-}
-
-static void trend_set_title(const struct trend_page *p, const struct report_options *options)
-{
-	char *hosts = history_hosts(&p->nights);
-	char *text = *hosts ? xasprintf("Trend of %s", hosts) : xstrdup("Trend of the nights");
-
-	view_text(p->tree, "title", options->title ? options->title : text);
-	free(hosts);
-	free(text);
-}
-
-static void trend_fill_page(const struct trend_page *p, const struct report_options *options)
-{
-	trend_set_title(p, options);
-	trend_set_device(trend_has_one_device(&p->rows) ? p->rows.items : NULL, p->tree);
-	trend_answer(&p->rows, &p->nights, p->tree);
-	tree_list(p->tree, "warnings");
-	trend_add_missed_nights(p);
-	trend_notes_of(p, 0, p->tree);
-	trend_add_incidents(p);
-	trend_add_tables(p);
-	trend_set_method(p);
 }
 
 enum status report_trend_render(struct store *history, const struct history_filter *filter,
