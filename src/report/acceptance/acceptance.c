@@ -12,9 +12,7 @@
 #include "report/page/settings.h"
 #include "report/page/view_sections.h"
 #include "report/template/template.h"
-#include "report/view/format.h"
 #include "report/view/suite_page.h"
-#include "report/view/view.h"
 #include "result/outcome.h"
 
 #define MOST_REASONS 8

@@ -12,9 +12,7 @@
 #include "base/stats.h"
 #include "report/acceptance/acceptance.h"
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define MOST_BAD 12
 #define MOST_GOOD 4

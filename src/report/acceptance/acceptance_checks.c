@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/acceptance/acceptance.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define MOST_ROWS 400 /* of one table: the rest is counted */
 #define MOST_OPEN 16  /* of those above a fold */

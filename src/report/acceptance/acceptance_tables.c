@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "report/acceptance/acceptance.h"
-#include "report/view/text_index.h"
 #include "report/view/view.h"
 
 #define MOST_OPEN 8   /* devices of a table that is not folded */

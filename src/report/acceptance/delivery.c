@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/acceptance/acceptance.h"
 #include "report/page/html.h"
 #include "report/page/view_sections.h"
-#include "report/template/tree.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 /* Most machines per verdict with a row of their own; the others are only in the list. */
 #define MOST_DETAILED 48

@@ -1,7 +1,6 @@
 #include "report/chart/chart.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "report/chart/chart_files.h"
 #include "report/chart/chart_table.h"
 #include "report/chart/fit.h"
-#include "report/view/format.h"
 #include "report/view/text_index.h"
 
 /* Fits lines of time over size: latency and bandwidth, a row for each line. */

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 
 #define ROW 19.0
 #define BAR 12.0

@@ -224,7 +224,7 @@ static const struct tree *chart_file_find(const struct tree *tree, const char *i
 	if (own && !strcmp(own, id))
 		return tree;
 	if (own)
-		text_addf(ids, "%s%s", ids->length ? ", " : "", own);
+		format_list(ids, "%s", own);
 	for (size_t i = 0; !own && i < tree->count && !found; i++)
 		found = chart_file_find(tree->children[i], id, ids);
 	return found;

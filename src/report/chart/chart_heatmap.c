@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 
 #define TOP 44.0
 #define NAME_LONGEST 14

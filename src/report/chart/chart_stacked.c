@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 
 #define ROW 24.0
 #define BAR 16.0

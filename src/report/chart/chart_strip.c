@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 
 #define ROW 30.0
 #define HEADING 20.0

@@ -2,13 +2,10 @@
 #include "report/chart/chart_table.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/view/format.h"
 #include "report/view/text_index.h"
 
 static void chart_table_add_cell(struct tree *cells, const struct chart *chart,

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 
 #define ROW 17.0
 #define BAR 14.0

@@ -1,13 +1,10 @@
 #include "report/chart/scale.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "report/view/format.h"
 
 #define TICKS_WANTED 5
 #define TICK_LABEL_WIDTH 56.0 /* px: "256 MiB" with a gap */

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "judge/estimate/estimate.h"
 #include "judge/estimate/kind.h"
 #include "judge/estimate/observation.h"
@@ -318,8 +317,8 @@ static char *claims_parameters_of(const char *where)
 
 		length = strcspn(where, ",");
 		if (!text_starts_with(where, "label:") && !text_starts_with(where, "model:"))
-			text_addf(&t, "%s%.*s %.*s", t.length ? ", " : "", (int)name, where,
-				  (int)(length - name - 1), where + name + 1);
+			format_list(&t, "%.*s %.*s", (int)name, where, (int)(length - name - 1),
+				    where + name + 1);
 	}
 	return text_detach(&t);
 }

@@ -6,7 +6,6 @@
 #include "base/embedded.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "plan/ini/hint.h"
 #include "plan/limits/limit.h"
 #include "plan/resolve.h"

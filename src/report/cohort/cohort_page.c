@@ -2,16 +2,328 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/stats.h"
 #include "history/trend.h"
-#include "report/cohort/cohort_matrix.h"
+#include "report/chart/chart.h"
 #include "report/page/html.h"
 #include "report/template/template.h"
 #include "report/view/page_answer.h"
-#include "report/view/format.h"
 #include "report/view/view.h"
+
+#define MOST_HOSTS 400
+#define MOST_STRIPS 8
+#define MOST_NAMED 6
+/* slower than the others by more than this is shaded */
+#define HEAT1 0.005
+#define HEAT2 0.01
+#define STRIP_LEFT 8.0
+#define STRIP_HEIGHT 40.0
+
+struct cohort_cell {
+	double offset; /* log ratio of the case that is worst for this node; NaN: none */
+	bool slow;
+	const struct fleet_member *slowest; /* of the slow ones; NULL: none, or the whole node is */
+};
+
+struct matrix {
+	const struct fleet *fleet;
+	const char **sections; /* in the order of their cohorts */
+	size_t section_count;
+	struct cohort_cell *cells; /* host x section */
+	size_t *hosts;             /* in the order of rows */
+};
+
+static size_t matrix_section(struct matrix *m, const char *name)
+{
+	size_t i = 0;
+
+	while (i < m->section_count && strcmp(m->sections[i], name) != 0)
+		i++;
+	m->section_count += i == m->section_count;
+	m->sections[i] = name;
+	return i;
+}
+
+static struct cohort_cell *matrix_cell_at(const struct matrix *m, size_t host, size_t section)
+{
+	return &m->cells[host * m->section_count + section];
+}
+
+/* Members are in the order of hosts. */
+static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *values)
+{
+	const struct fleet_member *members = m->fleet->members;
+	size_t section = matrix_section(m, members[c->first].series->section), end;
+
+	for (size_t i = c->first; i < c->first + c->count; i = end) {
+		struct cohort_cell *cell = matrix_cell_at(m, members[i].host, section);
+		double offset;
+		size_t n = 0;
+
+		for (end = i; end < c->first + c->count && members[end].host == members[i].host;
+		     end++) {
+			if (!members[end].recent)
+				continue;
+			values[n++] = members[end].residual;
+			if (!members[end].slow)
+				continue;
+			cell->slow = true;
+			if (!cell->slowest || members[end].residual > cell->slowest->residual)
+				cell->slowest = &members[end];
+		}
+		offset = median_of(values, n);
+		if (isnan(cell->offset) || offset > cell->offset)
+			cell->offset = offset;
+	}
+}
+
+static void matrix_init(struct matrix *m, const struct fleet *f)
+{
+	double *values = xcalloc(f->member_count + 1, sizeof(*values));
+
+	*m = (struct matrix){ .fleet = f,
+			      .sections = xcalloc(f->cohort_count + 1, sizeof(*m->sections)) };
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			matrix_section(m, f->members[f->cohorts[i].first].series->section);
+	m->cells = xcalloc(f->host_count * m->section_count + 1, sizeof(*m->cells));
+	for (size_t i = 0; i < f->host_count * m->section_count; i++)
+		m->cells[i].offset = NAN;
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			take_cohort(m, &f->cohorts[i], values);
+	for (size_t i = 0; i < f->finding_count; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+
+		if (x->kind == FLEET_HOST) {
+			struct cohort_cell *cell = matrix_cell_at(
+				m, x->host,
+				matrix_section(m, f->members[x->member].series->section));
+
+			cell->slow = true;
+			cell->slowest = NULL;
+		}
+	}
+	free(values);
+}
+
+/* The distance of a row's worst cell; rows with a mark weigh more than those without. */
+static double cohort_matrix_weight_of(const struct matrix *m, size_t host)
+{
+	double weight = -1;
+
+	for (size_t s = 0; s < m->section_count; s++) {
+		const struct cohort_cell *c = matrix_cell_at(m, host, s);
+
+		if (!isnan(c->offset))
+			weight = fmax(weight, c->offset + (c->slow ? 100 : 0));
+	}
+	return weight;
+}
+
+struct weighted {
+	double weight;
+	size_t index;
+};
+
+static int by_matrix_weight(const void *left, const void *right)
+{
+	const struct weighted *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
+{
+	const struct fleet_host *h = &m->fleet->hosts[host];
+	struct tree *row = tree_item(list), *cells = tree_list(row, "cells");
+
+	view_text(row, "host", *h->name ? h->name : "(no name)");
+	view_text(row, "tags", h->tags);
+	for (size_t s = 0; s < m->section_count; s++) {
+		const struct cohort_cell *c = matrix_cell_at(m, host, s);
+		struct tree *cell = tree_item(cells);
+
+		tree_text(cell, "kind",
+			  c->slow                      ? "failed"
+			  : -expm1(-c->offset) > HEAT2 ? "heat2"
+			  : -expm1(-c->offset) > HEAT1 ? "heat1"
+						       : "");
+		tree_text(cell, "symbol", c->slow ? "✗ " : "");
+		tree_textf(cell, "device", "%s%s", c->slowest ? c->slowest->devices : "",
+			   c->slowest ? " " : "");
+		tree_text(cell, "offset",
+			  isnan(c->offset) ? "not compared"
+					   : format_margin(expm1(-(c->slowest ? c->slowest->residual
+									      : c->offset)))
+						     .text);
+	}
+}
+
+static void fleet_matrix(const struct fleet *f, struct tree *page)
+{
+	struct tree *sections = tree_list(page, "sections"), *rows = tree_list(page, "hosts");
+	struct weighted *order = xcalloc(f->host_count + 1, sizeof(*order));
+	size_t shown = f->host_count < MOST_HOSTS ? f->host_count : MOST_HOSTS;
+	struct matrix m;
+
+	matrix_init(&m, f);
+	for (size_t i = 0; i < m.section_count; i++)
+		view_text(tree_item(sections), "section", m.sections[i]);
+	for (size_t i = 0; i < f->host_count; i++)
+		order[i] = (struct weighted){ cohort_matrix_weight_of(&m, i), i };
+	if (f->host_count)
+		qsort(order, f->host_count, sizeof(*order), by_matrix_weight);
+	for (size_t i = 0; i < shown && m.section_count; i++)
+		matrix_row(&m, order[i].index, rows);
+	tree_textf(page, "more_hosts",
+		   f->host_count > shown ? "Not shown: %zu nodes that differ less from the others."
+					 : "",
+		   f->host_count - shown);
+	free(order);
+	free(m.sections);
+	free(m.cells);
+}
+
+/* Position of a deviation on a strip, which ends at `most` on both sides. */
+static double cohort_strip_x(double ratio, double most)
+{
+	double share = (ratio / most + 1) / 2;
+
+	return STRIP_LEFT + fmin(1, fmax(0, share)) * (CHART_WIDTH - 2 * STRIP_LEFT);
+}
+
+/* Devices that share a pixel are one tick; slow ones are drawn separately. */
+static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
+			       struct tree *map)
+{
+	struct text usual = TEXT_EMPTY, slow = TEXT_EMPTY;
+	size_t columns[(size_t)CHART_WIDTH + 1] = { 0 }, highest = 1;
+
+	for (size_t i = c->first; i < c->first + c->count; i++) {
+		const struct fleet_member *m = &f->members[i];
+		double x = m->recent ? cohort_strip_x(expm1(-m->residual), most) : 0;
+
+		if (m->recent && m->slow)
+			text_addf(&slow, "M%.1f 4V32", x);
+		else if (m->recent && ++columns[(size_t)x] > highest)
+			highest = columns[(size_t)x];
+	}
+	for (size_t x = 0; x <= (size_t)CHART_WIDTH; x++)
+		if (columns[x])
+			text_addf(&usual, "M%zu.5 32v-%.1f", x,
+				  4 + 20 * (double)columns[x] / (double)highest);
+	tree_text_owned(map, "usual", text_detach(&usual));
+	tree_text_owned(map, "slow", text_detach(&slow));
+}
+
+static size_t cohort_matrix_slow_members(const struct fleet *f, const struct fleet_cohort *c)
+{
+	size_t n = 0;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		n += f->members[i].slow;
+	return n;
+}
+
+/* How far its worst device is from the centre. */
+static double cohort_matrix_strip_weight(const struct fleet *f, const struct fleet_cohort *c)
+{
+	double worst = -INFINITY;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (f->members[i].recent)
+			worst = fmax(worst, f->members[i].residual);
+	return worst;
+}
+
+static void cohort_name_slow_members(const struct fleet *f, const struct fleet_cohort *c,
+				     struct tree *map)
+{
+	struct text out = TEXT_EMPTY;
+	size_t n = 0, all = cohort_matrix_slow_members(f, c);
+
+	for (size_t i = c->first; i < c->first + c->count && n < MOST_NAMED; i++) {
+		const struct fleet_member *m = &f->members[i];
+
+		if (m->slow)
+			text_addf(&out, "%s%s %s", n++ ? "; " : "", f->hosts[m->host].name,
+				  m->devices);
+	}
+	if (all > n)
+		text_addf(&out, " and %zu more", all - n);
+	view_text_owned(map, "names", text_detach(&out));
+}
+
+static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *list)
+{
+	const struct fleet_cohort *c = &f->cohorts[index];
+	const struct history_series *s = f->members[c->first].series;
+	struct tree *map = tree_item(list);
+	char *kinds = fleet_kinds_words(f, c);
+	double most = 0.01;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (f->members[i].recent)
+			most = fmax(most, fabs(expm1(-f->members[i].residual)));
+	tree_textf(map, "id", "strip-%zu", index);
+	view_text(map, "case", s->point);
+	tree_text(map, "metric", format_metric(s->metric).text);
+	view_text(map, "model", s->model);
+	tree_textf(map, "count", "%zu", c->count);
+	tree_textf(map, "nodes", "%zu", c->hosts);
+	tree_text(map, "scatter", format_percent(c->deviation).text);
+	tree_text(map, "low", format_margin(-most).text);
+	tree_text(map, "high", format_margin(most).text);
+	tree_textf(map, "width", "%.0f", CHART_WIDTH);
+	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, most));
+	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
+	view_text(map, "kinds", kinds ? kinds : "");
+	cohort_strip_ticks(f, c, most, map);
+	cohort_name_slow_members(f, c, map);
+	free(kinds);
+}
+
+/* Index of the cohort with the farthest device; SIZE_MAX: none was compared. */
+static size_t cohort_farthest(const struct fleet *f)
+{
+	size_t found = SIZE_MAX;
+	double farthest = -INFINITY;
+
+	for (size_t i = 0; i < f->cohort_count; i++) {
+		double weight = cohort_matrix_strip_weight(f, &f->cohorts[i]);
+
+		if (f->cohorts[i].compared && weight > farthest) {
+			found = i;
+			farthest = weight;
+		}
+	}
+	return found;
+}
+
+static void fleet_strips(const struct fleet *f, struct tree *page)
+{
+	bool *drawn = xcalloc(f->cohort_count + 1, sizeof(*drawn));
+	struct tree *list = tree_list(page, "strips");
+	size_t farthest = cohort_farthest(f);
+
+	for (size_t i = 0; i < f->finding_count && list->count < MOST_STRIPS; i++) {
+		size_t cohort = f->findings[i].cohort;
+
+		if (drawn[cohort] || !f->cohorts[cohort].compared)
+			continue;
+		drawn[cohort] = true;
+		cohort_add_strip(f, cohort, list);
+	}
+	if (!list->count && farthest != SIZE_MAX)
+		cohort_add_strip(f, farthest, list);
+	free(drawn);
+}
 
 #define MOST_FINDINGS 200
 
@@ -138,7 +450,6 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 				 struct error *err)
 {
 	struct tree *page = tree_new(TREE_MAP);
-	struct text html = TEXT_EMPTY;
 
 	char *title = cohort_title(f);
 
@@ -157,9 +468,5 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 	tree_text(page, "false_rate", format_percent(FLEET_FALSE).text);
 	tree_textf(page, "dated", "%d", TREND_LEAST_NIGHTS);
 	tree_textf(page, "reopened", "%d", TRIAGE_NIGHTS);
-	if (html_render("cohort", options, page, &html, err) == STATUS_OK)
-		html_publish(options, &html, err);
-	text_release(&html);
-	tree_free(page);
-	return err->status;
+	return html_write("cohort", options, page, err);
 }

@@ -8,7 +8,6 @@
 #include "report/cohort/cohort_page.h"
 #include "report/page/html.h"
 #include "report/view/page_answer.h"
-#include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_CHARTS 6
@@ -80,7 +79,7 @@ static void node_set_answer(const struct node_page *p)
 	tree_textf(p->tree, "verdict",
 		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, in the nights "
 		   "from %s to %s.",
-		   open, open == 1 ? "" : "s", decided, compared, p->count, first, last);
+		   open, text_plural(open), decided, compared, p->count, first, last);
 }
 
 static void node_add_course_row(const struct node_page *p, const struct course *x,
@@ -93,8 +92,7 @@ static void node_add_course_row(const struct node_page *p, const struct course *
 	view_text(map, "case", s->point);
 	tree_text(map, "metric", format_metric(s->metric).text);
 	view_text(map, "model", s->model);
-	view_text(map, "words", words);
-	free(words);
+	view_text_owned(map, "words", words);
 }
 
 /* The mean of the others over all nights: what percents are of. */
@@ -203,7 +201,6 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	struct node_page p = { .fleet = f, .subject = subject, .tree = tree_new(TREE_MAP) };
 	struct tree *rows = tree_list(p.tree, "rows"), *charts = tree_list(p.tree, "charts");
 	char *name = fleet_subject_name(f, subject);
-	struct text html = TEXT_EMPTY;
 
 	p.count = fleet_courses(f, subject, &courses);
 	p.courses = courses;
@@ -225,11 +222,7 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 			node_draw_course(&p, &p.courses[i], "", charts);
 	}
 	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
-	if (html_render("node", options, p.tree, &html, err) == STATUS_OK)
-		html_publish(options, &html, err);
-	text_release(&html);
-	tree_free(p.tree);
 	courses_release(courses, p.count);
 	free(name);
-	return err->status;
+	return html_write("node", options, p.tree, err);
 }

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "report/figure/figure.h"
 #include "report/view/suite_page.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
 
 /* A kind that only another program knows is drawn as bars. */

@@ -5,14 +5,11 @@
  * say (result/presentation.h).
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/figure/figure.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
 
 #define PRECISIONS 12
@@ -264,7 +261,6 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 	chart.y_unit = xstrdup("FLOP/s");
 	chart.x_scale = chart.y_scale = SCALE_LOG10;
 	chart.better = BETTER_HIGHER;
-	chart.note = xstrdup("");
 	for (size_t i = 0; i < r->count; i++)
 		add_roof(r, &chart, &r->roofs[i], &x);
 	for (size_t i = 0; i < r->count; i++)

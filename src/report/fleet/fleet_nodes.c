@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "report/acceptance/acceptance.h"
 #include "report/fleet/fleet_page.h"
-#include "report/view/format.h"
 #include "report/view/view.h"
 
 #define FIRST_SUSPECTS 2 /* before the figures, next to each other */
@@ -306,15 +305,13 @@ static void fleet_nodes_show_suspect(const struct fleet_node *n, const struct re
 	for (size_t i = 0;
 	     i < reasons->count && (i == 0 || fleet_nodes_has_failed(reasons->worst[i])); i++)
 		fleet_node_show_reason(r, reasons->worst[i], shown);
-	if (n->bad > shown->count)
-		tree_textf(item, "more", "%zu checks in all did not pass", n->bad);
-	else
-		tree_text(item, "more", "");
-	if (!reasons->count && n->wrong_cases + n->error_cases)
-		tree_textf(item, "failures", "%zu wrong results, %zu errors", n->wrong_cases,
-			   n->error_cases);
-	else
-		tree_text(item, "failures", "");
+	tree_textf(item, "more", n->bad > shown->count ? "%zu checks in all did not pass" : "",
+		   n->bad);
+	tree_textf(item, "failures",
+		   !reasons->count && n->wrong_cases + n->error_cases
+			   ? "%zu wrong results, %zu errors"
+			   : "",
+		   n->wrong_cases, n->error_cases);
 }
 
 /* The reasons of those that are shown, in one pass over the checks. */
@@ -394,10 +391,8 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	fleet_nodes_show_suspects(nodes, order, shown, r, page);
 	tree_flag(page, "has_suspects", suspects != 0);
 	tree_textf(page, "suspect_count", "%zu", suspects);
-	if (suspects > shown)
-		tree_textf(page, "more_suspects", "%zu more are in the table.", suspects - shown);
-	else
-		tree_text(page, "more_suspects", "");
+	tree_textf(page, "more_suspects", suspects > shown ? "%zu more are in the table." : "",
+		   suspects - shown);
 	rows = tree_list(page, "nodes");
 	others = tree_list(page, "other_nodes");
 	for (size_t i = 0; i < nodes->count; i++)

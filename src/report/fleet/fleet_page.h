@@ -15,10 +15,10 @@ struct fleet_page {
 	const char *acceptance_page; /* to the page with all checks; NULL: none */
 };
 
-/* Appends the page to `html`. Of `options` the title, template_dir and separate_css count. */
-enum status fleet_page_render(const struct fleet_page *fleet, const struct report_options *options,
-			      struct text *html, struct error *err);
-/* The same into the file options->output, with report.css in the same folder for separate_css. */
+/*
+ * Writes the page to options->output, with report.css in the same folder for separate_css. Of
+ * `options` the title, template_dir and separate_css count.
+ */
 enum status fleet_page_write(const struct fleet_page *fleet, const struct report_options *options,
 			     struct error *err);
 
@@ -60,9 +60,6 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *resu
 /* The node whose name are the `length` characters at `name`; NULL: none. */
 struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *name,
 				   size_t length);
-/* Wall time, node hours and device hours by phase, and how much of them cases took. */
-void fleet_cost(const struct result *result, struct tree *page);
-void fleet_figures(const struct result *result, struct tree *page);
 /*
  * Maps of pairs of nodes: the worst of a pair's figures as a share of the median of all pairs; and
  * the best of each node's figures on each rail.

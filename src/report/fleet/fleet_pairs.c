@@ -9,12 +9,9 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/fleet/fleet_page.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define MOST_SINGLE 128 /* nodes with a row each; above, rows are bins */
 #define BINS 64
@@ -273,13 +270,10 @@ static void fleet_pairs_begin_chart(struct chart *chart, const char *id, size_t 
 	chart->title = title;
 	format_capital(chart->title);
 	chart->shows = xstrdup(shows);
-	chart->x_name = xstrdup("");
-	chart->x_unit = xstrdup("");
 	chart->y_name = xstrdup(unit_name);
 	chart->y_unit = xstrdup("1");
 	chart->better = BETTER_HIGHER;
 	chart->together = true;
-	chart->note = xstrdup("");
 	/* Maps of one page have the same colours, from nothing to the median. */
 	chart->range = (struct extent){ 0, 100 };
 }

@@ -9,12 +9,9 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/fleet/fleet_page.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define MOST_CHARTS 12
 #define MOST_LINES 8 /* colours and markers */
@@ -47,8 +44,7 @@ static char *facet_of(const struct scaling *s, const struct case_result *c)
 		const struct case_parameter *p = case_parameter(c, s->row->facets[i]);
 
 		if (p)
-			text_addf(&text, "%s%s", text.length ? ", " : "",
-				  view_parameter(s->view, c->suite, p).text);
+			format_list(&text, "%s", view_parameter(s->view, c->suite, p).text);
 	}
 	return text.data ? text_detach(&text) : xstrdup("");
 }

@@ -16,12 +16,9 @@
 #include "report/page/settings.h"
 #include "report/page/view_sections.h"
 #include "report/reference/architectures.h"
-#include "report/reference/reference.h"
 #include "report/run/run_figures.h"
 #include "report/template/template.h"
-#include "report/view/format.h"
 #include "report/view/memory_limit.h"
-#include "report/view/view.h"
 
 /* True if all results are of the same model: then they are compared, else put side by side. */
 static bool html_results_share_model(const struct result *results, size_t count)

@@ -5,7 +5,6 @@
 #include "plan/schema.h"
 #include "report/reference/reference.h"
 #include "report/view/memory_limit.h"
-#include "report/view/view.h"
 
 const char *report_setting(const struct result *result, const char *key)
 {

@@ -9,15 +9,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "compare/compare.h"
 #include "report/chart/chart.h"
-#include "report/chart/scale.h"
 #include "report/page/view_sections.h"
 #include "report/view/page_answer.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define SHOWN 30            /* rows; the rest is folded */
 #define SHOWN_FEW 10        /* of each of several comparisons; */
@@ -61,7 +57,7 @@ static bool change_is_open(const struct comparison *c, const struct comparison_r
 static void change_add_reason(struct text *out, size_t count, const char *reason)
 {
 	if (count)
-		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, reason);
+		format_list(out, "%zu %s", count, reason);
 }
 
 /* Why rows are open: "18 vary too much between sessions, 5 changed, but not for certain" */
@@ -346,8 +342,7 @@ static void changes_show_inside(const struct changes *k, size_t first, const boo
 			changes_show_figures(k, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
-			text_addf(&words, "%s%zu %s", words.length ? ", " : "", counts[i],
-				  change_name((enum change)i));
+			format_list(&words, "%zu %s", counts[i], change_name((enum change)i));
 	tree_flag(map, "several", count > 1);
 	tree_textf(map, "device_count", "%zu", count);
 	tree_text_owned(map, "device_words", text_detach(&words));
@@ -393,8 +388,7 @@ static void changes_name_folds(const struct folds *folds)
 					    change_name(CHANGE_INCONCLUSIVE))
 				: xasprintf("%zu more that were decided", folds->rows[i]->count);
 
-		view_text(fold, "fold_words", words);
-		free(words);
+		view_text_owned(fold, "fold_words", words);
 	}
 }
 

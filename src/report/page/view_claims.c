@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/claims/claims.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 /* `kind`: as templates and style sheets call it. */
 static const struct {
@@ -123,7 +120,7 @@ static void claims_page_show_counts(const size_t counts[CLAIM_VERDICTS], struct 
 
 	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
 		if (counts[v])
-			text_addf(&t, "%s%zu %s", t.length ? ", " : "", counts[v], looks[v].plural);
+			format_list(&t, "%zu %s", counts[v], looks[v].plural);
 	tree_text_owned(map, "counts", text_detach(&t));
 }
 

@@ -6,8 +6,6 @@
 
 #include "base/memory.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 #define MOST_NODES 8  /* of a table that is not folded */
 #define MOST_FACTS 15 /* of a device */

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 char *view_citation(const struct result *result)
 {
@@ -39,8 +36,7 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "date", format_date(view_string(result->started)).text);
 		view_text(run, "state", result->state);
 		view_text(run, "command", result->command);
-		view_text(run, "citation", citation);
-		free(citation);
+		view_text_owned(run, "citation", citation);
 		view_text(run, "config_name", result->config_name);
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);

@@ -2,15 +2,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/claims/claims.h"
 #include "report/figure/figure.h"
 #include "report/page/view_sections.h"
 #include "report/run/run_figures.h"
 #include "report/page/settings.h"
 #include "report/view/suite_page.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
 static void page_add_devices(struct text *out, const struct result *result)
@@ -124,8 +121,7 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
 	command = page_repeat_command(view->results, view->suites[index]);
-	view_text(suite, "repeat", command);
-	free(command);
+	view_text_owned(suite, "repeat", command);
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
 	tables = tree_list(suite, "answer_tables");

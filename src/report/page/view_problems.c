@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 #include "result/outcome.h"
 
 static void add_problem(const struct view *view, size_t run, const struct case_result *c,
@@ -25,12 +22,9 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 	view_text(problem, "reason",
 		  *view_string(c->reason) ? c->reason : "no reason was recorded");
 	view_text(problem, "method", c->verification.done ? c->verification.method : "");
-	if (isfinite(c->verification.error))
-		tree_textf(problem, "error", "error %s, allowed %s",
-			   format_scaled(c->verification.error, 1).text,
-			   format_scaled(c->verification.tolerance, 1).text);
-	else
-		tree_text(problem, "error", "");
+	tree_textf(problem, "error", isfinite(c->verification.error) ? "error %s, allowed %s" : "",
+		   format_scaled(c->verification.error, 1).text,
+		   format_scaled(c->verification.tolerance, 1).text);
 	view_text(problem, "notes", c->notes);
 	tree_text(problem, "after", c->seconds > 0 ? format_seconds(c->seconds).text : "");
 	free(devices);
@@ -127,11 +121,8 @@ void view_skipped(const struct view *view, struct tree *page)
 	tree_textf(page, "skipped_count", "%zu %s", total, total == 1 ? "case" : "cases");
 	for (size_t g = 0; g < groups.count; g++)
 		problems_skip_group_end(&groups.items[g]);
-	if (unreached)
-		tree_textf(page, "unreached", "%zu more %s planned but not reached.", unreached,
-			   unreached == 1 ? "case was" : "cases were");
-	else
-		tree_text(page, "unreached", "");
+	tree_textf(page, "unreached", unreached ? "%zu more %s planned but not reached." : "",
+		   unreached, unreached == 1 ? "case was" : "cases were");
 	tree_flag(page, "has_skipped", groups.count || unreached);
 	free(groups.items);
 }

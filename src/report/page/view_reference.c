@@ -1,16 +1,13 @@
 /* Reference GPUs as tables: data sheets, all published values, sources. */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "report/page/view_sections.h"
 #include "report/reference/reference.h"
-#include "report/view/format.h"
 
 static const struct {
 	const char *key, *label;

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 #include "result/verdict.h"
 
 static const char *verdict_cases_word(size_t n)
@@ -168,8 +165,7 @@ static void view_verdict_set_causes(const struct verdicts *v, struct tree *page)
 			continue;
 		item = tree_item(list);
 		tree_text(item, "cause", cause_name((enum cause)cause));
-		tree_textf(item, "count", "%zu check%s", counts[cause],
-			   counts[cause] == 1 ? "" : "s");
+		tree_textf(item, "count", "%zu check%s", counts[cause], text_plural(counts[cause]));
 		tree_text(item, "action", cause_action((enum cause)cause));
 	}
 }
@@ -227,8 +223,7 @@ static void view_verdict_set_sentence(const struct view *view, const struct view
 	if (mostly_not_run(n) && *reason)
 		text_addf(&out, " Most common reason (%zu %s): %s.", count,
 			  verdict_cases_word(count), reason);
-	view_text(page, "verdict", out.data);
-	text_release(&out);
+	view_text_owned(page, "verdict", text_detach(&out));
 	free(sentence);
 }
 

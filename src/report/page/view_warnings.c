@@ -9,11 +9,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 /* Launches of both sides, before a change is more than possible (compare/compare.h). */
 #define ENOUGH_LAUNCHES 4

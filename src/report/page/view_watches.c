@@ -8,11 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/page/view_sections.h"
-#include "report/view/format.h"
-#include "report/view/view.h"
 
 /*
  * Points of a curve; more could not be distinguished. Intervals are put together, with their

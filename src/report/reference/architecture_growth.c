@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/reference/architectures.h"
-#include "report/view/format.h"
 
 #define TOP 14.0
 #define HEIGHT 250.0 /* px from the top of the axis to its bottom */

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/reference/architectures.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
 
 #define BAR_WIDTH 64.0 /* px of the longest bar of a column */
@@ -48,10 +46,8 @@ static void architecture_set_cell(const struct answer *answer, double most, doub
 		  answer->kind != PUBLISHED && answer->value->value > IMPOSSIBLE * peak);
 	tree_text(cell, "colour", answer->kind == MEASURED ? "#0b5cad" : "#767676");
 	tree_flag(cell, "imported", answer->kind == IMPORTED);
-	if (isfinite(peak))
-		tree_textf(cell, "share", "%.0f %%", 100 * answer->value->value / peak);
-	else
-		tree_text(cell, "share", "");
+	tree_textf(cell, "share", isfinite(peak) ? "%.0f %%" : "",
+		   100 * answer->value->value / peak);
 }
 
 /* Questions that no card answers have no column: their unit stays "". */
@@ -95,10 +91,7 @@ static void architecture_add_matrix(const struct architectures *a, struct tree *
 
 		view_text(row, "label", line->label);
 		view_text(row, "architecture", line->architecture);
-		if (isfinite(line->year))
-			tree_textf(row, "year", "%.0f", line->year);
-		else
-			tree_text(row, "year", "");
+		tree_textf(row, "year", isfinite(line->year) ? "%.0f" : "", line->year);
 		tree_flag(row, "measured", line->measured);
 		cells = tree_list(row, "cells");
 		for (size_t q = 0; q < QUESTIONS; q++) {
@@ -220,16 +213,12 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 		tree_text(item, "before", words.length ? ", " : " ");
 		tree_text(item, "title", questions[q].title);
 		tree_textf(item, "ratio", "%.2g×", ratio);
-		text_addf(&words, "%s%s %.2g×", words.length ? ", " : "", questions[q].title,
-			  ratio);
+		format_list(&words, "%s %.2g×", questions[q].title, ratio);
 	}
 	view_text(page, "subject", subject->label);
 	view_text(page, "base", a->lines[a->baseline].label);
-	if (words.length)
-		tree_textf(page, "lead", "%s against %s: %s.", subject->label,
-			   a->lines[a->baseline].label, words.data);
-	else
-		tree_text(page, "lead", "");
+	tree_textf(page, "lead", words.length ? "%s against %s: %s." : "", subject->label,
+		   a->lines[a->baseline].label, words.data);
 	text_release(&words);
 }
 

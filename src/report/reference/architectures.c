@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/view/format.h"
 
 const struct question questions[QUESTIONS] = {
 	{ "Memory", { "memory_triad", "memory_copy", "memory_scale", "device_copy" }, NULL },

@@ -7,8 +7,6 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
 
 static struct reference_card *mlp_reference_add_card(struct report_reference *r,

@@ -1,14 +1,12 @@
 #include "report/run/headline.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "reference/gpu.h"
 #include "report/view/presented.h"
-#include "report/view/text_index.h"
 
 static bool headline_is_better(enum better direction, double a, double b)
 {

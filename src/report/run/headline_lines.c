@@ -1,7 +1,6 @@
 #include "report/run/headline_lines.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,7 @@
 #include "base/memory.h"
 #include "report/run/headline.h"
 #include "report/view/suite_page.h"
-#include "report/template/tree.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
 
 #define MOST_METRICS 32
 #define MOST_OF_A_METRIC 3

@@ -10,19 +10,325 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "reference/gpu.h"
 #include "report/chart/chart.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
+#include "result/verdict.h"
 
-#define DOTS_MIDDLE 9.0  /* px: the row's middle from its top */
-#define ABOVE_SHEET 1.05 /* of the longest row, where one is above the data sheet */
-
-double run_figures_dots_at(double position)
+/* px of a position from 0 to 1 in a row of dots. */
+static double run_figures_dots_at(double position)
 {
 	return DOTS_EDGE + DOTS_WIDTH * fmax(0, fmin(position, 1));
 }
+
+/*
+ * The figures of a run that no data sheet bounds, in a table for each metric: of several devices
+ * the middle one, and a dot for each.
+ */
+
+#define MOST_ROWS 6   /* of a metric: the rest is in the suite's fold */
+#define MIDDLE 9.0    /* px */
+#define CLOSE 0.02    /* of the middle: dots span at least that, or noise would fill the row */
+#define FAR_AWAY 0.05 /* of the middle: such a device is named */
+
+/* In place of a figure whose level still changed: a number there would be read as the device's. */
+#define UNSETTLED "not settled"
+
+struct plain {
+	struct tree *list;
+	const struct view *view;
+	size_t number; /* of the suite, from 1 */
+};
+
+/* A row's figure on each device that has one, sorted by value. */
+struct plain_spread {
+	const struct selected_case **items;
+	size_t count;
+};
+
+static int run_plain_by_figure(const void *a, const void *b)
+{
+	double x = (*(const struct selected_case *const *)a)->m->value;
+	double y = (*(const struct selected_case *const *)b)->m->value;
+
+	return (x > y) - (x < y);
+}
+
+static struct plain_spread run_plain_spread_of(const struct headline *h,
+					       const struct headline_row *row, size_t figure)
+{
+	size_t sources = h->selection.view->source_count;
+	struct plain_spread out = { xcalloc(sources + 1, sizeof(*out.items)), 0 };
+
+	for (size_t s = 0; s < sources; s++) {
+		const struct headline_group *group = row->cells[s].group;
+		const struct selected_case *one = group ? group->figures[figure] : NULL;
+
+		if (one && isfinite(one->m->value) && !case_is_unsettled(one->c, one->m))
+			out.items[out.count++] = one;
+	}
+	qsort(out.items, out.count, sizeof(*out.items), run_plain_by_figure);
+	return out;
+}
+
+/* The worse of the two in the middle of an even number. */
+static const struct selected_case *middle_case(const struct headline *h,
+					       const struct plain_spread *spread)
+{
+	return spread
+		->items[h->better == BETTER_LOWER ? spread->count / 2 : (spread->count - 1) / 2];
+}
+
+/* "cuda:5 is 12 % worse"; "" where none is far from the middle one. */
+static char *run_plain_outlier_of(const struct headline *h, const struct plain_spread *spread)
+{
+	double middle = middle_case(h, spread)->m->value;
+	const struct selected_case *worst =
+		spread->items[h->better == BETTER_LOWER ? spread->count - 1 : 0];
+	double away = fabs(worst->m->value - middle) / middle;
+
+	if (spread->count < 3 || h->better == BETTER_NONE || !(middle > 0) || away < FAR_AWAY)
+		return xstrdup("");
+	return xasprintf("%s is %.0f %% worse", h->selection.view->sources[worst->source].label,
+			 100 * away);
+}
+
+/* The text of the axis at a figure: "64 MiB"; "" without an axis. */
+static void run_plain_set_place(const struct headline *h, const struct selected_case *selected,
+				struct tree *figure)
+{
+	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
+
+	tree_text(figure, "at",
+		  x ? view_parameter(h->selection.view, selected->c->suite, x).text : "");
+}
+
+static void run_plain_add_figure(const struct headline *h, const struct headline_row *row,
+				 size_t index, struct tree *figures)
+{
+	struct plain_spread spread = run_plain_spread_of(h, row, index);
+	const struct selected_case *middle = spread.count ? middle_case(h, &spread) : NULL;
+	struct tree *figure;
+
+	if (middle) {
+		double low = fmin(spread.items[0]->m->value,
+				  middle->m->value - CLOSE * fabs(middle->m->value));
+		double high = fmax(spread.items[spread.count - 1]->m->value,
+				   middle->m->value + CLOSE * fabs(middle->m->value));
+		struct text dots = TEXT_EMPTY;
+
+		figure = tree_item(figures);
+		tree_text(figure, "value", view_value(h->selection.view, middle->m).text);
+		tree_text(figure, "interval", view_interval(h->selection.view, middle->m).text);
+		run_plain_set_place(h, middle, figure);
+		for (size_t i = 0; spread.count > 1 && high > low && i < spread.count; i++)
+			chart_marker(&dots, 0,
+				     run_figures_dots_at((spread.items[i]->m->value - low) /
+							 (high - low)),
+				     MIDDLE);
+		tree_text_owned(figure, "dots", text_detach(&dots));
+		tree_text_owned(figure, "outlier", run_plain_outlier_of(h, &spread));
+	}
+	free(spread.items);
+}
+
+static size_t run_plain_failed_on(const struct view *view, const struct headline_row *row)
+{
+	size_t failed = 0;
+
+	for (size_t s = 0; s < view->source_count; s++)
+		failed += row->cells[s].failed;
+	return failed;
+}
+
+/* True if a data sheet bounds the row's figure on any device. */
+static bool run_plain_has_sheet(const struct headline *h, const struct headline_row *row)
+{
+	struct headline_peak peak;
+
+	for (size_t s = 0; s < h->selection.view->source_count; s++)
+		if (row->cells[s].group &&
+		    headline_peak(h, row->cells[s].group->figures[0], &peak) && peak.quantity)
+			return true;
+	return false;
+}
+
+static void run_plain_add_metric(void *user, const char *suite, const struct headline *h)
+{
+	struct plain *p = user;
+	size_t count = 0, shown = 0;
+	struct tree *table, *rows;
+
+	/* A part of one mostly describes the measurement, not the machine. */
+	if (strcmp(view_string(h->selection.items[0].m->unit), "1") == 0)
+		return;
+	for (size_t i = 0; i < h->count; i++)
+		count += !run_plain_has_sheet(h, &h->rows[i]);
+	if (!count)
+		return;
+	table = tree_item(p->list);
+	view_text(table, "suite", suite);
+	tree_textf(table, "suite_id", "suite-%zu", p->number);
+	tree_text(table, "metric", view_metric_title(p->view, h->selection.items[0].m->name).text);
+	tree_text(table, "better", format_better(h->better));
+	view_text(table, "common", h->common);
+	rows = tree_list(table, "rows");
+	for (size_t i = 0; i < h->count && shown < MOST_ROWS; i++)
+		if (!run_plain_has_sheet(h, &h->rows[i])) {
+			struct tree *map = tree_item(rows), *figures;
+			size_t failed = run_plain_failed_on(h->selection.view, &h->rows[i]);
+
+			view_text(map, "label", h->rows[i].label);
+			figures = tree_list(map, "figures");
+			for (size_t f = 0; f < HEADLINE_FIGURES; f++)
+				run_plain_add_figure(h, &h->rows[i], f, figures);
+			tree_text(map, "absent", figures->count ? "" : UNSETTLED);
+			tree_textf(map, "failed", failed ? "%zu %s failed" : "", failed,
+				   failed == 1 ? "case" : "cases");
+			shown++;
+		}
+	tree_textf(table, "more", count > shown ? "%zu more" : "", count - shown);
+}
+
+void run_plain_figures(const struct view *view, struct tree *page)
+{
+	struct plain p = { .list = tree_list(page, "plain"), .view = view };
+
+	for (size_t i = 0; i < view->suite_count; i++) {
+		p.number = i + 1;
+		headline_each(view, view->suites[i], run_plain_add_metric, &p);
+	}
+}
+
+/* The title of a run's page: its finding. */
+
+#define TITLE_LONGEST 160
+#define TITLE_FIGURES 2
+
+void run_title_add_machine(struct text *out, const struct result *r)
+{
+	const char *name = r->device_count ? r->devices[0].name : "No device";
+	bool same = true;
+
+	for (size_t i = 1; i < r->device_count; i++)
+		same = same && strcmp(r->devices[i].name, name) == 0;
+	if (!same)
+		text_addf(out, "%zu GPUs", r->device_count);
+	else if (r->device_count > 1 && !device_is_host(r->devices))
+		text_addf(out, "%zu × %s", r->device_count, name);
+	else
+		text_add(out, name);
+}
+
+static bool devices_are_identical(const struct result *r)
+{
+	for (size_t i = 1; i < r->device_count; i++)
+		if (strcmp(r->devices[i].name, r->devices[0].name) != 0)
+			return false;
+	return true;
+}
+
+/* ": cuda:5 is 15 % slower than the other 7 in FP32 GEMM"; false: no device stands out. */
+static bool run_title_add_outlier(struct text *out, const struct view *view,
+				  const struct headline_shares *shares)
+{
+	struct headline_outlier most = { 0 }, one;
+
+	for (size_t i = 0; devices_are_identical(view->results) && i < shares->quantity_count; i++)
+		if (headline_outlier(shares, view, &shares->quantities[i], &one) &&
+		    one.below > most.below)
+			most = one;
+	if (!most.quantity)
+		return false;
+	text_addf(out, ": %s is %.0f %% slower than ", view->sources[most.source].label,
+		  100 * most.below);
+	if (most.others == 1)
+		text_add(out, "the other one");
+	else
+		text_addf(out, "the other %zu", most.others);
+	text_addf(out, " in %s", most.quantity->title);
+	return true;
+}
+
+/* The worst device's share of the highest quantity of a group; NULL: none. */
+static const struct headline_share *highest_share_of_group(const struct headline_shares *shares,
+							   const char *group)
+{
+	const struct headline_share *best = NULL;
+
+	for (size_t i = 0; i < shares->quantity_count; i++) {
+		const struct headline_quantity *q = &shares->quantities[i];
+
+		if (q->worst && strcmp(q->quantity->group, group) == 0 &&
+		    (!best || shares->items[q->worst - 1].value > best->value))
+			best = &shares->items[q->worst - 1];
+	}
+	return best;
+}
+
+/* ": STREAM triad at 91 % of the data sheet, FP16 GEMM, tensor cores at 77 %" */
+static bool title_add_shares(struct text *out, const struct headline_shares *shares)
+{
+	const char *done[TITLE_FIGURES] = { NULL };
+	size_t count = 0;
+
+	for (const struct quantity *q = quantities; q->name && count < TITLE_FIGURES; q++) {
+		const struct headline_share *share;
+
+		if (count && strcmp(done[count - 1], q->group) == 0)
+			continue;
+		share = highest_share_of_group(shares, q->group);
+		if (!share)
+			continue;
+		done[count] = q->group;
+		text_addf(out, "%s%s at %.0f %%%s", count ? ", " : ": ", share->title,
+			  100 * share->share, count ? "" : " of the data sheet");
+		count++;
+	}
+	return count != 0;
+}
+
+static bool run_title_add_bad(struct text *out, const struct view_counts *n)
+{
+	size_t planned = n->total + n->unreached;
+
+	if (n->of[CASE_FAILED])
+		text_addf(out, ": %zu wrong %s in %zu cases", n->of[CASE_FAILED],
+			  n->of[CASE_FAILED] == 1 ? "result" : "results", planned);
+	else if (n->of[CASE_ERROR])
+		text_addf(out, ": %zu of %zu cases ended in an error", n->of[CASE_ERROR], planned);
+	else if (!n->of[CASE_OK])
+		text_add(out, ": nothing was measured");
+	else
+		return false;
+	return true;
+}
+
+char *run_title(const struct view *view, const struct headline_shares *shares)
+{
+	const struct result *r = view->results;
+	struct text out = TEXT_EMPTY;
+	struct view_counts n;
+	double injected;
+	char *cut;
+
+	view_count(view, &n);
+	if (*view_string(r->label))
+		text_addf(&out, "%s, ", r->label);
+	run_title_add_machine(&out, r);
+	if (view_is_selftest(r, &injected))
+		text_addf(&out, ": self-test found all %.0f injected errors", injected);
+	else if (!run_title_add_bad(&out, &n) && !run_title_add_outlier(&out, view, shares) &&
+		 !title_add_shares(&out, shares))
+		text_addf(&out, ": %zu %s measured", n.of[CASE_OK],
+			  n.of[CASE_OK] == 1 ? "case" : "cases");
+	cut = format_cut(out.data, TITLE_LONGEST);
+	text_release(&out);
+	return cut;
+}
+
+#define DOTS_MIDDLE 9.0  /* px: the row's middle from its top */
+#define ABOVE_SHEET 1.05 /* of the longest row, where one is above the data sheet */
 
 /* The share at the right end of each row. */
 static double right_end(const struct headline_shares *shares)

@@ -8,9 +8,6 @@
 #define DOTS_WIDTH 200.0 /* px from the one end of a row of dots to the other */
 #define DOTS_EDGE 5.0    /* px left and right of it */
 
-/* px of a position from 0 to 1 in a row of dots. */
-double run_figures_dots_at(double position);
-
 /* "figures" of the page: a row for each quantity of a data sheet, with a dot for each device. */
 void run_figures(const struct view *view, const struct headline_shares *shares, struct tree *page);
 /* "plain": a table for each headline metric that no data sheet covers. */

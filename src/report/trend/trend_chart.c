@@ -2,10 +2,8 @@
 
 #include <math.h>
 
-#include "base/text.h"
 #include "history/history.h"
 #include "report/chart/chart.h"
-#include "report/chart/scale.h"
 #include "report/view/view.h"
 
 #define SPARK_WIDTH 180.0

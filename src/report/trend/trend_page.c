@@ -1,6 +1,8 @@
 #include "report/trend/trend_page.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +10,199 @@
 #include "base/memory.h"
 #include "history/change_points.h"
 #include "report/page/html.h"
+#include "report/page/view_sections.h"
 #include "report/template/template.h"
-#include "report/trend/trend_answer.h"
 #include "report/trend/trend_rows.h"
-#include "report/trend/trend_words.h"
-#include "report/view/format.h"
+#include "report/view/page_answer.h"
 #include "report/view/presented.h"
-#include "report/view/view.h"
+
+static const char *trend_change_direction(enum better better, double ratio)
+{
+	if (better == BETTER_NONE)
+		return ratio > 1 ? "more" : "less";
+	return ratio > 1 ? "worse" : "better";
+}
+
+static char *found_words(const struct trend_change *c)
+{
+	if (c->found != FOUND_BY_NIGHTS)
+		return trend_found_words(c);
+	return xasprintf("odds over %s to 1",
+			 format_power_of_ten(pow(10, trend_odds_power(c))).text);
+}
+
+static char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
+{
+	char date[16];
+	char *decision = c->decision ? triage_words(c->decision) : NULL, *how, *out;
+
+	history_date(c->day, date);
+	how = found_words(c);
+	out = xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, %s%s%s",
+			change_state_name(c->state), date,
+			format_quantity(c->before, row->unit).text,
+			format_quantity(c->after, row->unit).text, trend_percent(c),
+			trend_change_direction(row->better, c->ratio), how, decision ? "; " : "",
+			decision ? decision : "");
+	free(how);
+	free(decision);
+	return out;
+}
+
+static char *trend_state_words(const struct trend_row *row)
+{
+	const struct trend_change *c = trend_row_change(row);
+	char date[16];
+
+	if (row->news == TREND_WARNS)
+		return trend_warning_words(row->beyond, row->beyond_by, row->band);
+	if (row->news == TREND_ANEW)
+		return xstrdup(row->seams[row->seam_count - 1].words);
+	if (!c)
+		return xstrdup(row->young ? "cannot tell yet" : "no change");
+	history_date(c->day, date);
+	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state), trend_percent(c),
+			 trend_change_direction(row->better, c->ratio), date);
+}
+
+static char *trend_incident_name(const struct trend_row *const *rows, size_t count)
+{
+	if (count > 1)
+		return xasprintf("%.*s: %zu series", trend_row_suite_length(rows[0]),
+				 rows[0]->case_id, count);
+	return xasprintf("%s, %s", rows[0]->case_id, view_metric_title(NULL, rows[0]->metric).text);
+}
+
+static char *trend_incident_words(const struct trend_row *const *rows, size_t count)
+{
+	const struct trend_change *c = trend_row_change(rows[0]);
+	double low = INFINITY, high = 0;
+	char date[16];
+
+	if (!c || count < 2)
+		return trend_state_words(rows[0]);
+	for (size_t i = 0; i < count; i++) {
+		low = fmin(low, trend_percent(trend_row_change(rows[i])));
+		high = fmax(high, trend_percent(trend_row_change(rows[i])));
+	}
+	history_date(c->day, date);
+	if (high - low < 0.05)
+		return xasprintf("%s: %.1f\u00a0%% %s since %s", change_state_name(c->state), high,
+				 trend_change_direction(rows[0]->better, c->ratio), date);
+	return xasprintf("%s: %.1f %% to %.1f\u00a0%% %s since %s", change_state_name(c->state),
+			 low, high, trend_change_direction(rows[0]->better, c->ratio), date);
+}
+
+struct answering {
+	const struct trend_rows *rows;
+	const struct history_nights *nights;
+	struct tree *tree;
+};
+
+/* "2 new changes for the worse", "1 warning": `word` gets its plural s after `head` characters. */
+static void trend_add_count(struct text *out, size_t count, const char *one, const char *many)
+{
+	if (count)
+		format_list(out, "%zu %s", count, count == 1 ? one : many);
+}
+
+/* If no series has enough nights there is no answer, and no tick. */
+static bool trend_nothing_known(const struct answering *p)
+{
+	return p->rows->summary.young == p->rows->summary.series &&
+	       !trend_pools_tell(&p->rows->pools);
+}
+
+static void answer_word(const struct answering *p)
+{
+	const struct trend_summary *s = &p->rows->summary;
+	size_t unknown = s->young + p->rows->silent;
+	const struct page_answer answer = {
+		.found = s->worse,
+		.found_word = "Changed for the worse",
+		.warned = s->warnings,
+		.warned_word = "Warning",
+		.compared = trend_nothing_known(p) ? 0 : s->series - unknown,
+		.total = s->series,
+		.good = "Nothing new for the worse",
+		.things = "series",
+		.nothing = p->nights->count ? "Cannot tell yet" : "No nights",
+	};
+
+	page_answer_show(&answer, p->tree);
+}
+
+static void trend_set_sentence(const struct answering *p, const char *news, const char *last)
+{
+	const struct trend_summary *s = &p->rows->summary;
+	const char *nights = p->nights->count == 1 ? "night" : "nights";
+	struct text out = TEXT_EMPTY;
+
+	if (trend_nothing_known(p))
+		text_addf(&out,
+			  "%zu series over %zu %s up to %s: cannot tell yet. A change can be found "
+			  "after %d nights with the same hardware, driver and config; one of "
+			  "%.0f\u00a0%% and more at once.",
+			  s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS,
+			  100 * TREND_SUDDEN);
+	else
+		text_addf(&out, "%s, in %zu series over %zu %s up to %s.", news, s->series,
+			  p->nights->count, nights, last);
+	if (s->young && !trend_nothing_known(p))
+		text_addf(&out, " %zu of %zu series: fewer than %d nights: cannot tell yet.",
+			  s->young, s->series, TREND_LEAST_NIGHTS);
+	if (p->rows->silent)
+		text_addf(&out, " %zu of %zu series have no figure in the last night.",
+			  p->rows->silent, s->series);
+	tree_text_owned(p->tree, "verdict", text_detach(&out));
+}
+
+static void trend_set_answer(const struct answering *p)
+{
+	const struct trend_summary *s = &p->rows->summary;
+	struct text text = TEXT_EMPTY;
+	char last[16] = "–";
+
+	if (p->nights->count)
+		history_date(p->rows->last, last);
+	trend_add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
+	trend_add_count(&text, s->warnings, "warning", "warnings");
+	trend_add_count(&text, s->improved, "improvement", "improvements");
+	trend_add_count(&text, s->fresh - s->worse - s->improved,
+			"change without a better direction", "changes without a better direction");
+	trend_set_sentence(p, text.length ? text.data : "No new change", last);
+	answer_word(p);
+	text_release(&text);
+}
+
+/* Changes that coincide with another driver, config or hardware, and changes of pools. */
+static void trend_add_seams(const struct answering *p)
+{
+	struct tree *list = tree_list(p->tree, "since");
+
+	for (size_t i = 0; i < p->rows->seams.count; i++) {
+		char *words = seam_group_words(&p->rows->seams.items[i]);
+
+		words[0] = (char)toupper((unsigned char)words[0]);
+		tree_item_text(list, view_string(words));
+		free(words);
+	}
+	for (size_t i = 0; i < p->rows->pools.count;) {
+		char *words = trend_pool_words(&p->rows->pools, &i);
+
+		tree_item_text(list, view_string(words));
+		free(words);
+	}
+}
+
+static void trend_answer(const struct trend_rows *rows, const struct history_nights *nights,
+			 struct tree *tree)
+{
+	const struct answering p = { rows, nights, tree };
+
+	trend_set_answer(&p);
+	trend_add_seams(&p);
+}
 
 #define MOST_INCIDENTS 24
 #define MOST_LISTED 3   /* series of an incident that are not folded */
@@ -389,9 +577,9 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
 }
 
-enum status report_trend_render(struct store *history, const struct history_filter *filter,
-				const struct report_options *options, struct trend_summary *summary,
-				struct text *html, struct error *err)
+enum status report_trend_write(struct store *history, const struct history_filter *filter,
+			       const struct report_options *options, struct trend_summary *summary,
+			       struct error *err)
 {
 	struct trend_page p = { .history = history, .tree = tree_new(TREE_MAP), .err = err };
 
@@ -400,24 +588,9 @@ enum status report_trend_render(struct store *history, const struct history_filt
 	    trend_rows_collect(history, filter, &p.nights, &p.notes, &p.rows, err) == STATUS_OK) {
 		trend_fill_page(&p, options);
 		*summary = p.rows.summary;
-		if (err->status == STATUS_OK)
-			html_render("trend", options, p.tree, html, err);
 	}
 	trend_rows_release(&p.rows);
 	history_notes_release(&p.notes);
 	history_nights_release(&p.nights);
-	tree_free(p.tree);
-	return err->status;
-}
-
-enum status report_trend_write(struct store *history, const struct history_filter *filter,
-			       const struct report_options *options, struct trend_summary *summary,
-			       struct error *err)
-{
-	struct text html = TEXT_EMPTY;
-
-	if (report_trend_render(history, filter, options, summary, &html, err) == STATUS_OK)
-		html_publish(options, &html, err);
-	text_release(&html);
-	return err->status;
+	return html_write("trend", options, p.tree, err);
 }

@@ -9,13 +9,9 @@
 #include "report/page/report.h"
 
 /*
- * Fills `summary` and appends the page to `html`. Of `options` the title, template_dir and
- * separate_css count.
+ * Fills `summary` and writes the page to options->output, with report.css in the same folder for
+ * separate_css. Of `options` the title, template_dir and separate_css count.
  */
-enum status report_trend_render(struct store *history, const struct history_filter *filter,
-				const struct report_options *options, struct trend_summary *summary,
-				struct text *html, struct error *err);
-/* The same into the file options->output, with report.css in the same folder for separate_css. */
 enum status report_trend_write(struct store *history, const struct history_filter *filter,
 			       const struct report_options *options, struct trend_summary *summary,
 			       struct error *err);

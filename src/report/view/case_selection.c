@@ -1,15 +1,11 @@
 #include "report/view/case_selection.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "report/view/format.h"
 #include "report/view/presented.h"
-#include "report/view/text_index.h"
 
 static struct varying *selection_parameter_named(struct case_selection *selection, const char *name,
 						 const char *unit)
@@ -328,7 +324,7 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 static void selection_add_word(struct text *out, const char *word)
 {
 	if (*word)
-		text_addf(out, "%s%s", out->length ? ", " : "", word);
+		format_list(out, "%s", word);
 }
 
 #define DEVICES_NAMED 4 /* of more, two are named */
@@ -361,8 +357,7 @@ static void add_implicit_default(struct text *out, const struct case_selection *
 
 		if (v->default_is_implicit && !view_listed(v->name, without) &&
 		    !case_parameter(selected->c, v->name))
-			text_addf(out, "%sdefault %s", out->length ? ", " : "",
-				  format_metric(v->name).text);
+			format_list(out, "default %s", format_metric(v->name).text);
 	}
 }
 

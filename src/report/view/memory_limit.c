@@ -1,12 +1,10 @@
 #include "report/view/memory_limit.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "reference/gpu.h"
 #include "report/view/format.h"

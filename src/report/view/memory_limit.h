@@ -9,8 +9,8 @@
 #define LIMITS_MOST 16
 
 struct memory_limit {
-	char name[64]; /* "GTX 1080 Ti, 11 GiB" */
-	double bytes;  /* of one device */
+	char name[128]; /* "GTX 1080 Ti, 11 GiB" */
+	double bytes;   /* of one device */
 };
 
 /* "8GiB, gtx1080ti": sizes, and ids of `gpuproof list gpus`. *count 0 for "". */
