@@ -351,23 +351,6 @@ static void matrix_add_cell(const struct device_cell *cell, bool health, struct 
 	}
 }
 
-static void matrix_add_device(const struct verdict_matrix *m, size_t index, struct tree *rows)
-{
-	const struct device_info *d = &m->result->devices[index];
-	const struct device_cell *all = matrix_cell(m, index, ALL(m));
-	struct tree *row = tree_item(rows), *cells;
-
-	view_text(row, "device", d->id);
-	view_text(row, "model", view_device_name(d->name).text);
-	view_text(row, "uuid", d->uuid);
-	view_text(row, "serial", d->serial);
-	view_text(row, "pci", d->pci);
-	tree_text(row, "kind", all->checks ? acceptance_kind(matrix_worst_verdict(all)) : "none");
-	cells = tree_list(row, "cells");
-	for (size_t s = 0; s <= CONDITION(m); s++)
-		matrix_add_cell(matrix_cell(m, index, s), s == CONDITION(m), cells);
-}
-
 void acceptance_matrix(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;
@@ -388,8 +371,22 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 	for (size_t s = 0; s < m.suite_count; s++)
 		tree_item_text(columns, m.suites[s]);
 	tree_item_text(columns, "condition");
-	for (size_t i = 0; i < r->device_count; i++)
-		matrix_add_device(&m, i, rows);
+	for (size_t i = 0; i < r->device_count; i++) {
+		const struct device_info *d = &m.result->devices[i];
+		const struct device_cell *all = matrix_cell(&m, i, ALL(&m));
+		struct tree *row = tree_item(rows), *cells;
+
+		view_text(row, "device", d->id);
+		view_text(row, "model", view_device_name(d->name).text);
+		view_text(row, "uuid", d->uuid);
+		view_text(row, "serial", d->serial);
+		view_text(row, "pci", d->pci);
+		tree_text(row, "kind",
+			  all->checks ? acceptance_kind(matrix_worst_verdict(all)) : "none");
+		cells = tree_list(row, "cells");
+		for (size_t s = 0; s <= CONDITION(&m); s++)
+			matrix_add_cell(matrix_cell(&m, i, s), s == CONDITION(&m), cells);
+	}
 	acceptance_fold(page, "matrix_tables", rows, "count");
 	tree_flag(page, "has_matrix", r->device_count != 0);
 	text_index_release(&m.devices);

@@ -278,6 +278,20 @@ size_t chart_characters(const char *text)
 	return count;
 }
 
+double chart_name_width(const struct chart *chart, bool of_points, size_t most)
+{
+	size_t longest = 4;
+
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < (of_points ? chart->series[s].count : 1); p++) {
+			size_t length = chart_characters(of_points ? chart->series[s].points[p].text
+								   : chart->series[s].name);
+
+			longest = length > longest ? length : longest;
+		}
+	return CHART_CHARACTER * (double)(longest > most ? most + of_points : longest);
+}
+
 #define WORDS_MOST 24
 #define BETWEEN ", "
 

@@ -147,6 +147,8 @@ struct chart_shade {
 const struct chart_shade *chart_shade(double position);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
+/* px for the names of series, or of points, on the left: at least 4 characters, at most `most`. */
+double chart_name_width(const struct chart *chart, bool of_points, size_t most);
 /*
  * Shortens one of `count` names of a chart to at most `longest` characters. Names are words joined
  * by ", ". Words that most other names share are removed first ("FP32, …, tensor"); only then is

@@ -19,20 +19,6 @@
 #define VALUE_GAP 5.0
 #define LEFT_BELOW 4.0 /* px left of bars whose names are above them */
 
-static size_t longest_name(const struct chart *chart)
-{
-	size_t longest = 4;
-
-	for (size_t s = 0; s < chart->count; s++) {
-		for (size_t p = 0; p < chart->series[s].count; p++) {
-			size_t length = chart_characters(chart->series[s].points[p].text);
-
-			longest = length > longest ? length : longest;
-		}
-	}
-	return longest > CHART_NAME_LONGEST ? CHART_NAME_LONGEST + 1 : longest;
-}
-
 /* The number of a tick, in three digits: "¦ 989 TFLOP/s". */
 static struct formatted bars_tick_text(const struct chart *chart, const struct chart_point *point)
 {
@@ -228,7 +214,7 @@ static bool bars_fits_narrow(const struct chart *chart, double left)
 void chart_bars_draw(const struct chart *chart, struct tree *map)
 {
 	struct extent extent = chart_extent(chart);
-	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
+	double left = 8 + chart_name_width(chart, true, CHART_NAME_LONGEST);
 	bool above = !bars_fits_narrow(chart, left) && bars_fits_narrow(chart, LEFT_BELOW);
 	double width = above || bars_fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
 	double right = width - bars_value_width(chart);

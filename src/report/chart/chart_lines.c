@@ -170,7 +170,8 @@ static void lines_draw_labels(const struct lines_chart *l, struct tree *map, str
 	for (size_t i = 0; i < count; i++)
 		names[i] = l->chart->series[labels[i].series].name;
 	/*
-	 * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
+	 * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below
+	 * the plot.
 	 */
 	qsort(labels, count, sizeof(*labels), labels_by_height);
 	for (size_t i = 0; i < count; i++) {

@@ -87,19 +87,13 @@ static void stack_draw_bar(const struct stack *s, struct tree *row,
 static void stack_measure(struct stack *s)
 {
 	struct extent extent = EXTENT_EMPTY;
-	size_t longest = 4;
 
-	for (size_t i = 0; i < s->chart->count; i++) {
-		size_t length = chart_characters(s->chart->series[i].name);
-
-		longest = length > longest ? length : longest;
+	for (size_t i = 0; i < s->chart->count; i++)
 		extent_add(&extent, stacked_total_of(&s->chart->series[i]));
-	}
 	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
 	if (s->shares)
 		extent = (struct extent){ 1, 1 };
-	longest = longest > CHART_NAME_LONGEST ? CHART_NAME_LONGEST : longest;
-	s->left = 8 + CHART_CHARACTER * (double)longest;
+	s->left = 8 + chart_name_width(s->chart, false, CHART_NAME_LONGEST);
 	s->width = CHART_NARROW;
 	s->above = CHART_NARROW - VALUE_WIDTH - s->left < CHART_LEAST_BARS;
 	s->left = s->above ? LEFT_BELOW : s->left;

@@ -22,20 +22,6 @@
 /* From this many samples on, the ticks of a close chart are as high as values share a pixel. */
 #define MANY 200
 
-static double strip_left(const struct chart *chart)
-{
-	size_t longest = 4;
-
-	for (size_t s = 0; s < chart->count; s++) {
-		for (size_t p = 0; p < chart->series[s].count; p++) {
-			size_t length = chart_characters(chart->series[s].points[p].text);
-
-			longest = length > longest ? length : longest;
-		}
-	}
-	return 10 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest);
-}
-
 /* As wide as a telephone where names and headings leave room. */
 static double strip_width(const struct chart *chart, double left)
 {
@@ -164,7 +150,8 @@ static void strip_draw_reference(const struct chart *chart, const struct scale *
 
 void chart_strip_draw(const struct chart *chart, struct tree *map)
 {
-	double left = strip_left(chart), width = strip_width(chart, left), y = TOP, factor;
+	double left = 10 + chart_name_width(chart, true, NAME_LONGEST),
+	       width = strip_width(chart, left), y = TOP, factor;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
 	bool crowded = is_crowded(chart);

@@ -37,21 +37,10 @@ static void chart_timeline_draw_span(struct tree *list, const struct scale *scal
 	chart_coordinate(span, "text_y", y + ROW / 2 + 3);
 }
 
-static double timeline_left(const struct chart *chart)
-{
-	size_t longest = 4;
-
-	for (size_t s = 0; s < chart->count; s++) {
-		size_t length = chart_characters(chart->series[s].name);
-
-		longest = length > longest ? length : longest;
-	}
-	return 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
-}
-
 void chart_timeline_draw(const struct chart *chart, struct tree *map)
 {
-	double left = timeline_left(chart), top = chart_key(chart, map) + 4;
+	double left = 8 + chart_name_width(chart, false, NAME_LONGEST),
+	       top = chart_key(chart, map) + 4;
 	double bottom = top + ROW * (double)chart->count, factor;
 	struct extent extent = EXTENT_EMPTY;
 	struct tree *rows = tree_list(map, "span_rows");

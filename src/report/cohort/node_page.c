@@ -82,19 +82,6 @@ static void node_set_answer(const struct node_page *p)
 		   open, text_plural(open), decided, compared, p->count, first, last);
 }
 
-static void node_add_course_row(const struct node_page *p, const struct course *x,
-				struct tree *list)
-{
-	const struct history_series *s = course_series(p, x);
-	struct tree *map = tree_item(list);
-	char *words = course_words(p->fleet, p->subject, x);
-
-	view_text(map, "case", s->point);
-	tree_text(map, "metric", format_metric(s->metric).text);
-	view_text(map, "model", s->model);
-	view_text_owned(map, "words", words);
-}
-
 /* The mean of the others over all nights: what percents are of. */
 static double base_of(const struct course *x)
 {
@@ -208,8 +195,16 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	tree_list(p.tree, "warnings");
 	node_set_answer(&p);
 	node_add_findings(&p);
-	for (size_t i = 0; i < p.count; i++)
-		node_add_course_row(&p, &courses[i], rows);
+	for (size_t i = 0; i < p.count; i++) {
+		const struct history_series *s = course_series(&p, &courses[i]);
+		struct tree *map = tree_item(rows);
+		char *words = course_words(p.fleet, p.subject, &courses[i]);
+
+		view_text(map, "case", s->point);
+		tree_text(map, "metric", format_metric(s->metric).text);
+		view_text(map, "model", s->model);
+		view_text_owned(map, "words", words);
+	}
 	node_draw_devices(&p, charts);
 	/* The worst course of each suite: the worst come first. */
 	for (size_t i = 0; i < p.count && charts->count < MOST_CHARTS; i++) {

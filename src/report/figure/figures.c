@@ -324,16 +324,14 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 static void figures_draw_node_maps(const struct figure *f, const struct case_selection *selection,
 				   const char *facet, const struct extent *range)
 {
-	const char *const everything[] = { NULL };
+	size_t *place = xcalloc(selection->count + 1, sizeof(*place));
 	const char *chosen[2];
 	double size = figures_end_of_axis(selection, f->axis, true);
 	size_t nodes = figure_choose_nodes(selection, f->axis, size, chosen);
 
-	if (nodes < 2) {
+	if (nodes < 2)
 		draw_facet(f, selection, facet, range);
-		return;
-	}
-	for (size_t n = 0; n < 2; n++) {
+	for (size_t n = 0; n < 2 && nodes > 1; n++) {
 		struct case_selection own;
 		char *name = xasprintf("%s%s%s (%s of %zu nodes)", facet, *facet ? ", " : "",
 				       *chosen[n] ? chosen[n] : "between nodes",
@@ -341,17 +339,15 @@ static void figures_draw_node_maps(const struct figure *f, const struct case_sel
 				       : nodes > 2 ? "middle"
 						   : "other",
 				       nodes);
-		size_t kept = 0;
 
-		selection_filter(&own, selection, everything, "");
-		for (size_t i = 0; i < own.count; i++)
-			if (strcmp(view_string(own.items[i].c->node), chosen[n]) == 0)
-				own.items[kept++] = own.items[i];
-		own.count = kept;
+		for (size_t i = 0; i < selection->count; i++)
+			place[i] = strcmp(view_string(selection->items[i].c->node), chosen[n]) == 0;
+		selection_numbered(&own, selection, place, 1);
 		draw_facet(f, &own, name, range);
 		selection_release(&own);
 		free(name);
 	}
+	free(place);
 }
 
 /* The maps of one facet share their colours. */
@@ -478,16 +474,6 @@ static void figure_draw_facets(const struct figure *f, const struct case_selecti
 	free(part_of);
 }
 
-static void figures_keep_pairs(struct case_selection *selection)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < selection->count; i++)
-		if (selection->items[i].c->device_count == 2)
-			selection->items[kept++] = selection->items[i];
-	selection->count = kept;
-}
-
 static void figures_draw_rule(const struct view *view, const char *suite, const char *metric,
 			      const struct figure_row *rule, struct tree *charts)
 {
@@ -502,8 +488,14 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 	selection_collect(&all, view, suite, metric);
 	selection_only(&selection, &all, rule->only);
 	selection_release(&all);
-	if (f.kind == CHART_HEATMAP)
-		figures_keep_pairs(&selection);
+	if (f.kind == CHART_HEATMAP) {
+		size_t kept = 0;
+
+		for (size_t i = 0; i < selection.count; i++)
+			if (selection.items[i].c->device_count == 2)
+				selection.items[kept++] = selection.items[i];
+		selection.count = kept;
+	}
 	if (f.kind == CHART_HEATMAP && !figures_has_map(&selection)) {
 		selection_release(&selection);
 		return;

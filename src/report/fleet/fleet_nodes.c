@@ -79,24 +79,6 @@ static void fleet_device_add_check(const struct fleet_node *n, const char *devic
 	}
 }
 
-/* A check of devices on several nodes concerns each of them, once. */
-static void add_to_nodes(const struct fleet_nodes *nodes, const struct verdict_check *c)
-{
-	struct fleet_node *last = NULL;
-
-	for (const char *at = c->devices; at && *at;) {
-		struct fleet_node *n = node_of(nodes, at);
-
-		if (n && n != last)
-			fleet_node_add_check(n, c);
-		if (n)
-			fleet_device_add_check(n, at, c);
-		last = n;
-		at = strchr(at, ',');
-		at = at ? at + 1 : NULL;
-	}
-}
-
 /* The devices of each node next to each other, whatever the order of the result. */
 static void fleet_nodes_take_devices(struct fleet_nodes *nodes, const struct result *r)
 {
@@ -142,8 +124,22 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 			n->error_cases += c->status == CASE_ERROR;
 		}
 	}
-	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
-		add_to_nodes(nodes, &r->judgement->checks[i]);
+	for (size_t i = 0; r->judgement && i < r->judgement->count; i++) {
+		struct fleet_node *last = NULL;
+
+		/* A check of devices on several nodes concerns each of them, once. */
+		for (const char *at = r->judgement->checks[i].devices; at && *at;) {
+			struct fleet_node *n = node_of(nodes, at);
+
+			if (n && n != last)
+				fleet_node_add_check(n, &r->judgement->checks[i]);
+			if (n)
+				fleet_device_add_check(n, at, &r->judgement->checks[i]);
+			last = n;
+			at = strchr(at, ',');
+			at = at ? at + 1 : NULL;
+		}
+	}
 }
 
 void fleet_nodes_release(struct fleet_nodes *nodes)

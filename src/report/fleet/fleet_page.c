@@ -27,8 +27,7 @@
 
 /* The cases of one point on all devices, and its headline metric. */
 struct fleet_figure {
-	const char *id; /* of the first case, up to its devices */
-	size_t length;
+	char *point; /* the first case's id, up to its devices */
 	const struct case_result *first;
 	const struct metric_value *metric; /* from the first case that has it */
 	double *values;                    /* sorted at last */
@@ -40,60 +39,24 @@ struct fleet_figure {
 struct figures {
 	struct fleet_figure *items;
 	size_t count, capacity;
-	size_t *table; /* open addressing: index + 1 by the hash of the id; 0: free */
-	size_t size;
+	struct text_index index; /* by point */
 };
-
-/* FNV-1a */
-static size_t figures_hash(const char *text, size_t length)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return (size_t)h;
-}
-
-static size_t *figures_slot(const struct figures *f, const char *id, size_t length)
-{
-	size_t at = figures_hash(id, length) % f->size;
-
-	while (f->table[at]) {
-		const struct fleet_figure *figure = &f->items[f->table[at] - 1];
-
-		if (figure->length == length && memcmp(figure->id, id, length) == 0)
-			break;
-		at = (at + 1) % f->size;
-	}
-	return &f->table[at];
-}
-
-static void figures_rebuild(struct figures *f)
-{
-	f->size = f->size ? 2 * f->size : 256;
-	free(f->table);
-	f->table = xcalloc(f->size, sizeof(*f->table));
-	for (size_t i = 0; i < f->count; i++)
-		*figures_slot(f, f->items[i].id, f->items[i].length) = i + 1;
-}
 
 /* The figure of a case's id, "transfer/h2d/pinned@n7/cuda:3" without its devices. */
 static struct fleet_figure *figures_find(struct figures *f, const char *id, bool add)
 {
-	size_t length = strcspn(id, "@");
-	size_t *slot;
+	char *point = xstrndup(id, strcspn(id, "@"));
+	size_t at = text_index_find(&f->index, point, "");
 
-	if (2 * (f->count + 1) > f->size)
-		figures_rebuild(f);
-	slot = figures_slot(f, id, length);
-	if (!*slot && !add)
-		return NULL;
-	if (!*slot) {
+	if (at == SIZE_MAX && add) {
 		ARRAY_GROW(f->items, f->count, f->capacity);
-		f->items[f->count] = (struct fleet_figure){ .id = id, .length = length };
-		*slot = ++f->count;
+		f->items[f->count] = (struct fleet_figure){ .point = point };
+		at = f->count++;
+		*text_index_at(&f->index, point, "") = at;
+	} else {
+		free(point);
 	}
-	return &f->items[*slot - 1];
+	return at == SIZE_MAX ? NULL : &f->items[at];
 }
 
 static void figures_add_case(struct figures *f, const struct case_result *c)
@@ -164,7 +127,7 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, struct 
 	name = view_metric_title(&view, f->metric->name);
 	chart.close = true;
 	chart.id = xasprintf("figure-%zu", charts->count + 1);
-	chart.title = xasprintf("%s, %.*s", name.text, (int)f->length, f->id);
+	chart.title = xasprintf("%s, %s", name.text, f->point);
 	format_capital(chart.title);
 	/* The legend stands once. */
 	chart.shows = xstrdup(charts->count ? ""
@@ -218,11 +181,12 @@ static bool is_more_of_the_same(struct fleet_figure *const *order, size_t at)
 static void figures_release(struct figures *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
+		free(f->items[i].point);
 		free(f->items[i].values);
 		free(f->items[i].failed);
 	}
 	free(f->items);
-	free(f->table);
+	text_index_release(&f->index);
 }
 
 static void fleet_figures(const struct result *r, struct tree *page)
@@ -271,18 +235,6 @@ static struct formatted fleet_cost_hours(double seconds)
 	return format_text(hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
 }
 
-static void cost_add_row(const struct result *r, const struct case_phase *phase, struct tree *list)
-{
-	struct tree *map = tree_item(list);
-
-	view_text(map, "phase", phase->name);
-	tree_text(map, "time", format_seconds(phase->seconds).text);
-	tree_text(map, "share", format_percent(phase->seconds / r->seconds).text);
-	tree_text(map, "node_hours", fleet_cost_hours(phase->seconds * (double)r->node_count).text);
-	tree_text(map, "device_hours",
-		  fleet_cost_hours(phase->seconds * (double)r->device_count).text);
-}
-
 static void fleet_cost(const struct result *r, struct tree *page)
 {
 	struct tree *list = tree_list(page, "phases");
@@ -292,8 +244,17 @@ static void fleet_cost(const struct result *r, struct tree *page)
 			       nodes = fleet_cost_hours(r->seconds * (double)r->node_count),
 			       held = fleet_cost_hours(devices);
 
-	for (size_t i = 0; i < r->phase_count; i++)
-		cost_add_row(r, &r->phases[i], list);
+	for (size_t i = 0; i < r->phase_count; i++) {
+		struct tree *map = tree_item(list);
+
+		view_text(map, "phase", r->phases[i].name);
+		tree_text(map, "time", format_seconds(r->phases[i].seconds).text);
+		tree_text(map, "share", format_percent(r->phases[i].seconds / r->seconds).text);
+		tree_text(map, "node_hours",
+			  fleet_cost_hours(r->phases[i].seconds * (double)r->node_count).text);
+		tree_text(map, "device_hours",
+			  fleet_cost_hours(r->phases[i].seconds * (double)r->device_count).text);
+	}
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "

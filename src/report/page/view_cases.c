@@ -80,23 +80,6 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 
 #define MOST_ON_PAPER 200 /* cases of a suite */
 
-/* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
-static void cases_set_others(const struct view *view, struct tree *row, const struct case_result *c,
-			     const struct metric_value *shown)
-{
-	struct text out = TEXT_EMPTY;
-
-	for (size_t i = 0; i < c->metric_count; i++) {
-		const struct metric_value *m = &c->metrics[i];
-
-		if (m == shown)
-			continue;
-		format_list(&out, "%s %s", view_metric_title(view, view_string(m->name)).text,
-			    view_value(view, m).text);
-	}
-	view_text_owned(row, "others", text_detach(&out));
-}
-
 /* "02:57:58.123" */
 static void cases_add_clock(double seconds, struct text *out)
 {
@@ -181,6 +164,7 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
 	const char *noise;
+	struct text out = TEXT_EMPTY;
 
 	view_text(row, "id", c->id);
 	tree_text(row, "link", cases_row_link(c));
@@ -191,7 +175,13 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 	tree_text(row, "value", m ? view_value(view, m).text : "");
 	tree_text(row, "interval", m ? view_interval(view, m).text : "");
 	tree_textf(row, "n", m && m->n ? "%zu" : "", m ? m->n : 0);
-	cases_set_others(view, row, c, m);
+	/* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (&c->metrics[i] != m)
+			format_list(&out, "%s %s",
+				    view_metric_title(view, view_string(c->metrics[i].name)).text,
+				    view_value(view, &c->metrics[i]).text);
+	view_text_owned(row, "others", text_detach(&out));
 	noise = "";
 	for (size_t i = 0; !*noise && i < c->series_count; i++)
 		if (c->series[i].statistics.noisy)

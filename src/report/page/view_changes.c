@@ -32,7 +32,8 @@ struct changes {
 	const struct view *view;
 	const struct comparison *c;
 	struct scale scale;
-	struct change_by_id *cases;
+	const struct case_result **cases;
+	struct text_index by_id; /* places in `cases` */
 	size_t case_count;
 };
 
@@ -264,36 +265,27 @@ static void changes_draw_axis(struct changes *k, struct tree *map)
  * Cases of both runs by id. A row has the case of the first run, or of the other if the first lacks
  * it.
  */
-struct change_by_id {
-	const char *id;
-	const struct case_result *c;
-};
-
-static int changes_compare_ids(const void *a, const void *b)
-{
-	return strcmp(((const struct change_by_id *)a)->id, ((const struct change_by_id *)b)->id);
-}
-
 static void changes_index_cases(struct changes *k, size_t run)
 {
-	const struct result *const both[] = { &k->view->results[run], &k->view->results[0] };
+	const struct result *const both[] = { &k->view->results[0], &k->view->results[run] };
 
 	k->cases = xcalloc(both[0]->case_count + both[1]->case_count + 1, sizeof(*k->cases));
 	for (size_t r = 0; r < 2; r++)
-		for (size_t i = 0; i < both[r]->case_count; i++)
-			k->cases[k->case_count++] =
-				(struct change_by_id){ view_string(both[r]->cases[i].id),
-						       &both[r]->cases[i] };
-	qsort(k->cases, k->case_count, sizeof(*k->cases), changes_compare_ids);
+		for (size_t i = 0; i < both[r]->case_count; i++) {
+			const struct case_result *c = &both[r]->cases[i];
+			size_t *place = text_index_at(&k->by_id, view_string(c->id), "");
+
+			k->cases[k->case_count] = c;
+			*place = *place == SIZE_MAX ? k->case_count : *place;
+			k->case_count++;
+		}
 }
 
 static const struct case_result *changes_case_of(const struct changes *k, const char *id)
 {
-	const struct change_by_id wanted = { id, NULL };
-	const struct change_by_id *found =
-		bsearch(&wanted, k->cases, k->case_count, sizeof(wanted), changes_compare_ids);
+	size_t place = text_index_find(&k->by_id, id, "");
 
-	return found ? found->c : NULL;
+	return place == SIZE_MAX ? NULL : k->cases[place];
 }
 
 /* "transfer: host to device, pinned, 64 MiB" */
@@ -516,7 +508,7 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	changes_show_outcome(c, map);
 	changes_show_open(c, map);
 	view_text(map, "sentence", c->sentence);
-	/* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
+	/* "... both with", "--launches 5", ": fewer ...": lines break at an option's hyphens. */
 	begin = strcspn(c->advice, "-");
 	end = begin;
 	while (c->advice[begin] && !text_starts_with(c->advice + begin, "--"))
@@ -540,6 +532,7 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	changes_draw_axis(&k, map);
 	changes_index_cases(&k, run);
 	changes_show_rows(&k, map);
+	text_index_release(&k.by_id);
 	free(k.cases);
 }
 

@@ -69,40 +69,9 @@ static const struct result_setting *view_environment_setting(const struct result
 	return NULL;
 }
 
-/* The returned text is valid until the next call; NULL if the result has none. */
-typedef const char *value_fn(const struct result *result, const void *what);
-
-static const char *environment_fact_value(const struct result *result, const void *what)
+/* Appends "2 × NVIDIA H200, Tesla T4". */
+static void environment_device_names(const struct result *result, struct text *names)
 {
-	return result_fact(result, what);
-}
-
-static const char *environment_setting_value(const struct result *result, const void *what)
-{
-	const struct result_setting *s = view_environment_setting(result, what);
-
-	return s ? view_string(s->value) : NULL;
-}
-
-/* The host's yardstick (measure/yardstick.h) as a fact: hosts that differ explain a lot. */
-static const char *environment_yardstick_value(const struct result *result, const void *what)
-{
-	static _Thread_local struct formatted text;
-	const struct metric_value *m = result_yardstick(result, what);
-
-	if (!m)
-		return NULL;
-	text = format_value(m, view_string(m->unit), false);
-	return text.text;
-}
-
-/* "2 × NVIDIA H200, Tesla T4" */
-static const char *environment_device_names(const struct result *result, const void *what)
-{
-	static _Thread_local char text[FORMAT_LONGEST];
-	struct text names = TEXT_EMPTY;
-
-	(void)what;
 	for (size_t d = 0; d < result->device_count; d++) {
 		const char *name = result->devices[d].name;
 		size_t before = 0, count = 0;
@@ -113,56 +82,75 @@ static const char *environment_device_names(const struct result *result, const v
 			before += same && k < d;
 			count += same;
 		}
-		if (before)
-			continue;
-		text_add(&names, names.length ? ", " : "");
-		if (count > 1)
-			text_addf(&names, "%zu × ", count);
-		text_add(&names, name);
+		if (!before)
+			format_list(names, "%s%s",
+				    count > 1 ? format_text("%zu × ", count).text : "", name);
 	}
-	snprintf(text, sizeof(text), "%s", names.data ? names.data : "");
-	text_release(&names);
-	return text;
-}
-
-static const char *environment_version_value(const struct result *result, const void *what)
-{
-	(void)what;
-	return view_string(result->gpuproof_version);
 }
 
 /* A fact of all results. */
 struct environment_fact {
-	const char *kind; /* "environment", "configuration", ... */
-	char *name;       /* for people */
-	value_fn *value;
-	const void *what;
+	enum {
+		FACT_OF_ENVIRONMENT,
+		FACT_OF_CONFIGURATION,
+		FACT_OF_HOST,
+		FACT_OF_DEVICES,
+		FACT_OF_PROGRAM
+	} kind;
+	char *name; /* for people */
+	const char
+		*what; /* the fact, or the metric of the host's yardstick (measure/yardstick.h) */
 	const struct result_setting *setting; /* NULL: it is no setting */
 	bool known, differs, set;             /* set: by a file or an option, in any result */
 };
 
+/* malloc'ed; NULL if the result has none. */
+static char *environment_value(const struct result *result, const struct environment_fact *fact)
+{
+	const struct result_setting *s = NULL;
+	const struct metric_value *m = NULL;
+	struct text text = TEXT_EMPTY;
+
+	switch (fact->kind) {
+	case FACT_OF_ENVIRONMENT:
+		return result_fact(result, fact->what) ? xstrdup(result_fact(result, fact->what))
+						       : NULL;
+	case FACT_OF_CONFIGURATION:
+		s = view_environment_setting(result, fact->setting);
+		return s ? xstrdup(view_string(s->value)) : NULL;
+	case FACT_OF_HOST:
+		m = result_yardstick(result, fact->what);
+		return m ? xstrdup(format_value(m, view_string(m->unit), false).text) : NULL;
+	case FACT_OF_DEVICES:
+		environment_device_names(result, &text);
+		break;
+	case FACT_OF_PROGRAM:
+		text_add(&text, view_string(result->gpuproof_version));
+		break;
+	}
+	return text_detach(&text);
+}
+
 typedef void environment_fn(const struct view *view, const struct environment_fact *fact,
 			    void *user);
 
-/* Visits the fact of `name`, which it takes over, unless no result has it. */
+/* Visits the fact, whose name it takes over, unless no result has it. */
 static void environment_visit(const struct view *view, struct environment_fact fact,
 			      environment_fn *visit, void *user)
 {
-	const char *text = fact.value(&view->results[0], fact.what);
-	char *first = text ? xstrdup(text) : NULL;
+	char *first = environment_value(&view->results[0], &fact);
 
 	fact.known = first;
-	for (size_t r = 1; r < view->count; r++) {
-		text = fact.value(&view->results[r], fact.what);
-		fact.known = fact.known || text;
-		fact.differs =
-			fact.differs || !first != !text || (first && strcmp(first, text) != 0);
-	}
-	for (size_t r = 0; fact.setting && r < view->count; r++) {
+	for (size_t r = 0; r < view->count; r++) {
 		const struct result_setting *s =
-			view_environment_setting(&view->results[r], fact.setting);
+			fact.setting ? view_environment_setting(&view->results[r], fact.setting)
+				     : NULL;
+		char *text = environment_value(&view->results[r], &fact);
 
+		fact.known = fact.known || text;
+		fact.differs = fact.differs || !first != !text || (first && strcmp(first, text));
 		fact.set = fact.set || (s && strcmp(view_string(s->origin), "default") != 0);
+		free(text);
 	}
 	if (fact.known)
 		visit(view, &fact, user);
@@ -179,29 +167,25 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 
 	for (size_t i = 0; i < result->environment_count; i++, before = false) {
 		const char *name = view_string(result->environment[i].name);
+		struct environment_fact fact = { .kind = FACT_OF_ENVIRONMENT, .what = name };
 
 		for (size_t r = 0; r < run; r++)
 			before = before || result_fact(&view->results[r], name);
-		if (!before)
-			environment_visit(view,
-					  (struct environment_fact){ "environment",
-								     environment_fact_words(name),
-								     environment_fact_value, name },
-					  visit, user);
+		if (before)
+			continue;
+		fact.name = environment_fact_words(name);
+		environment_visit(view, fact, visit, user);
 	}
 	for (size_t i = 0; i < result->setting_count; i++, before = false) {
 		const struct result_setting *s = &result->settings[i];
+		struct environment_fact fact = { .kind = FACT_OF_CONFIGURATION, .setting = s };
 
 		for (size_t r = 0; r < run; r++)
 			before = before || view_environment_setting(&view->results[r], s);
-		if (!before)
-			environment_visit(view,
-					  (struct environment_fact){
-						  "configuration",
-						  xasprintf("[%s] %s", view_string(s->section),
-							    view_string(s->key)),
-						  environment_setting_value, s, s },
-					  visit, user);
+		if (before)
+			continue;
+		fact.name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
+		environment_visit(view, fact, visit, user);
 	}
 }
 
@@ -216,40 +200,36 @@ static void environment_visit_all(const struct view *view, environment_fn *visit
 
 	for (size_t r = 0; r < view->count; r++)
 		environment_visit_run(view, r, visit, user);
-	for (size_t i = 0; i < ARRAY_SIZE(yardsticks); i++)
-		environment_visit(view,
-				  (struct environment_fact){ "host", xstrdup(yardsticks[i][1]),
-							     environment_yardstick_value,
-							     yardsticks[i][0] },
-				  visit, user);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(yardsticks); i++) {
+		struct environment_fact fact = { .kind = FACT_OF_HOST, .what = yardsticks[i][0] };
 
-struct environment_lists {
-	struct tree *facts, *settings;
-};
+		fact.name = xstrdup(yardsticks[i][1]);
+		environment_visit(view, fact, visit, user);
+	}
+}
 
 /* Leaves out what differs, which has a table of its own, and keys with their defaults. */
 static void environment_show_fact(const struct view *view, const struct environment_fact *fact,
 				  void *user)
 {
-	const struct environment_lists *lists = user;
-	struct tree *row;
+	const struct result_setting *s = fact->setting;
+	struct tree *page = user, *row;
 
-	if (fact->differs || (fact->setting && !fact->set))
+	if (fact->differs || (s && !fact->set))
 		return;
-	row = tree_item(fact->setting ? lists->settings : lists->facts);
+	row = tree_item(tree_member(page, s ? "settings" : "facts"));
 	view_text(row, "name", fact->name);
-	view_text(row, "value", fact->value(&view->results[0], fact->what));
-	view_text(row, "section", fact->setting ? fact->setting->section : "");
-	view_text(row, "key", fact->setting ? fact->setting->key : "");
-	view_text(row, "origin", fact->setting ? fact->setting->origin : "");
+	view_text_owned(row, "value", environment_value(&view->results[0], fact));
+	view_text(row, "section", s ? s->section : "");
+	view_text(row, "key", s ? s->key : "");
+	view_text(row, "origin", s ? s->origin : "");
 }
 
 void view_environment(const struct view *view, struct tree *page)
 {
-	struct environment_lists lists = { tree_list(page, "facts"), tree_list(page, "settings") };
-
-	environment_visit_all(view, environment_show_fact, &lists);
+	tree_list(page, "facts");
+	tree_list(page, "settings");
+	environment_visit_all(view, environment_show_fact, page);
 	tree_text_owned(page, "config_text",
 			format_cut(view->count == 1 ? view_string(view->results[0].config_text)
 						    : "",
@@ -262,6 +242,13 @@ void view_environment(const struct view *view, struct tree *page)
 static void environment_show_difference(const struct view *view,
 					const struct environment_fact *fact, void *user)
 {
+	static const char *const kinds[] = {
+		[FACT_OF_ENVIRONMENT] = "environment",
+		[FACT_OF_CONFIGURATION] = "configuration",
+		[FACT_OF_HOST] = "host",
+		[FACT_OF_DEVICES] = "device",
+		[FACT_OF_PROGRAM] = "program",
+	};
 	struct tree *tables = user, *list, *row, *cells;
 
 	if (!fact->differs)
@@ -270,13 +257,13 @@ static void environment_show_difference(const struct view *view,
 	if (list->count == SHOWN && tables->count == 1)
 		list = tree_list(tree_item(tables), "differences");
 	row = tree_item(list);
-	tree_text(row, "kind", fact->kind);
+	tree_text(row, "kind", kinds[fact->kind]);
 	view_text(row, "name", fact->name);
 	cells = tree_list(row, "cells");
 	for (size_t r = 0; r < view->count; r++) {
-		const char *text = fact->value(&view->results[r], fact->what);
+		char *text = environment_value(&view->results[r], fact);
 
-		view_text(tree_item(cells), "value", text ? text : "–");
+		view_text_owned(tree_item(cells), "value", text ? text : xstrdup("–"));
 	}
 }
 
@@ -285,15 +272,11 @@ void view_differences(const struct view *view, struct tree *page)
 {
 	struct tree *tables = tree_list(page, "difference_tables"), *first = tree_item(tables);
 	struct tree *list = tree_list(first, "differences");
+	struct environment_fact devices = { .kind = FACT_OF_DEVICES, .name = xstrdup("devices") };
+	struct environment_fact program = { .kind = FACT_OF_PROGRAM, .name = xstrdup("gpuproof") };
 
-	environment_visit(view,
-			  (struct environment_fact){ "device", xstrdup("devices"),
-						     environment_device_names },
-			  environment_show_difference, tables);
-	environment_visit(view,
-			  (struct environment_fact){ "program", xstrdup("gpuproof"),
-						     environment_version_value },
-			  environment_show_difference, tables);
+	environment_visit(view, devices, environment_show_difference, tables);
+	environment_visit(view, program, environment_show_difference, tables);
 	environment_visit_all(view, environment_show_difference, tables);
 	tree_flag(page, "has_differences", list->count != 0);
 	tree_flag(first, "folded", false);

@@ -160,22 +160,6 @@ static void page_move_last(struct tree *list, size_t place)
 
 #define LEAD 2 /* charts next to each other */
 
-/* If the data sheet has no figures, the page begins with the first charts of its suites. */
-static void page_lead_with_charts(struct tree *folds, struct tree *lead)
-{
-	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
-		struct tree *suite = folds->children[i];
-
-		for (size_t m = 0; m < suite->count; m++) {
-			struct tree *charts = suite->children[m];
-
-			if (strcmp(charts->name, "charts") != 0)
-				continue;
-			page_move_charts(charts, LEAD - lead->count, lead);
-		}
-	}
-}
-
 /* The figures, charts and folds of a page of one run. */
 static void page_add_run(const struct view *view, const struct headline_shares *shares,
 			 struct tree *page)
@@ -190,8 +174,20 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	for (size_t i = 0; i < view->suite_count; i++)
 		if (page_add_suite(view, i, folds, maps, answers))
 			page_move_last(folds, first++);
-	if (!lead->count && !maps->count && !tree_member(page, "figures")->count)
-		page_lead_with_charts(folds, lead);
+	if (!lead->count && !maps->count && !tree_member(page, "figures")->count) {
+		/* Without figures of a data sheet, the first charts of the suites lead. */
+		for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
+			struct tree *suite = folds->children[i];
+
+			for (size_t m = 0; m < suite->count; m++) {
+				struct tree *charts = suite->children[m];
+
+				if (strcmp(charts->name, "charts") != 0)
+					continue;
+				page_move_charts(charts, LEAD - lead->count, lead);
+			}
+		}
+	}
 	tree_flag(page, "has_shares", lead->count || maps->count);
 }
 

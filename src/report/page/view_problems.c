@@ -85,16 +85,6 @@ static struct skip_group *problems_skip_group_of(struct skip_groups *groups,
 	return group;
 }
 
-static void problems_skip_group_end(struct skip_group *group)
-{
-	const char *reason = group->several ? group->common : group->reason;
-
-	view_text(group->map, "suite", group->suite);
-	view_text(group->map, "reason", *reason ? reason : "no reason was recorded");
-	tree_textf(group->map, "count", "%zu", group->ids->count);
-	free(group->common);
-}
-
 void view_skipped(const struct view *view, struct tree *page)
 {
 	struct skip_groups groups = { .list = tree_list(page, "skipped") };
@@ -118,9 +108,17 @@ void view_skipped(const struct view *view, struct tree *page)
 			}
 	}
 	total += unreached;
-	tree_textf(page, "skipped_count", "%zu %s", total, total == 1 ? "case" : "cases");
-	for (size_t g = 0; g < groups.count; g++)
-		problems_skip_group_end(&groups.items[g]);
+	tree_textf(page, "skipped_count", "%zu %s", total, format_cases(total));
+	for (size_t g = 0; g < groups.count; g++) {
+		const char *reason =
+			groups.items[g].several ? groups.items[g].common : groups.items[g].reason;
+
+		view_text(groups.items[g].map, "suite", groups.items[g].suite);
+		view_text(groups.items[g].map, "reason",
+			  *reason ? reason : "no reason was recorded");
+		tree_textf(groups.items[g].map, "count", "%zu", groups.items[g].ids->count);
+		free(groups.items[g].common);
+	}
 	tree_textf(page, "unreached", unreached ? "%zu more %s planned but not reached." : "",
 		   unreached, unreached == 1 ? "case was" : "cases were");
 	tree_flag(page, "has_skipped", groups.count || unreached);

@@ -7,11 +7,6 @@
 #include "report/page/view_sections.h"
 #include "result/verdict.h"
 
-static const char *verdict_cases_word(size_t n)
-{
-	return n == 1 ? "case" : "cases";
-}
-
 /* "2 wrong results, 1 error" */
 static void view_verdict_say_bad(struct text *out, const struct view_counts *n)
 {
@@ -34,16 +29,15 @@ static char *verdict_sentence(const struct view_counts *n)
 					    : "Nothing was measured: the result has no case.");
 	view_verdict_say_bad(&out, n);
 	if (out.length)
-		text_addf(&out, " in %zu %s.", planned, verdict_cases_word(planned));
+		text_addf(&out, " in %zu %s.", planned, format_cases(planned));
 	else if (n->stopped || n->unreached)
 		text_addf(&out, "Not finished: %zu of %zu %s ran, without an error.",
-			  n->of[CASE_OK], planned, verdict_cases_word(planned));
+			  n->of[CASE_OK], planned, format_cases(planned));
 	else if (not_run)
 		text_addf(&out, "%zu of %zu %s ran, all without an error.", n->of[CASE_OK], planned,
-			  verdict_cases_word(planned));
+			  format_cases(planned));
 	else
-		text_addf(&out, "All %zu %s ran without an error.", planned,
-			  verdict_cases_word(planned));
+		text_addf(&out, "All %zu %s ran without an error.", planned, format_cases(planned));
 	if (not_run)
 		text_addf(&out, " %zu %s not run.", not_run, not_run == 1 ? "was" : "were");
 	if (n->of[CASE_OK] && n->verified == n->of[CASE_OK])
@@ -207,7 +201,7 @@ static void view_verdict_set_selftest(const struct view_counts *n, double inject
 	tree_textf(page, "verdict",
 		   "All %.0f injected errors were found in %zu %s, and nothing else was wrong. "
 		   "This is no verdict on the GPU.",
-		   injected, n->of[CASE_FAILED], verdict_cases_word(n->of[CASE_FAILED]));
+		   injected, n->of[CASE_FAILED], format_cases(n->of[CASE_FAILED]));
 }
 
 static void view_verdict_set_sentence(const struct view *view, const struct view_counts *n,
@@ -221,8 +215,8 @@ static void view_verdict_set_sentence(const struct view *view, const struct view
 	text_add(&out, sentence);
 	reason = view_verdict_common_reason(view, &count);
 	if (mostly_not_run(n) && *reason)
-		text_addf(&out, " Most common reason (%zu %s): %s.", count,
-			  verdict_cases_word(count), reason);
+		text_addf(&out, " Most common reason (%zu %s): %s.", count, format_cases(count),
+			  reason);
 	view_text_owned(page, "verdict", text_detach(&out));
 	free(sentence);
 }
@@ -275,7 +269,7 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 		text_add(&bad, n.of[CASE_FAILED] ? "all injected errors found" : "");
 	else
 		view_verdict_say_bad(&bad, &n);
-	text_addf(&out, "%zu %s", n.total, verdict_cases_word(n.total));
+	text_addf(&out, "%zu %s", n.total, format_cases(n.total));
 	if (bad.length)
 		text_addf(&out, ": %s", bad.data);
 	else

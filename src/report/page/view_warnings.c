@@ -17,11 +17,6 @@
 
 #define NAMED 8 /* devices that a warning names; the rest is counted */
 
-static const char *warning_cases_word(size_t n)
-{
-	return n == 1 ? "case" : "cases";
-}
-
 static void warnings_add(struct tree *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void warnings_add(struct tree *list, const char *format, ...)
@@ -89,8 +84,8 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 	if (count > NAMED)
 		text_addf(&devices, " and %zu more devices", count - NAMED);
 	warnings_add(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
-		     devices.data, count == 1 ? "was" : "were", total, warning_cases_word(total),
-		     words, count == 1 ? "its" : "their");
+		     devices.data, count == 1 ? "was" : "were", total, format_cases(total), words,
+		     count == 1 ? "its" : "their");
 	text_release(&devices);
 	free(words);
 }
@@ -184,27 +179,25 @@ static void warn_lost(const struct view *view, struct tree *list)
 	}
 }
 
-/* The fewest and the most launches of a headline metric, since not every case has as many. */
-static void warnings_count_launches(const struct result *result, size_t *least, size_t *most)
-{
-	for (size_t c = 0; c < result->case_count; c++)
-		for (size_t m = 0; m < result->cases[c].metric_count; m++) {
-			const struct metric_value *metric = &result->cases[c].metrics[m];
-			size_t launches = metric->launch_count ? metric->launch_count : 1;
-
-			if (!metric->headline || result->cases[c].status != CASE_OK)
-				continue;
-			*least = launches < *least ? launches : *least;
-			*most = launches > *most ? launches : *most;
-		}
-}
-
 void view_launches(const struct view *view, struct tree *page)
 {
 	size_t least = SIZE_MAX, most = 1;
 
-	for (size_t r = 0; r < view->count; r++)
-		warnings_count_launches(&view->results[r], &least, &most);
+	for (size_t r = 0; r < view->count; r++) {
+		/* The fewest and the most launches of a headline metric: cases differ. */
+		for (size_t c = 0; c < view->results[r].case_count; c++)
+			for (size_t m = 0; m < view->results[r].cases[c].metric_count; m++) {
+				const struct metric_value *metric =
+					&view->results[r].cases[c].metrics[m];
+				size_t launches = metric->launch_count ? metric->launch_count : 1;
+
+				if (!metric->headline ||
+				    view->results[r].cases[c].status != CASE_OK)
+					continue;
+				least = launches < least ? launches : least;
+				most = launches > most ? launches : most;
+			}
+	}
 	least = least == SIZE_MAX ? 1 : least;
 	tree_flag(page, "launched_once", most == 1);
 	tree_text(page, "interval_of", view_interval_words(view));
@@ -284,7 +277,7 @@ static void warn_injected(const struct view *view, struct tree *list)
 		warnings_add(list,
 			     "The run itself injected %.0f wrong words in %zu %s (inject), to test "
 			     "detection: %.0f wrong words were found in these.",
-			     injected, count, warning_cases_word(count), wrong);
+			     injected, count, format_cases(count), wrong);
 }
 
 void view_warnings(const struct view *view, struct tree *page)
@@ -315,7 +308,7 @@ void view_warnings(const struct view *view, struct tree *page)
 		warnings_add(list,
 			     "The machine was not quiet: %zu of %zu %s vary more than the config "
 			     "allows. Their intervals include it.",
-			     n.noisy, n.of[CASE_OK], warning_cases_word(n.of[CASE_OK]));
+			     n.noisy, n.of[CASE_OK], format_cases(n.of[CASE_OK]));
 	if (n.no_interval)
 		warnings_add(list,
 			     "%zu %s no interval: fewer than six independent samples, or a drift "

@@ -281,20 +281,6 @@ static size_t watch_suite_number(const struct view *view, const char *suite)
 	return i + 1;
 }
 
-/* Lines that can be distinguished in one chart; further devices get another chart. */
-static void watches_draw_part(const struct chart *all, size_t from, struct tree *charts)
-{
-	struct chart part = *all;
-
-	part.series = all->series + from;
-	part.count = all->count - from < LINES_MOST ? all->count - from : LINES_MOST;
-	part.id = xasprintf("%s-%zu", all->id, charts->count + 1);
-	part.finding = watch_finding(&part);
-	chart_draw(&part, charts);
-	free(part.id);
-	free(part.finding);
-}
-
 static void watches_draw_quantity(const struct view *view, const char *suite, size_t which,
 				  const struct watch_range *range, char *note, struct tree *charts)
 {
@@ -324,8 +310,18 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	chart.x_unit = xstrdup("1");
 	chart.note = note;
 	watches_add_curves(view, suite, quantities[which].name, together, &chart);
-	for (size_t from = 0; from < chart.count; from += LINES_MOST)
-		watches_draw_part(&chart, from, charts);
+	for (size_t from = 0; from < chart.count; from += LINES_MOST) {
+		struct chart part = chart;
+
+		/* Lines that can be told apart in one chart; further devices get another. */
+		part.series = chart.series + from;
+		part.count = chart.count - from < LINES_MOST ? chart.count - from : LINES_MOST;
+		part.id = xasprintf("%s-%zu", chart.id, charts->count + 1);
+		part.finding = watch_finding(&part);
+		chart_draw(&part, charts);
+		free(part.id);
+		free(part.finding);
+	}
 	chart_release(&chart);
 }
 

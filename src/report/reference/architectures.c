@@ -19,23 +19,6 @@ const struct question questions[QUESTIONS] = {
 	{ "ResNet-50, FP32", { "training_rate" }, "ResNet-50, FP32" },
 };
 
-static void architecture_answer(const struct report_reference *r, size_t question, size_t card,
-				struct answer *best)
-{
-	for (const char *const *name = questions[question].quantities; *name; name++) {
-		const struct reference_row *row =
-			reference_row(r, *name, view_string(questions[question].workload));
-		enum provenance kind;
-		const struct reference_value *value = reference_best(row, card, &kind);
-
-		if (!value ||
-		    (best->row && (kind > best->kind ||
-				   (kind == best->kind && value->value <= best->value->value))))
-			continue;
-		*best = (struct answer){ row, value, kind, card, reference_peak(r, row, card) };
-	}
-}
-
 /* "V100" of "V100 SXM2" and "V100 PCIe"; "GTX 1080 Ti" is a name as a whole. */
 static void family_of(const char *label, char *out, size_t size)
 {
@@ -69,8 +52,26 @@ static struct architecture_line *architectures_line_of(struct architectures *a,
 static void architectures_fill_line(const struct architectures *a, struct architecture_line *line)
 {
 	for (size_t q = 0; q < QUESTIONS; q++) {
-		for (size_t i = 0; i < line->card_count; i++)
-			architecture_answer(a->r, q, line->cards[i], &line->answers[q]);
+		for (size_t i = 0; i < line->card_count; i++) {
+			for (const char *const *name = questions[q].quantities; *name; name++) {
+				const struct reference_row *row =
+					reference_row(a->r, *name,
+						      view_string(questions[q].workload));
+				enum provenance kind;
+				const struct reference_value *value =
+					reference_best(row, line->cards[i], &kind);
+
+				if (!value || (line->answers[q].row &&
+					       (kind > line->answers[q].kind ||
+						(kind == line->answers[q].kind &&
+						 value->value <= line->answers[q].value->value))))
+					continue;
+				line->answers[q] =
+					(struct answer){ row, value, kind, line->cards[i],
+							 reference_peak(a->r, row,
+									line->cards[i]) };
+			}
+		}
 		line->answered += line->answers[q].row != NULL;
 	}
 }

@@ -232,7 +232,7 @@ static void headline_add_device(struct text *out, const struct headline_lines *l
 		headline_add_figure(out, l, headline_figure_of(row, source));
 		return;
 	}
-	snprintf(words, sizeof(words), "%zu %s failed", failed, failed == 1 ? "case" : "cases");
+	snprintf(words, sizeof(words), "%zu %s failed", failed, format_cases(failed));
 	add_padded(out, words, FIGURE_WIDTH);
 }
 

@@ -184,7 +184,7 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 				run_plain_add_figure(h, &h->rows[i], f, figures);
 			tree_text(map, "absent", figures->count ? "" : UNSETTLED);
 			tree_textf(map, "failed", failed ? "%zu %s failed" : "", failed,
-				   failed == 1 ? "case" : "cases");
+				   format_cases(failed));
 			shown++;
 		}
 	tree_textf(table, "more", count > shown ? "%zu more" : "", count - shown);
@@ -320,8 +320,7 @@ char *run_title(const struct view *view, const struct headline_shares *shares)
 		text_addf(&out, ": self-test found all %.0f injected errors", injected);
 	else if (!run_title_add_bad(&out, &n) && !run_title_add_outlier(&out, view, shares) &&
 		 !title_add_shares(&out, shares))
-		text_addf(&out, ": %zu %s measured", n.of[CASE_OK],
-			  n.of[CASE_OK] == 1 ? "case" : "cases");
+		text_addf(&out, ": %zu %s measured", n.of[CASE_OK], format_cases(n.of[CASE_OK]));
 	cut = format_cut(out.data, TITLE_LONGEST);
 	text_release(&out);
 	return cut;

@@ -173,25 +173,17 @@ void selection_collect(struct case_selection *selection, const struct view *view
 	selection_count_all(selection);
 }
 
-static bool selection_is_one_of(const struct case_result *c, const char *const *only)
-{
-	const struct case_parameter *p = only[0] ? case_parameter(c, only[0]) : NULL;
-
-	if (!only[0])
-		return true;
-	for (size_t i = 1; p && only[i]; i++)
-		if (strcmp(view_string(p->text), only[i]) == 0)
-			return true;
-	return false;
-}
-
 void selection_only(struct case_selection *selection, const struct case_selection *from,
 		    const char *const *only)
 {
 	*selection = (struct case_selection){ .view = from->view };
-	for (size_t i = 0; i < from->count; i++)
-		if (selection_is_one_of(from->items[i].c, only))
+	for (size_t i = 0; i < from->count; i++) {
+		const struct case_parameter *p =
+			only[0] ? case_parameter(from->items[i].c, only[0]) : NULL;
+
+		if (!only[0] || (p && view_listed(view_string(p->text), only + 1)))
 			selection_add_case(selection, &from->items[i]);
+	}
 	selection_count_all(selection);
 }
 
@@ -201,20 +193,6 @@ void selection_main(struct case_selection *selection, const struct case_selectio
 	for (size_t i = 0; i < from->count; i++)
 		if (from->items[i].m == view_headline(from->items[i].c))
 			selection_add_case(selection, &from->items[i]);
-	selection_count_all(selection);
-}
-
-void selection_filter(struct case_selection *selection, const struct case_selection *from,
-		      const char *const *names, const char *key)
-{
-	*selection = (struct case_selection){ .view = from->view };
-	for (size_t i = 0; i < from->count; i++) {
-		char *own = selection_key(from, &from->items[i], names);
-
-		if (strcmp(own, key) == 0)
-			selection_add_case(selection, &from->items[i]);
-		free(own);
-	}
 	selection_count_all(selection);
 }
 
@@ -348,19 +326,6 @@ static char *selection_label_devices(const struct case_selection *selection,
 			 view_string(c->devices[1]), c->device_count - 2);
 }
 
-/* Names the implicit default: "default transport". */
-static void add_implicit_default(struct text *out, const struct case_selection *selection,
-				 const struct selected_case *selected, const char *const *without)
-{
-	for (size_t i = 0; i < selection->parameter_count; i++) {
-		const struct varying *v = &selection->parameters[i];
-
-		if (v->default_is_implicit && !view_listed(v->name, without) &&
-		    !case_parameter(selected->c, v->name))
-			format_list(out, "default %s", format_metric(v->name).text);
-	}
-}
-
 char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
 		      const char *const *without)
 {
@@ -385,8 +350,16 @@ char *selection_label(const struct case_selection *selection, const struct selec
 	} else {
 		several = !several;
 	}
-	if (!out.length)
-		add_implicit_default(&out, selection, selected, without);
+	if (!out.length) {
+		/* Names the implicit default: "default transport". */
+		for (size_t i = 0; i < selection->parameter_count; i++) {
+			const struct varying *v = &selection->parameters[i];
+
+			if (v->default_is_implicit && !view_listed(v->name, without) &&
+			    !case_parameter(selected->c, v->name))
+				format_list(&out, "default %s", format_metric(v->name).text);
+		}
+	}
 	if (several && selection->several_sources)
 		selection_add_word(&out, selection->view->sources[selected->source].label);
 	return text_detach(&out);

@@ -41,9 +41,6 @@ struct case_selection {
 /* Takes the cases of the first result. */
 void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
 		       const char *metric);
-/* Selects the cases of `from` whose key (selection_key() with `names`) equals `key`. */
-void selection_filter(struct case_selection *selection, const struct case_selection *from,
-		      const char *const *names, const char *key);
 /* Items of a selection by their keys, in order of appearance. */
 struct case_groups {
 	char **keys;                  /* selection_key() of each group */

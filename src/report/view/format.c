@@ -373,6 +373,11 @@ struct formatted format_metric(const char *name)
 	return format_without_underscores(format_text("%s", dot ? dot + 1 : name));
 }
 
+const char *format_cases(size_t count)
+{
+	return count == 1 ? "case" : "cases";
+}
+
 void format_capital(char *s)
 {
 	if (*s >= 'a' && *s <= 'z')

@@ -76,6 +76,9 @@ struct formatted format_parameter(const struct case_parameter *parameter);
 /* The same of a name: "step time" of "parallel.step_time". */
 struct formatted format_metric(const char *name);
 
+/* "case", "cases" */
+const char *format_cases(size_t count);
+
 /* Makes the first letter, if it is ASCII, a capital. */
 void format_capital(char *s);
 
