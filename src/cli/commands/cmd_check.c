@@ -19,7 +19,6 @@
 #include "cli/output/print_verdicts.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
-#include "report/acceptance/delivery.h"
 
 /*
  * --as nagios|npd: a verdict as the exit code and the one line that a monitoring program reads.

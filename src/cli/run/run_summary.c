@@ -14,7 +14,7 @@
 #include "cli/output/table.h"
 #include "judge/impossible.h"
 #include "plan/suite.h"
-#include "report/run/headline_lines.h"
+#include "report/run/run_figures.h"
 #include "result/outcome.h"
 #include "result/status/soak_rows.h"
 #include "result/verdict.h"

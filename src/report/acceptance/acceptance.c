@@ -9,7 +9,6 @@
 #include "judge/judge.h"
 #include "report/figure/figure.h"
 #include "report/page/html.h"
-#include "report/page/settings.h"
 #include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/suite_page.h"
@@ -348,8 +347,7 @@ static bool stage_has_suite(const struct result *r, enum run_stage stage, const 
 	return false;
 }
 
-/* The dose of the stage soak: what its suites searched and which defects they would have found. */
-static void acceptance_soak(const struct view *view, struct tree *page)
+void acceptance_soak(const struct view *view, struct tree *page)
 {
 	struct tree *answers = tree_list(page, "soak_answers"),
 		    *tables = tree_list(page, "soak_tables");

@@ -24,6 +24,8 @@ enum status acceptance_write(const struct acceptance *acceptance,
 /* Parts: what each sets on the page; acceptance_tables.c, _checks.c and _charts.c. */
 struct tree;
 struct view;
+/* The dose of the stage soak: what its suites searched and which defects they would have found. */
+void acceptance_soak(const struct view *view, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
@@ -45,4 +47,22 @@ const char *acceptance_kind(enum verdict verdict);
 const char *acceptance_symbol(enum verdict verdict);
 /* True if the check counts against its devices. */
 bool acceptance_is_bad(const struct verdict_check *check);
+
+/*
+ * The delivery page: the machines of a delivery, each with its verdict, its GPUs by serial number,
+ * and room for a signature. Rejected machines come first, then inconclusive, then accepted ones.
+ */
+struct delivery; /* owns the contents of the page */
+
+struct delivery *delivery_new(void);
+/*
+ * Adds a machine with its finished verdicts, which are copied; `path`: of its result, for people.
+ */
+void delivery_add(struct delivery *delivery, const struct result *result, const char *path,
+		  const struct verdicts *verdicts);
+/* Writes the page into options->output. */
+enum status delivery_write(struct delivery *delivery, const struct report_options *options,
+			   struct error *err);
+void delivery_free(struct delivery *delivery); /* may be NULL */
+
 #endif

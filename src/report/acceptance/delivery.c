@@ -1,4 +1,3 @@
-#include "report/acceptance/delivery.h"
 
 #include <inttypes.h>
 #include <math.h>

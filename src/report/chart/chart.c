@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/chart/chart_files.h"
-#include "report/chart/chart_table.h"
 #include "report/chart/fit.h"
 #include "report/view/text_index.h"
 

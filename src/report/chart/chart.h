@@ -26,6 +26,7 @@
 #include "report/chart/scale.h"
 #include "report/template/tree.h"
 #include "result/metric.h"
+#include "base/error.h"
 
 enum chart_kind {
 	CHART_LINES,
@@ -186,5 +187,49 @@ bool chart_has_intervals(const struct chart *chart);
  */
 const char **chart_texts(const struct chart *chart, size_t *count);
 const struct chart_point *chart_point_named(const struct chart_series *series, const char *text);
+
+/* A chart as a table: for those who cannot see it, and for those who want the numbers. */
+/*
+ * The chart's numbers for chart_table.mustache: "head" (list of texts) and "rows" (lists of cells).
+ */
+void chart_table(const struct chart *chart, struct tree *map);
+
+/*
+ * The rows of a line chart's table: every x of any line, in order. free() the array; texts are
+ * borrowed.
+ */
+struct chart_column {
+	const char *text;
+	double x;
+};
+struct chart_column *chart_columns(const struct chart *chart, size_t *count);
+
+/* Charts of a page as files: ID.svg to be placed elsewhere, ID.csv to be drawn anew. */
+/*
+ * For chart_draw(): attaches the CSV to the chart's map, a row per point in base units (RFC 4180);
+ * unknown numbers are empty.
+ */
+void chart_csv(const struct chart *chart, struct tree *map);
+
+/* The words that a chart carries wherever it is placed. */
+struct chart_source {
+	const char *shown;  /* below the drawing: machine, run, author, licence */
+	const char *origin; /* in the metadata: the command as well */
+};
+
+/*
+ * Writes the two files of every chart below `page` into `directory`, which is made.
+ * `template_dir` as for template_render().
+ */
+enum status chart_files_write(const struct tree *page, const char *directory,
+			      const struct chart_source *source, const char *template_dir,
+			      struct error *err);
+/*
+ * Appends the SVG of the chart `id` below `page`, with its title, meaning and source. STATUS_USAGE
+ * if there is no such chart; the error lists the existing ones.
+ */
+enum status chart_file_render(const struct tree *page, const char *id,
+			      const struct chart_source *source, const char *template_dir,
+			      struct text *svg, struct error *err);
 
 #endif

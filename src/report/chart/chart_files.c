@@ -1,4 +1,4 @@
-#include "report/chart/chart_files.h"
+#include "report/chart/chart.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "report/chart/chart_table.h"
+#include "report/chart/chart.h"
 
 #define HEIGHT 270.0
 #define TOP 26.0

@@ -1,5 +1,5 @@
 /* The numbers of a chart as a table. */
-#include "report/chart/chart_table.h"
+#include "report/chart/chart.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "report/chart/chart.h"
 #include "report/page/html.h"
 #include "report/template/template.h"
-#include "report/view/page_answer.h"
 #include "report/view/view.h"
 
 #define MOST_HOSTS 400

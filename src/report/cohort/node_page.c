@@ -7,7 +7,6 @@
 #include "report/chart/chart.h"
 #include "report/cohort/cohort_page.h"
 #include "report/page/html.h"
-#include "report/view/page_answer.h"
 #include "report/view/view.h"
 
 #define MOST_CHARTS 6

@@ -11,7 +11,6 @@
 #include "report/acceptance/acceptance.h"
 #include "report/chart/chart.h"
 #include "report/page/html.h"
-#include "report/page/settings.h"
 #include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/presented.h"

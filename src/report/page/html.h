@@ -4,6 +4,7 @@
 
 #include "report/page/report.h"
 #include "report/template/tree.h"
+#include "result/result.h"
 
 /*
  * Writes the page to options->output and, for separate_css, first report.css in the same folder;
@@ -21,5 +22,12 @@ enum status html_write(const char *name, const struct report_options *options, s
  */
 enum status html_render(const char *name, const struct report_options *options, struct tree *page,
 			struct text *html, struct error *err);
+
+/*
+ * The keys of [report], a table as that of a suite (plan/key.h): report_keys, declared in
+ * plan/schema.h. What is wrong in their values is so found before anything is measured.
+ */
+/* A key of [report] as the run had it; "": it had none. */
+const char *report_setting(const struct result *result, const char *key);
 
 #endif

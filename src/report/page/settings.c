@@ -1,4 +1,4 @@
-#include "report/page/settings.h"
+#include "report/page/html.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "compare/compare.h"
 #include "report/chart/chart.h"
 #include "report/page/view_sections.h"
-#include "report/view/page_answer.h"
+#include "report/view/view.h"
 #include "report/view/presented.h"
 
 #define SHOWN 30            /* rows; the rest is folded */

@@ -6,7 +6,7 @@
 #include "report/figure/figure.h"
 #include "report/page/view_sections.h"
 #include "report/run/run_figures.h"
-#include "report/page/settings.h"
+#include "report/page/html.h"
 #include "report/view/suite_page.h"
 
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */

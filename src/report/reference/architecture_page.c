@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/reference/architectures.h"
+#include "report/reference/reference.h"
 #include "report/view/presented.h"
 
 #define BAR_WIDTH 64.0 /* px of the longest bar of a column */

@@ -1,6 +1,4 @@
 /* Selects the cards that represent their architectures, and the best value of each. */
-#include "report/reference/architectures.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +6,232 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/chart/chart.h"
+#include "report/reference/reference.h"
+
+/*
+ * Growth over the years: a line for each question, in multiples of the baseline on a logarithmic
+ * axis, drawn for two widths. A card without a figure is no point of the line.
+ */
+
+#define TOP 14.0
+#define HEIGHT 250.0 /* px from the top of the axis to its bottom */
+#define BELOW 36.0
+#define LABEL_ROW 16.0
+#define LEAST_POWER 100.0  /* W: below, a card is of another class than its architecture's others */
+#define NAME_CHARACTER 8.5 /* px: bold, 13 px */
+#define NAME_APART 6.0     /* px between names of cards */
+#define LEAST_CARDS 3      /* a line through two points shows less than the matrix */
+
+struct growth {
+	const struct architectures *a;
+	double left, right, width;
+	double first, last; /* years */
+	struct extent ratios;
+	double label_y[QUESTIONS];
+};
+
+static double growth_x(const struct growth *g, size_t line)
+{
+	double year = g->a->lines[line].year, span = g->last - g->first;
+
+	return g->left +
+	       (g->right - g->left) *
+		       (span > 0 ? (fmin(fmax(year, g->first), g->last) - g->first) / span : 0.5);
+}
+
+static double growth_y(const struct growth *g, double ratio)
+{
+	double low = log2(g->ratios.min), high = log2(g->ratios.max);
+
+	return TOP + HEIGHT * (1 - (log2(ratio) - low) / (high - low));
+}
+
+static bool growth_line_is_drawn(const struct growth *g, size_t line, size_t question,
+				 double *ratio)
+{
+	const struct gpu *gpu = g->a->r->cards[g->a->lines[line].cards[0]].gpu;
+
+	*ratio = architectures_ratio(g->a, line, question);
+	return *ratio > 0 && isfinite(g->a->lines[line].year) && gpu &&
+	       !(gpu_figure(gpu, "power") < LEAST_POWER);
+}
+
+/* Names of cards that would touch the one before them are left out: the matrix has all. */
+static void growth_add_names(const struct growth *g, struct tree *map)
+{
+	struct tree *names = tree_list(map, "names");
+	double from = -HUGE_VAL;
+
+	for (size_t i = 0; i < g->a->count; i++) {
+		const struct architecture_line *line = &g->a->lines[i];
+		double half = NAME_CHARACTER * (double)chart_characters(line->label) / 2;
+		double x, ratio;
+		struct tree *name;
+		bool any = false;
+
+		for (size_t q = 0; q < QUESTIONS; q++)
+			any = any || growth_line_is_drawn(g, i, q, &ratio);
+		if (!any)
+			continue;
+		x = fmax(half, growth_x(g, i));
+		if (x - half < from)
+			continue;
+		from = x + half + NAME_APART;
+		name = tree_item(names);
+		chart_coordinate(name, "x", x);
+		tree_text(name, "name", line->label);
+		tree_textf(name, "year", "%.0f", line->year);
+	}
+}
+
+/* The last point of a question's line; SIZE_MAX: none. */
+static size_t growth_last_of(const struct growth *g, size_t question, double *ratio)
+{
+	size_t last = SIZE_MAX;
+	double one;
+
+	for (size_t i = 0; i < g->a->count; i++)
+		if (growth_line_is_drawn(g, i, question, &one)) {
+			last = i;
+			*ratio = one;
+		}
+	return last;
+}
+
+struct end {
+	size_t question;
+	double y;
+};
+
+static int ends_by_height(const void *a, const void *b)
+{
+	const struct end *p = a, *q = b;
+
+	return (p->y > q->y) - (p->y < q->y);
+}
+
+/* Labels in the order of the lines' ends, a row apart. */
+static void growth_place_labels(struct growth *g)
+{
+	struct end ends[QUESTIONS];
+	size_t count = 0;
+	double ratio, free_from = TOP;
+
+	for (size_t q = 0; q < QUESTIONS; q++)
+		if (growth_last_of(g, q, &ratio) != SIZE_MAX)
+			ends[count++] = (struct end){ q, growth_y(g, ratio) };
+	qsort(ends, count, sizeof(*ends), ends_by_height);
+	for (size_t i = 0; i < count; i++) {
+		double latest = TOP + HEIGHT - LABEL_ROW * (double)(count - 1 - i);
+
+		g->label_y[ends[i].question] = fmin(fmax(ends[i].y, free_from), latest);
+		free_from = g->label_y[ends[i].question] + LABEL_ROW;
+	}
+}
+
+static void growth_add_line(const struct growth *g, size_t question, struct tree *list)
+{
+	struct text path = TEXT_EMPTY, solid = TEXT_EMPTY, hollow = TEXT_EMPTY;
+	double ratio, end = NAN;
+	size_t points = 0;
+	struct tree *map;
+
+	for (size_t i = 0; i < g->a->count; i++) {
+		if (!growth_line_is_drawn(g, i, question, &ratio))
+			continue;
+		text_addf(&path, "%c%.1f %.1f", points++ ? 'L' : 'M', growth_x(g, i),
+			  growth_y(g, ratio));
+		chart_marker(g->a->lines[i].answers[question].kind == PUBLISHED ? &hollow : &solid,
+			     0, growth_x(g, i), growth_y(g, ratio));
+		end = ratio;
+	}
+	if (points > 1) {
+		map = tree_item(list);
+		tree_text(map, "name", questions[question].title);
+		tree_textf(map, "ratio", "%.3g×", end);
+		tree_text(map, "colour", chart_style(question)->colour);
+		tree_text(map, "path", path.data);
+		tree_text(map, "solid", solid.data ? solid.data : "");
+		tree_text(map, "hollow", hollow.data ? hollow.data : "");
+		chart_coordinate(map, "label_y", g->label_y[question] + 4);
+	}
+	text_release(&path);
+	text_release(&solid);
+	text_release(&hollow);
+}
+
+static void growth_draw(struct growth *g, const char *class, struct tree *list)
+{
+	struct tree *map = tree_item(list), *lines;
+	struct tree *ticks;
+
+	growth_place_labels(g);
+	tree_text(map, "class", class);
+	chart_coordinate(map, "width", g->width);
+	chart_coordinate(map, "height", TOP + HEIGHT + BELOW);
+	chart_coordinate(map, "left", g->left);
+	chart_coordinate(map, "right", g->right);
+	chart_coordinate(map, "label_x", g->right + 10);
+	chart_coordinate(map, "tick_x", g->left - 6);
+	chart_coordinate(map, "name_y", TOP + HEIGHT + 18);
+	chart_coordinate(map, "year_y", TOP + HEIGHT + 32);
+	ticks = tree_list(map, "ticks");
+	for (double r = g->ratios.min; r <= g->ratios.max * 1.001; r *= 2) {
+		struct tree *tick = tree_item(ticks);
+
+		chart_coordinate(tick, "at", growth_y(g, r));
+		chart_coordinate(tick, "text_y", growth_y(g, r) + 4);
+		if (r < 1)
+			tree_textf(tick, "label", "1/%.0f", 1 / r);
+		else
+			tree_textf(tick, "label", "%.0f×", r);
+		tree_text(tick, "ink", r == 1 ? "#777777" : "#dddddd");
+	}
+	growth_add_names(g, map);
+	lines = tree_list(map, "lines");
+	for (size_t q = 0; q < QUESTIONS; q++)
+		growth_add_line(g, q, lines);
+}
+
+void architectures_growth(const struct architectures *a, struct tree *page)
+{
+	struct tree *list = tree_list(page, "growth");
+	struct growth g = { .a = a };
+	double ratio;
+	size_t cards = 0;
+	bool drawn;
+
+	g.first = INFINITY;
+	g.last = -INFINITY;
+	g.ratios = (struct extent)EXTENT_EMPTY;
+	for (size_t i = 0; i < g.a->count; i++) {
+		size_t answers = 0;
+
+		for (size_t q = 0; q < QUESTIONS; q++)
+			if (growth_line_is_drawn(&g, i, q, &ratio)) {
+				g.first = fmin(g.first, g.a->lines[i].year);
+				g.last = fmax(g.last, g.a->lines[i].year);
+				extent_add(&g.ratios, ratio);
+				answers++;
+			}
+		cards += answers != 0;
+	}
+	g.ratios.min = exp2(floor(log2(g.ratios.min) - 0.01));
+	g.ratios.max = exp2(ceil(log2(g.ratios.max) + 0.01));
+	drawn = cards >= LEAST_CARDS && g.last > g.first && a->baseline != a->subject;
+	tree_flag(page, "has_growth", drawn);
+	if (!drawn)
+		return;
+	g.width = 860;
+	g.left = 44;
+	g.right = 690;
+	growth_draw(&g, "wide-only", list);
+	g.width = 360;
+	g.left = 36;
+	g.right = 196;
+	growth_draw(&g, "narrow-only", list);
+}
 
 const struct question questions[QUESTIONS] = {
 	{ "Memory", { "memory_triad", "memory_copy", "memory_scale", "device_copy" }, NULL },

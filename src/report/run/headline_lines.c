@@ -1,4 +1,4 @@
-#include "report/run/headline_lines.h"
+#include "report/run/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>

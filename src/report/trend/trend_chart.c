@@ -1,4 +1,4 @@
-#include "report/trend/trend_chart.h"
+#include "report/trend/trend_rows.h"
 
 #include <math.h>
 

@@ -13,7 +13,7 @@
 #include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/trend/trend_rows.h"
-#include "report/view/page_answer.h"
+#include "report/view/view.h"
 #include "report/view/presented.h"
 
 static const char *trend_change_direction(enum better better, double ratio)

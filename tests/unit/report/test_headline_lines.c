@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "report/run/headline_lines.h"
+#include "report/run/run_figures.h"
 
 static void read_data(struct result *r, const char *name)
 {

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "import/import.h"
-#include "report/reference/architectures.h"
+#include "report/reference/reference.h"
 #include "report/page/report.h"
 
 #define TEXT_OF_STREAM                                                                     \
