@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "device/cuda/blas/contexts.h"
+#include "device/cuda/blas/lt.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/dnn/cudnn.h"
 #include "device/cuda/ranks/nccl.h"

@@ -23,6 +23,10 @@ extern struct library cublas_library, cublaslt_library;
 extern struct cublas_functions cublas;
 extern struct cublaslt_functions cublaslt;
 
+/* Frees the handle and workspace of a stream; NULL is allowed. */
+struct cublas_context;
+void cublas_context_free(struct cublas_context *context);
+
 enum status cublas_open(struct error *err);
 /* For both: cuBLAS has the names of cuBLASLt's errors. */
 enum status cublaslt_open(struct error *err);

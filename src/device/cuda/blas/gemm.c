@@ -3,7 +3,6 @@
  * rejects it; from 5.0 on cublasGemmEx, which uses tensor cores if available (7.0). Or the
  * algorithm that a search chose.
  */
-#include "device/cuda/blas/contexts.h"
 #include "device/cuda/blas/gemm_types.h"
 
 #include <limits.h>

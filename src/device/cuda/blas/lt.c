@@ -1,13 +1,31 @@
-/* GEMM with cuBLASLt, by the algorithm that was chosen for its shape on this stream. */
+/*
+ * GEMM with cuBLASLt, by the algorithm that was chosen for its shape on this stream. The library's
+ * heuristic orders algorithms by a model; here they and variants of them are timed on the actual
+ * operands, and later GEMMs use the fastest.
+ */
 #include "device/cuda/blas/lt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/autotune.h"
 #include "base/memory.h"
-#include "device/cuda/blas/contexts.h"
+#include "base/text.h"
+#include "device/autotune.h"
 #include "device/cuda/blas/gemm_types.h"
+
+/* Widest access of an algorithm: larger alignment of operands makes no difference. */
+#define LT_ALIGNMENT 16
+
+/* Alignment of an operand in bytes: a power of two, at most LT_ALIGNMENT. */
+static uint32_t lt_alignment(const void *memory)
+{
+	uint32_t alignment = LT_ALIGNMENT;
+
+	while ((uintptr_t)memory % alignment)
+		alignment /= 2;
+	return alignment;
+}
 
 void lt_context_free(struct lt_context *context)
 {
@@ -43,15 +61,6 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 	else
 		lt_context_free(context);
 	return status;
-}
-
-uint32_t lt_alignment(const void *memory)
-{
-	uint32_t alignment = LT_ALIGNMENT;
-
-	while ((uintptr_t)memory % alignment)
-		alignment /= 2;
-	return alignment;
 }
 
 static bool same_alignment(const struct gemm *a, const struct gemm *b)
@@ -102,6 +111,356 @@ static void lt_forget_chosen(struct lt_context *context, struct lt_chosen *chose
 {
 	lt_product_release(&chosen->product);
 	*chosen = context->chosen[--context->count];
+}
+
+/* Thread block clusters to try instead of an algorithm's own. */
+#define LT_CLUSTERS 6
+
+/* Names of the ids in cublasLt.h; newer ids are shown as numbers. */
+#define TILE(shape) [CUBLASLT_MATMUL_TILE_##shape] = #shape,
+static const char *const tiles[] = {
+	TILE(8x8) TILE(8x16) TILE(16x8) TILE(8x32) TILE(16x16) TILE(32x8) TILE(8x64) TILE(16x32)
+		TILE(32x16) TILE(64x8) TILE(32x32) TILE(32x64) TILE(64x32) TILE(32x128) TILE(64x64)
+			TILE(128x32) TILE(64x128) TILE(128x64) TILE(64x256) TILE(128x128)
+				TILE(256x64) TILE(64x512) TILE(128x256) TILE(256x128) TILE(512x64)
+					TILE(64x96) TILE(96x64) TILE(96x128) TILE(128x160)
+						TILE(160x128) TILE(192x128) TILE(128x192)
+							TILE(128x96)
+};
+#undef TILE
+
+#define STAGES(shape) [CUBLASLT_MATMUL_STAGES_##shape] = #shape,
+static const char *const stages[] = {
+	STAGES(16x1) STAGES(16x2) STAGES(16x3) STAGES(16x4) STAGES(16x5) STAGES(16x6) STAGES(32x1)
+		STAGES(32x2) STAGES(32x3) STAGES(32x4) STAGES(32x5) STAGES(32x6) STAGES(64x1)
+			STAGES(64x2) STAGES(64x3) STAGES(64x4) STAGES(64x5) STAGES(64x6)
+				STAGES(128x1) STAGES(128x2) STAGES(128x3) STAGES(128x4)
+					STAGES(128x5) STAGES(128x6) STAGES(32x10) STAGES(8x4)
+						STAGES(16x10) STAGES(8x5) STAGES(8x3) STAGES(8xAUTO)
+							STAGES(16xAUTO) STAGES(32xAUTO)
+								STAGES(64xAUTO) STAGES(128xAUTO)
+};
+#undef STAGES
+
+#define CLUSTER(shape) [CUBLASLT_CLUSTER_SHAPE_##shape##x1] = #shape,
+static const char *const clusters[] = { CLUSTER(1x1) CLUSTER(2x1) CLUSTER(4x1) CLUSTER(1x2) CLUSTER(
+	2x2) CLUSTER(4x2) CLUSTER(1x4) CLUSTER(2x4) CLUSTER(4x4) CLUSTER(8x1) CLUSTER(1x8) };
+#undef CLUSTER
+
+static const struct {
+	const char *word;
+	cublasLtMatmulAlgoConfigAttributes_t attribute;
+	const char *const *names;
+	size_t name_count;
+} parts[] = {
+	{ "algorithm", CUBLASLT_ALGO_CONFIG_ID, NULL, 0 },
+	{ "tile", CUBLASLT_ALGO_CONFIG_TILE_ID, tiles, ARRAY_SIZE(tiles) },
+	{ "stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, stages, ARRAY_SIZE(stages) },
+	{ "cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, clusters, ARRAY_SIZE(clusters) },
+	{ "split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, NULL, 0 },
+	{ "reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, NULL, 0 },
+	{ "swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, NULL, 0 },
+	{ "option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, NULL, 0 },
+};
+
+/* Attributes have 2 or 4 bytes; the values are small and little-endian. */
+static bool lt_search_read_attribute(const cublasLtMatmulAlgo_t *algorithm,
+				     cublasLtMatmulAlgoConfigAttributes_t attribute, uint32_t *out)
+{
+	size_t written;
+
+	*out = 0;
+	return cublaslt.cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, out,
+							     sizeof(*out),
+							     &written) == CUBLAS_STATUS_SUCCESS ||
+	       cublaslt.cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, out,
+							     sizeof(uint16_t),
+							     &written) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* "algorithm 66, tile 128x256, stages 128xAUTO, cluster 2x1, split-k 1, swizzle 1, option 3" */
+static void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *out, size_t size)
+{
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		uint32_t value;
+
+		if (!lt_search_read_attribute(algorithm, parts[i].attribute, &value))
+			continue;
+		text_addf(&text, "%s%s ", text.length ? ", " : "", parts[i].word);
+		if (value < parts[i].name_count && parts[i].names[value])
+			text_add(&text, parts[i].names[value]);
+		else if (value == UINT32_MAX)
+			text_add(&text, "auto"); /* -1: the library chooses */
+		else
+			text_addf(&text, "%u", value);
+	}
+	snprintf(out, size, "%s", text.length ? text.data : "unknown");
+	text_release(&text);
+}
+
+static bool lt_set_attribute(cublasLtMatmulAlgo_t *algorithm,
+			     cublasLtMatmulAlgoConfigAttributes_t attribute, const void *value,
+			     size_t size)
+{
+	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm, attribute, value, size) ==
+	       CUBLAS_STATUS_SUCCESS;
+}
+
+static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
+{
+	uint32_t supported = 0, value;
+	size_t written;
+
+	if (cublaslt.cublasLtMatmulAlgoCapGetAttribute(algorithm,
+						       CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT,
+						       &supported, sizeof(supported),
+						       &written) != CUBLAS_STATUS_SUCCESS ||
+	    !supported ||
+	    !lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value))
+		return false;
+	value = !value;
+	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value,
+				sizeof(value));
+}
+
+/* Algorithms for older devices have no clusters: 0. */
+static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
+{
+	static const uint16_t shapes[LT_CLUSTERS] = {
+		CUBLASLT_CLUSTER_SHAPE_2x1x1, CUBLASLT_CLUSTER_SHAPE_1x2x1,
+		CUBLASLT_CLUSTER_SHAPE_2x2x1, CUBLASLT_CLUSTER_SHAPE_1x1x1,
+		CUBLASLT_CLUSTER_SHAPE_4x1x1, CUBLASLT_CLUSTER_SHAPE_1x4x1,
+	};
+	uint32_t own;
+
+	if (!lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &own) ||
+	    own == 0 || own == shapes[cluster])
+		return false;
+	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &shapes[cluster],
+				sizeof(shapes[cluster]));
+}
+
+/*
+ * Creates a variant with the other order of tiles (`swizzle`) and another cluster (0 to LT_CLUSTERS
+ * - 1; -1: its own). False if it would be identical; the library may still reject a variant.
+ */
+static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
+{
+	if (swizzle && !turn_swizzle(algorithm))
+		return false;
+	return cluster < 0 || change_cluster(algorithm, cluster);
+}
+
+/* Number requested from the heuristic, which rarely has more. */
+#define OFFERED 64
+#define CANDIDATES (OFFERED * 2 * (LT_CLUSTERS + 1))
+/* Least batch size worth timing. */
+#define LEAST_BATCH 2
+#define MOST_BATCH 4096
+
+static enum status preference_new(const struct lt_context *context, const struct gemm *g,
+				  cublasLtMatmulPreference_t *out, struct error *err)
+{
+	/*
+	 * Partial sums over k are stored in the accumulation format, as with cublasGemmEx: see
+	 * context_new() there.
+	 */
+	uint32_t reductions = precision_result_bytes(g->precision) >= 4
+				      ? CUBLASLT_REDUCTION_SCHEME_MASK
+				      : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	uint32_t alignments[] = { lt_alignment(g->a), lt_alignment(g->b), lt_alignment(g->c),
+				  lt_alignment(g->c) };
+	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+	};
+
+	if (gemm_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
+		       "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < ARRAY_SIZE(aligned); i++)
+		cublaslt.cublasLtMatmulPreferenceSetAttribute(*out, aligned[i], &alignments[i],
+							      sizeof(alignments[i]));
+	cublaslt.cublasLtMatmulPreferenceSetAttribute(*out,
+						      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+						      &reductions, sizeof(reductions));
+	return gemm_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
+				  *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+				  &context->workspace_bytes, sizeof(context->workspace_bytes)),
+			  "cublasLtMatmulPreferenceSetAttribute", err);
+}
+
+/* State of a search. */
+struct lt_search {
+	struct cuda_stream *stream;
+	const struct lt_product *product;
+	cublasLtMatmulHeuristicResult_t found[CANDIDATES];
+	size_t count;
+	cudaEvent_t start, end;
+	bool warm[CANDIDATES];
+};
+
+static enum status find_offers(struct lt_search *s, struct error *err)
+{
+	const struct lt_context *context = s->stream->lt;
+	const struct lt_product *p = s->product;
+	cublasLtMatmulPreference_t preference = NULL;
+	int count = 0;
+	cublasStatus_t result;
+
+	if (preference_new(context, &p->gemm, &preference, err) == STATUS_OK) {
+		result = cublaslt.cublasLtMatmulAlgoGetHeuristic(context->handle, p->operation,
+								 p->a, p->b, p->c, p->c, preference,
+								 OFFERED, s->found, &count);
+		if (result == CUBLAS_STATUS_NOT_SUPPORTED ||
+		    (result == CUBLAS_STATUS_SUCCESS && count == 0))
+			error_set(err, STATUS_UNSUPPORTED,
+				  "cuBLASLt has no algorithm for this %s GEMM, %c%c%s%s",
+				  precision_name(p->gemm.precision),
+				  p->gemm.transpose_a ? 't' : 'n', p->gemm.transpose_b ? 't' : 'n',
+				  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with a bias",
+				  p->gemm.precision == PRECISION_FP8
+					  ? " (FP8 needs transposes = tn on many GPUs)"
+					  : "");
+		else
+			gemm_check(result, "cublasLtMatmulAlgoGetHeuristic", err);
+	}
+	if (preference)
+		cublaslt.cublasLtMatmulPreferenceDestroy(preference);
+	s->count = (size_t)count;
+	return err->status;
+}
+
+static void add_variant(struct lt_search *s, size_t offer, bool swizzle, int cluster)
+{
+	const struct lt_product *p = s->product;
+	const struct lt_context *context = s->stream->lt;
+	cublasLtMatmulAlgo_t algorithm = s->found[offer].algo;
+	cublasLtMatmulHeuristicResult_t checked;
+
+	if (!lt_algorithm_vary(&algorithm, swizzle, cluster) ||
+	    cublaslt.cublasLtMatmulAlgoCheck(context->handle, p->operation, p->a, p->b, p->c, p->c,
+					     &algorithm, &checked) != CUBLAS_STATUS_SUCCESS ||
+	    checked.workspaceSize > context->workspace_bytes)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		if (memcmp(&s->found[i].algo, &algorithm, sizeof(algorithm)) == 0)
+			return;
+	s->found[s->count] = checked;
+	s->found[s->count++].algo = algorithm;
+}
+
+/*
+ * Adds variants after the offered algorithms, in their order: first other tile orders, then other
+ * clusters.
+ */
+static void add_variants(struct lt_search *s)
+{
+	size_t offers = s->count;
+
+	for (size_t i = 0; i < offers; i++)
+		add_variant(s, i, true, -1);
+	for (size_t i = 0; i < offers; i++)
+		for (int cluster = 0; cluster < LT_CLUSTERS; cluster++) {
+			add_variant(s, i, false, cluster);
+			add_variant(s, i, true, cluster);
+		}
+}
+
+/*
+ * Seconds per GEMM for a batch. A rejected algorithm drops a candidate and does not end the search.
+ */
+static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, unsigned batch,
+					double *each, struct error *err)
+{
+	float milliseconds = 0;
+
+	if (cuda_check(cudaEventRecord(s->start, s->stream->handle), "cudaEventRecord", err) !=
+	    STATUS_OK)
+		return err->status;
+	for (unsigned i = 0; i < batch; i++) {
+		struct error refusal = ERROR_NONE;
+
+		if (gemm_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
+						   &s->found[candidate].algo),
+			       "cublasLtMatmul", &refusal) != STATUS_OK)
+			return error_set(err, STATUS_UNSUPPORTED, "%s", refusal.message);
+	}
+	if (cuda_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
+		    STATUS_OK ||
+	    cuda_check(cudaEventSynchronize(s->end), "cudaEventSynchronize", err) != STATUS_OK ||
+	    cuda_check(cudaEventElapsedTime(&milliseconds, s->start, s->end),
+		       "cudaEventElapsedTime", err) != STATUS_OK)
+		return err->status;
+	*each = 1e-3 * (double)milliseconds / batch;
+	return STATUS_OK;
+}
+
+static enum status lt_time_candidate(void *context, size_t candidate, double seconds, double *each,
+				     struct error *err)
+{
+	struct lt_search *s = context;
+	double single = 0, batch;
+
+	/* The first call loads the kernel. */
+	if (!s->warm[candidate] && lt_search_time_batch(s, candidate, 1, each, err) != STATUS_OK)
+		return err->status;
+	s->warm[candidate] = true;
+	if (lt_search_time_batch(s, candidate, 1, &single, err) != STATUS_OK)
+		return err->status;
+	/* Fills the time with a batch; a batch of one was just timed. */
+	batch = single > 0 ? seconds / single : 1;
+	*each = single;
+	if (batch < LEAST_BATCH)
+		return STATUS_OK;
+	return lt_search_time_batch(s, candidate, batch < MOST_BATCH ? (unsigned)batch : MOST_BATCH,
+				    each, err);
+}
+
+static enum status lt_search_fastest(struct lt_search *s, const struct autotune_rules *rules,
+				     struct lt_chosen *chosen, struct gemm_choice *out,
+				     struct error *err)
+{
+	struct autotune_result fastest;
+
+	if (find_offers(s, err) != STATUS_OK)
+		return err->status;
+	add_variants(s);
+	if (cuda_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
+	    cuda_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
+	    autotune(s->count, rules, lt_time_candidate, s, &fastest, err) != STATUS_OK)
+		return err->status;
+	*out = (struct gemm_choice){ .offered = (unsigned)s->count,
+				     .tried = (unsigned)fastest.tried,
+				     .seconds = fastest.seconds,
+				     .first_seconds = fastest.first_seconds,
+				     .workspace_bytes = s->found[fastest.best].workspaceSize };
+	lt_algorithm_describe(&s->found[fastest.best].algo, out->text, sizeof(out->text));
+	chosen->algorithm = s->found[fastest.best].algo;
+	chosen->first = s->found[fastest.first].algo;
+	return STATUS_OK;
+}
+
+static enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
+			     const struct autotune_rules *rules, struct gemm_choice *out,
+			     struct error *err)
+{
+	struct lt_search *state = xcalloc(1, sizeof(*state));
+	enum status status;
+
+	state->stream = stream;
+	state->product = &chosen->product;
+	status = lt_search_fastest(state, rules, chosen, out, err);
+	if (state->start)
+		cudaEventDestroy(state->start);
+	if (state->end)
+		cudaEventDestroy(state->end);
+	free(state);
+	return status;
 }
 
 enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,

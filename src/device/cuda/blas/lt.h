@@ -1,6 +1,6 @@
 /*
- * GEMM with cuBLASLt: lt_product.c describes one in cuBLASLt's types, lt_search.c chooses the
- * algorithm, lt.c stores the choices of each stream.
+ * GEMM with cuBLASLt: lt_product.c describes one in cuBLASLt's types, lt.c chooses the algorithm
+ * and stores the choices of each stream.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_BLAS_LT_H
 #define GPUPROOF_DEVICE_CUDA_BLAS_LT_H
@@ -32,10 +32,8 @@ struct lt_context {
 	size_t count, capacity;
 };
 
-/* Widest access of an algorithm: larger alignment of operands makes no difference. */
-#define LT_ALIGNMENT 16
-/* Alignment of an operand in bytes: a power of two, at most LT_ALIGNMENT. */
-uint32_t lt_alignment(const void *memory);
+/* NULL is allowed. */
+void lt_context_free(struct lt_context *context);
 
 /* Release it with lt_product_release(), even after a failure; that leaves zeros. */
 enum status lt_product_init(struct lt_product *product, const struct gemm *gemm, struct error *err);
@@ -44,14 +42,6 @@ void lt_product_release(struct lt_product *product);
 cublasStatus_t lt_product_multiply(const struct cuda_stream *stream,
 				   const struct lt_product *product, const struct gemm *gemm,
 				   const cublasLtMatmulAlgo_t *algorithm);
-
-/*
- * Searches the algorithms for chosen->product on its operands: see gemm_search() in
- * device/backend.h.
- */
-enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
-		      const struct autotune_rules *rules, struct gemm_choice *out,
-		      struct error *err);
 
 /*
  * Uses the choice of cuda_gemm_search() for this shape on this stream; STATUS_INTERNAL if there was

@@ -51,32 +51,35 @@ static enum status lt_product_set_bias(const struct lt_product *p, const void *b
 			  "cublasLtMatmulDescSetAttribute", err);
 }
 
-static enum status set_multiprocessors(const struct lt_product *p, struct error *err)
+/* All of the operation but the bias. */
+static enum status lt_product_describe(const struct lt_product *p, struct error *err)
 {
-	int32_t target = p->gemm.multiprocessors;
-
-	if (target == 0)
-		return STATUS_OK;
-	return gemm_check(cublaslt.cublasLtMatmulDescSetAttribute(
-				  p->operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target,
-				  sizeof(target)),
-			  "cublasLtMatmulDescSetAttribute", err);
-}
-
-static enum status lt_product_set_fp8(const struct lt_product *p, struct error *err)
-{
-	const int8_t fast = p->gemm.fp8.fast;
+	static const cublasLtEpilogue_t epilogues[EPILOGUE_COUNT] = {
+		[EPILOGUE_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
+		[EPILOGUE_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+		[EPILOGUE_BIAS_RELU] = CUBLASLT_EPILOGUE_RELU_BIAS,
+	};
+	const struct gemm *g = &p->gemm;
+	const cublasOperation_t op_a = g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+				op_b = g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+	const int32_t target = g->multiprocessors;
+	const int8_t fast = g->fp8.fast;
 	const struct {
 		cublasLtMatmulDescAttributes_t name;
 		const void *value;
 		size_t size;
-		bool used;
+		bool used; /* else the library's default */
 	} attributes[] = {
+		{ CUBLASLT_MATMUL_DESC_TRANSA, &op_a, sizeof(op_a), true },
+		{ CUBLASLT_MATMUL_DESC_TRANSB, &op_b, sizeof(op_b), true },
+		{ CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogues[g->epilogue], sizeof(*epilogues),
+		  true },
+		{ CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target, sizeof(target), target != 0 },
 		{ CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast), fast },
-		{ CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &p->gemm.scale_a, sizeof(p->gemm.scale_a),
-		  p->gemm.scale_a != NULL },
-		{ CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &p->gemm.scale_b, sizeof(p->gemm.scale_b),
-		  p->gemm.scale_b != NULL },
+		{ CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &g->scale_a, sizeof(g->scale_a),
+		  g->scale_a },
+		{ CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &g->scale_b, sizeof(g->scale_b),
+		  g->scale_b },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
@@ -90,38 +93,17 @@ static enum status lt_product_set_fp8(const struct lt_product *p, struct error *
 	return STATUS_OK;
 }
 
-static cublasLtEpilogue_t epilogue_of(enum epilogue epilogue)
-{
-	static const cublasLtEpilogue_t epilogues[EPILOGUE_COUNT] = {
-		[EPILOGUE_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
-		[EPILOGUE_BIAS] = CUBLASLT_EPILOGUE_BIAS,
-		[EPILOGUE_BIAS_RELU] = CUBLASLT_EPILOGUE_RELU_BIAS,
-	};
-
-	return epilogues[epilogue];
-}
-
 enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct error *err)
 {
 	const struct gemm_types *t = gemm_types(g->precision);
-	cublasOperation_t op_a = g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-	cublasOperation_t op_b = g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-	cublasLtEpilogue_t epilogue = epilogue_of(g->epilogue);
 	int64_t batch = gemm_batch(g);
 
 	memset(p, 0, sizeof(*p));
 	p->gemm = *g;
 	if (gemm_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
-		       "cublasLtMatmulDescCreate", err) != STATUS_OK)
-		return err->status;
-	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
-						sizeof(op_a));
-	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_b,
-						sizeof(op_b));
-	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
-						&epilogue, sizeof(epilogue));
-	if (lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
-	    set_multiprocessors(p, err) != STATUS_OK || lt_product_set_fp8(p, err) != STATUS_OK ||
+		       "cublasLtMatmulDescCreate", err) != STATUS_OK ||
+	    lt_product_describe(p, err) != STATUS_OK ||
+	    lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
 	    lt_product_layout_new(&p->a, g->fp8.e5m2_a ? CUDA_R_8F_E5M2 : t->operand,
 				  g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k,
 				  g->lda, batch, g->stride_a, err) != STATUS_OK ||
