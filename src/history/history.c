@@ -141,13 +141,6 @@ void history_notes_release(struct history_notes *notes)
 	memset(notes, 0, sizeof(*notes));
 }
 
-/* Stored and new version of one run. */
-struct versions {
-	size_t old_figures, figures;
-	/* values of the stored version that are missing in the new one, or differ */
-	size_t missing, changed;
-};
-
 static int history_by_series(const void *a, const void *b)
 {
 	const struct store_figure *p = *(const struct store_figure *const *)a;
@@ -173,44 +166,37 @@ static const struct store_figure **night_measured_figures(const struct store_nig
 	return out;
 }
 
-static struct versions history_compare_versions(const struct store_night *before,
-						const struct store_night *after)
-{
-	struct versions v = { 0 };
-	const struct store_figure **old = night_measured_figures(before, &v.old_figures);
-	const struct store_figure **now = night_measured_figures(after, &v.figures);
-
-	for (size_t i = 0; i < v.old_figures; i++) {
-		const struct store_figure *const *found =
-			bsearch(&old[i], now, v.figures, sizeof(*now), history_by_series);
-
-		v.missing += !found;
-		v.changed += found && (*found)->value != old[i]->value;
-	}
-	free(old);
-	free(now);
-	return v;
-}
-
+/* Compares the measured values of the stored and the new version of one run. */
 static enum history_added choose_night_version(const struct store_night *before,
 					       const struct store_night *after, struct error *err)
 {
-	const struct versions v = history_compare_versions(before, after);
+	size_t old_count, count, missing = 0, changed = 0;
+	const struct store_figure **old = night_measured_figures(before, &old_count);
+	const struct store_figure **now = night_measured_figures(after, &count);
 	bool completed =
 		strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
 
-	if (v.missing)
+	for (size_t i = 0; i < old_count; i++) {
+		const struct store_figure *const *found =
+			bsearch(&old[i], now, count, sizeof(*now), history_by_series);
+
+		missing += !found;
+		changed += found && (*found)->value != old[i]->value;
+	}
+	free(old);
+	free(now);
+	if (missing)
 		error_set(err, STATUS_USAGE,
 			  "not replaced: the history has run %.80s with %zu figures, and this "
 			  "result lacks %zu of them",
-			  after->run_id, v.old_figures, v.missing);
-	else if (v.figures > v.old_figures || completed)
+			  after->run_id, old_count, missing);
+	else if (count > old_count || completed)
 		return HISTORY_REPLACED;
-	else if (v.changed)
+	else if (changed)
 		error_set(err, STATUS_USAGE,
 			  "not replaced: the history has run %.80s, and %zu of its %zu figures "
 			  "differ; a different run needs its own id",
-			  after->run_id, v.changed, v.old_figures);
+			  after->run_id, changed, old_count);
 	else if (*after->verdict && strcmp(before->verdict, after->verdict) != 0)
 		return HISTORY_REPLACED;
 	return HISTORY_PRESENT;
@@ -319,35 +305,6 @@ enum status history_annotate(struct store *store, int64_t day, int64_t series, b
 	return err->status;
 }
 
-/* Finds the series of a note by name, because numbers differ between histories. */
-struct series_search {
-	struct store *store;
-	const struct history_series *wanted;
-	int64_t found; /* 0: none */
-	struct error *err;
-};
-
-static void history_merge_compare_machine(void *context, const struct history_series *s)
-{
-	struct series_search *search = context;
-
-	if (strcmp(s->model, search->wanted->model) == 0 &&
-	    strcmp(s->machine, search->wanted->machine) == 0)
-		search->found = s->id;
-}
-
-static void history_merge_find_series_of_name(void *context, const struct history_series *wanted)
-{
-	const struct history_filter filter = { .metric = wanted->metric,
-					       .case_id = wanted->case_id,
-					       .exact = true,
-					       .all_metrics = true };
-	struct series_search *search = context;
-
-	search->wanted = wanted;
-	store_each_name(search->store, &filter, history_merge_compare_machine, search, search->err);
-}
-
 static bool note_is_alike(const struct history_note *a, const struct history_note *b)
 {
 	return a->day == b->day && a->series == b->series && a->acknowledges == b->acknowledges &&
@@ -357,23 +314,18 @@ static bool note_is_alike(const struct history_note *a, const struct history_not
 }
 
 /* Skips a note about a series that this history does not have. */
-static enum status merge_note(struct store *store, const struct history_notes *there,
-			      struct store *from, const struct history_note *note,
-			      struct error *err)
+static void merge_note(struct store *store, const struct history_notes *there, struct store *from,
+		       const struct history_note *note, struct error *err)
 {
-	const struct history_filter filter = { .series = note->series };
-	struct series_search search = { .store = store, .err = err };
 	struct history_note copy = *note;
 	bool known = false;
 
-	if (note->series && store_each_name(from, &filter, history_merge_find_series_of_name,
-					    &search, err) != STATUS_OK)
-		return err->status;
-	copy.series = search.found;
+	if (note->series)
+		copy.series = store_find_series(store, from, note->series, err);
 	for (size_t i = 0; i < there->count && !known; i++)
 		known = note_is_alike(&there->items[i], &copy);
-	return known || (note->series && !copy.series) ? err->status
-						       : store_add_note(store, &copy, err);
+	if (!known && (!note->series || copy.series))
+		store_add_note(store, &copy, err);
 }
 
 enum status history_merge(struct store *store, struct store *from, const char *name,

@@ -14,26 +14,6 @@
 #include "reference/gpu.h"
 #include "result/statistics.h"
 
-/* Reads a time zone ("Z", "+02:00", "-0800" or "") as seconds east of UTC. */
-static bool read_zone(const char *text, long *seconds)
-{
-	unsigned hours, minutes;
-	int end = 0;
-
-	*seconds = 0;
-	while (isspace((unsigned char)*text))
-		text++;
-	if (!*text || strcmp(text, "Z") == 0 || strcmp(text, "UTC") == 0)
-		return true;
-	if ((*text != '+' && *text != '-') ||
-	    (sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &end) != 2 &&
-	     sscanf(text + 1, "%2u%2u%n", &hours, &minutes, &end) != 2) ||
-	    text[1 + end] || hours > 14 || minutes > 59)
-		return false;
-	*seconds = (long)(hours * 3600 + minutes * 60) * (*text == '-' ? -1 : 1);
-	return true;
-}
-
 /*
  * Converts a time as tools write it to "2026-11-20T10:00:00Z" (at least 21 bytes): "2026-11-20
  * 12:00:00", "2026-11-20T12:00:00+02:00", "...Z". Without a zone the time is UTC. Returns false if
@@ -45,22 +25,27 @@ static bool import_time(const char *text, char *out, size_t size)
 					     "%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M",
 					     "%Y-%m-%d %H:%M",    "%Y-%m-%d" };
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		struct tm tm = { 0 };
 		const char *end = strptime(text, forms[i], &tm);
 		int day = tm.tm_mday;
+		struct tm zone = { 0 };
 		time_t seconds;
-		long zone;
 
 		if (!end)
 			continue;
 		if (*end == '.' || *end == ',') /* fractions of a second */
 			end += 1 + strspn(end + 1, "0123456789");
-		seconds = timegm(&tm);
+		end += strspn(end, " \t");
+		if (*end && strcmp(end, "UTC") != 0) /* "Z", "+02:00" or "-0800" */
+			end = strptime(end, "%z", &zone);
+		else
+			end += strlen(end);
+		seconds = timegm(&tm) - zone.tm_gmtoff;
 		/* strptime() accepts 31 February. */
-		if (!read_zone(end, &zone) || tm.tm_mday != day || tm.tm_year < 70)
+		if (!end || *end || labs(zone.tm_gmtoff) > 14 * 3600 || tm.tm_mday != day ||
+		    tm.tm_year < 70)
 			continue;
-		seconds -= zone;
 		if (!gmtime_r(&seconds, &tm) || tm.tm_year > 8099)
 			return false;
 		return strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;

@@ -89,7 +89,6 @@ bool gpus_is_sources(const struct embedded_file *file);
 /* NULL: unknown. */
 const struct gpu *gpus_by_id(const char *id);
 const struct gpu *gpus_by_device(const char *device_name);
-const struct gpu_source *gpus_source(const char *id);
 
 const struct sheet_entry *gpu_entry(const struct gpu *gpu, const char *key);
 /* A value of the data sheet; NaN if it has none. */
@@ -99,7 +98,5 @@ const char *gpu_words(const struct gpu *gpu, const char *key);
 /* Upper bound of a quantity on this GPU: `*entry` times a factor; NaN: unknown. */
 double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 		const struct sheet_entry **entry);
-/* Rate of the quantity / power limit (of a die, if values are per die); NaN. */
-double gpu_efficiency(const struct gpu *gpu, const struct quantity *quantity);
 
 #endif

@@ -124,15 +124,6 @@ const struct gpu *gpus_by_id(const char *id)
 	return NULL;
 }
 
-const struct gpu_source *gpus_source(const char *id)
-{
-	gpus_read_once();
-	for (size_t i = 0; i < all.source_count; i++)
-		if (strcmp(all.sources[i].id, id) == 0)
-			return &all.sources[i];
-	return NULL;
-}
-
 /* Matches one of "NVIDIA H200 | H200 SXM*". */
 static bool gpus_name_matches(const char *patterns, const char *name)
 {
@@ -195,13 +186,4 @@ double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 	}
 	*entry = NULL;
 	return NAN;
-}
-
-double gpu_efficiency(const struct gpu *gpu, const struct quantity *quantity)
-{
-	double power = gpu_figure(gpu, "power"), die = gpu_figure(gpu, "power_die");
-
-	if (!quantity->rate)
-		return NAN;
-	return gpu_figure(gpu, quantity->rate) / (isfinite(die) ? die : power);
 }

@@ -56,12 +56,8 @@
 		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_ \
 	}
 
-/* Work per joule, equal to performance per watt. */
-#define EFFICIENCY(name_, unit_, title_, rate_)                                         \
-	{                                                                               \
-		.name = name_, .unit = unit_, .better = BETTER_HIGHER, .title = title_, \
-		.group = ENERGY, .rate = rate_                                          \
-	}
+/* Work per joule, equal to performance per watt. No bound: work may need less than the limit. */
+#define EFFICIENCY(name_, unit_, title_) PUBLISHED(name_, unit_, BETTER_HIGHER, title_, ENERGY)
 
 const struct quantity quantities[] = {
 	STREAM("memory_copy", "STREAM copy"),
@@ -118,11 +114,11 @@ const struct quantity quantities[] = {
 	  .group = TRAINING,
 	  .together = true },
 	PUBLISHED("training_step", "s", BETTER_LOWER, "Training step", TRAINING),
-	EFFICIENCY("efficiency_memory", "B/J", "STREAM triad per watt", "memory_bandwidth"),
-	EFFICIENCY("efficiency_fp32", "FLOP/J", "FP32 GEMM per watt", "fp32"),
-	EFFICIENCY("efficiency_tf32", "FLOP/J", "TF32 GEMM per watt", "tf32_tensor"),
-	EFFICIENCY("efficiency_fp16", "FLOP/J", "FP16 GEMM per watt, tensor cores", "fp16_tensor"),
-	EFFICIENCY("efficiency_bf16", "FLOP/J", "BF16 GEMM per watt, tensor cores", "bf16_tensor"),
+	EFFICIENCY("efficiency_memory", "B/J", "STREAM triad per watt"),
+	EFFICIENCY("efficiency_fp32", "FLOP/J", "FP32 GEMM per watt"),
+	EFFICIENCY("efficiency_tf32", "FLOP/J", "TF32 GEMM per watt"),
+	EFFICIENCY("efficiency_fp16", "FLOP/J", "FP16 GEMM per watt, tensor cores"),
+	EFFICIENCY("efficiency_bf16", "FLOP/J", "BF16 GEMM per watt, tensor cores"),
 	{ 0 },
 };
 

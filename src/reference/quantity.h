@@ -25,12 +25,7 @@ struct quantity {
 	/* keys of data sheets: the first that exists bounds it; NULL: none */
 	const char *peak[2];
 	double peak_factor; /* maximum of the quantity in multiples of the peak */
-	/*
-	 * for an efficiency: key of its rate, whose ratio to the power limit is the data-sheet
-	 * value; not a bound, because work may need less power. NULL: not an efficiency
-	 */
-	const char *rate;
-	bool together; /* sum over the devices of a case: rows differ in their number */
+	bool together;      /* sum over the devices of a case: rows differ in their number */
 };
 
 extern const struct quantity quantities[]; /* terminated by { 0 } */

@@ -127,7 +127,8 @@ static int64_t store_add_epoch(struct store *s, const char *facts, struct error 
 	return db_id(db_select(s, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
 }
 
-static int64_t store_find_series(struct store *s, const struct store_figure *f, struct error *err)
+static int64_t store_series_of_figure(struct store *s, const struct store_figure *f,
+				      struct error *err)
 {
 	struct db_query *q =
 		db_select(s, err,
@@ -170,7 +171,7 @@ static void store_add_figure(struct store *s, int64_t night, int64_t epoch,
 		db_run(s, err,
 		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
-		       "iiiddd", store_find_series(s, f, err), night, epoch, f->value, f->low,
+		       "iiiddd", store_series_of_figure(s, f, err), night, epoch, f->value, f->low,
 		       f->high);
 }
 

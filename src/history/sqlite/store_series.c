@@ -141,6 +141,29 @@ enum status store_each_point(struct store *s, const struct history_filter *f, st
 	return db_end(q);
 }
 
+int64_t store_find_series(struct store *s, struct store *from, int64_t id, struct error *err)
+{
+	struct db_query *q =
+		db_select(from, err,
+			  "SELECT metric, case_id, model, machine FROM series WHERE id = ?", "i",
+			  id);
+	char *metric = NULL;
+	int64_t found = 0;
+
+	if (db_next(q)) {
+		metric = store_metric(q, 0);
+		found = db_id(
+			db_select(s, err,
+				  "SELECT id FROM series WHERE metric = ? AND case_id = ? AND "
+				  "model = ? AND machine = ?",
+				  "ssss", metric, db_string(q, 1), db_string(q, 2),
+				  db_string(q, 3)));
+	}
+	free(metric);
+	db_end(q);
+	return found;
+}
+
 char *store_epoch_facts(struct store *s, int64_t epoch, struct error *err)
 {
 	return db_text(db_select(s, err, "SELECT facts FROM epoch WHERE id = ?", "i", epoch));

@@ -47,8 +47,12 @@ static const char *physics(const struct gpu *gpu, const struct published *p)
 	const struct sheet_entry *entry;
 	double peak = gpu_peak(gpu, p->quantity, &entry);
 	double most = isfinite(p->high) ? p->high : p->value;
+	size_t count, at = 0;
+	const struct gpu_source *sources = gpus_sources(&count);
 
-	if (!gpus_source(p->source))
+	while (at < count && strcmp(sources[at].id, p->source) != 0)
+		at++;
+	if (at == count)
 		return "source is not in sources.ini";
 	if (!(p->value > 0) || (isfinite(p->low) && !(p->low < p->high)))
 		return "value is not positive, or its range is none";
