@@ -413,33 +413,25 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
-/* The share of the memory must have room for the case; otherwise it does not test the allocator. */
-static enum status check_fraction(const struct run *run, enum alloc_operation operation, int kind,
-				  struct error *err)
-{
-	uint64_t limit = alloc_limit(run, kind);
-	char needed[32], left[32];
-
-	if (limit == 0 || operation == OPERATION_FRAGMENT || limit >= run->c->device_bytes)
-		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED,
-			 "the case needs %s, but memory_fraction leaves %s",
-			 units_size(run->c->device_bytes, needed, sizeof(needed)),
-			 units_size(limit, left, sizeof(left)));
-}
-
 static enum status alloc_run(struct run *run, struct error *err)
 {
 	enum alloc_operation operation = (enum alloc_operation)case_integer(run->c, "operations");
 	int kind;
+	uint64_t limit;
+	char needed[32], left[32];
 
 	if (operation == OPERATION_START)
 		return alloc_start(run, err);
 	if (operation == OPERATION_CREATE)
 		return alloc_create(run, err);
 	kind = origin_from_name(case_text(run->c, "allocators"));
-	if (check_fraction(run, operation, kind, err) != STATUS_OK)
-		return err->status;
+	limit = alloc_limit(run, kind);
+	/* Otherwise the case does not test the allocator. */
+	if (limit && operation != OPERATION_FRAGMENT && limit < run->c->device_bytes)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the case needs %s, but memory_fraction leaves %s",
+				 units_size(run->c->device_bytes, needed, sizeof(needed)),
+				 units_size(limit, left, sizeof(left)));
 	switch (operation) {
 	case OPERATION_CONTEND:
 		return alloc_contend(run, kind, err);

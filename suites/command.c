@@ -161,28 +161,22 @@ static char *command_describe(const struct plan *plan, const struct plan_case *c
 	return text_detach(&line);
 }
 
-static const struct metric *command_own_metric(const struct suite *suite, const char *name)
-{
-	const struct metric *metric = suite->metrics;
-
-	while (strcmp(metric->name, name) != 0)
-		metric++;
-	return metric;
-}
-
 static enum status command_run(struct run *run, struct error *err)
 {
 	char *metric = command_metric(run->c->section), *verified;
 	struct starts starts;
 	const struct reporter reporter = { &starts, starts_report };
+	const struct metric *own = run->c->suite->metrics;
 	const struct series *series;
 	double factor;
 
 	if (starts_open(&starts, run, err) == STATUS_OK &&
 	    run_sample_reports(run, &reporter, metric, command_unit(run->c->section, &factor),
 			       &series, err) == STATUS_OK) {
+		while (strcmp(own->name, metric) != 0)
+			own++;
 		/* A counted value has no interval, because it does not vary between launches. */
-		if (command_own_metric(run->c->suite, metric)->kind == METRIC_EXACT)
+		if (own->kind == METRIC_EXACT)
 			run_value(run, metric, series->statistics.median);
 		else
 			run_scaled(run, metric, 1, series);

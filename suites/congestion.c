@@ -117,20 +117,6 @@ static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 
 static const struct key turn_key = { .name = "turn", .type = KEY_INTEGER };
 
-/* The first turn has no number in ids, so that they do not depend on `turns`. */
-static enum status congestion_add_turn(struct plan *plan, const struct plan_case *point, int turn,
-				       const char *reason, struct error *err)
-{
-	struct parameter parameters[8];
-	struct plan_case with = *point;
-
-	memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
-	with.parameters = parameters;
-	if (turn > 0)
-		parameters[with.parameter_count++] = plan_number(plan, &turn_key, turn);
-	return plan_add_group(plan, &with, reason, err);
-}
-
 static enum status congestion_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	const struct section *section = point->section;
@@ -153,10 +139,18 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 	/* Three series, and two communicators. */
 	point->setup_seconds = 2 + 2 * section_real(section, "max_time") +
 			       6 * (double)(size + load) / (device_is_host(info) ? 0.8e9 : 100e9);
-	for (int turn = 0; turn < section_integer(section, "turns"); turn++)
-		if (congestion_add_turn(plan, point, turn, *reason ? reason : NULL, err) !=
-		    STATUS_OK)
+	for (int turn = 0; turn < section_integer(section, "turns"); turn++) {
+		struct parameter parameters[8];
+		struct plan_case with = *point;
+
+		memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
+		with.parameters = parameters;
+		/* The first has no number in ids, so that they do not depend on `turns`. */
+		if (turn > 0)
+			parameters[with.parameter_count++] = plan_number(plan, &turn_key, turn);
+		if (plan_add_group(plan, &with, *reason ? reason : NULL, err) != STATUS_OK)
 			return err->status;
+	}
 	return STATUS_OK;
 }
 

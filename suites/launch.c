@@ -327,39 +327,22 @@ static enum status launch_verify(struct launch_case *l, struct error *err)
 	return launch_is_wait(l->operation) ? verify_waiting(l, err) : verify_launches(l, err);
 }
 
-static enum status launch_measure_graph_call(struct launch_case *l, struct error *err)
-{
-	struct workload w = launch_workload(l);
-	const struct series *time;
-
-	w.launch = launch_graph_only;
-	w.finish = launch_finish;
-	w.min_samples = 0;
-	if (run_sample(l->run, &w, "launch.enqueue", &time, err) == STATUS_OK)
-		run_duration(l->run, "launch.enqueue", time);
-	return err->status;
-}
-
-/*
- * Brings the process into the state of most programs. Once kernels were launched on two streams,
- * those of every graph take a fifth longer (H100 and H200, driver 580, from ten launches on a
- * stream on); before that, a graph's time would depend on the cases that ran before it.
- */
-static enum status launch_on_both_streams(struct launch_case *l, struct error *err)
-{
-	for (unsigned i = 0; i < 2 * LAUNCHES_IN_USE; i++)
-		if (backend_launch(l->streams[i % 2], "empty", &l->kernel, err) != STATUS_OK)
-			return err->status;
-	return launch_finish(l, err);
-}
-
 static enum status launch_measure(struct launch_case *l, struct error *err)
 {
 	struct workload w = launch_workload(l);
 	const struct series *time;
 
-	if (l->operation == GRAPH && (launch_on_both_streams(l, err) != STATUS_OK ||
-				      launch_record_graph(l, err) != STATUS_OK))
+	/*
+	 * Brings the process into the state of most programs. Once kernels were launched on two
+	 * streams, those of every graph take a fifth longer (H100 and H200, driver 580, from ten
+	 * launches on a stream on); before that, a graph's time would depend on the cases that ran
+	 * before it.
+	 */
+	for (unsigned i = 0; i < 2 * LAUNCHES_IN_USE && l->operation == GRAPH; i++)
+		if (backend_launch(l->streams[i % 2], "empty", &l->kernel, err) != STATUS_OK)
+			return err->status;
+	if (l->operation == GRAPH &&
+	    (launch_finish(l, err) != STATUS_OK || launch_record_graph(l, err) != STATUS_OK))
 		return err->status;
 	if (run_sample(l->run, &w, "launch.time", &time, err) != STATUS_OK)
 		return err->status;
@@ -372,7 +355,13 @@ static enum status launch_measure(struct launch_case *l, struct error *err)
 	if (l->operation != GRAPH)
 		return STATUS_OK;
 	run_scaled(l->run, "launch.time_per_kernel", 1.0 / l->nodes, time);
-	return launch_measure_graph_call(l, err);
+	w = launch_workload(l);
+	w.launch = launch_graph_only;
+	w.finish = launch_finish;
+	w.min_samples = 0;
+	if (run_sample(l->run, &w, "launch.enqueue", &time, err) == STATUS_OK)
+		run_duration(l->run, "launch.enqueue", time);
+	return err->status;
 }
 
 static enum status open_launcher(struct launch_case *l, struct run *run, struct error *err)
@@ -386,9 +375,7 @@ static enum status open_launcher(struct launch_case *l, struct run *run, struct 
 		if (backend_stream_create(device, false, &l->streams[i], err) != STATUS_OK ||
 		    backend_event_create(device, &l->events[i], err) != STATUS_OK)
 			return err->status;
-	if (buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err) != STATUS_OK)
-		return err->status;
-	return STATUS_OK;
+	return buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err);
 }
 
 static enum status launch_run(struct run *run, struct error *err)

@@ -193,18 +193,6 @@ static enum status pairs_measure_latency(struct run *run, struct workload *w, st
 	return STATUS_OK;
 }
 
-static enum status measure_flow(struct run *run, struct workload *w, struct error *err)
-{
-	bool both = pairs_direction(run) == BOTH;
-	const struct series *time;
-
-	if (run_sample(run, w, "pairs.time", &time, err) != STATUS_OK)
-		return err->status;
-	run_rate(run, "pairs.bandwidth", (both ? 2 : 1) * (double)case_integer(run->c, "sizes"),
-		 time);
-	return STATUS_OK;
-}
-
 static enum status pairs_measure(struct run *run, struct pairs_side *s, struct error *err)
 {
 	struct workload w = { .state = s,
@@ -213,8 +201,16 @@ static enum status pairs_measure(struct run *run, struct pairs_side *s, struct e
 			      .streams = &s->stream,
 			      .stream_count = 1,
 			      .commands = s->commands };
+	const struct series *time;
 
-	return s->ping_pong ? pairs_measure_latency(run, &w, err) : measure_flow(run, &w, err);
+	if (s->ping_pong)
+		return pairs_measure_latency(run, &w, err);
+	if (run_sample(run, &w, "pairs.time", &time, err) != STATUS_OK)
+		return err->status;
+	run_rate(run, "pairs.bandwidth",
+		 (pairs_direction(run) == BOTH ? 2 : 1) * (double)case_integer(run->c, "sizes"),
+		 time);
+	return STATUS_OK;
 }
 
 /* run() of struct suite. */

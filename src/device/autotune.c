@@ -59,12 +59,15 @@ static enum status autotune_try(struct tuning *c, size_t candidate, double secon
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", own.message);
 }
 
-/* Runs each candidate once, in the given order; one that stays infinite is not tried again. */
-static enum status autotune_load_all(struct tuning *c, double end, struct autotune_result *out,
-				     struct error *err)
+/*
+ * Runs each candidate for `seconds`, in the given order, until `end`; one that stays infinite is not
+ * tried again.
+ */
+static enum status autotune_trial_all(struct tuning *c, double seconds, double end,
+				      struct autotune_result *out, struct error *err)
 {
 	for (size_t i = 0; i < c->count && (out->tried == 0 || clock_seconds() < end); i++) {
-		if (autotune_try(c, i, 0, &c->seconds[i], err) != STATUS_OK)
+		if (autotune_try(c, i, seconds, &c->seconds[i], err) != STATUS_OK)
 			return err->status;
 		out->tried += isfinite(c->seconds[i]);
 	}
@@ -81,7 +84,7 @@ static enum status trial_all_under_load(struct tuning *c, double seconds,
 	double begin = clock_seconds(), ignored;
 	bool warm = false;
 
-	if (autotune_load_all(c, begin + LOAD_SHARE * seconds, out, err) != STATUS_OK)
+	if (autotune_trial_all(c, 0, begin + LOAD_SHARE * seconds, out, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < c->count; i++) {
 		if (!isfinite(c->seconds[i]))
@@ -91,19 +94,6 @@ static enum status trial_all_under_load(struct tuning *c, double seconds,
 		warm = true;
 		if (autotune_try(c, i, TRIAL_SECONDS_SUSTAINED, &c->seconds[i], err) != STATUS_OK)
 			return err->status;
-	}
-	return STATUS_OK;
-}
-
-static enum status autotune_trial_all(struct tuning *c, double seconds, struct autotune_result *out,
-				      struct error *err)
-{
-	double stop = clock_seconds() + TRIAL_SHARE * seconds;
-
-	for (size_t i = 0; i < c->count && (out->tried == 0 || clock_seconds() < stop); i++) {
-		if (autotune_try(c, i, TRIAL_SECONDS, &c->seconds[i], err) != STATUS_OK)
-			return err->status;
-		out->tried += isfinite(c->seconds[i]);
 	}
 	return STATUS_OK;
 }
@@ -276,8 +266,11 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 	*out = (struct autotune_result){ 0 };
 	for (size_t i = 0; i < count; i++)
 		c.seconds[i] = INFINITY;
-	status = rules->sustained ? trial_all_under_load(&c, rules->seconds, out, err)
-				  : autotune_trial_all(&c, rules->seconds, out, err);
+	status = rules->sustained
+			 ? trial_all_under_load(&c, rules->seconds, out, err)
+			 : autotune_trial_all(&c, TRIAL_SECONDS,
+					      clock_seconds() + TRIAL_SHARE * rules->seconds, out,
+					      err);
 	if (status == STATUS_OK && out->tried == 0)
 		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates works%s%s",
 				   count, count > 0 ? "; the last: " : "", c.refusal.message);

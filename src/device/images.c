@@ -36,15 +36,6 @@ static bool next_image(const char **at, struct image *out)
 	}
 }
 
-static void list_images(const char *images, struct text *out)
-{
-	struct image image;
-
-	while (next_image(&images, &image))
-		text_addf(out, "%s%d.%d%s", out->length ? ", " : "", image.capability / 10,
-			  image.capability % 10, image.machine ? "" : " and newer");
-}
-
 enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size,
 		       struct error *err)
 {
@@ -75,7 +66,10 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 					 "the code for %d.%d",
 					 capability / 10, capability % 10, intermediate / 10,
 					 intermediate % 10);
-		list_images(images, &list);
+		while (next_image(&images, &image))
+			text_addf(&list, "%s%d.%d%s", list.length ? ", " : "",
+				  image.capability / 10, image.capability % 10,
+				  image.machine ? "" : " and newer");
 		error_set(err, STATUS_UNSUPPORTED,
 			  "no code for compute capability %d.%d, only for %s", capability / 10,
 			  capability % 10, list.data ? list.data : "none");

@@ -1,23 +1,31 @@
 #include "device/limits.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-static bool cgroup_read_line(const char *path, char *line, size_t size)
+bool limits_read_line(char *line, size_t size, const char *format, ...)
 {
-	FILE *f = fopen(path, "re");
-	bool ok;
+	char path[1400];
+	va_list ap;
+	FILE *f;
 
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	*line = '\0';
+	f = fopen(path, "re");
 	if (!f)
 		return false;
-	ok = fgets(line, (int)size, f) != NULL;
+	if (!fgets(line, (int)size, f))
+		*line = '\0';
 	fclose(f);
-	return ok;
+	line[strcspn(line, "\n")] = '\0';
+	return *line != '\0';
 }
 
 /* Value in bytes of a row in a file like /proc/meminfo; 0 if it is missing. */
@@ -91,10 +99,10 @@ static void cgroup_each_level(const char *controller,
 
 static bool cgroup_read_number(const char *folder, const char *file, double *value)
 {
-	char path[1400], line[64];
+	char line[64];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	return cgroup_read_line(path, line, sizeof(line)) && sscanf(line, "%lf", value) == 1;
+	return limits_read_line(line, sizeof(line), "%s/%s", folder, file) &&
+	       sscanf(line, "%lf", value) == 1;
 }
 
 struct cgroup_memory_limit {
@@ -173,11 +181,10 @@ uint64_t limits_memory_resident(void)
 
 static void look_quota_v2(const char *folder, void *context)
 {
-	char path[1400], line[64];
 	double quota, period, *cores = context;
+	char line[64];
 
-	snprintf(path, sizeof(path), "%s/cpu.max", folder);
-	if (cgroup_read_line(path, line, sizeof(line)) &&
+	if (limits_read_line(line, sizeof(line), "%s/cpu.max", folder) &&
 	    sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
 		*cores = fmin(*cores, quota / period);
 }

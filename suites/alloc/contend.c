@@ -176,8 +176,10 @@ static enum status contention_run_together(struct contention *c, phase_fn *phase
 	return STATUS_OK;
 }
 
-static enum status contention_synchronize(struct contention *c, struct error *err)
+static enum status contention_synchronize(void *state, struct error *err)
 {
+	const struct contention *c = state;
+
 	for (size_t i = 0; i < c->streams; i++)
 		if (backend_stream_synchronize(c->order[i], err) != STATUS_OK)
 			return err->status;
@@ -229,16 +231,11 @@ static enum status contention_launch(void *state, unsigned batch, struct error *
 	return contention_run_together(c, contention_alloc_free_pairs, err);
 }
 
-static enum status contention_finish(void *state, struct error *err)
-{
-	return contention_synchronize(state, err);
-}
-
 static enum status contention_measure(struct contention *c, struct run *run, struct error *err)
 {
 	struct workload w = { .state = c,
 			      .launch = contention_launch,
-			      .finish = contention_finish,
+			      .finish = contention_synchronize,
 			      .clock = CLOCK_HOST,
 			      .max_batch = LARGEST_BATCH,
 			      .no_gate = true };

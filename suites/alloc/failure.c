@@ -96,8 +96,9 @@ static enum status failure_kernel_works(struct stream *stream, int kind, void *m
 	return status;
 }
 
-static enum status failure_use_memory(struct blocks *b, struct origin *origin, struct error *err)
+static enum status failure_use_memory(struct blocks *b, struct error *err)
 {
+	struct origin *origin = &b->origin;
 	enum allocator allocator =
 		origin_is_own(origin->kind) ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
 	struct buffer buffer = { .device = b->device,
@@ -119,21 +120,6 @@ static enum status failure_use_memory(struct blocks *b, struct origin *origin, s
 			buffer_check(&buffer, b->stream, 0, FAILURE_AFTERWARDS_BYTES, b->seed, err);
 	origin_give(origin, buffer.memory, FAILURE_AFTERWARDS_BYTES, b->stream, NULL);
 	return status;
-}
-
-/*
- * After a failed allocation the device must work as before. Wrong data, or no memory, are a wrong
- * result; a device that fails completely is an error, after which its process can do nothing more.
- */
-static enum status still_works(struct blocks *b, struct error *err)
-{
-	struct error broken = ERROR_NONE;
-	enum status status = failure_use_memory(b, &b->origin, &broken);
-
-	if (status == STATUS_OK)
-		return STATUS_OK;
-	return error_set(err, status == STATUS_NO_MEMORY ? STATUS_MISMATCH : status,
-			 "the device does not work after a failed allocation: %s", broken.message);
 }
 
 /* Free memory of the device with empty caches; -1 if unknown. */
@@ -170,20 +156,23 @@ static enum status failure_all_back(struct run *run, struct blocks *b, int64_t b
 			 units_format((double)(before - after), "B", lost, sizeof(lost)));
 }
 
+/*
+ * After a failed allocation the device must work as before. Wrong data, or no memory, are a wrong
+ * result; a device that fails completely is an error, after which its process can do nothing more.
+ */
 static enum status alloc_record_recovered(struct run *run, struct blocks *b, int64_t before,
 					  struct error *err)
 {
-	bool works = still_works(b, err) == STATUS_OK &&
-		     failure_all_back(run, b, before, err) == STATUS_OK;
+	struct error broken = ERROR_NONE;
+	enum status status = failure_use_memory(b, &broken);
 
-	run_value(run, "alloc.recovered", works);
+	if (status != STATUS_OK)
+		error_set(err, status == STATUS_NO_MEMORY ? STATUS_MISMATCH : status,
+			  "the device does not work after a failed allocation: %s", broken.message);
+	else
+		failure_all_back(run, b, before, err);
+	run_value(run, "alloc.recovered", err->status == STATUS_OK);
 	return err->status;
-}
-
-/* The first use of an allocator and of a kernel takes memory that is not part of the failure. */
-static enum status warm_up(struct blocks *b, struct error *err)
-{
-	return failure_use_memory(b, &b->origin, err);
 }
 
 enum status alloc_failure(struct run *run, int kind, struct error *err)
@@ -196,7 +185,8 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 	if (failure_impossible_size(device, kind, &bytes, err) != STATUS_OK)
 		return err->status;
 	if (blocks_open(&b, run, kind, bytes, alloc_limit(run, kind), err) == STATUS_OK &&
-	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
+	    failure_use_memory(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
+		/* The first use took memory that is not part of the failure. */
 		if (measure_failure(run, &b, err) == STATUS_OK &&
 		    alloc_record_recovered(run, &b, before, err) == STATUS_OK)
 			run_verified(run, "memory allocated afterwards, filled and read back", NAN,
@@ -266,24 +256,19 @@ static enum status alloc_exhaust_device(struct run *run, struct blocks *b, int64
 	return works_when_full(b, f, err);
 }
 
-/* Regions keep freed memory: without a reserve the device could not show that it works. */
-static uint64_t exhaust_limit(int kind, uint64_t unused)
-{
-	return origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64 : 0;
-}
-
 enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
 	struct memory_filling filling = { 0 };
-	uint64_t unused;
+	uint64_t unused, limit;
 	int64_t before = -1;
 
 	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
 		return err->status;
-	if (blocks_open(&b, run, kind, REFUSED_BYTES, exhaust_limit(kind, unused), err) ==
-		    STATUS_OK &&
-	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
+	/* Regions keep freed memory: without a reserve the device could not show that it works. */
+	limit = origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64 : 0;
+	if (blocks_open(&b, run, kind, REFUSED_BYTES, limit, err) == STATUS_OK &&
+	    failure_use_memory(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		alloc_exhaust_device(run, &b, before, &filling, err);
 	if (b.stream)
 		backend_stream_synchronize(b.stream, NULL);

@@ -51,18 +51,6 @@ static enum status alloc_heap_give(void *state, void *memory, size_t bytes, stru
 	return origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
 }
 
-/* Below 10 MiB an allocator of segments takes 20. */
-static enum status heap_checkerboard(struct alloc_heap *h, struct error *err)
-{
-	h->count = CHECKERBOARD_BLOCKS;
-	if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
-	    h->origin.caching && h->blocks.used == 0) {
-		err->status = STATUS_UNSUPPORTED;
-		error_prefix(err, "the span is too small for an allocator with segments");
-	}
-	return err->status;
-}
-
 /*
  * Sizes of the layers' activations in 1/1000 of the span at the largest batch (720 in total), and
  * the batches in 1/100 of that: full ones, ragged ones, and a larger one late.
@@ -107,20 +95,28 @@ struct fragment {
 	size_t count;
 };
 
+/* Below 10 MiB an allocator of segments takes 20. */
+static enum status fragment_checkerboards(struct fragment *f, struct error *err)
+{
+	for (size_t d = 0; d < f->count && err->status == STATUS_OK; d++) {
+		struct alloc_heap *h = &f->heaps[d];
+
+		h->count = CHECKERBOARD_BLOCKS;
+		if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
+		    h->origin.caching && h->blocks.used == 0) {
+			err->status = STATUS_UNSUPPORTED;
+			error_prefix(err, "the span is too small for an allocator with segments");
+		}
+	}
+	return err->status;
+}
+
 static enum status fragment_alternate_batches(struct fragment *f, struct error *err)
 {
 	for (size_t step = 0; step < STEPS; step++)
 		for (size_t d = 0; d < f->count; d++)
 			if (train_step(&f->heaps[d], step, err) != STATUS_OK)
 				return err->status;
-	return STATUS_OK;
-}
-
-static enum status fragment_checkerboards(struct fragment *f, struct error *err)
-{
-	for (size_t d = 0; d < f->count; d++)
-		if (heap_checkerboard(&f->heaps[d], err) != STATUS_OK)
-			return err->status;
 	return STATUS_OK;
 }
 
@@ -228,14 +224,6 @@ static enum status fragment_time_steps(struct fragment *f, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status fragment_give_all(struct alloc_heap *h, struct error *err)
-{
-	for (size_t i = 0; i < h->count; i++)
-		if (checked_give(&h->blocks, &h->live[i], err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
 /* Memory that the allocator keeps after everything is freed. */
 static enum status fragment_measure_kept(struct fragment *f, struct error *err)
 {
@@ -273,19 +261,6 @@ static enum status fragment_measure_pieces(struct alloc_heap *h, bool second, st
 	return STATUS_OK;
 }
 
-static enum status measure_isolation(struct fragment *f, struct error *err)
-{
-	struct alloc_heap *first = &f->heaps[0], *second = &f->heaps[1];
-	bool beyond, granted;
-
-	if (checked_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
-	    checked_fits(&second->blocks, second->span / CHECKERBOARD_BLOCKS, &granted, err) !=
-		    STATUS_OK)
-		return err->status;
-	run_value(f->run, "alloc.isolated", !beyond && granted);
-	return STATUS_OK;
-}
-
 static enum status fragment_measure(struct fragment *f, struct error *err)
 {
 	static const struct {
@@ -306,11 +281,21 @@ static enum status fragment_measure(struct fragment *f, struct error *err)
 	for (size_t d = 0; d < f->count; d++)
 		if (fragment_measure_pieces(&f->heaps[d], d > 0, err) != STATUS_OK)
 			return err->status;
-	if (f->count > 1 && measure_isolation(f, err) != STATUS_OK)
-		return err->status;
-	for (size_t d = 0; d < f->count; d++)
-		if (fragment_give_all(&f->heaps[d], err) != STATUS_OK)
+	if (f->count > 1) {
+		struct alloc_heap *first = &f->heaps[0], *second = &f->heaps[1];
+		bool beyond, granted;
+
+		if (checked_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
+		    checked_fits(&second->blocks, second->span / CHECKERBOARD_BLOCKS, &granted,
+				 err) != STATUS_OK)
 			return err->status;
+		run_value(f->run, "alloc.isolated", !beyond && granted);
+	}
+	for (size_t d = 0; d < f->count; d++)
+		for (size_t i = 0; i < f->heaps[d].count; i++)
+			if (checked_give(&f->heaps[d].blocks, &f->heaps[d].live[i], err) !=
+			    STATUS_OK)
+				return err->status;
 	return fragment_measure_kept(f, err);
 }
 

@@ -164,16 +164,6 @@ static enum status growth_finish(void *state, struct error *err)
 	return origin_trim(&g->origin, err);
 }
 
-static enum status growth_check_marks(struct grower *g, struct error *err)
-{
-	for (size_t at = 0; at < g->final; at += g->step)
-		if (exchange_check(g->stream, origin_on_device(g->origin.kind),
-				   growth_start_of(g) + at, &g->marks[at / g->step],
-				   err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
 /* A growth with marks, which must all be intact at its end. */
 static enum status growth_verify(struct grower *g, struct error *err)
 {
@@ -186,7 +176,10 @@ static enum status growth_verify(struct grower *g, struct error *err)
 	g->marks = xcalloc(g->final / g->step, sizeof(*g->marks));
 	status = growth_launch(g, 1, err);
 	if (status == STATUS_OK)
-		status = growth_check_marks(g, err);
+		for (size_t at = 0; at < g->final && status == STATUS_OK; at += g->step)
+			status = exchange_check(g->stream, origin_on_device(g->origin.kind),
+						growth_start_of(g) + at, &g->marks[at / g->step],
+						err);
 	backend_stream_synchronize(g->stream, NULL);
 	if (growth_finish(g, &freed) != STATUS_OK && status == STATUS_OK)
 		status = error_set(err, freed.status, "%s", freed.message);

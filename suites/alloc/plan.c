@@ -128,7 +128,7 @@ static double alloc_setup_seconds(const struct plan_case *point, enum alloc_oper
 
 /* Why the case is impossible on any device; NULL: possible. */
 static const char *alloc_impossible(const struct plan_case *point, enum alloc_operation operation,
-				    int kind)
+				    int kind, const struct device_info *device)
 {
 	if (kind == ALLOCATOR_MANAGED &&
 	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
@@ -140,13 +140,6 @@ static const char *alloc_impossible(const struct plan_case *point, enum alloc_op
 	    case_integer(point, "logical_devices") > 1)
 		return "a logical device needs an allocator with its own limit: caching, bfc, "
 		       "bfc_growth or arena";
-	return NULL;
-}
-
-/* Why the case is impossible on this device; NULL: possible. */
-static const char *plan_impossible_on(const struct plan_case *point, enum alloc_operation operation,
-				      int kind, const struct device_info *device)
-{
 	if (!(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
 	if (operation == OPERATION_EXHAUST)
@@ -199,13 +192,11 @@ static enum status alloc_plan_case(struct plan *plan, struct plan_case *point,
 				   enum alloc_operation operation, int kind, size_t device,
 				   struct error *err)
 {
-	const char *reason = alloc_impossible(point, operation, kind);
-	double growths = alloc_growth_seconds(point, operation, &plan->devices[device]);
+	const struct device_info *info = &plan->devices[device];
+	double growths = alloc_growth_seconds(point, operation, info);
 
 	point->setup_seconds += growths;
-	if (!reason)
-		reason = plan_impossible_on(point, operation, kind, &plan->devices[device]);
-	plan_add(plan, point, &device, 1, reason, err);
+	plan_add(plan, point, &device, 1, alloc_impossible(point, operation, kind, info), err);
 	point->setup_seconds -= growths;
 	return err->status;
 }

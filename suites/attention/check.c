@@ -278,25 +278,6 @@ static enum status check_head(struct head *e, struct errors *errors, struct erro
 	return STATUS_OK;
 }
 
-static double attention_tolerance(enum precision precision)
-{
-	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_FP16 ? 3e-3 : 2e-2;
-}
-
-static double attention_worst_of(const struct errors *errors)
-{
-	double worst = errors->lse;
-
-	for (int t = 0; t < 4; t++) {
-		double error = sqrt(errors->difference[t] / errors->square[t]);
-
-		/* NaN in a compared tensor counts as a difference. */
-		if (errors->square[t] > 0 && !(error <= worst))
-			worst = error;
-	}
-	return worst;
-}
-
 static enum status check_heads(struct attention *a, struct errors *errors, struct error *err)
 {
 	uint64_t n = a->shape.sequence, row = a->shape.head_size;
@@ -323,7 +304,10 @@ static enum status check_heads(struct attention *a, struct errors *errors, struc
 
 enum status attention_verify(struct run *run, struct attention *a, struct error *err)
 {
-	double tolerance = attention_tolerance(a->shape.precision), error;
+	double tolerance = a->shape.precision == PRECISION_FP32   ? 2e-5
+			   : a->shape.precision == PRECISION_FP16 ? 3e-3
+								  : 2e-2,
+	       error;
 	struct errors errors = { .lse = 0 };
 	char method[80];
 
@@ -331,7 +315,14 @@ enum status attention_verify(struct run *run, struct attention *a, struct error 
 	     attention_launch_fused(a, FORWARD, err) != STATUS_OK) ||
 	    attention_launch(a, err) != STATUS_OK || check_heads(a, &errors, err) != STATUS_OK)
 		return err->status;
-	error = attention_worst_of(&errors);
+	error = errors.lse;
+	for (int t = 0; t < 4; t++) {
+		double norm = sqrt(errors.difference[t] / errors.square[t]);
+
+		/* NaN in a compared tensor counts as a difference. */
+		if (errors.square[t] > 0 && !(norm <= error))
+			error = norm;
+	}
 	run_value(run, "attention.error", error);
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,

@@ -21,16 +21,6 @@ static double tally_speed(const struct burn_tally *t)
 	return t->seconds > 0 ? t->work / t->seconds : 0;
 }
 
-static int burn_slowest_rank(const struct burn_tally *all, int ranks)
-{
-	int slowest = 0;
-
-	for (int r = 1; r < ranks; r++)
-		if (tally_speed(&all[r]) < tally_speed(&all[slowest]))
-			slowest = r;
-	return slowest;
-}
-
 /* Gives every rank the slowest rank's samples. */
 static struct series *burn_share_series(struct run *run, struct world *world, struct series *mine,
 					int owner)
@@ -167,22 +157,15 @@ static struct rank_name *burn_gather_names(struct run *run)
 	return names;
 }
 
-/* A device of the same model without a failed check; NULL: none. */
-static const struct rank_name *find_right_check(const struct burn_tally *all,
-						const struct rank_name *names, int ranks, int rank)
-{
-	for (int r = 0; r < ranks; r++)
-		if (!all[r].check_errors && strcmp(names[r].model, names[rank].model) == 0)
-			return &names[r];
-	return NULL;
-}
-
 /* If the check fails repeatedly on this device only, the device is at fault. */
 static bool burn_add_broken_check(struct text *text, const struct burn_tally *all,
 				  const struct rank_name *names, int ranks, int rank)
 {
-	const struct rank_name *right = find_right_check(all, names, ranks, rank);
+	const struct rank_name *right = NULL; /* a device of the same model that passes it */
 
+	for (int r = 0; r < ranks && !right; r++)
+		if (!all[r].check_errors && strcmp(names[r].model, names[rank].model) == 0)
+			right = &names[r];
 	if (all[rank].check_errors < BURN_CHECK_ERRORS || !right)
 		return false;
 	text_addf(text, "%s%s%s%s: its check of results fails, while %s passes it: %s",
@@ -255,10 +238,12 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	struct world *world = b->world;
 	struct burn_tally *all = xcalloc((size_t)world->size, sizeof(*all));
 	const struct series *time;
-	int slowest;
+	int slowest = 0;
 
 	world_gather(world, &b->tally, all, sizeof(b->tally));
-	slowest = burn_slowest_rank(all, world->size);
+	for (int r = 1; r < world->size; r++)
+		if (tally_speed(&all[r]) < tally_speed(&all[slowest]))
+			slowest = r;
 	time = burn_share_series(b->run, world, b->series, slowest);
 	record_speed(b->run, all, world->size, slowest, time);
 	burn_record_counts(b->run, all, world->size);

@@ -164,14 +164,6 @@ struct burn_dose burn_dose_of(const struct result *all, const struct case_result
 	return dose;
 }
 
-static bool is_clean(const struct result *all)
-{
-	for (size_t i = 0; i < all->case_count; i++)
-		if (dose_is_wrong(&all->cases[i]))
-			return false;
-	return true;
-}
-
 /* Appends " 1.9 x 10^15 (bf16)," for each load with a known dose; sums the multiply-adds. */
 static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
 {
@@ -196,10 +188,13 @@ char *burn_statement(const struct result *all)
 {
 	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
 	double multiply_adds = 0;
+	bool clean = true;
 	char words[32];
 
 	dose_add_loads(all, &loads, &multiply_adds);
-	if (loads.length && is_clean(all))
+	for (size_t i = 0; i < all->case_count; i++)
+		clean &= !dose_is_wrong(&all->cases[i]);
+	if (loads.length && clean)
 		text_addf(&out,
 			  "Soak: all results of %s multiply-adds per device were compared, and "
 			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
@@ -244,15 +239,6 @@ static double burn_page_sum(const struct result *run, const struct case_result *
 static bool burn_page_compared(const struct case_result *c)
 {
 	return case_metric(c, "burn.multiply_adds") || case_metric(c, "burn.wrong");
-}
-
-/* All slices of a load share one row, at the position of the first. */
-static bool burn_page_first_slice(const struct result *run, const struct case_result *c)
-{
-	for (size_t i = 0; &run->cases[i] != c; i++)
-		if (burn_same_search(&run->cases[i], c) && burn_page_compared(&run->cases[i]))
-			return false;
-	return true;
 }
 
 static void burn_page_add_row(const struct view *view, const struct result *run,
@@ -318,8 +304,13 @@ static void burn_show_dose(const struct view *view, const char *suite, struct tr
 		for (size_t i = 0; i < run->case_count; i++) {
 			const struct case_result *c = &run->cases[i];
 
-			if (strcmp(c->suite, suite) != 0 || !burn_page_compared(c) ||
-			    !burn_page_first_slice(run, c))
+			bool shown = false;
+
+			/* All slices of a load share one row, at the position of the first. */
+			for (size_t k = 0; k < i; k++)
+				shown |= burn_same_search(&run->cases[k], c) &&
+					 burn_page_compared(&run->cases[k]);
+			if (strcmp(c->suite, suite) != 0 || !burn_page_compared(c) || shown)
 				continue;
 			if (!rows)
 				rows = burn_page_add_table(view, r, tables);

@@ -138,23 +138,12 @@ static enum status soak_fill_table(const struct products *p, struct exact_proble
 	return err->status;
 }
 
-/* Only cuBLASLt multiplies FP8; use its first algorithm. */
-static enum status soak_choose_algorithm(struct products *p, struct error *err)
-{
-	static const struct autotune_rules first = { 0 };
-	struct gemm_choice choice;
-
-	if (p->gemm.precision != PRECISION_FP8)
-		return STATUS_OK;
-	if (backend_gemm_search(p->stream, &p->gemm, &first, &choice, err) == STATUS_OK)
-		p->gemm.searched = true;
-	return err->status;
-}
-
 enum status products_open(struct products *p, struct burn *b, struct stream *stream,
 			  enum precision precision, struct error *err)
 {
+	static const struct autotune_rules first = { 0 };
 	int64_t n = section_integer(b->run->c->section, "size");
+	struct gemm_choice choice;
 	/* Data differ between slices and loads, and are the same on all ranks. */
 	struct exact_problem x =
 		exact_problem_of(precision, n,
@@ -173,10 +162,14 @@ enum status products_open(struct products *p, struct burn *b, struct stream *str
 				 .alpha = 1,
 				 .wide = precision_result_bytes(precision) == 2 };
 	if (soak_allocate(p, b->device, err) != STATUS_OK ||
-	    soak_fill_table(p, &x, err) != STATUS_OK ||
-	    soak_fill_operands(p, &x, err) != STATUS_OK ||
-	    soak_choose_algorithm(p, err) != STATUS_OK)
+	    soak_fill_table(p, &x, err) != STATUS_OK || soak_fill_operands(p, &x, err) != STATUS_OK)
 		return err->status;
+	/* Only cuBLASLt multiplies FP8; use its first algorithm. */
+	if (precision == PRECISION_FP8) {
+		if (backend_gemm_search(stream, &p->gemm, &first, &choice, err) != STATUS_OK)
+			return err->status;
+		p->gemm.searched = true;
+	}
 	return buffer_poison(&p->c, stream, err);
 }
 

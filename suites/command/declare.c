@@ -183,16 +183,6 @@ static enum better command_better_of(struct adaption *a, const char *unit)
 	return command_usual_better(unit);
 }
 
-/* Starting a program is host work; a value that the program reports is its own measurement. */
-static enum metric_kind command_metric_kind(const struct adaption *a, bool timed)
-{
-	static const enum metric_kind chosen[] = { METRIC_TIMED, METRIC_TIMED, METRIC_HOST,
-						   METRIC_EXACT };
-	size_t at = command_choice_index(a, "kind", command_kinds);
-
-	return at == 0 && timed ? METRIC_HOST : chosen[at];
-}
-
 /* Unit in results; NULL: a problem was reported, here or for the key. */
 static const char *command_metric_unit(struct adaption *a, bool timed)
 {
@@ -217,6 +207,9 @@ static const char *command_metric_unit(struct adaption *a, bool timed)
 
 static void declare_metric(struct adaption *a)
 {
+	static const enum metric_kind kinds[] = { METRIC_TIMED, METRIC_TIMED, METRIC_HOST,
+						  METRIC_EXACT };
+	size_t kind = command_choice_index(a, "kind", command_kinds);
 	bool timed = !is_given(a, "regex") && !is_given(a, "json");
 	const char *name = is_given(a, "metric") ? adapt_text(a, "metric") : timed ? "time" : NULL;
 	const char *unit;
@@ -234,7 +227,7 @@ static void declare_metric(struct adaption *a)
 	metric = (struct metric){ .unit = unit,
 				  .better = command_better_of(a, unit),
 				  .headline = 1,
-				  .kind = command_metric_kind(a, timed),
+				  .kind = kind == 0 && timed ? METRIC_HOST : kinds[kind],
 				  .help = timed ? "wall time of the program, from its start to its "
 						  "end"
 						: "value reported by the program",

@@ -64,22 +64,6 @@ bool pattern_matches(const char *pattern, const char *text)
 	return matches;
 }
 
-static enum status pattern_add_number(const char *text, const regmatch_t *group, double **out,
-				      size_t *count, struct error *err)
-{
-	char *word = group->rm_so < 0 ? xstrdup("")
-				      : text_trimmed(text + group->rm_so,
-						     (size_t)(group->rm_eo - group->rm_so));
-	double number = 0;
-
-	if (units_parse_real(word, &number, err) == STATUS_OK) {
-		*out = xrealloc(*out, *count + 1, sizeof(**out));
-		(*out)[(*count)++] = number;
-	}
-	free(word);
-	return err->status;
-}
-
 enum status pattern_numbers(const char *pattern, const char *text, double **out, size_t *count,
 			    struct error *err)
 {
@@ -92,7 +76,16 @@ enum status pattern_numbers(const char *pattern, const char *text, double **out,
 	if (pattern_compile(&regex, pattern, err) != STATUS_OK)
 		return err->status;
 	while (err->status == STATUS_OK && regexec(&regex, text, 2, groups, flags) == 0) {
-		pattern_add_number(text, &groups[1], out, count, err);
+		regoff_t at = groups[1].rm_so;
+		char *word = at < 0 ? xstrdup("")
+				    : text_trimmed(text + at, (size_t)(groups[1].rm_eo - at));
+		double number;
+
+		if (units_parse_real(word, &number, err) == STATUS_OK) {
+			*out = xrealloc(*out, *count + 1, sizeof(**out));
+			(*out)[(*count)++] = number;
+		}
+		free(word);
 		/* An empty match must not repeat forever. */
 		if (groups[0].rm_eo == groups[0].rm_so && !text[groups[0].rm_eo])
 			break;

@@ -24,15 +24,6 @@
 /* File systems store time in ticks of up to 10 ms, some in coarser ones. */
 #define FILE_TICK_SECONDS 0.02
 
-/* Current time on the clock of the file system. */
-static struct timespec expect_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now;
-}
-
 static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], struct error *err)
 {
 	struct sha256 hash;
@@ -417,9 +408,11 @@ enum status starts_report(void *starts, struct reported *out, struct error *err)
 {
 	struct starts *s = starts;
 	struct program_end end;
-	struct timespec began = expect_time();
-	enum status status = program_run(&s->program, s->guard, &end, err);
+	struct timespec began;
+	enum status status;
 
+	clock_gettime(CLOCK_REALTIME, &began);
+	status = program_run(&s->program, s->guard, &end, err);
 	/* A text ends at its first NUL. */
 	for (size_t i = 0; i < end.output.kept.length; i++)
 		if (!end.output.kept.data[i])

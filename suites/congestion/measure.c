@@ -134,14 +134,8 @@ static enum status congestion_connect(struct congestion_state *state, const stru
 				   : status;
 }
 
-static enum operation_kind congestion_kind_of_load(enum load load)
-{
-	/* The receiver of an incast ends with the data of an all-gather. */
-	static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE,
-						     BROADCAST };
-
-	return kinds[load];
-}
+/* The receiver of an incast ends with the data of an all-gather. */
+static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE, BROADCAST };
 
 static void congestion_describe_side(struct congestion_side *s, struct run *run,
 				     const struct congestion_state *state, const int *part_of)
@@ -161,7 +155,7 @@ static void congestion_describe_side(struct congestion_side *s, struct run *run,
 	}
 	s->c = (struct collective){
 		.kind = s->victim ? (enum operation_kind)case_integer(run->c, "operations")
-				  : congestion_kind_of_load(s->load),
+				  : kinds[s->load],
 		.precision = PRECISION_FP32,
 		.rank = s->part_rank,
 		.ranks = s->part_size,

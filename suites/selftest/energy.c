@@ -142,22 +142,6 @@ static enum status duty_measure_cycle(struct duty *d, double part, struct cycle 
 	return status;
 }
 
-/* First some passes that touch the memory, then as many as take most of a period. */
-static enum status duty_calibrate(struct duty *d, struct error *err)
-{
-	double seconds = 0;
-
-	for (unsigned passes = 1; seconds < PERIOD_SECONDS / 2; passes *= 2) {
-		if (duty_pulse(d, passes, &seconds, err) != STATUS_OK)
-			return err->status;
-		if (passes > 1u << 20)
-			return error_set(err, STATUS_MISMATCH,
-					 "writing memory takes no measurable time");
-		d->each = seconds / passes;
-	}
-	return STATUS_OK;
-}
-
 /* Rejects a tolerance that would hide the power of the work: nothing would be checked. */
 static enum status can_tell(const struct duty *d, const struct cycle *c, double allowed,
 			    struct error *err)
@@ -277,9 +261,17 @@ enum status selftest_energy(struct selftest *t, struct error *err)
 			  .window = section_real(section, "energy_window"),
 			  .tolerance = section_real(section, "energy_tolerance") };
 	enum status status = buffer_alloc(&d.buffer, t->device, ALLOCATOR_DEVICE, BYTES, err);
+	double seconds = 0;
 
-	if (status == STATUS_OK)
-		status = duty_calibrate(&d, err);
+	/* Time of one pass over the memory. */
+	for (unsigned passes = 1; status == STATUS_OK && seconds < PERIOD_SECONDS / 2;
+	     passes *= 2) {
+		status = duty_pulse(&d, passes, &seconds, err);
+		if (status == STATUS_OK && passes > 1u << 20)
+			status = error_set(err, STATUS_MISMATCH,
+					   "writing memory takes no measurable time");
+		d.each = seconds / passes;
+	}
 	for (int i = 0; i < CYCLES && status == STATUS_OK; i++)
 		status = duty_measure_cycle(&d, parts[i], &d.cycles[i], err);
 	if (status == STATUS_OK)

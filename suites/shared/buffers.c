@@ -277,22 +277,6 @@ static void buffer_compare_bytes(const unsigned char *memory, size_t offset, siz
 		}
 }
 
-static enum status buffer_compare_pieces(const struct buffer *b, struct stream *stream,
-					 unsigned char expected, const struct buffer *piece,
-					 struct byte_mismatch *found, struct error *err)
-{
-	for (size_t at = 0; at < b->bytes; at += piece->bytes) {
-		size_t bytes = b->bytes - at < piece->bytes ? b->bytes - at : piece->bytes;
-
-		backend_copy(stream, piece->memory, (const char *)b->memory + at, bytes, err);
-		if (backend_stream_synchronize(stream, err) != STATUS_OK ||
-		    err->status != STATUS_OK)
-			return err->status;
-		buffer_compare_bytes(piece->memory, at, bytes, expected, found);
-	}
-	return STATUS_OK;
-}
-
 enum status buffer_check_byte(const struct buffer *b, struct stream *stream, unsigned char byte,
 			      struct error *err)
 {
@@ -304,9 +288,16 @@ enum status buffer_check_byte(const struct buffer *b, struct stream *stream, uns
 			return err->status;
 		buffer_compare_bytes(b->memory, 0, b->bytes, byte, &found);
 	} else {
-		if (buffer_alloc(&piece, b->device, ALLOCATOR_PAGEABLE,
-				 b->bytes < PIECE_BYTES ? b->bytes : PIECE_BYTES, err) == STATUS_OK)
-			buffer_compare_pieces(b, stream, byte, &piece, &found, err);
+		buffer_alloc(&piece, b->device, ALLOCATOR_PAGEABLE,
+			     b->bytes < PIECE_BYTES ? b->bytes : PIECE_BYTES, err);
+		for (size_t at = 0; at < b->bytes && err->status == STATUS_OK; at += piece.bytes) {
+			size_t bytes = b->bytes - at < piece.bytes ? b->bytes - at : piece.bytes;
+
+			backend_copy(stream, piece.memory, (const char *)b->memory + at, bytes,
+				     err);
+			if (backend_stream_synchronize(stream, err) == STATUS_OK)
+				buffer_compare_bytes(piece.memory, at, bytes, byte, &found);
+		}
 		buffer_free(&piece);
 		if (err->status != STATUS_OK)
 			return err->status;

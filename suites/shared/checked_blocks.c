@@ -47,31 +47,6 @@ static char *checked_block_end(const struct checked_block *block, int end)
 	return (char *)block->memory + (end ? exchange_last(block->bytes) : 0);
 }
 
-static enum status checked_blocks_write_ends(struct checked_blocks *b, struct checked_block *block,
-					     struct error *err)
-{
-	for (int end = 0; end < 2; end++) {
-		block->ends[end].sent = generator_bits(b->seed, b->token++);
-		if (exchange_write(b->stream, b->on_device, checked_block_end(block, end),
-				   &block->ends[end], err) != STATUS_OK)
-			return err->status;
-	}
-	return backend_stream_synchronize(b->stream, err);
-}
-
-static enum status check_ends(struct checked_blocks *b, struct checked_block *block,
-			      struct error *err)
-{
-	for (int end = 0; end < 2; end++)
-		if (exchange_read(b->stream, b->on_device, checked_block_end(block, end),
-				  &block->ends[end], err) != STATUS_OK)
-			return err->status;
-	if (backend_stream_synchronize(b->stream, err) != STATUS_OK ||
-	    exchange_compare(&block->ends[0], err) != STATUS_OK)
-		return err->status;
-	return exchange_compare(&block->ends[1], err);
-}
-
 enum status checked_take(struct checked_blocks *b, struct checked_block *block, size_t bytes,
 			 struct error *err)
 {
@@ -81,7 +56,13 @@ enum status checked_take(struct checked_blocks *b, struct checked_block *block, 
 		return err->status;
 	}
 	b->used += bytes;
-	return b->stream ? checked_blocks_write_ends(b, block, err) : STATUS_OK;
+	for (int end = 0; end < 2 && b->stream; end++) {
+		block->ends[end].sent = generator_bits(b->seed, b->token++);
+		if (exchange_write(b->stream, b->on_device, checked_block_end(block, end),
+				   &block->ends[end], err) != STATUS_OK)
+			return err->status;
+	}
+	return b->stream ? backend_stream_synchronize(b->stream, err) : STATUS_OK;
 }
 
 enum status checked_give(struct checked_blocks *b, struct checked_block *block, struct error *err)
@@ -90,7 +71,13 @@ enum status checked_give(struct checked_blocks *b, struct checked_block *block, 
 
 	if (!memory)
 		return STATUS_OK;
-	if (b->stream && check_ends(b, block, err) != STATUS_OK)
+	for (int end = 0; end < 2 && b->stream; end++)
+		if (exchange_read(b->stream, b->on_device, checked_block_end(block, end),
+				  &block->ends[end], err) != STATUS_OK)
+			return err->status;
+	if (b->stream && (backend_stream_synchronize(b->stream, err) != STATUS_OK ||
+			  exchange_compare(&block->ends[0], err) != STATUS_OK ||
+			  exchange_compare(&block->ends[1], err) != STATUS_OK))
 		return err->status;
 	block->memory = NULL;
 	b->used -= block->bytes;

@@ -310,33 +310,29 @@ static struct lane_end transfer_lane_end(const struct transfer *t, int end, int 
 	return (struct lane_end){ t->run->devices[end], ALLOCATOR_DEVICE };
 }
 
-static enum status open_lane(struct transfer *t, size_t i, struct error *err)
-{
-	const struct plan_case *c = t->run->c;
-	const struct route *route = &t->routes[i];
-	const struct transfer_state *state = t->run->suite_state;
-	struct lane_plan plan = {
-		.pool = state->pool,
-		.from = transfer_lane_end(t, route->from, route->to),
-		.to = transfer_lane_end(t, route->to, route->from),
-		.issuer = t->run->devices[route->issuer],
-		.by_kernel = transfer_by_kernel(c),
-		.bytes = t->rotates ? t->bytes : transfer_route_bytes(c, i),
-		.slots = t->slots,
-		.seed = t->run->seed + i,
-	};
-
-	t->lane_count = i + 1;
-	return lane_open(&t->lanes[i], &plan, err);
-}
-
 static enum status open_lanes(struct transfer *t, size_t count, struct error *err)
 {
+	const struct plan_case *c = t->run->c;
+	const struct transfer_state *state = t->run->suite_state;
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < count && status == STATUS_OK; i++)
-		status = open_lane(t, i, err);
-	for (size_t i = 0; transfer_reverses(t->run->c) && i + 1 < t->lane_count; i += 2)
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		const struct route *route = &t->routes[i];
+		struct lane_plan plan = {
+			.pool = state->pool,
+			.from = transfer_lane_end(t, route->from, route->to),
+			.to = transfer_lane_end(t, route->to, route->from),
+			.issuer = t->run->devices[route->issuer],
+			.by_kernel = transfer_by_kernel(c),
+			.bytes = t->rotates ? t->bytes : transfer_route_bytes(c, i),
+			.slots = t->slots,
+			.seed = t->run->seed + i,
+		};
+
+		t->lane_count = i + 1;
+		status = lane_open(&t->lanes[i], &plan, err);
+	}
+	for (size_t i = 0; transfer_reverses(c) && i + 1 < t->lane_count; i += 2)
 		lane_join(&t->lanes[i], &t->lanes[i + 1]);
 	return status;
 }

@@ -1,57 +1,16 @@
 #include "suites/transfer/direction.h"
 
 const char *const direction_names[] = {
-	[H2D] = "h2d",
-	[D2H] = "d2h",
-	[BOTH] = "both",
-	[LOCAL] = "local",
-	[P2P] = "p2p",
-	[P2P_BOTH] = "p2p_both",
-	[P2P_READ] = "p2p_read",
-	[P2P_READ_BOTH] = "p2p_read_both",
-	[H2D_ALL] = "h2d_all",
-	[D2H_ALL] = "d2h_all",
-	[BOTH_ALL] = "both_all",
-	[HOST_TO_ALL] = "host_to_all",
-	[ALL_TO_HOST] = "all_to_host",
-	[HOST_TO_ALL_BOTH] = "host_to_all_both",
-	[ALL_TO_HOST_BOTH] = "all_to_host_both",
-	[ALL_TO_ONE_WRITE] = "all_to_one_write",
-	[ALL_TO_ONE_READ] = "all_to_one_read",
-	[ONE_TO_ALL_WRITE] = "one_to_all_write",
-	[ONE_TO_ALL_READ] = "one_to_all_read",
-	[LATENCY_HOST] = "latency_host",
-	[LATENCY_P2P] = "latency_p2p",
-	[LATENCY_LOCAL] = "latency_local",
-	[P2P_PAIRS] = "p2p_pairs",
-	[DIRECTION_COUNT] = NULL,
+#define X(symbol, name, placing, timing, host, peer) name,
+	DIRECTIONS(X)
+#undef X
+		NULL
 };
 
-/* placing, timing, host, peer */
 static const struct direction_info infos[] = {
-	[H2D] = { EACH_DEVICE, TIME_ONE, true, false },
-	[D2H] = { EACH_DEVICE, TIME_ONE, true, false },
-	[BOTH] = { EACH_DEVICE, TIME_IN_TURN, true, false },
-	[LOCAL] = { EACH_DEVICE, TIME_ONE, false, false },
-	[P2P] = { EACH_PAIR, TIME_ONE, false, true },
-	[P2P_BOTH] = { EACH_TWO, TIME_IN_TURN, false, true },
-	[P2P_READ] = { EACH_PAIR, TIME_ONE, false, true },
-	[P2P_READ_BOTH] = { EACH_TWO, TIME_IN_TURN, false, true },
-	[H2D_ALL] = { ALL_DEVICES, TIME_TOGETHER, true, false },
-	[D2H_ALL] = { ALL_DEVICES, TIME_TOGETHER, true, false },
-	[BOTH_ALL] = { ALL_DEVICES, TIME_TOGETHER, true, false },
-	[HOST_TO_ALL] = { EACH_AMONG_ALL, TIME_FIRST, true, false },
-	[ALL_TO_HOST] = { EACH_AMONG_ALL, TIME_FIRST, true, false },
-	[HOST_TO_ALL_BOTH] = { EACH_AMONG_ALL, TIME_FIRST, true, false },
-	[ALL_TO_HOST_BOTH] = { EACH_AMONG_ALL, TIME_FIRST, true, false },
-	[ALL_TO_ONE_WRITE] = { EACH_AMONG_ALL, TIME_TOGETHER, false, true },
-	[ALL_TO_ONE_READ] = { EACH_AMONG_ALL, TIME_TOGETHER, false, true },
-	[ONE_TO_ALL_WRITE] = { EACH_AMONG_ALL, TIME_TOGETHER, false, true },
-	[ONE_TO_ALL_READ] = { EACH_AMONG_ALL, TIME_TOGETHER, false, true },
-	[LATENCY_HOST] = { EACH_DEVICE, TIME_CHASE, true, false },
-	[LATENCY_P2P] = { EACH_PAIR, TIME_CHASE, false, true },
-	[LATENCY_LOCAL] = { EACH_DEVICE, TIME_CHASE, false, false },
-	[P2P_PAIRS] = { EACH_ROUND, TIME_PAIRS, false, true },
+#define X(symbol, name, placing, timing, host, peer) { placing, timing, host, peer },
+	DIRECTIONS(X)
+#undef X
 };
 
 const struct direction_info *direction_info(enum direction direction)

@@ -1,7 +1,7 @@
 /*
  * Directions of the transfer suite: which devices a case has and which copies run between them.
  *
- * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c
+ * Adding a direction: a row in DIRECTIONS, its routes in direction.c, its words in report/view/format.c
  * and its line in docs/nvbandwidth.md.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_DIRECTION_H
@@ -12,31 +12,39 @@
 
 #include "plan/plan.h"
 
+/*
+ * DIRECTIONS(X): X(symbol, name, placing, timing, uses host memory, uses memory of other devices)
+ */
+#define DIRECTIONS(X)                                                                       \
+	X(H2D, "h2d", EACH_DEVICE, TIME_ONE, true, false)                                   \
+	X(D2H, "d2h", EACH_DEVICE, TIME_ONE, true, false)                                   \
+	X(BOTH, "both", EACH_DEVICE, TIME_IN_TURN, true, false)                             \
+	X(LOCAL, "local", EACH_DEVICE, TIME_ONE, false, false)                              \
+	X(P2P, "p2p", EACH_PAIR, TIME_ONE, false, true)                                     \
+	X(P2P_BOTH, "p2p_both", EACH_TWO, TIME_IN_TURN, false, true)                        \
+	X(P2P_READ, "p2p_read", EACH_PAIR, TIME_ONE, false, true)                           \
+	X(P2P_READ_BOTH, "p2p_read_both", EACH_TWO, TIME_IN_TURN, false, true)              \
+	X(H2D_ALL, "h2d_all", ALL_DEVICES, TIME_TOGETHER, true, false)                      \
+	X(D2H_ALL, "d2h_all", ALL_DEVICES, TIME_TOGETHER, true, false)                      \
+	X(BOTH_ALL, "both_all", ALL_DEVICES, TIME_TOGETHER, true, false)                    \
+	X(HOST_TO_ALL, "host_to_all", EACH_AMONG_ALL, TIME_FIRST, true, false)              \
+	X(ALL_TO_HOST, "all_to_host", EACH_AMONG_ALL, TIME_FIRST, true, false)              \
+	X(HOST_TO_ALL_BOTH, "host_to_all_both", EACH_AMONG_ALL, TIME_FIRST, true, false)    \
+	X(ALL_TO_HOST_BOTH, "all_to_host_both", EACH_AMONG_ALL, TIME_FIRST, true, false)    \
+	X(ALL_TO_ONE_WRITE, "all_to_one_write", EACH_AMONG_ALL, TIME_TOGETHER, false, true) \
+	X(ALL_TO_ONE_READ, "all_to_one_read", EACH_AMONG_ALL, TIME_TOGETHER, false, true)   \
+	X(ONE_TO_ALL_WRITE, "one_to_all_write", EACH_AMONG_ALL, TIME_TOGETHER, false, true) \
+	X(ONE_TO_ALL_READ, "one_to_all_read", EACH_AMONG_ALL, TIME_TOGETHER, false, true)   \
+	X(LATENCY_HOST, "latency_host", EACH_DEVICE, TIME_CHASE, true, false)               \
+	X(LATENCY_P2P, "latency_p2p", EACH_PAIR, TIME_CHASE, false, true)                   \
+	X(LATENCY_LOCAL, "latency_local", EACH_DEVICE, TIME_CHASE, false, false)            \
+	X(P2P_PAIRS, "p2p_pairs", EACH_ROUND, TIME_PAIRS, false, true)
+
 enum direction {
-	H2D,
-	D2H,
-	BOTH,
-	LOCAL,
-	P2P,
-	P2P_BOTH,
-	P2P_READ,
-	P2P_READ_BOTH,
-	H2D_ALL,
-	D2H_ALL,
-	BOTH_ALL,
-	HOST_TO_ALL,
-	ALL_TO_HOST,
-	HOST_TO_ALL_BOTH,
-	ALL_TO_HOST_BOTH,
-	ALL_TO_ONE_WRITE,
-	ALL_TO_ONE_READ,
-	ONE_TO_ALL_WRITE,
-	ONE_TO_ALL_READ,
-	LATENCY_HOST,
-	LATENCY_P2P,
-	LATENCY_LOCAL,
-	P2P_PAIRS,
-	DIRECTION_COUNT
+#define X(symbol, name, placing, timing, host, peer) symbol,
+	DIRECTIONS(X)
+#undef X
+		DIRECTION_COUNT
 };
 
 /* Names by value, NULL-terminated. */

@@ -332,29 +332,24 @@ static void pairs_group_pairs_add_note(const struct pair_group *c, const struct 
 			 slow ? ", and no more when alone" : "");
 }
 
-/* Step 1, for one timing. */
-static enum status pairs_group_sample_reference(struct pair_group *c, size_t i)
-{
-	struct transfer *first = c->all[0];
-
-	if (pair_sample_alone(first, i, &c->alone[i], c->errs[0]) != STATUS_OK)
-		return c->errs[0]->status;
-	c->kind->alone[i] = pairs_group_bounds_of(pairs_group_series_at(first, c->alone[i]));
-	for (size_t end = 0; end < 2; end++)
-		snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
-			 first->run->devices[end]->info.id);
-	return STATUS_OK;
-}
-
+/* Step 1 samples the reference, for one timing. */
 static enum status measure_timing(struct pair_group *c, size_t i)
 {
+	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 
 	c->alone[i] = NOT_ALONE;
-	if (!c->kind->known)
-		status = pairs_group_sample_reference(c, i);
-	if (status == STATUS_OK)
-		status = pairs_group_pairs_sample_all(c, i);
+	if (!c->kind->known) {
+		status = pair_sample_alone(first, i, &c->alone[i], c->errs[0]);
+		if (status != STATUS_OK)
+			return status;
+		c->kind->alone[i] =
+			pairs_group_bounds_of(pairs_group_series_at(first, c->alone[i]));
+		for (size_t end = 0; end < 2; end++)
+			snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
+				 first->run->devices[end]->info.id);
+	}
+	status = pairs_group_pairs_sample_all(c, i);
 	for (size_t k = 0; k < c->count && status == STATUS_OK; k++)
 		status = pair_compare_with_alone(c, k, i);
 	return status;

@@ -347,18 +347,10 @@ static enum status lane_alloc_end(struct transfer_lane *lane, const struct lane_
 			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
-static enum status lane_alloc_record(struct transfer_lane *lane, struct error *err)
+enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err)
 {
 	int none;
 
-	if (!buffer_check_needs_record(&lane->to))
-		return STATUS_OK;
-	return pool_take(lane->plan.pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,
-			 BUFFER_CHECK_BYTES, &none, err);
-}
-
-enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err)
-{
 	memset(lane, 0, sizeof(*lane));
 	lane->plan = *plan;
 	lane->node = -1;
@@ -366,7 +358,9 @@ enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, 
 	if (lane_open_streams(lane, err) != STATUS_OK ||
 	    lane_alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
 	    lane_alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
-	    lane_alloc_record(lane, err) != STATUS_OK ||
+	    (buffer_check_needs_record(&lane->to) &&
+	     pool_take(plan->pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,
+		       BUFFER_CHECK_BYTES, &none, err) != STATUS_OK) ||
 	    buffer_fill(&lane->from, lane->at_from, plan->seed, err) != STATUS_OK)
 		return err->status;
 	return lane_poison(lane, err);

@@ -112,20 +112,6 @@ static enum status chase_fill_memory(struct chase *c, struct error *err)
 	return backend_stream_synchronize(c->stream, err);
 }
 
-static void chase_close_memory(struct chase *c)
-{
-	if (c->stream)
-		backend_stream_synchronize(c->stream, NULL);
-	if (c->at_memory)
-		backend_stream_synchronize(c->at_memory, NULL);
-	pool_give(c->pool, &c->staging);
-	pool_give(c->pool, &c->memory);
-	pool_give(c->pool, &c->cursor);
-	backend_stream_destroy(c->at_memory);
-	backend_stream_destroy(c->stream);
-	free(c->order);
-}
-
 static enum status launch_chase(void *state, unsigned batch, struct error *err)
 {
 	struct chase *c = state;
@@ -206,9 +192,20 @@ void chase_record(struct transfer *t)
 
 void chase_close(struct transfer *t)
 {
-	if (!t->chase)
+	struct chase *c = t->chase;
+
+	if (!c)
 		return;
-	chase_close_memory(t->chase);
-	free(t->chase);
+	if (c->stream)
+		backend_stream_synchronize(c->stream, NULL);
+	if (c->at_memory)
+		backend_stream_synchronize(c->at_memory, NULL);
+	pool_give(c->pool, &c->staging);
+	pool_give(c->pool, &c->memory);
+	pool_give(c->pool, &c->cursor);
+	backend_stream_destroy(c->at_memory);
+	backend_stream_destroy(c->stream);
+	free(c->order);
+	free(c);
 	t->chase = NULL;
 }

@@ -58,16 +58,6 @@ size_t transfer_route_bytes(const struct plan_case *c, size_t index)
 	return BUSY_BYTES;
 }
 
-/* Adds what one route allocates at its ends. */
-static void add_route(const struct route *route, uint64_t block, uint64_t *device_bytes,
-		      uint64_t *host_bytes)
-{
-	int ends[2] = { route->from, route->to };
-
-	for (int i = 0; i < 2; i++)
-		*(ends[i] == ROUTE_HOST ? host_bytes : &device_bytes[ends[i]]) += block;
-}
-
 /*
  * Memory and set-up time of one case; host memory is page-locked and filled at about 2 GB/s, unless
  * an earlier case has left some.
@@ -83,9 +73,14 @@ static void transfer_estimate_case(struct plan_case *point, enum direction direc
 	size_t count = direction_routes(direction, device_count, routes);
 
 	point->device_bytes = point->host_bytes = 0;
-	for (size_t i = 0; i < count; i++)
-		add_route(&routes[i], lane_footprint(transfer_route_bytes(point, i), slots),
-			  device_bytes, &point->host_bytes);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t block = lane_footprint(transfer_route_bytes(point, i), slots);
+		int ends[2] = { routes[i].from, routes[i].to };
+
+		for (int k = 0; k < 2; k++)
+			*(ends[k] == ROUTE_HOST ? &point->host_bytes : &device_bytes[ends[k]]) +=
+				block;
+	}
 	for (size_t i = 0; i < device_count; i++)
 		if (device_bytes[i] > point->device_bytes)
 			point->device_bytes = device_bytes[i];
@@ -139,15 +134,6 @@ static enum status transfer_plan_case(struct plan *plan, struct plan_case *point
 					      sizeof(buffer));
 	transfer_estimate_case(point, direction, count, &plan->devices[devices[0]]);
 	return plan_add(plan, point, devices, count, reason, err);
-}
-
-static enum status transfer_plan_place_each(struct plan *plan, struct plan_case *point,
-					    struct error *err)
-{
-	for (size_t i = 0; i < plan->device_count; i++)
-		if (transfer_plan_case(plan, point, &i, 1, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
 }
 
 static bool transfer_plan_same_backend(const struct plan *plan, size_t i, size_t j)
@@ -332,7 +318,9 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 		return STATUS_OK;
 	switch (direction_info(direction)->placing) {
 	case EACH_DEVICE:
-		return transfer_plan_place_each(plan, point, err);
+		for (size_t i = 0; i < plan->device_count && err->status == STATUS_OK; i++)
+			transfer_plan_case(plan, point, &i, 1, err);
+		return err->status;
 	case EACH_PAIR:
 	case EACH_TWO:
 		return place_among_all(plan, point, false, transfer_plan_place_pairs, err);

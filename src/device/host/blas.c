@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "device/limits.h"
+
 /* 32 << 22 (its common.h, for every CPU with a gigabyte or more), plus malloc()'s overhead. */
 #define BUFFER_BYTES (((size_t)32 << 22) + ((size_t)2 << 20))
 
@@ -60,28 +62,19 @@ static bool is_limited(int resource)
 	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/*
- * In mode 2 the kernel commits only what it has; in other modes it rejects only excessive requests.
- */
-static bool commits_strictly(void)
-{
-	FILE *in = fopen("/proc/sys/vm/overcommit_memory", "re");
-	int mode = 0;
-
-	if (!in)
-		return false;
-	if (fscanf(in, "%d", &mode) != 1)
-		mode = 0;
-	fclose(in);
-	return mode == 2;
-}
-
 static bool limited;
 static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
 
 static void openblas_look_for_limits(void)
 {
-	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || commits_strictly();
+	char mode[16];
+
+	/*
+	 * In mode 2 the kernel commits only what it has; in other modes it rejects only excessive
+	 * requests.
+	 */
+	limits_read_line(mode, sizeof(mode), "/proc/sys/vm/overcommit_memory");
+	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || strcmp(mode, "2") == 0;
 }
 
 /*

@@ -81,21 +81,12 @@ static uint64_t cpu_partition_cache_bytes(hwloc_const_cpuset_t cpuset)
 	return 0;
 }
 
-static int cpuset_numa_node(hwloc_const_cpuset_t cpuset)
-{
-	hwloc_obj_t node = NULL;
-
-	while ((node = hwloc_get_next_obj_by_type(machine.topology, HWLOC_OBJ_NUMANODE, node)))
-		if (hwloc_bitmap_isincluded(cpuset, node->cpuset))
-			return (int)node->os_index;
-	return -1;
-}
-
 /* Partition `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
 static void cut_partition(struct cpu_partition *partition, int index, int count)
 {
 	int first = (int)((int64_t)index * machine.cores / count);
 	int end = (int)((int64_t)(index + 1) * machine.cores / count);
+	hwloc_obj_t node = NULL;
 
 	partition->cores = end > first ? end - first : 1;
 	partition->cpuset = hwloc_bitmap_alloc();
@@ -109,21 +100,12 @@ static void cut_partition(struct cpu_partition *partition, int index, int count)
 	}
 	partition->first_cpu = hwloc_bitmap_first(partition->cpuset);
 	partition->cache_bytes = cpu_partition_cache_bytes(partition->cpuset);
-	partition->numa_node = cpuset_numa_node(partition->cpuset);
+	partition->numa_node = -1;
+	while ((node = hwloc_get_next_obj_by_type(machine.topology, HWLOC_OBJ_NUMANODE, node)))
+		if (partition->numa_node < 0 &&
+		    hwloc_bitmap_isincluded(partition->cpuset, node->cpuset))
+			partition->numa_node = (int)node->os_index;
 	partition->memory_bytes = limits_memory_total() / (uint64_t)count;
-}
-
-/* Number of usable cores: hyper-threads of one core count once, and a CPU quota reduces it. */
-static int cpu_partition_usable_cores(void)
-{
-	int cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
-	double quota = limits_cpu_quota();
-
-	if (cores <= 0)
-		cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
-	if (quota < cores)
-		cores = (int)ceil(quota);
-	return cores > 0 ? cores : 1;
 }
 
 enum status cpu_partitions_open(int count, struct error *err)
@@ -132,7 +114,11 @@ enum status cpu_partitions_open(int count, struct error *err)
 		return error_set(err, STATUS_INTERNAL, "the host backend is open already");
 	if (cpu_partition_load_topology(err) != STATUS_OK)
 		return err ? err->status : STATUS_IO;
-	machine.cores = cpu_partition_usable_cores();
+	/* Hyper-threads of one core count once, and a CPU quota reduces the number. */
+	machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
+	if (machine.cores <= 0)
+		machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
+	machine.cores = (int)fmax(1, fmin(machine.cores, ceil(limits_cpu_quota())));
 	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
 	machine.count = count > 0 ? count : 1;
 	machine.partitions = xcalloc((size_t)machine.count, sizeof(*machine.partitions));
@@ -175,19 +161,15 @@ const char *cpu_partition_cpu_name(void)
 
 double cpu_partition_clock_hz(const struct cpu_partition *partition)
 {
-	char path[96];
-	double khz = 0;
-	FILE *f;
+	char line[64];
+	double khz;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
-		 partition->first_cpu);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%lf", &khz) != 1)
-		khz = 0;
-	fclose(f);
-	return 1e3 * khz;
+	return limits_read_line(line, sizeof(line),
+				"/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
+				partition->first_cpu) &&
+			       sscanf(line, "%lf", &khz) == 1
+		       ? 1e3 * khz
+		       : 0;
 }
 
 void cpu_partition_bind_thread(const struct cpu_partition *partition)

@@ -306,16 +306,13 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 /* Resident bytes of this process; 0: unknown. */
 static uint64_t resident_bytes(void)
 {
-	long page = sysconf(_SC_PAGESIZE);
-	unsigned long long size, resident = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long long size, pages;
+	char line[128];
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%llu %llu", &size, &resident) != 2)
-		resident = 0;
-	fclose(f);
-	return resident * (uint64_t)page;
+	return limits_read_line(line, sizeof(line), "/proc/self/statm") &&
+			       sscanf(line, "%llu %llu", &size, &pages) == 2
+		       ? pages * (uint64_t)sysconf(_SC_PAGESIZE)
+		       : 0;
 }
 
 /*

@@ -1,8 +1,9 @@
 #include "device/host/placement.h"
 
 #include <hwloc.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "device/limits.h"
 
 /* Loaded once, on first use on a machine with several nodes: scanning the bus takes a while. */
 static struct {
@@ -12,25 +13,16 @@ static struct {
 	bool loaded;
 } machine;
 
-static bool several_nodes(void)
-{
-	FILE *f = fopen("/sys/devices/system/node/online", "re");
-	char nodes[64] = "";
-
-	if (!f)
-		return false;
-	if (!fgets(nodes, sizeof(nodes), f))
-		nodes[0] = '\0';
-	fclose(f);
-	return strpbrk(nodes, "-,") != NULL; /* "0-1" */
-}
-
 static bool hwloc_load_topology(void)
 {
+	char nodes[64];
+
 	if (machine.loaded)
 		return machine.topology != NULL;
 	machine.loaded = true;
-	if (!several_nodes() || hwloc_topology_init(&machine.topology) != 0)
+	/* "0-1": several nodes */
+	if (!limits_read_line(nodes, sizeof(nodes), "/sys/devices/system/node/online") ||
+	    !strpbrk(nodes, "-,") || hwloc_topology_init(&machine.topology) != 0)
 		return false;
 	hwloc_topology_set_io_types_filter(machine.topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
 	if (hwloc_topology_load(machine.topology) == 0) {

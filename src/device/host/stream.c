@@ -168,16 +168,6 @@ struct host_operation {
 /* Nodes created with the stream: a batch of this depth is enqueued without malloc. */
 #define FIRST_NODES 256
 
-static struct host_operation *host_stream_take_node(struct host_stream *s)
-{
-	struct host_operation *node = s->oldest;
-
-	if (node == atomic_load_explicit(&s->current, memory_order_acquire))
-		return xmalloc(sizeof(*node));
-	s->oldest = node->next;
-	return node;
-}
-
 static enum status operations_enqueue(struct stream *stream, kernel_fn *run, bool always,
 				      const void *arguments, size_t bytes, struct error *err)
 {
@@ -188,7 +178,11 @@ static enum status operations_enqueue(struct stream *stream, kernel_fn *run, boo
 		return error_set(err, STATUS_INTERNAL,
 				 "an operation has %zu bytes of arguments, more than %d", bytes,
 				 OPERATION_BYTES);
-	node = host_stream_take_node(s);
+	node = s->oldest;
+	if (node == atomic_load_explicit(&s->current, memory_order_acquire))
+		node = xmalloc(sizeof(*node));
+	else
+		s->oldest = node->next;
 	node->run = run;
 	node->always = always;
 	if (bytes > 0)
@@ -221,18 +215,6 @@ enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const v
 	return operations_enqueue(stream, run, true, arguments, bytes, err);
 }
 
-static void carry_out(struct host_stream *s, struct host_operation *node)
-{
-	struct error err = ERROR_NONE;
-	enum status status;
-
-	if (s->error.status != STATUS_OK && !node->always)
-		return;
-	status = node->run(&s->base, node->arguments, &err);
-	if (status != STATUS_OK && s->error.status == STATUS_OK)
-		error_set(&s->error, status, "%s", err.message);
-}
-
 static void *stream_thread(void *context)
 {
 	struct host_stream *s = context;
@@ -247,7 +229,13 @@ static void *stream_thread(void *context)
 		atomic_store_explicit(&s->current, node, memory_order_release);
 		if (!node->run)
 			return NULL;
-		carry_out(s, node);
+		if (s->error.status == STATUS_OK || node->always) {
+			struct error err = ERROR_NONE;
+			enum status status = node->run(&s->base, node->arguments, &err);
+
+			if (status != STATUS_OK && s->error.status == STATUS_OK)
+				error_set(&s->error, status, "%s", err.message);
+		}
 		counter_add(&s->completed, 1);
 	}
 }

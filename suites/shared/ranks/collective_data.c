@@ -301,28 +301,6 @@ static struct data_piece moved_piece(const struct collective *c, int i)
 	}
 }
 
-static enum status check_moved(const struct collective *c, struct buffer *record, struct error *err)
-{
-	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
-
-	for (int i = 0; i < pieces; i++)
-		if (collective_data_check_bits(c, record, c->to, moved_piece(c, i), "result",
-					       err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
-static enum status check_reduced(struct collective *c, struct buffer *record, struct error *err)
-{
-	struct data_piece all = { 0, c->bytes, 0, 0 };
-	struct data_piece own = { 0, c->part, (size_t)c->rank * c->part, 0 };
-
-	if (c->kind == REDUCE && c->rank != COLLECTIVE_ROOT)
-		return STATUS_OK;
-	return collective_data_check_sums(c, record, c->to, c->operation->one_part_to ? own : all,
-					  c->ranks, "result", err);
-}
-
 /* Verifies that the source is unchanged. */
 static enum status collective_data_check_source(struct collective *c, struct buffer *record,
 						struct error *err)
@@ -342,6 +320,9 @@ static enum status collective_data_check_source(struct collective *c, struct buf
 
 enum status collective_check(struct collective *c, struct error *err)
 {
+	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
+	struct data_piece all = { 0, c->bytes, 0, 0 };
+	struct data_piece own = { 0, c->part, (size_t)c->rank * c->part, 0 };
 	struct buffer record;
 	enum status status = backend_stream_synchronize(c->stream, err);
 
@@ -350,8 +331,14 @@ enum status collective_check(struct collective *c, struct error *err)
 				      sizeof(struct reduction_mismatch), err);
 	if (status != STATUS_OK)
 		return status;
-	status = c->operation->reduces ? check_reduced(c, &record, err)
-				       : check_moved(c, &record, err);
+	if (!c->operation->reduces)
+		for (int i = 0; i < pieces && status == STATUS_OK; i++)
+			status = collective_data_check_bits(c, &record, c->to, moved_piece(c, i),
+							    "result", err);
+	else if (c->kind != REDUCE || c->rank == COLLECTIVE_ROOT)
+		status = collective_data_check_sums(c, &record, c->to,
+						    c->operation->one_part_to ? own : all, c->ranks,
+						    "result", err);
 	if (status == STATUS_OK)
 		status = collective_data_check_source(c, &record, err);
 	buffer_free(&record);

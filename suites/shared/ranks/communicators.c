@@ -167,26 +167,19 @@ struct device_address *join_addresses(struct device *device, struct world *world
 	return all;
 }
 
-/* The devices of all ranks. */
-static struct device_set communicators_devices_of(struct device *device, struct world *world)
-{
-	struct device_address *all = join_addresses(device, world);
-	struct device_set devices = { 0 };
-
-	for (int rank = 0; rank < world->size; rank++)
-		device_set_add(&devices, all[rank]);
-	free(all);
-	return devices;
-}
-
 static enum status communicators_try_over(struct device *device, struct world *world,
 					  const struct communicator_options *options,
 					  const int *part_of, struct communicator **out,
 					  struct error *err)
 {
-	struct device_set devices = communicators_devices_of(device, world);
-	enum status status = backend_transport_usable(device, options->transport, &devices, err);
+	struct device_address *all = join_addresses(device, world);
+	struct device_set devices = { 0 };
+	enum status status;
 
+	for (int rank = 0; rank < world->size; rank++)
+		device_set_add(&devices, all[rank]);
+	free(all);
+	status = backend_transport_usable(device, options->transport, &devices, err);
 	device_set_release(&devices);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;

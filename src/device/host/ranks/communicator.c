@@ -173,12 +173,6 @@ static enum status communicator_begin(struct host_communicator *c, uint32_t turn
 	return STATUS_OK;
 }
 
-static void communicator_end(struct host_communicator *c, uint32_t turn)
-{
-	counter_raise(&c->completed, turn);
-	atomic_fetch_sub(&c->inside, 1);
-}
-
 /* The rank that does not wait for another one: `peer`, unless that does. */
 static int communicator_silent_rank(const struct host_communicator *c, const uint32_t *looks,
 				    int peer)
@@ -325,7 +319,8 @@ static enum status host_piece_run(struct stream *stream, const void *arguments, 
 
 	if (status == STATUS_OK)
 		status = p->c->connections ? piece_over_tcp(p, err) : piece_through_slot(p, err);
-	communicator_end(p->c, p->turn);
+	counter_raise(&p->c->completed, p->turn);
+	atomic_fetch_sub(&p->c->inside, 1);
 	return status;
 }
 

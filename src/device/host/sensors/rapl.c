@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "device/limits.h"
 
 /* The counters are updated about every millisecond (Intel SDM, volume 3, 16.10.1). */
 #define UPDATE_SECONDS 1e-3
@@ -22,23 +23,6 @@ static enum status rapl_read_count(const char *path, uint64_t *out, struct error
 	read = fscanf(f, "%" SCNu64, out) == 1;
 	fclose(f);
 	return read ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "%s: no number", path);
-}
-
-/* "" if the zone does not exist. */
-static void rapl_read_name(const char *zone, char *name, size_t size)
-{
-	char path[160];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/name", zone);
-	*name = '\0';
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (!fgets(name, (int)size, f))
-		*name = '\0';
-	name[strcspn(name, "\n")] = '\0';
-	fclose(f);
 }
 
 static enum status add_zone(struct rapl *rapl, const char *folder, struct error *err)
@@ -58,20 +42,6 @@ static enum status add_zone(struct rapl *rapl, const char *folder, struct error 
 	return STATUS_OK;
 }
 
-static enum status rapl_add_memory(struct rapl *rapl, const char *package, int n, struct error *err)
-{
-	for (int i = 0; i < 16; i++) {
-		char zone[160], name[64];
-
-		if (snprintf(zone, sizeof(zone), "%.120s/intel-rapl:%d:%d", package, n, i) < 0)
-			break;
-		rapl_read_name(zone, name, sizeof(name));
-		if (strcmp(name, "dram") == 0 && add_zone(rapl, zone, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
 enum status rapl_open(struct rapl *rapl, const char *folder, struct error *err)
 {
 	*rapl = (struct rapl){ .count = 0 };
@@ -79,13 +49,20 @@ enum status rapl_open(struct rapl *rapl, const char *folder, struct error *err)
 		char zone[140], name[64];
 
 		snprintf(zone, sizeof(zone), "%.100s/intel-rapl:%d", folder, n);
-		rapl_read_name(zone, name, sizeof(name));
+		limits_read_line(name, sizeof(name), "%s/name", zone);
 		if (strncmp(name, "package", strlen("package")) != 0)
 			continue;
 		rapl->packages++;
-		if (add_zone(rapl, zone, err) != STATUS_OK ||
-		    rapl_add_memory(rapl, zone, n, err) != STATUS_OK)
+		if (add_zone(rapl, zone, err) != STATUS_OK)
 			return err->status;
+		for (int i = 0; i < 16; i++) {
+			char memory[160];
+
+			snprintf(memory, sizeof(memory), "%.120s/intel-rapl:%d:%d", zone, n, i);
+			limits_read_line(name, sizeof(name), "%s/name", memory);
+			if (strcmp(name, "dram") == 0 && add_zone(rapl, memory, err) != STATUS_OK)
+				return err->status;
+		}
 	}
 	if (rapl->packages)
 		return STATUS_OK;

@@ -6,18 +6,17 @@
 #include "base/memory.h"
 #include "device/host/host_device.h"
 #include "device/host/sensors/rapl.h"
+#include "device/limits.h"
 
-static double sysfs_read_number(const char *path)
+/* `format`: a path with a number in it. */
+static double sysfs_read_number(const char *format, int n)
 {
-	FILE *f = fopen(path, "re");
+	char line[64];
 	double value;
 
-	if (!f)
-		return NAN;
-	if (fscanf(f, "%lf", &value) != 1)
-		value = NAN;
-	fclose(f);
-	return value;
+	return limits_read_line(line, sizeof(line), format, n) && sscanf(line, "%lf", &value) == 1
+		       ? value
+		       : (double)NAN;
 }
 
 /* Mean over the partition's CPUs. */
@@ -27,11 +26,9 @@ static double partition_clock_hz(const struct cpu_partition *partition)
 	int count = 0, cpu;
 
 	hwloc_bitmap_foreach_begin (cpu, partition->cpuset) {
-		char path[96];
-
-		snprintf(path, sizeof(path),
-			 "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
-		sum += 1e3 * sysfs_read_number(path);
+		sum += 1e3 *
+		       sysfs_read_number("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
+					 cpu);
 		count++;
 	}
 	hwloc_bitmap_foreach_end();
@@ -47,21 +44,14 @@ static double temperature_celsius(void)
 	static const char *const drivers[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
 
 	for (int i = 0; i < 64; i++) {
-		char path[96], name[64] = "";
-		FILE *f;
+		char name[64];
 
-		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%d/name", i);
-		f = fopen(path, "re");
-		if (!f)
+		if (!limits_read_line(name, sizeof(name), "/sys/class/hwmon/hwmon%d/name", i))
 			break;
-		if (fscanf(f, "%63s", name) != 1)
-			name[0] = '\0';
-		fclose(f);
 		for (size_t d = 0; d < ARRAY_SIZE(drivers); d++) {
-			if (strcmp(name, drivers[d]) != 0)
-				continue;
-			snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%d/temp1_input", i);
-			return 1e-3 * sysfs_read_number(path);
+			if (strcmp(name, drivers[d]) == 0)
+				return 1e-3 *
+				       sysfs_read_number("/sys/class/hwmon/hwmon%d/temp1_input", i);
 		}
 	}
 	return NAN;
