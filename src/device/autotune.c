@@ -60,8 +60,8 @@ static enum status autotune_try(struct tuning *c, size_t candidate, double secon
 }
 
 /*
- * Runs each candidate for `seconds`, in the given order, until `end`; one that stays infinite is not
- * tried again.
+ * Runs each candidate for `seconds`, in the given order, until `end`; one that stays infinite is
+ * not tried again.
  */
 static enum status autotune_trial_all(struct tuning *c, double seconds, double end,
 				      struct autotune_result *out, struct error *err)

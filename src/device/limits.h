@@ -16,8 +16,8 @@ uint64_t limits_memory_available(void);
 double limits_cpu_quota(void);
 
 /*
- * First line, without its end, of the file whose path `format` makes, as the kernel's files in /proc
- * and /sys; false, and an empty line, if there is none.
+ * First line, without its end, of the file whose path `format` makes, as the kernel's files in
+ * /proc and /sys; false, and an empty line, if there is none.
  */
 bool limits_read_line(char *line, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
