@@ -5,7 +5,7 @@
 
 #include "device/autotune.h"
 #include "suites/matmul/check.h"
-#include "suites/shared/cache.h"
+#include "suites/shared/buffers.h"
 
 /* Maximum number of rotated sets. */
 #define MOST_SETS 64

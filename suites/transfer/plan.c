@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "suites/shared/cache.h"
+#include "suites/shared/buffers.h"
 #include "suites/transfer/transfer.h"
 
 /* Copies that only keep the other links busy may be smaller: their buffers are ready sooner. */

@@ -3,7 +3,6 @@
 
 #include "base/parallel.h"
 #include "suites/shared/buffers.h"
-#include "suites/shared/cache.h"
 
 #define SEED 20261120
 

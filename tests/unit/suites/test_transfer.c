@@ -3,7 +3,7 @@
 
 #include "kernels/memory/chase.h"
 #include "kernels/memory/copy.h"
-#include "suites/shared/cache.h"
+#include "suites/shared/buffers.h"
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
 
