@@ -1,5 +1,6 @@
 #include "export/export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT(symbol, name, help) extern const struct exporter export_##symbol;
@@ -30,3 +31,22 @@ const char *export_fact(const struct result *result, const char *name)
 {
 	return export_string(result_fact(result, name));
 }
+
+void export_json(struct json_writer *w, struct text *out)
+{
+	char *json = writer_finish(w);
+
+	text_add(out, json);
+	free(json);
+}
+
+/* The document unchanged, or as --anonymise left it. */
+static void export_result_json(const struct export_input *input, struct text *out)
+{
+	char *json = result_to_json(input->result);
+
+	text_add(out, json);
+	free(json);
+}
+
+const struct exporter export_result = { export_result_json, NULL };

@@ -9,6 +9,7 @@
 #define GPUPROOF_EXPORT_EXPORT_H
 
 #include "base/text.h"
+#include "result/json/json_writer.h"
 #include "result/result.h"
 #include "result/verdict.h"
 
@@ -35,6 +36,9 @@ extern const struct export_format export_formats[]; /* terminated by a NULL name
 
 /* NULL: unknown format. */
 const struct export_format *export_find(const char *name);
+
+/* Appends what was written. */
+void export_json(struct json_writer *writer, struct text *out);
 
 /* Value of a fact of the environment; "" if the result lacks it. */
 const char *export_fact(const struct result *result, const char *name);

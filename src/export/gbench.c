@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
-#include "result/json/json_writer.h"
 
 #define NANOSECONDS 1e9
 
@@ -135,7 +134,6 @@ static void gbench_add_context(struct json_writer *w, const struct result *r)
 static void write_gbench(const struct export_input *input, struct text *out)
 {
 	struct json_writer w = { .expand = 2 };
-	char *json;
 
 	writer_open(&w, '{');
 	gbench_add_context(&w, input->result);
@@ -156,9 +154,7 @@ static void write_gbench(const struct export_input *input, struct text *out)
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');
-	json = writer_finish(&w);
-	text_add(out, json);
-	free(json);
+	export_json(&w, out);
 }
 
 const struct exporter export_gbench = { write_gbench, NULL };

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
-#include "result/json/json_writer.h"
 
 static void benchmark_text_member(struct json_writer *w, const char *name, const char *text)
 {
@@ -50,7 +49,6 @@ static void benchmark_write_direction(const struct export_input *input, enum bet
 				      struct text *out)
 {
 	struct json_writer w = { .expand = 1 };
-	char *json;
 
 	writer_open(&w, '[');
 	for (size_t i = 0; i < input->result->case_count; i++) {
@@ -62,9 +60,7 @@ static void benchmark_write_direction(const struct export_input *input, enum bet
 				benchmark_add_metric(&w, input->result, c, &c->metrics[j]);
 	}
 	writer_close(&w, ']');
-	json = writer_finish(&w);
-	text_add(out, json);
-	free(json);
+	export_json(&w, out);
 }
 
 static void write_bigger(const struct export_input *input, struct text *out)

@@ -42,12 +42,9 @@ static struct json_writer ocp_begin_line(struct ocp_stream *s, double after)
 
 static void ocp_end_line(struct ocp_stream *s, struct json_writer *w)
 {
-	char *line;
-
 	writer_close(w, '}');
-	line = writer_finish(w);
-	text_addf(s->out, "%s\n", line);
-	free(line);
+	export_json(w, s->out);
+	text_add_char(s->out, '\n');
 }
 
 static void ocp_open_member(struct json_writer *w, const char *name)

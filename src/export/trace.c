@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "export/export.h"
-#include "result/json/json_writer.h"
 
 #define MICROSECONDS 1e6
 
@@ -79,7 +78,6 @@ static void trace_write(const struct export_input *input, struct text *out)
 {
 	const struct result *r = input->result;
 	struct json_writer w = { .expand = 2 };
-	char *json;
 
 	writer_open(&w, '{');
 	writer_text_member(&w, "displayTimeUnit", "ns");
@@ -101,9 +99,7 @@ static void trace_write(const struct export_input *input, struct text *out)
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');
-	json = writer_finish(&w);
-	text_add(out, json);
-	free(json);
+	export_json(&w, out);
 }
 
 static const char *trace_refuse(const struct export_input *input)

@@ -36,19 +36,16 @@ const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES] = {
 /* "AllReduce", "all-reduce" and "all_reduce" are the same name. */
 static bool nccl_tests_same_name(const char *a, size_t length, const char *b)
 {
-	size_t i = 0;
-
-	for (; i < length || *b; b++) {
-		while (i < length && (a[i] == '_' || a[i] == '-'))
-			i++;
+	for (const char *end = a + length;; a++, b++) {
+		while (a < end && (*a == '_' || *a == '-'))
+			a++;
 		while (*b == '_')
 			b++;
-		if (i >= length || !*b)
-			return i >= length && !*b;
-		if (tolower((unsigned char)a[i++]) != *b)
+		if (a == end || !*b)
+			return a == end && !*b;
+		if (tolower((unsigned char)*a) != *b)
 			return false;
 	}
-	return i >= length;
 }
 
 const struct nccl_collective *nccl_collective(const char *program)
