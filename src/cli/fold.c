@@ -52,25 +52,17 @@ static bool fold_line_continues(const struct line *first, const struct line *las
 				  : next->indent == first->indent;
 }
 
-/* Indent of a block's continuation lines: that of its second line. */
-static size_t hang_of(const struct line *first, size_t lines)
-{
-	size_t hang = lines > 1    ? fold_line_at(first->text + first->length + 1).indent
-		      : first->gap ? first->gap
-				   : first->indent;
-
-	return hang > HANG_MOST || (lines == 1 && !first->gap && fold_is_row(first))
-		       ? first->indent + 4
-		       : hang;
-}
-
 /* Words of a block: those of its first line from the gap on, and all of its other lines. */
 static void fold_block(struct text *out, const struct line *first, size_t lines, size_t width)
 {
-	size_t column = first->gap ? first->gap : first->indent, hang = hang_of(first, lines);
+	size_t column = first->gap ? first->gap : first->indent;
+	/* Indent of continuation lines: that of the second line. */
+	size_t hang = lines > 1 ? fold_line_at(first->text + first->length + 1).indent : column;
 	const char *at = first->text + column, *end = first->text;
 	bool begins = true;
 
+	if (hang > HANG_MOST || (lines == 1 && !first->gap && fold_is_row(first)))
+		hang = first->indent + 4;
 	for (size_t i = 0; i < lines; i++)
 		end += strcspn(end, "\n") + (i + 1 < lines);
 	text_add_bytes(out, first->text, column);

@@ -11,13 +11,19 @@
 
 extern const struct embedded_file embedded_commands[];
 
-const struct embedded_file *usage_topic_find(const char *name)
+static const struct embedded_file *usage_file_of(const struct embedded_file *table,
+						 const char *name)
 {
 	char *file = xasprintf("%s.txt", name);
-	const struct embedded_file *topic = embedded_find(embedded_topics, file);
+	const struct embedded_file *found = embedded_find(table, file);
 
 	free(file);
-	return topic;
+	return found;
+}
+
+const struct embedded_file *usage_topic_find(const char *name)
+{
+	return usage_file_of(embedded_topics, name);
 }
 
 char *usage_topic_summary(const struct embedded_file *topic)
@@ -40,24 +46,15 @@ char *usage_topic_name(const struct embedded_file *topic)
 	return xstrndup(topic->name, strcspn(topic->name, "."));
 }
 
-static const struct embedded_file *usage_file(const char *name)
-{
-	char *file = xasprintf("%s.txt", name);
-	const struct embedded_file *found = embedded_find(embedded_commands, file);
-
-	free(file);
-	return found;
-}
-
 char *usage_summary(const struct command *command)
 {
-	return usage_topic_summary(usage_file(command->name));
+	return usage_topic_summary(usage_file_of(embedded_commands, command->name));
 }
 
 /* The forms, and *rest after them. */
 static const char *usage_body(const struct command *command, const char **rest)
 {
-	const char *forms = usage_topic_body(usage_file(command->name)),
+	const char *forms = usage_topic_body(usage_file_of(embedded_commands, command->name)),
 		   *end = strstr(forms, "\n\n");
 
 	*rest = end ? end + 1 : forms + strlen(forms);
@@ -90,10 +87,12 @@ char *usage_operands(const struct command *command, const char *action)
 char *usage_explanation(const struct command *command, const struct option_row *row)
 {
 	char *start = xasprintf("\n--%s: ", row->name), *explanation;
-	const char *line = strstr((const char *)usage_file(command->name)->data, start);
+	const char *line =
+		strstr((const char *)usage_file_of(embedded_commands, command->name)->data, start);
 
 	if (!line)
-		line = strstr((const char *)usage_file("shared")->data, start);
+		line = strstr((const char *)usage_file_of(embedded_commands, "shared")->data,
+			      start);
 	line += strlen(start);
 	explanation = xstrndup(line, strcspn(line, "\n"));
 	free(start);

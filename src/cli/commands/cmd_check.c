@@ -16,7 +16,7 @@
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
-#include "cli/output/print_verdicts.h"
+#include "cli/output/print.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
 

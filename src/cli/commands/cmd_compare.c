@@ -11,7 +11,7 @@
 #include "cli/input/history_file.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
-#include "cli/output/print_comparison.h"
+#include "cli/output/print.h"
 #include "compare/compare.h"
 
 struct compare_arguments {
@@ -64,7 +64,7 @@ static int compare_read_sides(struct call *call)
 		return command_usage(call->command, "%s", "both sides of -- need a result");
 	c->a.db = c->b.db = c->db;
 	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
-		result_list_add_launch(i < first ? &c->a : &c->b, call->operands[i], &call->err);
+		result_list_take(i < first ? &c->a : &c->b, NULL, call->operands[i], &call->err);
 	return EXIT_ACCEPTED;
 }
 

@@ -169,18 +169,20 @@ static struct json_writer list_start_json(void)
 }
 
 /* Prints one of the two and releases both. */
-static void list_finish(bool json, struct json_writer *w, struct output_table *table)
+static int list_finish(const struct call *call, struct json_writer *w, struct output_table *table)
 {
+	const struct list_arguments *a = call->arguments;
 	char *text;
 
 	writer_close(w, ']');
 	text = writer_finish(w);
-	if (json)
+	if (a->json)
 		fputs(text, stdout);
 	else
 		table_finish(table, stdout);
 	free(text);
 	table_release(table);
+	return EXIT_ACCEPTED;
 }
 
 static void list_devices_table(const struct probe *probe)
@@ -232,111 +234,85 @@ static int list_print_devices(struct call *call)
 
 static int list_suites(struct call *call)
 {
-	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "SUITE", "MEASURES");
 	for (const struct suite *const *s = suites; *s; s++) {
-		if (json) {
-			writer_open(&w, '{');
-			writer_text_member(&w, "name", (*s)->name);
-			writer_text_member(&w, "summary", (*s)->summary);
-			writer_key(&w, "axes");
-			writer_open_inline(&w, '[');
-			for (const char *const *axis = (*s)->axes; axis && *axis; axis++)
-				writer_text(&w, *axis);
-			writer_close(&w, ']');
-			writer_key(&w, "metrics");
-			writer_open_inline(&w, '[');
-			for (const struct metric *m = (*s)->metrics; m->name; m++)
-				writer_text(&w, m->name);
-			writer_close(&w, ']');
-			writer_close(&w, '}');
-		} else
-			TABLE_ROW(&table, (*s)->name, (*s)->summary);
+		TABLE_ROW(&table, (*s)->name, (*s)->summary);
+		writer_open(&w, '{');
+		writer_text_member(&w, "name", (*s)->name);
+		writer_text_member(&w, "summary", (*s)->summary);
+		writer_key(&w, "axes");
+		writer_open_inline(&w, '[');
+		for (const char *const *axis = (*s)->axes; axis && *axis; axis++)
+			writer_text(&w, *axis);
+		writer_close(&w, ']');
+		writer_key(&w, "metrics");
+		writer_open_inline(&w, '[');
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			writer_text(&w, m->name);
+		writer_close(&w, ']');
+		writer_close(&w, '}');
 	}
-	list_finish(json, &w, &table);
-	return EXIT_ACCEPTED;
+	return list_finish(call, &w, &table);
 }
 
-static const char *list_better_name(enum better better)
+static void list_add_metrics(const char *suite, const struct metric *metrics, struct json_writer *w,
+			     struct output_table *table)
 {
-	static const char *const names[] = {
+	static const char *const better[] = {
 		[BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower", [BETTER_NONE] = "none"
 	};
 
-	return names[better];
-}
-
-static void list_add_metrics(const char *suite, const struct metric *metrics, bool json,
-			     struct json_writer *w, struct output_table *table)
-{
 	for (const struct metric *m = metrics; m->name; m++) {
-		if (json) {
-			writer_open(w, '{');
-			writer_text_member(w, "name", m->name);
-			writer_text_member(w, "suite", suite);
-			writer_text_member(w, "unit", m->unit);
-			writer_text_member(w, "better", list_better_name(m->better));
-			writer_bool_member(w, "headline", m->headline);
-			writer_text_member(w, "help", m->help);
-			writer_close(w, '}');
-		} else
-			TABLE_ROW(table, m->name, m->unit, list_better_name(m->better), m->help);
+		TABLE_ROW(table, m->name, m->unit, better[m->better], m->help);
+		writer_open(w, '{');
+		writer_text_member(w, "name", m->name);
+		writer_text_member(w, "suite", suite);
+		writer_text_member(w, "unit", m->unit);
+		writer_text_member(w, "better", better[m->better]);
+		writer_bool_member(w, "headline", m->headline);
+		writer_text_member(w, "help", m->help);
+		writer_close(w, '}');
 	}
 }
 
 static int list_metrics(struct call *call)
 {
-	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
-		list_add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
+		list_add_metrics((*s)->name, (*s)->metrics, &w, &table);
 	/* Metrics of the node belong to no suite; limits may use them. */
-	list_add_metrics("node", node_metrics, json, &w, &table);
-	list_finish(json, &w, &table);
-	return EXIT_ACCEPTED;
-}
-
-/* Purpose of a config, from the comment in its first line. The caller frees it. */
-static char *list_config_summary(const struct embedded_file *file)
-{
-	const char *text = (const char *)file->data;
-
-	if (*text != ';' && *text != '#')
-		return xstrdup("");
-	text += strspn(text, ";# \t");
-	return xstrndup(text, strcspn(text, "\r\n"));
+	list_add_metrics("node", node_metrics, &w, &table);
+	return list_finish(call, &w, &table);
 }
 
 static int list_configs(struct call *call)
 {
-	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "CONFIG", "PURPOSE");
 	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
 		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
-		char *summary = list_config_summary(file);
+		const char *text = (const char *)file->data;
+		/* Purpose of a config, from the comment in its first line. */
+		size_t mark = *text == ';' || *text == '#' ? strspn(text, ";# \t") : 0;
+		char *summary = xstrndup(text + mark, mark ? strcspn(text + mark, "\r\n") : 0);
 
-		if (json) {
-			writer_open(&w, '{');
-			writer_text_member(&w, "name", name);
-			writer_text_member(&w, "summary", summary);
-			writer_close(&w, '}');
-		} else {
-			TABLE_ROW(&table, name, summary);
-		}
+		TABLE_ROW(&table, name, summary);
+		writer_open(&w, '{');
+		writer_text_member(&w, "name", name);
+		writer_text_member(&w, "summary", summary);
+		writer_close(&w, '}');
 		free(name);
 		free(summary);
 	}
-	list_finish(json, &w, &table);
-	return EXIT_ACCEPTED;
+	return list_finish(call, &w, &table);
 }
 
 static const struct option_row rows[] = {

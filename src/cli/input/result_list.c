@@ -178,15 +178,10 @@ enum status result_list_add_launches(struct result_list *list, const char **path
 	return err->status;
 }
 
-enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err)
-{
-	return result_list_add_launches(list, &path, 1, err);
-}
-
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err)
 {
 	(void)name;
-	return result_list_add_launch(list, path, err);
+	return result_list_add_launches(list, &path, 1, err);
 }
 
 static bool result_list_is_folder(const char *path)

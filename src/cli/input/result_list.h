@@ -26,8 +26,7 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
  */
 enum status result_list_add_launches(struct result_list *list, const char **paths, size_t count,
 				     struct error *err);
-enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
-/* As result_list_add(), as the `take` function of an option (cli/options.h). */
+/* Appends one launch, as the `take` function of an option (cli/options.h). */
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err);
 /*
  * Shortest path suffixes that distinguish the results: "monday", "tuesday" for

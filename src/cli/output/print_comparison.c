@@ -1,4 +1,4 @@
-#include "cli/output/print_comparison.h"
+#include "cli/output/print.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -301,22 +301,4 @@ void print_comparison(const struct comparison *c, bool all)
 	if (hidden && !all)
 		printf("--all also lists unchanged and inconclusive cases\n");
 	print_differences(c, all);
-}
-
-enum status print_compared(const struct result *a, const struct result *b, struct error *err)
-{
-	const struct comparison_input input = { .a = a,
-						.b = b,
-						.name_a = "a",
-						.name_b = "b",
-						.a_count = 1,
-						.b_count = 1,
-						.turns = true };
-	struct comparison comparison;
-
-	if (compare_results(&input, &comparison, err) != STATUS_OK)
-		return err->status;
-	print_comparison(&comparison, false);
-	comparison_release(&comparison);
-	return STATUS_OK;
 }

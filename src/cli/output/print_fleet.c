@@ -1,4 +1,4 @@
-#include "cli/output/print_fleet.h"
+#include "cli/output/print.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cli/output/print_trend.h"
+#include "cli/output/print.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "cli/output/print_verdicts.h"
+#include "cli/output/print.h"
 
 #include <stdint.h>
 #include <stdio.h>

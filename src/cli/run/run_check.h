@@ -13,7 +13,7 @@ struct run_check {
 	/* Filled by run_check_prepare(). */
 	struct limits limits;
 	struct population population;
-	/* Cases up to this stage have had their further launches (run_stages.h). */
+	/* Cases up to this stage have had their further launches (run_check_stages()). */
 	enum run_stage extended;
 };
 
@@ -22,12 +22,6 @@ struct run_check {
  * STATUS_USAGE: the run must not start.
  */
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
-
-/* Judges what has been measured, without further launches. */
-void run_check_judge_so_far(const struct run_check *check, struct result *result);
-/* The cases that further launches may decide, as plan_subset(); of stages after check->extended. */
-struct plan run_check_undecided(const struct run_check *check, const struct plan *plan,
-				const struct result *result);
 
 /*
  * Judges `result`. Cases that one launch does not decide are measured in more launches, pooled and
@@ -44,6 +38,20 @@ enum status run_check_judge(const struct run_check *check, const struct run_setu
  */
 enum status run_check_nodes(struct run_check *check, const struct config *config,
 			    const char *directory, struct result *result, struct error *err);
+
+/*
+ * A config with stages: sanity (findings of doctor), rates, together, soak. A stage that rejects
+ * the node ends the run; the stages after it are not run. True if the plan has cases of a stage,
+ * each to be carried out once.
+ */
+bool run_check_has_stages(const struct plan *plan);
+/*
+ * Measures stage after stage, and cases that one launch does not decide in further launches before
+ * the next stage begins. `launches` then has the run and these, pooled if it ended early. `health`:
+ * of the machine before the run. Sets check->extended.
+ */
+enum status run_check_stages(struct run_check *check, struct launches *launches,
+			     const struct health *health, struct error *err);
 
 void run_check_release(struct run_check *check);
 

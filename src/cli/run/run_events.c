@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -180,13 +181,14 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 			 path);
 }
 
-/* Also finds a hard link to one of the run's own files. */
-static int note_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
+/* File of --events; nftw() has no context argument. */
+static struct stat events_file;
+
+/* True for a hard link to the events' file. */
+static int is_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
 {
-	(void)about;
-	if (type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)))
-		input_note(path);
-	return 0;
+	return type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)) &&
+	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
 }
 
 enum status run_events_open(struct run_events *e, const char *path, const char *directory,
@@ -199,9 +201,11 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	if (input_refuse_output(path, err) != STATUS_OK ||
 	    refuse_inside(path, directory, err) != STATUS_OK)
 		return err->status;
-	nftw(directory, note_own_file, 16, FTW_PHYS);
-	if (input_refuse_output(path, err) != STATUS_OK)
-		return err->status;
+	if (stat(path, &events_file) == 0 && nftw(directory, is_own_file, 16, FTW_PHYS) == 1)
+		return error_set(err, STATUS_USAGE,
+				 "the output '%.300s' is the same file as one of the run in "
+				 "'%.300s'; name another file",
+				 path, directory);
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */
 	if (e->fd < 0 && errno != ENXIO)

@@ -2,22 +2,22 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/output/print_comparison.h"
-#include "cli/output/print_verdicts.h"
-#include "cli/run/run_against.h"
+#include "cli/output/print.h"
 #include "cli/run/run_events.h"
 #include "cli/run/run_launches.h"
-#include "cli/run/run_stages.h"
 #include "cli/run/run_summary.h"
 #include "measure/processes/signals.h"
 #include "report/acceptance/acceptance.h"
@@ -238,18 +238,197 @@ static enum status vacant_for_both(const char *directory, struct error *err)
 	return err->status;
 }
 
-/* Measures two configs or builds alternately. */
+/* One side of the comparison. */
+struct against_side {
+	const char *name;
+	struct conduct_options options;
+	struct launches launches; /* setup NULL: a program measures it */
+};
+
+/*
+ * The arguments of the other program; the caller frees the array. One launch only: this process
+ * alternates the sides, and a program with several launches would use the directories of later
+ * ones.
+ */
+static const char **program_arguments(const struct run_request *a, size_t launches,
+				      const char *directory)
+{
+	const char **arguments = xcalloc(a->overrides.count * 2 + 12, sizeof(*arguments));
+	size_t n = 0;
+
+	arguments[n++] = a->against;
+	arguments[n++] = "run";
+	arguments[n++] = a->source;
+	for (size_t i = 0; i < a->overrides.count; i++) {
+		arguments[n++] = "--set";
+		arguments[n++] = a->overrides.items[i].text;
+	}
+	if (launches > 1) {
+		arguments[n++] = "--set";
+		arguments[n++] = "run.launches=1";
+	}
+	arguments[n++] = "--no-report";
+	arguments[n++] = "--quiet";
+	arguments[n++] = "--output";
+	arguments[n++] = directory;
+	return arguments;
+}
+
+/*
+ * The program's result has its failed and skipped cases; only a run without a result is an error
+ * here.
+ */
+static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
+{
+	int status = 0;
+	int passed_on = 0;
+	pid_t got;
+
+	/* Passes on a stop request sent to this process only; one from a terminal reaches both. */
+	signals_attend(true);
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
+		struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
+
+		poll(&fd, 1, 250);
+		signals_drain();
+		for (; passed_on < signals_stops(); passed_on++)
+			kill(pid, signals_last_stop());
+	}
+	signals_attend(false);
+	if (got < 0)
+		return error_errno(err, "%s", name);
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	if (WIFSIGNALED(status))
+		return error_set(err, STATUS_IO, "%s was killed by signal %d", name,
+				 WTERMSIG(status));
+	if (WEXITSTATUS(status) == 130 || WEXITSTATUS(status) == 143)
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	switch (WEXITSTATUS(status)) {
+	case EXIT_ACCEPTED:
+	case EXIT_GATE_FAILED:
+	case EXIT_INCOMPLETE:
+	case EXIT_WRONG_RESULT:
+		return STATUS_OK;
+	default:
+		return error_set(err, STATUS_IO, "%s did not run: exit code %d", name,
+				 WEXITSTATUS(status));
+	}
+}
+
+static enum status launch_program(const struct one_node *n, struct against_side *side,
+				  size_t launch, struct error *err)
+{
+	char *directory = launch_directory(side->options.directory, launch);
+	const char **arguments = program_arguments(n->request, n->left.launches, directory);
+	enum status status = STATUS_OK;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		/* Discards its output, but not its messages. */
+		if (freopen("/dev/null", "w", stdout))
+			execv(arguments[0], (char **)arguments);
+		fprintf(stderr, "gpuproof: %s: %s\n", arguments[0], strerror(errno));
+		_exit(127);
+	}
+	if (pid < 0)
+		status = error_errno(err, "fork");
+	else
+		status = wait_for_program(pid, n->request->against, err);
+	ARRAY_GROW(side->launches.items, side->launches.count, side->launches.capacity);
+	if (status == STATUS_OK)
+		status = result_read_from(&side->launches.items[side->launches.count], directory,
+					  err);
+	side->launches.count += status == STATUS_OK;
+	free(arguments);
+	free(directory);
+	return status;
+}
+
+static enum status launch_side(const struct one_node *n, struct against_side *side, size_t launch,
+			       struct error *err)
+{
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	if (!side->options.quiet)
+		fprintf(stderr, "gpuproof: launch %zu of %zu of %s\n", launch, n->left.launches,
+			side->name);
+	if (!side->launches.setup)
+		return launch_program(n, side, launch, err);
+	return launches_run(&side->launches, &side->launches.setup->plan, launch, launch, err);
+}
+
+/* `other` is NULL for a program. A B, B A, A B, ...: drift affects both sides equally. */
+static enum status measure_both_sides(const struct one_node *n, const struct run_setup *other,
+				      struct result results[2], struct error *err)
+{
+	struct against_side sides[2] = { { .name = "A", .options = n->options },
+					 { .name = "B", .options = n->options } };
+	struct error pool_error = ERROR_NONE;
+	enum status status = STATUS_OK, pooled = STATUS_OK;
+
+	for (int i = 0; i < 2; i++) {
+		struct against_side *side = &sides[i];
+
+		side->options.directory = xasprintf("%s/%c", n->options.directory, "ab"[i]);
+		side->launches.setup = i ? other : n->setup;
+		side->launches.options = &side->options;
+	}
+	for (size_t launch = 1; launch <= n->left.launches && status == STATUS_OK; launch++) {
+		status = launch_side(n, &sides[launch % 2 == 0], launch, err);
+		if (status == STATUS_OK)
+			status = launch_side(n, &sides[launch % 2], launch, err);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (pooled == STATUS_OK)
+			pooled = launches_pool(&sides[i].launches, sides[i].options.directory,
+					       &results[i], &pool_error);
+		launches_release(&sides[i].launches);
+		free((char *)sides[i].options.directory);
+	}
+	if (status == STATUS_OK && pooled != STATUS_OK)
+		status = error_set(err, pooled, "%s", pool_error.message);
+	return status;
+}
+
+/* Measures A into DIR/a and B into DIR/b, launch by launch, with alternating order. */
+static enum status measure_sides(const struct one_node *n, struct result results[2],
+				 struct error *err)
+{
+	const char *against = n->request->against;
+	struct run_setup other;
+	struct stat about;
+	enum status status;
+
+	if (strchr(against, '/') && stat(against, &about) == 0 && S_ISREG(about.st_mode) &&
+	    access(against, X_OK) == 0)
+		return measure_both_sides(n, NULL, results, err);
+	status = run_setup_config(&other, against, &n->request->overrides, NULL, err);
+	if (status == STATUS_OK)
+		status = run_setup_plan(&other, err);
+	if (status == STATUS_OK)
+		status = measure_both_sides(n, &other, results, err);
+	run_setup_release(&other);
+	return status;
+}
+
+/* Measures two configs or builds alternately, and compares them. */
 static int measure_against(struct one_node *n)
 {
 	struct run_request *a = n->request;
-	const struct against against = { .other = a->against,
-					 .source = a->source,
-					 .overrides = &a->overrides,
-					 .launches = n->left.launches };
 	struct error err = ERROR_NONE;
-	struct result results[2];
-	enum status status =
-		run_against(&against, n->setup, &n->options, &results[0], &results[1], &err);
+	struct result results[2] = { { 0 } };
+	const struct comparison_input input = { .a = &results[0],
+						.b = &results[1],
+						.name_a = "a",
+						.name_b = "b",
+						.a_count = 1,
+						.b_count = 1,
+						.turns = true };
+	struct comparison comparison;
+	enum status status = measure_sides(n, results, &err);
 	int code;
 
 	if (status != STATUS_OK) {
@@ -264,8 +443,12 @@ static int measure_against(struct one_node *n)
 	} else {
 		code = run_graver_code(result_exit_code(&results[0]),
 				       result_exit_code(&results[1]));
-		if (print_compared(&results[0], &results[1], &err) != STATUS_OK)
+		if (compare_results(&input, &comparison, &err) == STATUS_OK) {
+			print_comparison(&comparison, false);
+			comparison_release(&comparison);
+		} else {
 			code = command_fail(&err);
+		}
 		error_clear(&err);
 		if (publish(results, 2, a, a->directory, &err) != STATUS_OK)
 			code = code == EXIT_ACCEPTED ? command_fail(&err) : code;
@@ -315,8 +498,8 @@ static int one_node_measure(struct one_node *n)
 
 	if (check->wanted)
 		before = health_collect(&setup->probe);
-	if (check->wanted && stages_apply(&setup->plan))
-		status = stages_run(check, &launches, &before, &err);
+	if (check->wanted && run_check_has_stages(&setup->plan))
+		status = run_check_stages(check, &launches, &before, &err);
 	else
 		status = launches_run(&launches, &setup->plan, 1, n->left.launches, &err);
 	if (status == STATUS_OK)

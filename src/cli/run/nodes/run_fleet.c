@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/output/print_verdicts.h"
+#include "cli/output/print.h"
 #include "cli/run/run_events.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_summary.h"
