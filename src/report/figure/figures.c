@@ -132,16 +132,6 @@ static enum scale_kind figures_axis_scale(const struct case_selection *selection
 		       : SCALE_LINEAR;
 }
 
-/* Suites' names come from outside, so they make no ids. */
-static size_t figure_suite_number(const struct figure *f)
-{
-	size_t i = 0;
-
-	while (i < f->view->suite_count && strcmp(f->view->suites[i], f->suite) != 0)
-		i++;
-	return i + 1;
-}
-
 /* "bandwidth by pair: device to device, at 64 MiB"; `name`: of the metric */
 static char *figures_title_of(const struct figure *f, const char *name, const char *facet,
 			      const char *size)
@@ -170,7 +160,8 @@ static void figures_start_chart(const struct figure *f, const struct case_select
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
-	chart->id = xasprintf("chart-%zu-%zu", figure_suite_number(f), f->charts->count + 1);
+	chart->id = xasprintf("chart-%zu-%zu", view_suite_number(f->view, f->suite),
+			      f->charts->count + 1);
 	chart->title = figures_title_of(f, name.text, facet, size);
 	format_capital(chart->title);
 	name = format_metric(f->axis ? f->axis : "");

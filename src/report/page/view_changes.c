@@ -54,13 +54,6 @@ static bool change_is_open(const struct comparison *c, const struct comparison_r
 	       (row->change == CHANGE_INCONCLUSIVE && !(row->high <= limit));
 }
 
-/* Appends "23 vary too much between sessions" to the text. */
-static void change_add_reason(struct text *out, size_t count, const char *reason)
-{
-	if (count)
-		format_list(out, "%zu %s", count, reason);
-}
-
 /* Why rows are open: "18 vary too much between sessions, 5 changed, but not for certain" */
 static void changes_show_open(const struct comparison *c, struct tree *map)
 {
@@ -77,10 +70,10 @@ static void changes_show_open(const struct comparison *c, struct tree *map)
 		  : row->possible            ? &possible
 					     : &inconclusive) += 1;
 	}
-	change_add_reason(&out, grouped, "vary too much between sessions");
-	change_add_reason(&out, inconclusive, "may have got worse by more than the margin");
-	change_add_reason(&out, possible, "changed, but not for certain");
-	change_add_reason(&out, missing, "have no value to compare with");
+	format_count_of(&out, grouped, "vary too much between sessions");
+	format_count_of(&out, inconclusive, "may have got worse by more than the margin");
+	format_count_of(&out, possible, "changed, but not for certain");
+	format_count_of(&out, missing, "have no value to compare with");
 	tree_flag(map, "open_sessions", grouped);
 	tree_text_owned(map, "open_reasons", text_detach(&out));
 }

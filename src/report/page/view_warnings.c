@@ -30,6 +30,12 @@ static void warnings_add(struct tree *list, const char *format, ...)
 	tree_item_text(list, text);
 }
 
+/* "A: " before what is said of one of several runs. */
+static struct formatted warning_run(const struct view *view, size_t run)
+{
+	return view->count > 1 ? format_text("%s: ", view_letter(run).text) : format_text("");
+}
+
 /* Conditions seen by the cases on one device. */
 struct seen {
 	size_t throttled;
@@ -165,16 +171,13 @@ static void warn_lost(const struct view *view, struct tree *list)
 
 		for (size_t i = 0; i < result->preflight_count; i++)
 			if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
-				warnings_add(list, "%s%s%s",
-					     view->count > 1 ? view_letter(r).text : "",
-					     view->count > 1 ? ": " : "",
+				warnings_add(list, "%s%s", warning_run(view, r).text,
 					     result->preflight[i].text);
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
 				warnings_add(list,
-					     "%s%sA worker process died, but no case was lost: %s.",
-					     view->count > 1 ? view_letter(r).text : "",
-					     view->count > 1 ? ": " : "",
+					     "%sA worker process died, but no case was lost: %s.",
+					     warning_run(view, r).text,
 					     result->cases[i].lost[l].reason);
 	}
 }
@@ -232,11 +235,10 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 		low = format_rounded(least, "s");
 		high = format_rounded(most, "s");
 		warnings_add(list,
-			     "%s%sThe host took %s to %s for the same multiplication in %zu "
+			     "%sThe host took %s to %s for the same multiplication in %zu "
 			     "launches: figures that depend on the host, such as call times, vary "
 			     "as much.",
-			     view->count > 1 ? view_letter(r).text : "",
-			     view->count > 1 ? ": " : "", low.text, high.text, work->launch_count);
+			     warning_run(view, r).text, low.text, high.text, work->launch_count);
 	}
 }
 

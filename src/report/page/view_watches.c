@@ -272,15 +272,6 @@ static char *watch_constants(const struct view *view, const char *suite)
 	return text_detach(&out);
 }
 
-static size_t watch_suite_number(const struct view *view, const char *suite)
-{
-	size_t i = 0;
-
-	while (i < view->suite_count && strcmp(view->suites[i], suite) != 0)
-		i++;
-	return i + 1;
-}
-
 static void watches_draw_quantity(const struct view *view, const char *suite, size_t which,
 				  const struct watch_range *range, char *note, struct tree *charts)
 {
@@ -300,7 +291,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	}
 	chart.over_time = true;
 	chart.better = BETTER_NONE;
-	chart.id = xasprintf("time-%zu", watch_suite_number(view, suite));
+	chart.id = xasprintf("time-%zu", view_suite_number(view, suite));
 	chart.title = xasprintf("%s over time", quantities[which].words);
 	format_capital(chart.title);
 	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading in it.",

@@ -100,15 +100,6 @@ static char *likely_ids(const char *id)
 	return text_detach(&words);
 }
 
-/* "" if its file does not have it. */
-static const char *mlp_reference_architecture_of(const struct gpu *gpu)
-{
-	for (size_t i = 0; i < gpu->entry_count; i++)
-		if (strcmp(gpu->entries[i].key, "architecture") == 0)
-			return gpu->entries[i].text;
-	return "";
-}
-
 /* "kepler" selects all GPUs of that architecture. */
 static bool mlp_reference_is_architecture(const char *word)
 {
@@ -116,20 +107,20 @@ static bool mlp_reference_is_architecture(const char *word)
 	const struct gpu *gpus = gpus_all(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (strcasecmp(mlp_reference_architecture_of(&gpus[i]), word) == 0)
+		if (strcasecmp(gpu_words(&gpus[i], "architecture"), word) == 0)
 			return true;
 	return false;
 }
 
 static bool mlp_reference_architecture_listed(const char *list, const struct gpu *gpu)
 {
-	char *name = xstrdup(mlp_reference_architecture_of(gpu));
+	char *name = xstrdup(gpu_words(gpu, "architecture"));
 	bool found;
 
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	found = *name && (gpu_id_is_listed(list, name) ||
-			  gpu_id_is_listed(list, mlp_reference_architecture_of(gpu)));
+			  gpu_id_is_listed(list, gpu_words(gpu, "architecture")));
 	free(name);
 	return found;
 }

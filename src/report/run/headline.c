@@ -262,21 +262,12 @@ static void headline_choose_without(struct headline *h)
 	free(varying);
 }
 
-size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source)
+int headline_by_value(const void *a, const void *b)
 {
-	const struct view *view = h->selection.view;
+	double x = (*(const struct selected_case *const *)a)->m->value;
+	double y = (*(const struct selected_case *const *)b)->m->value;
 
-	for (size_t s = 0; s < view->source_count; s++) {
-		const struct case_result *c =
-			row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
-
-		for (size_t d = 1;
-		     c && view->sources[s].run == view->sources[source].run && d < c->device_count;
-		     d++)
-			if (strcmp(view_string(c->devices[d]), view->sources[source].device) == 0)
-				return s;
-	}
-	return SIZE_MAX;
+	return (x > y) - (x < y);
 }
 
 void headline_collect(struct headline *h, const struct view *view, const char *suite,

@@ -58,9 +58,6 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 		      const char *metric);
 void headline_release(struct headline *h);
 
-/* The source whose case in this row also covers the device of `source`; SIZE_MAX: none. */
-size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
-
 struct sheet_entry;
 
 /* The data sheet's figure for a measured one. */
@@ -103,15 +100,15 @@ struct headline_shares {
 	size_t quantity_count, quantity_capacity;
 };
 
-void headline_shares_add(struct headline_shares *shares, const struct headline *h);
 /* Collects and sums up the shares of all suites. Titles and units last as long as the view. */
 void headline_shares_of(const struct view *view, struct headline_shares *shares);
+
+/* Orders pointers to selected cases by their value, for qsort(). */
+int headline_by_value(const void *a, const void *b);
 
 typedef void headline_fn(void *user, const char *suite, const struct headline *h);
 /* Calls `visit` for each headline metric of a suite, in order of appearance. */
 void headline_each(const struct view *view, const char *suite, headline_fn *visit, void *user);
-/* Sets the devices, worst and best of each quantity after all shares were added. */
-void headline_shares_sum_up(struct headline_shares *shares);
 void headline_shares_release(struct headline_shares *shares);
 
 /* An identical device that is far from all others in a quantity. */

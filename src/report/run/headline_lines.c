@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/chart/chart.h"
 #include "report/run/headline.h"
 #include "report/view/suite_page.h"
 #include "report/view/presented.h"
@@ -168,20 +169,10 @@ static void candidates_choose(struct headline_lines *l)
 			candidate_take(l, &l->candidates[i]);
 }
 
-/* Characters, not bytes: "µs" and "±" are two of them. */
-static size_t utf8_characters(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 static void add_padded(struct text *out, const char *s, size_t width)
 {
 	text_add(out, s);
-	for (size_t n = utf8_characters(s); n < width; n++)
+	for (size_t n = chart_characters(s); n < width; n++)
 		text_add_char(out, ' ');
 }
 
@@ -201,14 +192,6 @@ static void headline_add_figure(struct text *out, const struct headline_lines *l
 		format_spread(selected->m->value, selected->m->low, selected->m->high).text);
 	add_padded(out, words, FIGURE_WIDTH);
 	free(words);
-}
-
-static int headline_lines_by_value(const void *a, const void *b)
-{
-	double x = (*(const struct selected_case *const *)a)->m->value;
-	double y = (*(const struct selected_case *const *)b)->m->value;
-
-	return (x > y) - (x < y);
 }
 
 /* Counts two figures of a line as distinguishable or not; one may be missing. */
@@ -252,7 +235,7 @@ static void headline_add_summary(struct text *out, struct headline_lines *l,
 			figures[n++] = headline_figure_of(c->row, s);
 		failed += c->row->cells[s].failed != 0;
 	}
-	qsort(figures, n, sizeof(*figures), headline_lines_by_value);
+	qsort(figures, n, sizeof(*figures), headline_by_value);
 	middle = n ? figures[lower ? n / 2 : (n - 1) / 2] : NULL;
 	worst = n > 1 && !failed ? figures[lower ? n - 1 : 0] : NULL;
 	headline_add_figure(out, l, middle);
@@ -312,7 +295,7 @@ static void headline_add_head(struct text *out, const struct headline_lines *l)
 		out->data[--out->length] = '\0';
 	if (headline_lines_has_share(l)) {
 		text_add_char(out, ' ');
-		while (utf8_characters(out->data + start) + strlen(share) < end)
+		while (chart_characters(out->data + start) + strlen(share) < end)
 			text_add_char(out, ' ');
 		text_add(out, share);
 	}

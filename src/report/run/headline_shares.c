@@ -47,7 +47,8 @@ static struct headline_share *headline_share_of(struct headline_shares *shares,
 	return &shares->items[quantity->items[source] - 1];
 }
 
-void headline_shares_sum_up(struct headline_shares *shares)
+/* Sets the devices, worst and best of each quantity after all shares were added. */
+static void headline_shares_sum_up(struct headline_shares *shares)
 {
 	for (size_t i = 0; i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
@@ -121,8 +122,11 @@ static void count_way(struct headline_shares *shares, const struct headline *h,
 		share->least = peak.share * peak.peak;
 }
 
-void headline_shares_add(struct headline_shares *shares, const struct headline *h)
+static void headline_shares_add(void *user, const char *suite, const struct headline *h)
 {
+	struct headline_shares *shares = user;
+
+	(void)suite;
 	for (size_t i = 0; i < h->count; i++)
 		headline_shares_add_failed(shares, h, &h->rows[i]);
 	for (size_t g = 0; g < h->group_count; g++) {
@@ -148,16 +152,10 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 		count_way(shares, h, &h->groups[g]);
 }
 
-static void headline_shares_visit(void *user, const char *suite, const struct headline *h)
-{
-	(void)suite;
-	headline_shares_add(user, h);
-}
-
 void headline_shares_of(const struct view *view, struct headline_shares *shares)
 {
 	for (size_t i = 0; i < view->suite_count; i++)
-		headline_each(view, view->suites[i], headline_shares_visit, shares);
+		headline_each(view, view->suites[i], headline_shares_add, shares);
 	headline_shares_sum_up(shares);
 }
 

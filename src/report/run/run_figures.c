@@ -46,14 +46,6 @@ struct plain_spread {
 	size_t count;
 };
 
-static int run_plain_by_figure(const void *a, const void *b)
-{
-	double x = (*(const struct selected_case *const *)a)->m->value;
-	double y = (*(const struct selected_case *const *)b)->m->value;
-
-	return (x > y) - (x < y);
-}
-
 static struct plain_spread run_plain_spread_of(const struct headline *h,
 					       const struct headline_row *row, size_t figure)
 {
@@ -67,7 +59,7 @@ static struct plain_spread run_plain_spread_of(const struct headline *h,
 		if (one && isfinite(one->m->value) && !case_is_unsettled(one->c, one->m))
 			out.items[out.count++] = one;
 	}
-	qsort(out.items, out.count, sizeof(*out.items), run_plain_by_figure);
+	qsort(out.items, out.count, sizeof(*out.items), headline_by_value);
 	return out;
 }
 

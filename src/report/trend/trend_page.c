@@ -99,13 +99,6 @@ struct answering {
 	struct tree *tree;
 };
 
-/* "2 new changes for the worse", "1 warning": `word` gets its plural s after `head` characters. */
-static void trend_add_count(struct text *out, size_t count, const char *one, const char *many)
-{
-	if (count)
-		format_list(out, "%zu %s", count, count == 1 ? one : many);
-}
-
 /* If no series has enough nights there is no answer, and no tick. */
 static bool trend_nothing_known(const struct answering *p)
 {
@@ -165,11 +158,14 @@ static void trend_set_answer(const struct answering *p)
 
 	if (p->nights->count)
 		history_date(p->rows->last, last);
-	trend_add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
-	trend_add_count(&text, s->warnings, "warning", "warnings");
-	trend_add_count(&text, s->improved, "improvement", "improvements");
-	trend_add_count(&text, s->fresh - s->worse - s->improved,
-			"change without a better direction", "changes without a better direction");
+	format_count_of(&text, s->worse,
+			s->worse == 1 ? "new change for the worse" : "new changes for the worse");
+	format_count_of(&text, s->warnings, s->warnings == 1 ? "warning" : "warnings");
+	format_count_of(&text, s->improved, s->improved == 1 ? "improvement" : "improvements");
+	format_count_of(&text, s->fresh - s->worse - s->improved,
+			s->fresh - s->worse - s->improved == 1
+				? "change without a better direction"
+				: "changes without a better direction");
 	trend_set_sentence(p, text.length ? text.data : "No new change", last);
 	answer_word(p);
 	text_release(&text);

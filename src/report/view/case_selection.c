@@ -299,12 +299,6 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 	return text_detach(&out);
 }
 
-static void selection_add_word(struct text *out, const char *word)
-{
-	if (*word)
-		format_list(out, "%s", word);
-}
-
 #define DEVICES_NAMED 4 /* of more, two are named */
 
 /* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
@@ -335,32 +329,29 @@ char *selection_label(const struct case_selection *selection, const struct selec
 	for (size_t i = 0; i < selection->parameter_count; i++) {
 		const struct varying *v = &selection->parameters[i];
 		const struct case_parameter *p = case_parameter(selected->c, v->name);
+		struct formatted word = { "" };
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
 		    case_names_parameter(selected->c, v->name))
-			selection_add_word(
-				&out, view_parameter(selection->view, selected->c->suite, p).text);
+			word = view_parameter(selection->view, selected->c->suite, p);
+		if (*word.text)
+			format_list(&out, "%s", word.text);
 	}
 	if (several && selection->several_device_sets) {
 		char *devices = selection_label_devices(selection, selected->c);
 
-		selection_add_word(&out, devices);
+		format_list(&out, "%s", devices);
 		free(devices);
-		several = false;
-	} else {
-		several = !several;
 	}
-	if (!out.length) {
-		/* Names the implicit default: "default transport". */
-		for (size_t i = 0; i < selection->parameter_count; i++) {
-			const struct varying *v = &selection->parameters[i];
+	/* Names the implicit default: "default transport". */
+	for (size_t i = 0, named = out.length; !named && i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
 
-			if (v->default_is_implicit && !view_listed(v->name, without) &&
-			    !case_parameter(selected->c, v->name))
-				format_list(&out, "default %s", format_metric(v->name).text);
-		}
+		if (v->default_is_implicit && !view_listed(v->name, without) &&
+		    !case_parameter(selected->c, v->name))
+			format_list(&out, "default %s", format_metric(v->name).text);
 	}
-	if (several && selection->several_sources)
-		selection_add_word(&out, selection->view->sources[selected->source].label);
+	if (!several && selection->several_sources)
+		format_list(&out, "%s", selection->view->sources[selected->source].label);
 	return text_detach(&out);
 }

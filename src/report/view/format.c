@@ -373,6 +373,12 @@ struct formatted format_metric(const char *name)
 	return format_without_underscores(format_text("%s", dot ? dot + 1 : name));
 }
 
+void format_count_of(struct text *list, size_t count, const char *words)
+{
+	if (count)
+		format_list(list, "%zu %s", count, words);
+}
+
 const char *format_cases(size_t count)
 {
 	return count == 1 ? "case" : "cases";

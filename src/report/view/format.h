@@ -76,6 +76,8 @@ struct formatted format_parameter(const struct case_parameter *parameter);
 /* The same of a name: "step time" of "parallel.step_time". */
 struct formatted format_metric(const char *name);
 
+/* Appends "23 regressed" to a list; nothing for 0. */
+void format_count_of(struct text *list, size_t count, const char *words);
 /* "case", "cases" */
 const char *format_cases(size_t count);
 

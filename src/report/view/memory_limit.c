@@ -9,14 +9,6 @@
 #include "reference/gpu.h"
 #include "report/view/format.h"
 
-static const struct sheet_entry *memory_of(const struct gpu *gpu)
-{
-	for (size_t i = 0; i < gpu->entry_count; i++)
-		if (strcmp(gpu->entries[i].key, "memory") == 0)
-			return &gpu->entries[i];
-	return NULL;
-}
-
 static enum status memory_limit_parse_one(const char *word, struct memory_limit *limit,
 					  struct error *err)
 {
@@ -32,7 +24,7 @@ static enum status memory_limit_parse_one(const char *word, struct memory_limit 
 	}
 	gpus = gpus_all(&count);
 	for (size_t i = 0; i < count; i++) {
-		const struct sheet_entry *memory = memory_of(&gpus[i]);
+		const struct sheet_entry *memory = gpu_entry(&gpus[i], "memory");
 
 		if (strcmp(gpus[i].id, word) != 0 || !memory)
 			continue;

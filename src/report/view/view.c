@@ -178,11 +178,19 @@ static void view_add_source(struct view *view, size_t run, const char *device)
 
 static void view_add_suite(struct view *view, const char *suite)
 {
-	for (size_t i = 0; i < view->suite_count; i++)
-		if (strcmp(view->suites[i], suite) == 0)
-			return;
+	if (view_suite_number(view, suite) <= view->suite_count)
+		return;
 	ARRAY_GROW(view->suites, view->suite_count, view->suite_capacity);
 	view->suites[view->suite_count++] = suite;
+}
+
+size_t view_suite_number(const struct view *view, const char *suite)
+{
+	size_t i = 0;
+
+	while (i < view->suite_count && strcmp(view->suites[i], suite) != 0)
+		i++;
+	return i + 1;
 }
 
 size_t view_style_at(size_t place)

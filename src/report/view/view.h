@@ -61,6 +61,9 @@ size_t view_style(const struct view *view, const char *name, const char *text);
 /* The colour of the `place`th of several things. */
 size_t view_style_at(size_t place);
 
+/* The number of a suite, from 1: names come from outside, so they make no ids. */
+size_t view_suite_number(const struct view *view, const char *suite);
+
 /* NULL is "" in results made by hand. */
 const char *view_string(const char *s);
 /* A text from outside: cut at FORMAT_LONGEST characters. */
