@@ -169,27 +169,6 @@ static enum model_kind trainmem_kind_of(const struct plan_case *c)
 	return (enum model_kind)case_integer_or(c, "model", MODEL_MLP);
 }
 
-static enum status trainmem_read_model(struct setup *setup, const struct plan_case *c,
-				       struct error *err)
-{
-	const struct setting *all = section_setting(c->section, "model");
-	unsigned kinds = 0;
-
-	for (size_t i = 0; i < all->count; i++)
-		kinds |= 1u << all->values[i].integer;
-	if (setup_check_keys(c->section, kinds, all->values[0].text, err) != STATUS_OK)
-		return err->status;
-	switch (trainmem_kind_of(c)) {
-	case MODEL_MLP:
-		return setup_widths(setup, c->section, err);
-	case MODEL_TRANSFORMER:
-		return setup_transformer_read(setup, c, err);
-	default:
-		return setup_images_read(setup, c->section, trainmem_kind_of(c),
-					 case_integer_or(c, "convolution", 0) != 0, err);
-	}
-}
-
 static enum status trainmem_setup_of_case(struct setup *setup, const struct plan_case *c,
 					  struct error *err)
 {
@@ -202,7 +181,7 @@ static enum status trainmem_setup_of_case(struct setup *setup, const struct plan
 				 .rate_chosen = true,
 				 .loss_scale = 1 };
 	setup_set_training(setup, case_text_or(c, "precision", "fp32"));
-	if (trainmem_read_model(setup, c, err) != STATUS_OK)
+	if (setup_read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->batch = (uint64_t)case_integer_or(c, "batch", 8) * setup_sample_rows(setup);
 	setup->optimizer = (enum optimizer)case_integer_or(c, "optimizer", OPTIMIZER_ADAM);

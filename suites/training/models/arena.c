@@ -47,6 +47,8 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 	struct arena_block block = { .bytes = bytes, .tag = tag };
 	char size[32];
 
+	if (err->status != STATUS_OK)
+		return err->status;
 	if (arena_take_block(arena, &block, err) != STATUS_OK)
 		return error_prefix(err, "%s of %s", units_size(bytes, size, sizeof(size)),
 				    memory_class_names[tag]);

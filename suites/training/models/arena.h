@@ -57,8 +57,8 @@ struct arena {
 
 void arena_init(struct arena *arena, struct device *device);
 /*
- * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The
- * memory is not initialised; the arena releases it.
+ * `out` is the address of a pointer of any type. Does nothing after an error. STATUS_NO_MEMORY
+ * names the class and the size. The memory is not initialised; the arena releases it.
  */
 enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
 			struct error *err);

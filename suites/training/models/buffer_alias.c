@@ -363,19 +363,16 @@ static bool any_alias(const struct network *n)
 
 enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *err)
 {
-	if (arena_alloc(n->arena, MEMORY_TRANSIENT, pairs_part_bytes(n->setup), &p->part, err) !=
-	    STATUS_OK)
-		return err->status;
+	arena_alloc(n->arena, MEMORY_TRANSIENT, pairs_part_bytes(n->setup), &p->part, err);
 	for (size_t parity = 0; parity < 2 && any_alias(n); parity++) {
-		void *sums;
+		void *sums = NULL;
 
-		if (arena_alloc(n->arena, MEMORY_TRANSIENT, alias_bias_bytes(n->setup, parity),
-				&sums, err) != STATUS_OK)
-			return err->status;
+		arena_alloc(n->arena, MEMORY_TRANSIENT, alias_bias_bytes(n->setup, parity), &sums,
+			    err);
 		for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
 			n->bias_sums[l] = sums;
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 /*

@@ -339,23 +339,15 @@ static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
 	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
 };
 
-/* 0: the model's usual value. */
-static uint64_t image_integer_or(const struct section *section, const char *name, uint64_t usual)
-{
-	int64_t value = section_integer(section, name);
-
-	return value > 0 ? (uint64_t)value : usual;
-}
-
 enum status setup_images_read(struct setup *setup, const struct section *section,
 			      enum model_kind kind, bool depthwise, struct error *err)
 {
 	const struct image_shape *usual = &usual_shapes[kind];
 	const struct image_shape shape = {
-		.image = image_integer_or(section, "image", usual->image),
-		.channels = image_integer_or(section, "channels", usual->channels),
-		.blocks = image_integer_or(section, "blocks", usual->blocks),
-		.classes = image_integer_or(section, "classes", usual->classes),
+		.image = setup_size_or(section, "image", usual->image),
+		.channels = setup_size_or(section, "channels", usual->channels),
+		.blocks = setup_size_or(section, "blocks", usual->blocks),
+		.classes = setup_size_or(section, "classes", usual->classes),
 		.depthwise = depthwise,
 	};
 	char text[200], key[32];

@@ -18,13 +18,15 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 	size_t stored = precision_bytes(n->setup->precision);
 	size_t moments, bytes;
 
-	if ((n->shard.weights > 0 &&
-	     arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
-			 err) != STATUS_OK) ||
-	    (n->room.bytes > 0
-		     ? buffer_alias_open_gradients(n, err)
-		     : arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored,
-				   &n->gradients, err)) != STATUS_OK)
+	if (n->shard.weights > 0)
+		arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
+			    err);
+	if (n->room.bytes > 0)
+		buffer_alias_open_gradients(n, err);
+	else
+		arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored, &n->gradients,
+			    err);
+	if (err->status != STATUS_OK)
 		return err->status;
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
@@ -38,15 +40,12 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 	moments = optimizer_moments(n->setup->optimizer);
 	bytes = precision_bytes(setup_moment(n->setup));
 	n->master = n->weights;
-	if (setup_has_master(n->setup) && n->shard.master > 0 &&
-	    arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err) !=
-		    STATUS_OK)
-		return err->status;
+	if (setup_has_master(n->setup) && n->shard.master > 0)
+		arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err);
 	for (size_t i = 0; i < moments && n->shard.moments > 0; i++)
-		if (arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes,
-				&n->moments[i], err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+		arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes, &n->moments[i],
+			    err);
+	return err->status;
 }
 
 /* All segments share the memory of the activations inside a segment. */
@@ -57,21 +56,19 @@ static enum status network_open_shared(struct network *n, void **shared, struct 
 	for (size_t i = 1; i < SETUP_MAX_LAYERS; i++) {
 		uint64_t width = segments_width(&n->segments, n->setup, &n->partition, i);
 
-		if (width > 0 &&
-		    arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->step_rows * width * bytes,
-				&shared[i], err) != STATUS_OK)
-			return err->status;
+		if (width > 0)
+			arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->step_rows * width * bytes,
+				    &shared[i], err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 static enum status network_open_loss(struct network *n, struct error *err)
 {
 	if (!network_has_loss(n))
-		return STATUS_OK;
-	if (arena_alloc(n->arena, MEMORY_INPUT, n->partition.loss_rows * sizeof(*n->labels),
-			&n->labels, err) != STATUS_OK)
 		return err->status;
+	arena_alloc(n->arena, MEMORY_INPUT, n->partition.loss_rows * sizeof(*n->labels), &n->labels,
+		    err);
 	return arena_alloc(n->arena, MEMORY_ACTIVATIONS,
 			   n->partition.loss_rows * sizeof(*n->row_loss), &n->row_loss, err);
 }
@@ -163,8 +160,7 @@ static enum status open_transient(struct network *n, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
 
-	if (network_open_scratch(n, err) != STATUS_OK)
-		return err->status;
+	network_open_scratch(n, err);
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
 		uint64_t columns = network_transient_columns(n, i);
 
@@ -175,12 +171,12 @@ static enum status open_transient(struct network *n, struct error *err)
 			n->transient[1] = n->transient[0];
 		else if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
-		else if (arena_alloc(n->arena, MEMORY_TRANSIENT,
-				     n->step_rows / network_row_shares(n, 1) * columns * bytes,
-				     &n->transient[i], err) != STATUS_OK)
-			return err->status;
+		else
+			arena_alloc(n->arena, MEMORY_TRANSIENT,
+				    n->step_rows / network_row_shares(n, 1) * columns * bytes,
+				    &n->transient[i], err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 static void network_describe(struct network *n, const struct setup *setup, struct stream *stream,
@@ -200,10 +196,10 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 	network_describe(n, setup, stream, arena, 0);
 	for (size_t l = n->partition.first; l <= n->partition.last; l++)
 		n->kept[l] = network_kept_rows(&n->partition, l);
-	if (network_open_parameters(n, err) != STATUS_OK ||
-	    network_open_loss(n, err) != STATUS_OK || network_open_scratch(n, err) != STATUS_OK ||
-	    blocks_scratch_open(n, err) != STATUS_OK)
-		return err->status;
+	network_open_parameters(n, err);
+	network_open_loss(n, err);
+	network_open_scratch(n, err);
+	blocks_scratch_open(n, err);
 	return arena_alloc(n->arena, MEMORY_INPUT,
 			   n->kept[0] * setup->widths[0] * precision_bytes(setup->precision),
 			   &n->activations[0], err);
@@ -222,8 +218,7 @@ static enum status network_open_clock(struct network *n, struct error *err)
 	/* Number of updates after which Adam's corrections equal 1 in every bit. */
 	slowest = fmax(s->beta1, s->beta2);
 	n->correction_count = (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
-	if (arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err) != STATUS_OK)
-		return err->status;
+	arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err);
 	return arena_alloc(n->arena, MEMORY_OPTIMIZER,
 			   2 * n->correction_count * sizeof(*n->corrections), &n->corrections, err);
 }
@@ -236,11 +231,11 @@ enum status network_open(struct network *n, const struct setup *setup, struct st
 	if (network_open_parameters(n, err) != STATUS_OK ||
 	    network_open_activations(n, err) != STATUS_OK)
 		return err->status;
-	if (setup->graph && network_open_clock(n, err) != STATUS_OK)
-		return err->status;
-	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),
-						&n->loss_scale, err) != STATUS_OK)
-		return err->status;
+	if (setup->graph)
+		network_open_clock(n, err);
+	if (setup->dynamic_scale)
+		arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale), &n->loss_scale,
+			    err);
 	return open_transient(n, err) == STATUS_OK ? block_buffers_open(n, err) : err->status;
 }
 

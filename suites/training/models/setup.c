@@ -391,6 +391,13 @@ int32_t setup_label(const struct setup *setup, uint64_t row)
 	return (int32_t)(generator_bits(setup_seed(setup, TENSOR_LABELS, 0), row) % classes);
 }
 
+uint64_t setup_size_or(const struct section *section, const char *name, uint64_t usual)
+{
+	int64_t value = section_integer(section, name);
+
+	return value > 0 ? (uint64_t)value : usual;
+}
+
 enum status setup_widths(struct setup *setup, const struct section *section, struct error *err)
 {
 	const struct setting *layers = section_setting(section, "layers");

@@ -118,6 +118,8 @@ struct setup {
  * Layers and widths from the key `layers`, a list of widths; an error names the line that set it.
  */
 enum status setup_widths(struct setup *setup, const struct section *section, struct error *err);
+/* A key of the model's size; 0 in the config: the usual one. */
+uint64_t setup_size_or(const struct section *section, const char *name, uint64_t usual);
 
 /*
  * Layers and widths of a transformer of `blocks` blocks; the precision must be set. A row is a

@@ -60,17 +60,8 @@ static const struct model_key {
 	{ "channels", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
 	{ "classes", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
 	{ "convolution", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ 0 },
 };
-
-static unsigned model_kinds_of_section(const struct section *section)
-{
-	const struct setting *models = section_setting(section, "model");
-	unsigned kinds = 0;
-
-	for (size_t i = 0; i < models->count; i++)
-		kinds |= 1u << models->values[i].integer;
-	return kinds;
-}
 
 /*
  * Also true for a default that an effective config, such as that of a resumed run, contains
@@ -89,35 +80,27 @@ static bool setup_case_is_default(const struct setting *setting)
 	return same;
 }
 
-static const struct model_key *setup_case_model_key_of(const char *name)
+/* Refuses a key that has no effect on any model of the section. */
+static enum status setup_check_keys(const struct section *section, struct error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(model_keys); i++)
-		if (strcmp(model_keys[i].name, name) == 0)
-			return &model_keys[i];
-	return NULL;
-}
+	const struct setting *models = section_setting(section, "model");
+	unsigned kinds = 0;
 
-enum status setup_check_keys(const struct section *section, unsigned kinds, const char *model,
-			     struct error *err)
-{
+	for (size_t i = 0; i < models->count; i++)
+		kinds |= 1u << models->values[i].integer;
 	for (size_t i = 0; i < section->count; i++) {
 		const struct setting *setting = &section->settings[i];
-		const struct model_key *key = setup_case_model_key_of(setting->key->name);
+		const struct model_key *key = model_keys;
 
-		if (key && !(key->kinds & kinds) && !setup_case_is_default(setting))
+		while (key->name && strcmp(key->name, setting->key->name) != 0)
+			key++;
+		if (key->name && !(key->kinds & kinds) && !setup_case_is_default(setting))
 			return error_set(err, STATUS_USAGE,
 					 "%s: %s applies only to model = %s, and model is %s",
-					 setting->origin, key->name, key->models, model);
+					 setting->origin, key->name, key->models,
+					 models->values[0].text);
 	}
 	return STATUS_OK;
-}
-
-/* 0: the model's usual value. */
-static uint64_t setup_integer_or(const struct section *section, const char *name, uint64_t usual)
-{
-	int64_t value = section_integer(section, name);
-
-	return value > 0 ? (uint64_t)value : usual;
 }
 
 /* Columns of a head if `heads` is 0, as usual for models of these hidden sizes. */
@@ -125,8 +108,8 @@ static uint64_t setup_integer_or(const struct section *section, const char *name
 #define HEAD_USUAL_NARROW 64
 #define HEAD_NARROW_UP_TO 1024
 
-enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
-				   struct error *err)
+static enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
+					  struct error *err)
 {
 	const struct section *section = c->section;
 	struct transformer_shape shape = {
@@ -137,7 +120,7 @@ enum status setup_transformer_read(struct setup *setup, const struct plan_case *
 						      section_integer(section, "sequence")),
 		.vocabulary = (uint64_t)section_integer(section, "vocabulary"),
 	};
-	uint64_t blocks = setup_integer_or(section, "blocks", 2);
+	uint64_t blocks = setup_size_or(section, "blocks", 2);
 	uint64_t usual = shape.hidden > HEAD_NARROW_UP_TO ? HEAD_USUAL : HEAD_USUAL_NARROW;
 
 	if (shape.heads == 0)
@@ -156,14 +139,11 @@ enum status setup_transformer_read(struct setup *setup, const struct plan_case *
 	return STATUS_OK;
 }
 
-static enum status setup_read_model(struct setup *setup, const struct plan_case *c,
-				    struct error *err)
+enum status setup_read_model(struct setup *setup, const struct plan_case *c, struct error *err)
 {
-	enum model_kind kind = (enum model_kind)case_integer_or(c, "model", 0);
+	enum model_kind kind = (enum model_kind)case_integer_or(c, "model", MODEL_MLP);
 
-	if (setup_check_keys(c->section, model_kinds_of_section(c->section),
-			     section_setting(c->section, "model")->values[0].text,
-			     err) != STATUS_OK)
+	if (setup_check_keys(c->section, err) != STATUS_OK)
 		return err->status;
 	switch (kind) {
 	case MODEL_MLP:

@@ -18,15 +18,10 @@ enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct 
 /* Width of each of `depth` layers; 0: the model is described by `layers`. */
 int64_t setup_case_width(const struct plan_case *c);
 
-/* Reads the keys of transformers, each a key or an axis; the precision must be set. */
-enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
-				   struct error *err);
-
 /*
- * Refuses a key that has no effect on any model of the section. `kinds`: a bit for each enum
- * model_kind in the section; `model`: the first of them.
+ * Reads the model's keys, each a key or an axis; refuses a key that has no effect on any model of
+ * the section. The precision must be set.
  */
-enum status setup_check_keys(const struct section *section, unsigned kinds, const char *model,
-			     struct error *err);
+enum status setup_read_model(struct setup *setup, const struct plan_case *c, struct error *err);
 
 #endif

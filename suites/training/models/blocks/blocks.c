@@ -73,10 +73,8 @@ static enum status blocks_open_kept(struct network *n, size_t l, uint64_t rows, 
 	size_t count = blocks_kept(n, l, rows, kept);
 
 	for (size_t i = 0; i < count; i++)
-		if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err) !=
-		    STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+		arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err);
+	return err->status;
 }
 
 /* Memory shared by all blocks that recompute the outputs of norms and GELU. */
@@ -87,13 +85,12 @@ static enum status open_pointwise(struct network *n, struct error *err)
 		 mine = blocks_hidden_size(n) / (uint64_t)n->partition.parts;
 
 	if (!n->setup->pointwise)
-		return STATUS_OK;
-	if (blocks_open_tensor(n, n->step_rows / network_row_shares(n, 1), blocks_hidden_size(n),
-			       &b->norm_output, err) != STATUS_OK ||
-	    blocks_open_tensor(n, n->step_rows, 4 * mine, &b->gelu_output, err) != STATUS_OK)
 		return err->status;
+	blocks_open_tensor(n, n->step_rows / network_row_shares(n, 1), blocks_hidden_size(n),
+			   &b->norm_output, err);
+	blocks_open_tensor(n, n->step_rows, 4 * mine, &b->gelu_output, err);
 	b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
-	return STATUS_OK;
+	return err->status;
 }
 
 /* Elements of the first two tensors of a norm, scale and shift, including the gap between them. */
@@ -184,20 +181,18 @@ static enum status blocks_open_narrow(struct network *n, struct error *err)
 		n->step_rows * blocks_hidden_size(n) * precision_bytes(n->setup->precision);
 	struct block_scratch *b = &n->blocks;
 
-	if (n->setup->no_aliasing && has_blocks(n) &&
-	    arena_alloc(n->arena, MEMORY_TRANSIENT, 4 * bytes / (uint64_t)n->partition.parts,
-			&b->inner, err) != STATUS_OK)
+	if (n->setup->no_aliasing && has_blocks(n))
+		arena_alloc(n->arena, MEMORY_TRANSIENT, 4 * bytes / (uint64_t)n->partition.parts,
+			    &b->inner, err);
+	if (err->status != STATUS_OK || (n->partition.parts == 1 && !n->setup->no_aliasing))
 		return err->status;
-	if (n->partition.parts == 1 && !n->setup->no_aliasing)
-		return STATUS_OK;
 	b->narrow = (char *)n->activations[n->setup->layers] + n->room.narrow_at;
-	if (n->room.narrow == 0 &&
-	    arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &b->narrow, err) != STATUS_OK)
-		return err->status;
+	if (n->room.narrow == 0)
+		arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &b->narrow, err);
 	if (n->room.bytes == 0)
 		arena_share(n->arena, MEMORY_TRANSIENT, n->room.narrow);
 	b->below_head = n->room.narrow > 0 ? n->transient[0] : b->narrow;
-	return STATUS_OK;
+	return err->status;
 }
 
 /* Places gradients in the kept tensors of layers: see buffer_alias.h. */
@@ -229,28 +224,25 @@ static enum status blocks_open_scratch(struct network *n, struct error *err)
 
 	if (n->setup->transformer.sequence > table)
 		table = n->setup->transformer.sequence;
-	if (n->partition.sequence &&
-	    (arena_alloc(n->arena, MEMORY_COMMUNICATION, n->step_rows * h * bytes, &b->gathered,
-			 err) != STATUS_OK ||
-	     arena_alloc(n->arena, MEMORY_COMMUNICATION, blocks_norm_gradients(n) * bytes,
-			 &b->norm_gradients, err) != STATUS_OK))
-		return err->status;
-	if (n->partition.parts > 1 && network_has_loss(n) &&
-	    (arena_alloc(n->arena, MEMORY_COMMUNICATION, statistics, &b->statistics, err) !=
-		     STATUS_OK ||
-	     arena_alloc(n->arena, MEMORY_COMMUNICATION, statistics * (uint64_t)n->partition.parts,
-			 &b->all_statistics, err) != STATUS_OK))
-		return err->status;
-	if (blocks_open_narrow(n, err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
-			&b->delta, err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums,
-			err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(4 * h),
-			&b->bias_sums, err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, embedding_scratch_bytes(n->step_rows, table),
-			&b->counts, err) != STATUS_OK)
-		return err->status;
+	if (n->partition.sequence) {
+		arena_alloc(n->arena, MEMORY_COMMUNICATION, n->step_rows * h * bytes, &b->gathered,
+			    err);
+		arena_alloc(n->arena, MEMORY_COMMUNICATION, blocks_norm_gradients(n) * bytes,
+			    &b->norm_gradients, err);
+	}
+	if (n->partition.parts > 1 && network_has_loss(n)) {
+		arena_alloc(n->arena, MEMORY_COMMUNICATION, statistics, &b->statistics, err);
+		arena_alloc(n->arena, MEMORY_COMMUNICATION,
+			    statistics * (uint64_t)n->partition.parts, &b->all_statistics, err);
+	}
+	blocks_open_narrow(n, err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
+		    &b->delta, err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums, err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(4 * h), &b->bias_sums,
+		    err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, embedding_scratch_bytes(n->step_rows, table),
+		    &b->counts, err);
 	return arena_alloc(n->arena, MEMORY_INPUT, n->step_rows * sizeof(int32_t), &b->positions,
 			   err);
 }
@@ -259,51 +251,40 @@ enum status blocks_scratch_open(struct network *n, struct error *err)
 {
 	if (setup_has_images(n->setup))
 		return images_scratch_open(n, err);
-	return n->setup->kind == MODEL_TRANSFORMER ? blocks_open_scratch(n, err) : STATUS_OK;
-}
-
-/* Opens a block's tensors; blocks that recompute them share one set. */
-static enum status open_block(struct network *n, size_t l, const struct kept_block **shared,
-			      struct error *err)
-{
-	struct block_scratch *b = &n->blocks;
-	bool again = setup_recomputes_blocks(n->setup);
-
-	if (*shared) {
-		b->kept[l] = **shared;
-		return STATUS_OK;
-	}
-	b->kept[l].after = b->gelu_output;
-	if (again)
-		*shared = &b->kept[l];
-	return blocks_open_kept(n, l, again ? n->step_rows : n->partition.kept, err);
+	return n->setup->kind == MODEL_TRANSFORMER ? blocks_open_scratch(n, err) : err->status;
 }
 
 enum status block_buffers_open(struct network *n, struct error *err)
 {
 	struct block_scratch *b = &n->blocks;
-	const struct kept_block *shared = NULL;
+	const struct kept_block *shared = NULL; /* by blocks that recompute their tensors */
+	bool again = setup_recomputes_blocks(n->setup);
 	uint64_t before;
 
 	if (setup_has_images(n->setup))
 		return images_open(n, err);
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
-	if (blocks_open_scratch(n, err) != STATUS_OK || open_pointwise(n, err) != STATUS_OK)
-		return err->status;
+	blocks_open_scratch(n, err);
+	open_pointwise(n, err);
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		if (n->local.layer[l].kind == LAYER_HEAD &&
-		    blocks_open_kept(n, l, n->partition.kept, err) != STATUS_OK)
-			return err->status;
+		if (n->local.layer[l].kind == LAYER_HEAD)
+			blocks_open_kept(n, l, n->partition.kept, err);
 		if (n->local.layer[l].kind != LAYER_BLOCK)
 			continue;
+		if (shared) {
+			b->kept[l] = *shared;
+			continue;
+		}
 		before = n->arena->bytes[MEMORY_ACTIVATIONS];
-		if (open_block(n, l, &shared, err) != STATUS_OK)
-			return err->status;
+		b->kept[l].after = b->gelu_output;
+		blocks_open_kept(n, l, again ? n->step_rows : n->partition.kept, err);
 		b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
+		shared = again ? &b->kept[l] : NULL;
 	}
-	blocks_share_kept(n);
-	return STATUS_OK;
+	if (err->status == STATUS_OK)
+		blocks_share_kept(n);
+	return err->status;
 }
 
 enum status blocks_fill_tokens(const struct network *n, void *memory, uint64_t row, uint64_t rows,

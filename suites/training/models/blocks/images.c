@@ -487,16 +487,14 @@ enum status images_scratch_open(struct network *n, struct error *err)
 
 	i->norm_groups = setup_norm_groups(n->setup);
 	for (int b = 0; b < 2 && most.gradient > 0; b++)
-		if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.gradient * bytes,
-				&i->gradient[b], err) != STATUS_OK)
-			return err->status;
-	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.pooled * bytes, &i->pooled,
-			err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, batch_norm_scratch_bytes(most.filters),
-			&i->norm_sums, err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(most.filters),
-			&i->bias_sums, err) != STATUS_OK)
-		return err->status;
+		arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.gradient * bytes,
+			    &i->gradient[b], err);
+	arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.pooled * bytes, &i->pooled,
+		    err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, batch_norm_scratch_bytes(most.filters),
+		    &i->norm_sums, err);
+	arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(most.filters),
+		    &i->bias_sums, err);
 	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->weight_sums, err);
 }
 
@@ -538,14 +536,12 @@ enum status images_open(struct network *n, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
 
-	if (images_scratch_open(n, err) != STATUS_OK)
-		return err->status;
+	images_scratch_open(n, err);
 	if (setup_recomputes_blocks(n->setup))
 		return image_open_in_turn(n, err);
 	for (size_t l = 0; l < image_layers(n->setup); l++)
 		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;)
-			if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place,
-					err) != STATUS_OK)
-				return err->status;
-	return STATUS_OK;
+			arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place,
+				    err);
+	return err->status;
 }

@@ -61,11 +61,11 @@ static enum status dp_naive_open(struct trainer *t, struct error *err)
 	struct server *s = t->state = xcalloc(1, sizeof(*s));
 	const struct setup *setup = t->setup;
 
-	if (dp_naive_is_server(t) &&
-	    (!setup->loss_on_server ||
-	     arena_alloc(&t->arena, MEMORY_ACTIVATIONS,
-			 dp_naive_row_bytes(setup, setup->layers, setup->batch), &s->logits,
-			 err) == STATUS_OK))
+	if (dp_naive_is_server(t) && setup->loss_on_server)
+		arena_alloc(&t->arena, MEMORY_ACTIVATIONS,
+			    dp_naive_row_bytes(setup, setup->layers, setup->batch), &s->logits,
+			    err);
+	if (dp_naive_is_server(t))
 		arena_alloc(&t->arena, MEMORY_INPUT, dp_naive_row_bytes(setup, 0, setup->batch),
 			    &s->input, err);
 	return world_agree(t->team->world, err->status, err);

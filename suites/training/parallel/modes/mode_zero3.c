@@ -108,12 +108,10 @@ static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct
 
 		if (bytes == 0)
 			continue;
-		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err) !=
-			    STATUS_OK ||
-		    (!in_logits && arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes,
-					       &z->gradients[b], err) != STATUS_OK))
-			return err->status;
-		if (in_logits)
+		arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err);
+		if (!in_logits)
+			arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err);
+		else
 			z->gradients[b] =
 				(char *)n->activations[t->setup->layers] + n->room.mode_at;
 		if (in_logits && n->room.bytes == 0)
@@ -123,7 +121,7 @@ static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct
 		n->layer_weights[l] = z->weights[l % BUFFERS];
 		n->layer_gradients[l] = z->gradients[l % BUFFERS];
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 static enum status zero3_open(struct trainer *t, struct error *err)

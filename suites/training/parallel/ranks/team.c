@@ -127,7 +127,8 @@ void team_close(struct rank_team *team)
 
 enum status team_phase(struct rank_team *team, const char *name, struct error *err)
 {
-	return phases_next(team->phases, team->world, name, err);
+	return err->status == STATUS_OK ? phases_next(team->phases, team->world, name, err)
+					: err->status;
 }
 
 enum status team_open_events(struct rank_team *team, struct event **events, size_t count,

@@ -29,17 +29,14 @@ static void trainer_account_workspace(struct trainer *t)
 static enum status trainer_tune(struct trainer *t, struct error *err)
 {
 	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
-	enum status status;
-
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->overlap ? all - taken : 0;
 	t->network.tuning = true;
 	t->network.gemm_cache = t->team->gemm_cache;
-	status = team_phase(t->team, "autotuning", err);
-	if (status == STATUS_OK)
-		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
+	team_phase(t->team, "autotuning", err);
+	trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
 	t->network.tuning = false;
-	if (status != STATUS_OK)
-		return status;
+	if (err->status != STATUS_OK)
+		return err->status;
 	layer_agree_on_wgrad_layouts(&t->network, t->team->world);
 	buffer_alias_transposed(&t->network);
 	if (t->mode->tuned)
@@ -50,32 +47,34 @@ static enum status trainer_tune(struct trainer *t, struct error *err)
 enum status trainer_open(struct trainer *t, const struct setup *setup, struct rank_team *team,
 			 struct error *err)
 {
-	struct world *world = team->world;
-
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
 	t->arena.source = team->memory;
-	if (team_phase(team, "memory", err) != STATUS_OK ||
-	    world_agree(world,
-			network_open(&t->network, setup, trainer_stream(t), &t->arena, world->rank,
-				     err),
-			err) != STATUS_OK ||
+	if (team_phase(team, "memory", err) != STATUS_OK)
+		return err->status;
+	network_open(&t->network, setup, trainer_stream(t), &t->arena, team->world->rank, err);
+	if (world_agree(team->world, err->status, err) != STATUS_OK ||
 	    team_phase(team, "additional communicators", err) != STATUS_OK ||
-	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
-	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
-	    trainer_tune(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
+	    (t->mode->open && t->mode->open(t, err) != STATUS_OK))
+		return err->status;
+	team_phase(team, "data", err);
+	trainer_reset(t, err);
+	trainer_tune(t, err);
+	if (team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
 	trainer_account_workspace(t);
 	/* That step was local to each rank, so the loss scales may differ. */
 	t->scale_known = false;
-	if (trainer_reset(t, err) != STATUS_OK)
-		return err->status;
-	if (setup->dynamic_scale &&
-	    (trainer_settle_scale(t, err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK))
-		return err->status;
-	if (!t->mode->tune_collective)
-		return STATUS_OK;
-	return t->mode->tune_collective(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
+	trainer_reset(t, err);
+	if (setup->dynamic_scale) {
+		trainer_settle_scale(t, err);
+		trainer_reset(t, err);
+	}
+	if (err->status == STATUS_OK && t->mode->tune_collective) {
+		t->mode->tune_collective(t, err);
+		trainer_reset(t, err);
+	}
+	return err->status;
 }
 
 void trainer_close(struct trainer *t)
@@ -116,14 +115,12 @@ static enum status trainer_reset_scale(struct trainer *t, struct error *err)
 
 enum status trainer_reset(struct trainer *t, struct error *err)
 {
-	enum status status = network_reset(&t->network, err);
-
-	if (status == STATUS_OK)
-		status = trainer_reset_scale(t, err);
-	if (status == STATUS_OK && t->mode->reset)
-		status = t->mode->reset(t, err);
-
-	return world_agree(t->team->world, status, err);
+	if (err->status != STATUS_OK)
+		return err->status;
+	if (network_reset(&t->network, err) == STATUS_OK &&
+	    trainer_reset_scale(t, err) == STATUS_OK && t->mode->reset)
+		t->mode->reset(t, err);
+	return world_agree(t->team->world, err->status, err);
 }
 
 enum status trainer_enqueue(struct trainer *t, unsigned parts, struct error *err)
@@ -136,14 +133,17 @@ enum status trainer_enqueue(struct trainer *t, unsigned parts, struct error *err
 enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 {
 	uint64_t before = team_commands(t->team);
-	enum status status = trainer_enqueue(t, parts, err);
-	unsigned commands = (unsigned)(team_commands(t->team) - before);
+	unsigned commands;
 
+	if (err->status != STATUS_OK)
+		return err->status;
+	trainer_enqueue(t, parts, err);
+	commands = (unsigned)(team_commands(t->team) - before);
 	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
 	/*
 	 * Agree before waiting: a rank that could not enqueue would make the others wait forever.
 	 */
-	if (world_agree(t->team->world, status, err) != STATUS_OK)
+	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
 	return world_agree(t->team->world, team_synchronize(t->team, err), err);
 }
@@ -331,14 +331,12 @@ enum status trainer_settle_scale(struct trainer *t, struct error *err)
 	struct loss_scale state = { 0 };
 
 	for (int i = 0; i < SETTLE_MOST && t->network.loss_scale; i++) {
-		enum status status = trainer_step(t, STEP_ALL, err);
-
-		if (status == STATUS_OK)
-			status = world_agree(t->team->world, trainer_fetch_scale(t, &state, err),
-					     err);
 		/* All ranks have made the same decision. */
-		if (status != STATUS_OK || state.inverse != 0)
-			return status;
+		if (trainer_step(t, STEP_ALL, err) != STATUS_OK ||
+		    world_agree(t->team->world, trainer_fetch_scale(t, &state, err), err) !=
+			    STATUS_OK ||
+		    state.inverse != 0)
+			return err->status;
 	}
 	return t->network.loss_scale
 		       ? error_set(err, STATUS_MISMATCH,

@@ -14,11 +14,9 @@ static enum status collect_allocate_decisions(struct trainer *t, struct collecti
 	size_t bytes = precision_bytes(t->setup->precision);
 
 	for (size_t d = 0; d < image_decisions(t->setup); d++)
-		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
-				rows * image_decision_width(t->setup, d) * bytes, &out[d],
-				err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+		arena_alloc(&c->arena, MEMORY_VERIFICATION,
+			    rows * image_decision_width(t->setup, d) * bytes, &out[d], err);
+	return err->status;
 }
 
 static enum status collect_allocate_record(struct trainer *t, struct collection *c,
@@ -30,12 +28,11 @@ static enum status collect_allocate_record(struct trainer *t, struct collection 
 	for (size_t l = n->partition.first + 1; l <= n->partition.last && l < t->setup->layers; l++)
 		if (setup_is_masked(t->setup, l) &&
 		    (n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
-		     segments_buffer(&n->segments, l) > 0) &&
-		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
-				n->partition.rows * partition_width(t->setup, &n->partition, l) *
-					bytes,
-				&n->record[l], err) != STATUS_OK)
-			return err->status;
+		     segments_buffer(&n->segments, l) > 0))
+			arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				    n->partition.rows *
+					    partition_width(t->setup, &n->partition, l) * bytes,
+				    &n->record[l], err);
 	return collect_allocate_decisions(t, c, n->partition.rows, n->images.record, err);
 }
 
@@ -58,16 +55,13 @@ static enum status collect_allocate_whole(struct trainer *t, struct collection *
 		}
 	}
 	for (size_t l = 1; l < t->setup->layers; l++)
-		if (setup_is_masked(t->setup, l) &&
-		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
-				t->setup->batch * t->setup->widths[l] * bytes, &c->activations[l],
-				err) != STATUS_OK)
-			return err->status;
-	if (collect_allocate_decisions(t, c, t->setup->batch, c->decisions, err) != STATUS_OK)
-		return err->status;
-	if (staging > 0 && arena_alloc(&c->arena, MEMORY_VERIFICATION, staging * bytes, &c->staging,
-				       err) != STATUS_OK)
-		return err->status;
+		if (setup_is_masked(t->setup, l))
+			arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				    t->setup->batch * t->setup->widths[l] * bytes,
+				    &c->activations[l], err);
+	collect_allocate_decisions(t, c, t->setup->batch, c->decisions, err);
+	if (staging > 0)
+		arena_alloc(&c->arena, MEMORY_VERIFICATION, staging * bytes, &c->staging, err);
 	return arena_alloc(&c->arena, MEMORY_VERIFICATION, t->network.model.elements * bytes,
 			   &c->gradients, err);
 }
@@ -88,6 +82,8 @@ static enum status collect_run(struct collection *c, int rank, const void *from,
 	struct trainer *t = c->trainer;
 	void *to = whole ? network_element(&t->network, whole, at) : NULL;
 
+	if (err->status != STATUS_OK)
+		return err->status;
 	return team_collect(t->team, rank, from, to, count * precision_bytes(t->setup->precision),
 			    err);
 }
@@ -103,10 +99,8 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 
 	if (columns == stride)
 		return collect_run(c, rank, from, whole, at, rows * columns, err);
-	if (collect_run(c, rank, from, c->staging, 0, rows * columns, err) != STATUS_OK)
+	if (collect_run(c, rank, from, c->staging, 0, rows * columns, err) != STATUS_OK || !whole)
 		return err->status;
-	if (!whole)
-		return STATUS_OK;
 	if (backend_copy_rows(stream, network_element(&t->network, whole, at), stride * bytes,
 			      c->staging, columns * bytes, columns * bytes, rows, err) != STATUS_OK)
 		return err->status;
@@ -117,8 +111,7 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
  * The outputs of the rank's layers, which are the inputs of the next layers; the logits are not an
  * input.
  */
-static enum status collect_activations(struct collection *c, const struct source *s,
-				       struct error *err)
+static void collect_activations(struct collection *c, const struct source *s, struct error *err)
 {
 	const struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
@@ -132,80 +125,64 @@ static enum status collect_activations(struct collection *c, const struct source
 
 		if (!setup_is_masked(t->setup, l) || (mine == width && s->partition.part > 0))
 			continue;
-		if (collect_rows(c, s->rank, from, c->activations[l], at, s->partition.rows, mine,
-				 width, err) != STATUS_OK)
-			return err->status;
+		collect_rows(c, s->rank, from, c->activations[l], at, s->partition.rows, mine,
+			     width, err);
 	}
-	return STATUS_OK;
 }
 
 /* In modes with convolutional layers every rank has whole layers. */
-static enum status collect_decisions(struct collection *c, const struct source *s,
-				     struct error *err)
+static void collect_decisions(struct collection *c, const struct source *s, struct error *err)
 {
 	const struct trainer *t = c->trainer;
 
 	for (size_t d = 0; d < image_decisions(t->setup); d++) {
 		uint64_t width = image_decision_width(t->setup, d);
 
-		if (collect_run(c, s->rank, t->network.images.record[d], c->decisions[d],
-				s->partition.row * width, s->partition.rows * width,
-				err) != STATUS_OK)
-			return err->status;
+		collect_run(c, s->rank, t->network.images.record[d], c->decisions[d],
+			    s->partition.row * width, s->partition.rows * width, err);
 	}
-	return STATUS_OK;
 }
 
 /*
  * One tensor of a rank that has a part of it, group by group; for a whole tensor, the first rank's.
  */
-static enum status collect_tensor(struct collection *c, const struct source *s, size_t l,
-				  size_t index, struct error *err)
+static void collect_tensor(struct collection *c, const struct source *s, size_t l, size_t index,
+			   struct error *err)
 {
 	const struct network *n = &c->trainer->network;
 	const struct model_tensor *mine = &s->local.layer[l].tensor[index];
 	const struct tensor_part *p = &mine->part;
 	uint64_t whole = n->model.layer[l].tensor[index].first, run;
 
-	if (p->whole_rows == 0)
-		return s->partition.part > 0
-			       ? STATUS_OK
-			       : collect_run(c, s->rank,
-					     network_element(n, n->gradients, mine->first),
-					     c->gradients, whole, mine->count, err);
-	for (uint64_t e = 0; e < mine->count; e += p->rows * p->columns)
-		if (collect_rows(c, s->rank, network_element(n, n->gradients, mine->first + e),
-				 c->gradients, whole + tensor_place(mine, e, &run), p->rows,
-				 p->columns, p->whole_columns, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+	if (p->whole_rows == 0 && s->partition.part == 0)
+		collect_run(c, s->rank, network_element(n, n->gradients, mine->first), c->gradients,
+			    whole, mine->count, err);
+	for (uint64_t e = 0; e < mine->count && p->whole_rows > 0; e += p->rows * p->columns)
+		collect_rows(c, s->rank, network_element(n, n->gradients, mine->first + e),
+			     c->gradients, whole + tensor_place(mine, e, &run), p->rows, p->columns,
+			     p->whole_columns, err);
 }
 
-static enum status collect_gradients(struct collection *c, const struct source *s,
-				     struct error *err)
+static void collect_gradients(struct collection *c, const struct source *s, struct error *err)
 {
 	struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
 	/* verify_replicas() compares replicas with each other. */
 	if (t->mode->gridded && grid_place(t->setup, s->rank).data > 0)
-		return STATUS_OK;
+		return;
 	if (t->mode->replicated && parameter_shard_is_whole(&s->shard) && s->rank > 0)
-		return STATUS_OK;
+		return;
 	for (size_t l = s->partition.first; l < s->partition.last && s->partition.parts > 1; l++)
 		for (size_t i = 0; i < s->local.layer[l].tensors; i++)
-			if (collect_tensor(c, s, l, i, err) != STATUS_OK)
-				return err->status;
+			collect_tensor(c, s, l, i, err);
 	for (size_t i = 0; i < s->shard.count && s->partition.parts == 1; i++) {
 		const struct shard_range *range = &s->shard.ranges[i];
 
-		if (collect_run(c, s->rank, network_element(n, n->gradients, range->gradients),
-				c->gradients,
-				model_first(&n->model, s->partition.last) + range->flat,
-				range->count, err) != STATUS_OK)
-			return err->status;
+		collect_run(c, s->rank, network_element(n, n->gradients, range->gradients),
+			    c->gradients, model_first(&n->model, s->partition.last) + range->flat,
+			    range->count, err);
 	}
-	return STATUS_OK;
 }
 
 enum status collection_collect(struct collection *c, struct error *err)
@@ -219,12 +196,10 @@ enum status collection_collect(struct collection *c, struct error *err)
 		s.rank = rank;
 		parameter_shard_of(c->trainer->setup, rank, &s.partition, &s.shard);
 		model_init_partition(&s.local, c->trainer->setup, &s.partition);
-		status = collect_activations(c, &s, err);
-		if (status == STATUS_OK)
-			status = collect_decisions(c, &s, err);
-		if (status == STATUS_OK)
-			status = collect_gradients(c, &s, err);
-		status = world_agree(world, status, err);
+		collect_activations(c, &s, err);
+		collect_decisions(c, &s, err);
+		collect_gradients(c, &s, err);
+		status = world_agree(world, err->status, err);
 	}
 	return status;
 }

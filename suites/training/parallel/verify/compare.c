@@ -207,20 +207,6 @@ static double verify_update_expected_weight(const struct formula *f, double weig
 	return weight;
 }
 
-static enum status update_fetch(struct trainer *t, const void *array, uint64_t first,
-				uint64_t count, enum precision precision, double *out,
-				struct error *err)
-{
-	size_t bytes = precision_bytes(precision);
-	void *raw = xmalloc(count * bytes);
-
-	if (team_fetch(t->team, raw, (const char *)array + first * bytes, count * bytes, err) ==
-	    STATUS_OK)
-		values_decode(out, raw, precision, count);
-	free(raw);
-	return err->status;
-}
-
 /* Compares one range. */
 struct weights {
 	double *before, *gradients, *after, *stored;
@@ -310,85 +296,66 @@ static enum status update_compare_weights(const struct setup *s, double scale,
 			 precision_name(s->precision), w->stored[i]);
 }
 
-static enum status verify_update_fetch_masters(struct trainer *t, const struct shard_range *range,
-					       double **out, struct error *err)
+/* Elements from `first` on of an array of the rank; freed by the caller. */
+static double *update_fetch(struct trainer *t, const void *array, uint64_t first, uint64_t count,
+			    enum precision precision, struct error *err)
+{
+	double *out = xcalloc(count, sizeof(*out));
+
+	verify_fetch(t->team, (const char *)array + first * precision_bytes(precision), precision,
+		     count, out, err);
+	return out;
+}
+
+static double *update_fetch_masters(struct trainer *t, const struct shard_range *range,
+				    struct error *err)
 {
 	uint64_t first = setup_has_master(t->setup) ? range->master : range->weights;
 
-	*out = xcalloc(range->count, sizeof(**out));
-	return update_fetch(t, t->network.master, first, range->count, setup_master(t->setup), *out,
-			    err);
+	return update_fetch(t, t->network.master, first, range->count, setup_master(t->setup), err);
 }
 
-static enum status verify_update_fetch_before(struct trainer *t, struct weights *all,
-					      struct error *err)
+static enum status update_compare_range(struct trainer *t, double scale,
+					const struct shard_range *range, struct weights *w,
+					struct error *err)
 {
 	const struct network *n = &t->network;
+	enum precision stored = t->setup->precision;
 
-	for (size_t i = 0; i < n->shard.count; i++) {
-		const struct shard_range *range = &n->shard.ranges[i];
-
-		all[i].gradients = xcalloc(range->count, sizeof(double));
-		if (verify_update_fetch_masters(t, range, &all[i].before, err) != STATUS_OK ||
-		    update_fetch(t, n->gradients, range->gradients, range->count,
-				 t->setup->precision, all[i].gradients, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-/* Rounds the masters if the mode keeps no other weights: then there is no copy to check. */
-static enum status verify_update_fetch_stored(struct trainer *t, const struct shard_range *range,
-					      struct weights *w, struct error *err)
-{
-	const struct network *n = &t->network;
-
-	w->stored = xcalloc(range->count, sizeof(double));
-	if (n->weights)
-		return update_fetch(t, n->weights, range->weights, range->count,
-				    t->setup->precision, w->stored, err);
-	for (uint64_t i = 0; i < range->count; i++)
-		w->stored[i] = value_round(w->after[i], t->setup->precision);
-	return STATUS_OK;
-}
-
-static enum status verify_update_compare_after(struct trainer *t, double scale, struct weights *all,
-					       struct error *err)
-{
-	const struct network *n = &t->network;
-
-	for (size_t i = 0; i < n->shard.count; i++) {
-		const struct shard_range *range = &n->shard.ranges[i];
-
-		if (verify_update_fetch_masters(t, range, &all[i].after, err) != STATUS_OK ||
-		    verify_update_fetch_stored(t, range, &all[i], err) != STATUS_OK ||
-		    update_compare_weights(t->setup, scale, &all[i], range->count, err) !=
-			    STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
+	w->after = update_fetch_masters(t, range, err);
+	/* If the mode keeps no other weights than the masters, there is no copy to check. */
+	w->stored = n->weights
+			    ? update_fetch(t, n->weights, range->weights, range->count, stored, err)
+			    : xcalloc(range->count, sizeof(double));
+	for (uint64_t i = 0; i < range->count && !n->weights; i++)
+		w->stored[i] = value_round(w->after[i], stored);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return update_compare_weights(t->setup, scale, w, range->count, err);
 }
 
 enum status verify_update(struct trainer *t, struct error *err)
 {
 	size_t count = t->network.shard.count;
 	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
-	double scale = 1;
-	enum status status = trainer_scale(t, &scale, err);
+	const struct shard_range *ranges = t->network.shard.ranges;
+	double scale;
 
-	if (status == STATUS_OK)
-		status = verify_update_fetch_before(t, all, err);
-	status = world_agree(t->team->world, status, err);
-
-	for (int i = 0; i < UPDATES && status == STATUS_OK; i++)
-		status = trainer_step(t, STEP_UPDATE, err);
-	if (status == STATUS_OK)
-		status = trainer_step(t, STEP_GATHER, err);
+	trainer_scale(t, &scale, err);
+	for (size_t i = 0; i < count; i++) {
+		all[i].before = update_fetch_masters(t, &ranges[i], err);
+		all[i].gradients = update_fetch(t, t->network.gradients, ranges[i].gradients,
+						ranges[i].count, t->setup->precision, err);
+	}
+	world_agree(t->team->world, err->status, err);
+	for (int i = 0; i < UPDATES; i++)
+		trainer_step(t, STEP_UPDATE, err);
+	trainer_step(t, STEP_GATHER, err);
 	/* After the gather: it must not have changed the data that were sent. */
-	if (status == STATUS_OK)
-		status = verify_update_compare_after(t, scale, all, err);
+	for (size_t i = 0; i < count && err->status == STATUS_OK; i++)
+		update_compare_range(t, scale, &ranges[i], &all[i], err);
 	for (size_t i = 0; i < count; i++)
 		verify_update_weights_release(&all[i]);
 	free(all);
-	return world_agree(t->team->world, status, err);
+	return world_agree(t->team->world, err->status, err);
 }

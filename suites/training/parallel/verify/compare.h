@@ -19,6 +19,10 @@ struct verify_difference {
 typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
 				    struct error *err);
 
+/* Copies numbers from device memory; does nothing after an error. */
+enum status verify_fetch(struct rank_team *team, const void *array, enum precision precision,
+			 uint64_t count, double *out, struct error *err);
+
 /* Gradients in device memory of this rank, for verify_from_device(), a gradient_source. */
 struct device_gradients {
 	struct rank_team *team;

@@ -75,22 +75,31 @@ struct tolerance verify_tolerance(const struct setup *setup)
 	};
 }
 
+enum status verify_fetch(struct rank_team *team, const void *array, enum precision precision,
+			 uint64_t count, double *out, struct error *err)
+{
+	uint64_t bytes = count * precision_bytes(precision);
+	void *raw = xmalloc(bytes);
+
+	if (err->status == STATUS_OK && team_fetch(team, raw, array, bytes, err) == STATUS_OK)
+		values_decode(out, raw, precision, count);
+	free(raw);
+	return err->status;
+}
+
 enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
 			       struct error *err)
 {
 	const struct device_gradients *g = context;
-	size_t bytes = precision_bytes(g->setup->precision);
-	void *raw = xmalloc(count * bytes);
+	enum precision precision = g->setup->precision;
 
-	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) ==
-	    STATUS_OK) {
-		values_decode(out, raw, g->setup->precision, count);
-		IN_PARALLEL
-		for (uint64_t i = 0; i < count; i++)
-			out[i] /= g->scale;
-	}
-	free(raw);
-	return err->status;
+	if (verify_fetch(g->team, (const char *)g->memory + first * precision_bytes(precision),
+			 precision, count, out, err) != STATUS_OK)
+		return err->status;
+	IN_PARALLEL
+	for (uint64_t i = 0; i < count; i++)
+		out[i] /= g->scale;
+	return STATUS_OK;
 }
 
 static enum status verify_from_reference(void *context, uint64_t first, uint64_t count, double *out,
@@ -104,18 +113,6 @@ static enum status verify_from_reference(void *context, uint64_t first, uint64_t
 	return STATUS_OK;
 }
 
-static enum status verify_fetch_values(struct trainer *t, const void *array, uint64_t count,
-				       double *out, struct error *err)
-{
-	size_t bytes = precision_bytes(t->setup->precision);
-	void *raw = xmalloc(count * bytes);
-
-	if (team_fetch(t->team, raw, array, count * bytes, err) == STATUS_OK)
-		values_decode(out, raw, t->setup->precision, count);
-	free(raw);
-	return err->status;
-}
-
 /* Fetches which outputs of a layer passed the ReLU in the run: 1 or 0 per element. */
 static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
 			      unsigned char **out, struct error *err)
@@ -123,7 +120,8 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 	double *values = xmalloc(count * sizeof(*values));
 
 	*out = xmalloc(count);
-	if (verify_fetch_values(t, activations, count, values, err) == STATUS_OK)
+	if (verify_fetch(t->team, activations, t->setup->precision, count, values, err) ==
+	    STATUS_OK)
 		for (uint64_t i = 0; i < count; i++)
 			(*out)[i] = values[i] > 0;
 	free(values);
@@ -141,10 +139,9 @@ static enum status fetch_imposed(struct trainer *t, const struct collection *c,
 		double *values = xmalloc(count * sizeof(*values));
 
 		ref->imposed[d] = values;
-		if (verify_fetch_values(t, c->decisions[d], count, values, err) != STATUS_OK)
-			return err->status;
+		verify_fetch(t->team, c->decisions[d], s->precision, count, values, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }
 
 static void release_imposed(struct mlp_reference *ref)
@@ -181,32 +178,28 @@ static enum status verify_compare_with_reference(struct trainer *t, const struct
 	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
 	struct mlp_reference reference;
 	struct verify_difference difference;
-	enum status status = STATUS_OK;
 
 	if (trainer_scale(t, &gradients.scale, err) != STATUS_OK)
 		return err->status;
 	reference_open(&reference, t->setup);
-	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
+	for (size_t l = 1; l < t->setup->layers; l++)
 		if (setup_is_masked(t->setup, l))
-			status = fetch_mask(t, c->activations[l],
-					    t->setup->batch * t->setup->widths[l], &masks[l], err);
-	if (status == STATUS_OK)
-		status = fetch_imposed(t, c, &reference, err);
-	if (status == STATUS_OK) {
+			fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
+				   &masks[l], err);
+	if (fetch_imposed(t, c, &reference, err) == STATUS_OK) {
 		reference_step(&reference, (const unsigned char *const *)masks);
-		status = compare_gradients(&t->network.model, verify_from_device, &gradients,
-					   verify_from_reference, &reference, &difference, err);
+		compare_gradients(&t->network.model, verify_from_device, &gradients,
+				  verify_from_reference, &reference, &difference, err);
 	}
-	if (status == STATUS_OK)
-		status = compare_judge(&difference, loss, reference.loss, &tolerance,
-				       "double-precision reference", check, err);
-	if (status == STATUS_OK)
-		status = judge_masks(&reference, &tolerance, check, err);
+	if (err->status == STATUS_OK &&
+	    compare_judge(&difference, loss, reference.loss, &tolerance,
+			  "double-precision reference", check, err) == STATUS_OK)
+		judge_masks(&reference, &tolerance, check, err);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		free(masks[l]);
 	release_imposed(&reference);
 	reference_close(&reference);
-	return status;
+	return err->status;
 }
 
 /* Runs a step up to the optimizer and collects all its results on rank 0. */
@@ -227,30 +220,25 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
 	struct trainer t = { 0 };
 	uint64_t sum;
 	double loss;
-	enum status status = trainer_open(&t, setup, team, err);
 
-	if (status == STATUS_OK)
-		status = team_phase(team, "reference", err);
-	if (status == STATUS_OK)
-		status = verify_step_and_collect(&t, &collection, &loss, err);
+	trainer_open(&t, setup, team, err);
+	team_phase(team, "reference", err);
+	if (err->status == STATUS_OK)
+		verify_step_and_collect(&t, &collection, &loss, err);
 	values_share_threads(1); /* the other ranks wait */
-	if (status == STATUS_OK && team->world->rank == 0)
-		status = verify_compare_with_reference(&t, &collection, loss, check, err);
-	status = world_agree(team->world, status, err);
+	if (err->status == STATUS_OK && team->world->rank == 0)
+		verify_compare_with_reference(&t, &collection, loss, check, err);
+	world_agree(team->world, err->status, err);
 	values_share_threads(team->world->size);
-	if (status == STATUS_OK)
-		status = team_phase(team, "updates", err);
-	if (status == STATUS_OK)
-		status = verify_update(&t, err);
-	if (status == STATUS_OK)
-		status = team_phase(team, "replicas", err);
-	if (status == STATUS_OK)
-		status = verify_replicas(&t, &sum, err);
-	if (status != STATUS_OK)
+	if (team_phase(team, "updates", err) == STATUS_OK)
+		verify_update(&t, err);
+	if (team_phase(team, "replicas", err) == STATUS_OK)
+		verify_replicas(&t, &sum, err);
+	if (err->status != STATUS_OK)
 		team_abandon(team);
 	collection_release(&collection);
 	trainer_close(&t);
-	return status;
+	return err->status;
 }
 
 /*
@@ -511,13 +499,12 @@ static enum status trainer_trace(struct trainer *t, struct trace *out, struct er
 static enum status recorded_steps_by_calls(struct trainer *t, unsigned steps, struct trace *out,
 					   struct error *err)
 {
-	enum status status = trainer_reset(t, err);
-
+	trainer_reset(t, err);
 	t->network.by_host = true;
-	for (unsigned i = 0; i < steps && status == STATUS_OK; i++)
-		status = trainer_step(t, STEP_ALL, err);
+	for (unsigned i = 0; i < steps; i++)
+		trainer_step(t, STEP_ALL, err);
 	t->network.by_host = false;
-	return status == STATUS_OK ? trainer_trace(t, out, err) : status;
+	return err->status == STATUS_OK ? trainer_trace(t, out, err) : err->status;
 }
 
 static enum status recorded_steps_by_graph(struct trainer *t, unsigned steps, struct trace *out,
