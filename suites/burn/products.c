@@ -222,23 +222,20 @@ static enum status soak_compare_product(const struct products *p, uint32_t canar
 	return backend_launch(p->stream, "soak_table", &a, err);
 }
 
-/* Selects an entry that occurs in the result; small results lack some. */
-static uint32_t choose_canary(const struct products *p)
-{
-	uint64_t element = generator_bits(SEED + 1, p->made) % products_elements(p);
-	uint64_t row = element % (uint64_t)p->gemm.m, column = element / (uint64_t)p->gemm.m;
-
-	return (uint32_t)((column + p->column_offset) % SOAK_COLUMN_PERIOD * SOAK_ROW_PERIOD +
-			  (row + p->row_offset) % SOAK_ROW_PERIOD);
-}
-
 enum status products_enqueue(struct products *p, uint64_t count, void *record, struct error *err)
 {
+	uint64_t element, row, column;
+
 	for (uint64_t i = 0; i < count; i++)
 		if (soak_multiply(p, err) != STATUS_OK ||
 		    soak_compare_product(p, SOAK_NO_CANARY, record, err) != STATUS_OK)
 			return err->status;
-	p->canary_entry = choose_canary(p);
+	/* An entry that occurs in the result; small results lack some. */
+	element = generator_bits(SEED + 1, p->made) % products_elements(p);
+	row = element % (uint64_t)p->gemm.m + p->row_offset;
+	column = element / (uint64_t)p->gemm.m + p->column_offset;
+	p->canary_entry =
+		(uint32_t)(column % SOAK_COLUMN_PERIOD * SOAK_ROW_PERIOD + row % SOAK_ROW_PERIOD);
 	if (backend_memory_set(p->stream, p->canary.memory, 0, sizeof(struct wrong_words), err) !=
 	    STATUS_OK)
 		return err->status;

@@ -175,22 +175,6 @@ static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *
 	return most;
 }
 
-/*
- * Most quarters agree with each other but not with the CPU, so they have a common cause.
- * burn_conclude() decides if it is the device, when the other devices are done.
- */
-static void units_doubt_all(struct units *u, enum unit_class unit, size_t votes, uint64_t signature)
-{
-	char text[sizeof(u->burn->tally.first)];
-
-	snprintf(text, sizeof(text),
-		 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
-		 ", and the CPU has %#" PRIx64,
-		 unit_class_name(unit), votes, u->count, signature, u->work[unit].expected);
-	burn_note_wrong(u->burn, votes, text);
-	u->burn->tally.alike = true;
-}
-
 /* Number of the BURN_REPEATS launches in which the same quarter is wrong again. */
 static enum status units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
 				struct error *err)
@@ -280,9 +264,20 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 	const struct soak_unit *all = units_of_class(u, unit);
 	uint64_t expected;
 	size_t votes = units_vote(u, unit, &expected);
+	char text[sizeof(u->burn->tally.first)];
 
 	if (w->known && expected != w->expected && 2 * votes > u->count) {
-		units_doubt_all(u, unit, votes, expected);
+		/*
+		 * Most quarters agree with each other but not with the CPU, so they have a common
+		 * cause. burn_conclude() decides if it is the device, when the other devices are
+		 * done.
+		 */
+		snprintf(text, sizeof(text),
+			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
+			 ", and the CPU has %#" PRIx64,
+			 unit_class_name(unit), votes, u->count, expected, w->expected);
+		burn_note_wrong(u->burn, votes, text);
+		u->burn->tally.alike = true;
 		return STATUS_OK;
 	}
 	expected = w->known ? w->expected : expected;

@@ -178,13 +178,6 @@ static bool pool_block_serves(const struct pool_block *b, const struct device *d
 #define SPENDTHRIFT 64
 #define SMALL_BYTES (4u << 20)
 
-static bool pool_block_fits(const struct pool_block *b, size_t bytes)
-{
-	size_t size = b->buffer.bytes;
-
-	return size >= bytes && (size <= SMALL_BYTES || size / SPENDTHRIFT <= bytes);
-}
-
 /* The smallest idle block that fits. */
 static struct pool_block *pool_find_block(const struct pool *pool, const struct device *device,
 					  enum allocator allocator, size_t bytes, int node)
@@ -193,9 +186,11 @@ static struct pool_block *pool_find_block(const struct pool *pool, const struct 
 
 	for (size_t i = 0; i < pool->count; i++) {
 		struct pool_block *b = &pool->blocks[i];
+		size_t size = b->buffer.bytes;
 
-		if (pool_block_serves(b, device, allocator, node) && pool_block_fits(b, bytes) &&
-		    (!best || b->buffer.bytes < best->buffer.bytes))
+		if (pool_block_serves(b, device, allocator, node) && size >= bytes &&
+		    (size <= SMALL_BYTES || size / SPENDTHRIFT <= bytes) &&
+		    (!best || size < best->buffer.bytes))
 			best = b;
 	}
 	return best;

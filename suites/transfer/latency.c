@@ -147,22 +147,6 @@ enum status chase_check(struct transfer *t, const char *when, struct error *err)
 			 when, c->launches * HOPS, got, expected);
 }
 
-static void plan_timing(struct transfer *t)
-{
-	struct chase *c = t->chase;
-
-	t->timings[t->timing_count++] = (struct timing){
-		.name = "transfer.chase",
-		.workload = { .state = c,
-			      .launch = launch_chase,
-			      .clock = CLOCK_DEVICE,
-			      .streams = &c->stream,
-			      .stream_count = 1,
-			      .min_samples = MIN_SAMPLES },
-		.series = t->run->result->series_count,
-	};
-}
-
 enum status chase_open(struct transfer *t, struct error *err)
 {
 	const struct transfer_state *state = t->run->suite_state;
@@ -181,7 +165,16 @@ enum status chase_open(struct transfer *t, struct error *err)
 	transfer_note_nodes(t->run, &c->node, 1);
 	if (launch_chase(c, 1, err) != STATUS_OK || chase_check(t, "before", err) != STATUS_OK)
 		return err->status;
-	plan_timing(t);
+	t->timings[t->timing_count++] = (struct timing){
+		.name = "transfer.chase",
+		.workload = { .state = c,
+			      .launch = launch_chase,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &c->stream,
+			      .stream_count = 1,
+			      .min_samples = MIN_SAMPLES },
+		.series = t->run->result->series_count,
+	};
 	return STATUS_OK;
 }
 
