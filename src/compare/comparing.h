@@ -31,7 +31,7 @@ void comparison_give_reason(struct comparison_row *row, const char *side, const 
 double *compared_logs(const struct observation *o, bool lower_is_better);
 
 /*
- * compare_devices.c: id in `b` of the device `id` of `a`; NULL: absent, or another GPU of `a` has
+ * compare.c: id in `b` of the device `id` of `a`; NULL: absent, or another GPU of `a` has
  * its id.
  */
 const char *compared_device(const struct result *a, const struct result *b, const char *id);
@@ -40,7 +40,7 @@ const struct subject *compared_subject(const struct comparison_input *input,
 				       const struct subject *a, const struct subjects *b,
 				       size_t expected);
 
-/* compare_launches.c: fills out->resemblance. */
+/* compare_pair.c: fills out->resemblance. */
 void compare_resemblance(struct comparing *k);
 /* Factor by which out->resemblance enlarges the error of n launches; 1 if unknown. */
 double comparison_resemblance_factor(const struct comparison *out, size_t n);

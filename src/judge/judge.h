@@ -58,6 +58,13 @@ bool health_changed(const struct finding *before, const struct finding *after);
 bool judge_same_machine(const struct result *a, const struct result *b);
 
 /*
+ * Why a metric of the case is impossible: "transfer.bandwidth = 555 GB/s exceeds the maximum of a
+ * NVIDIA H200: pcie_bandwidth 63.02 GB/s". `device`: first device of the case; NULL: unknown.
+ * Returns NULL if no metric is known to be impossible; else the caller frees the string.
+ */
+char *impossible_figure(const struct device_info *device, const struct case_result *c);
+
+/*
  * True for checks that more launches may decide. These are INCONCLUSIVE checks, FAIL and outlier
  * WARN from fewer than LAUNCHES_THAT_DECIDE launches, of which one slow launch is enough, and the
  * identical devices that they are compared with. Exact metrics and wrong results are final.

@@ -61,12 +61,9 @@ void judge_identical(const struct judging *j);
 void judge_fleet(const struct judging *j);
 
 /*
- * power_cap.c: true if the power limit set in during sampling of a case without preheat. Its
- * samples then mix two clocks.
+ * outliers.c: downgrades FAIL and WARN to INCONCLUSIVE if the power limit set in during sampling of
+ * a case without preheat, whose samples then mix two clocks. For comparisons with other devices.
  */
-bool judge_power_cap_hit_mid_sampling(const struct judge_input *input,
-				      const struct subject *subject);
-/* Downgrades FAIL and WARN to INCONCLUSIVE for such a case. For comparisons with other devices. */
 enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
 					  const struct subject *subject, enum verdict verdict);
 #define DOUBT_WORDS "; it met its power limit during sampling. Set preheat = 1s and repeat"
@@ -75,13 +72,6 @@ enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
 void judge_population(const struct judging *j);
 /* Reports once that no reference GPU covers `limits` (may be ""). */
 void judge_population_unknown(const char *limits, struct verdicts *verdicts);
-
-/*
- * baseline_fits.c: why the baseline's case cannot be compared with this one; NULL: it can. The
- * caller frees the string.
- */
-char *baseline_misfit(const struct judge_input *input, const struct subject *now,
-		      const struct subject *before);
 
 void judging_set(char **text, const char *value);
 /* Replaces *text, and takes ownership of `value`. */
@@ -104,6 +94,9 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /* Downgrades failed checks of devices that other processes used to INCONCLUSIVE. */
 void judge_disturbed(struct verdicts *verdicts);
+/* impossible.c: adds an ERROR for each case with an impossible metric that no check of a limit has reported. */
+void judge_impossible(const struct judge_input *input, struct verdicts *verdicts);
+
 /* Best PCIe link of a device before, during or after its cases; 0: unknown. */
 struct link {
 	int generation, width;
@@ -123,7 +116,7 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
  */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /*
- * skips.c: reports cases that one device skips and an identical one does not, and suites without
+ * machine.c: reports cases that one device skips and an identical one does not, and suites without
  * any measured case, unless a limit has judged them. Call after the limits.
  */
 void judge_skips(const struct subjects *all, const struct judge_input *input,

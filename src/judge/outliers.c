@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "judge/judging.h"
+#include "judge/population/population_key.h"
 
 #define MOST_IDENTICAL 1024
 #define MAD_TO_SIGMA 1.4826
@@ -207,4 +208,23 @@ void judge_identical(const struct judging *j)
 	}
 	free(seen);
 	free(g);
+}
+
+/*
+ * Detects a power limit that set in during sampling. Long GEMMs soon meet the power limit, at a
+ * random moment: of two healthy H200s that multiplied 8192 x 8192 matrices in TF32, one met it
+ * halfway through its samples and the other not at all, 13 % apart. With [suite ...] preheat = 1s
+ * both reach their steady state before the first sample.
+ */
+enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
+					  const struct subject *subject, enum verdict verdict)
+{
+	const struct telemetry_during *during = &subject->first->during;
+	bool mid_sampling = during->throttled > 0 && during->throttled < during->readings &&
+			    case_throttle_reasons(subject->first) == THROTTLE_POWER_LIMIT &&
+			    !case_is_preheated(&input->results[0], subject->first);
+
+	return mid_sampling && (verdict == VERDICT_FAIL || verdict == VERDICT_WARN)
+		       ? VERDICT_INCONCLUSIVE
+		       : verdict;
 }

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/fold.h"
 #include "cli/output/table.h"
-#include "judge/impossible.h"
+#include "judge/judge.h"
 #include "plan/suite.h"
 #include "report/run/run_figures.h"
 #include "result/outcome.h"

@@ -39,7 +39,7 @@ struct observation {
 	 */
 	enum verdict verdict;
 	char *reason;    /* why there is no usable value; owned, or "" */
-	bool impossible; /* a metric of its case is impossible (judge/impossible.h) */
+	bool impossible; /* a metric of its case is impossible (judge/judge.h) */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
