@@ -127,17 +127,6 @@ static bool compare_host_is_common(const struct common *common)
 	       fabs(log(common->shift)) > COMMON_SHIFT;
 }
 
-/*
- * True if the host reference moved in the same direction by a large part of the shift: the state of
- * the host differed.
- */
-static bool host_explains(const struct comparison *c, double shift)
-{
-	double part = log(c->host_ratio) / log(shift);
-
-	return part > 0.5;
-}
-
 static void compare_host_tell_common(struct comparison *c, const struct common *common)
 {
 	bool slower = common->shift > 1;
@@ -150,7 +139,8 @@ static void compare_host_tell_common(struct comparison *c, const struct common *
 	if (isnan(c->host_ratio))
 		text_add(&text, "the host was in another state, or driver or kernel changed; "
 				"the host reference does not show which");
-	else if (host_explains(c, common->shift))
+	else if (log(c->host_ratio) / log(common->shift) > 0.5)
+		/* The reference moved in the same direction by a large part of the shift. */
 		text_addf(&text,
 			  "the host was in another state; its reference is %.3g times as slow",
 			  c->host_ratio);

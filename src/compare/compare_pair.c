@@ -23,13 +23,6 @@ double *compared_logs(const struct observation *o, bool lower_is_better)
 	return logs;
 }
 
-static const char *compare_pair_machine_of(const struct comparing *k, const struct compared_pair *p)
-{
-	if (p->device && *p->device->uuid)
-		return p->device->uuid;
-	return result_fact(&k->input->b[0], "hostname");
-}
-
 /*
  * Variation between sessions: assumed by the metric's kind, or that between nights beyond their
  * launches.
@@ -38,7 +31,9 @@ static enum status compare_pair_find_visit_spread(const struct comparing *k,
 						  const struct compared_pair *p, double launches,
 						  struct comparison_row *row, struct error *err)
 {
-	const char *machine = compare_pair_machine_of(k, p);
+	const char *machine = p->device && *p->device->uuid
+				      ? p->device->uuid
+				      : result_fact(&k->input->b[0], "hostname");
 	struct night_spread nights;
 	double n = (double)p->after.count;
 
@@ -156,29 +151,24 @@ static bool compare_pair_all_equal(const struct compared_pair *p)
 /* Interleaved launches share the state of the host, which causes most of a call's variation. */
 #define PAIRED_SPREAD 0.005
 
-static double typical_spread(const struct comparing *k, const struct compared_pair *p)
-{
-	double spread = p->before.repeat.spread;
-
-	return k->input->turns ? fmin(spread, PAIRED_SPREAD) : spread;
-}
-
 static enum status compare_pair_measure_timed(const struct comparing *k, struct compared_pair *p,
 					      struct comparison_row *row, struct error *err)
 {
 	double *before = compared_logs(&p->before, p->lower_is_better);
 	double *after = compared_logs(&p->after, p->lower_is_better);
-	struct shift_input in = { .a = before,
-				  .b = after,
-				  .a_count = p->before.count,
-				  .b_count = p->after.count,
-				  .turns = k->input->turns,
-				  .launch_spread = typical_spread(k, p),
-				  .few_half = root_sum_square(p->before.estimate.half_both,
-							      p->after.estimate.half_both),
-				  .resemblance =
-					  comparison_resemblance_factor(k->out, p->after.count),
-				  .visit_freedom = ASSUMED_FREEDOM };
+	struct shift_input in = {
+		.a = before,
+		.b = after,
+		.a_count = p->before.count,
+		.b_count = p->after.count,
+		.turns = k->input->turns,
+		.launch_spread = k->input->turns ? fmin(p->before.repeat.spread, PAIRED_SPREAD)
+						 : p->before.repeat.spread,
+		.few_half =
+			root_sum_square(p->before.estimate.half_both, p->after.estimate.half_both),
+		.resemblance = comparison_resemblance_factor(k->out, p->after.count),
+		.visit_freedom = ASSUMED_FREEDOM
+	};
 	enum status status;
 
 	p->shift = shift_measure(&in);

@@ -82,14 +82,6 @@ static void finish_verdict_add_missing(const struct verdicts *v, struct text *ou
 	}
 }
 
-static bool finish_is_missing(const struct verdicts *v)
-{
-	for (size_t i = 0; i < v->device_count; i++)
-		if (finish_missing_of(&v->devices[i]))
-			return true;
-	return false;
-}
-
 /*
  * True if limits require reference GPUs but none were available. A slow node may then pass unseen.
  */
@@ -157,7 +149,10 @@ static bool finish_is_open(const struct verdicts *v)
 				     c->verdict == VERDICT_INCONCLUSIVE))
 			return true;
 	}
-	return finish_is_missing(v);
+	for (size_t i = 0; i < v->device_count; i++)
+		if (finish_missing_of(&v->devices[i]))
+			return true;
+	return false;
 }
 
 void verdicts_finish(struct verdicts *v)

@@ -106,17 +106,6 @@ static void health_add_check(const struct result *result, const struct finding *
 	free(reason);
 }
 
-/* True if a limit judges the nodes that findings name as suspects. */
-static bool health_is_left_to_limit(const struct judge_input *input, const struct result *result,
-				    const struct finding *f)
-{
-	bool limited = false;
-
-	for (size_t i = 0; i < input->limits->count && !limited; i++)
-		limited = strcmp(input->limits->items[i].metric->name, NODE_SUSPECT) == 0;
-	return limited && judge_names_suspect(result, f);
-}
-
 /* Figures of a GPU in parts, or shared, say nothing about it. */
 static enum verdict verdict_of_warning(const struct finding *f, bool changed)
 {
@@ -129,9 +118,13 @@ static enum verdict verdict_of_warning(const struct finding *f, bool changed)
 static void judge_finding(const struct judge_input *input, const struct result *result,
 			  const struct finding *f, const char *when, struct verdicts *verdicts)
 {
-	if (f->severity < SEVERITY_WARNING || !finding_concerns_run(result, f) ||
-	    health_is_left_to_limit(input, result, f))
+	if (f->severity < SEVERITY_WARNING || !finding_concerns_run(result, f))
 		return;
+	/* A limit judges the nodes that findings name as suspects. */
+	for (size_t i = 0; i < input->limits->count; i++)
+		if (strcmp(input->limits->items[i].metric->name, NODE_SUSPECT) == 0 &&
+		    judge_names_suspect(result, f))
+			return;
 	health_add_check(result, f,
 			 f->severity == SEVERITY_ERROR
 				 ? VERDICT_FAIL

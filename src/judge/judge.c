@@ -14,20 +14,18 @@
 #include "plan/metrics.h"
 #include "reference/spec.h"
 
-static void refuse_unverified(const struct subject *s, struct observation *o)
+/*
+ * Refuses values that were never verified, and impossible ones: a case with an impossible metric is
+ * not used at all, not even to compare others with.
+ */
+static void judge_refuse_unsound(const struct subject *s, struct observation *o)
 {
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++) {
+		char *words = o->impossible ? NULL : impossible_figure(s->device, s->cases[i]);
+
 		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
 			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
-}
-
-/* A case with an impossible metric is not used at all, not even to compare others with. */
-static void refuse_impossible(const struct subject *s, struct observation *o)
-{
-	for (size_t i = 0; i < s->count && !o->impossible; i++) {
-		char *words = impossible_figure(s->device, s->cases[i]);
-
-		o->impossible = words != NULL;
+		o->impossible = o->impossible || words;
 		if (words)
 			observation_refuse(o, VERDICT_ERROR, words);
 		free(words);
@@ -51,8 +49,7 @@ static void judging_select(struct judging *j)
 		j->observations[j->count] =
 			observation_make(s, j->limit->metric->name, j->limit->metric->unit,
 					 j->limit->launch_spread);
-		refuse_unverified(s, &j->observations[j->count]);
-		refuse_impossible(s, &j->observations[j->count++]);
+		judge_refuse_unsound(s, &j->observations[j->count++]);
 	}
 }
 

@@ -94,7 +94,10 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /* Downgrades failed checks of devices that other processes used to INCONCLUSIVE. */
 void judge_disturbed(struct verdicts *verdicts);
-/* impossible.c: adds an ERROR for each case with an impossible metric that no check of a limit has reported. */
+/*
+ * impossible.c: adds an ERROR for each case with an impossible metric that no check of a limit has
+ * reported.
+ */
 void judge_impossible(const struct judge_input *input, struct verdicts *verdicts);
 
 /* Best PCIe link of a device before, during or after its cases; 0: unknown. */

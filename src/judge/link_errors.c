@@ -70,17 +70,6 @@ static struct link_growth *links_of(const struct result *r, const char *topic, s
 	return links;
 }
 
-static double median_growth(const struct link_growth *links, size_t count)
-{
-	double *values = xcalloc(count + 1, sizeof(*values)), median;
-
-	for (size_t i = 0; i < count; i++)
-		values[i] = links[i].errors;
-	median = count ? median_of(values, count) : 0;
-	free(values);
-	return median;
-}
-
 static double seconds_of_run(const struct result *r)
 {
 	double first = INFINITY, last = 0;
@@ -152,8 +141,11 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		size_t count;
 		struct link_growth *links = links_of(r, kinds[k].topic, &count);
-		double median = median_growth(links, count);
+		double *values = xcalloc(count + 1, sizeof(*values)), median;
 
+		for (size_t i = 0; i < count; i++)
+			values[i] = links[i].errors;
+		median = count ? median_of(values, count) : 0;
 		for (size_t i = 0; i < count; i++) {
 			const struct link_growth *l = &links[i];
 
@@ -167,6 +159,7 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 					"link of this node %.0f",
 					l->link, l->errors, kinds[k].what, median);
 		}
+		free(values);
 		free(links);
 	}
 	judge_replays(r, verdicts);

@@ -189,18 +189,6 @@ static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 	free(gaps);
 }
 
-/* Counted faults, such as memory errors, during and between the cases of `result`. */
-static void judge_fault_counters(const struct result *result, struct verdicts *verdicts)
-{
-	for (size_t i = 0; i < result->case_count; i++) {
-		const struct case_result *c = &result->cases[i];
-
-		judge_readings(result, c, &c->before, &c->after, "during the case", verdicts);
-		judge_watches(result, c, verdicts);
-	}
-	judge_gaps(result, verdicts);
-}
-
 void judging_set(char **text, const char *value)
 {
 	judging_take(text, xstrdup(value ? value : ""));
@@ -402,7 +390,15 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
 			judge_throttling(result, &result->cases[i], verdicts);
 			judge_lost(result, &result->cases[i], verdicts);
 		}
-		judge_fault_counters(result, verdicts);
+		/* Counted faults, such as memory errors, during and between the cases. */
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+
+			judge_readings(result, c, &c->before, &c->after, "during the case",
+				       verdicts);
+			judge_watches(result, c, verdicts);
+		}
+		judge_gaps(result, verdicts);
 		judge_link_errors(result, verdicts);
 		judge_end(result, verdicts);
 		judge_lost_nodes(result, verdicts);

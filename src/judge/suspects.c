@@ -82,17 +82,6 @@ static bool suspects_is_of_round(const struct result *result, const struct case_
 	return c->status == CASE_OK && round && case_parameter(c, round->name);
 }
 
-static void suspects_note_pair(struct node_look *looks, size_t count, const struct case_result *c)
-{
-	for (size_t i = 0; i < c->device_count; i++) {
-		struct node_look *look = suspects_node_look_find(looks, count, c->devices[i],
-								 device_node_length(c->devices[i]));
-
-		if (look && (!i || !device_ids_share_node(c->devices[i], c->devices[i - 1])))
-			look->pairs++;
-	}
-}
-
 static struct node_look *suspects_node_looks_make(const struct result *result)
 {
 	size_t count = result->node_count;
@@ -103,9 +92,19 @@ static struct node_look *suspects_node_looks_make(const struct result *result)
 	qsort(looks, count, sizeof(*looks), suspects_by_name);
 	for (size_t i = 0; i < result->postflight_count; i++)
 		note_suspect(looks, count, &result->postflight[i]);
-	for (size_t i = 0; i < result->case_count; i++)
-		if (suspects_is_of_round(result, &result->cases[i]))
-			suspects_note_pair(looks, count, &result->cases[i]);
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		for (size_t d = 0; d < c->device_count && suspects_is_of_round(result, c); d++) {
+			struct node_look *look =
+				suspects_node_look_find(looks, count, c->devices[d],
+							device_node_length(c->devices[d]));
+
+			if (look &&
+			    (!d || !device_ids_share_node(c->devices[d], c->devices[d - 1])))
+				look->pairs++;
+		}
+	}
 	return looks;
 }
 

@@ -1,14 +1,14 @@
 /* Members of the result document, in the order of writing. */
+#include "result/result_fields.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/result_fields.h"
-
+#include "base/memory.h"
 #include "result/result.h"
 #include "result/verdict.h"
-#include "base/memory.h"
 
 static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
 /* enum case_end */

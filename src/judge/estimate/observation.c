@@ -27,17 +27,6 @@ static void observation_add_case(struct subject *s, const struct case_result *c)
 	s->cases[s->count++] = c;
 }
 
-static void add_subject(struct subjects *subjects, const struct result *result,
-			const struct case_result *c)
-{
-	struct subject *s;
-
-	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
-	s = &subjects->items[subjects->count++];
-	*s = (struct subject){ .first = c, .device = result_device(result, c->device) };
-	observation_add_case(s, c);
-}
-
 /* Adds the cases of one more launch. */
 static void subjects_merge_launch(struct subjects *subjects, const struct result *result)
 {
@@ -52,10 +41,16 @@ static void subjects_merge_launch(struct subjects *subjects, const struct result
 		const struct observation_by_id *found =
 			bsearch(&wanted, index, known, sizeof(*index), observation_compare_ids);
 
-		if (found)
-			observation_add_case(&subjects->items[found->index], &result->cases[i]);
-		else
-			add_subject(subjects, result, &result->cases[i]);
+		const struct case_result *c = &result->cases[i];
+
+		if (!found) {
+			ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
+			subjects->items[subjects->count++] =
+				(struct subject){ .first = c,
+						  .device = result_device(result, c->device) };
+		}
+		observation_add_case(&subjects->items[found ? found->index : subjects->count - 1],
+				     c);
 	}
 	free(index);
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "judge/estimate/estimate.h"
+#include "stats/estimate.h"
 #include "result/outcome.h"
 #include "result/result.h"
 #include "result/verdict.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/estimate/estimate.h"
+#include "stats/estimate.h"
 #include "judge/estimate/kind.h"
 #include "judge/estimate/observation.h"
 #include "stats/student.h"
@@ -107,14 +107,6 @@ static double pool_worst_of(const struct metric_value *m)
 	return figure_worst_value(m->launches, m->launch_count, m->better);
 }
 
-static enum figure_kind pool_kind_of(const struct result *result, const struct case_result *c,
-				     const struct metric_value *m)
-{
-	if (!c) /* metric of the host */
-		return FIGURE_CPU_WORK;
-	return figure_kind_of(m, c, result_device(result, c->device));
-}
-
 static void take_estimate(struct metric_value *m, const struct estimate *e)
 {
 	if (m->interval == INTERVAL_WITHIN && m->low > 0 && isfinite(m->high)) {
@@ -156,7 +148,8 @@ static void settle_single(struct metric_value *m, enum figure_kind kind)
 static void pool_settle_metric(const struct result *result, struct case_result *c,
 			       struct metric_value *m)
 {
-	enum figure_kind kind = pool_kind_of(result, c, m);
+	enum figure_kind kind =
+		c ? figure_kind_of(m, c, result_device(result, c->device)) : FIGURE_CPU_WORK;
 	struct repeat repeat = shown_repeat(kind);
 	struct estimate e;
 
@@ -177,15 +170,6 @@ static void pool_settle_metric(const struct result *result, struct case_result *
 	take_estimate(m, &e);
 	if (c)
 		note_spread(c, m);
-}
-
-static void pool_yardstick(struct result *result, const struct result *more)
-{
-	for (size_t i = 0; i < result->yardstick_count; i++) {
-		struct metric_value *m = &result->yardstick[i];
-
-		pool_value(m, result_yardstick(more, m->name));
-	}
 }
 
 /*
@@ -255,7 +239,9 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 			if (c)
 				pool_case(c, &more[r].cases[i], before + r + 1);
 		}
-		pool_yardstick(result, &more[r]);
+		for (size_t i = 0; i < result->yardstick_count; i++)
+			pool_value(&result->yardstick[i],
+				   result_yardstick(&more[r], result->yardstick[i].name));
 		result->seconds += more[r].seconds;
 		if (more[r].finished &&
 		    (!result->finished || strcmp(more[r].finished, result->finished) > 0)) {

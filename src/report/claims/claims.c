@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "judge/estimate/estimate.h"
+#include "stats/estimate.h"
 #include "judge/estimate/kind.h"
 #include "judge/estimate/observation.h"
 #include "report/view/format.h"

@@ -1,4 +1,4 @@
-#include "judge/estimate/estimate.h"
+#include "stats/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>

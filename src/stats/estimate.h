@@ -1,10 +1,11 @@
 /*
  * Estimate of one metric with its uncertainty, from one or several launches of the same case. The
  * launch is the unit of replication: samples of one process do not show how processes vary. That
- * variation comes from the kind of metric (kind.h) and from the launches (stats/repeat.h).
+ * variation comes from the kind of metric (judge/estimate/kind.h) and from the launches
+ * (stats/repeat.h).
  */
-#ifndef GPUPROOF_JUDGE_ESTIMATE_ESTIMATE_H
-#define GPUPROOF_JUDGE_ESTIMATE_ESTIMATE_H
+#ifndef GPUPROOF_STATS_ESTIMATE_H
+#define GPUPROOF_STATS_ESTIMATE_H
 
 #include <stddef.h>
 
