@@ -1,11 +1,19 @@
+/* The nodes of a run on several, and what their agents say to the conductor. */
 #include "fleet/nodes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "result/host/build.h"
+
+#define REASON_MOST 500     /* bytes of a text that an agent sends */
+#define REPORT_SECONDS 60.0 /* between two lines about strangers */
 
 void nodes_log(const struct fleet_run *f, const char *format, ...)
 {
@@ -141,4 +149,219 @@ void nodes_stop(struct fleet_run *f)
 		else if (f->nodes[i].phase == NODE_WAITS)
 			nodes_end(f, i, NODE_INTERRUPTED, "interrupted before its start");
 	}
+}
+
+void nodes_report_strangers(struct fleet_run *f, bool last)
+{
+	size_t wrong = f->strangers.wrong, silent = greeter_closed(f->peers.greeter);
+	double now = clock_seconds();
+
+	f->strangers.silent += silent;
+	silent = f->strangers.silent;
+	if (wrong + silent == 0 ||
+	    (!last && f->strangers.said && now - f->strangers.said < REPORT_SECONDS))
+		return;
+	if (wrong == 1)
+		fprintf(stderr,
+			"gpuproof: refused an agent at %s with the node name %s: wrong token\n",
+			f->strangers.from, *f->strangers.node ? f->strangers.node : "(invalid)");
+	else if (wrong)
+		fprintf(stderr,
+			"gpuproof: refused %zu callers with a wrong token, the last at %s\n", wrong,
+			f->strangers.from);
+	if (silent)
+		fprintf(stderr, "gpuproof: refused %zu callers without a token\n", silent);
+	f->strangers.said = now;
+	f->strangers.wrong = f->strangers.silent = 0;
+}
+
+/* Says so and closes the connection; its name is only a hint for a node that never calls. */
+static void turn_away(struct fleet_run *f, int fd, const char *from, const char *name)
+{
+	static const struct fleet_message no = { .kind = "refuse", .text = "wrong token" };
+	size_t index = *name ? nodes_find(f, name) : NO_NODE;
+	char ignored[FLEET_HELLO_MOST];
+	struct text line = TEXT_EMPTY;
+
+	if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
+		nodes_text(&f->nodes[index].refused, no.text);
+	f->strangers.wrong++;
+	snprintf(f->strangers.from, sizeof(f->strangers.from), "%s", from);
+	snprintf(f->strangers.node, sizeof(f->strangers.node), "%s", name);
+	/* With unread bytes TCP would reset the connection, and the answer be lost. */
+	if (recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT) != 0) {
+		fleet_message_add(&line, &no);
+		send(fd, line.data, line.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	text_release(&line);
+	close(fd);
+}
+
+void nodes_take_calls(struct fleet_run *f)
+{
+	char from[GREETER_FROM], name[FLEET_NAME_MOST + 1];
+	struct fleet_call call;
+	int fd;
+
+	while ((fd = peers_call(&f->peers, &call, from)) >= 0) {
+		if (fleet_call_read(&call, f->token, name))
+			peers_add(&f->peers, fd, from);
+		else
+			turn_away(f, fd, from, name);
+	}
+	nodes_report_strangers(f, false);
+}
+
+static void peer_refuse(struct fleet_run *f, struct peer *peer, const char *reason)
+{
+	nodes_send(f, peer, &(struct fleet_message){ .kind = "refuse", .text = reason });
+	peer->closing = true;
+}
+
+/* Why an agent with a right token is not wanted; NULL: it is. Malloc'ed. */
+static char *agent_refusal_reason(const struct fleet_run *f, const struct fleet_message *hello,
+				  size_t index)
+{
+	if (hello->protocol != FLEET_PROTOCOL || strcmp(hello->build, build_version()) != 0)
+		return xasprintf("other build: gpuproof %s (protocol %lld), the conductor is "
+				 "gpuproof %s (protocol %d)",
+				 *hello->build ? hello->build : "of no version",
+				 (long long)hello->protocol, build_version(), FLEET_PROTOCOL);
+	if (f->stopping)
+		return xstrdup("the run is being stopped");
+	if (index != NO_NODE &&
+	    (f->nodes[index].phase == NODE_RUNS || f->nodes[index].phase == NODE_READY))
+		return xasprintf("node %s already has an agent; start one per node", hello->node);
+	if (index != NO_NODE && f->nodes[index].phase == NODE_ENDED &&
+	    f->nodes[index].status == NODE_OK)
+		return xasprintf("node %s has finished its work", hello->node);
+	if (index == NO_NODE && f->launcher.name_count)
+		return xasprintf("node %s does not belong to the run", hello->node);
+	return NULL;
+}
+
+static void calls_start_node(struct fleet_run *f, struct peer *peer, size_t index)
+{
+	bool shared = f->launcher.kind == LAUNCH_SIMULATED;
+	struct fleet_message start = { .kind = "start",
+				       .directory = f->directory,
+				       .run = f->run_id,
+				       .silent_after = f->silent_after,
+				       .share = shared ? (int64_t)index : 0,
+				       .groups = f->has_groups,
+				       .shares = shared ? (int64_t)f->launcher.name_count : 1 };
+	struct node *n = &f->nodes[index];
+
+	peer->node = index;
+	n->peer = peer;
+	n->phase = NODE_RUNS;
+	if (!f->own_began)
+		f->own_began = clock_seconds();
+	nodes_send(f, peer, &start);
+}
+
+static void on_hello(struct fleet_run *f, struct peer *peer, const struct fleet_message *hello)
+{
+	bool named = fleet_name_valid(hello->node);
+	size_t index = named ? nodes_find(f, hello->node) : NO_NODE;
+	char *reason;
+
+	if (strcmp(hello->kind, "hello") != 0 || !named) {
+		fprintf(stderr, "gpuproof: refused an agent at %s: %s\n", peer->from,
+			"not the greeting of an agent");
+		peer_refuse(f, peer, "not the greeting of an agent");
+		return;
+	}
+	reason = agent_refusal_reason(f, hello, index);
+	if (!reason) {
+		calls_start_node(f, peer, index == NO_NODE ? nodes_add(f, hello->node) : index);
+		return;
+	}
+	peer_refuse(f, peer, reason);
+	if (index == NO_NODE && !f->launcher.name_count)
+		index = nodes_add(f, hello->node);
+	if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
+		nodes_end(f, index, NODE_ERROR, reason);
+	free(reason);
+}
+
+static size_t count_from_message(int64_t number)
+{
+	return number > 0 ? (size_t)number : 0;
+}
+
+static void on_message(struct fleet_run *f, struct peer *peer, const struct fleet_message *m)
+{
+	struct node *n;
+
+	if (peer->node == NO_NODE) {
+		on_hello(f, peer, m);
+		return;
+	}
+	n = &f->nodes[peer->node];
+	if (strcmp(m->kind, "alive") == 0) {
+		n->planned = count_from_message(m->planned);
+		n->finished = count_from_message(m->finished);
+		nodes_text(&n->at, m->text);
+	} else if (strcmp(m->kind, "done") == 0) {
+		if (strcmp(m->state, "complete") == 0 && f->has_groups && !f->stopping)
+			f->nodes[peer->node].phase = NODE_READY;
+		else if (strcmp(m->state, "complete") == 0)
+			nodes_end(f, peer->node, NODE_OK, "");
+		else if (strcmp(m->state, "interrupted") == 0)
+			nodes_end(f, peer->node, NODE_INTERRUPTED,
+				  f->too_few ? "stopped, because too few nodes are left"
+					     : "interrupted");
+		else
+			nodes_end(f, peer->node, NODE_ERROR, "its run did not finish");
+	} else if (f->rounds) {
+		rounds_message(f->rounds, peer->node, m);
+	} else if (strcmp(m->kind, "failed") == 0) {
+		nodes_end(f, peer->node, NODE_ERROR, m->text);
+	}
+}
+
+void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason)
+{
+	if (peer->node != NO_NODE)
+		nodes_end(f, peer->node, NODE_LOST, reason);
+	peer->closing = true;
+}
+
+/* Text of an agent, for messages and pages: one line, cut. */
+static void tame_words(const char **words)
+{
+	char *cut = xasprintf("%.*s", REASON_MOST, *words), *line = text_harmless(cut);
+
+	for (char *c = line; *c; c++)
+		*c = *c == '\n' || *c == '\t' ? ' ' : *c;
+	free((void *)*words);
+	*words = line;
+	free(cut);
+}
+
+void nodes_read(struct fleet_run *f, struct peer *peer)
+{
+	bool open = peer_receive(peer);
+	struct fleet_message message;
+
+	if (!open)
+		text_reset(&peer->out);
+	if (peer->node == NO_NODE && peer->in.length > FLEET_HELLO_MOST &&
+	    !memchr(peer->in.data, '\n', FLEET_HELLO_MOST))
+		nodes_lose(f, peer, "its greeting is too long");
+	while (!peer->closing && fleet_message_next(&peer->in, &message)) {
+		if (*message.kind) {
+			tame_words(&message.text);
+			tame_words(&message.build);
+			on_message(f, peer, &message);
+		} else {
+			nodes_lose(f, peer, "it sent an invalid message");
+		}
+		fleet_message_release(&message);
+	}
+	if (peer->in.length > FLEET_MESSAGE_MOST)
+		nodes_lose(f, peer, "its message has no end");
+	if (!open && !peer->closing)
+		nodes_lose(f, peer, "its agent died: connection closed");
 }

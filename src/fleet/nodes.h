@@ -1,6 +1,6 @@
 /*
  * The nodes of a run on several: what is known of each, and how one ends. Private to src/fleet:
- * fleet.c carries the run out, calls.c hears the agents, watch.c looks for those that cannot be
+ * fleet.c carries the run out, nodes.c hears the agents, watch.c looks for those that cannot be
  * heard any more, and says how far all of them are and which cases have ended.
  */
 #ifndef GPUPROOF_FLEET_NODES_H
@@ -91,7 +91,7 @@ void nodes_stop(struct fleet_run *f);
 void nodes_take_calls(struct fleet_run *f);
 /* One line a minute about callers without the token; `last`: now. */
 void nodes_report_strangers(struct fleet_run *f, bool last);
-/* Takes what an agent has sent (calls.c). */
+/* Takes what an agent has sent. */
 void nodes_read(struct fleet_run *f, struct peer *peer);
 /* Its connection is of no use any more. */
 void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason);

@@ -304,7 +304,7 @@ static bool condition_holds(const struct condition *condition, const struct case
 {
 	/*
 	 * A parameter of the suite takes precedence over a condition of the same name
-	 * (plan/limits/condition.c).
+	 * (plan/limits/limit.c).
 	 */
 	if (case_parameter(c, condition->name))
 		return parameter_matches(condition, c);
