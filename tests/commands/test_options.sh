@@ -2,6 +2,7 @@
 # Options of all commands: each kind of value, what is refused, and that help and completions name the same ones.
 set -euo pipefail
 program=$1
+help_texts=$(cd "$(dirname "$0")/../../docs/commands" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -29,6 +30,7 @@ for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*
 	"$program" help "$command" >help
 	for option in $(words "$command" - | tail -n +2); do
 		count=$((count + 1))
+		echo "$command $option" >>all-options
 		if [[ $option == --* ]]; then
 			grep -E -- "^  (-[a-z],|   ) $option([ [].*)?  *[^ ]" help >/dev/null || fail "help $command does not explain $option"
 			# A flag takes no value, every other option wants one.
@@ -46,6 +48,17 @@ for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*
 	words "$command" - >/dev/null
 done
 [ "$count" -ge 70 ] || fail "only $count options"
+# No explanation is of an option that is gone; shared.txt has those of several commands.
+for text in "$help_texts"/*.txt; do
+	command=$(basename "$text" .txt)
+	for option in $(sed -n 's/^\(--[a-z-]*\): .*/\1/p' "$text"); do
+		if [ "$command" = shared ]; then
+			grep -F -- "$option" all-options | [ "$(wc -l)" -ge 2 ] || fail "shared.txt explains $option, of fewer than two commands"
+		else
+			grep -Fx -- "$command $option" all-options >/dev/null || fail "$command.txt explains $option, which is not there"
+		fi
+	done
+done
 is() { # the words, on one line; words...
 	[ "$(words "${@:2}" | paste -sd' ')" = "$1" ] || fail "words for ${*:2}: $(paste -sd' ' answer), not $1"
 }
