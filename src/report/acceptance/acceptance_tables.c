@@ -32,12 +32,12 @@ static size_t cell_gravity(const struct tree *cell)
 #define IN_ORDER 1 /* gravity of "ok" */
 #define FAILED 5
 
-/* The worst cell of a row. */
+/* The worst cell of a row; NULL: none. */
 static const struct tree *fold_worst_cell(const struct tree *row)
 {
-	const struct tree *cells = tree_member(row, "cells"), *worst = NULL;
+	const struct tree *cells = row ? tree_member(row, "cells") : NULL, *worst = NULL;
 
-	for (size_t i = 0; i < cells->count; i++)
+	for (size_t i = 0; cells && i < cells->count; i++)
 		if (!worst || cell_gravity(cells->children[i]) > cell_gravity(worst))
 			worst = cells->children[i];
 	return worst;
@@ -130,8 +130,7 @@ static struct tree *fold_table_of(struct tree *tables, char *folded)
 static void fold_move_rows(struct tree *rows, struct tree *to, size_t least, size_t most)
 {
 	for (size_t i = 0; i < rows->count && most; i++) {
-		const struct tree *worst =
-			rows->children[i] ? fold_worst_cell(rows->children[i]) : NULL;
+		const struct tree *worst = fold_worst_cell(rows->children[i]);
 
 		if (!rows->children[i] || (worst ? cell_gravity(worst) : 0) < least)
 			continue;
@@ -149,8 +148,7 @@ static void fold_rest(struct tree *rows, struct tree *tables)
 	char *words;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct tree *worst =
-			rows->children[i] ? fold_worst_cell(rows->children[i]) : NULL;
+		const struct tree *worst = fold_worst_cell(rows->children[i]);
 
 		left += rows->children[i] != NULL;
 		if (worst)

@@ -30,9 +30,8 @@ static bool chart_fit_series(const struct chart_series *series, struct fit *fit)
 /* "6.01 µs ± 3.2 %" */
 static char *chart_fit_with_error(double value, const char *unit, double error)
 {
-	struct formatted quantity;
+	struct formatted quantity = format_quantity(value, unit);
 
-	quantity = format_quantity(value, unit);
 	if (!isfinite(error) || !(value > 0))
 		return xstrdup(quantity.text);
 	return xasprintf("%s ± %s", quantity.text, format_percent(error / value).text);
@@ -442,6 +441,27 @@ void chart_ticks(struct tree *map, const char *name, const struct scale *scale, 
 				 width > 0 ? chart_label_middle(scale, &ticks[i], width) : 0);
 		tree_text(tick, "label", i % every ? "" : ticks[i].label.text);
 	}
+}
+
+void chart_frame(const struct scale *scale, const char *name, const char *unit, double width,
+		 double top, double bottom, struct tree *map)
+{
+	bool linear = scale->kind == SCALE_LINEAR;
+	double factor;
+	struct formatted shown = format_unit(scale->high, unit, &factor);
+
+	chart_coordinate(map, "width", width);
+	chart_coordinate(map, "height", bottom + CHART_AXIS);
+	chart_coordinate(map, "left", scale->from);
+	chart_coordinate(map, "right", scale->to);
+	chart_coordinate(map, "top", top);
+	chart_coordinate(map, "bottom", bottom + 2);
+	chart_coordinate(map, "tick_y", bottom + 16);
+	chart_coordinate(map, "title_y", bottom + 32);
+	tree_text(map, "axis_name", name);
+	tree_text(map, "axis_unit", linear && strcmp(shown.text, name) != 0 ? shown.text : "");
+	tree_flag(map, "axis_log", !linear);
+	chart_ticks(map, "ticks", scale, unit, factor, width);
 }
 
 /* Closed outlines around the origin, in px; a count of 0 ends the table. */

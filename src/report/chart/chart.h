@@ -163,6 +163,10 @@ void chart_coordinate(struct tree *map, const char *name, double value);
 void chart_marker(struct text *path, size_t series, double x, double y);
 /* The point's y with its unit. A value not measured here (its look) is printed as in its source. */
 struct formatted chart_value(const struct chart *chart, const struct chart_point *point);
+#define CHART_AXIS 38.0 /* px below the rows of a chart, for its axis */
+/* The frame of rows from `top` to `bottom`, and the axis `name` of their values below. */
+void chart_frame(const struct scale *scale, const char *name, const char *unit, double width,
+		 double top, double bottom, struct tree *map);
 /*
  * Ticks as a list of { at, label_at, label }. `width`: of the drawing, for an axis along it, whose
  * labels stay inside; 0: an axis upwards.

@@ -14,7 +14,6 @@
 #define DOT 3.0  /* px: of a device */
 #define HEADING 20.0
 #define TOP 8.0
-#define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
 #define LEFT_BELOW 4.0 /* px left of bars whose names are above them */
@@ -219,30 +218,17 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	double width = above || bars_fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
 	double right = width - bars_value_width(chart);
 	struct scale scale;
-	struct formatted unit;
-	double factor, base, bottom;
+	double base, bottom;
 
 	left = above ? LEFT_BELOW : left;
 	extent_add(&extent, chart->reference);
 	scale_init(&scale, chart->y_scale, extent, chart->y_unit, left, right);
-	unit = format_unit(scale.high, chart->y_unit, &factor);
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
 						: left;
 	bottom = bars_draw_groups(chart, &scale, map, base, above);
-	chart_coordinate(map, "width", width);
-	chart_coordinate(map, "height", bottom + AXIS);
-	chart_coordinate(map, "left", left);
 	chart_coordinate(map, "name_x", above ? left + 4 : left - 5);
 	tree_flag(map, "above", above);
 	chart_coordinate(map, "base", base);
-	chart_coordinate(map, "top", TOP);
-	chart_coordinate(map, "bottom", bottom + 2);
-	chart_coordinate(map, "tick_y", bottom + 16);
-	chart_coordinate(map, "title_y", bottom + 32);
-	chart_coordinate(map, "right", right);
-	tree_text(map, "axis_name", chart->y_name);
-	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit.text : "");
-	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
-	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
+	chart_frame(&scale, chart->y_name, chart->y_unit, width, TOP, bottom, map);
 }

@@ -13,7 +13,6 @@
 #define ROW 30.0
 #define HEADING 20.0
 #define TOP 26.0
-#define AXIS 38.0
 #define NAME_LONGEST 28
 #define RIGHT 24.0
 #define SAMPLE_HEIGHT 10.0
@@ -151,17 +150,15 @@ static void strip_draw_reference(const struct chart *chart, const struct scale *
 void chart_strip_draw(const struct chart *chart, struct tree *map)
 {
 	double left = 10 + chart_name_width(chart, true, NAME_LONGEST),
-	       width = strip_width(chart, left), y = TOP, factor;
+	       width = strip_width(chart, left), y = TOP;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
 	bool crowded = is_crowded(chart);
-	struct formatted unit;
 
 	scale_init(&scale, chart->y_scale, strip_extent_of(chart), chart->y_unit, left,
 		   width - RIGHT);
 	if (chart->close)
 		scale_fit(&scale, strip_extent_of(chart));
-	unit = format_unit(scale.high, chart->y_unit, &factor);
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
 		struct tree *group = tree_item(groups), *rows;
@@ -173,19 +170,8 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		for (size_t p = 0; p < series->count; p++, y += ROW)
 			strip_draw_row(&scale, tree_item(rows), &series->points[p], y, crowded);
 	}
-	chart_coordinate(map, "width", width);
-	chart_coordinate(map, "height", y + AXIS);
-	chart_coordinate(map, "left", left);
 	chart_coordinate(map, "name_x", left - 6);
-	chart_coordinate(map, "right", width - RIGHT);
-	chart_coordinate(map, "top", TOP);
-	chart_coordinate(map, "bottom", y + 2);
-	chart_coordinate(map, "tick_y", y + 16);
-	chart_coordinate(map, "title_y", y + 32);
-	tree_text(map, "axis_name", chart->y_name);
-	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit.text : "");
-	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
-	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
+	chart_frame(&scale, chart->y_name, chart->y_unit, width, TOP, y, map);
 	strip_draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
 	strip_draw_reference(chart, &scale, left, map);
 }

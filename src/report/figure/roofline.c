@@ -124,9 +124,8 @@ static struct chart_series *roofline_add_series(const struct roofline *r, struct
 
 static char *roof_name(const struct roofline *r, const struct roof *roof, bool with_rate)
 {
-	struct formatted word;
+	struct formatted word = view_parameter(r->view, roof->suite, roof->precision);
 
-	word = view_parameter(r->view, roof->suite, roof->precision);
 	return with_rate ? xasprintf("%s, %s", word.text, format_rounded(roof->rate, "FLOP/s").text)
 			 : xstrdup(word.text);
 }

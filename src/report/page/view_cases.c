@@ -66,9 +66,8 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		tree_text(table, "second", "Where");
 		head = tree_list(table, "head");
 		for (size_t i = 0; row->columns[i]; i++) {
-			struct formatted name;
+			struct formatted name = view_metric_title(view, row->columns[i]);
 
-			name = view_metric_title(view, row->columns[i]);
 			format_capital(name.text);
 			tree_item_text(head, name.text);
 		}

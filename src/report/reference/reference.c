@@ -22,9 +22,8 @@ static const struct reference_card *mlp_reference_card_of(const struct report_re
 							  const struct device_info *info)
 {
 	const struct gpu *gpu = gpus_by_device(info->name);
-	struct formatted label;
+	struct formatted label = view_device_name(info->name);
 
-	label = view_device_name(info->name);
 	for (size_t i = 0; i < r->card_count; i++)
 		if (gpu ? r->cards[i].gpu == gpu
 			: !r->cards[i].gpu && strcmp(r->cards[i].label, label.text) == 0)
