@@ -11,8 +11,8 @@
 #include "kernel_checks.h"
 
 /* Features that a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
-static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor", "gemm_half2",
-				       "peak_tensor" };
+static const char *const lacking[] = { "gemm_search", "gemm_fp8",   "gemm_narrow",
+				       "gemm_tensor", "gemm_half2", "peak_tensor" };
 
 static bool is_lacking(const char *name)
 {
