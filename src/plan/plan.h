@@ -165,8 +165,9 @@ bool plan_drop_axis(struct plan_case *point, const char *axis);
 
 /*
  * For suite->expand(): leaves the axis out of the id, but not out of the result, if its value is
- * `usual`. A suite that gains an axis thus keeps the ids of its former cases. Other numbers appear
- * in the id with the parameter's name, since their position does not identify them.
+ * `usual`. A suite that gains an axis thus keeps the ids of its former cases. Other numbers, "on",
+ * "off" and words that an earlier axis may have, too, appear in the id with the parameter's name,
+ * since their position does not identify them.
  */
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual);
 

@@ -25,6 +25,23 @@ bool plan_drop_axis(struct plan_case *point, const char *axis)
 	abort(); /* the suite requested an axis that it does not have */
 }
 
+/* True for "on" and "off", and for a word that an axis before this one may have, too. */
+static bool word_needs_name(const struct plan_case *point, size_t index)
+{
+	const char *word = point->parameters[index].value->text;
+
+	if (strcmp(word, "on") == 0 || strcmp(word, "off") == 0)
+		return true;
+	for (size_t i = 0; i < index; i++) {
+		const struct key *key = point->parameters[i].key;
+
+		for (size_t n = 0; key->type == KEY_CHOICE && key->choices[n]; n++)
+			if (strcmp(key->choices[n], word) == 0)
+				return true;
+	}
+	return false;
+}
+
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual)
 {
 	for (size_t i = 0; i < point->parameter_count; i++) {
@@ -34,8 +51,7 @@ void plan_unname_usual(struct plan_case *point, const char *axis, const char *us
 			continue;
 		p->unnamed = strcmp(p->value->text, usual) == 0;
 		p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
-			      strcmp(p->value->text, "on") == 0 ||
-			      strcmp(p->value->text, "off") == 0;
+			      word_needs_name(point, i);
 	}
 }
 

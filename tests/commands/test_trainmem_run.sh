@@ -140,6 +140,17 @@ layers = 64,128,10
 batch = 32
 losses = device, host
 INI
+# Two axes with a value of the same name are two cases each.
+cat >"$dir/same.ini" <<'INI'
+[run]
+backend = host
+[suite trainmem]
+layers = 32,32,10
+batch = 8
+offload = none, host
+losses = device, host
+INI
+[ "$("$gpuproof" run "$dir/same.ini" --dry-run | grep -c '^trainmem/')" = 4 ] || fail "offload and losses have the same ids"
 "$gpuproof" run "$dir/account.ini" -o "$dir/account" --quiet --no-report >"$dir/said" 2>&1
 # The thread sanitizer's shadow of what was touched counts as the process's memory, too.
 shadow=$(ldd "$gpuproof" | grep -c tsan || true)
