@@ -23,7 +23,7 @@ expect 2 'no action given; use add or show' population
 expect 2 'add needs RESULT...' population add
 expect 3 'nothing.json' population add nothing.json
 # The shipped ones: two groups of H200s, 2 % apart.
-expect 0 '55     4.486 TB/s, 4.394 TB/s to 4.597 TB/s' population show
+expect 0 '59     4.486 TB/s, 4.394 TB/s to 4.597 TB/s' population show
 expect 2 'no-such.ini: no such file' population show no-such.ini
 
 # A node of 8 with bandwidths of their own, of an unknown model.

@@ -174,7 +174,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
         assert sys.argv[2] != "0" or abs(1 - m["accounted"]) < 0.05, (c["id"], m)
     else:
         assert m["losses"] == 32 * 8 and 0 <= m["gradient_error"] < 1e-4, (c["id"], m)
-        assert ("slowdown" in m) == c["id"].split("@")[0].endswith("/host"), (c["id"], m)
+        assert ("slowdown" in m) == c["id"].split("@")[0].endswith("/losses=host"), (c["id"], m)
 assert seen == 2
 PY
 echo ok
