@@ -53,7 +53,7 @@ for text in "$help_texts"/*.txt; do
 	command=$(basename "$text" .txt)
 	for option in $(sed -n 's/^\(--[a-z-]*\): .*/\1/p' "$text"); do
 		if [ "$command" = shared ]; then
-			grep -F -- "$option" all-options | [ "$(wc -l)" -ge 2 ] || fail "shared.txt explains $option, of fewer than two commands"
+			[ "$(grep -cF -- "$option" all-options)" -ge 2 ] || fail "shared.txt explains $option, of fewer than two commands"
 		else
 			grep -Fx -- "$command $option" all-options >/dev/null || fail "$command.txt explains $option, which is not there"
 		fi

@@ -134,7 +134,7 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 {
 	struct text path = TEXT_EMPTY, solid = TEXT_EMPTY, hollow = TEXT_EMPTY;
 	double ratio, end = NAN;
-	size_t points = 0;
+	size_t points = 0, last = 0;
 	struct tree *map;
 
 	for (size_t i = 0; i < g->a->count; i++) {
@@ -145,10 +145,19 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 		chart_marker(g->a->lines[i].answers[question].kind == PUBLISHED ? &hollow : &solid,
 			     0, growth_x(g, i), growth_y(g, ratio));
 		end = ratio;
+		last = i;
 	}
 	if (points > 1) {
+		bool is_newest = growth_x(g, last) >= g->right;
+
 		map = tree_item(list);
-		tree_text(map, "name", questions[question].title);
+		/* Labels stand at the newest card; a line that ends before names its last. */
+		if (is_newest)
+			tree_text(map, "name", questions[question].title);
+		else
+			tree_textf(map, "name", "%.*s, %s",
+				   (int)strcspn(questions[question].title, ","),
+				   questions[question].title, g->a->lines[last].label);
 		tree_textf(map, "ratio", "%.3g×", end);
 		tree_text(map, "colour", chart_style(question)->colour);
 		tree_text(map, "path", path.data);

@@ -403,6 +403,9 @@ static void training_is_a_question(void **state)
 	assert_int_equal(result_read(&result, TESTS_DIR "/data/quick_h200.json", &err), STATUS_OK);
 	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_null(strstr(html.data, "ResNet-50, FP32 <b>"));
+	/* Labels stand at the newest card: this line ends before it and names its last card. */
+	assert_non_null(strstr(html.data, " ResNet-50, V100</text>"));
+	assert_null(strstr(html.data, " Memory, "));
 	text_release(&html);
 	for (size_t i = 0; i < ARRAY_SIZE(precisions); i++) {
 		struct case_result *c = result_add_case(&result);
