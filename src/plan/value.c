@@ -321,7 +321,9 @@ static enum status value_parse_bound(const struct key *key, const char *text, si
 
 	if (status == STATUS_OK && key->type == KEY_SHAPE && strchr(word, 'x'))
 		status = error_set(err, STATUS_USAGE,
-				   "'%.60s' cannot bound a range; only cubes (1024) can", word);
+				   "'%.60s' cannot be an end of a range; ends must be cubes, such "
+				   "as 1024",
+				   word);
 	*out = value.integer;
 	value_release(&value);
 	free(word);

@@ -216,7 +216,10 @@ void progress_sampled(struct progress *progress, size_t samples, double median, 
 	progress_draw(progress);
 }
 
-/* An unsettled metric is no headline, but is what was measured, before a size that was counted. */
+/*
+ * The metric to print for a case. An unsettled metric is never marked as the headline, but it was
+ * measured, so it is preferred to metrics that were only counted, such as a size.
+ */
 static const struct metric_value *progress_headline(const struct case_result *result)
 {
 	for (size_t i = 0; i < result->metric_count; i++)

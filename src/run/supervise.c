@@ -31,7 +31,7 @@ struct supervised {
 	size_t case_count;
 	struct worker_outcome *outcome;
 	struct worker_team team;
-	struct text input; /* what came up the pipe and is no whole line yet */
+	struct text input; /* received through the pipe, but not yet a complete line */
 	bool in_flight, ready;
 	double waited;                  /* for the next message that counts */
 	struct watchdog watchdog;       /* of the case in flight, once its devices are open */

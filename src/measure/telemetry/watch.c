@@ -15,7 +15,8 @@ enum quantity {
 	POWER,
 	TEMPERATURE,
 	THROTTLED,
-	READINGS, /* quantities above have min, mean and max, those below their last value */
+	/* quantities above this line have min, mean and max; those below it only the last value */
+	READINGS,
 	THROTTLE_REASONS = READINGS,
 	ECC_CORRECTED,
 	ECC_UNCORRECTED,

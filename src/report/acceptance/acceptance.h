@@ -56,7 +56,8 @@ struct delivery; /* owns the contents of the page */
 
 struct delivery *delivery_new(void);
 /*
- * Adds a machine with its finished verdicts, which are copied; `path`: of its result, for people.
+ * Adds a machine with its finished verdicts, which are copied. `path` is the path of its result,
+ * used only for display.
  */
 void delivery_add(struct delivery *delivery, const struct result *result, const char *path,
 		  const struct verdicts *verdicts);

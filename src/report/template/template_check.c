@@ -230,8 +230,8 @@ static enum status template_close_section(struct template_checking *check,
 				 tag->line, (int)tag->length, tag->name);
 	if (last->length != tag->length || memcmp(last->name, tag->name, tag->length) != 0)
 		return error_set(check->err, STATUS_USAGE,
-				 "template %s:%zu: {{/%.*s}} where {{/%.*s}} of line %zu is "
-				 "expected",
+				 "template %s:%zu: found {{/%.*s}}, expected {{/%.*s}} to close "
+				 "the section opened on line %zu",
 				 check->name, tag->line, (int)tag->length, tag->name,
 				 (int)last->length, last->name, last->line);
 	check->count--;

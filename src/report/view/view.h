@@ -61,7 +61,9 @@ size_t view_style(const struct view *view, const char *name, const char *text);
 /* The colour of the `place`th of several things. */
 size_t view_style_at(size_t place);
 
-/* The number of a suite, from 1: names come from outside, so they make no ids. */
+/*
+ * Number of a suite, from 1. Used in ids, because names come from outside and are not safe as ids.
+ */
 size_t view_suite_number(const struct view *view, const char *suite);
 
 /* NULL is "" in results made by hand. */

@@ -128,12 +128,13 @@ extern const char *const convolution_names[];
 		.max = 1e9, .help = "upper end of the search for the largest batch"         \
 	}
 
-#define VERIFY_KEY(flops)                                                                \
-	{                                                                                \
-		.name = "verify_flops", .type = KEY_REAL, .fallback = flops, .min = 1,   \
-		.max = 1e15,                                                             \
-		.help = "most operations of a step to verify with the double-precision " \
-			"reference; for larger steps a smaller model is verified"        \
+#define VERIFY_KEY(flops)                                                               \
+	{                                                                               \
+		.name = "verify_flops", .type = KEY_REAL, .fallback = flops, .min = 1,  \
+		.max = 1e15,                                                            \
+		.help = "maximum number of operations of a step that is verified with " \
+			"the double-precision reference; for larger steps a smaller "   \
+			"model is verified instead"                                     \
 	}
 
 #endif

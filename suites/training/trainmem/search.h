@@ -34,7 +34,7 @@ struct trial_request {
 };
 
 struct trial {
-	uint64_t context; /* including libraries and their workspace, by the source */
+	uint64_t context; /* with libraries and their workspace, as read from the memory_source */
 	uint64_t budget;  /* for tensors */
 	uint64_t filled;  /* bytes of the memory filler */
 	bool fits;

@@ -185,8 +185,8 @@ static void broken_templates_are_named(void **state)
 		{ "{{=<% %>=}}\n<%#a%>{{/a}}", "template t.mustache:2: {{a}} is never closed" },
 		{ "a\n{{=}}",
 		  "template t.mustache:2: {{=}} does not change delimiters; write {{=<% %>=}}" },
-		{ "{{#a}}\n{{^b}}\n{{/a}}",
-		  "template t.mustache:3: {{/a}} where {{/b}} of line 2 is expected" },
+		{ "{{#a}}\n{{^b}}\n{{/a}}", "template t.mustache:3: found {{/a}}, expected {{/b}} "
+					    "to close the section opened on line 2" },
 	};
 
 	(void)state;

@@ -134,8 +134,8 @@ static enum status cuda_semaphores_prepare(struct stream *stream, void *scratch,
 }
 
 /*
- * The segment, host memory of all ranks, contains a cell per rank, the flags of each channel and,
- * for host_copy, the slots.
+ * The segment, host memory shared by all ranks, contains a cell per rank, the flags of each channel
+ * and, for host_copy, the slots.
  */
 
 /* Stages of opening and closing; each is NOT_YET, DONE or FAILED. */

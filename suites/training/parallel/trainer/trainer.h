@@ -68,7 +68,10 @@ enum status trainer_loss(struct trainer *trainer, double *loss, struct error *er
  * trainer_decide_scale().
  */
 enum status trainer_update(struct trainer *trainer, struct error *err);
-/* For modes: the compute stream waits for an event, or records it; nothing after an error. */
+/*
+ * For use by modes: makes the compute stream wait for an event, or record it. Does nothing after an
+ * error.
+ */
 enum status trainer_wait(struct trainer *trainer, struct event *event, struct error *err);
 enum status trainer_record(struct trainer *trainer, struct event *event, struct error *err);
 
