@@ -167,7 +167,8 @@ static enum status option_store(const struct option_row *row, void *variable, co
 	case OPTION_PERCENT:
 		if (units_parse_percent(value, variable, err) == STATUS_OK &&
 		    *(double *)variable >= 1)
-			error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
+			error_set(err, STATUS_USAGE, "'%.60s': expected a percentage below 100 %%",
+				  value);
 		return error_prefix(err, "--%s", row->name);
 	case OPTION_CHOICE:
 		return options_store_choice(variable, row, value, err);

@@ -26,7 +26,7 @@
 #include "base/error.h"
 
 /*
- * Runs `candidate` at least once and for about `seconds`; *each: time of one run.
+ * Runs `candidate` at least once and for about `seconds`, and sets *each to the time of one run.
  * STATUS_UNSUPPORTED: this candidate cannot be used; any other failure ends the search.
  */
 typedef enum status autotune_fn(void *context, size_t candidate, double seconds, double *each,

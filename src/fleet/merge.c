@@ -113,7 +113,10 @@ static void merge_take_cases(struct result *to, struct result *node, const char 
 	node->case_count = 0;
 }
 
-/* Cases of a node follow each other: from *at on, after those of nodes that are skipped. */
+/*
+ * Moves the cases of node `name` from `before` to `to`. They are contiguous; the search starts at
+ * *at and passes over the cases of other nodes.
+ */
 static void merge_take_cases_before(struct result *to, struct result *before, size_t *at,
 				    const char *name)
 {

@@ -162,7 +162,8 @@ static bool header_words_fit(struct document *d, struct ini_place place, const c
 			document_problem(d, place, "[%s] is not a section; sections: %s", header,
 					 list.data);
 		else if (!k->named && count > 1)
-			document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
+			document_problem(d, place, "[%s]: section [%s] takes no name", header,
+					 words[0]);
 		text_release(&list);
 		return k->name &&
 		       (k->named ? header_name_fits(d, place, header, words, count) : count == 1);
@@ -177,7 +178,7 @@ static bool header_words_fit(struct document *d, struct ini_place place, const c
 		 strcmp(words[0], "report") && strcmp(words[0], "fleet"))
 		header_unknown_kind(d, place, header, words[0]);
 	else if (count > 1)
-		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
+		document_problem(d, place, "[%s]: section [%s] takes no name", header, words[0]);
 	else
 		return true;
 	return false;

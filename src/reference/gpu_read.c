@@ -20,7 +20,7 @@ struct sheet_key {
 };
 
 /*
- * Keys of data sheets in addition to those that limits may refer to (plan/limits/spec_keys.h).
+ * Data-sheet keys that limits cannot refer to; plan/limits/spec_keys.h has the others.
  *
  * Adding one: add a row here.
  */

@@ -234,7 +234,7 @@ static enum status check_timeline(const struct case_result *c, const struct json
 	for (size_t i = 0; i < c->timeline_count; i++)
 		if (c->timeline[i].span_count % 3)
 			return json_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
-					       "%zu numbers: a span has three",
+					       "%zu numbers instead of three per span",
 					       c->timeline[i].span_count);
 	return STATUS_OK;
 }

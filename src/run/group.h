@@ -45,7 +45,10 @@ struct group_part {
  */
 enum status group_run(const struct group_part *part, struct error *err);
 
-/* Writes DIR/adapters.txt; without it only what the node found after its own cases is known. */
+/*
+ * Writes the current findings about the node's adapters to DIR/adapters.txt: those in the node's
+ * own result are older, from before its cases with other nodes.
+ */
 void group_note_adapters(const char *directory);
 /* Replaces the texts of these findings in result->postflight by those of DIR/adapters.txt. */
 void group_take_adapters(const char *directory, struct result *result);

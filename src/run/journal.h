@@ -62,7 +62,8 @@ enum status journal_look(const char *directory, const struct plan *plan, bool *d
 			 struct error *err);
 
 /*
- * The same with the finished cases (released by the caller), those for which done[i] becomes true.
+ * As journal_look(), and reads the finished cases: cases[i] is set where done[i] becomes true, and
+ * the caller releases it.
  */
 enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
 			 bool *done, struct error *err);

@@ -75,8 +75,8 @@ expect 2 'both sides of --' a --
 expect 2 'both sides of --' -- a
 expect 2 "--fail-on takes regression or certain, not 'change'" a b --fail-on change
 expect 2 '--margin' a b --margin 1
-expect 2 'is not below 100 %' a b --margin 100%
-expect 2 "'0%' is not above 0 %" a b --margin 0%
+expect 2 'expected a percentage below 100 %' a b --margin 100%
+expect 2 "'0%': expected a percentage above 0 %" a b --margin 0%
 expect 0 'margin 2 %' a b --margin 2%
 # shellcheck disable=SC2086
 expect 0 'margin 1 %' --margin auto $c -- $a

@@ -122,7 +122,7 @@ refuses "--title applies to report, fleet, node, not to show" history show --tit
 refuses "--force applies to write, not to validate" config validate --force quick
 
 # Kinds of value.
-refuses "--margin: '150%' is not below 100 %" compare a b --margin 150%
+refuses "--margin: '150%': expected a percentage below 100 %" compare a b --margin 150%
 refuses "--margin: " compare a b --margin much
 refuses "--nights: '0' is not a positive number" history trend --nights 0
 refuses "--keep: 'x' is not a whole number" history prune --keep=x

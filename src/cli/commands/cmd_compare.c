@@ -34,7 +34,7 @@ static enum status compare_take_margin(void *margin, const char *name, const cha
 	if (strcmp(value, "auto") == 0)
 		return STATUS_OK;
 	if (units_parse_percent(value, ratio, err) == STATUS_OK && !(*ratio > 0 && *ratio < 1))
-		error_set(err, STATUS_USAGE, "'%.60s' is not %s", value,
+		error_set(err, STATUS_USAGE, "'%.60s': expected a percentage %s", value,
 			  *ratio < 1 ? "above 0 %" : "below 100 %");
 	return error_prefix(err, "--%s", name);
 }

@@ -372,8 +372,8 @@ enum status relay_all_reduce(struct communicator *c, struct stream *stream, void
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
 	     done += ring_piece_elements(&r)) {
 		/*
-		 * Each part travels around the ring and accumulates; its sum ends on the rank
-		 * before its owner.
+		 * Part k starts on rank k and travels around the ring; each rank adds its own
+		 * elements, so rank k - 1 gets the complete sum.
 		 */
 		for (int step = 0; step < r.c->size - 1 && status == STATUS_OK; step++) {
 			struct span mine = ring_span_of(&r, ring_part_before(&r, step), done),

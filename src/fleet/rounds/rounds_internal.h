@@ -29,7 +29,7 @@ struct group {
 	struct plan plan;
 	struct case_result *cases; /* by index in the plan */
 	bool *done;
-	size_t first, last; /* cases in the nodes' hands: none between them is done */
+	size_t first, last; /* cases that the nodes were told to run: not done, or skipped */
 	int idle;
 	bool begun, joined, stopping;
 	double limit;         /* when it is stopped, or given up once it is stopping */

@@ -425,7 +425,7 @@ static enum status db_check_version(struct store *s, enum store_mode mode, struc
 	if (application != APPLICATION && (version || application || !is_empty))
 		return error_set(err, STATUS_USAGE,
 				 "%s: not a history, but a database of another program", s->path);
-	/* A damaged file may contain any version. */
+	/* In a damaged file the version can be any number, even a negative one. */
 	if (version < 0 || version > newest)
 		return error_set(err, STATUS_USAGE,
 				 "%s: history version %d; this gpuproof reads up to version %d",

@@ -334,9 +334,9 @@ static void nccl_check_row(struct import *import, const struct nccl_test *t,
 		by_ratio = nccl_build_ranks_by_ratio(row, t->collective);
 		if (by_ratio)
 			snprintf(other, sizeof(other),
-				 " but on %zu: lines of the list of devices are lost", by_ratio);
+				 ", but it does on %zu: device lines are missing", by_ratio);
 		snprintf(message, sizeof(message),
-			 "busbw %g GB/s of algbw %g GB/s are not those of %s on %zu rank%s%s",
+			 "busbw %g GB/s does not match algbw %g GB/s for %s on %zu rank%s%s",
 			 row->busbw_gbs, row->algbw_gbs, t->collective->theirs, t->count,
 			 text_plural(t->count), other);
 	}

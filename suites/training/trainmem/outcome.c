@@ -484,8 +484,8 @@ static void trainmem_outcome_note_failure(struct run *run, const struct search *
 {
 	if (s->fails)
 		run_note(run,
-			 "%llu fails in %s: %s. The device works afterwards: memory was allocated, "
-			 "filled by a kernel and checked.",
+			 "%llu fails in %s: %s. The device still works: an allocation was "
+			 "filled by a kernel and verified.",
 			 (unsigned long long)s->fails, phase_names[s->failed.phase],
 			 s->failed.reason);
 	else

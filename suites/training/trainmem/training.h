@@ -86,11 +86,12 @@ enum status training_wait(struct training *training, struct error *err);
 /* The mean loss of the last step. */
 enum status training_loss(struct training *training, double *loss, struct error *err);
 
-/* Called between the phases of a synchronous step: see training_watched_step(). */
+/* Called at the end of each phase of a step: see training_watched_step(). */
 typedef enum status training_watch(void *context, struct training *training, enum phase phase,
 				   struct error *err);
 /*
- * A step that waits after each phase and calls `watch`; the memory of the phase is still allocated.
+ * Runs one step and calls `watch` at the end of each phase, before the next one allocates or frees
+ * memory. The device may still be working: `watch` must call training_wait() if that matters.
  */
 enum status training_watched_step(struct training *training, training_watch *watch, void *context,
 				  struct error *err);

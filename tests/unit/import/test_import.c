@@ -422,8 +422,8 @@ static void mistakes_name_file_and_line(void **state)
 		{ "nccl-text", RANK "18000 2 float sum -1 9 20 0 0 9 2 0 0\n",
 		  "x:4: 18000 bytes in 9 us are not 20 GB/s: columns of another heading?" },
 		{ "nccl-text", RANK "18000 2 float sum -1 9.0 2.00 3.00 0 9 2 0 0\n",
-		  "x:4: busbw 3 GB/s of algbw 2 GB/s are not those of all_reduce on 1 rank but on "
-		  "4: lines of the list of devices are lost" },
+		  "x:4: busbw 3 GB/s does not match algbw 2 GB/s for all_reduce on 1 rank, but "
+		  "it does on 4: device lines are missing" },
 		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
 		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
 		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),

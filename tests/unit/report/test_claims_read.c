@@ -104,7 +104,7 @@ static void wrong_files_are_refused(void **state)
 		{ "[guide]\n", "f.ini:1: [guide] lacks a name; write [guide NAME]" },
 		{ "[claim A/1]\n", "f.ini:1: [claim A/1]: invalid name 'A/1'; use letters, digits, "
 				   "'_', '-' and '.'" },
-		{ "[points x]\n", "f.ini:1: [points x]: [points] takes no name" },
+		{ "[points x]\n", "f.ini:1: [points x]: section [points] takes no name" },
 		{ "[]\n", "f.ini:1: [] is not a section; sections: [guide NAME], [points], "
 			  "[claim NAME], [measure NAME]" },
 		{ GUIDE "[guide B]\ntitle = T\nabout = S\n",

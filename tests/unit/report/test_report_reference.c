@@ -236,11 +236,11 @@ static void what_no_card_can_do_is_doubted(void **state)
 	(void)state;
 	stream_result(&result, "Tesla K80", true);
 	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
-	assert_int_equal(occurrences(html.data, "! another GPU, or a cache?"), 0);
+	assert_int_equal(occurrences(html.data, "! above the peak: another GPU, or a cache?"), 0);
 	text_release(&html);
 	result.cases[0].metrics[0].value = 3e12;
 	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
-	assert_int_equal(occurrences(html.data, "! another GPU, or a cache?"), 1);
+	assert_int_equal(occurrences(html.data, "! above the peak: another GPU, or a cache?"), 1);
 	text_release(&html);
 	result_release(&result);
 }

@@ -448,7 +448,7 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"median\": 0.4", "\"median\": 0.3",
 		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median, 0.3" },
 		{ "\"spans\": [0, ", "\"spans\": [",
-		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
+		  "cases[0].timeline[0].spans: 5 numbers instead of three per span" },
 		{ "\"ended\": 1795489080.75", "\"ended\": 1795489070",
 		  "cases[0].energy_windows[0]: its times are not in order" },
 		{ "\"began\": 1795489077.5,", "\"began\": -1795489077.5,",

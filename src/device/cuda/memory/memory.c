@@ -252,7 +252,8 @@ static enum status cuda_memory_pools_missing(const struct device *device, struct
 }
 
 /*
- * Releases freed memory at each synchronisation. Created by the driving thread's first allocation.
+ * A pool that returns freed memory to the device at each synchronisation. The first call creates
+ * it, without a lock: the driving thread allocates before any other thread (device/backend.h).
  */
 static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
 {
