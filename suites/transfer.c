@@ -97,8 +97,9 @@ static const struct metric_kind_row copies[] = {
 
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes copied per second, each byte counted once, also within a device. Bidirectional "
-	  "and concurrent copies: the sum. host_to_all and all_to_host: the timed device only",
+	  "bytes copied per second. Each byte counts once, even if the copy stays within a device. "
+	  "Bidirectional and concurrent copies: the sum. host_to_all and all_to_host: the timed "
+	  "device only",
 	  COPY },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
 	  "latency of one dependent load on a random path through the memory", COPY },

@@ -14,8 +14,8 @@ struct image {
 };
 
 /*
- * The next word of *at; false at the end. Skips code for a single architecture (90a), which runs on
- * no other.
+ * Reads the next image of the list `*at`; false at the end. Skips code for one architecture (90a),
+ * because no other can run it.
  */
 static bool next_image(const char **at, struct image *out)
 {

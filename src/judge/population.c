@@ -167,7 +167,10 @@ static void population_decide(const struct judging *j, struct verdict_check *che
 	check_decide(check, j->limit, verdict, "%s%s%s",
 		     subject ? "" : "the median of the node's devices is ", words,
 		     verdict != found ? DOUBT_WORDS : "");
-	/* Fewer than 8 reference GPUs can only warn: no further launches. */
+	/*
+	 * With fewer than 8 reference GPUs the check can only warn, so no launches are added
+	 * to decide it.
+	 */
 	if (s->sample.cards < FEWEST_TO_FAIL) {
 		check->accepted = check->accepted || verdict == VERDICT_INCONCLUSIVE;
 		check->final = true;

@@ -184,7 +184,7 @@ static size_t next_team_cases(const struct conductor *k, size_t *cases)
 	return count;
 }
 
-/* The first of `cases` that are of one suite; *count: how many they are. */
+/* Gives up the first consecutive `cases` from one suite; `*count` receives their number. */
 static enum status conductor_give_up_suite(struct conductor *k, const size_t *cases, size_t *count,
 					   const char *reason, struct error *err)
 {

@@ -135,8 +135,8 @@ static const struct key keys[] = {
 	  .type = KEY_TEXT,
 	  .list = true,
 	  .fallback = "2x2x2",
-	  .help = "hybrid: grids, data x tensor x pipeline; `devices` must list the number of "
-		  "ranks of each" },
+	  .help = "hybrid: grids as data x tensor x pipeline; `devices` must list the rank count "
+		  "of each grid" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",

@@ -194,7 +194,7 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	if (launches->decided_by)
 		pool_widen_by_first(result, launches->decided_by);
 	path = xasprintf("%s/result.json", directory);
-	/* If the result of a single launch could not be written, it is not written here either. */
+	/* If writing a single launch's result failed, the combined one is not written either. */
 	if (count > 1 || launches->stopped || access(path, F_OK) == 0)
 		status = result_write(result, path, err);
 	free(path);

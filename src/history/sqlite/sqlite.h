@@ -46,7 +46,7 @@ char *db_text(struct db_query *query);
 
 /* Text of a column, without control characters; the caller frees it. */
 char *store_text(const struct db_query *query, int column);
-/* Name of a metric under its current name; the caller frees it. */
+/* The current name of a metric that may be given by a former name; the caller frees it. */
 char *store_metric(const struct db_query *query, int column);
 /*
  * A day within the calendar. Other values are damage (STATUS_IO), reported as `what`, and end the

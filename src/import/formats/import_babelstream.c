@@ -338,7 +338,7 @@ const struct import_format import_babelstream = {
 	.summary = "cuda-stream --csv > FILE; without --csv its figures are rounded",
 	.marks = { "function,num_times", "BabelStream", "Function    M", "Function    G",
 		   "Function    T" },
-	.silent = "single passes, clocks, power, temperatures, time of its start",
+	.silent = "single passes, clocks, power, temperatures, start time",
 	.tool = "BabelStream",
 	.rules = stream_lines,
 	.state_bytes = sizeof(struct babelstream),

@@ -161,6 +161,6 @@ const struct import_format import_dcgm = {
 	.name = "dcgm-diag",
 	.summary = "dcgmi diag -r 3 -j > FILE",
 	.marks = { "\"DCGM Diagnostic\"", "\"DCGM GPU Diagnostic\"" },
-	.silent = "figures, names of GPUs, host, time of its start",
+	.silent = "figures, names of GPUs, host, start time",
 	.read_json = read_dcgm_root,
 };

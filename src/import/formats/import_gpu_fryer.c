@@ -104,7 +104,7 @@ const struct import_format import_gpu_fryer = {
 	.summary = "gpu-fryer SECONDS > FILE",
 	.marks = { "Detected GPU #", "~Gflops/s (min: ", "All GPUs seem healthy",
 		   "Some GPUs are not healthy" },
-	.silent = "version, single samples, clocks, power, wrong results, time of its start",
+	.silent = "version, single samples, clocks, power, wrong results, start time",
 	.tool = "gpu-fryer",
 	.rules = fryer_lines,
 	.state_bytes = sizeof(struct fryer),

@@ -509,7 +509,7 @@ const struct import_format import_nvbandwidth = {
 	.summary = "nvbandwidth -j > FILE; without -j its figures are rounded",
 	.marks = { "\"nvbandwidth\"", "nvbandwidth Version" },
 	.silent = "samples, size of the buffers (512 MiB unless set), clocks, power, temperatures, "
-		  "time of its start",
+		  "start time",
 	.tool = "nvbandwidth (text)",
 	.rules = nvb_lines,
 	.state_bytes = sizeof(struct nvb),

@@ -135,7 +135,7 @@ const struct import_format import_osu = {
 	.name = "osu",
 	.summary = "OSU micro-benchmarks: osu_bw -d cuda D D > FILE",
 	.marks = { "# OSU " },
-	.silent = "hosts, devices, ranks, samples, clocks, power, temperatures, time of its start",
+	.silent = "hosts, devices, ranks, samples, clocks, power, temperatures, start time",
 	.rules = osu_lines,
 	.state_bytes = sizeof(struct osu),
 };

@@ -234,7 +234,7 @@ static int32_t world_status_in(const struct world_slot *slot)
 	return status;
 }
 
-/* The rank whose failure is reported: the first with the worst; -1: none. */
+/* The rank whose failure is reported: the first with the worst status; -1 if none failed. */
 static int failing_rank(const struct world_slot *set, int size)
 {
 	int found = -1, worst = 0;

@@ -275,8 +275,8 @@ void session_count(struct session *s, double seconds)
 	activity_sampled(s->sampler->activity, 1);
 	series_add(s->series, seconds / s->series->batch);
 	/*
-	 * The median of n samples costs more than many samples: it is not computed after each of
-	 * them.
+	 * Computing the median takes longer than taking many samples, so it is not recomputed after
+	 * every sample.
 	 */
 	sampler = s->sampler;
 	if (!sampler->progress)

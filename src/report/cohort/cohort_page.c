@@ -351,7 +351,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 	if (f->compared)
 		tree_textf(page, "verdict",
 			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
-			   "compared, in the nights from %s to %s.%s",
+			   "compared, on the nights from %s to %s.%s",
 			   f->open, text_plural(f->open), f->finding_count - f->open, f->compared,
 			   f->device_count, f->host_count, first, last,
 			   f->too_few ? " For the others, too few devices have the same model, "

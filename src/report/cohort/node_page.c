@@ -76,7 +76,7 @@ static void node_set_answer(const struct node_page *p)
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
 	tree_textf(p->tree, "verdict",
-		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, in the nights "
+		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, on the nights "
 		   "from %s to %s.",
 		   open, text_plural(open), decided, compared, p->count, first, last);
 }

@@ -183,7 +183,7 @@ static enum status attempt_check_memory(const struct run *run, struct error *err
 	}
 	if (c->host_bytes > available)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "needs %s of host memory; %s are available",
+				 "needs %s of host memory; %s is available",
 				 units_si((double)c->host_bytes, "B", need, sizeof(need)),
 				 units_si((double)available, "B", have, sizeof(have)));
 	return STATUS_OK;

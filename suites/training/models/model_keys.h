@@ -108,7 +108,7 @@ extern const char *const convolution_names[];
 		.name = "aliasing", .type = KEY_CHOICE, .list = true, .fallback = "on",        \
 		.choices = aliasing_names,                                                     \
 		.help = "on: buffers with disjoint lifetimes share memory; off: they do not, " \
-			"so that memory classes compare with frameworks"                       \
+			"so that memory per class can be compared with that of frameworks"     \
 	}
 
 /* Keys of searches for the largest step that fits into memory. */

@@ -240,7 +240,10 @@ static void strategy_model_add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-/* Settings that determine the size of a model; parameters if they vary. */
+/*
+ * Settings that determine the size of a model. One that varies between cases is a parameter of the
+ * case.
+ */
 #define MODEL_SIZES \
 	"blocks", "hidden", "heads", "sequence", "vocabulary", "channels", "image", "classes"
 

@@ -242,8 +242,8 @@ static enum status training_forward(struct training *t, uint64_t row, bool keep,
 }
 
 /*
- * Recomputes the outputs inside the segment that ends with layer l from the input of its first
- * layer, and the inner tensors of its layers.
+ * Recomputes the segment that ends with layer l, starting from the segment's input: the outputs and
+ * the inner tensors of its layers.
  */
 static void training_recompute_segment(struct training *t, size_t l, uint64_t row,
 				       struct error *err)

@@ -412,7 +412,7 @@ static enum status lt_time_candidate(void *context, size_t candidate, double sec
 	s->warm[candidate] = true;
 	if (lt_search_time_batch(s, candidate, 1, &single, err) != STATUS_OK)
 		return err->status;
-	/* Fills the time with a batch; a batch of one was just timed. */
+	/* Times a batch that takes about `seconds`; a batch of one was just timed. */
 	batch = single > 0 ? seconds / single : 1;
 	*each = single;
 	if (batch < LEAST_BATCH)
