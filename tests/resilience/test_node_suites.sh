@@ -41,6 +41,8 @@ cat >parallel.ini <<-'INI'
 	backend = fake
 	[defaults]
 	max_time = 20ms
+	min_samples = 5
+	max_samples = 8
 	[suite parallel]
 	sustained_time = 0s
 	layers = 64, 96, 32, 48, 10
