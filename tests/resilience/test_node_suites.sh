@@ -41,6 +41,7 @@ cat >parallel.ini <<-'INI'
 	backend = fake
 	[defaults]
 	max_time = 20ms
+	sample_time = 1us
 	min_samples = 5
 	max_samples = 8
 	[suite parallel]
