@@ -73,7 +73,7 @@ if "<summary>1 without a value to compare with</summary>" not in open("missing.h
     print("a case that only one run has is not folded")
     failed = 1
 three = run("report", *(f"{tests}/data/nights/h100_{n}.json" for n in (1, 2, 3)), "-o", "three.html")
-if open("three.html").read().count("The worst change comes first.") != 1:
+if open("three.html").read().count("The surest change for the worse comes first.") != 1:
     print("the legend of several comparisons stands not once")
     failed = 1
 wrong = only(second, keep)

@@ -100,7 +100,7 @@ static void answer_comes_first(void **state)
 					     "What went wrong",
 					     "byte 4096 is 0x3f, expected 0x91",
 					     "Segmentation fault",
-					     "Figures without a data sheet",
+					     "Figures not compared with a data sheet",
 					     ">transfer</h2>",
 					     ">alloc</h2>",
 					     ">matmul</h2>",
