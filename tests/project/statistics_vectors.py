@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks tests/data/statistics/*.json by formulas of its own (docs/statistics.md), standard library only.
 
-usage: statistics_vectors.py FOLDER [--write]     --write: fills in what is expected, after a wanted change
+usage: statistics_vectors.py FOLDER [KIND] [--write]     --write: fills in what is expected, after a wanted change
+KIND: the file KIND.json alone.
 Exit code 1: a vector differs from what the formulas give.
 """
 import itertools, json, math, os, sys
@@ -308,9 +309,10 @@ def differ(expected, got):
 
 
 def main():
-	folder, write = sys.argv[1], "--write" in sys.argv
+	write = "--write" in sys.argv
+	folder, *kinds = [word for word in sys.argv[1:] if word != "--write"]
 	checked = bad = 0
-	for kind, formula in KINDS.items():
+	for kind, formula in [(kind, KINDS[kind]) for kind in kinds or KINDS]:
 		path = os.path.join(folder, kind + ".json")
 		with open(path, encoding="utf-8") as f:
 			vectors = json.load(f)
