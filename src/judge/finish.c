@@ -164,9 +164,7 @@ void verdicts_finish(struct verdicts *v)
 		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
 					(v->checks[i].verdict == VERDICT_SKIP &&
 					 v->checks[i].comparison == LIKE_POPULATION);
-	for (size_t i = 0; i < v->count; i++)
-		if (v->checks[i].cause == CAUSE_NONE)
-			v->checks[i].cause = cause_of_check(&v->checks[i]);
+	verdicts_find_causes(v);
 	verdicts_count(v);
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
 	    (!v->count && !v->trend))

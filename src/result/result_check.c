@@ -457,6 +457,18 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
+/* True for the value of a metric, and for one of its launches: a limit may judge the worst. */
+static bool value_is_of(const struct metric_value *m, double value)
+{
+	double low = m->value, high = m->value, slack = ROUNDING * fabs(value);
+
+	for (size_t i = 0; i < m->launch_count; i++) {
+		low = fmin(low, m->launches[i]);
+		high = fmax(high, m->launches[i]);
+	}
+	return value >= low - slack && value <= high + slack;
+}
+
 /* Rejects an ACCEPTED verdict if a check was made of another value than its case has. */
 static enum status check_judged_value(const struct result *r, const struct id *cases, size_t index,
 				      const struct json_path *verdict, struct error *err)
@@ -469,7 +481,7 @@ static enum status check_judged_value(const struct result *r, const struct id *c
 	if (!found || !*check->metric || !isfinite(check->value))
 		return STATUS_OK;
 	m = case_metric(&r->cases[found->index], check->metric);
-	if (m && fabs(m->value - check->value) <= ROUNDING * fabs(check->value))
+	if (m && value_is_of(m, check->value))
 		return STATUS_OK;
 	return json_path_error(verdict, err,
 			       "%s, although checks[%zu] judged another value of %.100s than "

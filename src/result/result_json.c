@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "result/causes/cause.h"
 #include "result/result.h"
 #include "result/result_check.h"
 #include "result/result_fields.h"
@@ -122,8 +123,11 @@ static enum status result_json_read_whole(struct result *result, const char *tex
 	if (status != STATUS_OK)
 		return status;
 	/* Counts are not stored, so they cannot contradict the checks. */
-	if (result->judgement)
+	if (result->judgement) {
+		/* Those that this program does not know. */
+		verdicts_find_causes(result->judgement);
 		verdicts_count(result->judgement);
+	}
 	status = result_check(result, err);
 	if (status != STATUS_OK)
 		result_release(result);

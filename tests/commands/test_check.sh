@@ -176,6 +176,28 @@ r["judgement"]["checks"][0]["value"] /= 1.01
 del r["cases"][0]["metrics"]["alloc.latency"]
 json.dump(r, open("gone.json", "w"))
 PY
+# A limit may judge the worst of several launches.
+python3 - <<'PY'
+import json
+r = json.load(open("kept.json"))
+metric = r["cases"][0]["metrics"]["alloc.latency"]
+value = metric["value"]
+metric["launches"] = [value, value * 1.02]
+r["judgement"]["checks"][0]["value"] = value * 1.02
+json.dump(r, open("worst.json", "w"))
+r["judgement"]["checks"][0]["value"] = value * 1.03
+json.dump(r, open("beyond.json", "w"))
+PY
+expect 2 'judged another value of alloc.latency' beyond.json
+"$program" check worst.json >out 2>err
+grep -q 'judged another value' err && { echo "check: the worst launch is another value:"; cat err; failed=1; }
+# A cause of a newer program is derived again, so that no output tells of a check that passed.
+for cause in x-new ''; do
+	expect 1 'unknown.json' run -l "$PWD/gone-tight.ini" -o unknown.json
+	sed -i "s/\"cause\": \"[a-z-]*\"/\"cause\": \"$cause\"/" unknown.json
+	"$program" export prometheus unknown.json >unknown.prom && grep -q 'cause="[a-z]' unknown.prom ||
+		{ echo "check: a cause '$cause' is lost"; cat unknown.prom; failed=1; }
+done
 for file in other.json gone.json; do
 	expect 2 'judgement.verdict: WARN, although checks[0] judged another value of alloc.latency than cases[0] has' $file
 done

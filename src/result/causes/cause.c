@@ -100,3 +100,10 @@ enum cause cause_of_check(const struct verdict_check *c)
 		return cause_of_finding(c);
 	return c->verdict == VERDICT_ERROR ? CAUSE_NOT_JUDGED : cause_of_violation(c);
 }
+
+void verdicts_find_causes(struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].cause == CAUSE_NONE)
+			v->checks[i].cause = cause_of_check(&v->checks[i]);
+}

@@ -20,6 +20,7 @@ enum cause {
 };
 
 struct verdict_check;
+struct verdicts;
 
 const char *cause_name(enum cause cause);    /* "gpu-slow-memory"; "" for CAUSE_NONE */
 const char *cause_meaning(enum cause cause); /* a clause, or "" */
@@ -32,5 +33,7 @@ bool cause_named(const char *name, enum cause *cause);
  * cause, including those of earlier versions.
  */
 enum cause cause_of_check(const struct verdict_check *check);
+/* Sets the cause of each check that has none: cause_of_check(). */
+void verdicts_find_causes(struct verdicts *v);
 
 #endif

@@ -263,11 +263,13 @@ static enum status reals_read(struct json_reader *r, const struct field *f, void
 	for (size_t i = 0; reader_element(r, i); i++) {
 		struct json_number number = { .value = (double)NAN };
 
-		if (!reader_take_null(r) && !reader_at_number(r))
-			return json_path_error(&(struct json_path){ path, NULL, i }, r->err,
-					       "expected a number");
-		if (reader_at_number(r) && reader_number(r, &number) != STATUS_OK)
-			break;
+		if (!reader_take_null(r)) {
+			if (!reader_at_number(r))
+				return json_path_error(&(struct json_path){ path, NULL, i }, r->err,
+						       "expected a number");
+			if (reader_number(r, &number) != STATUS_OK)
+				break;
+		}
 		*(double *)field_append(f, base) = number.value;
 	}
 	return r->err->status;
