@@ -228,7 +228,7 @@ void store_section_and_point(const struct db_query *q, int section, int case_id,
 	series_point_of_id(db_string(q, case_id), out_section, out_point);
 }
 
-/* Keeps the statement in a free place, or else in place of an older one. */
+/* Keeps the statement for reuse; the oldest kept one is finalised if no place is free. */
 static void db_keep_statement(struct store *s, sqlite3_stmt *statement)
 {
 	sqlite3_stmt **slot = &s->kept[s->next++ % KEPT_STATEMENTS];
@@ -390,9 +390,10 @@ static enum status db_migrate(struct store *s, struct error *err)
 	/* Read again under the lock: another program may have migrated it. */
 	int64_t version = status == STATUS_OK ? db_pragma(s, "PRAGMA user_version", err) : 0;
 
-	if (status == STATUS_OK && version < 0)
-		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)",
-				   s->path, (int)version);
+	if (status == STATUS_OK && (version < 0 || version > (int64_t)store_version()))
+		status = error_set(err, STATUS_IO,
+				   "%s: history version %d; this gpuproof reads versions 0 to %zu",
+				   s->path, (int)version, store_version());
 	for (; status == STATUS_OK && err->status == STATUS_OK && store_migrations[version];
 	     version++)
 		status = run_script(s, store_migrations[version], err);
