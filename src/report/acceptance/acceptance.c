@@ -321,7 +321,7 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 
 		s->cases++;
 		s->ran += r->cases[i].status != CASE_SKIPPED;
-		s->verified += r->cases[i].verification.done;
+		s->verified += r->cases[i].status != CASE_SKIPPED && r->cases[i].verification.done;
 		s->seconds += r->cases[i].seconds;
 	}
 	for (size_t i = 0; i < r->judgement->count; i++)
@@ -342,7 +342,7 @@ static bool stage_has_suite(const struct result *r, enum run_stage stage, const 
 {
 	for (size_t i = 0; i < r->case_count; i++)
 		if (r->cases[i].stage == stage && r->cases[i].status != CASE_SKIPPED &&
-		    strcmp(r->cases[i].suite, suite) == 0)
+		    strcmp(view_string(r->cases[i].suite), suite) == 0)
 			return true;
 	return false;
 }
