@@ -389,8 +389,8 @@ static enum status layer_norm_backward_run(struct stream *stream, const void *ar
 HOST_KERNEL(layer_norm_backward)
 
 /*
- * A thread processes a range of columns over all rows: each column's sum has a fixed order,
- * whatever the number of threads.
+ * A thread processes a range of columns over all rows, so the order of each column's sum does not
+ * depend on the number of threads.
  */
 #define COLUMNS_GRAIN 16
 

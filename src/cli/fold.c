@@ -56,7 +56,7 @@ static bool fold_line_continues(const struct line *first, const struct line *las
 static void fold_block(struct text *out, const struct line *first, size_t lines, size_t width)
 {
 	size_t column = first->gap ? first->gap : first->indent;
-	/* Indent of continuation lines: that of the second line. */
+	/* Continuation lines are indented like the second line. */
 	size_t hang = lines > 1 ? fold_line_at(first->text + first->length + 1).indent : column;
 	const char *at = first->text + column, *end = first->text;
 	bool begins = true;

@@ -429,7 +429,7 @@ static void member_parameters_release(const struct field *f, void *base)
 	free(c->parameters);
 }
 
-/* The string of a parameter that the row is about. */
+/* The string member of a parameter that the row describes. */
 static char **parameter_string(const struct field *f, const struct case_parameter *p)
 {
 	return (char **)(void *)((char *)(uintptr_t)p + f->key_offset);

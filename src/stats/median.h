@@ -17,7 +17,7 @@ double autocorrelation(const double *values, size_t n);
  */
 double correlation_bound(double r1, size_t n);
 
-/* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */
+/* Relative change between the medians of the first and last thirds; 0: fewer than six samples. */
 double drift_of(const double *samples, size_t n);
 
 /*

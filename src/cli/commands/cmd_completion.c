@@ -1,7 +1,7 @@
 /*
  * gpuproof completion: prints a shell's completion script, which asks `gpuproof completion words --
- * WORD...` for the words that may stand in place of the last WORD. The answer is "files" if a file
- * may as well, else "words", then a line "word<tab>explanation" per word.
+ * WORD...` for the words that can replace the last WORD. The answer is "files" if a file name is
+ * allowed there, else "words", then a line "word<tab>explanation" for each word.
  */
 #include <stdio.h>
 #include <stdlib.h>

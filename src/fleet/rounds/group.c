@@ -1,6 +1,6 @@
 /*
- * Orders to the nodes of a group, what these say of it, and its cases: from its leader's journal,
- * or as errors with the reason.
+ * Sends orders to the nodes of a group, reads their answers, and takes its cases from the journal
+ * of its leader; cases that the leader did not finish become errors with the reason.
  */
 #include <math.h>
 #include <stdio.h>
@@ -213,8 +213,8 @@ static size_t rounds_first_left(const struct group *g)
 }
 
 /*
- * True if the leader has settled a case as an error, of which it knows only that a rank was missed:
- * the reason becomes that of the node where it happened.
+ * True if the leader recorded a case as an error and knows only that a rank is missing: the case
+ * then gets the reason of the node where the error happened.
  */
 static bool group_explain_error(struct group *g)
 {

@@ -60,8 +60,8 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
  * change.
  *
  * A series drifts if both are true:
- * - its level changed by more than SETTLING_CHANGE and by more than `target`, the intended
- *   half-width of the interval, from the median of the first third to that of the last;
+ * - between the medians of its first and last thirds, its level changed by more than
+ *   SETTLING_CHANGE and by more than `target`, the intended half-width of the interval;
  * - samples in random order would show such a trend in fewer than 1 of 100 series. The variance of
  *   Mann's S is multiplied by (1 + r) / (1 - r), where r is the lag-1 autocorrelation of the
  *   residuals of an isotonic regression: a smooth rise leaves no residuals, correlated noise stays

@@ -24,10 +24,9 @@ enum status html_render(const char *name, const struct report_options *options, 
 			struct text *html, struct error *err);
 
 /*
- * The keys of [report], a table as that of a suite (plan/key.h): report_keys, declared in
- * plan/schema.h. What is wrong in their values is so found before anything is measured.
+ * The value of a key of [report] in the run's config; "": not set. The table of the keys is
+ * report_keys (plan/schema.h), so that wrong values are found before anything is measured.
  */
-/* A key of [report] as the run had it; "": it had none. */
 const char *report_setting(const struct result *result, const char *key);
 
 #endif

@@ -134,7 +134,7 @@ static char *environment_value(const struct result *result, const struct environ
 typedef void environment_fn(const struct view *view, const struct environment_fact *fact,
 			    void *user);
 
-/* Visits the fact, whose name it takes over, unless no result has it. */
+/* Visits the fact if a result has it; frees the name of the fact. */
 static void environment_visit(const struct view *view, struct environment_fact fact,
 			      environment_fn *visit, void *user)
 {

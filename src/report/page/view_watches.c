@@ -304,7 +304,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	for (size_t from = 0; from < chart.count; from += LINES_MOST) {
 		struct chart part = chart;
 
-		/* Lines that can be told apart in one chart; further devices get another. */
+		/* As many lines as a reader can distinguish; further devices get another chart. */
 		part.series = chart.series + from;
 		part.count = chart.count - from < LINES_MOST ? chart.count - from : LINES_MOST;
 		part.id = xasprintf("%s-%zu", chart.id, charts->count + 1);

@@ -31,7 +31,7 @@ static double run_figures_dots_at(double position)
 #define CLOSE 0.02    /* of the middle: dots span at least that, or noise would fill the row */
 #define FAR_AWAY 0.05 /* of the middle: such a device is named */
 
-/* In place of a figure whose level still changed: a number there would be read as the device's. */
+/* Replaces a figure whose level still changed, which a reader would take for the device's. */
 #define UNSETTLED "not settled"
 
 struct plain {

@@ -95,7 +95,7 @@ extern const struct codec codec_bool;     /* bool */
 extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec codec_flags;    /* unsigned, as an array of `words` */
-/* int64_t[n], of which the struct's count are written */
+/* int64_t[n]; the first `count` of the struct are written */
 extern const struct codec codec_counts;
 extern const struct codec codec_bits; /* uint64_t or several, as an array of bit numbers */
 /* a nested struct, or (offset 0) members of the same one, grouped */
