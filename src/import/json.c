@@ -197,7 +197,8 @@ static const char *import_json_find(const json_t *value, const char *p,
 		found = import_json_find(item, p, place, path);
 		if (found)
 			return found;
-		path->data[path->length = before] = '\0';
+		if (path->data) /* not after an empty first key */
+			path->data[path->length = before] = '\0';
 		p = skip_space(import_json_after_value(p));
 	}
 	return value == place->value ? start : NULL;
