@@ -65,7 +65,7 @@ static bool found_cublaslt(char *out, size_t size)
 
 static bool components_found_cudnn(char *out, size_t size)
 {
-	if (cudnn_open(NULL) != STATUS_OK)
+	if (library_open(&cudnn_library, NULL) != STATUS_OK)
 		return false;
 	cudnn_version(out, size);
 	return true;

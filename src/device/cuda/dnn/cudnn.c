@@ -32,20 +32,13 @@ struct library cudnn_library = {
 };
 
 /*
- * Libraries that cuDNN opens by their names; opening them first, from any folder, lets the loader
- * resolve them. NVRTC is for engines that are compiled when a plan is built.
+ * cuDNN opens cuBLAS and NVRTC by their names when it needs them; opening them before, from any
+ * folder, lets the loader resolve them. NVRTC is for engines that are compiled with their plan.
  */
 static struct library nvrtc_library = {
 	.name = "NVRTC",
 	.soname = "libnvrtc.so." EXPANDED(CUBLAS_VER_MAJOR),
 };
-
-enum status cudnn_open(struct error *err)
-{
-	cublas_open(NULL);
-	library_open(&nvrtc_library, NULL);
-	return library_open(&cudnn_library, err);
-}
 
 /* From 9.0 on, the number is major * 10000 + minor * 100 + patch. */
 void cudnn_version(char *out, size_t size)
@@ -63,7 +56,7 @@ enum status cudnn_serves(int capability, struct error *err)
 	if (cuda_emulated_capability())
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cuDNN would use the code of the real device");
-	if (cudnn_open(err) != STATUS_OK)
+	if (library_open(&cudnn_library, err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	since = cudnn.cudnnGetVersion() >= 91100 ? 75 : 50;
 	if (capability >= since)
@@ -85,6 +78,8 @@ static enum status cudnn_handle_new(struct cuda_stream *stream, struct error *er
 {
 	if (stream->cudnn)
 		return STATUS_OK;
+	cublas_open(NULL);
+	library_open(&nvrtc_library, NULL);
 	if (cudnn_check(cudnn.cudnnCreate(&stream->cudnn), "cudnnCreate", err) != STATUS_OK)
 		return err->status;
 	return cudnn_check(cudnn.cudnnSetStream(stream->cudnn, stream->handle), "cudnnSetStream",

@@ -22,7 +22,6 @@ struct cudnn_functions {
 extern struct library cudnn_library;
 extern struct cudnn_functions cudnn;
 
-enum status cudnn_open(struct error *err);
 /* STATUS_OK if cuDNN is there and has code for the compute capability (75 for 7.5). */
 enum status cudnn_serves(int capability, struct error *err);
 /* The library must be open. */
