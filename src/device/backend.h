@@ -29,7 +29,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 27
+#define BACKEND_ABI 28
 
 /* First members of every backend's device, stream, event, communicator and graph. */
 struct device {
@@ -180,7 +180,8 @@ struct convolution_shape; /* kernels/convolution/convolution.h */
 /* Ways of a library to carry out one pass of a convolution: see convolution_open(). */
 struct convolution_engines {
 	struct device *device;
-	unsigned count; /* at least 1 */
+	unsigned count;    /* at least 1 */
+	char failure[256]; /* of the first engine that failed to be prepared; "": none did */
 	/* the library's estimate of the fastest first */
 	struct convolution_engine {
 		char name[64]; /* in the library's terms */

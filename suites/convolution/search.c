@@ -80,7 +80,7 @@ static enum status convolution_find_fastest(struct algorithm_search *s, unsigned
 		return err->status;
 	*found = (struct convolution_search){ .usable = (unsigned)s->count,
 					      .fastest = s->usable[0] };
-	if (seconds == 0)
+	if (seconds == 0 || s->count == 1)
 		return STATUS_OK;
 	if (autotune(s->count, &rules, convolution_time_candidate, s, &result, err) != STATUS_OK)
 		return err->status;

@@ -10,8 +10,8 @@
 struct convolution_search {
 	unsigned usable; /* candidates that support the shape, the pass and the device */
 	unsigned fastest;
-	double first_seconds,
-		seconds; /* of a launch: the first usable candidate, and the fastest */
+	/* of a launch: the first usable candidate, and the fastest; 0: not timed */
+	double first_seconds, seconds;
 };
 
 /*
@@ -22,8 +22,8 @@ typedef enum status convolution_launch_fn(void *state, unsigned candidate, struc
 
 /*
  * Finds the fastest of `candidates` within about `seconds` on `stream`, with autotune() in rested
- * mode; with 0 seconds the first usable one. If all refuse: STATUS_UNSUPPORTED with the last
- * reason.
+ * mode; with 0 seconds the first usable one. Times nothing if only one is usable. If all refuse:
+ * STATUS_UNSUPPORTED with the last reason.
  */
 enum status convolution_search(struct stream *stream, double seconds, unsigned candidates,
 			       convolution_launch_fn *launch, void *state,

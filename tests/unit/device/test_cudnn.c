@@ -45,6 +45,9 @@ static struct {
 	int live;
 	bool offers_nothing;
 	int mode_refused; /* heuristic that cannot be made; 0: none */
+	int64_t failing;  /* engine whose plan gives `failure`; 0: none, -1: each */
+	int failure;
+	int create, set_stream, handles; /* results of both calls; handles that are not destroyed */
 	struct descriptor *tensors[3], *convolution, *operation;
 	int64_t ids[3], pointers[3], workspace;
 } fake;
@@ -97,6 +100,16 @@ static int fake_set(void *descriptor, int name, int type, int64_t count, const v
 	return CUDNN_SUCCESS;
 }
 
+static int fake_plan_result(const struct descriptor *plan)
+{
+	const struct descriptor *config =
+		(struct descriptor *)(uintptr_t)*values_of(plan, CUDNN_PLAN_ENGINE_CONFIG);
+
+	if (fake.failing == -1 || fake.failing == config->engine)
+		return fake.failure;
+	return offer_of(config->engine)->plan;
+}
+
 /* A descriptor that others refer to is read here, so it must be alive. */
 static int fake_finalize(void *descriptor)
 {
@@ -113,10 +126,7 @@ static int fake_finalize(void *descriptor)
 		 *values_of(d, CUDNN_HEURISTIC_MODE) == fake.mode_refused)
 		return CUDNN_NOT_SUPPORTED;
 	else if (d->type == CUDNN_PLAN)
-		return offer_of(((struct descriptor *)(uintptr_t)*values_of(
-					 d, CUDNN_PLAN_ENGINE_CONFIG))
-					->engine)
-			->plan;
+		return fake_plan_result(d);
 	return CUDNN_SUCCESS;
 }
 
@@ -178,6 +188,27 @@ static void fake_last(char *out, size_t size)
 	snprintf(out, size, "too\nsmall");
 }
 
+static int fake_handle_create(void **handle)
+{
+	/* A handle that is not usable, as the library may leave one after a failure. */
+	*handle = &fake;
+	fake.handles += fake.create == CUDNN_SUCCESS;
+	return fake.create;
+}
+
+static int fake_handle_destroy(void *handle)
+{
+	assert_true(handle == &fake);
+	fake.handles--;
+	return CUDNN_SUCCESS;
+}
+
+static int fake_set_stream(void *handle, void *stream)
+{
+	assert_true(handle == &fake && stream == &fake.live);
+	return fake.set_stream;
+}
+
 static const struct convolution_shape shape = { .precision = PRECISION_FP16,
 						.batch = 2,
 						.height = 9,
@@ -189,10 +220,10 @@ static const struct convolution_shape shape = { .precision = PRECISION_FP16,
 						.stride = 2,
 						.padding = 1 };
 
-/* Names of the engines found, one after the other; or the error. */
+/* Names of the engines found, one after the other; or the error. Then the failure of another. */
 static const char *engines_of(enum precision precision, enum convolution_pass pass, unsigned most)
 {
-	static char names[400];
+	static char names[700];
 	struct cudnn_engines e = { .handle = &fake, .pass = pass };
 	struct convolution_shape s = shape;
 	struct error err = ERROR_NONE;
@@ -200,12 +231,14 @@ static const char *engines_of(enum precision precision, enum convolution_pass pa
 	s.precision = precision;
 	names[0] = '\0';
 	if (cudnn_engines_find(&e, &s, 4096, most, &err) != STATUS_OK) {
-		assert_int_equal(err.status, STATUS_UNSUPPORTED);
-		snprintf(names, sizeof(names), "%s", err.message);
+		snprintf(names, sizeof(names), "%s: %s", status_name(err.status), err.message);
 	}
 	for (unsigned i = 0; i < e.base.count; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s; ",
 			 e.base.engines[i].name);
+	if (e.base.count > 0)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s",
+			 e.base.failure);
 	cudnn_engines_release(&e);
 	assert_int_equal(fake.live, 0);
 	return names;
@@ -220,7 +253,76 @@ static void engines_that_vary_or_lose_digits_are_left_out(void **state)
 			    "engine 14, offer 4; engine 17, fallback 1; ");
 	assert_string_equal(engines_of(PRECISION_FP32, PASS_DATA, 16),
 			    "engine 15, offer 5; engine 17, fallback 1; ");
+	assert_string_equal(engines_of(PRECISION_TF32, PASS_DATA, 16), "engine 14, offer 4; ");
 	assert_string_equal(engines_of(PRECISION_FP16, PASS_FORWARD, 1), "engine 14, offer 4; ");
+}
+
+/* Status of the search where every plan ends with `result`. */
+static const char *engines_without_plans(int result)
+{
+	const char *text;
+
+	fake.failing = -1;
+	fake.failure = result;
+	text = engines_of(PRECISION_FP16, PASS_DATA, 16);
+	fake.failing = 0;
+	return text;
+}
+
+/* Only a refusal means that there is no engine; the first failure counts, not the last one. */
+static void a_failure_is_no_refusal(void **state)
+{
+	(void)state;
+	assert_string_equal(engines_without_plans(CUDNN_NO_DEVICE_MEMORY),
+			    "NO_MEMORY: cuDNN could not prepare an engine: cuDNN's plan: OTHER: "
+			    "too small");
+	assert_string_equal(engines_without_plans(CUDNN_NO_HOST_MEMORY),
+			    "NO_MEMORY: cuDNN could not prepare an engine: cuDNN's plan: OTHER: "
+			    "too small");
+	assert_string_equal(engines_without_plans(CUDNN_NOT_INITIALIZED),
+			    "DEVICE: cuDNN could not prepare an engine: cuDNN's plan: OTHER: too "
+			    "small");
+	assert_string_equal(engines_without_plans(CUDNN_INTERNAL_ERROR),
+			    "DEVICE: cuDNN could not prepare an engine: cuDNN's plan: OTHER: too "
+			    "small");
+	assert_string_equal(engines_without_plans(CUDNN_BAD_PARAM),
+			    "UNSUPPORTED: cuDNN has no engine for this convolution: cuDNN's plan: "
+			    "OTHER: too small");
+
+	/* The others are used, and the failure is kept although refusals follow. */
+	fake.failing = 14;
+	fake.failure = CUDNN_NO_DEVICE_MEMORY;
+	assert_string_equal(engines_of(PRECISION_FP16, PASS_WEIGHTS, 16),
+			    "engine 17, fallback 1; cuDNN's plan: OTHER: too small");
+	fake.failing = 0;
+}
+
+static void a_handle_without_its_stream_is_not_kept(void **state)
+{
+	static const struct {
+		int create, set_stream;
+		enum status status;
+	} rows[] = { { CUDNN_NOT_INITIALIZED, 0, STATUS_DEVICE },
+		     { CUDNN_NO_HOST_MEMORY, 0, STATUS_NO_MEMORY },
+		     { 0, CUDNN_BAD_PARAM, STATUS_UNSUPPORTED },
+		     { 0, CUDNN_INTERNAL_ERROR, STATUS_DEVICE },
+		     { 0, 0, STATUS_OK } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		void *handle = NULL;
+		bool good = rows[i].status == STATUS_OK;
+
+		fake.create = rows[i].create;
+		fake.set_stream = rows[i].set_stream;
+		assert_int_equal(cudnn_handle_new(&handle, &fake.live, &err), rows[i].status);
+		assert_true(handle == (good ? &fake : NULL));
+		assert_int_equal(fake.handles, good);
+		/* The second call has nothing to do. */
+		if (good)
+			assert_int_equal(cudnn_handle_new(&handle, NULL, &err), STATUS_OK);
+	}
 }
 
 static void the_reason_is_the_librarys(void **state)
@@ -230,12 +332,14 @@ static void the_reason_is_the_librarys(void **state)
 	assert_string_equal(engines_of(PRECISION_FP16, PASS_DATA, 16), "engine 17, fallback 1; ");
 	fake.offers_nothing = true;
 	assert_string_equal(engines_of(PRECISION_FP16, PASS_DATA, 16),
-			    "cuDNN has no engine for this convolution: cuDNN's heuristic: OTHER: "
+			    "UNSUPPORTED: cuDNN has no engine for this convolution: cuDNN's "
+			    "heuristic: OTHER: "
 			    "too "
 			    "small");
 	fake.mode_refused = 0;
 	assert_string_equal(engines_of(PRECISION_FP16, PASS_DATA, 16),
-			    "cuDNN has no engine for this convolution: its heuristics offer none");
+			    "UNSUPPORTED: cuDNN has no engine for this convolution: its heuristics "
+			    "offer none");
 	fake.offers_nothing = false;
 }
 
@@ -291,10 +395,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(engines_that_vary_or_lose_digits_are_left_out),
 		cmocka_unit_test(the_reason_is_the_librarys),
+		cmocka_unit_test(a_failure_is_no_refusal),
+		cmocka_unit_test(a_handle_without_its_stream_is_not_kept),
 		cmocka_unit_test(the_graph_is_the_convolution),
 	};
 
-	cudnn = (struct cudnn_functions){ .cudnnBackendCreateDescriptor = fake_create,
+	cudnn = (struct cudnn_functions){ .cudnnCreate = fake_handle_create,
+					  .cudnnDestroy = fake_handle_destroy,
+					  .cudnnSetStream = fake_set_stream,
+					  .cudnnBackendCreateDescriptor = fake_create,
 					  .cudnnBackendDestroyDescriptor = fake_destroy,
 					  .cudnnBackendSetAttribute = fake_set,
 					  .cudnnBackendGetAttribute = fake_get,

@@ -74,18 +74,6 @@ void cudnn_handle_free(void *handle)
 		cudnn.cudnnDestroy(handle);
 }
 
-static enum status cudnn_handle_new(struct cuda_stream *stream, struct error *err)
-{
-	if (stream->cudnn)
-		return STATUS_OK;
-	cublas_open(NULL);
-	library_open(&nvrtc_library, NULL);
-	if (cudnn_check(cudnn.cudnnCreate(&stream->cudnn), "cudnnCreate", err) != STATUS_OK)
-		return err->status;
-	return cudnn_check(cudnn.cudnnSetStream(stream->cudnn, stream->handle), "cudnnSetStream",
-			   err);
-}
-
 enum status cuda_convolution_open(struct stream *stream, const struct convolution_shape *shape,
 				  int pass, uint64_t workspace, unsigned most,
 				  struct convolution_engines **out, struct error *err)
@@ -94,7 +82,11 @@ enum status cuda_convolution_open(struct stream *stream, const struct convolutio
 	struct cudnn_engines *engines;
 
 	if (cudnn_serves(device_capability_number(&stream->device->info), err) != STATUS_OK ||
-	    cuda_use(stream->device, err) != STATUS_OK || cudnn_handle_new(s, err) != STATUS_OK)
+	    cuda_use(stream->device, err) != STATUS_OK)
+		return err->status;
+	cublas_open(NULL);
+	library_open(&nvrtc_library, NULL);
+	if (cudnn_handle_new(&s->cudnn, s->handle, err) != STATUS_OK)
 		return err->status;
 	engines = xcalloc(1, sizeof(*engines));
 	engines->base.device = stream->device;

@@ -26,6 +26,8 @@ extern struct cudnn_functions cudnn;
 enum status cudnn_serves(int capability, struct error *err);
 /* The library must be open. */
 void cudnn_version(char *out, size_t size);
+/* Makes *handle for a CUDA stream unless it exists. After a failure it is NULL. */
+enum status cudnn_handle_new(void **handle, void *stream, struct error *err);
 /* Frees the handle of a stream; NULL is allowed. */
 void cudnn_handle_free(void *handle);
 
@@ -45,8 +47,9 @@ struct cudnn_engines {
 
 /*
  * Builds plans for the engines that the library's heuristics offer, the best by their estimate
- * first: at most `most`, those that need no more than `workspace` bytes. STATUS_UNSUPPORTED with
- * the library's reason if there are none. Release them with cudnn_engines_release(), even after a
+ * first: at most `most`, those that need no more than `workspace` bytes. If there are none:
+ * the first failure, for example STATUS_NO_MEMORY, or STATUS_UNSUPPORTED with the library's last
+ * reason. Release them with cudnn_engines_release(), even after a
  * failure.
  */
 enum status cudnn_engines_find(struct cudnn_engines *engines, const struct convolution_shape *shape,

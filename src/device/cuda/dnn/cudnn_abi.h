@@ -8,7 +8,7 @@
 /* cudnnStatus_t, by thousands: not there, bad parameter, not supported, internal, execution */
 enum {
 	CUDNN_SUCCESS = 0,
-	CUDNN_NOT_INITIALIZED = 1000,
+	CUDNN_NOT_INITIALIZED = 1001,
 	CUDNN_BAD_PARAM = 2000,
 	CUDNN_NOT_SUPPORTED = 3000,
 	CUDNN_INTERNAL_ERROR = 4000,

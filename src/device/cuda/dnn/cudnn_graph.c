@@ -34,7 +34,7 @@ enum status cudnn_check(int result, const char *call, struct error *err)
 		return STATUS_OK;
 	if (result == CUDNN_NO_HOST_MEMORY || result == CUDNN_NO_DEVICE_MEMORY)
 		status = STATUS_NO_MEMORY;
-	else if (result >= CUDNN_NOT_INITIALIZED && result < CUDNN_INTERNAL_ERROR)
+	else if (result >= CUDNN_BAD_PARAM && result < CUDNN_INTERNAL_ERROR)
 		status = STATUS_UNSUPPORTED;
 	cudnn.cudnnGetLastErrorString(last, sizeof(last));
 	for (char *c = last; *c; c++)
@@ -42,6 +42,18 @@ enum status cudnn_check(int result, const char *call, struct error *err)
 			*c = ' ';
 	return error_set(err, status, "%s: %s%s%s", call, cudnn.cudnnGetErrorString(result),
 			 last[0] ? ": " : "", last);
+}
+
+enum status cudnn_handle_new(void **handle, void *stream, struct error *err)
+{
+	if (*handle)
+		return STATUS_OK;
+	if (cudnn_check(cudnn.cudnnCreate(handle), "cudnnCreate", err) == STATUS_OK &&
+	    cudnn_check(cudnn.cudnnSetStream(*handle, stream), "cudnnSetStream", err) != STATUS_OK)
+		cudnn.cudnnDestroy(*handle);
+	if (err->status != STATUS_OK)
+		*handle = NULL;
+	return err->status;
 }
 
 /*
@@ -183,29 +195,35 @@ static void *graph_new(struct cudnn_engines *e, const struct convolution_shape *
 }
 
 /*
- * False for engines whose results vary from run to run, that do another number of operations, or
- * that lose digits of FP32: of operands, or of the sums over all pixels. The sums of other passes
- * are short enough for partial sums in the tensors' precision.
+ * Why an engine is not used; NULL if it is. Engines are left out whose results vary from run to
+ * run, that do another number of operations, or that lose digits of FP32: of operands, or of the
+ * sums over all pixels. The sums of other passes are short enough for partial sums in the tensors'
+ * precision. FP32 operands on tensor cores are TF32.
  */
-static bool notes_allow(enum precision precision, enum convolution_pass pass, const int *notes,
-			int64_t count)
+static const char *notes_refuse(enum precision precision, enum convolution_pass pass,
+				const int *notes, int64_t count)
 {
+	bool tensor_cores = false;
+
 	for (int64_t i = 0; i < count; i++)
 		switch (notes[i]) {
 		case CUDNN_NOTE_NONDETERMINISTIC:
+			return "varies from run to run";
 		case CUDNN_NOTE_FFT:
 		case CUDNN_NOTE_WINOGRAD:
+			return "does another number of operations";
 		case CUDNN_NOTE_DOWN_CONVERT_INPUTS:
-			return false;
+			return "rounds its operands";
 		case CUDNN_NOTE_REDUCED_PRECISION_REDUCTION:
 			if (pass == PASS_WEIGHTS)
-				return false;
+				return "sums in less than FP32";
 			break;
 		case CUDNN_NOTE_TENSOR_CORE:
-			if (precision == PRECISION_FP32)
-				return false;
+			tensor_cores = true;
 		}
-	return true;
+	if (precision == PRECISION_FP32 && tensor_cores)
+		return "computes in TF32";
+	return precision == PRECISION_TF32 && !tensor_cores ? "uses no tensor cores" : NULL;
 }
 
 /* Index of the engine of a configuration; an error if its results are not wanted. */
@@ -214,6 +232,7 @@ static int64_t engine_index(struct cudnn_engines *e, enum precision precision, v
 {
 	void *engine = descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
 	int64_t index = 0, count;
+	const char *refusal;
 	int notes[32];
 
 	if (!engine)
@@ -224,11 +243,9 @@ static int64_t engine_index(struct cudnn_engines *e, enum precision precision, v
 		      err);
 	count = attribute_get(engine, "engine, notes", CUDNN_ENGINE_NOTES,
 			      CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes), notes, err);
-	if (!notes_allow(precision, e->pass, notes, count))
-		error_set(err, STATUS_UNSUPPORTED,
-			  "engine %" PRId64 " varies from run to run, or is less precise than "
-			  "FP32 sums",
-			  index);
+	refusal = notes_refuse(precision, e->pass, notes, count);
+	if (refusal)
+		error_set(err, STATUS_UNSUPPORTED, "engine %" PRId64 " %s", index, refusal);
 	return index;
 }
 
@@ -262,7 +279,15 @@ static void engine_add(struct cudnn_engines *e, const struct convolution_shape *
 	e->plans[e->base.count++] = plan;
 }
 
-/* Adds what one heuristic offers; each refusal takes the place of the last one in `reason`. */
+/* Keeps the first failure, or else the last refusal. */
+static void reason_update(struct error *reason, const struct error *err)
+{
+	if (err->status != STATUS_OK &&
+	    (reason->status == STATUS_OK || reason->status == STATUS_UNSUPPORTED))
+		*reason = *err;
+}
+
+/* Adds what one heuristic offers. */
 static void engines_add(struct cudnn_engines *e, const struct convolution_shape *s, void *graph,
 			int mode, uint64_t workspace, unsigned most, struct error *reason)
 {
@@ -282,8 +307,7 @@ static void engines_add(struct cudnn_engines *e, const struct convolution_shape 
 	if (heuristic && refusal.status == STATUS_OK)
 		count = attribute_get(heuristic, "heuristic, results", CUDNN_HEURISTIC_RESULTS,
 				      CUDNN_TYPE_DESCRIPTOR, OFFERED, configs, &refusal);
-	if (refusal.status != STATUS_OK)
-		*reason = refusal;
+	reason_update(reason, &refusal);
 	for (int64_t i = 0; i < count && e->base.count < most; i++) {
 		char offer[32];
 
@@ -291,8 +315,7 @@ static void engines_add(struct cudnn_engines *e, const struct convolution_shape 
 		snprintf(offer, sizeof(offer), "%s %" PRId64,
 			 mode == CUDNN_HEURISTIC_A ? "offer" : "fallback", i + 1);
 		engine_add(e, s, configs[i], offer, workspace, &refusal);
-		if (refusal.status != STATUS_OK)
-			*reason = refusal;
+		reason_update(reason, &refusal);
 	}
 }
 
@@ -308,8 +331,13 @@ enum status cudnn_engines_find(struct cudnn_engines *e, const struct convolution
 	most = most < CONVOLUTION_ENGINES ? most : CONVOLUTION_ENGINES;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
 		engines_add(e, s, graph, modes[i], workspace, most, &reason);
+	if (reason.status != STATUS_OK && reason.status != STATUS_UNSUPPORTED)
+		snprintf(e->base.failure, sizeof(e->base.failure), "%s", reason.message);
 	if (e->base.count > 0)
 		return STATUS_OK;
+	if (e->base.failure[0])
+		return error_set(err, reason.status, "cuDNN could not prepare an engine: %s",
+				 reason.message);
 	return error_set(err, STATUS_UNSUPPORTED, "cuDNN has no engine for this convolution: %s",
 			 reason.status == STATUS_OK ? "its heuristics offer none" : reason.message);
 }
