@@ -165,7 +165,8 @@ static const struct word_row words[] = {
 };
 
 static const struct aspect_row aspects[] = {
-	{ "matmul.throughput", NULL, NULL, ASPECT_GEMM, .task = "{PRECISION} GEMM" },
+	{ "matmul.throughput", NULL, NULL, ASPECT_GEMM, .task = "{PRECISION} GEMM",
+	  .group = "GEMM types", .variant = "{PRECISION}" },
 	{ "matmul.error", NULL, NULL, ASPECT_CORRECTNESS },
 	{ "matmul.error_total", NULL, NULL, ASPECT_CORRECTNESS },
 	{ 0 },

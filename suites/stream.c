@@ -539,7 +539,8 @@ static const struct role_row roles[] = {
 };
 
 static const struct aspect_row aspects[] = {
-	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY, .task = "memory {operation}" },
+	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY, .task = "memory {operation}",
+	  .group = "memory operations", .variant = "{operation}" },
 	{ 0 },
 };
 

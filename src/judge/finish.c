@@ -135,8 +135,7 @@ static char *judgement_sentence(const struct verdicts *v, size_t judged)
 	if (judged && v->overall != VERDICT_FAIL && finish_is_without_population(v))
 		text_add(&out, " No reference GPUs are known, so the node as a whole was "
 			       "compared only with the data sheet.");
-	if (v->reason_count && !v->reasons[0].accepted)
-		text_addf(&out, " Worst: %s.", v->reasons[0].headline);
+	reasons_add_worst(v, &out);
 	return text_detach(&out);
 }
 

@@ -73,12 +73,12 @@ static enum cause cause_of_topic(const char *topic)
 		     { FINDING_RETIRED, CAUSE_GPU_MEMORY_ERROR },
 		     { FINDING_REMAPPED, CAUSE_GPU_MEMORY_ERROR },
 		     { FINDING_NODES, CAUSE_NODE_NETWORK },
-		     { FINDING_NVLINK, CAUSE_LINK_DEGRADED },
-		     { FINDING_FABRIC, CAUSE_LINK_DEGRADED },
+		     { FINDING_NVLINK, CAUSE_NVLINK_DEGRADED },
+		     { FINDING_FABRIC, CAUSE_NVLINK_DEGRADED },
 		     { FINDING_RECOVERY, CAUSE_GPU_RECOVERY },
 		     { FINDING_MIG, CAUSE_NODE_SETTING },
 		     { FINDING_XID, CAUSE_GPU_CRITICAL_ERROR },
-		     { FINDING_PCIE, CAUSE_LINK_DEGRADED } };
+		     { FINDING_PCIE, CAUSE_PCIE_DEGRADED } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(topic, rows[i].topic) == 0)
@@ -221,7 +221,7 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 	    (link->generation >= d->pcie_generation_max && link->width >= d->pcie_width_max))
 		return;
 	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
-			CAUSE_LINK_DEGRADED,
+			CAUSE_PCIE_DEGRADED,
 			"the PCIe link reached only generation %d x%d; device and slot support "
 			"generation %d x%d",
 			link->generation, link->width, d->pcie_generation_max, d->pcie_width_max);
@@ -260,7 +260,7 @@ static void judge_nvlink(const struct result *r, const struct device_info *d,
 	    (none && (links < SWITCHED_LINKS || !node_has_other_gpus(r, d))))
 		return;
 	judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
-			none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_LINK_DEGRADED,
+			none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_NVLINK_DEGRADED,
 			"%d of %.0f NVLink links are active (data sheet)%s",
 			none ? 0 : d->nvlink_count, links,
 			none ? ", though the node has other GPUs" : "");

@@ -53,6 +53,35 @@ static void judging_select(struct judging *j)
 	}
 }
 
+/* Copies between GPUs take NVLink where the GPU has it. */
+static enum link_kind judging_link_of(const struct aspect_row *row, const struct device_info *d)
+{
+	const char *status;
+	double links;
+
+	if (row->link != LINK_PEER)
+		return row->link;
+	return d && (d->nvlink_count > 0 || spec_of_name(d->name, "nvlink_links", &links, &status))
+		       ? LINK_NVLINK
+		       : LINK_PCIE;
+}
+
+static void judging_set_task(struct verdict_check *check, const struct limit *limit,
+			     const struct subject *s)
+{
+	const struct aspect_row *row =
+		aspect_row_of(limit->suite->aspects, limit->metric->name, s->first);
+
+	judging_take(&check->task,
+		     aspect_fill(row && row->task ? row->task : limit->metric->name, s->first));
+	if (!row)
+		return;
+	check->aspect = row->aspect;
+	check->link = judging_link_of(row, s->device);
+	judging_take(&check->task_group, aspect_fill(row->group, s->first));
+	judging_take(&check->variant, aspect_fill(row->variant, s->first));
+}
+
 struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
@@ -70,9 +99,7 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 	judging_set(&check->unit, j->limit->metric->unit);
 	judging_set(&check->place, j->limit->place);
 	judging_set(&check->bound_origin, j->limit->origin);
-	check->aspect = aspect_of(j->limit->suite->aspects, j->limit->metric->name, s->first);
-	judging_take(&check->task,
-		     aspect_task(j->limit->suite->aspects, j->limit->metric->name, s->first));
+	judging_set_task(check, j->limit, s);
 	check->comparison = comparison;
 	check->cause = o->impossible ? CAUSE_IMPOSSIBLE : CAUSE_NONE;
 	check->launches = o->estimate.launches;

@@ -128,7 +128,7 @@ static void judge_replays(const struct result *r, struct verdicts *verdicts)
 		if (replays <= allowed)
 			continue;
 		judging_finding(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION, VERDICT_WARN,
-				CAUSE_LINK_DEGRADED,
+				CAUSE_PCIE_DEGRADED,
 				"%.0f PCIe replays during the run; up to %.0f are normal", replays,
 				allowed);
 	}
@@ -154,7 +154,7 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 			    link_is_outdone(links, count, l) || !result_device(r, l->f->device))
 				continue;
 			judging_finding(verdicts, r, NULL, l->f->device, ASPECT_CONDITION,
-					VERDICT_WARN, CAUSE_LINK_DEGRADED,
+					VERDICT_WARN, CAUSE_NVLINK_DEGRADED,
 					"NVLink link %zu had %.0f %s during the run, the median "
 					"link of this node %.0f",
 					l->link, l->errors, kinds[k].what, median);

@@ -40,9 +40,8 @@ static bool is_about(const struct aspect_row *row, const struct case_result *c)
 	return !row->parameter || (p && p->text && strcmp(p->text, row->word) == 0);
 }
 
-/* NULL: none applies. */
-static const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
-					      const struct case_result *c)
+const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
+				       const struct case_result *c)
 {
 	for (; rows && rows->metric; rows++)
 		if (strcmp(rows->metric, metric) == 0 && is_about(rows, c))
@@ -85,14 +84,11 @@ static void add_braced(struct text *out, const char *braced, size_t length,
 						       : *at));
 }
 
-char *aspect_task(const struct aspect_row *rows, const char *metric, const struct case_result *c)
+char *aspect_fill(const char *text, const struct case_result *c)
 {
-	const struct aspect_row *row = aspect_row_of(rows, metric, c);
 	struct text out = TEXT_EMPTY;
 
-	if (!row || !row->task)
-		return xstrdup(metric);
-	for (const char *at = row->task; *at;) {
+	for (const char *at = text ? text : ""; *at;) {
 		const char *end = *at == '{' ? strchr(at, '}') : NULL;
 
 		if (end) {
@@ -102,5 +98,5 @@ char *aspect_task(const struct aspect_row *rows, const char *metric, const struc
 			text_add_char(&out, *at++);
 		}
 	}
-	return text_detach(&out);
+	return out.length ? text_detach(&out) : xstrdup("");
 }

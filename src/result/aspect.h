@@ -45,6 +45,9 @@ extern const char *const run_stage_names[RUN_STAGE_COUNT + 1];
 
 struct case_result;
 
+/* LINK_PEER: NVLink or PCIe, whichever connects the GPUs. */
+enum link_kind { LINK_UNKNOWN, LINK_PCIE, LINK_NVLINK, LINK_PEER };
+
 /* The first row whose metric and parameter value match applies; parameter NULL: every case. */
 struct aspect_row {
 	const char *metric, *parameter, *word;
@@ -56,6 +59,10 @@ struct aspect_row {
 	 * values in braces (in capitals if the name is); NULL: name of the metric
 	 */
 	const char *task;
+	/* Plural of a group of tasks that are named together: "GEMM types"; NULL: none */
+	const char *group;
+	const char *variant; /* what differs within the group: "{PRECISION}"; NULL: nothing */
+	enum link_kind link;
 };
 
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
@@ -65,10 +72,16 @@ bool aspect_named(const char *name, enum aspect *aspect);
 /* ASPECT_NONE if `rows` is NULL. */
 enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 		      const struct case_result *c);
+/* The row that applies; NULL: none, also if `rows` is NULL. */
+const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
+				       const struct case_result *c);
 /* True if the row that applies is partial. */
 bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 		       const struct case_result *c);
-/* Task of a metric for messages: "FP16 GEMM", or the metric's name; the caller frees it. */
-char *aspect_task(const struct aspect_row *rows, const char *metric, const struct case_result *c);
+/*
+ * Text of a row with the case's values in place of parameters in braces: "FP16 GEMM"; "" for NULL;
+ * the caller frees it.
+ */
+char *aspect_fill(const char *text, const struct case_result *c);
 
 #endif

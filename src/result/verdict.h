@@ -73,6 +73,10 @@ struct verdict_check {
 	char *place;        /* "nightly.ini:12" */
 	char *reason;       /* text, if the numbers do not explain it; "" */
 	char *task;         /* description of the measured task: "FP16 GEMM"; "" */
+	char *task_group;   /* its group, in the plural: "GEMM types"; "" */
+	char *variant;      /* what differs within the group: "FP16"; "" */
+	/* not stored, because the cause tells it: the kind of link that the case measured */
+	enum link_kind link;
 	/*
 	 * Median used in a comparison, number of its devices, and the name if it is a single device
 	 * of the node; else NaN, 0 and "".

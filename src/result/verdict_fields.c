@@ -67,6 +67,8 @@ const struct field check_fields[] = {
 	FIELD(verdict_check, place, string),
 	FIELD(verdict_check, reason, string),
 	FIELD(verdict_check, task, string, .omitted = true),
+	FIELD(verdict_check, task_group, string, .omitted = true),
+	FIELD(verdict_check, variant, string, .omitted = true),
 	FIELD(verdict_check, reference, real, .omitted = true),
 	FIELD(verdict_check, reference_count, uint64, .omitted = true),
 	FIELD(verdict_check, reference_device, string, .omitted = true),

@@ -44,9 +44,9 @@ printf '[limit gone]\nmetric = stream.bandwidth\nmin = 1 GB/s\n' >gone.ini
 
 expect nagios 0 'GPUPROOF OK: ACCEPTED: ' good -l wide.ini
 expect nagios 0 ' | passed=' good -l wide.ini
-expect nagios 1 'GPUPROOF WARNING: ACCEPTED: GPU fake:0 is more than 99 % below the limit in copies from the host (link-degraded); GPU fake:1 ' good -l warn.ini
-expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:0 is more than 99 % below the limit in copies from the host (link-degraded)' good -l tight.ini
-expect nagios 2 'link-degraded' good -l warn.ini --strict
+expect nagios 1 'GPUPROOF WARNING: ACCEPTED: GPU fake:0 is more than 99 % below the limit in both directions of copies between host and GPU (pcie-degraded); GPU fake:1 ' good -l warn.ini
+expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:0 is more than 99 % below the limit in both directions of copies between host and GPU (pcie-degraded)' good -l tight.ini
+expect nagios 2 'pcie-degraded' good -l warn.ini --strict
 # A wrong result is told before what is only slow.
 expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:5 computed or copied wrong data (gpu-wrong-result); GPU fake:0 ' wrong -l tight.ini
 expect nagios 3 'GPUPROOF UNKNOWN: INCONCLUSIVE: the node: the value or the value to compare with is missing (not-judged)' good -l gone.ini

@@ -57,7 +57,7 @@ holds good.ocp '"testRunEnd":{"status":"COMPLETE","result":"PASS"}'
 GPUPROOF_FAKE='devices=2' "$program" run slow.ini --check --launches 2 --events slow.ocp -o slow -q >log 2>&1
 [ $? = 1 ] || wrong "slow: another exit code: $(cat log)"
 holds slow.ocp '"testRunEnd":{"status":"COMPLETE","result":"FAIL"}'
-holds slow.ocp '"verdict":"link-degraded","type":"FAIL"'
+holds slow.ocp '"verdict":"pcie-degraded","type":"FAIL"'
 GPUPROOF_FAKE='devices=2 wrong=1' "$program" run own.ini --check --events wrong.ocp -o wrong -q >log 2>&1
 [ $? = 5 ] || wrong "wrong: another exit code: $(cat log)"
 holds wrong.ocp '"verdict":"gpu-wrong-result","type":"FAIL"'

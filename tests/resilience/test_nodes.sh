@@ -356,7 +356,7 @@ same "$(fails even)" "[]" "an even fleet"
 # Commands that drain what was found, and nothing from outside that a shell would take.
 "$gpuproof" fleet drain slow >drain.out 2>drain.err
 same $? 0 "exit code of drain"
-grep -qxE "scontrol update NodeName=n3 State=DRAIN Reason='gpuproof: link-degraded: n3/fake:2 fails .limit fleet. and 1 more'" drain.out ||
+grep -qxE "scontrol update NodeName=n3 State=DRAIN Reason='gpuproof: pcie-degraded: n3/fake:2 fails .limit fleet. and 1 more'" drain.out ||
 	fail "drain: $(cat drain.out drain.err)"
 same "$(wc -l <drain.out)" 1 "nodes to drain"
 "$gpuproof" fleet drain silent >drain.out 2>&1

@@ -241,11 +241,29 @@ static void print_aspects(const struct verdicts *v)
 	}
 }
 
+/* In bold and colour on a terminal. */
+static void print_sentence(const struct verdicts *v)
+{
+	const char *on = !table_is_coloured()                     ? ""
+			 : verdicts_accepted(v)                   ? "\033[1;32m"
+			 : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
+								  : "\033[1;33m";
+
+	fputs(on, stdout);
+	verdicts_print_folded(0, v->sentence);
+	fputs(*on ? "\033[0m" : "", stdout);
+}
+
+/*
+ * In the order of the acceptance page: the verdict, each reason with its limit and the next step,
+ * the checks. The verdict ends a long output as well.
+ */
 void print_verdicts(const struct verdicts *v, bool all)
 {
 	size_t shown = v->reason_count > MOST_SHOWN && !all ? MOST_SHOWN : v->reason_count;
-	const char *on;
 
+	if (shown)
+		print_sentence(v);
 	for (size_t i = 0; i < shown; i++) {
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *cause = cause_name(r->cause);
@@ -269,12 +287,5 @@ void print_verdicts(const struct verdicts *v, bool all)
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
 	printf("%s\n", v->count ? "\n[in brackets]: one-sided 95 % bounds" : " none");
 	print_aspects(v);
-	/* The verdict, in bold and colour on a terminal. */
-	on = !table_is_coloured()                     ? ""
-	     : verdicts_accepted(v)                   ? "\033[1;32m"
-	     : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
-						      : "\033[1;33m";
-	fputs(on, stdout);
-	verdicts_print_folded(0, v->sentence);
-	fputs(*on ? "\033[0m" : "", stdout);
+	print_sentence(v);
 }

@@ -15,6 +15,7 @@
 #include "result/outcome.h"
 
 #define MOST_REASONS 8
+#define MOST_HEADLINES 3
 
 static const struct {
 	const char *kind, *symbol;
@@ -186,30 +187,16 @@ static bool remedy_was_given(const struct verdicts *v, size_t i)
 	return false;
 }
 
-/*
- * Reasons come worst first. On a page that does not accept, those that need no action would only
- * hide the others.
- */
-static size_t reasons_to_show(const struct verdicts *v)
-{
-	size_t count = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
-
-	while (count > 1 && !v->reasons[0].accepted && v->reasons[count - 1].accepted &&
-	       v->reasons[count - 1].verdict == VERDICT_INCONCLUSIVE)
-		count--;
-	return count;
-}
-
 static void acceptance_reasons(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
-	struct tree *items = tree_list(page, "reasons");
-	size_t shown = reasons_to_show(v);
+	struct tree *items = tree_list(page, "reasons"), *headlines = tree_list(page, "headlines");
+	size_t shown = v->reason_count < MOST_REASONS ? v->reason_count : MOST_REASONS;
 	const char *config, *limits;
 	uint64_t hash;
 
-	view_text(page, "headline",
-		  v->reason_count && !v->reasons[0].accepted ? v->reasons[0].headline : "");
+	for (size_t i = 0; i < shown && i < MOST_HEADLINES && !v->reasons[i].accepted; i++)
+		view_text(tree_item(headlines), "headline", v->reasons[i].headline);
 	for (size_t i = 0; i < shown; i++) {
 		const struct verdict_reason *r = &v->reasons[i];
 		struct tree *item = tree_item(items);

@@ -376,6 +376,7 @@ static json_t *rewrite_json(const struct anonymiser *a, const char *parent, cons
 static void rewrite_sentences(struct result *r)
 {
 	struct verdicts *v = r->judgement;
+	struct text sentence = TEXT_EMPTY;
 
 	if (*r->config_name) {
 		free(r->command);
@@ -385,11 +386,10 @@ static void rewrite_sentences(struct result *r)
 		return;
 	verdicts_explain(v);
 	free(v->sentence);
-	v->sentence =
-		xasprintf("%s: %zu of %zu checks passed.%s%s", verdicts_word(v),
-			  v->counts[VERDICT_PASS], v->count,
-			  v->reason_count && !v->reasons[0].accepted ? " Worst: " : "",
-			  v->reason_count && !v->reasons[0].accepted ? v->reasons[0].headline : "");
+	text_addf(&sentence, "%s: %zu of %zu checks passed.", verdicts_word(v),
+		  v->counts[VERDICT_PASS], v->count);
+	reasons_add_worst(v, &sentence);
+	v->sentence = text_detach(&sentence);
 }
 
 enum status anonymise_result(const struct anonymiser *a, struct result *result, struct error *err)

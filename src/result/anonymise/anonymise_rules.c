@@ -77,8 +77,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "judgement.devices[].aspects[]", "reason", TREAT_TEXT },
 	{ "judgement.checks[]",
 	  "verdict, aspect, cause, suite, devices, failed_device, model, metric, unit, comparison, "
-	  "task, "
-	  "reference_device",
+	  "task, task_group, variant, reference_device",
 	  TREAT_KEEP },
 	{ "judgement.checks[]", "limit", TREAT_LABEL, "limit" },
 	{ "judgement.checks[]", "case, point", TREAT_CASE }, /* a point is an id without devices */

@@ -58,8 +58,10 @@ static enum cause cause_of_node(const char *metric)
 {
 	if (strcmp(metric, "node.devices") == 0)
 		return CAUSE_GPU_MISSING;
-	if (strncmp(metric, "node.pcie_", 10) == 0 || strcmp(metric, "node.nvlink_links") == 0)
-		return CAUSE_LINK_DEGRADED;
+	if (strncmp(metric, "node.pcie_", 10) == 0)
+		return CAUSE_PCIE_DEGRADED;
+	if (strcmp(metric, "node.nvlink_links") == 0)
+		return CAUSE_NVLINK_DEGRADED;
 	if (strcmp(metric, "node.nic_rate") == 0)
 		return CAUSE_NODE_NETWORK;
 	return strcmp(metric, "node.lost") == 0 ? CAUSE_RUN_INCOMPLETE : CAUSE_NODE_SETTING;
@@ -70,7 +72,6 @@ static enum cause cause_of_violation(const struct verdict_check *c)
 	static const enum cause of_aspect[ASPECT_COUNT] = {
 		[ASPECT_NONE] = CAUSE_LIMIT_VIOLATED,
 		[ASPECT_MEMORY] = CAUSE_GPU_SLOW_MEMORY,
-		[ASPECT_LINK] = CAUSE_LINK_DEGRADED,
 		[ASPECT_GEMM] = CAUSE_GPU_SLOW_COMPUTE,
 		[ASPECT_CORRECTNESS] = CAUSE_GPU_WRONG_RESULT,
 		[ASPECT_CONDITION] = CAUSE_GPU_CONDITION,
@@ -85,7 +86,10 @@ static enum cause cause_of_violation(const struct verdict_check *c)
 	/* A limit as a whole: measured on too few devices. */
 	if (!*c->case_id && c->comparison == NO_COMPARISON)
 		return CAUSE_GPU_MISSING;
-	return of_aspect[c->aspect];
+	return c->aspect != ASPECT_LINK ? of_aspect[c->aspect]
+	       : c->link == LINK_PCIE   ? CAUSE_PCIE_DEGRADED
+	       : c->link == LINK_NVLINK ? CAUSE_NVLINK_DEGRADED
+					: CAUSE_LINK_DEGRADED;
 }
 
 enum cause cause_of_check(const struct verdict_check *c)

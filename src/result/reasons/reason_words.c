@@ -14,6 +14,7 @@
 #include "result/verdict.h"
 
 #define MOST_NAMED 4      /* maximum devices named in one reason */
+#define MOST_VARIANTS 16  /* of one group of tasks */
 #define MOST_LAUNCHES 100 /* maximum launches that a remedy suggests */
 #define QUANTITY 48       /* size of a value with its unit, in bytes */
 #define FEWEST_LAUNCHES 2
@@ -127,31 +128,128 @@ static void reason_add_reference(struct text *out, const struct verdict_check *c
 			  what);
 }
 
+/* True for a check of a link between two devices. */
+static bool reason_is_of_pair(const struct verdict_check *c)
+{
+	const char *comma = strchr(c->devices, ',');
+
+	return c->aspect == ASPECT_LINK && comma && !strchr(comma + 1, ',') && !check_is_of_node(c);
+}
+
 static const char *task_of(const struct verdict_check *c)
 {
 	return *c->task ? c->task : c->metric;
 }
 
-/* Adds "is 16 % slower than cuda:0 in FP16 GEMM". */
-static void add_comparison(struct text *out, const struct verdict_check *c)
+/* Variants of one group of tasks: those that are as bad as the worst check, and all. */
+struct variants {
+	const char *bad[MOST_VARIANTS], *all[MOST_VARIANTS];
+	size_t bad_count, all_count;
+};
+
+static void variants_add(const char **names, size_t *count, const char *name)
 {
-	text_addf(out, " %s ", strchr(c->devices, ',') ? "are" : "is");
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp(names[i], name) == 0)
+			return;
+	if (*count < MOST_VARIANTS)
+		names[(*count)++] = name;
+}
+
+static struct variants reason_variants(const struct reason_checks *g)
+{
+	const struct verdict_check *worst = g->checks[0];
+	struct variants e = { .bad_count = 0 };
+
+	for (size_t i = 0; i < g->count && *worst->task_group; i++) {
+		const struct verdict_check *c = g->checks[i];
+		/* The direction of a link between two devices is their order. */
+		const char *variant = *c->variant            ? c->variant
+				      : reason_is_of_pair(c) ? c->devices
+							     : "";
+
+		if (!*variant || strcmp(c->task_group, worst->task_group) != 0 ||
+		    c->verdict == VERDICT_SKIP)
+			continue;
+		variants_add(e.all, &e.all_count, variant);
+		if (c->verdict == worst->verdict && c->accepted == worst->accepted)
+			variants_add(e.bad, &e.bad_count, variant);
+	}
+	return e;
+}
+
+/* Adds "FP16", or "cuda:1 to cuda:0" for the devices of a pair. */
+static void reason_add_variant(struct text *out, const char *variant)
+{
+	const char *comma = strchr(variant, ',');
+
+	if (comma)
+		text_addf(out, "%.*s to %s", (int)(comma - variant), variant, comma + 1);
+	else
+		text_add(out, variant);
+}
+
+/* Adds "FP16 GEMM", "all 4 GEMM types" or "2 of 4 GEMM types, FP16 and BF16". */
+static void reason_add_task(struct text *out, const struct reason_checks *g)
+{
+	const struct verdict_check *worst = g->checks[0];
+	struct variants e = reason_variants(g);
+
+	if (e.bad_count < 2) {
+		text_add(out, task_of(worst));
+		if (reason_is_of_pair(worst) && !*worst->variant) {
+			text_add(out, " from ");
+			reason_add_variant(out, worst->devices);
+		}
+		return;
+	}
+	if (e.bad_count == e.all_count && e.all_count == 2)
+		text_addf(out, "both %s", worst->task_group);
+	else if (e.bad_count == e.all_count)
+		text_addf(out, "all %zu %s", e.all_count, worst->task_group);
+	else
+		text_addf(out, "%zu of %zu %s", e.bad_count, e.all_count, worst->task_group);
+	for (size_t i = 0; i < e.bad_count && e.bad_count < e.all_count; i++) {
+		text_add(out, i && i + 1 == e.bad_count ? " and " : ", ");
+		reason_add_variant(out, e.bad[i]);
+	}
+}
+
+/* Adds "FP16 worst: " before the numbers of one of several variants. */
+static void reason_add_worst(struct text *out, const struct reason_checks *g)
+{
+	const struct verdict_check *c = g->checks[0];
+
+	if (reason_variants(g).bad_count < 2)
+		return;
+	reason_add_variant(out, *c->variant            ? c->variant
+				: reason_is_of_pair(c) ? c->devices
+						       : task_of(c));
+	text_add(out, " worst: ");
+}
+
+/* Adds "is 16 % slower than cuda:0 in FP16 GEMM". */
+static void add_comparison(struct text *out, const struct reason_checks *g)
+{
+	const struct verdict_check *c = g->checks[0];
+
+	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
 	add_percent(out, c->value, c->reference);
 	text_addf(out, " %s than ", reason_comparative(c, c->reference));
 	reason_add_reference(out, c);
-	text_addf(out, " in %s", task_of(c));
+	text_add(out, " in ");
+	reason_add_task(out, g);
 }
 
 /* Adds "is 9.3 % below the limit in copies from the host". */
-static void add_violation(struct text *out, const struct verdict_check *c)
+static void add_violation(struct text *out, const struct reason_checks *g)
 {
-	if (check_counts(c) || !(c->bound > 0) || !(c->value > 0)) {
-		text_addf(out, " %s outside the limit in %s",
-			  strchr(c->devices, ',') ? "are" : "is", task_of(c));
-		return;
-	}
-	text_addf(out, " %s ", strchr(c->devices, ',') ? "are" : "is");
-	if (c->value < c->bound) {
+	const struct verdict_check *c = g->checks[0];
+
+	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
+	if (check_counts(c) || !(c->bound > 0) || !(c->value > 0))
+		text_add(out, "outside");
+	else if (c->value < c->bound) {
 		add_percent(out, c->value, c->bound);
 		text_add(out, " below");
 	} else if (c->value > MOST_TIMES * c->bound) {
@@ -159,14 +257,18 @@ static void add_violation(struct text *out, const struct verdict_check *c)
 	} else {
 		text_addf(out, "%.2g %% above", 100 * (c->value / c->bound - 1));
 	}
-	text_addf(out, " the limit in %s", task_of(c));
+	text_add(out, " the limit in ");
+	reason_add_task(out, g);
 }
 
-static void add_violation_numbers(struct text *out, const struct verdict_check *c)
+static void add_violation_numbers(struct text *out, const struct reason_checks *g)
 {
+	const struct verdict_check *c = g->checks[0];
 	char value[QUANTITY], bound[QUANTITY];
 
-	text_addf(out, " (%s; limit at %s %s", reason_brief_value(c, c->value, value),
+	text_add(out, " (");
+	reason_add_worst(out, g);
+	text_addf(out, "%s; limit at %s %s", reason_brief_value(c, c->value, value),
 		  c->comparison == AT_LEAST ? "least" : "most",
 		  reason_brief_value(c, c->bound, bound));
 	text_addf(out, "%s%s)", strchr(c->bound_text, '*') ? " = " : "",
@@ -263,38 +365,81 @@ static bool reason_says_more(const struct verdict_check *c)
 	if (c->comparison != NO_COMPARISON || !*c->reason)
 		return false;
 	return c->cause == CAUSE_GPU_UNCORRECTED_ERROR || c->cause == CAUSE_GPU_CRITICAL_ERROR ||
-	       c->cause == CAUSE_GPU_RECOVERY || c->cause == CAUSE_LINK_DEGRADED;
+	       c->cause == CAUSE_GPU_RECOVERY || c->cause == CAUSE_PCIE_DEGRADED ||
+	       c->cause == CAUSE_NVLINK_DEGRADED || c->cause == CAUSE_LINK_DEGRADED;
+}
+
+/* True for a case that an identical device ran. */
+static bool reason_is_skipped_alone(const struct verdict_check *c)
+{
+	return *c->case_id && *c->reason && c->cause == CAUSE_NOT_MEASURED &&
+	       c->verdict == VERDICT_FAIL;
 }
 
 /* True for a case that crashed or was skipped: its task and reason say more than the cause. */
 static bool reason_is_of_case(const struct verdict_check *c)
 {
-	return *c->case_id && *c->reason &&
-	       (c->cause == CAUSE_CASE_ERROR ||
-		(c->cause == CAUSE_NOT_MEASURED && c->verdict == VERDICT_FAIL));
+	return reason_is_skipped_alone(c) ||
+	       (*c->case_id && *c->reason && c->cause == CAUSE_CASE_ERROR);
 }
 
-char *reason_headline(const struct verdict_check *c)
+/* Adds " in FP16 GEMM and BF16 GEMM": the tasks with wrong results, as far as they are known. */
+static void reason_add_wrong_tasks(struct text *out, const struct reason_checks *g)
 {
+	const char *tasks[MOST_VARIANTS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (g->checks[i]->wrong && *g->checks[i]->task)
+			variants_add(tasks, &count, g->checks[i]->task);
+	for (size_t i = 0; i < count; i++)
+		text_addf(out, "%s%s", !i ? " in " : i + 1 < count ? ", " : " and ", tasks[i]);
+}
+
+/* Adds " (undecided: limit 10 %)". */
+static void reason_add_open_limit(struct text *out, const struct verdict_check *c)
+{
+	text_add(out, " (undecided");
+	if (is_comparison(c)) {
+		text_add(out, ": limit ");
+		add_percent(out, c->bound, c->reference);
+	}
+	text_add_char(out, ')');
+}
+
+/* Adds " in FP16 GEMM: REASON", for a case that crashed or that only this device skipped. */
+static void reason_add_case(struct text *out, const struct reason_checks *g)
+{
+	text_add(out, " in ");
+	reason_add_task(out, g);
+	text_addf(out, ": %s", g->checks[0]->reason);
+}
+
+char *reason_headline(const struct reason_checks *g)
+{
+	const struct verdict_check *c = g->checks[0];
+	enum shape shape = reason_shape(c);
 	struct text out = TEXT_EMPTY;
 
-	reason_add_subject(&out, check_faulty_devices(c), c->machine, "");
-	switch (reason_shape(c)) {
+	reason_add_subject(&out, g->devices, c->machine, "");
+	switch (shape) {
 	case SHAPE_COMPARISON:
-		add_comparison(&out, c);
-		break;
 	case SHAPE_BOUND:
-		add_violation(&out, c);
-		break;
 	case SHAPE_UNDECIDED:
-		text_addf(&out, " is undecided in %s", task_of(c));
+		if (is_comparison(c))
+			add_comparison(&out, g);
+		else
+			add_violation(&out, g);
+		if (shape == SHAPE_UNDECIDED)
+			reason_add_open_limit(&out, c);
 		break;
 	case SHAPE_NODE:
 	case SHAPE_WORDS:
-		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT)
+		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT) {
 			text_add(&out, " computed or copied wrong data");
-		else if (reason_is_of_case(c))
-			text_addf(&out, ": %s: %s", task_of(c), c->reason);
+			reason_add_wrong_tasks(&out, g);
+		} else if (reason_is_of_case(c))
+			reason_add_case(&out, g);
 		else if (reason_says_more(c))
 			text_addf(&out, ": %s", c->reason);
 		else
@@ -330,7 +475,13 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 			reason_add_reference(out, other);
 			text_add_char(out, '.');
 		} else {
-			text_addf(out, " [limit %s] confirms it.", other->limit);
+			char bound[QUANTITY];
+
+			text_add(out, " It is also ");
+			add_percent(out, other->value, other->bound);
+			text_addf(out, " %s the fixed limit of %s.",
+				  other->value < other->bound ? "below" : "above",
+				  reason_brief_value(other, other->bound, bound));
 		}
 		return;
 	}
@@ -339,22 +490,26 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 }
 
 /* Adds the limit and by how much it was missed. */
-static void reason_add_facts(struct text *out, const struct verdict_check *c)
+static void reason_add_facts(struct text *out, const struct reason_checks *g)
 {
+	const struct verdict_check *c = g->checks[0];
+
 	switch (reason_shape(c)) {
 		char value[QUANTITY], reference[QUANTITY];
 
 	case SHAPE_COMPARISON:
-		add_comparison(out, c);
+		add_comparison(out, g);
 		/* Adds " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)". */
-		text_addf(out, " (%s against %s; limit ", reason_brief_value(c, c->value, value),
+		text_add(out, " (");
+		reason_add_worst(out, g);
+		text_addf(out, "%s against %s; limit ", reason_brief_value(c, c->value, value),
 			  reason_brief_value(c, c->reference, reference));
 		add_percent(out, c->bound, c->reference);
 		text_add_char(out, ')');
 		break;
 	case SHAPE_BOUND:
-		add_violation(out, c);
-		add_violation_numbers(out, c);
+		add_violation(out, g);
+		add_violation_numbers(out, g);
 		break;
 	case SHAPE_UNDECIDED:
 		add_undecided(out, c);
@@ -363,7 +518,12 @@ static void reason_add_facts(struct text *out, const struct verdict_check *c)
 		reason_add_node(out, c);
 		break;
 	case SHAPE_WORDS:
-		add_words(out, c);
+		if (reason_is_skipped_alone(c)) {
+			reason_add_case(out, g);
+			text_addf(out, " (%s)", c->case_id);
+		} else {
+			add_words(out, c);
+		}
 		break;
 	}
 }
@@ -376,17 +536,25 @@ static bool follows_with_colon(const struct verdict_check *c)
 	       (shape == SHAPE_WORDS && !(*c->case_id && c->comparison != NO_COMPARISON));
 }
 
-char *reason_text(const struct verdicts *v, const struct verdict_check *c, const char *serial)
+char *reason_text(const struct verdicts *v, const struct reason_checks *g, const char *serial)
 {
+	const struct verdict_check *c = g->checks[0];
 	struct text out = TEXT_EMPTY;
 
-	reason_add_subject(&out, check_faulty_devices(c), c->machine, serial);
+	reason_add_subject(&out, g->devices, c->machine, serial);
 	/* Removes the comma after a serial number. */
 	if (*serial && follows_with_colon(c))
 		out.data[--out.length] = '\0';
-	reason_add_facts(&out, c);
+	reason_add_facts(&out, g);
 	if (!text_ends_with(out.data, "."))
 		text_add_char(&out, '.');
+	if (reason_shape(c) == SHAPE_UNDECIDED && reason_variants(g).bad_count > 1) {
+		text_add(&out, " It is undecided in ");
+		reason_add_task(&out, g);
+		text_add_char(&out, '.');
+	}
+	if (reason_is_skipped_alone(c))
+		text_add(&out, " Each GPU must run what an identical GPU runs.");
 	add_which(&out, v, c);
 	if (c->warns_only && c->comparison == LIKE_POPULATION)
 		text_add(&out, " Too few reference GPUs are known to reject it.");
@@ -411,8 +579,9 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	if (c->accepted && c->verdict == VERDICT_INCONCLUSIVE)
-		text_add(&out, "No action is needed: this limit only warns.");
+	if (reason_is_skipped_alone(c))
+		text_add(&out, "Repeat the case alone on this GPU. Return this GPU if it skips "
+			       "the case again.");
 	else if (reason_shape(c) == SHAPE_UNDECIDED) {
 		size_t launches = launches_to_decide(c);
 
@@ -428,8 +597,8 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 				  launches);
 	} else
 		text_add(&out, c->xid ? xid_action((int64_t)c->xid) : cause_action(c->cause));
-	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
-	    !c->accepted && v->repeat && *v->repeat)
+	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE && v->repeat &&
+	    *v->repeat)
 		text_addf(&out, " Then run: %s", v->repeat);
 	return text_detach(&out);
 }

@@ -11,9 +11,15 @@
  */
 void reason_add_subject(struct text *out, const char *devices, const char *machine,
 			const char *serial);
+/* Checks of one reason, worst first; passed ones are among them, because they tell the extent. */
+struct reason_checks {
+	const struct verdict_check *const *checks;
+	size_t count;
+	const char *devices; /* "cuda:0,cuda:1", the same for both directions of a link */
+};
 /* Headline (a clause), sentences, and remedy; the caller frees each. */
-char *reason_headline(const struct verdict_check *c);
-char *reason_text(const struct verdicts *v, const struct verdict_check *c, const char *serial);
+char *reason_headline(const struct reason_checks *g);
+char *reason_text(const struct verdicts *v, const struct reason_checks *g, const char *serial);
 char *reason_remedy(const struct verdicts *v, const struct verdict_check *c);
 
 #endif

@@ -10,14 +10,32 @@
 #include "result/reasons/reason_words.h"
 #include "result/verdict.h"
 
-static const struct device_judgement *reasons_device_of(const struct verdicts *v,
-							const struct verdict_check *c)
+/* A check and its faulty devices; cuda:1,cuda:0 is the same link as cuda:0,cuda:1. */
+struct faulty_check {
+	const struct verdict_check *check;
+	char *devices;
+};
+
+/* The caller frees the names, in an order that does not depend on the direction of a pair. */
+static char *reasons_subject_of(const struct verdict_check *c)
+{
+	const char *devices = check_faulty_devices(c), *comma = strchr(devices, ',');
+	size_t first = comma ? (size_t)(comma - devices) : 0,
+	       second = comma ? strlen(comma + 1) : 0;
+
+	if (!comma || strchr(comma + 1, ',') || first < second ||
+	    (first == second && strcmp(devices, comma + 1) < 0))
+		return xstrdup(devices);
+	return xasprintf("%s,%.*s", comma + 1, (int)first, devices);
+}
+
+static const char *reasons_serial_of(const struct verdicts *v, const struct faulty_check *f)
 {
 	for (size_t i = 0; i < v->device_count; i++)
-		if (strcmp(v->devices[i].device, check_faulty_devices(c)) == 0 &&
-		    strcmp(v->devices[i].machine, c->machine) == 0)
-			return &v->devices[i];
-	return NULL;
+		if (strcmp(v->devices[i].device, f->devices) == 0 &&
+		    strcmp(v->devices[i].machine, f->check->machine) == 0)
+			return v->devices[i].serial ? v->devices[i].serial : "";
+	return "";
 }
 
 /* Wrong data are a single fault, whatever limits also cover the case. */
@@ -26,76 +44,117 @@ static enum aspect aspect_of_fault(const struct verdict_check *c)
 	return c->wrong ? ASPECT_CORRECTNESS : c->aspect;
 }
 
-static void reasons_add(struct verdicts *v, const struct verdict_check *c, size_t checks)
+/*
+ * An allowed skip needs no reason, and neither does an undecided limit that can only warn: it asks
+ * for no action.
+ */
+static bool needs_reason(const struct verdict_check *c)
 {
-	const char *devices = check_faulty_devices(c);
-	const struct device_judgement *d =
-		*devices && !strchr(devices, ',') ? reasons_device_of(v, c) : NULL;
-	const char *serial = d && d->serial ? d->serial : "";
-	struct verdict_reason *reason;
+	return c->verdict != VERDICT_PASS &&
+	       !(c->accepted && (c->verdict == VERDICT_SKIP || c->verdict == VERDICT_INCONCLUSIVE));
+}
 
+/* Adds the reason of these checks of one subject, worst first; some may have passed. */
+static void reasons_add(struct verdicts *v, const struct faulty_check *faulty, size_t count)
+{
+	const struct verdict_check **checks = xcalloc(count, sizeof(const struct verdict_check *)),
+				   *worst = faulty[0].check;
+	struct reason_checks g = { checks, count, faulty[0].devices };
+	const char *serial = reasons_serial_of(v, faulty);
+	struct verdict_reason *reason;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		checks[i] = faulty[i].check;
+		bad += needs_reason(checks[i]);
+	}
 	ARRAY_GROW(v->reasons, v->reason_count, v->reason_capacity);
 	reason = &v->reasons[v->reason_count++];
-	*reason = (struct verdict_reason){ .verdict = c->verdict,
-					   .accepted = c->accepted,
-					   .wrong = c->wrong,
-					   .aspect = aspect_of_fault(c),
-					   .cause = c->cause,
-					   .machine = xstrdup(c->machine),
-					   .devices = xstrdup(devices),
+	*reason = (struct verdict_reason){ .verdict = worst->verdict,
+					   .accepted = worst->accepted,
+					   .wrong = worst->wrong,
+					   .aspect = aspect_of_fault(worst),
+					   .cause = worst->cause,
+					   .machine = xstrdup(worst->machine),
+					   .devices = xstrdup(faulty[0].devices),
 					   .serial = xstrdup(serial),
-					   .headline = reason_headline(c),
-					   .text = reason_text(v, c, serial),
-					   .remedy = reason_remedy(v, c),
-					   .margin = c->margin,
-					   .check = (size_t)(c - v->checks),
-					   .checks = checks };
+					   .headline = reason_headline(&g),
+					   .text = reason_text(v, &g, serial),
+					   .remedy = reason_remedy(v, worst),
+					   .margin = worst->margin,
+					   .check = (size_t)(worst - v->checks),
+					   .checks = bad };
+	free(checks);
+}
+
+static int reasons_order_subjects(const struct faulty_check *a, const struct faulty_check *b)
+{
+	int order = strcmp(a->devices, b->devices);
+
+	order = order ? order : strcmp(a->check->machine, b->check->machine);
+	return order ? order : (int)aspect_of_fault(a->check) - (int)aspect_of_fault(b->check);
 }
 
 /* Sorts by device and aspect, worst first within each. */
 static int reasons_by_subject(const void *a, const void *b)
 {
-	const struct verdict_check *p = *(const struct verdict_check *const *)a;
-	const struct verdict_check *q = *(const struct verdict_check *const *)b;
-	int order = strcmp(check_faulty_devices(p), check_faulty_devices(q));
+	const struct verdict_check *p = ((const struct faulty_check *)a)->check;
+	const struct verdict_check *q = ((const struct faulty_check *)b)->check;
+	int order = reasons_order_subjects(a, b);
 
-	order = order ? order : strcmp(p->machine, q->machine);
-	order = order ? order : (int)aspect_of_fault(p) - (int)aspect_of_fault(q);
 	if (order)
 		return order;
+	if (needs_reason(p) != needs_reason(q))
+		return needs_reason(p) ? -1 : 1;
 	return check_is_worse(p, q) ? -1 : check_is_worse(q, p) ? 1 : (p > q) - (p < q);
 }
 
-static bool reasons_share_subject(const struct verdict_check *a, const struct verdict_check *b)
+static int reasons_by_group(const void *a, const void *b)
 {
-	return aspect_of_fault(a) == aspect_of_fault(b) &&
-	       strcmp(check_faulty_devices(a), check_faulty_devices(b)) == 0 &&
-	       strcmp(a->machine, b->machine) == 0;
+	return reasons_order_subjects(a, b);
 }
 
-/* An allowed skip needs no reason. */
-static bool needs_reason(const struct verdict_check *c)
+/* True for the median of several devices if each of them fails in this aspect on its own. */
+static bool is_told_by_devices(const struct faulty_check *sorted, size_t count,
+			       const struct faulty_check *of_node)
 {
-	return c->verdict != VERDICT_PASS && !(c->verdict == VERDICT_SKIP && c->accepted);
+	bool all = check_is_of_node(of_node->check) && strchr(of_node->devices, ',');
+
+	for (const char *at = of_node->devices; all && *at;) {
+		size_t length = strcspn(at, ",");
+		char *name = xasprintf("%.*s", (int)length, at);
+		struct faulty_check key = { of_node->check, name };
+		const struct faulty_check *found =
+			bsearch(&key, sorted, count, sizeof(*sorted), reasons_by_group);
+
+		while (found > sorted && reasons_order_subjects(&found[-1], &key) == 0)
+			found--;
+		all = found && found->check->verdict == VERDICT_FAIL;
+		free(name);
+		at += length + (at[length] == ',');
+	}
+	return all;
 }
 
 static void explain_checks(struct verdicts *v)
 {
-	const struct verdict_check **sorted =
-		xcalloc(v->count + 1, sizeof(const struct verdict_check *));
-	size_t count = 0;
+	struct faulty_check *sorted = xcalloc(v->count + 1, sizeof(*sorted));
 
 	for (size_t i = 0; i < v->count; i++)
-		if (needs_reason(&v->checks[i]))
-			sorted[count++] = &v->checks[i];
-	if (count)
-		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
-	for (size_t i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count; next++)
-			if (!reasons_share_subject(sorted[i], sorted[next]))
+		sorted[i] =
+			(struct faulty_check){ &v->checks[i], reasons_subject_of(&v->checks[i]) };
+	if (v->count)
+		qsort(sorted, v->count, sizeof(*sorted), reasons_by_subject);
+	for (size_t i = 0, next; i < v->count; i = next) {
+		for (next = i + 1; next < v->count; next++)
+			if (reasons_order_subjects(&sorted[i], &sorted[next]) != 0)
 				break;
-		reasons_add(v, sorted[i], next - i);
+		if (needs_reason(sorted[i].check) &&
+		    !is_told_by_devices(sorted, v->count, &sorted[i]))
+			reasons_add(v, &sorted[i], next - i);
 	}
+	for (size_t i = 0; i < v->count; i++)
+		free(sorted[i].devices);
 	free(sorted);
 }
 
@@ -171,9 +230,6 @@ static int reason_rank(const struct verdict_reason *r)
 						 [VERDICT_SKIP] = 2,
 						 [VERDICT_WARN] = 1 };
 
-	/* Only a warning was at stake, and not even that is certain. */
-	if (r->verdict == VERDICT_INCONCLUSIVE && r->accepted)
-		return 0;
 	/* A warning counts as a failure with --strict. */
 	if (r->verdict == VERDICT_WARN && !r->accepted)
 		return 10 + rank[VERDICT_FAIL];
@@ -245,4 +301,28 @@ void verdicts_explain(struct verdicts *v)
 	explain_nothing(v);
 	if (v->reason_count)
 		qsort(v->reasons, v->reason_count, sizeof(*v->reasons), reasons_worst_first);
+}
+
+#define MOST_IN_SENTENCE 4
+
+void reasons_add_worst(const struct verdicts *v, struct text *out)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < v->reason_count && !v->reasons[i].accepted; i++) {
+		/* The sentence already names aspects that were not judged. */
+		if (i && v->reasons[i].check == v->count)
+			continue;
+		if (open++ < MOST_IN_SENTENCE)
+			text_addf(out, "%s%s",
+				  open == 1   ? " Worst: "
+				  : open == 2 ? ". Also: "
+					      : "; ",
+				  v->reasons[i].headline);
+	}
+	if (open > MOST_IN_SENTENCE)
+		text_addf(out, "; and %zu more reason%s", open - MOST_IN_SENTENCE,
+			  text_plural(open - MOST_IN_SENTENCE));
+	if (open)
+		text_add_char(out, '.');
 }

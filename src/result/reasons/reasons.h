@@ -6,9 +6,13 @@
 #ifndef GPUPROOF_RESULT_REASONS_REASONS_H
 #define GPUPROOF_RESULT_REASONS_REASONS_H
 
+#include "base/text.h"
 #include "result/verdict.h"
 
 /* Rebuilds `reasons` from checks and devices, whose causes are all set; worst first. */
 void verdicts_explain(struct verdicts *verdicts);
+
+/* Adds " Worst: GPU cuda:1 is ... Also: ...": what keeps the verdict from ACCEPTED, worst first. */
+void reasons_add_worst(const struct verdicts *verdicts, struct text *out);
 
 #endif

@@ -42,13 +42,13 @@ static void limits_have_the_cause_of_what_they_are_about(void **state)
 		enum verdict verdict;
 		const char *cause;
 	} rows[] = {
-		{ BANDWIDTH "min = 30 GB/s\n", VERDICT_FAIL, "link-degraded" },
-		{ BANDWIDTH "min = 30 GB/s\nseverity = warn\n", VERDICT_WARN, "link-degraded" },
+		{ BANDWIDTH "min = 30 GB/s\n", VERDICT_FAIL, "pcie-degraded" },
+		{ BANDWIDTH "min = 30 GB/s\nseverity = warn\n", VERDICT_WARN, "pcie-degraded" },
 		{ BANDWIDTH "min = 25 GB/s\n", VERDICT_INCONCLUSIVE, "undecided" },
 		{ BANDWIDTH "min = 20 GB/s\n", VERDICT_PASS, "" },
 		{ BANDWIDTH "min = 20 GB/s\ndevices = 2\n", VERDICT_FAIL, "gpu-missing" },
 		{ "metric = node.devices\nmin = 8\n", VERDICT_FAIL, "gpu-missing" },
-		{ "metric = node.pcie_width\nmin = 16\n", VERDICT_FAIL, "link-degraded" },
+		{ "metric = node.pcie_width\nmin = 16\n", VERDICT_FAIL, "pcie-degraded" },
 		{ "metric = node.ecc\nmin = 1\n", VERDICT_FAIL, "node-setting" },
 		{ "metric = node.nic_rate\nmin = 60 GB/s\n", VERDICT_FAIL, "node-network" },
 		{ "metric = stream.bandwidth\nmin = 1 GB/s\n", VERDICT_ERROR, "not-judged" },

@@ -208,7 +208,7 @@ static void a_lost_nvlink_link_rejects(void **state)
 			assert_int_equal(v.overall, rows[i].verdict);
 			assert_string_equal(only_finding(&v)->devices, "cuda:1");
 			assert_string_equal(only_finding(&v)->reason, rows[i].found);
-			assert_int_equal(only_finding(&v)->cause, CAUSE_LINK_DEGRADED);
+			assert_int_equal(only_finding(&v)->cause, CAUSE_NVLINK_DEGRADED);
 		} else {
 			assert_int_equal(v.count, 3);
 		}
@@ -232,13 +232,13 @@ static void findings_have_the_verdict_of_their_kind(void **state)
 		  CAUSE_GPU_RECOVERY },
 		{ FINDING_RECOVERY, SEVERITY_OK, SEVERITY_ERROR, VERDICT_FAIL, CAUSE_GPU_RECOVERY },
 		{ FINDING_FABRIC, SEVERITY_WARNING, SEVERITY_WARNING, VERDICT_WARN,
-		  CAUSE_LINK_DEGRADED },
+		  CAUSE_NVLINK_DEGRADED },
 		{ FINDING_XID, SEVERITY_OK, SEVERITY_WARNING, VERDICT_WARN,
 		  CAUSE_GPU_CRITICAL_ERROR },
 		{ FINDING_NVLINK, SEVERITY_WARNING, SEVERITY_WARNING, VERDICT_WARN,
-		  CAUSE_LINK_DEGRADED },
+		  CAUSE_NVLINK_DEGRADED },
 		{ FINDING_NVLINK, SEVERITY_OK, SEVERITY_WARNING, VERDICT_FAIL,
-		  CAUSE_LINK_DEGRADED },
+		  CAUSE_NVLINK_DEGRADED },
 	};
 
 	(void)state;
