@@ -295,14 +295,113 @@ def pool(v):
 	return {"value": size, "level": centre + level, "apart": apart, "freedom": freedom + V, "error": math.sqrt(variance * worth * inflation)}
 
 
+def quantile(ordered, p):
+	at = (len(ordered) - 1) * p
+	k = min(int(at), len(ordered) - 2) if len(ordered) > 1 else 0
+	return ordered[k] if len(ordered) == 1 else ordered[k] * (1 - at + k) + ordered[k + 1] * (at - k)
+
+
+def correlation(x):
+	"""Lag-1 autocorrelation."""
+	mean = math.fsum(x) / len(x)
+	return math.fsum((a - mean) * (b - mean) for a, b in zip(x, x[1:])) / squares(x) if squares(x) > 1e-20 else 0
+
+
+def median_share(n):
+	"""Where the 95 % interval of the median of n independent values begins, as a share of them (Hettmansperger & Sheather 1986)."""
+	cover = lambda d: 1 - 2 * sum(math.comb(n, k) for k in range(d)) / 2**n
+	d = max(d for d in range(1, n) if cover(d) >= 0.95)
+	part = (cover(d) - 0.95) / (cover(d) - cover(d + 1))
+	return (d + (n - d) * part / (d + (n - 2 * d) * part) - 0.5) / n
+
+
+def median_interval(x, r):
+	"""Of values whose number depended on them: r is corrected for its bias, and 0.65 standard errors are added."""
+	n = len(x)
+	independent = lambda r: n * (1 - r) / (1 + r) if r > 0 else n
+	if independent(r) < 6:
+		return None
+	effective = max(independent(min(r + (1 + 4 * r) / n + 0.65 / math.sqrt(n), 0.99)), 6)
+	whole = math.floor(effective)
+	share = median_share(whole) + (effective - whole) * (median_share(whole + 1) - median_share(whole))
+	share = max(0, (share * n - 0.5) / (n - 1))
+	return quantile(sorted(x), share), quantile(sorted(x), 1 - share)
+
+
+def interval(x):
+	"""The interval of a series, and whether it comes from the series without its trend."""
+	n, third = len(x), len(x) // 3
+	found = median_interval(x, correlation(x)) if n > 5 else None
+	if found or n < 6:
+		return found, False
+	trend = (median(x[n - third:]) - median(x[:third])) / (n - third)
+	level = [v - trend * (i - (n - 1) / 2) for i, v in enumerate(x)]
+	found = median_interval(level, correlation(level))
+	if found:
+		found = found[0] - abs(trend) * (n - 1) / 2, found[1] + abs(trend) * (n - 1) / 2
+	found = None if found and found[0] <= 0 < min(x) else found
+	return found, bool(found)
+
+
+def load(x):
+	n, mean = len(x), math.fsum(x) / len(x)
+	halves = (math.fsum(x[: n // 2]) / (n // 2) - math.fsum(x[n // 2 :]) / (n - n // 2)) / 2 if n > 1 else 0
+	typical = min(0.002 * mean, math.sqrt(squares(x) / (n - 1) / n)) if n > 1 else 0
+	half = 2.776 * math.sqrt((halves**2 + V * typical**2) / (1 + V)) if n > 5 else None
+	return mean, half
+
+
+def unsettled(x, target):
+	"""Mann's trend test on the medians of at most 64 blocks, with the variance of correlated noise, and the size of the change."""
+	n, third = len(x), len(x) // 3
+	if n < 6 or median(x[:third]) <= 0 or abs(median(x[n - third:]) / median(x[:third]) - 1) <= max(0.01, target):
+		return False
+	blocks = min(n, 64)
+	b = [median(x[i * n // blocks : (i + 1) * n // blocks]) for i in range(blocks)]
+	score = sum((b[j] > b[i]) - (b[j] < b[i]) for i in range(blocks) for j in range(i + 1, blocks))
+	turned = b if score >= 0 else [-v for v in b]
+	mean = lambda i, j: math.fsum(turned[i : j + 1]) / (j + 1 - i)
+	# Isotonic regression: the largest over starts of the smallest over ends of the mean between them.
+	rest = [v - max(min(mean(i, j) for j in range(k, blocks)) for i in range(k + 1)) for k, v in enumerate(turned)]
+	r = min(max(correlation(rest), 0), 0.99)
+	variance = blocks * (blocks - 1) * (2 * blocks + 5) / 18 * (1 + r) / (1 - r)
+	return abs(score) - 1 > 2.576 * math.sqrt(variance)
+
+
+def series(v):
+	"""Interval of the median, of a load's mean, and whether the level has settled."""
+	x, middle = v["samples"], median(v["samples"])
+	found, drifts = interval(x)
+	low, high = found or (None, None)
+	mean, half = load(x)
+	return {"low": low, "high": high, "drifts": drifts, "mean": mean, "half_of_load": half, "unsettled": unsettled(x, v["target"]),
+		"half": max(high - middle, middle - low) / middle if found and middle > 0 else None}
+
+
+def difference(v):
+	"""Two parts of a series: Student's t on values drawn in to 3.5 robust deviations, and the ranks with ties against a difference."""
+	a, b = v["a"], v["b"]
+	n = len(a) + len(b)
+	distance = 3.5 * 1.4826 * median([abs(x - median(part)) for part in (a, b) for x in part]) * math.sqrt(n / (n - 2))
+	kept = [drawn_in(part, distance) for part in (a, b)]
+	means = [math.fsum(part) / len(part) for part in kept]
+	error = math.sqrt((squares(kept[0]) + squares(kept[1])) / (n - 2) * (1 / len(a) + 1 / len(b)))
+	t = abs(means[1] - means[0]) / error if error else math.inf if means[0] != means[1] else 0
+	u = min(sum(x <= y for x in a for y in b), sum(x >= y for x in a for y in b))
+	ranks = min(1, 2 * mann_whitney({"m": len(a), "n": len(b), "u": u})["probability"])
+	return {"distance": distance, "student": student_tail(t, n - 2) if math.isfinite(t) else 0, "ranks": ranks}
+
+
 def student(v):
 	return {"probability": student_tail(v["t"], v["freedom"]), "quantile_975": student_quantile(0.975, v["freedom"])}
 
 
-KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "states": states, "pool": pool}
+KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "states": states, "pool": pool, "series": series, "difference": difference}
 
 
 def differ(expected, got):
+	if expected is None or got is None:
+		return expected is not got
 	if isinstance(got, float) or isinstance(got, int) and not isinstance(got, bool):
 		return not abs(expected - got) <= 1e-7 * max(1, abs(got))
 	return expected != got

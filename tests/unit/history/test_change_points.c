@@ -532,6 +532,9 @@ static void missed_nights_are_seen(void **state)
 	assert_int_equal(missed[1], 104);
 	assert_int_equal(trend_missed_nights(weekly, 5, missed, 8), 1);
 	assert_int_equal(missed[0], 35);
+	/* The usual interval is the shorter one of two: nights 2 to 7 are missed. */
+	assert_int_equal(trend_missed_nights((int64_t[]){ 0, 1, 8 }, 3, missed, 8), 6);
+	assert_int_equal(missed[5], 7);
 	/* A night of a wrong clock, eight thousand years ahead, takes no time. */
 	assert_int_equal(trend_missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2),
 			 LAST_DAY - 3);

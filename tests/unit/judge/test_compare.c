@@ -427,6 +427,56 @@ static void environments_are_compared(void **state)
 	result_release(&b);
 }
 
+/* Settings that change what is measured are differences; labels, titles and limits are not. */
+static void settings_that_change_the_measurement_are_differences(void **state)
+{
+	static const struct {
+		const char *section, *key, *name; /* name NULL: no difference */
+	} rows[] = {
+		{ "run", "seed", "[run] seed" },
+		{ "run", "launches", NULL },
+		{ "run", "launch_target", NULL },
+		{ "run", "launches_most", NULL },
+		{ "suite a", "launches", "[suite a] launches" },
+		{ "suite a", "size", "[suite a] size" },
+		{ "defaults", "max_time", "[defaults] max_time" },
+		{ "run", "label", NULL },
+		{ "run", "verdict", NULL },
+		{ "report", "seed", NULL },
+		{ "limit", "min", NULL },
+		{ "limit stream", "min", NULL },
+		{ "limi", "min", "[limi] min" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct comparison_input input = { .a_count = 1, .b_count = 1, .margin = 0.01 };
+		struct result sides[2];
+		struct comparison c;
+
+		for (size_t k = 0; k < 2; k++) {
+			node_init(&sides[k], 1, "NVIDIA H200");
+			sides[k].settings = xcalloc(1, sizeof(*sides[k].settings));
+			sides[k].settings[sides[k].setting_count++] = (struct result_setting){
+				xstrdup(rows[i].section), xstrdup(rows[i].key),
+				xstrdup(k ? "new" : "old"), xstrdup("config")
+			};
+		}
+		input.a = &sides[0];
+		input.b = &sides[1];
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		assert_int_equal(c.difference_count, rows[i].name != NULL);
+		if (rows[i].name) {
+			assert_string_equal(c.differences[0].name, rows[i].name);
+			assert_string_equal(c.differences[0].a, "old");
+			assert_string_equal(c.differences[0].b, "new");
+		}
+		comparison_release(&c);
+		result_release(&sides[0]);
+		result_release(&sides[1]);
+	}
+}
+
 static void signed_ranks_have_their_exact_distribution(void **state)
 {
 	/*
@@ -1225,6 +1275,7 @@ int main(void)
 		cmocka_unit_test(devices_are_compared_by_uuid),
 		cmocka_unit_test(open_comparisons_have_advice),
 		cmocka_unit_test(environments_are_compared),
+		cmocka_unit_test(settings_that_change_the_measurement_are_differences),
 		cmocka_unit_test(signed_ranks_have_their_exact_distribution),
 		cmocka_unit_test(visits_widen_intervals_unless_in_turns),
 		cmocka_unit_test(launches_needed_follow_from_both_spreads),

@@ -677,6 +677,54 @@ static void of_two_the_slower_one_fails(void **state)
 	verdicts_release(&v);
 }
 
+/* Among identical devices each one that has no value gets a check that says so, wherever it is. */
+static void a_device_without_a_value_is_no_peer(void **state)
+{
+	static const struct {
+		enum case_status status;
+		enum verdict verdict;
+		int exit_code;
+	} rows[] = { { CASE_SKIPPED, VERDICT_SKIP, 4 },
+		     { CASE_ERROR, VERDICT_ERROR, 4 },
+		     { CASE_FAILED, VERDICT_FAIL, 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		for (size_t at = 0; at < 3; at++) {
+			struct case_result *c;
+			size_t checked = 0;
+			struct verdicts v;
+			struct result r;
+			bool missing;
+
+			node_init(&r, 3, "NVIDIA H200");
+			for (size_t d = 0; d < 3; d++)
+				node_add(&r, d, 55e9, 0.001);
+			c = &r.cases[at];
+			c->status = rows[i].status;
+			c->verification.done = false;
+			free(c->reason);
+			c->reason = xstrdup("no memory");
+			judge_by(BANDWIDTH "outlier_margin = 2 %\n", &r, 1, NULL, &v);
+			assert_int_equal(verdicts_exit_code(&v), rows[i].exit_code);
+			assert_int_equal(v.wrong, rows[i].status == CASE_FAILED);
+			for (size_t k = 0; k < v.count; k++) {
+				const struct verdict_check *check = &v.checks[k];
+
+				if (strcmp(check->limit, "a") != 0)
+					continue;
+				checked++;
+				missing = strcmp(check->devices, c->device) == 0;
+				assert_int_equal(check->verdict,
+						 missing ? rows[i].verdict : VERDICT_PASS);
+				assert_true(!missing || strstr(check->reason, "no memory"));
+			}
+			assert_int_equal(checked, 3);
+			verdicts_release(&v);
+			result_release(&r);
+		}
+}
+
 /* Warn at a small margin, reject at a larger one; what lies about the larger one is not decided. */
 static void a_limit_may_warn_before_it_rejects(void **state)
 {
@@ -955,6 +1003,32 @@ static void launches_become_one_result(void **state)
 	assert_int_equal(r[0].cases[0].metrics[0].launch_count, 4);
 	for (size_t i = 0; i < 3; i++)
 		result_release(&r[i]);
+}
+
+/* The pooled run ended when the last of its launches did, in whatever order they are given. */
+static void launches_end_with_the_last_one(void **state)
+{
+	static const char *const rows[][4] = {
+		{ "2026-01-01T00:10:00Z", "2026-01-01T00:20:00Z", NULL, "2026-01-01T00:20:00Z" },
+		{ "2026-01-01T00:30:00Z", "2026-01-01T00:20:00Z", NULL, "2026-01-01T00:30:00Z" },
+		{ NULL, "2026-01-01T00:40:00Z", "2026-01-01T00:20:00Z", "2026-01-01T00:40:00Z" },
+		{ NULL, NULL, "2026-01-01T00:20:00Z", "2026-01-01T00:20:00Z" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r[3];
+
+		for (size_t k = 0; k < 3; k++) {
+			node_init(&r[k], 1, "NVIDIA H200");
+			node_add(&r[k], 0, 55e9, 0.001);
+			r[k].finished = rows[i][k] ? xstrdup(rows[i][k]) : NULL;
+		}
+		pool_launches(&r[0], 1, &r[1], 2);
+		assert_string_equal(r[0].finished, rows[i][3]);
+		for (size_t k = 0; k < 3; k++)
+			result_release(&r[k]);
+	}
 }
 
 /* A failure in one launch is a failure. */
@@ -1570,6 +1644,7 @@ int main(void)
 		cmocka_unit_test(memory_errors_outrank_everything),
 		cmocka_unit_test(the_slow_device_is_named),
 		cmocka_unit_test(of_two_the_slower_one_fails),
+		cmocka_unit_test(a_device_without_a_value_is_no_peer),
 		cmocka_unit_test(a_limit_may_warn_before_it_rejects),
 		cmocka_unit_test(devices_that_scatter_widely_are_not_accepted),
 		cmocka_unit_test(a_noisy_identical_device_leaves_it_open),
@@ -1579,6 +1654,7 @@ int main(void)
 		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_no_device),
 		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
+		cmocka_unit_test(launches_end_with_the_last_one),
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
 		cmocka_unit_test(heat_is_a_finding),

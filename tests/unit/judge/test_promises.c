@@ -203,6 +203,41 @@ static void shipped_limits_promise_what_was_measured(void **state)
 	result_release(&r);
 }
 
+/* Any one sensor that was read before or after a case of the device is a look at its condition. */
+static void one_sensor_is_a_look_at_the_condition(void **state)
+{
+	(void)state;
+	for (int row = 0; row < 8; row++) {
+		struct telemetry *t;
+		struct case_result *c;
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 2, "NVIDIA H200");
+		promise(&r, "link, condition");
+		c = node_add(&r, 0, 55e9, 0.001);
+		r.cases[0].before.temperature_celsius = r.cases[0].after.temperature_celsius = NAN;
+		assert_int_equal(c->before.throttle_reasons, -1);
+		assert_int_equal(c->after.ecc_uncorrected, -1);
+		node_add(&r, 1, 55e9, 0.001)->after.throttle_reasons = 0;
+		c = &r.cases[0];
+		t = row % 2 ? &c->before : &c->after;
+		if (row / 2 == 0)
+			t->throttle_reasons = 0;
+		else if (row / 2 == 1)
+			t->ecc_uncorrected = 0;
+		else if (row / 2 == 2)
+			t->temperature_celsius = 40;
+		judge_as(LINK, false, &r, &v);
+		assert_int_equal(aspect_is_missing(aspect_at(&v, 0, ASPECT_CONDITION)),
+				 row / 2 == 3);
+		assert_false(aspect_is_missing(aspect_at(&v, 1, ASPECT_CONDITION)));
+		assert_int_equal(verdicts_exit_code(&v), row / 2 == 3 ? 4 : 0);
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 static void correctness_and_condition_rest_on_looks(void **state)
 {
 	struct verdicts v;
@@ -325,6 +360,7 @@ int main(void)
 		cmocka_unit_test(what_failed_is_rejected_though_more_is_missing),
 		cmocka_unit_test(limits_of_ones_own_promise_what_they_judge),
 		cmocka_unit_test(shipped_limits_promise_what_was_measured),
+		cmocka_unit_test(one_sensor_is_a_look_at_the_condition),
 		cmocka_unit_test(correctness_and_condition_rest_on_looks),
 		cmocka_unit_test(results_that_were_not_verified_are_not_judged),
 		cmocka_unit_test(judging_nothing_fails),

@@ -45,11 +45,22 @@ static void event_destroy(struct event *event)
 	free(event);
 }
 
+/* Streams in addition to the first one, whose time is `now`; and when each of them is idle. */
+static struct stream side_streams[2];
+static double side_idle[2];
+
+static double *idle_at(const struct stream *stream)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(side_streams); i++)
+		if (stream == &side_streams[i])
+			return &side_idle[i];
+	return &now;
+}
+
 static enum status event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	(void)stream;
 	(void)err;
-	((struct fake_event *)event)->at = now;
+	((struct fake_event *)event)->at = *idle_at(stream);
 	return STATUS_OK;
 }
 
@@ -70,9 +81,10 @@ static enum status event_elapsed(struct event *start, struct event *end, double 
 
 static enum status stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	(void)stream;
-	(void)event;
+	double *idle = idle_at(stream);
+
 	(void)err;
+	*idle = fmax(*idle, ((struct fake_event *)event)->at);
 	return STATUS_OK;
 }
 
@@ -655,6 +667,100 @@ static void interruption_and_failure_keep_what_was_sampled(void **state)
 	free(series.samples);
 }
 
+/* Work of 1, 2 and 3 ms on three streams, of which the last has stood idle for long. */
+static enum status launch_on_three(void *state, unsigned batch, struct error *err)
+{
+	(void)err;
+	++*(int *)state;
+	now += 1e-3 * batch;
+	side_idle[0] += 3e-3 * batch;
+	side_idle[1] += 2e-3 * batch;
+	return STATUS_OK;
+}
+
+/* A sample begins on all streams at once, and ends with the last of them. */
+static void a_sample_of_several_streams_ends_with_the_last(void **state)
+{
+	struct stream *three[] = { &stream, &side_streams[0], &side_streams[1] };
+	struct sampler sampler = { .rules = &rules, .device = &device };
+	int launches = 0;
+	struct workload w = { .state = &launches, .launch = launch_on_three, .streams = three };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	for (w.stream_count = 1; w.stream_count <= 3; w.stream_count++) {
+		memset(&series, 0, sizeof(series));
+		side_streams[0].device = side_streams[1].device = &device;
+		side_idle[0] = side_idle[1] = -1000;
+		assert_int_equal(sample(&sampler, &w, &series, &err), STATUS_OK);
+		assert_true(series.count >= 10);
+		for (size_t i = 0; i < series.count; i++)
+			assert_true(fabs(series.samples[i] - (w.stream_count == 1 ? 1e-3 : 3e-3)) <
+				    1e-9);
+		assert_int_equal(events_alive, 0);
+		free(series.samples);
+	}
+	assert_true(launches > 30);
+}
+
+struct reports {
+	int calls, fail_at, stop_at;
+	volatile sig_atomic_t *stop;
+};
+
+/* Three values a call: 10, 10.001, 10.002 s, 100 s more in the first one. */
+static enum status report_three(void *state, struct reported *reported, struct error *err)
+{
+	struct reports *r = state;
+
+	if (++r->calls == r->fail_at)
+		return error_set(err, STATUS_DEVICE, "no report");
+	if (r->calls == r->stop_at)
+		*r->stop = 1;
+	for (int i = 0; i < 3; i++)
+		reported_add(reported, (r->calls == 1 ? 110 : 10) + 1e-3 * i);
+	return STATUS_OK;
+}
+
+/* Values that a program reports are samples from the first call after warm-up on. */
+static void reported_values_are_samples(void **state)
+{
+	static const struct {
+		int fail_at, stop_at;
+		enum status status;
+		size_t count;
+	} rows[] = {
+		{ 0, 0, STATUS_OK, 12 },         { 1, 0, STATUS_DEVICE, 0 },
+		{ 2, 0, STATUS_DEVICE, 0 },      { 4, 0, STATUS_DEVICE, 3 },
+		{ 0, 1, STATUS_INTERRUPTED, 0 }, { 0, 2, STATUS_INTERRUPTED, 0 },
+		{ 0, 3, STATUS_INTERRUPTED, 3 }, { 0, 5, STATUS_INTERRUPTED, 9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		volatile sig_atomic_t stop = 0;
+		struct reports reports = { 0, rows[i].fail_at, rows[i].stop_at, &stop };
+		struct reporter reporter = { .state = &reports, .report = report_three };
+		struct sampler sampler = { .rules = &rules, .device = &device, .stop = &stop };
+		struct error err = ERROR_NONE;
+		struct series series = { 0 };
+
+		assert_int_equal(sample_reports(&sampler, &reporter, &series, &err),
+				 rows[i].status);
+		assert_int_equal(series.count, rows[i].count);
+		assert_int_equal(series.stop == STOP_INTERRUPTED,
+				 rows[i].status == STATUS_INTERRUPTED && rows[i].count);
+		if (rows[i].fail_at != 1)
+			assert_true(series.first == 110);
+		for (size_t k = 0; k < series.count; k++)
+			assert_true(series.samples[k] == 10 + 1e-3 * (double)(k % 3));
+		if (rows[i].status == STATUS_OK)
+			assert_true(fabs(series.statistics.median - 10.001) < 1e-9);
+		free(series.samples);
+	}
+}
+
 static void a_clock_that_stands_still_ends_too(void **state)
 {
 	struct script script = { .seconds = 0 };
@@ -711,6 +817,8 @@ int main(void)
 		cmocka_unit_test(a_drift_within_the_target_is_no_reason_to_go_on),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),
+		cmocka_unit_test(a_sample_of_several_streams_ends_with_the_last),
+		cmocka_unit_test(reported_values_are_samples),
 		cmocka_unit_test(a_clock_that_stands_still_ends_too),
 	};
 

@@ -147,6 +147,36 @@ static void a_slow_workload_ends_with_the_samples_of_the_rules(void **state)
 	assert_int_equal(n, standard.min_samples);
 }
 
+/* Looks at the interval again after at most 5 % more samples: what has converged ends. */
+static void a_narrow_interval_is_seen_soon(void **state)
+{
+	struct sampling rules = standard;
+	double wide[400], narrow[400];
+
+	(void)state;
+	rules.max_samples = 1000;
+	for (size_t i = 0; i < ARRAY_SIZE(wide); i++) {
+		narrow[i] = 1e-3;
+		/* Six parts of ten lie 5 % apart; the order has no correlation and no drift. */
+		wide[i] = 1e-3 * (1 + 0.05 * (double)(i * 7 % 10 % 3));
+	}
+	for (size_t last = 11; last < 300; last += 17) {
+		struct stop_decision decision;
+		struct stop_rule rule;
+		size_t n = 0;
+
+		stop_rule_begin(&rule, &rules, 0);
+		rule.next_doubling = SIZE_MAX;
+		do {
+			n++;
+			decision = stop_rule_decide(&rule, n <= last ? wide : narrow, n, 1e-3);
+			assert_true(n > last || !decision.end);
+		} while (!decision.end);
+		assert_int_equal(decision.reason, STOP_CONVERGED);
+		assert_in_range(n, last + 1, last + 2 + last / 20);
+	}
+}
+
 static void a_drift_is_a_trend_and_a_change(void **state)
 {
 	double x[200];
@@ -245,6 +275,7 @@ int main(void)
 		cmocka_unit_test(what_drifts_at_the_end_of_its_time_is_unsettled),
 		cmocka_unit_test(a_steady_series_keeps_all_samples),
 		cmocka_unit_test(a_slow_workload_ends_with_the_samples_of_the_rules),
+		cmocka_unit_test(a_narrow_interval_is_seen_soon),
 		cmocka_unit_test(a_drift_is_a_trend_and_a_change),
 		cmocka_unit_test(a_load_lasts_and_may_drift),
 		cmocka_unit_test(steady_noise_is_seldom_taken_for_warm_up),

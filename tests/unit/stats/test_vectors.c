@@ -15,7 +15,10 @@
 #include "base/memory.h"
 #include "compare/comparing.h"
 #include "history/trend_levels.h"
+#include "measure/sampling/stop_rule.h"
+#include "stats/difference.h"
 #include "stats/level.h"
+#include "stats/median.h"
 #include "stats/pool.h"
 #include "stats/rank.h"
 #include "stats/repeat.h"
@@ -206,6 +209,49 @@ static void check_pool(const json_t *in, const json_t *expected)
 	expect(expected, "apart", out.apart);
 }
 
+/* As expect(), where null says that there is no such value. */
+static void expect_or_none(const json_t *expected, const char *name, double got)
+{
+	if (!json_is_null(json_object_get(expected, name)))
+		expect(expected, name, got);
+	else if (!isnan(got))
+		fail_msg("%s is %.12g, not unknown", name, got);
+}
+
+static void check_series(const json_t *in, const json_t *expected)
+{
+	double samples[MOST], low, high, half;
+	size_t n = numbers(in, "samples", samples);
+	double *sorted = sorted_copy(samples, n);
+	bool drifts;
+
+	if (!median_interval(sorted, n, autocorrelation(samples, n), &low, &high))
+		drifting_interval(samples, n, &low, &high);
+	free(sorted);
+	expect_or_none(expected, "low", low);
+	expect_or_none(expected, "high", high);
+	expect_or_none(expected, "half", half_width(samples, n, &drifts));
+	if (n > 5)
+		assert_int_equal(drifts, flag(expected, "drifts"));
+	expect(expected, "mean", load_mean(samples, n, &low, &high));
+	half = (high - low) / 2;
+	expect_or_none(expected, "half_of_load", half);
+	if (!isnan(half))
+		assert_true(fabs((low + high) / 2 - number(expected, "mean")) < EXACT);
+	assert_int_equal(stop_rule_drifts(samples, n, number(in, "target")),
+			 flag(expected, "unsettled"));
+}
+
+static void check_difference(const json_t *in, const json_t *expected)
+{
+	double all[2 * MOST];
+	size_t m = numbers(in, "a", all), n = numbers(in, "b", all + m);
+
+	expect(expected, "distance", outlier_distance(all, m, n));
+	expect(expected, "student", shift_probability(all, m, n));
+	expect(expected, "ranks", difference_probability(all, m, all + m, n));
+}
+
 static void another_program_gets_the_same(void **state)
 {
 	(void)state;
@@ -217,6 +263,8 @@ static void another_program_gets_the_same(void **state)
 	each_vector("state", 10, check_state);
 	each_vector("states", 7, check_states);
 	each_vector("pool", 5, check_pool);
+	each_vector("series", 33, check_series);
+	each_vector("difference", 11, check_difference);
 }
 
 int main(void)
