@@ -1,6 +1,7 @@
 #include "history/history.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,6 +34,14 @@ void history_date(int64_t day, char out[16])
 	gmtime_r(&seconds, &tm);
 	if (!strftime(out, 16, "%Y-%m-%d", &tm))
 		out[0] = '\0';
+}
+
+void history_moment(int64_t day, int minute, char out[32])
+{
+	char date[16];
+
+	history_date(day, date);
+	snprintf(out, 32, minute < 0 ? "%s" : "%s %02d:%02d", date, minute / 60 % 24, minute % 60);
 }
 
 void history_nights_release(struct history_nights *nights)
@@ -279,13 +288,13 @@ static enum status history_check_day(struct store *store, int64_t day, struct er
 	if (found || err->status != STATUS_OK)
 		return err->status;
 	if (before == INT64_MIN && after == INT64_MAX)
-		return error_set(err, STATUS_USAGE, "the history has no nights");
+		return error_set(err, STATUS_USAGE, "the history has no runs");
 	history_date(day, date);
 	if (before != INT64_MIN)
 		history_date(before, early);
 	if (after != INT64_MAX)
 		history_date(after, late);
-	return error_set(err, STATUS_USAGE, "no night of %s; nearest: %s%s%s", date, early,
+	return error_set(err, STATUS_USAGE, "no run on %s; nearest: %s%s%s", date, early,
 			 *early && *late ? " and " : "", late);
 }
 

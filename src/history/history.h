@@ -89,5 +89,7 @@ bool history_has_tag(const char *tags, const char *tag);
 /* "2026-11-20..." to days since 1970-01-01; false: not a date. */
 bool history_day(const char *date, int64_t *day);
 void history_date(int64_t day, char out[16]);
+/* "2026-11-20", or "2026-11-20 07:33" if `minute` of the day is not negative. */
+void history_moment(int64_t day, int minute, char out[32]);
 
 #endif

@@ -128,6 +128,7 @@ enum status store_places(struct store *store, struct history_places *out, struct
 
 struct history_point {
 	int64_t night, day, epoch;
+	int minute;              /* of the day, UTC, at which the run started */
 	uint64_t config;         /* a hash; 0: unknown */
 	double value, low, high; /* value NaN: the case did not run, or failed */
 };
@@ -147,7 +148,7 @@ struct history_filter {
 	int64_t series;               /* 0: all */
 	/* not only headline metrics; implied by a metric or a series */
 	bool all_metrics;
-	size_t nights;   /* only the last n; 0: all */
+	size_t nights;   /* only the last n days with a run; 0: all */
 	const char *tag; /* only nights with this tag; NULL: all */
 };
 

@@ -185,6 +185,16 @@ void trend_set_levels(struct trend_change *c, enum better better, double before,
 	c->improved = better != BETTER_NONE && c->ratio < 1;
 }
 
+/* Minute of the day of run `at`; -1: no other run of the trend is on its day. */
+static int trend_minute(const struct trend *t, size_t at)
+{
+	int64_t day = t->points[at]->day;
+	bool alone = (!at || t->points[at - 1]->day != day) &&
+		     (at + 1 >= t->count || t->points[at + 1]->day != day);
+
+	return alone ? -1 : t->points[at]->minute;
+}
+
 /* `before` and `after` are logarithms of the levels. */
 static struct trend_change *trend_add_change(struct analysis *f, enum change_found found, size_t at,
 					     double before, double after)
@@ -195,6 +205,7 @@ static struct trend_change *trend_add_change(struct analysis *f, enum change_fou
 	*c = (struct trend_change){ .found = found,
 				    .at = at,
 				    .day = t->points[at]->day,
+				    .minute = trend_minute(t, at),
 				    .night = t->points[at]->night,
 				    .night_before = t->points[at - 1]->night,
 				    .odds = NAN };
@@ -306,6 +317,7 @@ static void trend_add_seam(struct analysis *f, const struct trend_epoch *before,
 
 	*seam = (struct trend_seam){ .at = at,
 				     .day = t->points[at]->day,
+				     .minute = trend_minute(t, at),
 				     .night = t->points[at]->night,
 				     .night_before = t->points[at - 1]->night,
 				     .epoch = after->epoch,

@@ -54,6 +54,7 @@ struct trend_change {
 	enum change_found found;
 	size_t at; /* index of the first night after the change */
 	int64_t day, night, night_before;
+	int minute;           /* of the day; -1: the series has no other run on that day */
 	double before, after; /* medians */
 	double ratio; /* oriented so that above 1 is worse; after / before for BETTER_NONE */
 	bool worse, improved; /* neither if the metric has no direction */
@@ -71,6 +72,7 @@ struct trend_change {
 struct trend_seam {
 	size_t at; /* index of its first measured night */
 	int64_t day, night, night_before, epoch, epoch_before;
+	int minute;               /* as that of a change */
 	struct level_shift shift; /* shift between the levels on both sides, as logarithms */
 	double ratio;             /* oriented as that of a change */
 	bool differs;             /* the levels differ: there is a change at it */

@@ -159,7 +159,7 @@ char *trend_found_words(const struct trend_change *c)
 	return xasprintf("%s (p = %.0e)",
 			 c->found == FOUND_AT_SEAM   ? "with another driver, config or hardware"
 			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool alike"
-						     : "far beyond the variation between nights",
+						     : "far beyond the variation between runs",
 			 c->probability);
 }
 
@@ -169,12 +169,12 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 	const char *word = better == BETTER_NONE ? seam->ratio > 1 ? "more" : "less"
 			   : seam->ratio > 1     ? "worse"
 						 : "better";
-	char date[16];
+	char date[32];
 
-	history_date(seam->day, date);
+	history_moment(seam->day, seam->minute, date);
 	if (isnan(half))
 		return xasprintf("starts anew %s: hardware, driver or config changed; too few "
-				 "nights for a comparison of the levels",
+				 "runs for a comparison of the levels",
 				 date);
 	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
 			 "(±%.1f) %s: no clear difference",
@@ -183,7 +183,7 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 
 char *trend_warning_words(size_t beyond, double beyond_by, double band)
 {
-	return xasprintf("WARNING: %zu of the last 3 nights beyond the band (±%.1f %%), the last "
+	return xasprintf("WARNING: %zu of the last 3 runs beyond the band (±%.1f %%), the last "
 			 "of them %.1f %% %s the median",
 			 beyond, 100 * band, 100 * fabs(beyond_by),
 			 beyond_by < 0 ? "below" : "above");
@@ -259,7 +259,8 @@ static struct seam_group *seam_group_of(struct seam_groups *groups, const struct
 
 	for (size_t i = 0; i < groups->count; i++) {
 		g = &groups->items[i];
-		if (g->day == seam->day && strcmp(g->what, what) == 0) {
+		if (g->day == seam->day && g->minute == seam->minute &&
+		    strcmp(g->what, what) == 0) {
 			free(what);
 			return g;
 		}
@@ -267,6 +268,7 @@ static struct seam_group *seam_group_of(struct seam_groups *groups, const struct
 	ARRAY_GROW(groups->items, groups->count, groups->capacity);
 	g = &groups->items[groups->count++];
 	*g = (struct seam_group){ .day = seam->day,
+				  .minute = seam->minute,
 				  .night = seam->night,
 				  .night_before = seam->night_before,
 				  .what = what };
@@ -347,9 +349,9 @@ char *seam_group_words(const struct seam_group *g)
 {
 	struct text out = TEXT_EMPTY;
 	const char *between = " ";
-	char date[16];
+	char date[32];
 
-	history_date(g->day, date);
+	history_moment(g->day, g->minute, date);
 	text_addf(&out, "since %s (%s):", g->what, date);
 	for (size_t i = 0; i < g->part_count; i++)
 		trend_seams_add_count(&out, g->parts[i].worse, &g->parts[i], "worse", &between);

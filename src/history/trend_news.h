@@ -61,7 +61,7 @@ char *trend_found_words(const struct trend_change *change);
 char *trend_seam_words(const struct trend_seam *seam, enum better better);
 
 /*
- * Warning of a trend: "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; the
+ * Warning of a trend: "WARNING: 2 of the last 3 runs beyond the band, the last by ..."; the
  * caller frees the string.
  */
 char *trend_warning_words(size_t beyond, double beyond_by, double band);
@@ -90,6 +90,7 @@ struct seam_part {
 
 struct seam_group {
 	int64_t day, night, night_before;
+	int minute; /* as that of a change */
 	char *what; /* "driver 590.10"; "another config" */
 	struct seam_part *parts;
 	size_t part_count, part_capacity;

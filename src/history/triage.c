@@ -112,14 +112,14 @@ static void history_note_check(const struct history_note *n, const struct histor
 		n->machine ? history_place_named(places, n->machine) : NULL;
 
 	if (!nights->count)
-		error_set(err, STATUS_USAGE, "the history has no nights");
+		error_set(err, STATUS_USAGE, "the history has no runs");
 	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
 		error_set(err, STATUS_USAGE,
 			  "a decision needs --series, --node, --device, --case or "
 			  "--metric");
 	else if (n->host && !triage_has_host(nights, places, n->host))
 		error_set(err, STATUS_USAGE,
-			  "--node %.80s: the history has no night of this "
+			  "--node %.80s: the history has no run of this "
 			  "host",
 			  n->host);
 	else if (n->machine && !place)
@@ -134,7 +134,7 @@ static void history_note_check(const struct history_note *n, const struct histor
 	if (!out->day)
 		out->day = nights->items[nights->count - 1].day;
 	if (n->until && n->until < out->day)
-		error_set(err, STATUS_USAGE, "--until is earlier than the night of the decision");
+		error_set(err, STATUS_USAGE, "--until is earlier than the run of the decision");
 }
 
 enum status triage_decide(struct store *store, const struct history_note *note, struct error *err)

@@ -49,6 +49,25 @@ for run in ("run", "unjudged"):
 	assert "× 2 nodes:" in cost and "× 2 devices:" in cost and all(f">{name}</th>" in cost for name in names), cost[:900]
 END
 
+# CPUs are no GPUs, and GPUs that two nodes have are of simulated nodes: both are said on top.
+grep -q 'No GPU was measured: all devices are CPUs[.]' run/fleet.html && grep -q '<bdi>2 × [^<]* (CPU)</bdi>; 2 nodes' run/fleet.html ||
+	fail "the nodes' CPUs are shown like GPUs: $(grep -F 'class="scope"' run/fleet.html)"
+! grep -q 'GPUs</h2>' run/fleet.html || fail "a heading names GPUs"
+for uuids in 'GPU-1 GPU-1' 'GPU-1 GPU-2'; do
+	python3 - $uuids <<'END' || fail "no copy with GPUs"
+import json, sys
+r = json.load(open("run/result.json"))
+for device, uuid in zip(r["devices"], sys.argv[1:]):
+    device.update(backend="cuda", name="NVIDIA H100", uuid=uuid, capabilities=["fp32"])
+r.pop("judgement", None)
+json.dump(r, open("gpus.json", "w"))
+END
+	"$program" report gpus.json --fleet -o gpus.html >said 2>&1 || fail "report of two GPUs: $(cat said)"
+	grep -q '2 × NVIDIA H100</bdi>' gpus.html && ! grep -q 'No GPU' gpus.html || fail "GPUs are not named"
+	grep -c '1 of 2 GPUs belong to another node as well' gpus.html >>shared
+done
+[ "$(tr '\n' ' ' <shared)" = "1 0 " ] || fail "GPUs of two nodes: $(cat shared)"
+
 # The median in the sentence is that of the chart, also of an even number of devices.
 python3 - <<'END' || fail "the sentence has another median than the chart"
 import re

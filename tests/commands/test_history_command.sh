@@ -56,7 +56,7 @@ expect 2 'no action given; use add, trend, report, fleet, node, show, annotate, 
 expect 2 "unknown option '--dbb'" history trend --dbb x
 # Two nights are no quiet series.
 expect 0 '' history add 00.json 01.json --db young.db
-expect 0 'Cannot tell yet: a change can be found after 11 nights' history trend --db young.db
+expect 0 'Cannot tell yet: a change can be found after 11 runs' history trend --db young.db
 grep -q 'Nothing changed' out && { echo "history trend: two nights say that nothing changed"; failed=1; }
 expect 0 '' history report --db young.db -o young.html
 grep -q 'Cannot tell yet' young.html || { echo "history report: two nights are an answer"; failed=1; }
@@ -66,10 +66,10 @@ expect 0 'night0' history show
 expect 0 'Nothing changed.' history trend
 expect 0 '1 missed: 2026-01-11' history trend
 expect 0 '' history add 30.json 31.json
-expect 0 'WARNING: 2 of the last 3 nights beyond the band (±' history trend
+expect 0 'WARNING: 2 of the last 3 runs beyond the band (±' history trend
 expect 0 '% above the median' history trend
 expect 0 '' history report -o warns.html
-grep -q 'WARNING: 2 of the last 3 nights beyond the band (±.* % above the median' warns.html ||
+grep -q 'WARNING: 2 of the last 3 runs beyond the band (±.* % above the median' warns.html ||
 	{ echo "history report: the warning has no figure"; failed=1; }
 expect 1 'WARNING' history trend --fail-on warning
 # A word that no series has is no good news.
@@ -109,12 +109,12 @@ text = open("trend.html").read()
 page = Page()
 page.feed(text)
 words = re.sub(r"\s+", " ", " ".join(page.texts))
-for wanted in ("1 new change for the worse", "over 38 nights up to 2026-02-08", "NEW since 2026-02-01: 10.", "kernel : 6.1 → 6.2",
-	       "Missed, crossed out: 1.", "2026-01-11", "exceed 164 to 1", "odds over 10", "deviation from the level before the change"):
+for wanted in ("1 new change for the worse", "38 runs of ", "2026-01-01 to 2026-02-08", "since 2026-02-01", "NEW: ", "kernel : 6.1 → 6.2",
+	       "1 missed", "Missed, crossed out: 2026-01-11", "exceed 164 to 1", "odds over 10", "deviation from the level before the change"):
 	assert wanted in words, wanted
 assert page.tags.count("script") == 1 and not re.search(r'src=|href=(?!"#)', text), "the page needs another file"
 links = re.findall(r'href="#([^"]+)"', text)
-assert "news" in links and not set(links) - set(page.ids), links
+assert not set(links) - set(page.ids), links
 assert len(page.ids) == len(set(page.ids)), "an id twice"
 assert page.tags.count("svg") == 3, page.tags.count("svg")  # the change, its row, the nights
 assert not re.search(r"(?i)\bnan\b|\binf\b", text.split("</style>")[1].split("<script>")[0]), "a number that is none"
@@ -126,7 +126,7 @@ expect 0 '' history annotate 2026-02-01 'new kernel, accepted' --series "$series
 expect 0 'ACKNOWLEDGED' history trend --fail-on change
 expect 0 'new kernel, accepted' history trend
 # A note about a whole night is shown wherever nights are; one about no night is refused.
-expect 2 'no night of 2026-01-11; nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
+expect 2 'no run on 2026-01-11; nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
 expect 0 '' history annotate 2026-01-12 'moved to <b>rack 7</b>'
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history trend
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history show
@@ -136,7 +136,7 @@ expect 0 '"text": "moved to ' history trend --json
 expect 0 '' history report -o notes.html
 grep -q 'Note of 2026-01-12: <bdi>moved to &lt;b&gt;rack 7&lt;/b&gt;' notes.html || { echo "history report: the note is missing"; failed=1; }
 host=$(hostname)
-grep -q "<h1>Trend of $host</h1>" notes.html || { echo "history report: no machine in the title"; grep '<h1>' notes.html; failed=1; }
+grep -q "<h1>$host: no new change in 1 figure over 38 runs</h1>" notes.html || { echo "history report: no machine in the title"; grep '<h1>' notes.html; failed=1; }
 expect 0 '2026-02-08' history show --series "$series"
 # Another config starts anew.
 python3 - <<'END'
@@ -167,15 +167,15 @@ for action in show trend report prune; do
 	expect 2 "unexpected argument 'monday'" history $action monday --keep 1
 done
 expect 2 "unexpected argument 'monday'" baseline list monday
-expect 0 '; the last 3 are looked at' history trend --nights 3
+expect 0 '; the last 3 days are looked at' history trend --nights 3
 expect 0 'Cannot tell yet' history trend --nights 3
 cp gpuproof-history.db empty.db
-expect 0 'nights removed' history prune --before 2027-01-01 --db empty.db
-expect 0 'No nights' history trend --db empty.db
+expect 0 'runs removed' history prune --before 2027-01-01 --db empty.db
+expect 0 'No runs' history trend --db empty.db
 expect 0 '' history report --db empty.db -o empty.html
-grep -q 'No nights' empty.html || { echo "history report: no nights are an answer"; failed=1; }
-expect 2 'the history has no nights' history annotate 2026-02-01 'a text' --db empty.db
-expect 0 '29 nights removed' history prune --keep 10
+grep -q 'No runs' empty.html || { echo "history report: no nights are an answer"; failed=1; }
+expect 2 'the history has no runs' history annotate 2026-02-01 'a text' --db empty.db
+expect 0 '29 runs removed' history prune --keep 10
 # A run that was added when it was interrupted, then resumed: once, as a whole.
 python3 - <<'END'
 import copy, json
@@ -253,7 +253,7 @@ END
 expect 0 '' history add gap0.json --db turns.db
 expect 0 'Nothing changed.' history trend --db turns.db
 expect 0 '' history add gap?.json --db turns.db
-expect 0 'no figure in the last 3 nights: skipped or failed' history trend --db turns.db
+expect 0 'no figure in the last 3 runs: skipped or failed' history trend --db turns.db
 cp gpuproof-history.db damaged.db
 python3 -c 'import sqlite3
 with sqlite3.connect("damaged.db") as db: db.execute("update night set day = 9223372036854775807 where run = ?", ("other",))'
@@ -263,7 +263,7 @@ for action in trend show report "trend --nights 3" "prune --keep 3"; do
 done
 cp gpuproof-history.db future.db
 expect 0 'future.db' history add future.json --db future.db
-expect 0 '0 nights removed' history prune --keep 36500 --db future.db
+expect 0 '0 runs removed' history prune --keep 36500 --db future.db
 expect 0 '' history add escape.json --db escape.db
 for action in show "show --case alloc" "trend --all"; do
 	# shellcheck disable=SC2086

@@ -51,9 +51,9 @@ END
 nights fleet <fleet.jsonl
 expect 0 '596 added' history add fleet
 expect 0 '3 findings, 3 open; 160 of 160 devices compared' history fleet
-for words in 'node11, the node (8 devices)' 'since its first night, 2026-03-02' \
+for words in 'node11, the node (8 devices)' 'since its first run, 2026-03-02' \
 	'node03 cuda:5, 0000:15:00.0, serial S035 (GPU-3-5)' 'node07 cuda:2, 0000:12:00.0, serial S072 (GPU-7-2)' '; since 2026-03-19' \
-	'SILENT   node19: no run since 2026-03-27, 4 nights' 'GONE     node15 cuda:7, serial S157 (GPU-15-7)'; do
+	'SILENT   node19: no run since 2026-03-27, 4 days' 'GONE     node15 cuda:7, serial S157 (GPU-15-7)'; do
 	grep -qF -- "$words" out || complain "fleet: '$words' is missing in $(cat out)"
 done
 expect 1 '' history fleet --fail-on change
@@ -119,7 +119,7 @@ END
 
 # Night by night: a node and a GPU, by serial number, next to the others.
 expect 0 'node11, 8 devices, rack:1 site:b' history node node11
-for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 19 other nodes, in the last 7 nights' '2026-03-02  4.2'; do
+for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 19 other nodes, in the last 7 days' '2026-03-02  4.2'; do
 	grep -qF -- "$words" out || complain "node: '$words' is missing in $(cat out)"
 done
 expect 0 'GPU-7-2: node07, cuda:2, 0000:12:00.0, serial S072' history node S072
@@ -138,7 +138,7 @@ expect 1 '' history node node07/cuda:2 --fail-on change
 expect 0 '' history node node05 --fail-on change
 expect 2 'nodes: node00, node01, ' history node node99
 expect 2 'node' history node
-expect 0 'not compared: no other node has values of the same cases in the last nights' history node node19 --nights 3
+expect 0 'not compared: no other node has values of the same cases in the last days' history node node19 --nights 3
 expect 0 '' history node S072 -o node.html
 python3 - <<'END' || complain "the page of a GPU has not one chart per suite"
 import re
@@ -179,7 +179,7 @@ expect 0 '3 findings, 0 open' history fleet --fail-on change
 expect 1 '' history fleet --fail-on warning
 expect 0 '' history acknowledge 'no' --device GPU-3-5 --state open
 expect 0 '3 findings, 1 open' history fleet
-expect 2 'no night of this host' history acknowledge x --node node99
+expect 2 'no run of this host' history acknowledge x --node node99
 expect 2 'the history has no GPU with this' history acknowledge x --device S999
 expect 2 'a decision needs' history acknowledge x
 expect 2 'is earlier' history acknowledge x --node node11 --until 2026-03-01
@@ -243,7 +243,7 @@ END
 nights runs <runs.jsonl
 "$program" history add runs --db runs.db 2>err || complain "runs: $(cat err)"
 "$program" history fleet --db runs.db >out || complain "fleet of runs on nodes: exit code $?"
-for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07, 3 nights' \
+for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07, 3 days' \
 	'GONE     n4 cuda:3, serial S43 (GPU-4-3): not in the last 2 runs of its node'; do
 	grep -qF -- "$words" out || complain "fleet of runs on nodes: '$words' is missing in $(cat out)"
 done

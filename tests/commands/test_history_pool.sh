@@ -45,7 +45,7 @@ expect() { # CODE WORD ARGUMENTS...
 }
 
 history quiet 0 0
-expect 0 '^Pool of [67] GPUs in the last 20 nights \(1[0-9] since 2026-01-01\), H100: 1 figure, GPUs [1-4]\.[0-9] % apart; no change common to them$' \
+expect 0 '^Pool of [67] GPUs in the last 20 days \(1[0-9] since 2026-01-01\), H100: 1 figure, GPUs [1-4]\.[0-9] % apart; no change common to them$' \
 	history trend --db quiet.db --fail-on change
 grep -q '0 new changes' out && grep -q '^Cannot tell yet of single GPUs' out || complain "quiet pool: $(cat out)"
 

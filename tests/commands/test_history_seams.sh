@@ -80,7 +80,9 @@ box = re.search(r'<section class="verdict failed.*?</section>', text, re.S).grou
 assert "Since driver 590.10 (2026-10-27): 8 matmul.throughput" in box, box
 # One driver is one incident: one panel that names its eight series, draws all of them, and has the seam with its label.
 panels = re.findall(r'<article class="trend .*?</article>', text, re.S)
-assert len(panels) == 1 and "matmul: 8 series" in panels[0] and re.search(r"NEW: [\d.]+ % to [\d.]+.% worse since 2026-10-27", panels[0]), panels
+assert len(panels) == 1 and re.search(r"<bdi>matmul: 8 figures [\d.]+ to [\d.]+.% worse since 2026-10-27, with driver 590.10</bdi>", panels[0]), panels[0][:300]
+assert re.search(r"<h1>matmul: 8 figures [\d.]+ to [\d.]+.% worse since 2026-10-27, with driver 590.10</h1>", text), "the title is no answer"
+assert "Look first at what else changed: driver 580.159.04 → 590.10." in box, box
 named = re.findall(r"<li><b><bdi>(matmul/[^<]*)</bdi></b>", panels[0])
 assert len(set(named)) == 8 and panels[0].count("<bdi>driver</bdi>") == 1, named
 chart, = re.findall(r'<div class="nights"><svg.*?</svg>', panels[0], re.S)
@@ -89,7 +91,7 @@ assert len(re.search(r' data-x="([^"]*)"', chart).group(1).split()) == 40
 others = re.search(r'<path d="([^"]*)" fill="none" stroke="#777777" stroke-opacity', chart).group(1)
 assert others.count("M") == 7 and others.count("L") == 7 * 39, others
 # Each suite is one fold with its count, and no series is left out.
-folds = re.findall(r'<h3><bdi>(\w+)</bdi></h3> <span class="quiet">(\d+) series, (\w+)', text)
+folds = re.findall(r'<h3><bdi>(\w+)</bdi></h3> <span class="quiet">(\d+) figures?, (\w+)', text)
 assert ("matmul", "8", "8") in folds and sum(int(n) for _, n, _ in folds) == 41, folds
 assert all(changed == "none" for suite, _, changed in folds if suite != "matmul"), folds
 E
@@ -126,4 +128,36 @@ expect 0 'Cannot tell yet' history trend --db young.db
 absent 'Nothing changed' "ten nights"
 nights young 11 99 0 1 matmul
 expect 0 'Nothing changed.' history trend --db young.db
+# Sixteen runs of one day are runs, not nights: dated by their times, and drawn next to each other.
+python3 - "$data/h100_1.json" <<'E'
+import json, os, random, sys
+random.seed(16)
+n = json.load(open(sys.argv[1]))
+first = {id(m): dict(m) for c in n["cases"] for m in c["metrics"].values()}
+os.mkdir("day")
+for i in range(16):
+	n["run"].update(id=f"run{i}", started=f"2026-10-01T{2 + i // 2:02}:{30 * (i % 2) + 3:02}:00Z")
+	for c in n["cases"]:
+		for m in c["metrics"].values():
+			change = random.gauss(1, .003) * (.9 if i >= 9 and c["suite"] == "matmul" and m["better"] == "higher" else 1)
+			m.update({k: first[id(m)][k] and first[id(m)][k] * change for k in ("value", "low", "high")})
+	json.dump(n, open(f"day/{i}.json", "w"))
+E
+expect 0 '' history add day --db day.db
+expect 0 'NEW 2026-10-01 06:33: ' history trend --db day.db
+grep -q '^16 runs of ' out || { echo "one day: not sixteen runs: $(head -1 out)"; failed=1; }
+absent '[Nn]ight' "runs of one day"
+expect 0 '' history report --db day.db -o day.html
+python3 - <<'E' || { echo "history report of one day: see above"; failed=1; }
+import re
+text = open("day.html").read().split("<body>")[1].split("<script>")[0]
+words = re.sub("<[^>]*>", " ", text)
+assert not re.search(r"(?i)\bnights?\b", words), re.findall(r"(?i).{30}\bnights?\b.{10}", words)
+assert re.search(r"<h1>matmul: 8 figures [\d.]+ to [\d.]+.% worse since 2026-10-01 06:33</h1>", text), re.search("<h1>.*", text)[0]
+chart = re.search(r'<div class="nights"><svg.*?</svg>', text, re.S).group(0)
+places = re.search(r' data-x="([^"]*)"', chart).group(1).split()
+assert len(set(places)) == 16 and "time of the run (UTC)" in chart and ">06:00</text>" in chart, chart[:900]
+# Nothing recorded changed: the page names the two runs to compare.
+assert "No recorded fact" in words and "run8 and run9" in words, words[:900]
+E
 exit $failed

@@ -129,18 +129,18 @@ expect("node of four", node, "skipped", "Not compared")
 # The second point is measured since three nights.
 late = lambda host, night, point: noise(host, night, point) if point == "stream/copy" or night >= 17 else None
 trend, _, _ = history("late", 20, 1, late)
-expect("trend, a young series", trend, "skipped", "Nothing new for the worse in 1 of 2 series", "cannot tell yet")
+expect("trend, a young series", trend, "skipped", "Nothing new for the worse in 1 of 2 figures", "cannot tell yet")
 # The second point is not measured any more.
 ended = lambda host, night, point: noise(host, night, point) if point == "stream/copy" or night < 15 else None
 trend, _, _ = history("ended", 20, 1, ended)
-expect("trend, a series that ended", trend, "skipped", "Nothing new for the worse in 1 of 2 series", "no figure in the last night")
+expect("trend, a series that ended", trend, "skipped", "Nothing new for the worse in 1 of 2 figures", "no figure in the last run")
 # On nine nodes of ten the second point is not measured at all, so nothing compares it.
 alone = lambda host, night, point: noise(host, night, point) if point == "stream/copy" or host == 0 else None
 _, fleet, node = history("alone", 8, 10, alone)
 expect("node, a case that no other has", node, "skipped", "Like the others in 1 of 2 cases", "judged in 1 of 2")
 # Two devices are of a model of their own.
 _, fleet, _ = history("models", 8, 12, noise, model=lambda host: "H100" if host > 9 else "H200")
-expect("fleet, devices without others", fleet, "skipped", "No slow device in 10 of 12 GPUs", "too few")
+expect("fleet, devices without others", fleet, "skipped", "No slow device in 10 of 12 known devices", "too few")
 # A node is silent for the last nights.
 _, fleet, _ = history("silent", 12, 10, lambda host, night, point: None if host == 9 and night > 7 else noise(host, night, point))
 expect("fleet, a silent node", fleet, "error", "A node or device is missing")

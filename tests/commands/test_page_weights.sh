@@ -56,7 +56,7 @@ page("one.html", f"{data}/quick_h200.json")
 page("claims.html", f"{data}/claims_h200_x2.json", "--claims")
 page("compare.html", f"{data}/nights/h100_1.json", f"{data}/nights/h100_3.json")
 page("arch.html", f"{data}/compare_h200_x2.json", "--baseline", "v100-sxm2")
-most = {"one": 165, "two": 220, "eight": 350, "claims": 210, "compare": 95, "arch": 145}
+most = {"one": 165, "two": 220, "eight": 350, "claims": 90, "compare": 95, "arch": 145}
 heavy = {name: os.path.getsize(f"{name}.html") // 1000 for name, kilobytes in most.items()
          if os.path.getsize(f"{name}.html") > 1000 * kilobytes}
 assert not heavy, f"kB: {heavy}, at most {most}"

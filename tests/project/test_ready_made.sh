@@ -50,7 +50,7 @@ for file in junit.xml summary.md verdict.txt acceptance.html report.html report.
 	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
 done
 ! grep -q '<failure' "$folder/nights/junit-night.xml" || fail "a good night is red: $(cat "$folder/nights/junit-night.xml")"
-grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
+grep -q '^2 runs' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
 "$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
 [ $? = 1 ] || fail "nightly does not say that a limit is violated"
 grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"

@@ -427,7 +427,7 @@ static int history_prune_nights(struct call *call)
 	}
 	history_nights_release(&nights);
 	if (call->err.status == STATUS_OK)
-		printf("%zu night%s removed\n", removed, text_plural(removed));
+		printf("%zu run%s removed\n", removed, text_plural(removed));
 	return EXIT_ACCEPTED;
 }
 

@@ -97,13 +97,13 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 		if (i >= MOST_TABLES)
 			continue;
 		first = courses[i].count > MOST_NIGHTS ? courses[i].count - MOST_NIGHTS : 0;
-		TABLE_ROW(&table, "NIGHT", s->machine ? "DEVICE" : "NODE", "OTHERS",
+		TABLE_ROW(&table, "DAY", s->machine ? "DEVICE" : "NODE", "OTHERS",
 			  "10 TO 90 % OF THEM", "BETTER BY", "95 %", "OTHERS");
 		for (size_t k = first; k < courses[i].count; k++)
 			print_node_night_row(series, &courses[i].nights[k], &table);
 		table_finish(&table, stdout);
 		if (first)
-			printf("%zu earlier nights: --json\n", first);
+			printf("%zu earlier days: --json\n", first);
 	}
 }
 
@@ -201,7 +201,7 @@ static void fleet_print_not_compared(const struct fleet *f)
 		       FLEET_FEWEST);
 	else if (f->too_few)
 		printf("%zu device%s not compared: too few others with the same model, driver "
-		       "and config, or no values in the last nights.\n",
+		       "and config, or no values in the last days.\n",
 		       f->too_few, f->too_few == 1 ? " was" : "s were");
 	if (f->compared && !f->finding_count)
 		puts("No node, device or slot is worse than the others.");
@@ -222,7 +222,7 @@ static void fleet_print_silent_nodes(const struct fleet *f)
 		if (f->hosts[i].silent < FLEET_SILENT)
 			continue;
 		history_date(f->hosts[i].last_day, day);
-		printf("SILENT   %s: no run since %s, %zu nights\n", f->hosts[i].name, day,
+		printf("SILENT   %s: no run since %s, %zu days\n", f->hosts[i].name, day,
 		       f->hosts[i].silent);
 	}
 	for (size_t i = 0; i < f->gone_count && i < MOST_GONE; i++) {
@@ -243,7 +243,8 @@ static void fleet_print_worst(const struct fleet *f)
 
 	if (!n)
 		return;
-	printf("\nThe worst %zu of %zu devices:\n", n, f->compared);
+	printf("\nThe worst %zu of %zu devices, by the share of what is allowed:\n", n,
+	       f->compared);
 	TABLE_ROW(&table, "WORSE BY", "ALLOWED", "CASE", "DEVICE");
 	for (size_t i = 0; i < n; i++) {
 		const struct fleet_member *m = &f->members[members[i]];
@@ -368,7 +369,7 @@ void print_fleet(const struct fleet *f, bool json)
 		return;
 	}
 	if (!f->nights.count) {
-		puts("No nights");
+		puts("No runs");
 		return;
 	}
 	history_date(f->nights.items[0].day, first);

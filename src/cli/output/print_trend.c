@@ -70,9 +70,9 @@ static void print_trend_differences_text(struct printing *p, int64_t before, int
 static void print_trend_change_text(struct printing *p, const struct history_series *s,
 				    const struct trend_change *c)
 {
-	char date[16], before[48], after[48], *how = trend_found_words(c);
+	char date[32], before[48], after[48], *how = trend_found_words(c);
 
-	history_date(c->day, date);
+	history_moment(c->day, c->minute, date);
 	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n", change_state_name(c->state),
 		  date, units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
@@ -113,7 +113,7 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 	machine = history_machine_words(&p->places, s->machine);
 	text_addf(&p->rows, " (%s)\n", machine);
 	free(machine);
-	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
+	text_addf(&p->rows, "    %zu run%s, median %s, %zu missed%s\n", t->count,
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
 		  trend_is_young(t) && !t->change_count ? "; cannot tell yet" : "");
@@ -124,7 +124,7 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 		free(words);
 	}
 	if (t->gaps >= GAPS)
-		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n",
+		text_addf(&p->rows, "    no figure in the last %zu runs: skipped or failed\n",
 			  t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
 		print_trend_change_text(p, s, &t->changes[i]);
@@ -317,13 +317,13 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 
 		history_date(nights->items[0].day, first);
 		history_date(nights->items[nights->count - 1].day, last);
-		printf("%zu night%s%s%s from %s to %s", nights->count,
-		       nights->count == 1 ? "" : "s", *hosts ? " of " : "", hosts, first, last);
+		printf("%zu run%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
+		       *hosts ? " of " : "", hosts, first, last);
 		if (looked_at && looked_at < nights->count)
-			printf("; the last %zu are looked at", looked_at);
+			printf("; the last %zu days are looked at", looked_at);
 		free(hosts);
 	} else
-		printf("No nights");
+		printf("No runs");
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
 	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
@@ -363,13 +363,13 @@ static void quiet_text(const struct printing *p, bool environment)
 	const struct trend_summary *s = p->summary;
 
 	if (s->young == s->series)
-		printf("%s: a change can be found after %d nights with the same "
+		printf("%s: a change can be found after %d runs with the same "
 		       "hardware, driver and config; one of %.0f %% and more at once.\n",
 		       trend_pools_tell(&p->pools) ? "Cannot tell yet of single GPUs"
 						   : "Cannot tell yet",
 		       TREND_LEAST_NIGHTS, 100 * TREND_SUDDEN);
 	else if (s->young)
-		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver "
+		printf("%zu of %zu series have fewer than %d runs with the same hardware, driver "
 		       "and config: cannot tell yet.\n",
 		       s->young, s->series, TREND_LEAST_NIGHTS);
 	if (p->rows.data || s->young >= s->series)

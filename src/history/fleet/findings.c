@@ -245,8 +245,8 @@ char *fleet_since_words(const struct fleet_finding *x)
 
 	history_date(x->since, day);
 	if (!x->dated)
-		return xasprintf("since %s or earlier: too few nights to date it", day);
-	return xasprintf(x->always ? "since its first night, %s" : "since %s", day);
+		return xasprintf("since %s or earlier: too few days to date it", day);
+	return xasprintf(x->always ? "since its first run, %s" : "since %s", day);
 }
 
 char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
@@ -490,7 +490,7 @@ double course_value(const struct history_series *s, double level)
 char *course_words(const struct fleet *f, const struct fleet_subject *s, const struct course *x)
 {
 	const char *other = s->machine ? "device" : "node";
-	char half[64] = "interval unknown: too few nights or others", *out;
+	char half[64] = "interval unknown: too few days or others", *out;
 	size_t others = 0;
 
 	for (size_t i = 0; i < x->count; i++)
@@ -498,12 +498,12 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 			others = x->nights[i].count;
 	if (!x->recent)
 		return xasprintf("not compared: no other %s has values of the same cases in "
-				 "the last nights",
+				 "the last days",
 				 other);
 	if (isfinite(x->half))
 		snprintf(half, sizeof(half), "±%.2f", 100 * x->half);
 	out = xasprintf("%.2f %% (%s) %s than the median of %zu other %s%s, in the last %zu "
-			"night%s",
+			"day%s",
 			100 * fabs(fleet_percent(-x->away)), half, x->away < 0 ? "worse" : "better",
 			others, other, others == 1 ? "" : "s", x->recent,
 			x->recent == 1 ? "" : "s");

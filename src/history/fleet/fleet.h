@@ -155,7 +155,7 @@ char *fleet_kinds_words(const struct fleet *fleet, const struct fleet_cohort *co
 char *fleet_member_words(const struct fleet *fleet, const struct fleet_member *member);
 /* As fleet_member_words(), or "node7, the node (8 devices)", "slot cuda:5 of most nodes". */
 char *fleet_subject_words(const struct fleet *fleet, const struct fleet_finding *finding);
-/* "since 2026-11-18", "since its first night, 2026-11-01" */
+/* "since 2026-11-18", "since its first run, 2026-11-01" */
 char *fleet_since_words(const struct fleet_finding *finding);
 /* "4.0 % (±0.2) worse than the others in stream/triad ... (allowed 1.9 %); since 2026-11-18" */
 char *fleet_finding_words(const struct fleet *fleet, const struct fleet_finding *finding);
@@ -219,7 +219,7 @@ void courses_release(struct course *courses, size_t count);
 /* Converts a level to the unit of the series. */
 double course_value(const struct history_series *series, double level);
 /*
- * "3.90 % (±0.21) worse than the median of 19 other nodes, in the last 7 nights"; the caller frees
+ * "3.90 % (±0.21) worse than the median of 19 other nodes, in the last 7 days"; the caller frees
  * the string.
  */
 char *course_words(const struct fleet *fleet, const struct fleet_subject *subject,

@@ -200,6 +200,7 @@ static void pool_add_change(const struct pool_search *s, size_t at, const struct
 	*c = (struct trend_change){ .found = FOUND_IN_POOL,
 				    .at = at,
 				    .day = t->points[at]->day,
+				    .minute = -1,
 				    .night = t->points[at]->night,
 				    .night_before = t->points[at - 1]->night,
 				    .odds = NAN,
@@ -373,12 +374,12 @@ char *trend_pool_words(const struct trend_pools *pools, size_t *next)
 	history_date(since, date);
 	text_addf(&out, "Pool of %zu GPUs", recent);
 	if (gpus > recent)
-		text_addf(&out, " in the last %d nights (%zu since %s)", POOL_RECENT, gpus, date);
+		text_addf(&out, " in the last %d days (%zu since %s)", POOL_RECENT, gpus, date);
 	text_addf(&out, ", %s: %zu figure%s, GPUs %.1f %% apart%s", first->series.model, figures,
 		  figures == 1 ? "" : "s", 100 * most, figures == 1 ? "" : " at most");
 	text_add(&out, open     ? changes.data
 		       : !young ? "; no change common to them"
-				: "; too few nights for changes common to them");
+				: "; too few days for changes common to them");
 	text_release(&changes);
 	return text_detach(&out);
 }

@@ -55,7 +55,7 @@ void trend_pools_release(struct trend_pools *pools);
 /* True if a change can be found in at least one pool. */
 bool trend_pools_tell(const struct trend_pools *pools);
 /*
- * "Pool of 6 GPUs in the last 20 nights (14 since 2026-01-01), NVIDIA H100: 19 metrics, ...", for
+ * "Pool of 6 GPUs in the last 20 days (14 since 2026-01-01), NVIDIA H100: 19 metrics, ...", for
  * all pools of a model from `*next` on; advances it to the next model. The caller frees the string.
  */
 char *trend_pool_words(const struct trend_pools *pools, size_t *next);

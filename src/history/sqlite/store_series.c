@@ -26,6 +26,7 @@ static void store_series_take_row(struct db_query *q, struct history_series *s)
 		(struct history_point){ .night = db_integer(q, 10),
 					.day = store_day(q, 11, "the day"),
 					.epoch = db_integer(q, 12),
+					.minute = (int)db_integer(q, 17),
 					.config = strtoull(db_string(q, 16), NULL, 16),
 					.value = db_real(q, 13),
 					.low = db_real(q, 14),
@@ -75,7 +76,8 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 		s, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
 		"s.better, s.kind, n.id, n.day, p.epoch, p.value, p.low, p.high, "
-		"substr(e.facts, instr(e.facts, 'config=') + 7, 16) FROM series s CROSS JOIN point "
+		"substr(e.facts, instr(e.facts, 'config=') + 7, 16), 60 * substr(n.started, 12, "
+		"2) + substr(n.started, 15, 2) FROM series s CROSS JOIN point "
 		"p ON p.series = s.id CROSS JOIN night n ON n.id = p.night CROSS JOIN epoch e ON "
 		"e.id = p.epoch WHERE " SELECTED
 		" AND n.day >= ? AND (? = '' OR instr(' ' || n.tags || ' ', ' ' || ? || ' ')) "

@@ -503,11 +503,9 @@ static char *why_missing(const struct result *results, size_t count, const struc
 const char *claim_verdict_name(enum claim_verdict verdict)
 {
 	static const char *const names[CLAIM_VERDICTS] = {
-		[CLAIM_HOLDS] = "holds",
-		[CLAIM_FAILS] = "does not hold",
-		[CLAIM_DEPENDS] = "depends",
-		[CLAIM_UNDECIDED] = "undecided",
-		[CLAIM_PARTIAL] = "tested in part",
+		[CLAIM_HOLDS] = "holds",         [CLAIM_EXCEEDED] = "better than claimed",
+		[CLAIM_FAILS] = "does not hold", [CLAIM_DEPENDS] = "depends",
+		[CLAIM_UNDECIDED] = "undecided", [CLAIM_PARTIAL] = "tested in part",
 		[CLAIM_UNTESTED] = "not tested",
 	};
 
@@ -524,6 +522,11 @@ static enum claim_verdict claims_judge_reading(const struct claim_measure *m,
 {
 	if (r->low >= m->low && r->high <= m->high)
 		return CLAIM_HOLDS;
+	/* An interval across the good end is at least as good as claimed. */
+	if (m->better == CLAIM_BETTER_HIGHER && r->low >= m->low)
+		return r->low > m->high ? CLAIM_EXCEEDED : CLAIM_HOLDS;
+	if (m->better == CLAIM_BETTER_LOWER && r->high <= m->high)
+		return r->high < m->low ? CLAIM_EXCEEDED : CLAIM_HOLDS;
 	return r->high < m->low || r->low > m->high ? CLAIM_FAILS : CLAIM_UNDECIDED;
 }
 
@@ -563,14 +566,16 @@ enum claim_verdict claim_judge(const struct result *results, size_t count,
 		for (size_t k = 0; claim_is_decisive(m) && k < evidence[i].count; k++)
 			of[evidence[i].readings[k].verdict]++;
 	}
-	if (of[CLAIM_HOLDS] && of[CLAIM_FAILS])
+	if (of[CLAIM_HOLDS] + of[CLAIM_EXCEEDED] && of[CLAIM_FAILS])
 		return CLAIM_DEPENDS;
-	if (!of[CLAIM_HOLDS] && !of[CLAIM_FAILS] && !of[CLAIM_UNDECIDED])
+	if (!of[CLAIM_HOLDS] && !of[CLAIM_EXCEEDED] && !of[CLAIM_FAILS] && !of[CLAIM_UNDECIDED])
 		return CLAIM_UNTESTED;
 	if (missing)
 		return CLAIM_PARTIAL;
 	if (of[CLAIM_UNDECIDED])
 		return CLAIM_UNDECIDED;
+	if (of[CLAIM_EXCEEDED])
+		return CLAIM_EXCEEDED;
 	return of[CLAIM_HOLDS] ? CLAIM_HOLDS : CLAIM_FAILS;
 }
 

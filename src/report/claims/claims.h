@@ -41,6 +41,9 @@ enum claim_across {
 	CLAIM_MACHINES /* larger / smaller, of machines with different host names */
 };
 
+/* On which side of its range a measure is better than claimed. */
+enum claim_better { CLAIM_BETTER_NONE, CLAIM_BETTER_HIGHER, CLAIM_BETTER_LOWER };
+
 /* Devices on which a claim can be decided. */
 enum claim_on { CLAIM_ON_ANY, CLAIM_ON_GPU, CLAIM_ON_NVLINK };
 
@@ -49,6 +52,7 @@ struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
 	struct claim_term terms[CLAIM_TERMS];
 	double low, high;
+	enum claim_better better;
 	bool complement;  /* one less the quotient */
 	bool even_failed; /* the first term counts also of a case that failed */
 	/* decides if it was measured; a machine without such devices misses nothing */
@@ -69,6 +73,7 @@ struct claim {
 
 enum claim_verdict {
 	CLAIM_HOLDS,
+	CLAIM_EXCEEDED, /* beyond the good end of a range: better than claimed */
 	CLAIM_FAILS,
 	CLAIM_DEPENDS,   /* one measurement holds, another does not */
 	CLAIM_UNDECIDED, /* an interval crosses the bound */
@@ -127,7 +132,8 @@ bool claim_is_decisive(const struct claim_measure *measure);
 /*
  * Collects the evidence of each measure from all results, and judges. DEPENDS if readings disagree;
  * else PARTIAL if a deciding measurement is missing; else UNDECIDED if an interval crosses a bound;
- * else the common verdict. The results must outlive `evidence`, which the caller releases.
+ * else EXCEEDED if a reading is; else the common verdict. The results must outlive `evidence`,
+ * which the caller releases.
  */
 enum claim_verdict claim_judge(const struct result *results, size_t count,
 			       const struct claim *claim,

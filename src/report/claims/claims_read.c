@@ -18,6 +18,7 @@
 #define AT " at "
 
 static const char *const devices[] = { "any", "gpu", "nvlink", NULL };
+static const char *const better[] = { "none", "higher", "lower", NULL };
 static const char *const across[] = { "one", "models", "versions", "machines", NULL };
 
 static const struct key guide_keys[] = {
@@ -38,6 +39,7 @@ static const struct key measure_keys[] = {
 	{ .name = "value", .type = KEY_TEXT, .help = "METRIC at POINT / METRIC at POINT" },
 	{ .name = "min", .type = KEY_TEXT, .fallback = "" },
 	{ .name = "max", .type = KEY_TEXT, .fallback = "" },
+	{ .name = "better", .type = KEY_CHOICE, .choices = better, .fallback = "none" },
 	{ .name = "across", .type = KEY_CHOICE, .choices = across, .fallback = "one" },
 	{ .name = "count_failed", .type = KEY_BOOL, .fallback = "no" },
 	{ .name = "optional", .type = KEY_BOOL, .fallback = "no" },
@@ -249,6 +251,7 @@ static void read_measure(struct claims_reading *r)
 	claims_file_read_value(r, m);
 	if (r->document->problem_count)
 		return;
+	m->better = (enum claim_better)section_integer(r->section, "better");
 	m->low = read_bound(r, m, "min", -HUGE_VAL);
 	m->high = read_bound(r, m, "max", HUGE_VAL);
 	if (m->low > m->high)

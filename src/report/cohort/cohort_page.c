@@ -340,7 +340,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 		.compared = f->compared,
 		.total = f->device_count,
 		.good = "No slow device",
-		.things = "GPUs",
+		.things = "known devices",
 		.nothing = "Nothing was compared",
 	};
 	char first[16], last[16];
@@ -351,7 +351,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 	if (f->compared)
 		tree_textf(page, "verdict",
 			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
-			   "compared, on the nights from %s to %s.%s",
+			   "compared, on the days from %s to %s.%s",
 			   f->open, text_plural(f->open), f->finding_count - f->open, f->compared,
 			   f->device_count, f->host_count, first, last,
 			   f->too_few ? " For the others, too few devices have the same model, "
@@ -409,7 +409,7 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 		map = tree_item(list);
 		view_text(map, "subject", f->hosts[i].name);
 		history_date(f->hosts[i].last_day, date);
-		tree_textf(map, "words", "no run since %s: %zu nights", date, f->hosts[i].silent);
+		tree_textf(map, "words", "no run since %s: %zu days", date, f->hosts[i].silent);
 	}
 	for (size_t i = 0; i < f->gone_count; i++) {
 		const struct history_place *p = f->gone[i].place;

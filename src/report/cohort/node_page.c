@@ -76,7 +76,7 @@ static void node_set_answer(const struct node_page *p)
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
 	tree_textf(p->tree, "verdict",
-		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, on the nights "
+		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, on the days "
 		   "from %s to %s.",
 		   open, text_plural(open), decided, compared, p->count, first, last);
 }
@@ -129,7 +129,7 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart.title = xasprintf("%s%s%s, %s", name, *name ? ": " : "", s->point,
 				format_metric(s->metric).text);
 	chart.shows =
-		xasprintf("Each night next to the %s, in percent of their mean level; higher is "
+		xasprintf("Each day next to the %s, in percent of their mean level; higher is "
 			  "better. Area around the %s: the middle 80 %% of them. Area around this "
 			  "one: the 95 %% interval of its difference to their median.",
 			  other, other);

@@ -312,6 +312,72 @@ static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_
 	tree_text_owned(page, "counts", text_detach(&out));
 }
 
+#define MOST_MODELS 4 /* that are named */
+
+/* "64 × NVIDIA H100", "3 × AMD EPYC (CPU)", by model in the order of the result. */
+static void fleet_add_models(struct text *out, const struct result *r)
+{
+	size_t models = 0;
+
+	for (size_t i = 0; i < r->device_count; i++) {
+		const struct device_info *d = &r->devices[i];
+		size_t count = 0, first = 0;
+
+		while (strcmp(r->devices[first].name, d->name))
+			first++;
+		if (first < i || models++ >= MOST_MODELS)
+			continue;
+		for (size_t k = i; k < r->device_count; k++)
+			count += !strcmp(r->devices[k].name, d->name);
+		format_list(out, "%zu × %s%s", count, d->name, device_is_host(d) ? " (CPU)" : "");
+	}
+	if (models > MOST_MODELS)
+		text_addf(out, " and %zu other models", models - MOST_MODELS);
+}
+
+/* GPUs that a node before has as well: nodes that share a GPU are simulated. */
+static size_t fleet_count_shared(const struct result *r)
+{
+	struct text_index seen = { 0 };
+	size_t shared = 0;
+
+	for (size_t i = 0; i < r->device_count; i++) {
+		const struct device_info *d = &r->devices[i];
+
+		if (!*view_string(d->uuid))
+			continue;
+		if (text_index_find(&seen, d->uuid, "") != SIZE_MAX)
+			shared++;
+		else
+			*text_index_at(&seen, d->uuid, "") = i;
+	}
+	text_index_release(&seen);
+	return shared;
+}
+
+/* Names the devices as what they are, and says which figures are no GPU's or no node's own. */
+static void fleet_set_devices(const struct result *r, struct tree *page)
+{
+	size_t hosts = 0, shared = fleet_count_shared(r);
+	struct text models = TEXT_EMPTY;
+
+	fleet_add_models(&models, r);
+	view_text_owned(page, "models", text_detach(&models));
+	for (size_t i = 0; i < r->device_count; i++)
+		hosts += device_is_host(&r->devices[i]);
+	if (hosts && hosts == r->device_count)
+		tree_text(page, "not_gpus", "No GPU was measured: all devices are CPUs.");
+	else if (hosts)
+		tree_textf(page, "not_gpus", "%zu of %zu devices are CPUs.", hosts,
+			   r->device_count);
+	else
+		tree_textf(page, "not_gpus",
+			   shared ? "%zu of %zu GPUs belong to another node as well: these nodes "
+				    "are simulated, and no figure is of one node alone."
+				  : "",
+			   shared, r->device_count);
+}
+
 static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *own_title)
 {
 	const struct result *r = fleet->result;
@@ -329,6 +395,7 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	fleet_nodes_collect(&nodes, r);
 	fleet_set_answer(fleet, page);
 	fleet_set_counts(fleet, &nodes, page);
+	fleet_set_devices(r, page);
 	/* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
 	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
 		   format_count((double)r->node_count).text,

@@ -9,8 +9,7 @@
 #include "report/page/html.h"
 #include "report/view/suite_page.h"
 
-/* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
-static void page_add_devices(struct text *out, const struct result *result)
+void page_add_devices(struct text *out, const struct result *result)
 {
 	const struct device_info *first = result->devices;
 	bool host = result->device_count && device_is_host(first);

@@ -1,7 +1,9 @@
 #include "report/trend/trend_rows.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "history/history.h"
 #include "report/chart/chart.h"
 #include "report/view/view.h"
@@ -9,10 +11,12 @@
 #define SPARK_WIDTH 180.0
 #define SPARK_HEIGHT 34.0
 #define LEFT 52.0
-#define RIGHT 12.0
+#define RIGHT 20.0
 #define TOP 24.0
-#define BOTTOM 34.0
-#define DATE_TICKS 5
+#define BOTTOM 42.0
+#define DATE_TICKS 6
+#define HOUR 60
+#define DAY (24 * HOUR)
 
 /* The place of a drawing on its axes. */
 struct plot {
@@ -31,13 +35,13 @@ static double trend_plot_y(const struct plot *p, double value)
 	return scale_at(&p->y, trend_deviation(p->drawing, value));
 }
 
-static double trend_plot_x(const struct plot *p, int64_t day)
+static double trend_plot_x(const struct plot *p, double time)
 {
-	double days = (double)(p->drawing->last - p->drawing->first);
+	double days = p->drawing->last - p->drawing->first;
 
-	if (days <= 0)
+	if (!(days > 0))
 		return (p->left + p->right) / 2;
-	return p->left + (p->right - p->left) * (double)(day - p->drawing->first) / days;
+	return p->left + (p->right - p->left) * (time - p->drawing->first) / days;
 }
 
 static void trend_extent_add(struct extent *extent, const struct trend_drawing *d)
@@ -67,13 +71,13 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 	scale_init(&p->y, SCALE_LINEAR, extent, "", p->bottom, p->top);
 }
 
-/* A line is broken where a night was missed. */
+/* A line is broken where a day has no run. */
 static void trend_add_line(const struct plot *p, const struct trend_drawing *d, struct text *line)
 {
 	for (size_t i = 0; i < d->count; i++)
 		text_addf(line, "%c%.1f %.1f",
 			  i && d->nights[i].day - d->nights[i - 1].day <= 1 ? 'L' : 'M',
-			  trend_plot_x(p, d->nights[i].day),
+			  trend_plot_x(p, d->nights[i].time),
 			  scale_at(&p->y, trend_deviation(d, d->nights[i].value)));
 }
 
@@ -83,7 +87,7 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 
 	for (size_t i = 0; i < p->drawing->count; i++) {
 		const struct trend_night *n = &p->drawing->nights[i];
-		double x = trend_plot_x(p, n->day), y = trend_plot_y(p, n->value);
+		double x = trend_plot_x(p, n->time), y = trend_plot_y(p, n->value);
 
 		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
 			  2 * p->dot, 2 * p->dot);
@@ -106,7 +110,7 @@ static void trend_chart_draw_segments(const struct plot *p, struct tree *map)
 	struct text steps = TEXT_EMPTY, ticks = TEXT_EMPTY;
 
 	for (size_t i = 0; i < d->count; i++) {
-		double x = trend_plot_x(p, d->nights[i].day),
+		double x = trend_plot_x(p, d->nights[i].time),
 		       y = trend_plot_y(p, d->nights[i].level);
 
 		text_addf(&steps, "%c%.1f %.1f", !i || d->nights[i].change ? 'M' : 'L', x, y);
@@ -129,25 +133,47 @@ static void trend_draw_band(const struct plot *p, struct tree *map)
 	first -= first > 0;
 	if (isfinite(high) && isfinite(low) && d->count)
 		text_addf(&band, "M%.1f %.1fH%.1fV%.1fH%.1fz",
-			  trend_plot_x(p, d->nights[first].day), high, p->right, low,
-			  trend_plot_x(p, d->nights[first].day));
+			  trend_plot_x(p, d->nights[first].time), high, p->right, low,
+			  trend_plot_x(p, d->nights[first].time));
 	tree_text_owned(map, "band", text_detach(&band));
 }
 
+/* The first tick at or after `minute` (since 1970-01-01): whole weeks begin on Mondays. */
+static int64_t trend_tick_after(double minute, int64_t step)
+{
+	const int64_t monday = 4 * DAY;
+
+	return monday + (int64_t)ceil((minute - (double)monday) / (double)step) * step;
+}
+
+/* Round steps of hours, days or weeks; the first date has its year, and hours stand alone. */
 static void trend_chart_draw_dates(const struct plot *p, struct tree *map)
 {
+	static const int64_t steps[] = { 5,   10,      30,      HOUR,     2 * HOUR, 6 * HOUR,
+					 DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY };
 	struct tree *ticks = tree_list(map, "dates");
-	int64_t days = p->drawing->last - p->drawing->first;
-	int64_t step = days / DATE_TICKS + 1;
+	double first = p->drawing->first * DAY, last = p->drawing->last * DAY;
+	size_t i = 0;
 
-	for (int64_t day = p->drawing->first; p->drawing->axes && day <= p->drawing->last;
-	     day += step) {
+	if (!p->drawing->axes || !(last >= first)) {
+		tree_text(map, "x_name", "");
+		return;
+	}
+	while (i + 1 < ARRAY_SIZE(steps) && (last - first) / (double)steps[i] > DATE_TICKS)
+		i++;
+	tree_text(map, "x_name", steps[i] < DAY ? "time of the run (UTC)" : "day of the run (UTC)");
+	for (int64_t at = trend_tick_after(first, steps[i]); (double)at <= last; at += steps[i]) {
 		struct tree *tick = tree_item(ticks);
-		char date[16];
+		char moment[32];
 
-		history_date(day, date);
-		chart_coordinate(tick, "at", trend_plot_x(p, day));
-		tree_text(tick, "label", date + 5);
+		history_moment(at / DAY, (int)(at % DAY), moment);
+		if (steps[i] >= DAY)
+			moment[strlen("2026-10-01")] = '\0';
+		chart_coordinate(tick, "at", trend_plot_x(p, (double)at / DAY));
+		tree_text(tick, "label",
+			  moment + (steps[i] < DAY      ? strlen("2026-10-01 ")
+				    : ticks->count == 1 ? 0
+							: strlen("2026-")));
 	}
 }
 
@@ -158,10 +184,10 @@ static void trend_chart_draw_seams(const struct plot *p, struct tree *map)
 
 	for (size_t i = 0; i < p->drawing->seam_count; i++) {
 		const struct trend_mark *seam = &p->drawing->seams[i];
-		double x = trend_plot_x(p, seam->day);
+		double x = trend_plot_x(p, seam->time);
 		struct tree *item;
 
-		if (seam->day < p->drawing->first)
+		if (seam->time < p->drawing->first)
 			continue;
 		item = tree_item(list);
 		chart_coordinate(item, "at", x);

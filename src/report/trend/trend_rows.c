@@ -34,6 +34,12 @@ static bool trend_rows_change_at(const struct trend *t, size_t index)
 	return false;
 }
 
+/* Days since 1970-01-01. */
+static double time_of(int64_t day, int minute)
+{
+	return (double)day + minute / (24 * 60.0);
+}
+
 static void trend_rows_take_nights(struct trend_row *row, const struct trend *t, int64_t first)
 {
 	row->nights = xcalloc(t->count + 1, sizeof(*row->nights));
@@ -42,7 +48,11 @@ static void trend_rows_take_nights(struct trend_row *row, const struct trend *t,
 
 		if (p->day >= first)
 			row->nights[row->count++] =
-				(struct trend_night){ p->day, p->value, trend_rows_level_of(t, i),
+				(struct trend_night){ p->day,
+						      p->minute,
+						      time_of(p->day, p->minute),
+						      p->value,
+						      trend_rows_level_of(t, i),
 						      trend_rows_change_at(t, i) };
 	}
 	row->measured = t->count;
@@ -88,6 +98,7 @@ static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend
 
 		row->seams[row->seam_count++] = (struct trend_row_seam){
 			.day = s->day,
+			.time = time_of(s->day, t->points[s->at]->minute),
 			.night = s->night,
 			.night_before = s->night_before,
 			.what = seam_what(c->history, s->epoch_before, s->epoch, c->err),
@@ -145,6 +156,10 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
 	row->change_count = t->change_count;
 	trend_rows_take_nights(row, t, c->rows->first);
+	if (row->count) {
+		c->rows->begin = fmin(c->rows->begin, row->nights[0].time);
+		c->rows->end = fmax(c->rows->end, row->nights[row->count - 1].time);
+	}
 	c->rows->silent +=
 		!row->young && row->news == TREND_QUIET && trend_rows_is_silent(t, c->rows->last);
 	trend_count(&c->rows->summary, t);
@@ -239,7 +254,7 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 	struct trend_collecting c = { .history = history, .rows = out, .err = err };
 	struct history_notes placed = *notes;
 
-	memset(out, 0, sizeof(*out));
+	*out = (struct trend_rows){ .begin = INFINITY, .end = -INFINITY };
 	if (nights->count) {
 		out->last = nights->items[nights->count - 1].day;
 		out->first = nights->items[0].day;

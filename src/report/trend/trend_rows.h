@@ -23,6 +23,7 @@ enum trend_class {
 /* The begin of an epoch of a row. */
 struct trend_row_seam {
 	int64_t day, night, night_before;
+	double time; /* of the run: days since 1970-01-01 */
 	char *what;  /* "driver 590.10" */
 	char *words; /* of the levels on both sides; NULL: old, or there is a change at it */
 };
@@ -51,6 +52,7 @@ struct trend_rows {
 	struct trend_row *items;
 	size_t count, capacity;
 	int64_t first, last; /* days that are shown */
+	double begin, end;   /* of the runs that are shown, in days since 1970-01-01 */
 	struct trend_summary summary;
 	size_t silent; /* neither young nor with news, and without a figure in the last night */
 	struct seam_groups seams;
@@ -75,26 +77,28 @@ bool trend_rows_one_incident(const struct trend_row *a, const struct trend_row *
 const struct trend_change *trend_row_change(const struct trend_row *row);
 
 /*
- * The nights of one series as geometry for chart_nights.mustache: a dot per night, a step per
- * segment between changes, the band of the last segment, a mark at each change; a line is broken
- * where a night was missed. The y axis is the deviation from one level of the series, in percent.
+ * The runs of one series as geometry for chart_nights.mustache: a dot per run, a step per segment
+ * between changes, the band of the last segment, a mark at each change; a line is broken where a
+ * day has no run. The y axis is the deviation from one level of the series, in percent.
  */
 struct trend_night {
 	int64_t day;  /* since 1970-01-01 */
+	int minute;   /* of the day */
+	double time;  /* of the run: days since 1970-01-01 */
 	double value; /* in the series' unit */
 	double level; /* the median of its segment */
 	bool change;  /* the first night after a change */
 };
 
 struct trend_mark {
-	int64_t day;
+	double time; /* days since 1970-01-01 */
 	const char *label;
 };
 
 struct trend_drawing {
 	const struct trend_night *nights;
 	size_t count;
-	int64_t first, last;            /* days at the ends of the x axis */
+	double first, last;             /* times at the ends of the x axis */
 	double zero;                    /* the level that is 0 % on the y axis */
 	const char *zero_name;          /* "the median" */
 	double low, high;               /* the band of the last segment; NaN: none */
@@ -119,5 +123,43 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
  */
 void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_t *days,
 			size_t day_count, int64_t first, int64_t last, struct tree *map);
+
+/* The page while it is filled. */
+struct trend_page {
+	struct store *history;
+	struct history_nights nights;
+	struct history_notes notes;
+	struct trend_rows rows;
+	struct tree *tree;
+	struct error *err;
+};
+
+/* Rows that changed together: of one suite, in one run, in one direction; the greatest first. */
+struct incident {
+	const struct trend_row **rows;
+	size_t count;
+};
+
+/* The rows with news by incidents, in the order of the rows. Returns their number. */
+size_t incidents_collect(const struct trend_rows *rows, struct incident **out);
+void incidents_release(struct incident *incidents, size_t count);
+/* "matmul: 8 figures 9.8 to 10.2 % worse since 2026-10-27, with driver 590.10"; malloc'ed. */
+char *incident_words(const struct incident *x);
+void trend_add_incident(const struct trend_page *p, const struct incident *x, struct tree *list);
+
+/* "NEW: 6.0 % worse since 2026-10-30"; malloc'ed. */
+char *trend_state_words(const struct trend_row *row);
+/* True if all series are of one device, which the page then names once. */
+bool trend_has_one_device(const struct trend_rows *rows);
+/* `named`: its device is named elsewhere. */
+void trend_row_names(const struct trend_row *row, bool named, struct tree *map);
+/* The device of a row; NULL: none is named. */
+void trend_set_device(const struct trend_row *row, struct tree *map);
+/* The row's runs, over the lines of `others`, each as a share of its own level. */
+void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
+		    const struct trend_row *const *others, size_t count, bool axes,
+		    struct tree *map);
+/* Notes about a series; 0: about whole nights. */
+void trend_notes_of(const struct trend_page *p, int64_t series, struct tree *map);
 
 #endif

@@ -513,11 +513,11 @@ static void notes_need_a_night(void **state)
 	(void)state;
 	assert_true(history_day("2026-01-03", &day));
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "the history has no nights"));
+	assert_non_null(strstr(err.message, "the history has no runs"));
 	error_clear(&err);
 	add(h, 1, 50e9, "1", HISTORY_ADDED);
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "no night of 2026-01-03; nearest: 2026-01-02"));
+	assert_non_null(strstr(err.message, "no run on 2026-01-03; nearest: 2026-01-02"));
 	error_clear(&err);
 	add(h, 5, 50e9, "1", HISTORY_ADDED);
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +61,8 @@ static double selected(const struct claim_measure *m, bool inside)
 	/* The larger over the smaller is never below 1. */
 	if (m->across >= CLAIM_VERSIONS)
 		return 1;
+	if (m->better == CLAIM_BETTER_LOWER)
+		return m->high * 2 + 1;
 	return m->low > 0 ? m->low / 2 : m->high * 2 + 1;
 }
 
@@ -82,13 +85,12 @@ static void add_measure(struct result results[2], const struct claim_measure *m,
 }
 
 static enum claim_verdict judged(const struct claim *claim, const struct claim_measure *m,
-				 bool inside)
+				 double value)
 {
 	struct result results[2] = { 0 };
 	struct claim alone = *claim;
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	enum claim_verdict verdict;
-	double value = selected(m, inside);
 
 	memset(alone.measures, 0, sizeof(alone.measures));
 	alone.measures[0] = *m;
@@ -114,12 +116,68 @@ static void every_measurement_comes_out_each_way(void **state)
 				if (!claim_is_decisive(&c->measures[k]))
 					continue;
 				measured++;
-				if (judged(c, &c->measures[k], true) != CLAIM_HOLDS ||
-				    judged(c, &c->measures[k], false) != CLAIM_FAILS)
+				if (judged(c, &c->measures[k], selected(&c->measures[k], true)) !=
+					    CLAIM_HOLDS ||
+				    judged(c, &c->measures[k], selected(&c->measures[k], false)) !=
+					    CLAIM_FAILS)
 					fail_msg("%s, measurement %zu", c->id, k + 1);
 			}
 		}
 	assert_true(measured > 90);
+}
+
+static bool has_percent_range(const struct claim_measure *m, double low, double high)
+{
+	double base = m->low >= 1 ? 1 : 0;
+
+	return fabs(m->low - base - (low - 0.5) / 100) < 1e-9 &&
+	       fabs(m->high - base - (high + 0.5) / 100) < 1e-9;
+}
+
+/* One rule for all: "40-50 %" is tested at both ends, half a point wider because it is rounded. */
+static void a_claimed_range_is_tested_at_both_ends(void **state)
+{
+	size_t ranges = 0;
+
+	(void)state;
+	for (size_t g = 0; g < shipped.count; g++)
+		for (size_t i = 0; i < shipped.groups[g].count; i++) {
+			const struct claim *c = &shipped.groups[g].claims[i];
+			int low, high, end;
+
+			for (const char *at = c->source; *at; at++) {
+				bool found = false;
+
+				end = 0;
+				if (*at < '0' || *at > '9' ||
+				    (at != c->source && strchr("0123456789-", at[-1])))
+					continue;
+				if (sscanf(at, "%2d-%2d %%%n", &low, &high, &end) != 2 || !end)
+					continue;
+				ranges++;
+				for (size_t k = 0; k < CLAIM_MEASURES; k++)
+					found = found ||
+						(claim_is_decisive(&c->measures[k]) &&
+						 has_percent_range(&c->measures[k], low, high));
+				if (!found)
+					fail_msg("%s: %d to %d %% is not tested so", c->id, low,
+						 high);
+			}
+		}
+	assert_int_equal(ranges, 8);
+}
+
+/* Beyond the good end of a range is better than claimed, and no failure. */
+static void a_range_can_be_exceeded(void **state)
+{
+	const struct claim *c = claim_named("C11");
+
+	(void)state;
+	assert_int_equal(judged(c, &c->measures[0], 0.45), CLAIM_HOLDS);
+	assert_int_equal(judged(c, &c->measures[0], 0.6), CLAIM_EXCEEDED);
+	assert_int_equal(judged(c, &c->measures[0], 0.3), CLAIM_FAILS);
+	assert_int_equal(judged(c, &c->measures[1], 1.1), CLAIM_EXCEEDED);
+	assert_int_equal(judged(c, &c->measures[1], 1.4), CLAIM_FAILS);
 }
 
 /*
@@ -279,15 +337,14 @@ static void find_every_claim(const struct text *html)
 {
 	for (size_t g = 0; g < shipped.count; g++)
 		for (size_t i = 0; i < shipped.groups[g].count; i++) {
-			char *row =
-				xasprintf("<summary><b>%s.</b> ", shipped.groups[g].claims[i].id);
+			char *row = xasprintf("<tr id=\"%s\">", shipped.groups[g].claims[i].id);
 
 			find(html, row);
 			free(row);
 		}
 }
 
-/* Tested ones first, the verdict in the first column, the others in one fold. */
+/* By verdict, those that do not hold first; those that were not tested in one fold. */
 static void the_page_has_the_table_when_asked(void **state)
 {
 	const struct claim *c = claim_named("C18");
@@ -300,13 +357,12 @@ static void the_page_has_the_table_when_asked(void **state)
 	show_claims(&result, true);
 	render(&result, 1, false, &html);
 	find_every_claim(&html);
-	row = find(&html, "<th scope=\"col\">Verdict</th><th scope=\"col\">Claim</th>");
-	assert_true(row < find(&html, "C18.</b> In-place"));
-	assert_true(find(&html, "C18.</b> In-place") < find(&html, "<details class=\"untested\">"));
-	assert_true(find(&html, "<details class=\"untested\">") < find(&html, "<b>A1.</b> "));
-	find(&html, "tested in part</td>");
-	find(&html, "<b>not measured:</b> peak of the step, out of place / in place");
-	find(&html, "Source: Guide C, on in-place operations");
+	row = find(&html, "1 tested in part</h3>");
+	assert_true(row < find(&html, "<b>C18</b> In-place"));
+	assert_true(find(&html, "<b>C18</b> In-place") < find(&html, "Not tested: 75</h3>"));
+	assert_true(find(&html, "Not tested: 75</h3>") < find(&html, "<b>A1</b> "));
+	find(&html, "not measured: peak of the step, out of place / in place");
+	find(&html, "<small>Managing GPU memory, on in-place operations");
 	show_claims(&empty, false);
 	render(&empty, 1, false, &none);
 	assert_null(strstr(none.data, "id=\"claims\""));
@@ -358,7 +414,7 @@ static void a_comparison_shows_claims_of_several_results(void **state)
 	text_reset(&html);
 	render(results, 2, true, &html);
 	find(&html, "<b>4</b> copy within a V100 / within one die of a K80");
-	find(&html, "bound: at least 1.5; A / B, cuda:0");
+	find(&html, "claimed: at least 1.5; A / B, cuda:0");
 	find(&html, "B, cuda:1");
 	find(&html, "GTX 1080 Ti: this page has no such result");
 	text_release(&html);
@@ -515,6 +571,8 @@ int main(void)
 		cmocka_unit_test(a_cpu_decides_nothing_about_gpus),
 		cmocka_unit_test(nvlink_is_judged_where_there_is_nvlink),
 		cmocka_unit_test(a_step_of_another_batch_is_no_evidence),
+		cmocka_unit_test(a_claimed_range_is_tested_at_both_ends),
+		cmocka_unit_test(a_range_can_be_exceeded),
 		cmocka_unit_test(the_page_has_the_table_when_asked),
 		cmocka_unit_test(what_nothing_measures_says_why),
 		cmocka_unit_test(a_comparison_shows_claims_of_several_results),
