@@ -108,12 +108,13 @@ static bool import_fact_holds(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
-	for (const char *p = list; p; p = strstr(p, ", ")) {
-		p += p == list ? 0 : strlen(", ");
+	for (const char *p = list;; p += strlen(", ")) {
 		if (strncmp(p, word, length) == 0 && (!p[length] || p[length] == ','))
 			return true;
+		p = strstr(p, ", ");
+		if (!p)
+			return false;
 	}
-	return false;
 }
 
 void import_fact(struct import *import, const char *name, const char *value)

@@ -250,10 +250,35 @@ static bool has_failed_device(const struct case_result *c)
 	return !*device && c->failed_rank < 0;
 }
 
+static int check_by_device(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Index of the second of two equal devices; 0: none. Sorts, as a case may have 65,536 devices. */
+static size_t check_repeated_device(const struct case_result *c)
+{
+	const char **sorted = xcalloc(c->device_count, sizeof(*sorted)), *repeated = NULL;
+	size_t index = 0;
+
+	for (size_t i = 0; i < c->device_count; i++)
+		sorted[i] = c->devices[i];
+	qsort(sorted, c->device_count, sizeof(*sorted), check_by_device);
+	for (size_t i = 1; i < c->device_count && !repeated; i++)
+		if (strcmp(sorted[i - 1], sorted[i]) == 0)
+			repeated = sorted[i];
+	free(sorted);
+	for (size_t i = c->device_count; repeated && !index && i-- > 0;)
+		if (strcmp(c->devices[i], repeated) == 0)
+			index = i;
+	return index;
+}
+
 static enum status check_case_devices(const struct case_result *c, const struct json_path *path,
 				      struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
+	size_t repeated;
 
 	if (!*c->id)
 		return json_path_error(MEMBER(path, "id"), err, "is empty");
@@ -265,11 +290,10 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 		return json_path_error(MEMBER(path, "device"), err,
 				       "'%.60s' is not the first of its devices, '%.60s'",
 				       c->device, c->devices[0]);
-	for (size_t i = 0; i < c->device_count; i++)
-		for (size_t j = 0; j < i; j++)
-			if (strcmp(c->devices[i], c->devices[j]) == 0)
-				return json_path_error(ELEMENT(&devices, i), err,
-						       "'%.60s' is repeated", c->devices[i]);
+	repeated = check_repeated_device(c);
+	if (repeated)
+		return json_path_error(ELEMENT(&devices, repeated), err, "'%.60s' is repeated",
+				       c->devices[repeated]);
 	if (!has_failed_device(c))
 		return json_path_error(MEMBER(path, "failed_device"), err,
 				       "'%.60s' is not one of its devices, or belongs to another "
