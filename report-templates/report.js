@@ -27,7 +27,7 @@
 	};
 	/* "~ 55.4 GB/s [55, 56]" as a number in base units; NaN where the text does not begin with one. */
 	const number = (text) => {
-		const m = /^[~✓○✗!<>≈\s]*([-−]?)(\d[\d.,]*(?:e[-+]?\d+)?)\s*(?:([KMGT]i|[pnµmkMGTP])(?=[BsWJH]|FLOP|OP))?/.exec(text);
+		const m = /^[~✓○✗!<>≈\s]*([-−]?)(\d[\d.,]*(?:e[-+]?\d+)?)\s*(?:([KMGT]i|[pnµmkMGTP])(?=[BsWJH]|FLOP|ops|OP))?/.exec(text);
 
 		return m ? (m[1] ? -1 : 1) * m[2].replace(/,/g, '') * (scales[m[3]] || 1) : NaN;
 	};

@@ -410,6 +410,20 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
+/* Rates of one device under load, each result compared, against its data sheet. */
+static const struct sheet_row sheet[] = {
+	{ "burn.throughput", { "load", "bf16" }, 80, .key = "bf16_tensor" },
+	{ "burn.throughput", { "load", "fp8" }, 89, .key = "fp8_tensor" },
+	{ "burn.throughput", { "load", "fp16" }, 70, .key = "fp16_tensor" },
+	{ "burn.throughput", { "load", "tf32" }, 80, .key = "tf32_tensor" },
+	{ "burn.throughput", { "load", "fp32" }, .key = "fp32" },
+	{ "burn.throughput", { "load", "fp64" }, 0, 79, .key = "fp64" },
+	{ "burn.throughput", { "load", "fp64" }, 80, .key = "fp64_tensor" },
+	{ "burn.throughput", { "load", "int8" }, 75, .key = "int8_tensor" },
+	{ "burn.bandwidth", { "load", "memory" }, .key = "memory_bandwidth" },
+	{ 0 },
+};
+
 const struct suite suite_burn = {
 	.name = "burn",
 	.summary = "soak: all devices under load for minutes to hours, every bit compared",
@@ -418,6 +432,7 @@ const struct suite suite_burn = {
 	.metrics = metrics,
 	.tables = tables,
 	.aspects = aspects,
+	.sheet = sheet,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = burn_expand,
 	.run = burn_run,

@@ -39,9 +39,9 @@ static const struct known_unit si_prefixes[] = {
 };
 
 static const char *const result_units[] = {
-	"1",    "s",       "B",         "B/s",    "FLOP/s",  "FLOP/B",    "FLOP",
-	"Hz",   "W",       "J",         "FLOP/J", "B/J",     "samples/J", "°C",
-	"degC", "samples", "samples/s", "ops/s",  "items/s", "images/s",  "cycles",
+	"1",         "s",     "B",       "B/s",      "FLOP/s",    "FLOP/B", "FLOP", "Hz",
+	"W",         "J",     "FLOP/J",  "B/J",      "samples/J", "°C",     "degC", "samples",
+	"samples/s", "ops/s", "items/s", "images/s", "cycles",    "ops/J",
 };
 
 static void unit_names(const struct known_unit *units, size_t count, char *out, size_t size)
@@ -296,9 +296,9 @@ char *units_all(char *out, size_t size)
 /* Units that are usually written with an SI prefix. */
 static bool takes_prefix(const char *unit)
 {
-	static const char *const names[] = { "s",    "B",      "B/s",       "FLOP/s",
-					     "FLOP", "Hz",     "samples/s", "ops/s",
-					     "J",    "FLOP/J", "B/J",       "samples/J" };
+	static const char *const names[] = { "s",   "B",         "B/s",   "FLOP/s", "FLOP",
+					     "Hz",  "samples/s", "ops/s", "J",      "FLOP/J",
+					     "B/J", "samples/J", "ops/J" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(unit, names[i]) == 0)

@@ -136,7 +136,8 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 			   const struct metric_value *m)
 {
 	const struct comparison_input *input = k->input;
-	struct comparison_row *row = comparison_append_row(k->out, a->first, m->name, m->unit);
+	struct comparison_row *row =
+		comparison_append_row(k->out, a->first, m->name, case_metric_unit(a->first, m));
 	struct observation before = observation_make(a, m->name, m->unit, input->launch_spread);
 	struct observation after = observation_make(b, m->name, m->unit, input->launch_spread);
 

@@ -59,7 +59,8 @@ static void csv_add_metric(struct text *out, const struct case_result *c,
 	const struct series *series = m->series ? case_series(c, m->series) : NULL;
 	const double numbers[] = { m->value, m->low, m->high };
 
-	csv_add_cells(out, (const char *[]){ m->name, m->unit, better[m->better] }, 3);
+	csv_add_cells(out, (const char *[]){ m->name, case_metric_unit(c, m), better[m->better] },
+		      3);
 	text_addf(out, "%d", m->headline);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		text_add_char(out, ',');

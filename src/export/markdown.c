@@ -215,7 +215,7 @@ static void markdown_add_unsettled(struct markdown_page *page, const struct resu
 
 			if (!case_is_unsettled(c, m))
 				continue;
-			units_format(m->value, m->unit, value, sizeof(value));
+			units_format(m->value, case_unit(c, m), value, sizeof(value));
 			snprintf(drift, sizeof(drift), "%+.1f %%",
 				 series ? 100 * series->statistics.drift : (double)NAN);
 			markdown_add_row(page, "cccc",

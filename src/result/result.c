@@ -441,9 +441,28 @@ bool case_asks_binary(const struct case_result *c)
 	return length > 2 && strcmp(size->text + length - 2, "iB") == 0;
 }
 
+/* True if the case computes with integers, by whichever parameter names its precision. */
+static bool case_computes_integers(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (c->parameters[i].text && strcmp(c->parameters[i].text, "int8") == 0)
+			return true;
+	return false;
+}
+
+const char *case_metric_unit(const struct case_result *c, const struct metric_value *m)
+{
+	bool rate = strcmp(m->unit, "FLOP/s") == 0;
+
+	if ((!rate && strcmp(m->unit, "FLOP/J") != 0) || !case_computes_integers(c))
+		return m->unit;
+	return rate ? "ops/s" : "ops/J";
+}
+
 const char *case_unit(const struct case_result *c, const struct metric_value *m)
 {
-	return strcmp(m->unit, "B") == 0 && case_asks_binary(c) ? UNITS_BINARY : m->unit;
+	return strcmp(m->unit, "B") == 0 && case_asks_binary(c) ? UNITS_BINARY
+								: case_metric_unit(c, m);
 }
 
 enum metric_kind metric_kind_of(const struct metric *row, const struct case_result *c)

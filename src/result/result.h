@@ -500,7 +500,12 @@ enum metric_kind metric_kind_of(const struct metric *row, const struct case_resu
  * (base/units.h).
  */
 bool case_asks_binary(const struct case_result *c);
-/* Unit of one of its metrics by that rule; borrowed. */
+/*
+ * Unit of one of its metrics for people and tables: results store rates of integers in FLOP/s as
+ * well, here they are "ops/s". Borrowed.
+ */
+const char *case_metric_unit(const struct case_result *c, const struct metric_value *m);
+/* The same, with bytes by the rule of case_asks_binary(). */
 const char *case_unit(const struct case_result *c, const struct metric_value *m);
 
 /*

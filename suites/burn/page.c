@@ -6,7 +6,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "plan/metrics.h"
 #include "plan/plan.h"
+#include "reference/spec.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/suite_page.h"
@@ -241,8 +243,86 @@ static bool burn_page_compared(const struct case_result *c)
 	return case_metric(c, "burn.multiply_adds") || case_metric(c, "burn.wrong");
 }
 
+/* The load's rate in the slice in which it was lowest; NULL: none was measured. */
+static const struct case_result *burn_page_slowest(const struct result *run,
+						   const struct case_result *c)
+{
+	const struct case_result *slowest = NULL;
+
+	for (size_t i = 0; i < run->case_count; i++) {
+		const struct metric_value *m = view_headline(&run->cases[i]);
+
+		if (run->cases[i].status == CASE_OK && m && m->headline && isfinite(m->value) &&
+		    burn_same_search(&run->cases[i], c) &&
+		    (!slowest || m->value < view_headline(slowest)->value))
+			slowest = &run->cases[i];
+	}
+	return slowest;
+}
+
+/* "671 TFLOP/s, 68 %"; without the share where the data sheet has no such value. */
+static char *burn_page_rate(const struct view *view, const struct result *run,
+			    const struct case_result *c)
+{
+	const struct case_result *slowest = burn_page_slowest(run, c);
+	const struct metric_value *m = slowest ? view_headline(slowest) : NULL;
+	const struct device_info *device = slowest ? result_device(run, slowest->device) : NULL;
+	struct formatted rate;
+	struct spec_peak peak;
+
+	if (!m)
+		return xstrdup("not measured");
+	rate = format_rounded(m->value, view_case_unit(view, slowest, m));
+	if (!device || device_is_host(device) ||
+	    !spec_peak(metric_sheet(m->name), slowest, m->name, device, &peak))
+		return xstrdup(rate.text);
+	return xasprintf("%s, %.0f %%", rate.text, 100 * m->value / peak.most);
+}
+
+/* Cells of a self-test's row: injected, found, and wrong words beyond those. */
+static void burn_page_add_injected(const struct result *run, const struct case_result *c,
+				   struct tree *cells)
+{
+	double injected = 0, found = 0, wrong = burn_page_sum(run, c, "burn.wrong");
+	char text[FORMAT_SIZE];
+
+	for (size_t i = 0; i < run->case_count; i++) {
+		const struct metric_value *all = case_metric(&run->cases[i], "burn.injected"),
+					  *part = case_metric(&run->cases[i], "burn.found");
+
+		if (!all || !burn_same_search(&run->cases[i], c))
+			continue;
+		injected += all->value;
+		found += part ? part->value * all->value : 0;
+	}
+	snprintf(text, sizeof(text), "%.0f", injected);
+	tree_item_text(cells, text);
+	snprintf(text, sizeof(text), "%.0f", found);
+	tree_item_text(cells, text);
+	snprintf(text, sizeof(text), "%.0f", fmax(wrong - found, 0));
+	tree_item_text(cells, text);
+}
+
+/* Cells of a soak's row: wrong words, rate and dose. */
+static void burn_page_add_dose(const struct view *view, const struct result *run,
+			       const struct case_result *c, struct tree *cells)
+{
+	struct burn_dose dose = burn_dose_of(run, c);
+	char text[FORMAT_SIZE], *rate = burn_page_rate(view, run, c);
+
+	snprintf(text, sizeof(text), "%.0f", burn_page_sum(run, c, "burn.wrong"));
+	tree_item_text(cells, text);
+	tree_item_text(cells, rate);
+	tree_item_text(cells, burn_page_count(dose.one_in, text, sizeof(text)));
+	tree_item_text(cells, burn_page_count(dose.one_in_bursts, text, sizeof(text)));
+	tree_item_text(cells, dose.multiply_adds > 0 && !(dose.one_in_hot > 0)
+				      ? "not tested"
+				      : burn_page_count(dose.one_in_hot, text, sizeof(text)));
+	free(rate);
+}
+
 static void burn_page_add_row(const struct view *view, const struct result *run,
-			      const struct case_result *c, struct tree *rows)
+			      const struct case_result *c, bool selftest, struct tree *rows)
 {
 	const struct case_parameter *load = case_parameter(c, "load");
 	struct burn_dose dose = burn_dose_of(run, c);
@@ -259,33 +339,47 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 	else
 		tree_text(row, "where", "nothing");
 	tree_text(row, "interval", "");
-	tree_item_text(cells, burn_page_count(dose.one_in, text, sizeof(text)));
-	tree_item_text(cells, burn_page_count(dose.one_in_bursts, text, sizeof(text)));
-	tree_item_text(cells, dose.multiply_adds > 0 && !(dose.one_in_hot > 0)
-				      ? "not tested"
-				      : burn_page_count(dose.one_in_hot, text, sizeof(text)));
-	snprintf(text, sizeof(text), "%.0f", burn_page_sum(run, c, "burn.wrong"));
-	tree_item_text(cells, text);
+	if (selftest)
+		burn_page_add_injected(run, c, cells);
+	else
+		burn_page_add_dose(view, run, c, cells);
 }
 
-static struct tree *burn_page_add_table(const struct view *view, size_t run, struct tree *tables)
+static struct tree *burn_page_add_table(const struct view *view, size_t run, bool selftest,
+					struct tree *tables)
 {
+	static const char *const of_soak[] = { "Wrong",
+					       "Rate, share of data sheet",
+					       "Steady defect: 1 in",
+					       "Intermittent: 1 in",
+					       "Only when hot: 1 in",
+					       NULL };
+	static const char *const of_selftest[] = { "Injected", "Found", "Wrong besides", NULL };
 	struct tree *table = tree_item(tables), *head;
 
-	tree_textf(table, "title", "Defects that this soak would have found%s%s",
+	tree_textf(table, "title", "%s%s%s",
+		   selftest ? "Injected errors that this self-test found"
+			    : "Defects that this soak would have found",
 		   view->count > 1 ? ", " : "", view->count > 1 ? view_run_name(view, run) : "");
 	tree_text(table, "first", "Load");
 	tree_text(table, "second", "Compared");
-	tree_textf(table, "note",
-		   "A defect that corrupts at least one multiply-add in the given number would "
-		   "have been found with a probability of 95 %%. Only when hot: GEMMs that ran at "
-		   "%d °C and more. Multiply-adds count per device, bytes over all devices.",
-		   BURN_HOT_CELSIUS);
+	if (selftest)
+		tree_text(table, "note",
+			  "Bytes count over all devices. Found: at the address where the error was "
+			  "injected.");
+	else
+		tree_textf(table, "note",
+			   "A defect that corrupts at least one multiply-add in the given number "
+			   "would have been found with a probability of 95 %%. Only when hot: "
+			   "GEMMs "
+			   "that ran at %d °C and more. Multiply-adds count per device, bytes over "
+			   "all devices. Rates are those of the slowest device while every result "
+			   "is compared. Data sheets have no rate for single multiprocessors, nor "
+			   "for links under load.",
+			   BURN_HOT_CELSIUS);
 	head = tree_list(table, "head");
-	tree_item_text(head, "Steady defect: 1 in");
-	tree_item_text(head, "Intermittent: 1 in");
-	tree_item_text(head, "Only when hot: 1 in");
-	tree_item_text(head, "Wrong");
+	for (const char *const *title = selftest ? of_selftest : of_soak; *title; title++)
+		tree_item_text(head, *title);
 	return tree_list(table, "rows");
 }
 
@@ -297,6 +391,8 @@ static void burn_show_dose(const struct view *view, const char *suite, struct tr
 		const struct result *run = &view->results[r];
 		char *words = burn_statement(run);
 		struct tree *rows = NULL;
+		double injected;
+		bool selftest = view_is_selftest(run, &injected);
 
 		if (words)
 			tree_item_text(answers, words);
@@ -313,10 +409,31 @@ static void burn_show_dose(const struct view *view, const char *suite, struct tr
 			if (strcmp(c->suite, suite) != 0 || !burn_page_compared(c) || shown)
 				continue;
 			if (!rows)
-				rows = burn_page_add_table(view, r, tables);
-			burn_page_add_row(view, run, c, rows);
+				rows = burn_page_add_table(view, r, selftest, tables);
+			burn_page_add_row(view, run, c, selftest, rows);
 		}
 	}
 }
 
-const struct suite_page burn_page = { .answer = burn_show_dose };
+/* "6.0 × 10¹² multiply-adds compared, none wrong"; nothing where that is not so. */
+static void burn_add_title(const struct view *view, const char *suite, struct text *out)
+{
+	double multiply_adds = 0;
+	struct text loads = TEXT_EMPTY;
+	char words[FORMAT_SIZE], *statement = burn_statement(view->results);
+
+	(void)suite;
+	dose_add_loads(view->results, &loads, &multiply_adds);
+	if (statement)
+		text_addf(out, "%s multiply-adds compared, none wrong",
+			  burn_page_count(multiply_adds, words, sizeof(words)));
+	text_release(&loads);
+	free(statement);
+}
+
+static const char *const tabled[] = { "burn.throughput", "burn.bandwidth", "burn.traffic",
+				      "burn.signatures", NULL };
+
+const struct suite_page burn_page = {
+	.tabled = tabled, .charts_lead = true, .title = burn_add_title, .answer = burn_show_dose
+};

@@ -392,8 +392,10 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 
 struct formatted chart_value(const struct chart *chart, const struct chart_point *point)
 {
-	return point->look == CHART_SOLID ? format_quantity(point->y, chart->y_unit)
-					  : format_stated(point->y, chart->y_unit);
+	const char *unit = point->unit ? point->unit : chart->y_unit;
+
+	return point->look == CHART_SOLID ? format_quantity(point->y, unit)
+					  : format_stated(point->y, unit);
 }
 
 #define TICK_APART 2.0 /* px */

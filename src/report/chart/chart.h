@@ -46,7 +46,8 @@ enum chart_trace { CHART_MARKED_LINE, CHART_PLAIN_LINE, CHART_DASHED_LINE, CHART
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
 	size_t n;
-	char *text; /* of x: "64 MiB"; the bar's, row's or cell's name */
+	char *text;       /* of x: "64 MiB"; the bar's, row's or cell's name */
+	const char *unit; /* of y, where it is not the chart's; NULL: the same; borrowed */
 	/* CHART_STRIP; CHART_BARS: values of the devices that a bar stands for, sorted; borrowed */
 	const double *samples;
 	size_t sample_count;

@@ -102,6 +102,9 @@ static void fill_point(struct chart_point *point, const struct selected_case *se
 	point->low = selected->devices ? selected->lowest : selected->m->low;
 	point->high = selected->devices ? selected->highest : selected->m->high;
 	point->n = selected->m->n;
+	/* The chart has one axis; a rate of integers next to rates of FLOP says so itself. */
+	if (strcmp(case_metric_unit(selected->c, selected->m), view_string(selected->m->unit)) != 0)
+		point->unit = case_metric_unit(selected->c, selected->m);
 }
 
 static size_t count_distinct(char **texts, size_t count)

@@ -143,6 +143,19 @@ static char *figures_title_of(const struct figure *f, const char *name, const ch
 			 *size ? ", at " : "", size);
 }
 
+/* The unit of the axis: of all cases, or the stored one where they differ. */
+static const char *figures_unit(const struct view *view, const struct case_selection *selection)
+{
+	const struct metric_value *m = selection->items[0].m;
+	const char *unit = view_case_unit(view, selection->items[0].c, m);
+
+	for (size_t i = 1; i < selection->count; i++)
+		if (strcmp(unit,
+			   view_case_unit(view, selection->items[i].c, selection->items[i].m)) != 0)
+			return view_unit(view, m->name, m->unit);
+	return unit;
+}
+
 static void figures_start_chart(const struct figure *f, const struct case_selection *selection,
 				struct chart *chart, const char *facet, const char *size)
 {
@@ -155,7 +168,7 @@ static void figures_start_chart(const struct figure *f, const struct case_select
 	chart->table_step = f->view->table_step;
 	name = view_metric_title(f->view, f->metric);
 	chart->y_name = xstrdup(name.text);
-	chart->y_unit = xstrdup(view_unit(f->view, m->name, m->unit));
+	chart->y_unit = xstrdup(figures_unit(f->view, selection));
 	chart->y_scale = f->rule->logarithmic ? SCALE_LOG10 : SCALE_LINEAR;
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
@@ -517,7 +530,8 @@ static void figures_draw_headlines(const struct view *view, const char *suite, s
 		const struct case_result *c = &view->results->cases[i];
 		const struct metric_value *m = view_headline(c);
 
-		if (!m || strcmp(view_string(c->suite), suite) != 0 || view_listed(m->name, done))
+		if (!m || strcmp(view_string(c->suite), suite) != 0 || view_listed(m->name, done) ||
+		    view_listed(m->name, suite_page_of(suite).tabled))
 			continue;
 		figure_name_list_add(done, m->name);
 		figures_draw_rule(view, suite, m->name, &rule, charts);
@@ -527,13 +541,15 @@ static void figures_draw_headlines(const struct view *view, const char *suite, s
 void view_figures(const struct view *view, const char *suite, struct tree *charts)
 {
 	const struct presentation p = view_presentation(view, suite);
+	const struct suite_page page = suite_page_of(suite);
 
+	if (page.figures)
+		page.figures(view, suite, charts);
 	for (const struct figure_row *row = p.figures; row && row->metric; row++)
-		figures_draw_rule(view, suite, row->metric, row, charts);
+		if (!view_listed(row->metric, page.tabled))
+			figures_draw_rule(view, suite, row->metric, row, charts);
 	if (!p.figures)
 		figures_draw_headlines(view, suite, charts);
-	if (suite_page_of(suite).figures)
-		suite_page_of(suite).figures(view, suite, charts);
 }
 
 bool view_has_map(const struct view *view, const char *suite)

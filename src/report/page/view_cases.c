@@ -38,7 +38,7 @@ static void tables_add_row(const struct view *view, const struct case_result *c,
 	for (size_t i = 0; table->columns[i]; i++) {
 		const struct metric_value *m = case_metric(c, table->columns[i]);
 
-		tree_item_text(cells, view_value(view, m).text);
+		tree_item_text(cells, view_value(view, c, m).text);
 	}
 	free(name);
 }
@@ -171,15 +171,15 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 	tree_text_owned(row, "where", view_devices(view, c));
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	tree_text(row, "value", m ? view_value(view, m).text : "");
-	tree_text(row, "interval", m ? view_interval(view, m).text : "");
+	tree_text(row, "value", m ? view_value(view, c, m).text : "");
+	tree_text(row, "interval", m ? view_interval(view, c, m).text : "");
 	tree_textf(row, "n", m && m->n ? "%zu" : "", m ? m->n : 0);
 	/* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
 	for (size_t i = 0; i < c->metric_count; i++)
 		if (&c->metrics[i] != m)
 			format_list(&out, "%s %s",
 				    view_metric_title(view, view_string(c->metrics[i].name)).text,
-				    view_value(view, &c->metrics[i]).text);
+				    view_value(view, c, &c->metrics[i]).text);
 	view_text_owned(row, "others", text_detach(&out));
 	noise = "";
 	for (size_t i = 0; !*noise && i < c->series_count; i++)

@@ -91,24 +91,32 @@ static char *page_repeat_command(const struct result *result, const char *suite)
 			 rest + word, suite);
 }
 
-/* The first charts of the one list, `most` of them at most, end the other. */
-static void page_move_charts(struct tree *charts, size_t most, struct tree *to)
+/* The first of one list, `most` of them at most, end the other. */
+static void page_move_first(struct tree *list, size_t most, struct tree *to)
 {
-	size_t count = most < charts->count ? most : charts->count;
+	size_t count = most < list->count ? most : list->count;
 
 	for (size_t i = 0; i < count; i++)
-		tree_append(to, charts->children[i]);
-	charts->count -= count;
-	for (size_t i = 0; i < charts->count; i++)
-		charts->children[i] = charts->children[i + count];
+		tree_append(to, list->children[i]);
+	list->count -= count;
+	for (size_t i = 0; i < list->count; i++)
+		list->children[i] = list->children[i + count];
 }
+
+/* What a page of one run begins with. */
+struct page_lead {
+	struct tree *answers, *maps, *tables, *charts; /* lists */
+	struct text terms;
+	bool *tabled;      /* by suite: all its figures are in the tables */
+	bool takes_tables; /* no share of a data sheet comes first */
+};
 
 /*
  * True if the suite has a map of winners, which is what its configuration is for: a page of one run
- * begins with `maps`.
+ * begins with it.
  */
 static bool page_add_suite(const struct view *view, size_t index, struct tree *list,
-			   struct tree *maps, struct tree *all_answers)
+			   struct page_lead *lead)
 {
 	size_t map_count;
 	char *command;
@@ -129,10 +137,17 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	map_count = charts->count;
 	if (page.answer)
 		page.answer(view, view->suites[index], answers, tables, &terms);
+	lead->tabled[index] = lead->takes_tables && tables->count;
+	if (lead->tabled[index]) {
+		page_move_first(tables, tables->count, lead->tables);
+		text_addf(&lead->terms, "%s%s", lead->terms.length ? " " : "",
+			  view_string(terms.data));
+		text_release(&terms);
+	}
 	tree_text_owned(suite, "terms", text_detach(&terms));
 	/* The suite's answer as text, before all figures of the page. */
 	for (size_t i = 0; i < answers->count; i++) {
-		struct tree *answer = tree_item(all_answers);
+		struct tree *answer = tree_item(lead->answers);
 
 		tree_text(answer, "words", answers->children[i]->text);
 		view_text(answer, "suite", view->suites[index]);
@@ -141,7 +156,7 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
-	page_move_charts(charts, map_count, maps);
+	page_move_first(charts, map_count, lead->maps);
 	view_tables(view, view->suites[index], suite);
 	view_cases(view, view->suites[index], suite);
 	return map_count != 0;
@@ -159,35 +174,49 @@ static void page_move_last(struct tree *list, size_t place)
 
 #define LEAD 2 /* charts next to each other */
 
+/*
+ * Without figures of a data sheet, the first charts of the suites lead, except those of which a
+ * table with the same answer does.
+ */
+static void page_lead_with_charts(const struct view *view, const bool *tabled,
+				  const struct tree *folds, struct tree *lead)
+{
+	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
+		struct tree *suite = folds->children[i];
+
+		if (tabled[i] && !suite_page_of(view->suites[i]).charts_lead)
+			continue;
+		for (size_t m = 0; m < suite->count; m++)
+			if (strcmp(suite->children[m]->name, "charts") == 0)
+				page_move_first(suite->children[m], LEAD - lead->count, lead);
+	}
+}
+
 /* The figures, charts and folds of a page of one run. */
 static void page_add_run(const struct view *view, const struct headline_shares *shares,
 			 struct tree *page)
 {
-	struct tree *lead = tree_list(page, "share_charts"), *answers = tree_list(page, "answers"),
-		    *maps = tree_list(page, "map_charts"), *folds = tree_list(page, "suites");
+	struct page_lead lead = { .answers = tree_list(page, "answers"),
+				  .maps = tree_list(page, "map_charts"),
+				  .tables = tree_list(page, "lead_tables"),
+				  .charts = tree_list(page, "share_charts"),
+				  .terms = TEXT_EMPTY,
+				  .tabled = xcalloc(view->suite_count + 1, sizeof(bool)) };
+	struct tree *folds = tree_list(page, "suites");
 	size_t first = 0;
 
 	run_figures(view, shares, page);
-	run_plain_figures(view, page);
-	view_roofline(view, lead);
+	lead.takes_tables = !tree_member(page, "figures")->count;
+	view_roofline(view, lead.charts);
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (page_add_suite(view, i, folds, maps, answers))
+		if (page_add_suite(view, i, folds, &lead))
 			page_move_last(folds, first++);
-	if (!lead->count && !maps->count && !tree_member(page, "figures")->count) {
-		/* Without figures of a data sheet, the first charts of the suites lead. */
-		for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
-			struct tree *suite = folds->children[i];
-
-			for (size_t m = 0; m < suite->count; m++) {
-				struct tree *charts = suite->children[m];
-
-				if (strcmp(charts->name, "charts") != 0)
-					continue;
-				page_move_charts(charts, LEAD - lead->count, lead);
-			}
-		}
-	}
-	tree_flag(page, "has_shares", lead->count || maps->count);
+	run_plain_figures(view, lead.tabled, page);
+	if (lead.takes_tables && !lead.charts->count && !lead.maps->count)
+		page_lead_with_charts(view, lead.tabled, folds, lead.charts);
+	tree_text_owned(page, "lead_terms", text_detach(&lead.terms));
+	tree_flag(page, "has_shares", lead.charts->count || lead.maps->count);
+	free(lead.tabled);
 }
 
 /* `title`: the caller's; NULL: of the configuration, else what was found. Takes over `claims`. */

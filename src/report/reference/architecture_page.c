@@ -50,6 +50,53 @@ static void architecture_set_cell(const struct answer *answer, double most, doub
 		   100 * answer->value->value / peak);
 }
 
+/* "PCIe" of a value of the V100 PCIe in the line "V100". */
+static const char *architecture_variant(const struct architectures *a,
+					const struct architecture_line *line, size_t card)
+{
+	const char *label = a->r->cards[card].label;
+	size_t length = strlen(line->label);
+
+	return strncmp(label, line->label, length) == 0 && label[length] == ' ' ? label + length + 1
+										: "";
+}
+
+/* True if the line's answers are of several cards, which then stand with each answer. */
+static bool architecture_mixes_cards(const struct architecture_line *line)
+{
+	const struct answer *first = NULL;
+
+	for (size_t q = 0; q < QUESTIONS; q++) {
+		const struct answer *answer = &line->answers[q];
+
+		if (answer->row && first && answer->card != first->card)
+			return true;
+		if (answer->row && !first)
+			first = answer;
+	}
+	return false;
+}
+
+/* "V100 (PCIe, SXM2)": the line with the cards that its answers are of. */
+static char *architecture_names(const struct architectures *a, const struct architecture_line *line)
+{
+	struct text cards = TEXT_EMPTY;
+	char *names;
+
+	for (size_t i = 0; architecture_mixes_cards(line) && i < line->card_count; i++) {
+		bool answers = false;
+
+		for (size_t q = 0; q < QUESTIONS; q++)
+			answers = answers ||
+				  (line->answers[q].row && line->answers[q].card == line->cards[i]);
+		if (answers)
+			format_list(&cards, "%s", architecture_variant(a, line, line->cards[i]));
+	}
+	names = cards.length ? xasprintf("%s (%s)", line->label, cards.data) : xstrdup(line->label);
+	text_release(&cards);
+	return names;
+}
+
 /* Questions that no card answers have no column: their unit stays "". */
 static void architecture_add_columns(const struct architectures *a, struct tree *page,
 				     double *factors, struct formatted *units)
@@ -103,6 +150,10 @@ static void architecture_add_matrix(const struct architectures *a, struct tree *
 			tree_text(cell, "unit", units[q].text);
 			architecture_set_cell(&line->answers[q], answers_highest(a, q), factors[q],
 					      cell);
+			tree_text(cell, "card",
+				  architecture_mixes_cards(line) && line->answers[q].row
+					  ? architecture_variant(a, line, line->answers[q].card)
+					  : "");
 		}
 	}
 }
@@ -133,7 +184,7 @@ static void architecture_add_halves(const struct architectures *a, struct tree *
 			const struct answer *half = &a->lines[i].answers[FP16];
 			double ratio;
 
-			if (!single->row || !half->row)
+			if (!single->row || !half->row || single->card != half->card)
 				continue;
 			ratio = half->value->value / single->value->value;
 			most = fmax(most, ratio);
@@ -202,6 +253,7 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 	const struct architecture_line *subject = &a->lines[a->subject];
 	struct tree *ratios = tree_list(page, "ratios");
 	struct text words = TEXT_EMPTY;
+	char *base;
 
 	for (size_t q = 0; a->baseline != a->subject && q < QUESTIONS; q++) {
 		double ratio = architectures_ratio(a, a->subject, q);
@@ -215,10 +267,12 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 		tree_textf(item, "ratio", "%.2g×", ratio);
 		format_list(&words, "%s %.2g×", questions[q].title, ratio);
 	}
+	base = architecture_names(a, &a->lines[a->baseline]);
 	view_text(page, "subject", subject->label);
-	view_text(page, "base", a->lines[a->baseline].label);
-	tree_textf(page, "lead", words.length ? "%s against %s: %s." : "", subject->label,
-		   a->lines[a->baseline].label, words.data);
+	view_text(page, "base", base);
+	tree_textf(page, "lead", words.length ? "%s against %s: %s." : "", subject->label, base,
+		   words.data);
+	free(base);
 	text_release(&words);
 }
 
@@ -324,6 +378,8 @@ static bool architectures_have(const struct architectures *a, const char *word)
 
 void architectures_page(const struct architectures *a, struct tree *page)
 {
+	bool mixed = false;
+
 	if (!a->count)
 		return;
 	architecture_set_lead(a, page);
@@ -332,6 +388,9 @@ void architectures_page(const struct architectures *a, struct tree *page)
 	architecture_add_halves(a, page);
 	architecture_add_launches(a, page);
 	architecture_add_ranges(a, page);
+	for (size_t i = 0; i < a->count; i++)
+		mixed = mixed || architecture_mixes_cards(&a->lines[i]);
+	tree_flag(page, "has_mixed_lines", mixed);
 	tree_flag(page, "has_k80", architectures_have(a, "K80"));
 	tree_flag(page, "has_geforce",
 		  architectures_have(a, "GTX") || architectures_have(a, "RTX"));

@@ -188,7 +188,7 @@ static void headline_add_figure(struct text *out, const struct headline_lines *l
 	}
 	words = xasprintf(
 		"%s%s %s", view_metric_noisy(selected->c, selected->m) ? "~" : "",
-		view_value(&l->view, selected->m).text,
+		view_value(&l->view, selected->c, selected->m).text,
 		format_spread(selected->m->value, selected->m->low, selected->m->high).text);
 	add_padded(out, words, FIGURE_WIDTH);
 	free(words);

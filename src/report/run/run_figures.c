@@ -13,6 +13,7 @@
 #include "reference/gpu.h"
 #include "report/chart/chart.h"
 #include "report/view/presented.h"
+#include "report/view/suite_page.h"
 #include "result/verdict.h"
 
 /* px of a position from 0 to 1 in a row of dots. */
@@ -95,6 +96,16 @@ static void run_plain_set_place(const struct headline *h, const struct selected_
 		  x ? view_parameter(h->selection.view, selected->c->suite, x).text : "");
 }
 
+/* "68 % of the data sheet" for a figure that is no quantity of its own, as under a soak's load. */
+static char *run_plain_share_of(const struct headline *h, const struct selected_case *selected)
+{
+	struct headline_peak peak;
+
+	return headline_peak(h, selected, &peak)
+		       ? xasprintf("%.0f\u00a0%% of the data sheet", 100 * peak.share)
+		       : xstrdup("");
+}
+
 static void run_plain_add_figure(const struct headline *h, const struct headline_row *row,
 				 size_t index, struct tree *figures)
 {
@@ -110,8 +121,11 @@ static void run_plain_add_figure(const struct headline *h, const struct headline
 		struct text dots = TEXT_EMPTY;
 
 		figure = tree_item(figures);
-		tree_text(figure, "value", view_value(h->selection.view, middle->m).text);
-		tree_text(figure, "interval", view_interval(h->selection.view, middle->m).text);
+		tree_text(figure, "value",
+			  view_value(h->selection.view, middle->c, middle->m).text);
+		tree_text_owned(figure, "share", run_plain_share_of(h, middle));
+		tree_text(figure, "interval",
+			  view_interval(h->selection.view, middle->c, middle->m).text);
 		run_plain_set_place(h, middle, figure);
 		for (size_t i = 0; spread.count > 1 && high > low && i < spread.count; i++)
 			chart_marker(&dots, 0,
@@ -182,13 +196,14 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	tree_textf(table, "more", count > shown ? "%zu more" : "", count - shown);
 }
 
-void run_plain_figures(const struct view *view, struct tree *page)
+void run_plain_figures(const struct view *view, const bool *without, struct tree *page)
 {
 	struct plain p = { .list = tree_list(page, "plain"), .view = view };
 
 	for (size_t i = 0; i < view->suite_count; i++) {
 		p.number = i + 1;
-		headline_each(view, view->suites[i], run_plain_add_metric, &p);
+		if (!without[i])
+			headline_each(view, view->suites[i], run_plain_add_metric, &p);
 	}
 }
 
@@ -280,6 +295,67 @@ static bool title_add_shares(struct text *out, const struct headline_shares *sha
 	return count != 0;
 }
 
+/* ": 6.0 × 10¹² multiply-adds compared, none wrong": the answer of the first suite that has one. */
+static bool title_add_suite(struct text *out, const struct view *view)
+{
+	for (size_t i = 0; i < view->suite_count; i++) {
+		struct suite_page page = suite_page_of(view->suites[i]);
+		struct text words = TEXT_EMPTY;
+		bool found;
+
+		if (page.title)
+			page.title(view, view->suites[i], &words);
+		found = words.length != 0;
+		if (found)
+			text_addf(out, ": %s", words.data);
+		text_release(&words);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+struct first_figure {
+	struct text *out;
+	bool found;
+};
+
+/* ": attention throughput up to 191 GFLOP/s": the best of the first metric with a unit. */
+static void title_add_best(void *user, const char *suite, const struct headline *h)
+{
+	struct first_figure *first = user;
+	const struct selected_case *best = NULL;
+
+	if (first->found || strcmp(view_string(h->selection.items[0].m->unit), "1") == 0)
+		return;
+	for (size_t i = 0; i < h->group_count; i++) {
+		const struct selected_case *one = h->groups[i].figures[0];
+
+		if (one && isfinite(one->m->value) && !case_is_unsettled(one->c, one->m) &&
+		    (!best || (h->better == BETTER_LOWER ? one->m->value < best->m->value
+							 : one->m->value > best->m->value)))
+			best = one;
+	}
+	if (!best)
+		return;
+	first->found = true;
+	text_addf(first->out, ": %s %s %s %s", suite,
+		  view_metric_title(h->selection.view, best->m->name).text,
+		  h->better == BETTER_LOWER ? "from" : "up to",
+		  format_rounded(best->m->value,
+				 view_case_unit(h->selection.view, best->c, best->m))
+			  .text);
+}
+
+static bool title_add_first_figure(struct text *out, const struct view *view)
+{
+	struct first_figure first = { .out = out };
+
+	for (size_t i = 0; i < view->suite_count && !first.found; i++)
+		headline_each(view, view->suites[i], title_add_best, &first);
+	return first.found;
+}
+
 static bool run_title_add_bad(struct text *out, const struct view_counts *n)
 {
 	size_t planned = n->total + n->unreached;
@@ -311,7 +387,8 @@ char *run_title(const struct view *view, const struct headline_shares *shares)
 	if (view_is_selftest(r, &injected))
 		text_addf(&out, ": self-test found all %.0f injected errors", injected);
 	else if (!run_title_add_bad(&out, &n) && !run_title_add_outlier(&out, view, shares) &&
-		 !title_add_shares(&out, shares))
+		 !title_add_shares(&out, shares) && !title_add_suite(&out, view) &&
+		 !title_add_first_figure(&out, view))
 		text_addf(&out, ": %zu %s measured", n.of[CASE_OK], format_cases(n.of[CASE_OK]));
 	cut = format_cut(out.data, TITLE_LONGEST);
 	text_release(&out);

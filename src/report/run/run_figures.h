@@ -12,8 +12,11 @@
 
 /* "figures" of the page: a row for each quantity of a data sheet, with a dot for each device. */
 void run_figures(const struct view *view, const struct headline_shares *shares, struct tree *page);
-/* "plain": a table for each headline metric that no data sheet covers. */
-void run_plain_figures(const struct view *view, struct tree *page);
+/*
+ * "plain": a table for each headline metric that "figures" lacks. `without`: by suite, shown
+ * elsewhere.
+ */
+void run_plain_figures(const struct view *view, const bool *without, struct tree *page);
 /*
  * The finding of the run in one line: the wrong results, the device that stands out, or how much of
  * the data sheet was reached. malloc'ed.

@@ -77,13 +77,20 @@ const char *view_unit(const struct view *view, const char *metric, const char *u
 	return unit;
 }
 
-struct formatted view_interval(const struct view *view, const struct metric_value *m)
+const char *view_case_unit(const struct view *view, const struct case_result *c,
+			   const struct metric_value *m)
+{
+	return view_unit(view, m->name, case_metric_unit(c, m));
+}
+
+struct formatted view_interval(const struct view *view, const struct case_result *c,
+			       const struct metric_value *m)
 {
 	const struct metric *row = m->name ? view_metric(view, m->name) : NULL;
 	struct metric_value shown = *m;
 
 	if (!row || !row->percent)
-		return format_interval(m, view_unit(view, m->name, m->unit));
+		return format_interval(m, view_case_unit(view, c, m));
 	shown.value *= 100;
 	shown.low *= 100;
 	shown.high *= 100;
@@ -119,11 +126,12 @@ const char *view_interval_words(const struct view *view)
 	return words[weakest];
 }
 
-struct formatted view_value(const struct view *view, const struct metric_value *m)
+struct formatted view_value(const struct view *view, const struct case_result *c,
+			    const struct metric_value *m)
 {
 	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
 
-	return format_value(m, m ? view_unit(view, m->name, m->unit) : "", row && row->percent);
+	return format_value(m, m ? view_case_unit(view, c, m) : "", row && row->percent);
 }
 
 struct formatted view_parameter(const struct view *view, const char *suite,

@@ -25,18 +25,23 @@ struct formatted view_metric_title(const struct view *view, const char *name);
  * UNITS_BINARY if the suite's sizes are powers of two. Borrowed.
  */
 const char *view_unit(const struct view *view, const char *metric, const char *unit);
-/* The interval of a metric's value, in the unit of view_value(); "" without one. */
-struct formatted view_interval(const struct view *view, const struct metric_value *m);
+/* The same of a case's metric, where integers have "ops/s" in place of "FLOP/s". */
+const char *view_case_unit(const struct view *view, const struct case_result *c,
+			   const struct metric_value *m);
+/* The interval of a case's metric, in the unit of view_value(); "" without one. */
+struct formatted view_interval(const struct view *view, const struct case_result *c,
+			       const struct metric_value *m);
 /*
  * "95 % interval between runs, typical of such figures": of the main figures' intervals the one
  * that covers least; or that none has one, as in most imports. Borrowed.
  */
 const char *view_interval_words(const struct view *view);
 /*
- * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
+ * The value of a case's metric: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
  * "–".
  */
-struct formatted view_value(const struct view *view, const struct metric_value *m);
+struct formatted view_value(const struct view *view, const struct case_result *c,
+			    const struct metric_value *m);
 /*
  * A parameter's value in its suite's words ("host to device" of "h2d"), else as format_parameter()
  * has it.

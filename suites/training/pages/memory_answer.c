@@ -108,9 +108,9 @@ static size_t steps_series(const struct memory_steps *all, const struct step *li
 	return kept;
 }
 
-static void memory_answer_add_need(const struct step *s, size_t count, struct text *out)
+/* "Adam, FP32: a step needs 89.8 MB at batch 1024 and 2.1 GB at 65536" */
+static void memory_answer_add_bytes(const struct step *s, size_t count, struct text *out)
 {
-	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
 	const char *unit = view_unit(s->view, s->c->suite, "B");
 
 	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
@@ -118,6 +118,13 @@ static void memory_answer_add_need(const struct step *s, size_t count, struct te
 	if (count > 1)
 		text_addf(out, " and %s at %.0f", format_rounded(s[count - 1].bytes, unit).text,
 			  s[count - 1].batch);
+}
+
+static void memory_answer_add_need(const struct step *s, size_t count, struct text *out)
+{
+	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
+
+	memory_answer_add_bytes(s, count, out);
 	text_add_char(out, '.');
 	if (balance && isfinite(balance->value))
 		text_addf(out,
@@ -170,6 +177,15 @@ static void answer_of(const struct memory_steps *all, const struct step *like, s
 	free(own);
 }
 
+static void steps_release(struct memory_steps *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		free(all->items[i].model);
+		free(all->items[i].precision);
+	}
+	free(all->items);
+}
+
 static void show_memory_answer(const struct view *view, const char *suite, struct tree *answers,
 			       struct tree *tables, struct text *terms)
 {
@@ -186,11 +202,25 @@ static void show_memory_answer(const struct view *view, const char *suite, struc
 		if (first == i)
 			answer_of(&all, &all.items[i], answers);
 	}
-	for (size_t i = 0; i < all.count; i++) {
-		free(all.items[i].model);
-		free(all.items[i].precision);
-	}
-	free(all.items);
+	steps_release(&all);
 }
 
-const struct suite_page trainmem_page = { .answer = show_memory_answer };
+/* Of the first model and precision. */
+static void show_memory_title(const struct view *view, const char *suite, struct text *out)
+{
+	struct memory_steps all = { .count = 0 };
+	struct step *own;
+
+	steps_collect(&all, view, suite);
+	own = xcalloc(all.count + 1, sizeof(*own));
+	if (all.count) {
+		size_t count = steps_series(&all, all.items, own);
+
+		memory_answer_add_bytes(own, count, out);
+	}
+	free(own);
+	steps_release(&all);
+}
+
+const struct suite_page trainmem_page = { .title = show_memory_title,
+					  .answer = show_memory_answer };

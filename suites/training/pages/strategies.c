@@ -96,54 +96,11 @@ bool strategies_has_word(const char *words, const char *word, size_t length)
 	return false;
 }
 
-static bool strategy_words_share_mode(const struct strategy *a, const struct strategy *b)
-{
-	size_t length = strategies_word_length(a->name);
-
-	return length == strategies_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
-}
-
-/* True if all strategies have the word, or all strategies of this one's mode. */
-static bool strategy_word_is_common(const struct strategies *strategies, const struct strategy *s,
-				    const char *word, size_t length, bool of_mode)
-{
-	for (size_t i = 0; i < strategies->count; i++)
-		if ((!of_mode || strategy_words_share_mode(&strategies->items[i], s)) &&
-		    !strategies_has_word(strategies->items[i].name, word, length))
-			return false;
-	return true;
-}
-
-/*
- * The mode, the words that distinguish the strategy from others of its mode, and the number of
- * devices unless all strategies have the same.
- */
-static char *strategies_brief_name(const struct strategies *strategies, const struct strategy *s)
-{
-	const struct case_parameter *devices = case_parameter(s->c, "devices");
-	struct text out = TEXT_EMPTY;
-	struct formatted count = { "" };
-
-	if (devices)
-		count = view_parameter(s->view, s->c->suite, devices);
-	for (const char *word = s->name; *word;) {
-		size_t length = strategies_word_length(word);
-		bool plain = word != s->name && !(strlen(count.text) == length &&
-						  strncmp(word, count.text, length) == 0);
-
-		if (word == s->name || !strategy_word_is_common(strategies, s, word, length, plain))
-			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
-		word += length + (word[length] ? 2 : 0);
-	}
-	return text_detach(&out);
-}
-
 static void strategies_release_item(struct strategy *s)
 {
 	free(s->model);
 	free(s->name);
 	free(s->plain);
-	free(s->brief);
 }
 
 /* Orders by model and split, independent of the devices. */
@@ -381,9 +338,6 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 		}
 	strategies_keep_middle(strategies);
 	strategies_name_repeated_models(strategies);
-	for (size_t i = 0; i < strategies->count; i++)
-		strategies->items[i].brief =
-			strategies_brief_name(strategies, &strategies->items[i]);
 }
 
 bool strategies_is_first(const struct strategies *strategies, size_t index)
@@ -400,14 +354,6 @@ void strategies_release(struct strategies *strategies)
 		strategies_release_item(&strategies->items[i]);
 	free(strategies->items);
 	*strategies = (struct strategies){ 0 };
-}
-
-size_t strategies_style(const struct strategy *s)
-{
-	const struct case_parameter *mode = case_parameter(s->c, "mode");
-	size_t style = mode ? view_style(s->view, mode->name, view_string(mode->text)) : SIZE_MAX;
-
-	return style != SIZE_MAX ? style : 0;
 }
 
 void strategies_chart(const struct strategies *strategies, struct chart *chart,
@@ -439,31 +385,37 @@ static void strategies_show_figures(const struct view *view, const char *suite, 
 	struct strategies strategies;
 
 	strategies_collect(&strategies, view, suite);
-	strategies_time(&strategies, charts);
-	strategies_by_memory(&strategies, charts);
-	strategies_utilisation(&strategies, charts);
 	strategies_timelines(&strategies, charts);
 	strategies_release(&strategies);
 }
 
 #define SEVERAL_TERMS "A strategy measured on several sets of devices shows the median set. "
-#define TERMS                                                                                  \
-	"Speed-up: time of the same step on one device, measured in the same case / step "     \
-	"time. Memory: tensors and workspaces on the device that needs most, without context " \
-	"and collectives' library. Compute: kernels of the slowest device without "            \
-	"communication. Pipeline bubble: idle time of the schedule with these stages, if "     \
-	"messages took no time. Exposed communication: the part of the step that no "          \
+#define TERMS                                                                                     \
+	"Speed-up: time of the same step on one device, measured in the same case / step "        \
+	"time; it is not the ratio to the row of the single device, measured by itself. Memory: " \
+	"tensors and workspaces on the device that needs most, without context "                  \
+	"and collectives' library. Compute: kernels of the slowest device without "               \
+	"communication. Pipeline bubble: idle time of the schedule with these stages, if "        \
+	"messages took no time. Exposed communication: the part of the step that no "             \
 	"computation hides."
 
 static void strategies_show_answer(const struct view *view, const char *suite, struct tree *answers,
 				   struct tree *tables, struct text *terms)
 {
 	struct strategies strategies;
+	char *peaks;
 
 	strategies_collect(&strategies, view, suite);
 	strategies_answer(&strategies, answers, tables);
+	peaks = strategies_peak_words(&strategies);
 	if (tables->count)
 		text_addf(terms, "%s%s", strategies.several ? SEVERAL_TERMS : "", TERMS);
+	if (tables->count && peaks && *peaks)
+		text_addf(terms,
+			  " MFU: operations that the model needs / step time / data-sheet peak of "
+			  "all devices (%s each). HFU: the same, including recomputation.",
+			  peaks);
+	free(peaks);
 	strategies_release(&strategies);
 }
 
@@ -476,7 +428,22 @@ static void strategies_show_limits(const struct view *view, const char *suite, s
 	strategies_release(&strategies);
 }
 
-const struct suite_page parallel_page = { .maps = strategies_show_maps,
+static void strategies_show_title(const struct view *view, const char *suite, struct text *out)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_add_title(&strategies, out);
+	strategies_release(&strategies);
+}
+
+static const char *const tabled[] = { "parallel.step_time",  "parallel.speedup",
+				      "parallel.efficiency", "parallel.exposed_communication",
+				      "parallel.energy",     NULL };
+
+const struct suite_page parallel_page = { .tabled = tabled,
+					  .title = strategies_show_title,
+					  .maps = strategies_show_maps,
 					  .answer = strategies_show_answer,
 					  .figures = strategies_show_figures,
 					  .limits = strategies_show_limits };

@@ -19,8 +19,6 @@ struct strategy {
 	char *plain; /* the strategy itself: mode, devices, micro-batches ... */
 	/* the same, with the section if only the section distinguishes it from another */
 	char *name;
-	/* for charts: without the words common to all strategies of its mode on the page */
-	char *brief;
 };
 
 struct strategies {
@@ -79,31 +77,34 @@ struct formatted strategies_speedup_cell(const struct strategy *strategy);
  */
 void strategies_speedup_words(const struct strategy *strategy, struct text *out);
 
-/* The colour of its mode on the whole page; in a comparison, the colour of its run. */
-size_t strategies_style(const struct strategy *strategy);
 /* Sets a chart's first members; `what` is its title. */
 void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);
 
+/*
+ * Appends "DDP is fastest in 2 of 2 models, 1.19× to 1.75× the speed of one device"; nothing where
+ * there is no choice.
+ */
+void strategies_add_title(const struct strategies *strategies, struct text *out);
 /*
  * For each model with several measured strategies: a sentence about the best ones, and a table of
  * all, the fastest first. With many models, only a table of their fastest strategies.
  */
 void strategies_answer(const struct strategies *strategies, struct tree *answers,
 		       struct tree *tables);
+/* Cells of the table: computing, pipeline bubble, exposed communication; dashes: not measured. */
+void strategies_add_time_parts(const struct strategy *strategy, struct tree *cells);
+/* True if the parts of any step were measured. */
+bool strategies_divided(const struct strategy *const *items, size_t count);
+/* "bars" of its row: these parts, as wide as a bar for `longest` seconds allows; 0: none. */
+void strategies_add_bar(const struct strategy *strategy, double longest, struct tree *row);
 /*
- * Seconds of the step if messages took no time: only communication exposed by the schedule remains.
- * NaN: not measured.
+ * Model FLOP utilisation, relative to the data sheets of the devices: "62 %, HFU 70 %". The caller
+ * frees it.
  */
-double strategies_scheduled(const struct strategy *strategy);
-/* A bar for each strategy: the parts of its step time. */
-void strategies_time(const struct strategies *strategies, struct tree *charts);
-/*
- * Pareto front of each model: the strategies that no other strategy beats in both time and memory.
- */
-void strategies_by_memory(const struct strategies *strategies, struct tree *charts);
-/* Model and hardware FLOP utilisation, relative to the data sheets of the devices. */
-void strategies_utilisation(const struct strategies *strategies, struct tree *charts);
+char *strategies_utilisation(const struct strategies *strategies, const struct strategy *strategy);
+/* "494.5 TFLOP/s (TF32 rate with tensor cores, dense)" of each device; "": unknown. Owned. */
+char *strategies_peak_words(const struct strategies *strategies);
 /* A table with the fastest strategy within each memory limit, for each model. */
 void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
 			     size_t count, struct tree *tables);

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
-#include "report/view/memory_limit.h"
 #include "suites/training/pages/strategies.h"
 
 /* Models with a table of their own; if there are more, only the fastest strategies are shown. */
@@ -42,37 +41,10 @@ static const struct strategy **strategies_ranked(const struct strategies *strate
 	return out;
 }
 
-/* "4.75 ms, 31 %" of the step. */
-static char *strategy_table_part_words(double seconds, double step)
-{
-	if (!isfinite(seconds))
-		return xstrdup("\u2013");
-	if (seconds <= 0)
-		return xstrdup("none");
-	return xasprintf("%s, %s", format_rounded(seconds, "s").text,
-			 format_percent(seconds / step).text);
-}
-
 static void add_owned(struct tree *cells, char *text)
 {
 	tree_item_text(cells, text);
 	free(text);
-}
-
-/* Computation, idle time of the schedule, and the rest; dashes if they were not measured. */
-static void strategy_add_time_parts(const struct strategy *s, struct tree *cells)
-{
-	double compute = strategies_value(s, "parallel.compute_time"),
-	       scheduled = strategies_scheduled(s);
-	bool known = isfinite(scheduled);
-
-	add_owned(cells,
-		  strategy_table_part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));
-	add_owned(cells, strategy_table_part_words(known ? fmin(scheduled, s->seconds) -
-								   fmin(compute, s->seconds)
-							 : NAN,
-						   s->seconds));
-	add_owned(cells, strategy_table_part_words(s->seconds - scheduled, s->seconds));
 }
 
 /* Energy of a step with its interval. */
@@ -96,26 +68,44 @@ static bool strategy_table_have_energy(const struct strategy *const *items, size
 	return false;
 }
 
-static void strategy_add_row(const struct strategy *s, const char *name, bool energy,
+/* True if a data sheet has the peak rate of some strategy's devices. */
+static bool strategy_table_have_utilisation(const struct strategies *strategies)
+{
+	char *peaks = strategies_peak_words(strategies);
+	bool any = peaks && *peaks;
+
+	free(peaks);
+	return any;
+}
+
+/* Columns that not all tables have. */
+struct strategy_columns {
+	bool energy, utilisation, divided;
+	double longest; /* seconds of the longest bar; 0: no bars */
+};
+
+static void strategy_add_row(const struct strategies *strategies, const struct strategy *s,
+			     const char *name, const struct strategy_columns *columns,
 			     struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	const struct metric_value *step = strategies_metric(s, "parallel.step_time");
-	struct formatted text;
 
 	tree_text(row, "name", name);
 	tree_text(row, "where", format_quantity(step->value, view_string(step->unit)).text);
-	text = format_interval(step, view_string(step->unit));
-	tree_text(row, "interval", *text.text ? text.text : "no interval");
+	tree_text(row, "interval", format_interval(step, view_string(step->unit)).text);
+	strategies_add_bar(s, columns->longest, row);
 	tree_item_text(cells, strategies_speedup_cell(s).text);
 	tree_item_text(cells, format_rounded(s->memory, "B").text);
-	strategy_add_time_parts(s, cells);
-	if (energy)
+	strategies_add_time_parts(s, cells);
+	if (columns->utilisation)
+		add_owned(cells, strategies_utilisation(strategies, s));
+	if (columns->energy)
 		add_owned(cells, strategy_table_energy_words(s));
 }
 
 static struct tree *strategy_add_table(struct tree *tables, char *title, const char *first,
-				       bool energy)
+				       const struct strategy_columns *more)
 {
 	static const char *const head[] = { "Speed-up", "Memory per device", "Computing",
 					    "Pipeline bubble", "Exposed communication" };
@@ -124,11 +114,14 @@ static struct tree *strategy_add_table(struct tree *tables, char *title, const c
 	tree_text_owned(table, "title", title);
 	tree_text(table, "first", first);
 	tree_text(table, "note", "");
+	tree_flag(table, "in_parts", more->divided);
 	tree_text(table, "second", "Step time [95\u00a0%]");
 	columns = tree_list(table, "head");
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
-	if (energy)
+	if (more->utilisation)
+		tree_item_text(columns, "FLOP utilisation (MFU)");
+	if (more->energy)
 		tree_item_text(columns, "Energy per step");
 	return tree_list(table, "rows");
 }
@@ -204,13 +197,33 @@ static size_t strategy_least_memory(const struct strategy_group *g)
 	return least;
 }
 
+static bool strategy_is_single(const struct strategy *s)
+{
+	return strategies_number(s, "devices") == 1;
+}
+
+/*
+ * Its time over that of the fastest. A single device has one time in the whole page: the one that
+ * each split measured next to its own, on which speed-ups rest.
+ */
+static double strategy_times_fastest(const struct strategy_group *g, size_t item)
+{
+	const struct strategy *fastest = g->items[0], *s = g->items[item];
+	double paired = strategy_is_single(s) ? strategies_value(fastest, "parallel.speedup")
+			: strategy_is_single(fastest) ? 1 / strategies_value(s, "parallel.speedup")
+						      : (double)NAN;
+
+	return paired > 0 && isfinite(paired) ? paired : s->seconds / fastest->seconds;
+}
+
 /* "8.4 % longer" than the fastest; "14x as long". */
 static struct formatted strategy_longer_words(const struct strategy_group *g, size_t item)
 {
-	double ratio = g->items[item]->seconds / g->items[0]->seconds;
+	double ratio = strategy_times_fastest(g, item);
 
 	if (ratio < 2)
-		return format_text("%s longer", format_percent(ratio - 1).text);
+		return format_text("%s %s", format_percent(fabs(ratio - 1)).text,
+				   ratio < 1 ? "shorter" : "longer");
 	return format_text("%s as long", format_ratio(ratio).text);
 }
 
@@ -377,6 +390,115 @@ static char *strategy_sentence(const struct strategy_group *g)
 	return text_detach(&out);
 }
 
+/* What the models' fastest strategies have in common, for a title. */
+struct strategy_winners {
+	const struct strategy_group *groups;
+	size_t count;
+};
+
+/* True if the group has a fastest strategy, of the mode (a name's first word). */
+static bool strategy_wins(const struct strategy_group *g, const char *mode)
+{
+	size_t length = strategies_word_length(mode);
+
+	return strategies_apart(g->items[0], g->items[1]) &&
+	       strategies_word_length(g->names[0]) == length &&
+	       strncmp(g->names[0], mode, length) == 0;
+}
+
+static size_t strategy_count_wins(const struct strategy_winners *w, const char *mode)
+{
+	size_t wins = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		wins += strategy_wins(&w->groups[i], mode);
+	return wins;
+}
+
+/* ", 1.19× to 1.75× the speed of one device"; of single devices how much longer the next takes. */
+static void strategy_add_margins(const struct strategy_winners *w, const char *mode,
+				 struct text *out)
+{
+	double least = INFINITY, most = 0;
+	bool single = false;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct strategy_group *g = &w->groups[i];
+		double ratio;
+
+		if (!strategy_wins(g, mode))
+			continue;
+		single = strategy_is_single(g->items[0]);
+		ratio = single ? strategy_times_fastest(g, 1)
+			       : strategies_value(g->items[0], "parallel.speedup");
+		least = fmin(least, ratio);
+		most = fmax(most, ratio);
+	}
+	if (!(most > 0))
+		return;
+	text_addf(out, single ? "; the next takes %s" : ", %s", format_ratio(least).text);
+	if (strcmp(format_ratio(least).text, format_ratio(most).text) != 0)
+		text_addf(out, " to %s", format_ratio(most).text);
+	text_add(out, single ? " as long" : " the speed of one device");
+}
+
+static void strategy_winners_words(const struct strategy_winners *w, struct text *out)
+{
+	const char *mode = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		size_t wins = strategy_count_wins(w, w->groups[i].names[0]);
+
+		if (wins > most) {
+			most = wins;
+			mode = w->groups[i].names[0];
+		}
+	}
+	if (!w->count)
+		return;
+	if (!mode) {
+		text_addf(out, "the fastest strategies are not distinguishable (%s per step%s)",
+			  format_rounded(w->groups->items[0]->seconds, "s").text,
+			  w->count > 1 ? " of the first model" : "");
+		return;
+	}
+	if (strncmp(mode, "single", strlen("single")) == 0)
+		text_add(out, "one device is fastest");
+	else
+		text_addf(out, "%.*s is fastest", (int)strategies_word_length(mode), mode);
+	if (w->count > 1)
+		text_addf(out, " in %zu of %zu models", most, w->count);
+	strategy_add_margins(w, mode, out);
+	if (w->count == 1 && isfinite(w->groups->items[0]->memory))
+		text_addf(out, ", %s per device",
+			  format_rounded(w->groups->items[0]->memory, "B").text);
+}
+
+void strategies_add_title(const struct strategies *strategies, struct text *out)
+{
+	struct strategy_group *groups = xcalloc(strategies->count + 1, sizeof(*groups));
+	struct strategy_winners w = { groups, 0 };
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		if (!strategies_is_first(strategies, i))
+			continue;
+		strategy_table_group_open(&groups[w.count], strategies, strategies->items[i].model);
+		if (groups[w.count].count > 1)
+			w.count++;
+		else
+			strategy_table_group_close(&groups[w.count]);
+	}
+	strategy_winners_words(&w, out);
+	if (!w.count && strategies->count)
+		text_addf(out, "%s per step of %s",
+			  format_rounded(strategies->items[0].seconds, "s").text,
+			  strategies->items[0].model);
+	for (size_t i = 0; i < w.count; i++)
+		strategy_table_group_close(&groups[i]);
+	free(groups);
+}
+
 /* Models with several measured strategies, so that there is a choice. */
 static size_t strategy_table_count_models(const struct strategies *strategies)
 {
@@ -392,39 +514,46 @@ static size_t strategy_table_count_models(const struct strategies *strategies)
 	return models;
 }
 
-static void strategy_add_group(const struct strategy_group *g, struct tree *answers,
-			       struct tree *tables)
+static void strategy_add_group(const struct strategies *strategies, const struct strategy_group *g,
+			       struct tree *answers, struct tree *tables)
 {
+	size_t shown = g->count < ROWS_MOST ? g->count : ROWS_MOST;
+	const struct strategy_columns columns = {
+		.energy = strategy_table_have_energy(g->items, g->count),
+		.utilisation = strategy_table_have_utilisation(strategies),
+		.divided = strategies_divided(g->items, shown),
+		.longest = g->items[shown - 1]->seconds,
+	};
 	char *words = strategy_sentence(g),
-	     *title = g->count > ROWS_MOST
-			      ? xasprintf("%s: the %d fastest of %zu strategies", g->title,
-					  ROWS_MOST, g->count)
-			      : xasprintf("%s: all strategies, fastest first", g->title);
-	bool energy = strategy_table_have_energy(g->items, g->count);
-	struct tree *rows = strategy_add_table(tables, title, "Split", energy);
+	     *title = g->count > shown ? xasprintf("%s: the %zu fastest of %zu strategies",
+						   g->title, shown, g->count)
+				       : xasprintf("%s: all strategies, fastest first", g->title);
+	struct tree *rows = strategy_add_table(tables, title, "Split", &columns);
 
 	tree_item_text(answers, words);
-	for (size_t i = 0; i < g->count && i < ROWS_MOST; i++)
-		strategy_add_row(g->items[i], g->names[i], energy, rows);
+	for (size_t i = 0; i < shown; i++)
+		strategy_add_row(strategies, g->items[i], g->names[i], &columns, rows);
 	free(words);
 }
 
-static void strategy_add_winner(const struct strategy_group *g, struct tree *rows)
+static void strategy_add_winner(const struct strategies *strategies, const struct strategy_group *g,
+				const struct strategy_columns *columns, struct tree *rows)
 {
 	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
 
-	strategy_add_row(g->items[0], name, false, rows);
+	strategy_add_row(strategies, g->items[0], name, columns, rows);
 	free(name);
 }
 
 void strategies_answer(const struct strategies *strategies, struct tree *answers,
 		       struct tree *tables)
 {
+	const struct strategy_columns plain = { .longest = 0 };
 	size_t models = strategy_table_count_models(strategies);
 	struct tree *winners =
 		models > MODELS_MOST
 			? strategy_add_table(tables, xstrdup("Fastest strategy of each model"),
-					     "Model", false)
+					     "Model", &plain)
 			: NULL;
 
 	for (size_t i = 0; i < strategies->count && models; i++) {
@@ -434,71 +563,9 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 			continue;
 		strategy_table_group_open(&g, strategies, strategies->items[i].model);
 		if (g.count > 1 && winners)
-			strategy_add_winner(&g, winners);
+			strategy_add_winner(strategies, &g, &plain, winners);
 		else if (g.count > 1)
-			strategy_add_group(&g, answers, tables);
+			strategy_add_group(strategies, &g, answers, tables);
 		strategy_table_group_close(&g);
 	}
-}
-
-/*
- * The strategy of a model with the least energy, compared with the fastest; undecided if intervals
- * overlap.
- */
-
-/* A table of the fastest strategy of each model within a memory limit. */
-
-/* The fastest strategy of that model within `bytes`; NULL: none was measured. */
-static const struct strategy *strategy_limit_best_within(const struct strategies *strategies,
-							 const char *model, double bytes)
-{
-	const struct strategy *best = NULL;
-
-	for (size_t i = 0; i < strategies->count; i++) {
-		const struct strategy *s = &strategies->items[i];
-
-		if (strcmp(s->model, model) == 0 && s->memory <= bytes &&
-		    (!best || s->seconds < best->seconds))
-			best = s;
-	}
-	return best;
-}
-
-static void memory_limit_add_row(const struct strategies *strategies, const char *model,
-				 const struct memory_limit *limit, struct tree *rows)
-{
-	const struct strategy *best = strategy_limit_best_within(strategies, model, limit->bytes);
-	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-
-	tree_text(row, "name", model);
-	tree_text(row, "where", limit->name);
-	tree_text(row, "interval", "");
-	tree_item_text(cells, best ? best->name : "none of those measured");
-	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s").text);
-	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B").text);
-}
-
-void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
-			     size_t count, struct tree *tables)
-{
-	static const char *const head[] = { "Fastest strategy", "Step time", "Memory per device" };
-	struct tree *table, *columns, *rows;
-
-	if (!count || !strategies->count)
-		return;
-	table = tree_item(tables);
-	tree_text(table, "title",
-		  "Fastest strategy under a memory limit per device. The limit covers tensors and "
-		  "workspaces, not context and collectives' library");
-	tree_text(table, "note", "");
-	tree_text(table, "first", "Model");
-	tree_text(table, "second", "Limit");
-	columns = tree_list(table, "head");
-	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
-		tree_item_text(columns, head[i]);
-	rows = tree_list(table, "rows");
-	for (size_t i = 0; i < strategies->count; i++)
-		for (size_t k = 0; k < count && strategies_is_first(strategies, i); k++)
-			memory_limit_add_row(strategies, strategies->items[i].model, &limits[k],
-					     rows);
 }

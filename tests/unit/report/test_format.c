@@ -107,6 +107,7 @@ static void values(void **state)
 				     .value = 0.425,
 				     .low = 0.401,
 				     .high = 0.449 };
+	struct case_result plain = { 0 };
 	struct formatted out;
 
 	(void)state;
@@ -116,16 +117,45 @@ static void values(void **state)
 					  .value = rows[i].value,
 					  .low = rows[i].low };
 
-		assert_string_equal(view_value(NULL, &m).text, rows[i].expected);
+		assert_string_equal(view_value(NULL, &plain, &m).text, rows[i].expected);
 	}
-	assert_string_equal(view_value(NULL, NULL).text, "\u2013");
-	out = view_interval(NULL, &part);
+	assert_string_equal(view_value(NULL, &plain, NULL).text, "\u2013");
+	out = view_interval(NULL, &plain, &part);
 	if (strcmp(out.text, "[40.10, 44.90]") != 0)
 		fail_msg("the interval of a part of one is %s", out.text);
 	assert_string_equal(format_rounded(2.7563e9, "B").text, "2.76 GB");
 	assert_string_equal(format_rounded(9.996e-4, "s").text, "1.00 ms");
 	assert_string_equal(format_rounded(1.1449e-5, "s").text, "11.4 µs");
 	assert_string_equal(format_rounded(0, "s").text, "0 s");
+}
+
+/* Integers are no floating-point numbers, whichever parameter says that they are multiplied. */
+static void integers_have_no_flops(void **state)
+{
+	static const struct {
+		const char *parameter, *text, *unit, *expected;
+	} rows[] = {
+		{ "precision", "int8", "FLOP/s", "1.500 Tops/s" },
+		{ "load", "int8", "FLOP/s", "1.500 Tops/s" },
+		{ "precision", "int8", "FLOP/J", "1.500 Tops/J" },
+		{ "precision", "fp8", "FLOP/s", "1.500 TFLOP/s" },
+		{ "precision", "int8", "B/s", "1.500 TB/s" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct case_parameter p = { .name = (char *)rows[i].parameter,
+					    .text = (char *)rows[i].text };
+		struct case_result c = { .parameters = &p, .parameter_count = 1 };
+		struct metric_value m = { .name = (char *)"matmul.throughput",
+					  .unit = (char *)rows[i].unit,
+					  .value = 1.5e12,
+					  .low = 1.4e12,
+					  .high = 1.6e12 };
+
+		assert_string_equal(view_value(NULL, &c, &m).text, rows[i].expected);
+		assert_string_equal(view_interval(NULL, &c, &m).text, "[1.400, 1.600]");
+	}
 }
 
 static void durations(void **state)
@@ -195,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantities),
 		cmocka_unit_test(values),
+		cmocka_unit_test(integers_have_no_flops),
 		cmocka_unit_test(stated_quantities),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(durations),

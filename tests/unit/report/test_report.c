@@ -100,7 +100,7 @@ static void answer_comes_first(void **state)
 					     "What went wrong",
 					     "byte 4096 is 0x3f, expected 0x91",
 					     "Segmentation fault",
-					     "Figures not compared with a data sheet",
+					     "Other figures",
 					     ">transfer</h2>",
 					     ">alloc</h2>",
 					     ">matmul</h2>",

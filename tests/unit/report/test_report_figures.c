@@ -535,6 +535,48 @@ static void headlines_are_main_figures(void **state)
 	free(html);
 }
 
+/* A soak's rates have their share where the data sheet has the value, and integers count operations. */
+static void a_soak_is_compared_with_the_data_sheet(void **state)
+{
+	static const struct {
+		const char *load;
+		double rate;
+		const char *expected;
+	} loads[] = {
+		{ "fp16", 672.9e12, "<td>673 TFLOP/s, 68 %" },
+		{ "int8", 1385.3e12, "<td>1.39 Pops/s, 70 %" },
+		{ "links", 100e9, "<td>100 GFLOP/s<td>" },
+	};
+	struct result r = { 0 };
+	char *html;
+
+	(void)state;
+	r.devices = xcalloc(1, sizeof(*r.devices));
+	r.device_count = 1;
+	snprintf(r.devices[0].id, sizeof(r.devices[0].id), "cuda:0");
+	snprintf(r.devices[0].name, sizeof(r.devices[0].name), "NVIDIA H200");
+	r.devices[0].capability_major = 9;
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
+		struct case_result *c =
+			add_case(&r, "burn", "burn.throughput", loads[i].rate, 0, -1);
+
+		free(c->metrics[0].unit);
+		c->metrics[0].unit = xstrdup("FLOP/s");
+		add_parameter(c, "load", loads[i].load, NAN, "");
+		c->metrics = xrealloc(c->metrics, 2, sizeof(*c->metrics));
+		c->metrics[1] = (struct metric_value){ .name = xstrdup("burn.wrong"),
+						       .unit = xstrdup("1") };
+		c->metric_count = c->metric_capacity = 2;
+	}
+	html = page_of(&r);
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++)
+		if (!strstr(html, loads[i].expected))
+			fail_msg("the page lacks %s", loads[i].expected);
+	/* The table has them: no second one repeats them. */
+	assert_null(strstr(html, "id=\"plain\""));
+	free(html);
+}
+
 /* Which split is fastest is said before the figures, and where its table is. */
 static void answers_come_first(void **state)
 {
@@ -550,11 +592,14 @@ static void answers_come_first(void **state)
 		c->metrics[0].low = c->metrics[0].high = c->metrics[0].value;
 		add_parameter(c, "mode", modes[m], NAN, "");
 	}
+	r.state = xstrdup("complete");
 	html = page_of(&r);
-	answer = strstr(html, "DDP is fastest");
+	assert_non_null(strstr(html, ": DDP is fastest</title>"));
+	answer = strstr(strstr(html, "id=\"answers\">In short<"), "DDP is fastest");
 	assert_non_null(answer);
-	assert_true(strstr(html, "id=\"answers\">In short<") < answer);
-	assert_true(answer < strstr(html, "id=\"plain\""));
+	/* Nothing failed and nothing was judged: the answer stands before the counts of cases. */
+	assert_true(answer < strstr(html, "class=\"verdict"));
+	assert_true(answer < strstr(html, "class=\"splits\""));
 	assert_non_null(strstr(answer, "<a href=\"#suite-1\">parallel</a>"));
 	free(html);
 }
@@ -691,6 +736,7 @@ int main(void)
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
 		cmocka_unit_test(headlines_are_main_figures),
+		cmocka_unit_test(a_soak_is_compared_with_the_data_sheet),
 		cmocka_unit_test(answers_come_first),
 		cmocka_unit_test(a_thing_keeps_its_colour),
 		cmocka_unit_test(roofs_limit_cases),

@@ -225,6 +225,29 @@ static void the_page_says_where_values_are_from(void **state)
 	text_release(&html);
 }
 
+/* A P100 PCIe has no NVLink and a P100 SXM2 no published GEMM: a value names the card that it is of. */
+static void a_line_of_several_cards_names_them(void **state)
+{
+	struct text html = TEXT_EMPTY;
+	const char *row, *end;
+
+	(void)state;
+	page(&html, "p100-pcie, p100-sxm2");
+	row = strstr(html.data, "<b>P100</b>");
+	assert_non_null(row);
+	end = strstr(row, "</tr>");
+	assert_non_null(strstr(row, "<small class=\"card\">PCIe</small>"));
+	assert_true(strstr(row, "<small class=\"card\">PCIe</small>") < end);
+	assert_true(strstr(row, "<small class=\"card\">SXM2</small>") < end);
+	assert_non_null(strstr(html.data, "A row of several cards has the best value"));
+	text_release(&html);
+	/* One card alone has its name in the row. */
+	page(&html, "k80");
+	assert_null(strstr(html.data, "<small class=\"card\">"));
+	assert_null(strstr(html.data, "A row of several cards"));
+	text_release(&html);
+}
+
 /* A file of another GPU that was imported as a K80's. */
 static void what_no_card_can_do_is_doubted(void **state)
 {
@@ -445,6 +468,7 @@ int main(void)
 		cmocka_unit_test(ratios_are_to_the_baseline),
 		cmocka_unit_test(unknown_gpus_are_refused),
 		cmocka_unit_test(the_page_says_where_values_are_from),
+		cmocka_unit_test(a_line_of_several_cards_names_them),
 		cmocka_unit_test(what_no_card_can_do_is_doubted),
 		cmocka_unit_test(the_page_is_small),
 		cmocka_unit_test(performance_per_watt_is_next_to_data_sheets),
