@@ -354,7 +354,7 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, boo
 					       "Intermittent: 1 in",
 					       "Only when hot: 1 in",
 					       NULL };
-	static const char *const of_selftest[] = { "Injected", "Found", "Wrong besides", NULL };
+	static const char *const of_selftest[] = { "Injected", "Found", "Others wrong", NULL };
 	struct tree *table = tree_item(tables), *head;
 
 	tree_textf(table, "title", "%s%s%s",

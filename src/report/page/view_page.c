@@ -103,7 +103,7 @@ static void page_move_first(struct tree *list, size_t most, struct tree *to)
 		list->children[i] = list->children[i + count];
 }
 
-/* What a page of one run begins with. */
+/* The beginning of a page of one run. */
 struct page_lead {
 	struct tree *answers, *maps, *tables, *charts; /* lists */
 	struct text terms;

@@ -205,7 +205,7 @@ static void show_memory_answer(const struct view *view, const char *suite, struc
 	steps_release(&all);
 }
 
-/* Of the first model and precision. */
+/* The need of the first model and precision. */
 static void show_memory_title(const struct view *view, const char *suite, struct text *out)
 {
 	struct memory_steps all = { .count = 0 };

@@ -390,7 +390,7 @@ static char *strategy_sentence(const struct strategy_group *g)
 	return text_detach(&out);
 }
 
-/* What the models' fastest strategies have in common, for a title. */
+/* The models of a title, each with its strategies. */
 struct strategy_winners {
 	const struct strategy_group *groups;
 	size_t count;

@@ -597,7 +597,7 @@ static void answers_come_first(void **state)
 	assert_non_null(strstr(html, ": DDP is fastest</title>"));
 	answer = strstr(strstr(html, "id=\"answers\">In short<"), "DDP is fastest");
 	assert_non_null(answer);
-	/* Nothing failed and nothing was judged: the answer stands before the counts of cases. */
+	/* Nothing failed and nothing was judged: the answer comes before the counts of cases. */
 	assert_true(answer < strstr(html, "class=\"verdict"));
 	assert_true(answer < strstr(html, "class=\"splits\""));
 	assert_non_null(strstr(answer, "<a href=\"#suite-1\">parallel</a>"));
