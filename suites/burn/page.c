@@ -372,8 +372,9 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, boo
 			   "A defect that corrupts at least one multiply-add in the given number "
 			   "would have been found with a probability of 95 %%. Only when hot: "
 			   "GEMMs "
-			   "that ran at %d °C and more. Multiply-adds count per device, bytes over "
-			   "all devices. Rates are those of the slowest device while every result "
+			   "that ran at %d °C and more. Multiply-adds count per device, bytes "
+			   "over all devices. Rates are those of the slowest device while every "
+			   "result "
 			   "is compared. Data sheets have no rate for single multiprocessors, nor "
 			   "for links under load.",
 			   BURN_HOT_CELSIUS);

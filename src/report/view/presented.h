@@ -37,8 +37,8 @@ struct formatted view_interval(const struct view *view, const struct case_result
  */
 const char *view_interval_words(const struct view *view);
 /*
- * The value of a case's metric: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
- * "–".
+ * The value of a case's metric: counts in whole numbers, parts of one in percent, all else as a
+ * quantity. NULL: "–".
  */
 struct formatted view_value(const struct view *view, const struct case_result *c,
 			    const struct metric_value *m);

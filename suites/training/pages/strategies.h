@@ -81,10 +81,7 @@ void strategies_speedup_words(const struct strategy *strategy, struct text *out)
 void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);
 
-/*
- * Appends "DDP is fastest in 2 of 2 models, 1.19× to 1.75× the speed of one device"; nothing where
- * there is no choice.
- */
+/* Appends "DDP is fastest in 2 of 2 models, 1.19× to 1.75× the speed of one device". */
 void strategies_add_title(const struct strategies *strategies, struct text *out);
 /*
  * For each model with several measured strategies: a sentence about the best ones, and a table of

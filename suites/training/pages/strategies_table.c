@@ -415,7 +415,7 @@ static size_t strategy_count_wins(const struct strategy_winners *w, const char *
 	return wins;
 }
 
-/* ", 1.19× to 1.75× the speed of one device"; of single devices how much longer the next takes. */
+/* ", 1.19× to 1.75× the speed of one device"; of one device how much longer the next takes. */
 static void strategy_add_margins(const struct strategy_winners *w, const char *mode,
 				 struct text *out)
 {

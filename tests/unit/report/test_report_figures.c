@@ -535,7 +535,7 @@ static void headlines_are_main_figures(void **state)
 	free(html);
 }
 
-/* A soak's rates have their share where the data sheet has the value, and integers count operations. */
+/* Rates of a soak have their share of a data sheet that has the value. */
 static void a_soak_is_compared_with_the_data_sheet(void **state)
 {
 	static const struct {

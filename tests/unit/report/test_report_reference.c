@@ -225,7 +225,7 @@ static void the_page_says_where_values_are_from(void **state)
 	text_release(&html);
 }
 
-/* A P100 PCIe has no NVLink and a P100 SXM2 no published GEMM: a value names the card that it is of. */
+/* A P100 PCIe has no NVLink, a P100 SXM2 no published GEMM: values name their cards. */
 static void a_line_of_several_cards_names_them(void **state)
 {
 	struct text html = TEXT_EMPTY;
