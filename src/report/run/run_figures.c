@@ -295,7 +295,7 @@ static bool title_add_shares(struct text *out, const struct headline_shares *sha
 	return count != 0;
 }
 
-/* ": 6.0 × 10¹² multiply-adds compared, none wrong": the first suite's answer, if any has one. */
+/* ": 6.0 × 10¹² multiply-adds compared, none wrong": the answer of a suite that has one. */
 static bool title_add_suite(struct text *out, const struct view *view)
 {
 	for (size_t i = 0; i < view->suite_count; i++) {
