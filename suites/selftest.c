@@ -493,7 +493,7 @@ static const struct metric metrics[] = {
 	  .percent = true },
 	{ "selftest.host_overhead", "s", BETTER_LOWER, 0,
 	  "time that launch and wait add to that kernel on the host clock", METRIC_HOST },
-	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "time of an empty sample", METRIC_HOST },
+	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "time of an empty sample", METRIC_LAUNCH },
 	{ "selftest.detected", "1", BETTER_HIGHER, 1,
 	  "fraction of the injected slowdowns that were detected", METRIC_EXACT, .percent = true },
 	{ "selftest.false_alarms", "1", BETTER_LOWER, 0,

@@ -5,7 +5,7 @@ usage: statistics_vectors.py FOLDER [KIND] [--write]     --write: fills in what 
 KIND: the file KIND.json alone.
 Exit code 1: a vector differs from what the formulas give.
 """
-import itertools, json, math, os, sys
+import functools, itertools, json, math, os, sys
 from statistics import median
 
 V = 3  # degrees of freedom that the typical spread counts for
@@ -14,6 +14,7 @@ Z95, Z975 = 1.6448536269514722, 1.959963984540054
 LEAST, MOST, SESSION = 0.01, 0.05, 0.01
 
 
+@functools.lru_cache(None)
 def student_tail(t, freedom):
 	"""P(|T| >= t), by integrating the density over the angle whose tangent is t / sqrt(freedom)."""
 	if math.isinf(freedom):
@@ -28,6 +29,7 @@ def student_tail(t, freedom):
 	return constant * total * h / 3
 
 
+@functools.lru_cache(None)
 def student_quantile(p, freedom):
 	if math.isinf(freedom):
 		return Z975 if p > 0.96 else Z95

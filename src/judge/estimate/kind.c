@@ -101,7 +101,7 @@ static const struct {
 } kinds[FIGURE_KINDS] = {
 	[FIGURE_EXACT] = { "exact", 0, 0, false },
 	[FIGURE_BANDWIDTH] = { "bandwidth", 0.0010, 0.0010, false },
-	[FIGURE_PRODUCT] = { "matrix product", 0.0016, 0.0010, false },
+	[FIGURE_PRODUCT] = { "matrix product", 0.0010, 0.0010, false },
 	[FIGURE_PEAK] = { "arithmetic in registers", 0.0043, 0.002, false },
 	[FIGURE_LINK] = { "copy from the host", 0.0041, 0.0015, false },
 	[FIGURE_LOAD] = { "load that lasts", 0.0018, 0.0015, false },
