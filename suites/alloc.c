@@ -81,7 +81,7 @@ static enum status alloc_create(struct run *run, struct error *err)
 	    (c.method == CREATION_DEVICE ||
 	     buffer_alloc(&c.host, run->devices[0], from, bytes, err) == STATUS_OK) &&
 	    creation_measure(run, &c, err) == STATUS_OK && creation_verify(&c, err) == STATUS_OK)
-		run_verified(run, "every byte read", NAN, NAN);
+		run_verified(run, "every byte of the tensor, read back", NAN, NAN);
 	buffer_free(&c.host);
 	buffer_free(&c.device);
 	backend_stream_destroy(c.stream);
@@ -111,24 +111,27 @@ static const struct key keys[] = {
 		      "registered, pageable",
 	  .choices = allocator_names,
 	  .parameter = "allocator",
-	  .help = "source of the memory. On top of device memory: caching (rules of PyTorch), bfc "
-		  "and bfc_growth (rules of TensorFlow), arena (one allocation, lowest gap)" },
+	  .help = "allocators to test. Some of them divide device memory themselves: caching "
+		  "(rules of PyTorch), bfc and bfc_growth (rules of TensorFlow), arena (one "
+		  "allocation; a block takes the lowest gap)" },
 	{ .name = "operations",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "alloc, free, fail",
 	  .choices = operations,
 	  .parameter = "operation",
-	  .help = "fail: request more than all memory; exhaust: allocate until none is left, "
-		  "which affects other users; create: write a tensor of constants; start: "
-		  "context, first kernel and libraries in a fresh process" },
+	  .help = "alloc, free: one call; fail: request more memory than exists; exhaust: allocate "
+		  "until no memory is left, which affects other processes; create: write a tensor "
+		  "of constants; start: create a context, run the first kernel and open the "
+		  "libraries in a fresh process" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "cold, reused",
 	  .choices = states,
 	  .parameter = "state",
-	  .help = "alloc: reused: a block of this size was just freed; cold: no block to reuse" },
+	  .help = "alloc: reused: a block of this size was freed just before; cold: the allocator "
+		  "has no freed block" },
 	{ .name = "fills",
 	  .type = KEY_PERCENT,
 	  .list = true,
@@ -136,37 +139,39 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = 0.99,
 	  .parameter = "fill",
-	  .help = "alloc and free: fraction of the free device memory to occupy before" },
+	  .help = "alloc, free: fraction of the free device memory that is occupied before the "
+		  "timed calls" },
 	{ .name = "threads",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1, 4",
 	  .min = 1,
 	  .max = 64,
-	  .help = "contend: number of threads that allocate and free at once" },
+	  .help = "contend: number of threads that allocate and free at the same time" },
 	{ .name = "streams",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1, 4",
 	  .min = 1,
 	  .max = 64,
-	  .help = "contend with pools: number of streams, which the threads use in turn" },
+	  .help = "contend with pools: number of streams, assigned to the threads round-robin" },
 	{ .name = "growths",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "once, copy, double, map",
 	  .choices = growths,
 	  .parameter = "growth",
-	  .help = "grow: once: all at once; copy: copy to a larger block; double: copy to a block "
-		  "of twice the size; map: map memory into reserved addresses (vmm)" },
+	  .help = "grow: once: allocate the full size at the start; copy: copy to a larger block "
+		  "at each step; double: copy to a block of twice the size; map: map more memory "
+		  "into reserved addresses (vmm)" },
 	{ .name = "creations",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "device, copy, pinned",
 	  .choices = creations,
 	  .parameter = "creation",
-	  .help = "create: device: written by the device; copy, pinned: written by the CPU to "
-		  "pageable or page-locked memory and copied" },
+	  .help = "create: device: a kernel writes the tensor; copy, pinned: the CPU writes "
+		  "pageable (copy) or page-locked (pinned) memory, which is then copied" },
 	{ .name = "scenarios",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -174,23 +179,23 @@ static const struct key keys[] = {
 	  .choices = scenarios,
 	  .parameter = "scenario",
 	  .help = "fragment: checkerboard: free every other block; alternating: training steps "
-		  "with batches of different size" },
+		  "whose batch size varies" },
 	{ .name = "logical_devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 2,
-	  .help = "fragment with caching, bfc, bfc_growth, arena: number of logical devices on the "
-		  "device, each with its own memory and limit; they alternate" },
+	  .help = "fragment with caching, bfc, bfc_growth, arena: number of logical devices on one "
+		  "GPU, each with its own allocator and memory limit; their steps alternate" },
 	{ .name = "loadings",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "lazy, eager",
 	  .choices = loadings,
 	  .parameter = "loading",
-	  .help = "start: CUDA_MODULE_LOADING; lazy: load kernels at first use, eager: load all at "
-		  "once" },
+	  .help = "start: value of CUDA_MODULE_LOADING: lazy: load a kernel at its first use; "
+		  "eager: load all kernels at once" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -198,7 +203,7 @@ static const struct key keys[] = {
 	  .min = 16,
 	  .max = 0x1p44,
 	  .parameter = "size",
-	  .help = "size of one allocation; grow: full size" },
+	  .help = "size of one allocation; grow: size of the block after the last step" },
 	{ .name = "steps",
 	  .type = KEY_INTEGER,
 	  .fallback = "16",
@@ -210,14 +215,15 @@ static const struct key keys[] = {
 	  .fallback = "2GiB",
 	  .min = 0x1p22,
 	  .max = 0x1p40,
-	  .help = "fragment: memory to cut into pieces; one eighth more is left free" },
+	  .help = "fragment: memory that the test divides into blocks; another eighth of it stays "
+		  "free" },
 	{ .name = "memory_fraction",
 	  .type = KEY_PERCENT,
 	  .fallback = "25 %",
 	  .min = 0.01,
 	  .max = 0.95,
-	  .help = "bfc, bfc_growth, arena: fraction of the free memory that they may use; bfc and "
-		  "arena allocate it at once" },
+	  .help = "bfc, bfc_growth, arena: fraction of the free memory that the allocator may use; "
+		  "bfc and arena allocate all of it at the start" },
 	{ 0 },
 };
 
@@ -227,103 +233,120 @@ static const char *const axes[] = { "allocators", "operations",      "states",  
 				    NULL };
 
 /* Metrics of one step of the start-up. */
-#define START(what, help_time, help_memory)                                        \
-	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },             \
-		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory }, \
-	{                                                                          \
-		"alloc.start_resident_" what, "B", BETTER_LOWER, 0,                \
-			"host memory per block, average over many"                 \
+#define START(what, help_time)                                            \
+	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },    \
+		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0,       \
+		  "device memory that this step of the start-up adds" },  \
+	{                                                                 \
+		"alloc.start_resident_" what, "B", BETTER_LOWER, 0,       \
+			"host memory that this step of the start-up adds" \
 	}
 
 static const struct metric metrics[] = {
 	{ "alloc.latency", "s", BETTER_LOWER, 1,
-	  "time of one allocation or free call, after the previous block was written, read and "
-	  "freed; includes touching pageable and registered host memory",
+	  "time of one allocation or free call. The previous block was written, read and freed "
+	  "before. With pageable and registered host memory, the time includes touching every page",
 	  METRIC_HOST },
-	{ "alloc.latency_p95", "s", BETTER_LOWER, 0, "95th percentile of alloc.time", METRIC_HOST },
+	{ "alloc.latency_p95", "s", BETTER_LOWER, 0, "95th percentile of alloc.latency",
+	  METRIC_HOST },
 	{ "alloc.latency_p99", "s", BETTER_LOWER, 0,
-	  "99th percentile of alloc.time, from 100 calls", METRIC_HOST },
-	{ "alloc.first", "s", BETTER_LOWER, 0, "time of the first call of the case", METRIC_HOST },
+	  "99th percentile of alloc.latency, over 100 calls", METRIC_HOST },
+	{ "alloc.first", "s", BETTER_LOWER, 0,
+	  "time of the first allocation or free call of the case", METRIC_HOST },
 	{ "alloc.rate", "B/s", BETTER_HIGHER, 0,
-	  "host memory: bytes touched or page-locked per second", METRIC_HOST },
+	  "host memory: bytes touched or page-locked per second of alloc.latency", METRIC_HOST },
 	{ "alloc.usable", "s", BETTER_LOWER, 0,
-	  "stream-ordered pool: time of the call and of the synchronisation after which any stream "
-	  "may use the memory",
+	  "stream-ordered pool: time from the allocation call to the end of a synchronisation, "
+	  "after which any stream may use the memory",
 	  METRIC_HOST },
 	{ "alloc.row", "s", BETTER_LOWER, 0,
-	  "stream-ordered pool, reused: time of one allocation and free, many in a row without "
-	  "synchronisation",
+	  "stream-ordered pool, reused: mean time of one allocation and free in a row of many "
+	  "without synchronisation",
 	  METRIC_HOST },
 	{ "alloc.pair", "s", BETTER_LOWER, 1,
-	  "time of one allocation and free while other threads do the same", METRIC_HOST },
+	  "time of one allocation and free while other threads also allocate and free",
+	  METRIC_HOST },
 	{ "alloc.pair_rate", "Hz", BETTER_HIGHER, 0,
-	  "allocations and frees per second, all threads", METRIC_HOST },
-	{ "alloc.cost", "B", BETTER_LOWER, 1, "device memory per block, average over many" },
-	{ "alloc.cost_ratio", "1", BETTER_LOWER, 0, "device memory per block / requested size",
+	  "pairs of allocation and free per second, sum of all threads", METRIC_HOST },
+	{ "alloc.cost", "B", BETTER_LOWER, 1,
+	  "device memory used per block, mean over many blocks" },
+	{ "alloc.cost_ratio", "1", BETTER_LOWER, 0, "device memory used per block / requested size",
 	  METRIC_EXACT },
 	{ "alloc.granularity", "B", BETTER_NONE, 0,
-	  "allocation granularity, if the allocator reports one" },
+	  "allocation granularity of the driver, if it reports one" },
 	{ "alloc.alignment", "B", BETTER_NONE, 0,
-	  "largest power of two that divides all addresses" },
+	  "largest power of two that divides the addresses of all blocks" },
 	{ "alloc.growth", "s", BETTER_LOWER, 1,
-	  "time to grow from nothing to the full size, including the last copy", METRIC_HOST },
-	{ "alloc.growth_memory", "B", BETTER_LOWER, 0, "peak memory while growing" },
+	  "time for a block to grow in steps from nothing to the full size, including the last "
+	  "copy",
+	  METRIC_HOST },
+	{ "alloc.growth_memory", "B", BETTER_LOWER, 0, "peak memory while the block grows" },
 	{ "alloc.create", "s", BETTER_LOWER, 1,
-	  "time to write a tensor of constants, until it is on the device", METRIC_HOST },
-	{ "alloc.create_rate", "B/s", BETTER_HIGHER, 0, "bytes of the tensor / alloc.create_time",
+	  "time to write a tensor of constants, until the data is on the device", METRIC_HOST },
+	{ "alloc.create_rate", "B/s", BETTER_HIGHER, 0, "bytes of the tensor / time to create it",
 	  METRIC_HOST },
 	{ "alloc.step", "s", BETTER_LOWER, 0,
-	  "alternating: time to allocate and free the 12 blocks of one step", METRIC_HOST },
+	  "alternating: time to allocate and free the 12 blocks of one training step",
+	  METRIC_HOST },
 	{ "alloc.step_alone", "s", BETTER_NONE, 0,
-	  "two logical devices: time of a step's allocations while only the first one has steps",
+	  "two logical devices: time to allocate and free the blocks of a step while only the "
+	  "first logical device is active",
 	  METRIC_HOST },
 	{ "alloc.step_slowdown", "1", BETTER_LOWER, 0,
-	  "two logical devices: step time when both alternate / step time alone, median of pairs" },
+	  "two logical devices: alloc.step when both are active / alloc.step_alone, median of "
+	  "pairs" },
 	{ "alloc.isolated", "1", BETTER_HIGHER, 0,
-	  "1 if a logical device is refused memory beyond its limit while the other still gets its "
-	  "own, else 0",
+	  "two logical devices: 1 if the first one is refused memory beyond its limit while the "
+	  "second can still allocate, else 0",
 	  METRIC_EXACT },
 	{ "alloc.external_frag_second", "1", BETTER_LOWER, 0,
-	  "external fragmentation of the second logical device", METRIC_EXACT, .percent = true },
+	  "external fragmentation of the second logical device: 1 - largest available block / free "
+	  "memory",
+	  METRIC_EXACT, .percent = true },
 	{ "alloc.largest_free_second", "B", BETTER_HIGHER, 0,
-	  "largest block available on the second logical device" },
+	  "largest block that can be allocated on the second logical device" },
 	{ "alloc.reserved", "B", BETTER_LOWER, 0,
-	  "caching, bfc, arena: device memory held after the steps" },
-	{ "alloc.external_frag", "1", BETTER_LOWER, 1, "1 - largest available block / free memory",
-	  METRIC_EXACT, .percent = true, .title = "external fragmentation" },
-	{ "alloc.largest_free", "B", BETTER_HIGHER, 0, "largest available block, found by trial" },
-	{ "alloc.total_free", "B", BETTER_NONE, 0, "free memory" },
+	  "caching, bfc, arena: device memory that the allocator holds after the steps" },
+	{ "alloc.external_frag", "1", BETTER_LOWER, 1,
+	  "external fragmentation: 1 - largest available block / free memory", METRIC_EXACT,
+	  .percent = true, .title = "external fragmentation" },
+	{ "alloc.largest_free", "B", BETTER_HIGHER, 0,
+	  "largest block that can be allocated, found by trial" },
+	{ "alloc.total_free", "B", BETTER_NONE, 0, "free memory between the blocks in use" },
 	{ "alloc.fits_block", "1", BETTER_HIGHER, 0,
-	  "1 if a block of 1/64 of the span can be allocated, else 0", METRIC_EXACT },
+	  "1 if a block of 1/64 of `span` can be allocated, else 0", METRIC_EXACT },
 	{ "alloc.fits_double", "1", BETTER_HIGHER, 0,
-	  "1 if a block of 1/32 of the span can be allocated, else 0", METRIC_EXACT },
+	  "1 if a block of 1/32 of `span` can be allocated, else 0", METRIC_EXACT },
 	{ "alloc.fits_quarter", "1", BETTER_HIGHER, 0,
-	  "1 if a block of 1/4 of the span can be allocated, else 0", METRIC_EXACT },
+	  "1 if a block of 1/4 of `span` can be allocated, else 0", METRIC_EXACT },
 	{ "alloc.kept", "B", BETTER_LOWER, 0,
-	  "device memory that the allocator keeps after all blocks are freed" },
-	{ "alloc.failure", "s", BETTER_LOWER, 0, "time of a call that fails with out-of-memory",
-	  METRIC_HOST },
-	{ "alloc.granted", "B", BETTER_HIGHER, 0, "memory granted before the first failure" },
+	  "device memory that the allocator still holds after all blocks are freed" },
+	{ "alloc.failure", "s", BETTER_LOWER, 0,
+	  "time of an allocation call that fails with out-of-memory", METRIC_HOST },
+	{ "alloc.granted", "B", BETTER_HIGHER, 0, "memory allocated before the first failure" },
 	{ "alloc.granted_share", "1", BETTER_HIGHER, 0,
-	  "memory granted before the first failure / free memory", METRIC_EXACT, .percent = true },
+	  "memory allocated before the first failure / free memory at the start", METRIC_EXACT,
+	  .percent = true },
 	{ "alloc.recovered", "1", BETTER_HIGHER, 0,
-	  "1 if memory could be allocated, filled and verified after the refusal, and all of it "
-	  "was freed, else 0",
+	  "1 if memory was allocated, filled and verified after the failure and all of it was "
+	  "freed, else 0",
 	  METRIC_EXACT },
-	{ "alloc.lost", "B", BETTER_LOWER, 0, "device memory lost after the failure" },
+	{ "alloc.lost", "B", BETTER_LOWER, 0,
+	  "device memory still missing after a failed allocation, once all blocks are freed" },
 	{ "alloc.start_time", "s", BETTER_LOWER, 1,
 	  "start-up time, from a process without a device to one that has used all libraries: sum "
-	  "of the steps",
+	  "over the steps",
 	  METRIC_HOST },
-	{ "alloc.start_memory", "B", BETTER_LOWER, 0, "device memory used after start-up" },
-	{ "alloc.start_resident", "B", BETTER_LOWER, 0, "host memory used after start-up" },
-	START("driver", "time to load the backend and find the devices", "device memory it takes"),
-	START("context", "time to open the device", "device memory used by the context"),
-	START("kernel", "time of the first kernel, including its load", "device memory it takes"),
-	START("blas", "time of the first GEMM: library, handle, workspace, kernel",
-	      "device memory it takes"),
-	START("collectives", "time of a one-rank communicator and its first all-reduce",
-	      "device memory it takes"),
+	{ "alloc.start_memory", "B", BETTER_LOWER, 0, "device memory used at the end of start-up" },
+	{ "alloc.start_resident", "B", BETTER_LOWER, 0,
+	  "host memory used by the process at the end of start-up" },
+	START("driver", "time to load the backend and find the devices"),
+	START("context", "time to create the context of the device"),
+	START("kernel", "time of the first kernel, including loading it"),
+	START("blas", "time of the first GEMM: opens the library, creates handle and workspace, "
+		      "loads the kernel"),
+	START("collectives",
+	      "time to create a communicator of one rank and run its first all-reduce"),
 	{ 0 },
 };
 
@@ -377,22 +400,22 @@ static const struct figure_row figures[] = {
 };
 
 static const struct table_row tables[] = {
-	{ .title = "Fragmentation: requests that fit when free memory is in pieces (1: fits, 0: "
-		   "does not)",
+	{ .title = "Fragmentation: which requests succeed when free memory is in pieces (1: "
+		   "succeeds, 0: fails)",
 	  .columns = { "alloc.external_frag", "alloc.total_free", "alloc.largest_free",
 		       "alloc.fits_block", "alloc.fits_double", "alloc.fits_quarter", "alloc.kept",
 		       "alloc.step", "alloc.reserved" },
 	  .without = { "operation" } },
-	{ .title = "Two logical devices on one GPU, each with a limit (isolated 1: one is refused "
-		   "memory, the other still gets its own)",
+	{ .title = "Two logical devices on one GPU, each with a memory limit (isolated 1: the "
+		   "first is refused memory beyond its limit, the second can still allocate)",
 	  .columns = { "alloc.isolated", "alloc.external_frag", "alloc.external_frag_second",
 		       "alloc.largest_free", "alloc.largest_free_second", "alloc.step",
 		       "alloc.step_alone", "alloc.step_slowdown" },
 	  .without = { "operation" } },
-	{ .title = "Device memory per block",
+	{ .title = "Device memory used per block",
 	  .columns = { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" },
 	  .without = { "operation" } },
-	{ .title = "Allocating until memory is full",
+	{ .title = "Allocations until the memory is full",
 	  .columns = { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" },
 	  .without = { "operation" } },
 	{ 0 },
@@ -400,14 +423,14 @@ static const struct table_row tables[] = {
 
 static const struct word_row words[] = {
 	ALLOCATOR_WORDS,
-	{ "fill", "*", "GPU * full" },
-	{ "growth", "once", "all at once" },
-	{ "growth", "copy", "by copying" },
-	{ "growth", "double", "by copying, doubled" },
-	{ "growth", "map", "by mapping" },
-	{ "creation", "device", "by the device" },
-	{ "creation", "copy", "by the CPU, and copied" },
-	{ "creation", "pinned", "by the CPU to page-locked memory, and copied" },
+	{ "fill", "*", "* of the GPU's memory occupied" },
+	{ "growth", "once", "allocated at full size" },
+	{ "growth", "copy", "grown by copying" },
+	{ "growth", "double", "grown by copying to double the size" },
+	{ "growth", "map", "grown by mapping" },
+	{ "creation", "device", "written by the device" },
+	{ "creation", "copy", "written by the CPU, then copied" },
+	{ "creation", "pinned", "written by the CPU to page-locked memory, then copied" },
 	{ "loading", "lazy", "lazy loading" },
 	{ "loading", "eager", "eager loading" },
 	{ 0 },
@@ -429,7 +452,8 @@ static enum status alloc_run(struct run *run, struct error *err)
 	/* Otherwise the case does not test the allocator. */
 	if (limit && operation != OPERATION_FRAGMENT && limit < run->c->device_bytes)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "the case needs %s, but memory_fraction leaves %s",
+				 "the case needs %s, but memory_fraction limits the allocator to "
+				 "%s",
 				 units_size(run->c->device_bytes, needed, sizeof(needed)),
 				 units_size(limit, left, sizeof(left)));
 	switch (operation) {
@@ -457,7 +481,7 @@ static const struct sheet_row sheet[] = {
 
 const struct suite suite_alloc = {
 	.name = "alloc",
-	.summary = "cost of memory allocation, free, out-of-memory and start-up",
+	.summary = "cost of memory allocation, free, failure and start-up",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

@@ -24,7 +24,8 @@ static const struct key keys[] = {
 	  .fallback = "forward, backward",
 	  .choices = passes,
 	  .parameter = "pass",
-	  .help = "forward: outputs; backward: gradients of queries, keys and values" },
+	  .help = "pass to time: forward: outputs; backward: gradients of queries, keys and "
+		  "values" },
 	{ .name = "implementations",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -32,7 +33,7 @@ static const struct key keys[] = {
 	  .choices = implementations,
 	  .parameter = "implementation",
 	  .help = "fused: one kernel with an online softmax; products: only the GEMMs, by the "
-		  "library, with the scores stored: a lower bound of the time of unfused "
+		  "library, which store the scores: a lower bound for the time of unfused "
 		  "attention" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
@@ -40,14 +41,15 @@ static const struct key keys[] = {
 	  .fallback = "fp16, bf16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "precision of the tensors; sums and softmax are FP32" },
+	  .help = "precision of the tensors; sums and softmax use FP32" },
 	{ .name = "masks",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "causal",
 	  .choices = masks,
 	  .parameter = "mask",
-	  .help = "causal: a position attends to itself and earlier ones; full: to all" },
+	  .help = "causal: a position attends to itself and to earlier positions; full: to all "
+		  "positions" },
 	{ .name = "head_size",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -67,14 +69,14 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1 << 30,
-	  .help = "batch x sequence length, constant as in published figures; 0: 16384, on a CPU "
-		  "1024" },
+	  .help = "batch x sequence length, constant as in published benchmarks; 0: 16384, on a "
+		  "CPU 1024" },
 	{ .name = "hidden",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "heads x head size; 0: 2048, on a CPU 256" },
+	  .help = "number of heads x head size; 0: 2048, on a CPU 256" },
 	SUSTAINED_KEY,
 	{ 0 },
 };
@@ -86,15 +88,17 @@ static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORE
 
 static const struct metric metrics[] = {
 	{ "attention.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "operations per second of two GEMMs of sequence x sequence x head size forward, five "
-	  "backward, half of them if causal; sustained if measured",
+	  "operations per second: GEMMs of sequence x sequence x head size, two forward and five "
+	  "backward; causal attention counts half of them. The sustained rate if it was measured",
 	  METRIC_TENSOR, .kinds = precisions_by_kind },
-	{ "attention.time", "s", BETTER_LOWER, 0, "time of one pass at the throughput" },
+	{ "attention.time", "s", BETTER_LOWER, 0, "time of one pass at attention.throughput" },
 	SUSTAINED_METRICS("attention", METRIC_TENSOR, .kinds = precisions_by_kind),
 	{ "attention.memory", "B", BETTER_LOWER, 0,
-	  "bytes of all tensors of the pass; products: including the stored scores" },
+	  "bytes of all tensors of the pass; implementation products: including the stored "
+	  "scores" },
 	{ "attention.error", "1", BETTER_LOWER, 0,
-	  "relative L2 error of sampled rows against double precision, worst tensor",
+	  "relative L2 error of sampled rows against double precision, for the tensor with the "
+	  "largest error",
 	  METRIC_EXACT },
 	{ 0 },
 };

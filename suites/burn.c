@@ -40,21 +40,22 @@ static const struct key keys[] = {
 	  .fallback = "bf16, fp8, fp16, tf32, fp32, fp64, int8, units, memory, links",
 	  .choices = loads,
 	  .parameter = "load",
-	  .help = "bf16, fp8, fp16, tf32, fp32, fp64, int8: GEMMs; units: the same work on each "
-		  "quarter of each multiprocessor; memory: patterns over the free memory; links: "
-		  "transfers and collectives during GEMMs" },
+	  .help = "bf16, fp8, fp16, tf32, fp32, fp64, int8: GEMMs; units: the same instructions on "
+		  "each quarter of each multiprocessor; memory: test patterns in the free memory; "
+		  "links: transfers and collectives during GEMMs" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
 	  .min = 1e-3,
 	  .max = 30 * 86400.0,
-	  .help = "duration of all loads together" },
+	  .help = "total duration of all loads" },
 	{ .name = "slice",
 	  .type = KEY_DURATION,
 	  .fallback = "60s",
 	  .min = 1e-3,
 	  .max = 86400,
-	  .help = "longest case; longer loads are cut into slices, which alternate" },
+	  .help = "longest case; a longer load is cut into slices, and the slices of all loads "
+		  "alternate" },
 	{ .name = "size",
 	  .type = KEY_INTEGER,
 	  .fallback = "8192",
@@ -66,13 +67,13 @@ static const struct key keys[] = {
 	  .fallback = "95 %",
 	  .min = 1e-6,
 	  .max = 1,
-	  .help = "fraction of the free memory to test" },
+	  .help = "fraction of the free device memory to test" },
 	{ .name = "memory_most",
 	  .type = KEY_SIZE,
 	  .fallback = "1TiB",
 	  .min = 4096,
 	  .max = 0x1p50,
-	  .help = "most memory to test, whatever the fraction" },
+	  .help = "upper limit of the memory to test, in addition to the fraction `memory`" },
 	{ .name = "link_size",
 	  .type = KEY_SIZE,
 	  .fallback = "256MiB",
@@ -96,9 +97,9 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "bit",
 	  .choices = injections,
-	  .help = "bit: of a result, a signature, a word of memory or a transfer; operand: a bit "
-		  "of an operand that one GEMM reads; row, address: 2 KiB of memory, or a word "
-		  "from an address that differs in a bit. Loads without such a place use bit" },
+	  .help = "bit: inject one bit into a result, signature, memory word or transfer; operand: "
+		  "into an operand of one GEMM; row: into 2 KiB of memory; address: store a word "
+		  "at an address that differs in one bit. A load that has no such place uses bit" },
 	{ 0 },
 };
 
@@ -108,68 +109,72 @@ static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORE
 
 static const struct metric metrics[] = {
 	{ "burn.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "GEMM rate of the slowest device, every result compared", METRIC_TENSOR,
+	  "GEMM rate of the slowest device, with every result compared", METRIC_TENSOR,
 	  .kinds = precisions_by_kind },
 	{ "burn.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes per second that memory patterns read, compare and write on the slowest device" },
+	  "rate at which memory patterns are read, compared and written, on the slowest device" },
 	{ "burn.traffic", "B/s", BETTER_HIGHER, 1,
-	  "bytes per second sent over links and reduced during GEMMs on the slowest device, every "
-	  "byte compared" },
+	  "rate at which data is sent over links and reduced during GEMMs, on the slowest device, "
+	  "with every byte compared" },
 	{ "burn.signatures", "ops/s", BETTER_HIGHER, 1,
-	  "signatures of quarters of multiprocessors compared per second on the slowest device",
+	  "number of compared signatures per second on the slowest device; each quarter of a "
+	  "multiprocessor computes one per instruction class",
 	  METRIC_OTHER },
 	{ "burn.time", "s", BETTER_LOWER, 0,
-	  "time of one GEMM, lap of units, sweep or turn on the slowest device" },
+	  "time of one round on the slowest device: one GEMM, one signature of every quarter, one "
+	  "memory sweep, or one transfer with its collective" },
 	{ "burn.slowest", "1", BETTER_HIGHER, 0,
-	  "speed of the slowest device / speed of the fastest" },
+	  "rate of the slowest device / rate of the fastest" },
 	{ "burn.rounds", "1", BETTER_NONE, 0,
-	  "number of GEMMs, laps, sweeps or turns of all devices" },
-	{ "burn.verified", "B", BETTER_NONE, 0, "bytes compared, all devices" },
+	  "number of rounds (GEMMs, signature rounds, memory sweeps or transfers), sum of all "
+	  "devices" },
+	{ "burn.verified", "B", BETTER_NONE, 0, "bytes compared, sum of all devices" },
 	{ "burn.memory_share", "1", BETTER_HIGHER, 0,
-	  "fraction of the free memory that was tested, on the device with the least", METRIC_EXACT,
+	  "tested memory / free memory, on the device with the smallest fraction", METRIC_EXACT,
 	  .percent = true },
 	{ "burn.wrong", "1", BETTER_LOWER, 0,
-	  "wrong elements of results, signatures, and 8-byte words of memory, all devices",
+	  "number of wrong result elements, signatures and 8-byte memory words, sum of all devices",
 	  METRIC_EXACT },
 	{ "burn.multiprocessors_seen", "1", BETTER_HIGHER, 0,
-	  "multiprocessors with all quarters checked in all instruction classes, on the "
-	  "device with the fewest",
+	  "number of multiprocessors on which every quarter was checked in all instruction "
+	  "classes, on the device with the fewest",
 	  METRIC_EXACT },
-	{ "burn.injected", "1", BETTER_NONE, 0, "injected wrong bits", METRIC_EXACT },
+	{ "burn.injected", "1", BETTER_NONE, 0, "number of injected wrong bits, sum of all devices",
+	  METRIC_EXACT },
 	{ "burn.found", "1", BETTER_HIGHER, 0,
-	  "fraction of the injected bits found at the right address", METRIC_EXACT,
+	  "fraction of the injected wrong bits that were found at the right address", METRIC_EXACT,
 	  .percent = true },
 	{ "burn.multiply_adds", "1", BETTER_NONE, 0,
-	  "multiply-adds whose results were compared, on the device with the fewest",
+	  "number of multiply-adds whose results were compared, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.hot_multiply_adds", "1", BETTER_NONE, 0,
-	  "part of burn.multiply_adds at 65 °C and more, on the device with the fewest",
+	  "number of multiply-adds compared at 65 °C or more, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.starts", "1", BETTER_NONE, 0,
-	  "compared GEMMs that began on an idle device, on the device with the fewest",
+	  "number of compared GEMMs that started on an idle device, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.detectable_rate", "1", BETTER_LOWER, 0,
-	  "smallest fraction of wrong multiply-adds that this slice and earlier ones detect on "
-	  "each "
-	  "device with a probability of 95 %",
+	  "smallest fraction of wrong multiply-adds that this slice and earlier slices would "
+	  "detect with a probability of 95 %, on every device",
 	  METRIC_EXACT },
 	{ "burn.checked_share", "1", BETTER_HIGHER, 0,
-	  "compared GEMMs of a slice / GEMMs without the check that its time, set-up included, "
-	  "would allow, on the slowest device",
+	  "compared GEMMs in a slice / GEMMs that the same time would allow without comparing "
+	  "(including set-up), on the slowest device",
 	  METRIC_OTHER, .percent = true },
-	ENERGY_METRICS("burn", "energy of one GEMM, lap, sweep or turn", "flops_per_joule",
-		       "FLOP/J", "GEMM operations / energy of all devices"),
+	ENERGY_METRICS("burn",
+		       "energy of one round: one GEMM, signature round, memory sweep or transfer",
+		       "flops_per_joule", "FLOP/J", "GEMM operations / energy, all devices"),
 	{ "burn.bytes_per_joule", "B/J", BETTER_HIGHER, 0,
-	  "bytes of sweeps or turns / energy of all devices", METRIC_OTHER },
+	  "bytes of memory sweeps or transfers / energy, all devices", METRIC_OTHER },
 	{ 0 },
 };
 
 static const struct table_row tables[] = {
-	{ .title = "Dose of the soak",
+	{ .title = "Multiply-adds of the soak",
 	  .columns = { "burn.multiply_adds", "burn.detectable_rate", "burn.hot_multiply_adds",
 		       "burn.checked_share" },
-	  .note = "Multiply-adds of this slice; the detectable rate covers all slices up to "
-		  "it." },
+	  .note = "Multiply-adds of this slice; the detectable rate covers this and all earlier "
+		  "slices." },
 	ENERGY_TABLE("burn", "time", "flops_per_joule"),
 	{ 0 },
 };
@@ -289,8 +294,8 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 				 section_integer(point->section, "size"));
 	if (slices > SLICES_MOST)
 		return error_set(err, STATUS_USAGE,
-				 "[suite burn] duration gives more than %d slices per load; "
-				 "increase slice",
+				 "[suite burn] duration: more than %d slices per load; increase "
+				 "slice",
 				 SLICES_MOST);
 	own.parameters = parameters;
 	own.parameter_count = ARRAY_SIZE(parameters);

@@ -175,13 +175,13 @@ static void collective_note_verified(struct run *run, const struct collective *c
 {
 	if (c->operation->reduces)
 		run_verified(run,
-			     "every element on every rank against double-precision sums from the "
-			     "generator, before and after timing",
+			     "every element on every rank against double-precision sums of the "
+			     "generated inputs, before and after timing",
 			     world_max(run->world, c->error), collective_tolerance(c));
 	else
 		run_verified(run,
-			     "every byte on every rank against the generator, before and after "
-			     "timing",
+			     "every byte on every rank against the generated input, before and "
+			     "after timing",
 			     NAN, NAN);
 }
 
@@ -251,42 +251,44 @@ static const struct key keys[] = {
 		      "all_to_all",
 	  .choices = operation_names,
 	  .parameter = "operation",
-	  .help = "send_recv: a ring, each rank to the next; broadcast and reduce: rank 0 is the "
-		  "root" },
+	  .help = "collectives to time; send_recv: each rank sends to the next in a ring; "
+		  "broadcast, reduce: rank 0 is the root" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "element type of all_reduce, reduce_scatter and reduce; the others move bytes" },
+	  .help = "element type of all_reduce, reduce_scatter and reduce; other operations move "
+		  "bytes" },
 	{ .name = "placement",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "out_of_place",
 	  .choices = placements,
-	  .help = "yes: the result overwrites the source; broadcast always does, send_recv and "
-		  "all_to_all never" },
+	  .help = "yes: the result overwrites the input (always for broadcast, never for send_recv "
+		  "and all_to_all); no: separate buffers" },
 	{ .name = "launch",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "direct",
 	  .choices = launches,
-	  .help = "direct: one call at a time; graph: captured and launched as a CUDA graph" },
+	  .help = "direct: one library call per operation; graph: operations captured and launched "
+		  "as a CUDA graph" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "between GPUs: nccl, peer_copy or host_copy; on a host: shared_memory, and tcp "
-		  "between nodes; auto: the first one" },
+	  .help = "GPUs: nccl, peer_copy or host_copy; CPU: shared_memory, or tcp between nodes; "
+		  "auto: the first available" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "2, 4, 8",
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
-	  .help = "number of ranks, at least two" },
+	  .help = "number of ranks (devices), at least two" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -295,7 +297,7 @@ static const struct key keys[] = {
 	  .max = 65536,
 	  .word = "all",
 	  .help = "number of nodes of a multi-node run, with all their devices; 1: each node "
-		  "alone, with the number in `devices`" },
+		  "separately, with the number of ranks in `devices`" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -303,7 +305,8 @@ static const struct key keys[] = {
 	  .min = 256,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of the whole tensor, rounded down to parts of whole 16 bytes" },
+	  .help = "bytes of the whole tensor; each rank's part is rounded down to a multiple of 16 "
+		  "bytes" },
 	GPUDIRECT_KEY,
 	{ 0 },
 };
@@ -317,14 +320,15 @@ static const char *const axes[] = { "gpudirect",  "nodes",     "devices", "trans
 
 static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
-	  "bytes per second over the link of each device, as in nccl-tests for n ranks: algbw x "
-	  "2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter and all_to_all; 1 for "
-	  "broadcast, reduce and send_recv",
+	  "bus bandwidth: bytes per second over the link of each device, as in nccl-tests for n "
+	  "ranks: algbw x 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter and "
+	  "all_to_all; 1 for broadcast, reduce and send_recv",
 	  METRIC_OTHER, .title = "bus bandwidth" },
-	{ "collective.algbw", "B/s", BETTER_HIGHER, 0, "bytes of the tensor / time", METRIC_OTHER,
+	{ "collective.algbw", "B/s", BETTER_HIGHER, 0,
+	  "algorithm bandwidth: bytes of the tensor / time", METRIC_OTHER,
 	  .title = "algorithm bandwidth" },
 	{ "collective.time", "s", BETTER_LOWER, 0,
-	  "time of one operation on the slowest rank, among others back to back" },
+	  "time of one operation on the slowest rank, in a series of operations without pauses" },
 	ENERGY_METRICS("collective", "one operation", "bytes_per_joule", "B/J",
 		       "bytes of the tensor / energy of the devices of all ranks"),
 	{ 0 },

@@ -21,87 +21,87 @@ static const struct key keys[] = {
 	{ .name = "command",
 	  .type = KEY_TEXT,
 	  .check = command_check_command,
-	  .help = "program and arguments, run without a shell. {name}: value of the list "
-		  "`name` of this section; {name:bytes}: a size as a number; {device}, "
-		  "{index}, {uuid}: of the device (see gpuproof help command)" },
+	  .help = "program and arguments, run without a shell. {name}: a value of the list `name` "
+		  "in this section; {name:bytes}: a size in bytes; {device}, {index}, {uuid}: of "
+		  "the device (see gpuproof help command)" },
 	{ .name = "directory",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "working directory, relative to the folder of this file; empty: the folder "
-		  "of the file with the command" },
+	  .help = "working directory, relative to the folder of this config; empty: that folder" },
 	{ .name = "environment",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_environment,
-	  .help = "environment variables in addition to those of gpuproof: NAME=value, "
-		  "separated by blanks; stored in the result" },
+	  .help = "environment variables to add, as NAME=value separated by blanks; the result "
+		  "stores them" },
 	{ .name = "cuda_visible_devices",
 	  .type = KEY_CHOICE,
 	  .fallback = "uuid",
 	  .choices = visible_words,
-	  .help = "variable that restricts the program to the GPU of the case; inherit: set "
-		  "nothing" },
+	  .help = "environment variable that restricts the program to the GPU of the case; "
+		  "inherit: set no variable" },
 	{ .name = "timeout",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
 	  .min = 1e-3,
 	  .max = 86400,
-	  .help = "time limit of one start; the program and its children are then killed" },
+	  .help = "time limit of one start; after it, the program and its children are killed" },
 	{ .name = "metric",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_metric,
-	  .help = "name of the metric: command.NAME; empty: command.time" },
+	  .help = "name of the metric: NAME gives command.NAME; empty: command.time" },
 	{ .name = "regex",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_regex,
-	  .help = "POSIX extended regular expression for lines of standard output; its one "
-		  "group matches the value. Without regex and json the value is the wall time" },
+	  .help = "POSIX extended regular expression, applied to each line of standard output; its "
+		  "one group matches the value. Without regex and json, the value is the wall "
+		  "time" },
 	{ .name = "json",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_json,
-	  .help = "path of the value in JSON on standard output: "
+	  .help = "path of the value in the JSON document on standard output: "
 		  "benchmarks[name=copy].real_time, results[*].seconds" },
 	{ .name = "matches",
 	  .type = KEY_CHOICE,
 	  .fallback = "one",
 	  .choices = match_words,
-	  .help = "one: each start must report exactly one value; all: every value is a sample" },
+	  .help = "one: standard output must contain exactly one value; all: every value in it is "
+		  "a sample" },
 	{ .name = "unit",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_unit,
-	  .help = "unit that the program prints: ms, MB/s, GiB/s, GFLOP/s, %, 1" },
+	  .help = "unit of the printed value: ms, MB/s, GiB/s, GFLOP/s, %, 1" },
 	{ .name = "better",
 	  .type = KEY_CHOICE,
 	  .fallback = "auto",
 	  .choices = command_betters,
-	  .help = "direction of the metric; auto: lower for times, bytes, energy and power; "
-		  "higher for rates" },
+	  .help = "whether lower or higher values are better; auto: lower for times, bytes, energy "
+		  "and power; higher for rates" },
 	{ .name = "title",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "description of the metric on "
-		  "pages" },
+	  .help = "description of the metric for the report" },
 	{ .name = "kind",
 	  .type = KEY_CHOICE,
 	  .fallback = "auto",
 	  .choices = command_kinds,
-	  .help = "what the value depends on, for its variation between sessions: device; host "
-		  "(auto: for wall times); exact: a count that does not vary" },
+	  .help = "source of the variation between sessions: device; host (auto: wall times); "
+		  "exact: a count that does not vary" },
 	{ .name = "exit_code",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 255,
-	  .help = "exit code of a successful start" },
+	  .help = "exit code of a start that succeeded" },
 	{ .name = "expect",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .check = command_check_expect,
-	  .help = "extended regular expression that standard output must match" },
+	  .help = "POSIX extended regular expression that standard output must match" },
 	{ .name = "sha256",
 	  .type = KEY_TEXT,
 	  .fallback = "",
@@ -110,13 +110,14 @@ static const struct key keys[] = {
 	{ .name = "output",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "file that each start writes, relative to its directory; checked with sha256" },
+	  .help = "file that each start writes, relative to its working directory; its content is "
+		  "checked with sha256" },
 	{ .name = "warmup",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "warm-up starts that are not counted" },
+	  .help = "number of warm-up starts, which are not counted" },
 	{ .name = "max_time",
 	  .type = KEY_DURATION,
 	  .fallback = "5s",
@@ -128,7 +129,7 @@ static const struct key keys[] = {
 	  .fallback = "5s",
 	  .min = 0,
 	  .max = 86400,
-	  .help = "additional time beyond max_time while the level drifts" },
+	  .help = "time added to max_time while the values drift" },
 	{ 0 },
 };
 static const struct metric metrics[] = { { 0 } };
@@ -190,8 +191,8 @@ static enum status command_run(struct run *run, struct error *err)
 }
 
 const struct suite suite_command = { .name = "command",
-				     .summary = "any program, measured by its wall time or by "
-						"a value that it prints",
+				     .summary = "any program, measured by its wall time or by a "
+						"value that it prints",
 				     .keys = keys,
 				     .metrics = metrics,
 				     .adapt = command_adapt,

@@ -23,7 +23,7 @@ static const struct key keys[] = {
 	  .fallback = "send_recv, all_reduce",
 	  .choices = operation_names,
 	  .parameter = "operation",
-	  .help = "operation of the victims; send_recv: a ring, each rank to the next" },
+	  .help = "operation of the victims; send_recv: each rank sends to the next in a ring" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -31,34 +31,36 @@ static const struct key keys[] = {
 	  .min = 256,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of the victims' tensor; short ones show latency, long ones bandwidth" },
+	  .help = "bytes of the victims' tensor; small ones measure latency, large ones "
+		  "bandwidth" },
 	{ .name = "congestors",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "all_to_all, incast",
 	  .choices = loads,
 	  .parameter = "congestor",
-	  .help = "load by all other nodes; incast: all send to the first one" },
+	  .help = "load that all other nodes put on the network; incast: all send to the first of "
+		  "them" },
 	{ .name = "load_size",
 	  .type = KEY_SIZE,
 	  .fallback = "16MiB",
 	  .min = 4096,
 	  .max = 0x1p40,
-	  .help = "bytes of the tensor of the load" },
+	  .help = "bytes of the tensor that the load sends" },
 	{ .name = "victims",
 	  .type = KEY_PERCENT,
 	  .fallback = "20 %",
 	  .min = 0.001,
 	  .max = 0.9,
-	  .help = "fraction of the nodes that are victims; at least two, and at least two load the "
-		  "network" },
+	  .help = "fraction of the nodes that are victims; at least two nodes are victims, and at "
+		  "least two create load" },
 	{ .name = "turns",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 100,
-	  .help = "number of repetitions, each with other nodes as victims; with 20 % of victims "
-		  "each node is one in five turns" },
+	  .help = "number of repetitions, each with other nodes as victims; with 20 % victims, "
+		  "every node is a victim in one of five repetitions" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -77,12 +79,15 @@ static const char *const axes[] = {
 
 static const struct metric metrics[] = {
 	{ "congestion.slowdown", "1", BETTER_LOWER, 1,
-	  "mean time of the victims' operation under load / alone", METRIC_OTHER },
+	  "mean time of the victims' operation under load / mean time without load", METRIC_OTHER },
 	{ "congestion.slowdown_p99", "1", BETTER_LOWER, 0,
-	  "99th percentile of the time of the victims' operation under load / alone",
+	  "99th percentile of the time of the victims' operation under load / 99th percentile "
+	  "without load",
 	  METRIC_OTHER },
 	{ "congestion.worst_node", "1", BETTER_LOWER, 0,
-	  "mean time of its own operations under load / alone, of the worst victim", METRIC_OTHER },
+	  "mean time of an operation under load / mean time without load, for the slowest victim "
+	  "node",
+	  METRIC_OTHER },
 	{ "congestion.time", "s", BETTER_LOWER, 0,
 	  "time of one operation of the victims under load, on the slowest rank", METRIC_OTHER },
 	{ "congestion.time_p99", "s", BETTER_LOWER, 0, "99th percentile", METRIC_OTHER },
@@ -90,9 +95,10 @@ static const struct metric metrics[] = {
 	  "time of one operation of the victims without load, on the slowest rank", METRIC_OTHER },
 	{ "congestion.alone_p99", "s", BETTER_LOWER, 0, "99th percentile", METRIC_OTHER },
 	{ "congestion.load", "B/s", BETTER_HIGHER, 0,
-	  "bus bandwidth of the load while the victims rest", METRIC_OTHER },
+	  "bus bandwidth of the load while the victims do not communicate", METRIC_OTHER },
 	{ "congestion.load_busy", "1", BETTER_HIGHER, 0,
-	  "fraction of the time in which the load ran without a gap, on the rank with the least",
+	  "fraction of the time in which the load ran without gaps, on the rank with the smallest "
+	  "fraction",
 	  METRIC_OTHER },
 	{ 0 },
 };
@@ -102,12 +108,14 @@ static const struct figure_row figures[] = {
 	  .kind = "bars",
 	  .bars = { "congestor", "operation", "size" },
 	  .reference = 1,
-	  .means = "Mean time of the victims' operation under load / alone; 1: no slowdown" },
+	  .means = "Mean time of the victims' operation under load / mean time without load; 1: no "
+		   "slowdown" },
 	{ .metric = "congestion.slowdown_p99",
 	  .kind = "bars",
 	  .bars = { "congestor", "operation", "size" },
 	  .reference = 1,
-	  .means = "99th percentile of the time of the victims' operation under load / alone" },
+	  .means = "99th percentile of the time of the victims' operation under load / 99th "
+		   "percentile without load" },
 	{ 0 },
 };
 
@@ -131,7 +139,8 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 		return STATUS_OK;
 	if (plan->group.nodes < least)
 		snprintf(reason, sizeof(reason),
-			 "needs %d nodes, %d victims and %d that load the network; the run has %d",
+			 "congestion needs %d nodes (%d victims and %d that create load); the run "
+			 "has %d",
 			 least, CONGESTION_NODES_LEAST, CONGESTION_NODES_LEAST, plan->group.nodes);
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s does not support collectives", info->id);
@@ -156,7 +165,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 
 const struct suite suite_congestion = {
 	.name = "congestion",
-	.summary = "slowdown of some nodes while the others load the network: mean and p99",
+	.summary = "slowdown of some nodes while the other nodes load the network: mean and p99",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

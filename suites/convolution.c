@@ -40,23 +40,24 @@ static const struct key keys[] = {
 	  .fallback = "forward, data_gradient, weight_gradient",
 	  .choices = passes,
 	  .parameter = "pass",
-	  .help = "forward: outputs; data_gradient: gradients of inputs; weight_gradient: "
-		  "gradients of weights" },
+	  .help = "pass to time: forward: outputs; data_gradient: gradients of inputs; "
+		  "weight_gradient: gradients of weights" },
 	{ .name = "kinds",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "plain",
 	  .choices = kinds,
 	  .parameter = "kind",
-	  .help = "plain: each filter reads all channels; depthwise: filter c reads channel c "
-		  "alone" },
+	  .help = "plain: each filter reads all channels; depthwise: filter c reads only channel "
+		  "c" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp32, fp16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "precision of the tensors (tf32: stored as FP32, tensor cores); sums are FP32" },
+	  .help = "precision of the tensors; tf32: stored as FP32, computed by tensor cores; sums "
+		  "use FP32" },
 	{ .name = "implementations",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -64,8 +65,8 @@ static const struct key keys[] = {
 	  .choices = implementations,
 	  .parameter = "implementation",
 	  .help = "library: cuDNN, with a workspace of at most 256 MiB; own: built-in kernels; "
-		  "auto: the library if it is there and the convolution is not depthwise, else "
-		  "own" },
+		  "auto: the library if it is installed and the convolution is not depthwise, "
+		  "otherwise own" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -90,7 +91,7 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e5,
-	  .help = "number of output channels; 0, and depthwise: as many as channels" },
+	  .help = "number of output channels; 0 or depthwise: the same as channels" },
 	{ .name = "kernel_size",
 	  .type = KEY_INTEGER,
 	  .fallback = "3",
@@ -114,11 +115,9 @@ static const struct key keys[] = {
 	  .fallback = "50ms",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "time for autotuning over the library's engines, or over all kernels and tiles, "
-		  "of "
-		  "a pass; 0: the library's first choice, or a choice by shape. cuDNN's first "
-		  "choice "
-		  "took up to 3.2 times as long as the fastest engine" },
+	  .help = "time per pass for autotuning over the library's engines, or over all built-in "
+		  "kernels and tiles; 0: the library's first choice, which took up to 3.2 times as "
+		  "long as the fastest engine of cuDNN, or a choice by shape" },
 	SUSTAINED_KEY,
 	{ 0 },
 };
@@ -130,20 +129,21 @@ static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORE
 
 static const struct metric metrics[] = {
 	{ "convolution.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "operations per second, two per weight and output pixel; sustained if measured",
+	  "operations per second, counting two per weight and output pixel. The sustained rate if "
+	  "it was measured",
 	  METRIC_TENSOR, .kinds = precisions_by_kind },
-	{ "convolution.time", "s", BETTER_LOWER, 0, "one pass at that throughput" },
+	{ "convolution.time", "s", BETTER_LOWER, 0, "time of one pass at convolution.throughput" },
 	SUSTAINED_METRICS("convolution", METRIC_TENSOR, .kinds = precisions_by_kind),
-	{ "convolution.weights", "1", BETTER_NONE, 0, "number of weights of all filters",
+	{ "convolution.weights", "1", BETTER_NONE, 0, "number of weights in all filters",
 	  METRIC_EXACT },
 	{ "convolution.memory", "B", BETTER_LOWER, 0, "bytes of all tensors of the pass" },
 	{ "convolution.workspace", "B", BETTER_LOWER, 0, "workspace of the library" },
 	{ "convolution.device_memory", "B", BETTER_LOWER, 0,
 	  "device memory used by the tensors of the pass and the workspace" },
 	{ "convolution.candidates", "1", BETTER_NONE, 0,
-	  "number of engines, or kernels and tiles, timed in autotuning" },
+	  "number of engines, or kernels and tiles, that autotuning timed" },
 	{ "convolution.search_gain", "1", BETTER_HIGHER, 0,
-	  "time of the first choice / time of the fastest" },
+	  "time of the first choice / time of the fastest candidate" },
 	{ "convolution.error", "1", BETTER_LOWER, 0,
 	  "relative L2 error of sampled results against double precision", METRIC_EXACT },
 	{ 0 },
@@ -393,10 +393,10 @@ static enum status convolution_search_fastest(struct run *run, struct convolutio
 
 		run_value(run, "convolution.candidates", tried);
 		run_value(run, "convolution.search_gain", found.first_seconds / found.seconds);
-		run_note(run, "Fastest of %u: %s.", tried, name);
+		run_note(run, "The fastest of %u candidates was: %s.", tried, name);
 	} else if (c->engines) {
-		run_note(run, "%s of the library: %s.",
-			 seconds > 0 ? "Only engine that works" : "First choice", name);
+		run_note(run, "%s of the library was: %s.",
+			 seconds > 0 ? "The only engine that works" : "The first choice", name);
 	}
 	return STATUS_OK;
 }
@@ -572,10 +572,10 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 	/* NaN counts as a difference. */
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,
-				 "%llu results differ by %.3g from double precision; tolerance "
-				 "%.3g",
+				 "%llu sampled results differ from double precision by %.3g "
+				 "(relative L2); tolerance %.3g",
 				 (unsigned long long)samples, error, tolerance);
-	snprintf(method, sizeof(method), "%llu results against double precision",
+	snprintf(method, sizeof(method), "%llu sampled results against double precision",
 		 (unsigned long long)samples);
 	run_verified(run, method, error, tolerance);
 	return STATUS_OK;
@@ -698,11 +698,11 @@ static const char *convolution_obstacle(const struct convolution_shape *shape, b
 	if (!(info->capabilities & precision_capability(shape->precision)))
 		return "the device does not support this precision";
 	if (shape->depthwise && shape->precision == PRECISION_TF32)
-		return "a depthwise convolution has no GEMM for tensor cores; TF32 is the same as "
-		       "FP32";
+		return "a depthwise convolution has no GEMM that tensor cores could run, so TF32 "
+		       "is the same as FP32";
 	if (library && !(info->capabilities & DEVICE_HAS_CONVOLUTIONS))
-		return "there is no library of convolutions for this device; 'gpuproof doctor' "
-		       "says why";
+		return "no convolution library is available for this device; run gpuproof doctor "
+		       "for the reason";
 	return NULL;
 }
 

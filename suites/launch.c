@@ -40,10 +40,11 @@ static const struct key keys[] = {
 		      "stream_sync, callback",
 	  .choices = operations,
 	  .parameter = "operation",
-	  .help = "latency: launch and wait; enqueue: launch only; throughput: many launches, then "
-		  "wait; back_to_back: kernel to kernel on the device; record: the same with an "
-		  "event after each; handover: two streams that wait for each other's events; "
-		  "graph: graph launch; event, stream_sync: wait; callback: host function" },
+	  .help = "latency: launch one kernel and wait; enqueue: the launch call only; throughput: "
+		  "many launches, then one wait; back_to_back: time between kernels on the device; "
+		  "record: kernels with an event after each; handover: two streams that wait for "
+		  "each other's events; graph: launch a graph; event, stream_sync: wait for an "
+		  "event or a stream; callback: call a host function" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -65,12 +66,12 @@ static const struct metric_kind_row device_timed[] = {
 
 static const struct metric metrics[] = {
 	{ "launch.time", "s", BETTER_LOWER, 1,
-	  "time of one operation; graph: launch all kernels and wait. Two streams are in use; with "
-	  "one, kernels of a graph take a fifth less (H100)",
+	  "time of one operation; graph: time to launch all kernels and wait. The process uses two "
+	  "streams; with one, kernels of a graph take 20 % less time (H100)",
 	  METRIC_HOST, .kinds = device_timed },
 	{ "launch.time_p95", "s", BETTER_LOWER, 0, "95th percentile of launch.time", METRIC_HOST },
 	{ "launch.time_p99", "s", BETTER_LOWER, 0,
-	  "99th percentile of launch.time, from 100 samples", METRIC_HOST },
+	  "99th percentile of launch.time, over 100 samples", METRIC_HOST },
 	{ "launch.first", "s", BETTER_LOWER, 0, "time of the first operation of the case",
 	  METRIC_HOST },
 	{ "launch.time_per_kernel", "s", BETTER_LOWER, 0, "graph: launch.time / number of kernels",
@@ -285,11 +286,13 @@ static enum status verify_waiting(struct launch_case *l, struct error *err)
 	/* The clocks of device and host may differ by their resolution. */
 	if (waited < 0.99 * spin.seconds)
 		return error_set(err, STATUS_MISMATCH,
-				 "waiting returned after %.3g ms, but the kernel before it takes "
-				 "%.3g ms",
+				 "the wait returned after %.3g ms, but the kernel that it waits "
+				 "for takes %.3g ms",
 				 1e3 * waited, 1e3 * spin.seconds);
 	if (l->operation == CALLBACK && atomic_load(&l->calls) != calls + 1)
-		return error_set(err, STATUS_MISMATCH, "%" PRIu64 " calls for one callback",
+		return error_set(err, STATUS_MISMATCH,
+				 "%" PRIu64
+				 " calls of the host function were counted for one callback",
 				 atomic_load(&l->calls) - calls);
 	return STATUS_OK;
 }
@@ -309,8 +312,8 @@ static enum status verify_handover(struct launch_case *l, struct error *err)
 		return err->status;
 	if (clock_seconds() - start < 0.99 * spin.seconds)
 		return error_set(err, STATUS_MISMATCH,
-				 "the other stream continued after %.3g ms, but the kernel that it "
-				 "waits for takes %.3g ms",
+				 "the second stream continued after %.3g ms, but the kernel that "
+				 "it waits for takes %.3g ms",
 				 1e3 * (clock_seconds() - start), 1e3 * spin.seconds);
 	return verify_launches(l, err);
 }
@@ -388,8 +391,8 @@ static enum status launch_run(struct run *run, struct error *err)
 	    launch_verify(&l, err) == STATUS_OK)
 		run_verified(run,
 			     launch_is_wait(l.operation)
-				     ? "waiting lasts as long as a preceding kernel"
-				     : "kernels counted on the device",
+				     ? "the wait takes as long as the kernel before it"
+				     : "number of kernels, counted on the device",
 			     NAN, NAN);
 	for (int i = 0; i < 2 && l.streams[i]; i++)
 		backend_stream_synchronize(l.streams[i], NULL);

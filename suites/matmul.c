@@ -36,8 +36,8 @@ static const struct key keys[] = {
 	  .parameter = "precision",
 	  .help = "precision of operands and result; tf32: FP32 storage; fp16, bf16: FP32 "
 		  "accumulation; fp16_acc16: FP16 accumulation; fp8: E4M3 operands, FP16 result; "
-		  "fp8_e5m2_e4m3, fp8_e4m3_e5m2: A or B is E5M2; ..._fast: sums stay in the tensor "
-		  "cores, with fewer bits; int8: INT32 result" },
+		  "fp8_e5m2_e4m3, fp8_e4m3_e5m2: one operand is E5M2; ..._fast: tensor cores "
+		  "accumulate with fewer bits; int8: INT32 result" },
 	{ .name = "sizes",
 	  .type = KEY_SHAPE,
 	  .list = true,
@@ -45,14 +45,15 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 1 << 20,
 	  .parameter = "size",
-	  .help = "N for N x N x N, or MxNxK: C is M x N, column-major; the sum runs over K" },
+	  .help = "N for N x N x N, or MxNxK: C is M x N, column-major, and each element is a sum "
+		  "over K" },
 	{ .name = "implementations",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "blas",
 	  .choices = implementations,
 	  .parameter = "implementation",
-	  .help = "blas: the library (cublasGemmEx, OpenBLAS); lt: cuBLASLt, autotuned; built-in "
+	  .help = "blas: cublasGemmEx, on the CPU OpenBLAS; lt: cuBLASLt, autotuned; built-in "
 		  "kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
 	{ .name = "transposes",
 	  .type = KEY_CHOICE,
@@ -67,7 +68,7 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 65535,
-	  .help = "number of GEMMs of the same shape per call" },
+	  .help = "number of GEMMs of the same shape per call (batched GEMM)" },
 	{ .name = "scales",
 	  .type = KEY_REAL,
 	  .list = true,
@@ -75,9 +76,9 @@ static const struct key keys[] = {
 	  .min = 1e-9,
 	  .max = 32768,
 	  .parameter = "scale",
-	  .help = "operands are uniform in [-scale, scale), to show where FP16 overflows or loses "
-		  "digits; FP8: with a scale per tensor; other than 1 only up to 1024 x 1024 x "
-		  "1024" },
+	  .help = "operands are uniform in [-scale, scale). Other values than 1 show where FP16 "
+		  "overflows or loses digits (up to 1024 x 1024 x 1024); FP8 has a scale per "
+		  "tensor" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "1s",
@@ -88,8 +89,8 @@ static const struct key keys[] = {
 	{ .name = "concurrent",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "sample the same GEMM on all devices at the same time, each at its own pace; "
-		  "figures can differ from those of a device alone" },
+	  .help = "yes: all devices sample the same GEMM at the same time, each at its own pace; a "
+		  "device can be faster or slower than alone" },
 	{ 0 },
 };
 
@@ -100,33 +101,33 @@ static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORE
 
 static const struct metric metrics[] = {
 	{ "matmul.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "2 m n k operations per GEMM / time; sustained if measured", METRIC_TENSOR,
-	  .kinds = precisions_by_kind },
+	  "2 m n k operations per GEMM / time; the sustained rate if it was measured",
+	  METRIC_TENSOR, .kinds = precisions_by_kind },
 	{ "matmul.time", "s", BETTER_LOWER, 0,
 	  "time of one call at matmul.throughput: one GEMM, or a batch" },
 	SUSTAINED_METRICS("matmul", METRIC_TENSOR, .kinds = precisions_by_kind),
 	{ "matmul.memory", "B", BETTER_LOWER, 0, "bytes of A, B and C as stored" },
 	{ "matmul.nonfinite", "1", BETTER_NONE, 0,
-	  "with a scale other than 1: fraction of results that overflow", METRIC_EXACT },
+	  "scale other than 1: fraction of the results that overflow", METRIC_EXACT },
 	{ "matmul.subnormal", "1", BETTER_NONE, 0,
-	  "with a scale other than 1: fraction of operands stored as subnormal numbers or zero",
+	  "scale other than 1: fraction of the operands stored as subnormal numbers or zero",
 	  METRIC_EXACT },
 	{ "matmul.candidates", "1", BETTER_NONE, 0,
-	  "implementation lt: number of algorithms timed in autotuning" },
+	  "implementation lt: number of algorithms that autotuning timed" },
 	{ "matmul.search_gain", "1", BETTER_HIGHER, 0,
-	  "implementation lt: time of the library's first choice / time of the fastest" },
+	  "implementation lt: time of the library's first choice / time of the fastest algorithm" },
 	{ "matmul.workspace", "B", BETTER_LOWER, 0, "workspace of the library" },
 	{ "matmul.device_memory", "B", BETTER_LOWER, 0,
-	  "device memory used by all operand sets, workspace and kernels of this GEMM" },
+	  "device memory used by all operand sets, the workspace and the kernels of this GEMM" },
 	{ "matmul.error", "1", BETTER_LOWER, 0,
-	  "relative Frobenius norm of the error against a double-precision GEMM of the operands as "
-	  "stored",
+	  "rounding error of the GEMM: relative Frobenius norm of the difference from a "
+	  "double-precision GEMM of the stored operands",
 	  METRIC_EXACT },
 	{ "matmul.error_total", "1", BETTER_LOWER, 0,
-	  "relative Frobenius norm of the error against a double-precision GEMM of the operands "
-	  "before rounding from FP32: total error of the precision",
+	  "total error of the precision: relative Frobenius norm of the difference from a "
+	  "double-precision GEMM of the operands before they were rounded from FP32",
 	  METRIC_EXACT },
-	ENERGY_METRICS("matmul", "energy of one call: one GEMM, or a batch", "flops_per_joule",
+	ENERGY_METRICS("matmul", "energy of one call (one GEMM, or one batch)", "flops_per_joule",
 		       "FLOP/J", "2 m n k operations per GEMM / energy"),
 	{ 0 },
 };
@@ -278,8 +279,8 @@ static void matmul_record_error(struct run *run, const struct operands *o)
 	const char *full = "every element against a double-precision GEMM, before and after timing";
 	const char *sums = "eight signed sums of every row against a double-precision GEMM, before "
 			   "and after timing";
-	const char *range = "every element against a double-precision GEMM, infinite where the "
-			    "format overflows, before and after timing";
+	const char *range = "every element against a double-precision GEMM (infinite where the "
+			    "format overflows), before and after timing";
 	bool scaled = o->problem.scale != 1;
 
 	if (scaled) {
@@ -329,8 +330,8 @@ static enum status matmul_search_algorithm(struct run *run, struct operands *o,
 		return err->status;
 	run_value(run, "matmul.candidates", choice->tried);
 	run_value(run, "matmul.search_gain", choice->first_seconds / choice->seconds);
-	run_note(run, "Autotuned: %s; %u of %u candidates timed.", choice->text, choice->tried,
-		 choice->offered);
+	run_note(run, "Autotuning chose %s; it timed %u of %u candidates.", choice->text,
+		 choice->tried, choice->offered);
 	return STATUS_OK;
 }
 
@@ -365,10 +366,11 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 	units_size(cache, size, sizeof(size));
 	if (o->sets > 1)
 		run_note(run,
-			 "Rotates over %zu operand sets, because one would stay in the %s cache.",
+			 "Calls rotate over %zu operand sets, because a single set would stay in "
+			 "the %s cache.",
 			 o->sets, size);
 	if (set_bytes * o->sets < cache)
-		run_note(run, "All sets together still fit in it.");
+		run_note(run, "All sets together still fit in this cache.");
 	matmul_record_memory(run, o, &choice, free_before);
 	return STATUS_OK;
 }

@@ -238,7 +238,7 @@ static enum status pairs_run(struct run *run, struct error *err)
 	}
 	if (status == STATUS_OK) {
 		run_verified(run,
-			     "every received byte against the generator of its sender, before and "
+			     "every received byte against the sender's generated data, before and "
 			     "after timing",
 			     NAN, NAN);
 		run_note(run, "Transport between the devices: %s.",
@@ -262,16 +262,17 @@ static const struct key keys[] = {
 	  .fallback = "all_rails, each_rail",
 	  .choices = patterns,
 	  .parameter = "pattern",
-	  .help = "all_rails: all at once; each_rail: one by one; crossed: each device with the "
-		  "next one of the other node, all at once" },
+	  .help = "all_rails: all adapters at once; each_rail: one adapter after another; crossed: "
+		  "each device with the next device of the other node, all at once" },
 	{ .name = "directions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "both, forth, back",
 	  .choices = directions,
 	  .parameter = "direction",
-	  .help = "both: at the same time; forth: first node to second; back: second node to "
-		  "first. Sizes up to 4 KiB are ping-pongs, which have both" },
+	  .help = "both: both directions at the same time; forth: first node to second; back: "
+		  "second node to first. Messages up to 4 KiB are ping-pongs, which always use "
+		  "both directions" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -279,34 +280,34 @@ static const struct key keys[] = {
 	  .min = 8,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of one message; up to 4 KiB for latency, above for bandwidth" },
+	  .help = "bytes of one message; up to 4 KiB the suite measures latency, above bandwidth" },
 	{ .name = "rounds",
 	  .type = KEY_INTEGER,
 	  .fallback = "3",
 	  .min = 1,
 	  .max = 100,
 	  .word = "all",
-	  .help = "number of random rounds; in each round a node has one partner; all: every pair "
-		  "of nodes once" },
+	  .help = "number of random rounds; in each round, every node exchanges data with one "
+		  "partner; all: every pair of nodes once" },
 	{ .name = "confirm",
 	  .type = KEY_INTEGER,
 	  .fallback = "2",
 	  .min = 0,
 	  .max = 20,
-	  .help = "number of rounds that pair suspects with known-good nodes" },
+	  .help = "number of extra rounds that pair suspects with known-good nodes" },
 	{ .name = "margin",
 	  .type = KEY_PERCENT,
 	  .fallback = "3 %",
 	  .min = 0.001,
 	  .max = 0.99,
-	  .help = "a node whose pairs are this much slower than those of other nodes is at fault; "
-		  "from half of it on the node is a suspect and measured again" },
+	  .help = "a node is at fault if its pairs are slower than those of other nodes by this "
+		  "margin; above half of it, the node is a suspect and is measured again" },
 	{ .name = "latency_margin",
 	  .type = KEY_PERCENT,
 	  .fallback = "50 %",
 	  .min = 0.01,
 	  .max = 100,
-	  .help = "the same margin for latencies, above those of other nodes" },
+	  .help = "the same margin for latencies" },
 	GPUDIRECT_KEY,
 	{ 0 },
 };
@@ -315,7 +316,7 @@ static const char *const axes[] = { "gpudirect", "patterns", "directions", "size
 
 static const struct metric metrics[] = {
 	{ "pairs.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes per second of the slowest rail; both: sum of both directions", METRIC_OTHER },
+	  "bandwidth of the slowest rail; both directions: their sum", METRIC_OTHER },
 	{ "pairs.latency", "s", BETTER_LOWER, 1, "half the ping-pong time of the slowest rail",
 	  METRIC_OTHER },
 	{ "pairs.latency_p99", "s", BETTER_LOWER, 0, "99th percentile of pairs.latency",

@@ -42,20 +42,21 @@ static const struct key keys[] = {
 	  .fallback = "fp64, fp32, fp16, tf32, bf16, fp8, int8",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "precision; each unit uses those it supports" },
+	  .help = "precisions to measure; a unit skips those that it does not support" },
 	{ .name = "steps",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1..512 *2",
 	  .min = 1,
 	  .max = 65536,
-	  .help = "roofline: multiply-adds per element read and written" },
+	  .help = "roofline: number of multiply-adds per element read and written" },
 	{ .name = "size",
 	  .type = KEY_SIZE,
 	  .fallback = "512MiB",
 	  .min = 4096,
 	  .max = 0x1p36,
-	  .help = "roofline: bytes to read, and as many to write; a multiple of 512" },
+	  .help = "roofline: number of bytes to read, and the same number to write; a multiple of "
+		  "512" },
 	SUSTAINED_KEY,
 	{ 0 },
 };
@@ -64,13 +65,15 @@ static const char *const axes[] = { "units", "precisions", "steps", NULL };
 
 static const struct metric metrics[] = {
 	{ "peak.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "multiplications and additions per second (int8: of integers); sustained if measured",
+	  "multiplications and additions per second (int8: integer operations); the sustained rate "
+	  "if it was measured",
 	  METRIC_PEAK },
 	{ "peak.time", "s", BETTER_LOWER, 0, "time of one launch at peak.throughput", METRIC_PEAK },
 	SUSTAINED_METRICS("peak", METRIC_PEAK),
 	{ "peak.intensity", "FLOP/B", BETTER_NONE, 0,
-	  "roofline: operations / bytes read and written" },
-	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0, "roofline: bytes read and written / time" },
+	  "roofline: operations / (bytes read + bytes written)" },
+	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0,
+	  "roofline: (bytes read + bytes written) / time" },
 	ENERGY_METRICS("peak", "one launch", "flops_per_joule", "FLOP/J",
 		       "operations of a launch / its energy"),
 	{ 0 },
@@ -141,7 +144,8 @@ static const char *peak_obstacle(enum unit unit, enum precision precision,
 
 	if (unit == TENSOR && !tensor_cores && peak_lacks_wgmma(info))
 		snprintf(reason, size,
-			 "module %s has no WGMMA code, which the tensor cores of %.31s need",
+			 "module %s was built without WGMMA code, which the tensor cores of %.31s "
+			 "need",
 			 info->module, info->id);
 	else if (unit == TENSOR && !tensor_cores)
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,

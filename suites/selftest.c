@@ -57,8 +57,8 @@ static enum status selftest_clock_wrong_time(const char *clock, double took, dou
 	char text[2][32];
 
 	return error_set(err, STATUS_MISMATCH,
-			 "a kernel of %s measured %s on the clock of the %s: %.2g %% off, "
-			 "tolerance %.2g %%",
+			 "a kernel of %s took %s on the clock of the %s: %.2g %% off, tolerance "
+			 "%.2g %%",
 			 units_format(real, "s", text[0], sizeof(text[0])),
 			 units_format(took, "s", text[1], sizeof(text[1])), clock,
 			 100 * fabs(took / real - 1), 100 * tolerance);
@@ -97,8 +97,9 @@ static enum status selftest_clock(struct selftest *t, struct error *err)
 	run_value(t->run, "selftest.host_overhead", took - s.seconds);
 	if (took < (1 - tolerance) * s.seconds)
 		return selftest_clock_wrong_time("host", took, s.seconds, tolerance, err);
-	run_verified(t->run, "a kernel that times itself, against events and the host clock", error,
-		     tolerance);
+	run_verified(t->run,
+		     "duration that the kernel reports, against device events and the host clock",
+		     error, tolerance);
 	return STATUS_OK;
 }
 
@@ -125,11 +126,12 @@ static enum status selftest_empty(struct selftest *t, struct error *err)
 		return err->status;
 	run_duration(t->run, "selftest.empty_sample", time);
 	if (!(time->statistics.median >= 0 && time->statistics.median <= limit))
-		return error_set(err, STATUS_MISMATCH, "an empty sample takes %s, limit %s",
+		return error_set(err, STATUS_MISMATCH, "an empty sample takes %s; limit %s",
 				 units_format(time->statistics.median, "s", text[0],
 					      sizeof(text[0])),
 				 units_format(limit, "s", text[1], sizeof(text[1])));
-	run_verified(t->run, "against the limit", time->statistics.median, limit);
+	run_verified(t->run, "duration of an empty sample against the limit",
+		     time->statistics.median, limit);
 	return STATUS_OK;
 }
 
@@ -201,19 +203,19 @@ static enum status selftest_telemetry(struct selftest *t, struct error *err)
 		return err->status;
 	run_value(t->run, "selftest.telemetry_effect", ratio.value - 1);
 	run_note(t->run,
-		 "Launch and wait with %zu readings, against without: between %.2f %% faster and "
-		 "%.2f %% slower.",
+		 "With %zu telemetry readings, launch and wait are between %.2f %% faster and %.2f "
+		 "%% slower than without telemetry.",
 		 on.readings, 100 * (1 - ratio.low), 100 * (ratio.high - 1));
 	if (on.readings == 0)
-		return error_set(err, STATUS_MISMATCH, "no reading was taken");
+		return error_set(err, STATUS_MISMATCH, "the telemetry thread took no reading");
 	if (ratio.low > 1 + limit)
 		return error_set(err, STATUS_MISMATCH,
 				 "telemetry slows down launches by at least %.2g %%, tolerance "
 				 "%.2g %%",
 				 100 * (ratio.low - 1), 100 * limit);
 	/* Compares the lower bound with the limit: a noisy host is not a wrong result. */
-	run_verified(t->run, "with and without telemetry, alternating", fmax(0, ratio.low - 1),
-		     limit);
+	run_verified(t->run, "time of launch and wait with and without telemetry, alternating",
+		     fmax(0, ratio.low - 1), limit);
 	return STATUS_OK;
 }
 
@@ -295,7 +297,8 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 	run_value(t->run, "selftest.detected", (double)tally.found / trials);
 	run_value(t->run, "selftest.false_alarms", (double)tally.alarms / trials);
 	run_value(t->run, "selftest.slowdown", exp(tally.ratios / trials) - 1);
-	run_note(t->run, "%lld trials, each of five medians of three samples against five.",
+	run_note(t->run,
+		 "%lld trials; each compares five medians of three samples with five others.",
 		 (long long)tally.trials);
 	if ((double)tally.found < wanted * trials)
 		return error_set(err, STATUS_MISMATCH,
@@ -308,8 +311,9 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 				 "%lld of %lld trials reported a slowdown of identical kernels",
 				 (long long)tally.alarms, (long long)tally.trials);
 	run_verified(t->run,
-		     "injected slowdowns are detected, and identical kernels are not reported", NAN,
-		     NAN);
+		     "injected slowdowns are detected, and identical kernels are not reported as "
+		     "different",
+		     NAN, NAN);
 	return STATUS_OK;
 }
 
@@ -388,8 +392,8 @@ static enum status corruption_inject(struct selftest *t, struct buffer *buffer, 
 				 " injected wrong bits were not detected, the last at byte %zu",
 				 trials - found, trials, missed);
 	if (buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK)
-		return error_prefix(err, "after all bits were corrected");
-	run_verified(t->run, "injected bits, found at their addresses", NAN, NAN);
+		return error_prefix(err, "after all injected bits were corrected");
+	run_verified(t->run, "injected wrong bits are found at their addresses", NAN, NAN);
 	return STATUS_OK;
 }
 
@@ -423,65 +427,66 @@ static const struct key keys[] = {
 	  .fallback = "clock, empty, slowdown, corruption, telemetry",
 	  .choices = names,
 	  .parameter = "check",
-	  .help = "clock: a kernel of known duration; empty: an empty sample; slowdown, "
-		  "corruption: injected and detected; telemetry: polling does not slow down "
-		  "launches; energy: a known duty cycle uses its fraction of the power (not in the "
-		  "default)" },
+	  .help = "clock: time a kernel of known duration; empty: time an empty sample; slowdown, "
+		  "corruption: detect an injected slowdown or wrong bit; telemetry: polling must "
+		  "not slow down launches; energy: a known duty cycle must use the expected energy "
+		  "(not in the default)" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "1ms",
 	  .min = 1e-5,
 	  .max = 1,
-	  .help = "duration of the kernel of clock and slowdown" },
+	  .help = "duration of the kernel in clock and slowdown" },
 	{ .name = "clock_tolerance",
 	  .type = KEY_PERCENT,
 	  .fallback = "1 %",
 	  .min = 1e-6,
 	  .max = 1,
-	  .help = "largest error of its measured duration" },
+	  .help = "clock: largest allowed error of the kernel's measured duration" },
 	{ .name = "empty_limit",
 	  .type = KEY_DURATION,
 	  .fallback = "50us",
 	  .min = 1e-9,
 	  .max = 1,
-	  .help = "longest time of an empty sample" },
+	  .help = "empty: longest allowed time of an empty sample" },
 	{ .name = "trials",
 	  .type = KEY_INTEGER,
 	  .fallback = "20",
 	  .min = 1,
 	  .max = 1e4,
-	  .help = "number of trials of slowdown and corruption" },
+	  .help = "slowdown, corruption: number of trials" },
 	{ .name = "slowdown",
 	  .type = KEY_PERCENT,
 	  .fallback = "1 %",
 	  .min = 1e-5,
 	  .max = 1,
-	  .help = "injected slowdown of the second of two kernels" },
+	  .help = "slowdown: injected slowdown of the second of two kernels" },
 	{ .name = "detection",
 	  .type = KEY_PERCENT,
 	  .fallback = "99 %",
 	  .min = 0.01,
 	  .max = 1,
-	  .help = "fraction of the trials that must detect the slowdown" },
+	  .help = "slowdown: fraction of the trials that must detect the slowdown" },
 	{ .name = "disturbance",
 	  .type = KEY_PERCENT,
 	  .fallback = "1 %",
 	  .min = 1e-5,
 	  .max = 10,
-	  .help = "largest slowdown of launches by telemetry polling" },
+	  .help = "telemetry: largest allowed slowdown of launches by polling" },
 	{ .name = "energy_window",
 	  .type = KEY_DURATION,
 	  .fallback = "4s",
 	  .min = 0.05,
 	  .max = 600,
-	  .help = "energy: time of each of its five duty cycles, after half as long; the counter "
-		  "of an NVIDIA GPU needs 2s" },
+	  .help = "energy: time of each of the five duty cycles, which run half as long before; "
+		  "the counter of an NVIDIA GPU needs 2s" },
 	{ .name = "energy_tolerance",
 	  .type = KEY_PERCENT,
 	  .fallback = "3 %",
 	  .min = 1e-4,
 	  .max = 1,
-	  .help = "energy: largest error beyond the uncertainty of the counter's updates" },
+	  .help = "energy: largest allowed error, in addition to the uncertainty from the "
+		  "counter's update interval" },
 	{ 0 },
 };
 
@@ -492,27 +497,28 @@ static const struct metric metrics[] = {
 	  "relative error of the fastest sample of a kernel of known duration", METRIC_LAUNCH,
 	  .percent = true },
 	{ "selftest.host_overhead", "s", BETTER_LOWER, 0,
-	  "time that launch and wait add to that kernel on the host clock", METRIC_HOST },
+	  "extra time of launch and wait on the host clock, for a kernel of known duration",
+	  METRIC_HOST },
 	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "time of an empty sample", METRIC_LAUNCH },
 	{ "selftest.detected", "1", BETTER_HIGHER, 1,
 	  "fraction of the injected slowdowns that were detected", METRIC_EXACT, .percent = true },
 	{ "selftest.false_alarms", "1", BETTER_LOWER, 0,
 	  "fraction of identical kernels reported as different", METRIC_EXACT, .percent = true },
-	{ "selftest.slowdown", "1", BETTER_NONE, 0, "measured value of the injected slowdown",
-	  .percent = true },
+	{ "selftest.slowdown", "1", BETTER_NONE, 0,
+	  "measured slowdown of the trials with an injected slowdown", .percent = true },
 	{ "selftest.telemetry_effect", "1", BETTER_LOWER, 1,
 	  "slowdown of launch and wait while telemetry is polled", METRIC_LAUNCH, .percent = true },
 	{ "selftest.found", "1", BETTER_HIGHER, 1,
 	  "fraction of the injected wrong bits that were detected", METRIC_EXACT, .percent = true },
 	{ "selftest.energy_error", "1", BETTER_LOWER, 1,
-	  "relative error of the energy of a known duty cycle, against idle and busy power",
+	  "relative error of the energy of a known duty cycle, compared with idle and busy power",
 	  METRIC_OTHER, .percent = true },
 	{ "selftest.power_error", "1", BETTER_LOWER, 0,
-	  "relative error of the energy counter, against mean power x time", METRIC_OTHER,
+	  "relative error of the energy counter, compared with mean power x time", METRIC_OTHER,
 	  .percent = true },
-	{ "selftest.busy_power", "W", BETTER_NONE, 0, "while memory is written continuously",
+	{ "selftest.busy_power", "W", BETTER_NONE, 0, "power while memory is written continuously",
 	  METRIC_OTHER },
-	{ "selftest.idle_power", "W", BETTER_NONE, 0, "with an empty launch every 37 ms",
+	{ "selftest.idle_power", "W", BETTER_NONE, 0, "power with one empty launch every 37 ms",
 	  METRIC_OTHER },
 	{ 0 },
 };
@@ -551,8 +557,8 @@ static enum status selftest_run(struct run *run, struct error *err)
 
 const struct suite suite_selftest = {
 	.name = "selftest",
-	.summary = "trust in measurements on this machine: known durations, injected slowdowns and "
-		   "errors",
+	.summary = "trust in the measurements on this machine: known durations, injected slowdowns "
+		   "and wrong bits",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

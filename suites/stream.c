@@ -295,8 +295,8 @@ static const struct key keys[] = {
 	  .fallback = "copy, mul, add, triad, dot, read, write, strided, random",
 	  .choices = operations,
 	  .parameter = "operation",
-	  .help = "copy c=a, mul b=sc, add c=a+b, triad a=b+sc, dot; read, write; strided, random: "
-		  "8-byte reads" },
+	  .help = "copy: c = a; mul: b = s c; add: c = a + b; triad: a = b + s c; dot: sum of a b; "
+		  "read; write; strided, random: 8-byte reads" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -311,7 +311,8 @@ static const struct key keys[] = {
 	  .min = 16,
 	  .max = 0x1p20,
 	  .parameter = "stride",
-	  .help = "strided: bytes between reads; a multiple of 8 that divides the size" },
+	  .help = "strided: bytes from one read to the next; a multiple of 8 that divides the "
+		  "size" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -324,13 +325,14 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "warm",
 	  .choices = caches,
-	  .help = "warm: repeat as is; cold: fill the last-level cache with other data before each "
-		  "sample" },
+	  .help = "warm: repeat without a change; cold: fill the last-level cache with other data "
+		  "before each sample" },
 	{ .name = "variant",
 	  .type = KEY_CHOICE,
 	  .fallback = "best",
 	  .choices = choices,
-	  .help = "kernel variant: the fastest of all, or the first" },
+	  .help = "fastest: time all kernel variants and use the fastest; first: use the first "
+		  "variant" },
 	{ 0 },
 };
 
@@ -338,14 +340,15 @@ static const char *const axes[] = { "operations", "precisions", "strides", "size
 
 static const struct metric metrics[] = {
 	{ "stream.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes read and written per second, counted as in BabelStream; strided, random: bytes of "
-	  "the words used" },
-	{ "stream.time", "s", BETTER_LOWER, 0, "time of one pass" },
+	  "bytes read and written per second, counted as in BabelStream; strided, random: only the "
+	  "bytes of the words that are used" },
+	{ "stream.time", "s", BETTER_LOWER, 0, "time of one pass over the arrays" },
 	{ "stream.peak_share", "1", BETTER_HIGHER, 0,
-	  "stream.bandwidth / peak from memory clock and bus width, two transfers per clock",
+	  "stream.bandwidth / theoretical bandwidth from memory clock and bus width (two transfers "
+	  "per clock)",
 	  .percent = true },
-	ENERGY_METRICS("stream", "time of one pass", "bytes_per_joule", "B/J",
-		       "bytes of a pass / its energy"),
+	ENERGY_METRICS("stream", "time of one pass over the arrays", "bytes_per_joule", "B/J",
+		       "bytes of one pass / its energy"),
 	{ 0 },
 };
 
@@ -386,7 +389,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	if (operation == STREAM_STRIDED && (stride % 8 || bytes % stride))
 		wrong = "the stride is not a multiple of 8 bytes that divides the size";
 	if (operation == STREAM_RANDOM && bytes < 8 * RANDOM_SHARE)
-		wrong = "too small for random access";
+		wrong = "the array is too small for random access";
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		double passes, reference;
@@ -462,7 +465,7 @@ static enum status choose_variant(struct stream_case *c, struct error *err)
 	}
 	c->arguments.variant = variants[best];
 	if (count > 1)
-		run_note(c->run, "The fastest of %zu variants: %s.", count,
+		run_note(c->run, "The fastest of %zu kernel variants: %s.", count,
 			 stream_variant_text(&variants[best], info, text, sizeof(text)));
 	return STATUS_OK;
 }
@@ -497,9 +500,10 @@ static enum status stream_measure(struct stream_case *c, struct error *err)
 			     stream_dot_tolerance(stream_elements(c)));
 	else
 		run_verified(c->run,
-			     c->out.memory ? "every element against the generator, before and "
+			     c->out.memory ? "every element against the generated data, before and "
 					     "after timing"
-					   : "against the generator's sum, before and after timing",
+					   : "sum of all elements against the sum of the generated "
+					     "data, before and after timing",
 			     NAN, NAN);
 	return STATUS_OK;
 }
@@ -516,10 +520,10 @@ static enum status stream_run(struct run *run, struct error *err)
 		char size[32];
 
 		if (c.cold)
-			run_note(c.run, "The last-level cache is filled with other data before "
-					"each sample.");
+			run_note(c.run, "Before each sample, the last-level cache is filled with "
+					"other data.");
 		else if (all < cache)
-			run_note(c.run, "The arrays fit in the cache of the device (%s).",
+			run_note(c.run, "The arrays fit in the device's cache (%s).",
 				 units_size(cache, size, sizeof(size)));
 	}
 	if (c.stream)

@@ -33,18 +33,18 @@ static const struct key keys[] = {
 	  .help = "h2d: host to device; d2h: device to host; both: both at once; local: within a "
 		  "device; p2p: write to another device; p2p_read: read from it; p2p_both, "
 		  "p2p_read_both: both directions; h2d_all, d2h_all, both_all: all devices at "
-		  "once; host_to_all, all_to_host, and with _both: one device while all others are "
-		  "busy; all_to_one_write, all_to_one_read, one_to_all_write, one_to_all_read: the "
-		  "first named reads or writes the memory of the other; latency_host, latency_p2p, "
-		  "latency_local: latency of a load; p2p_pairs: all devices in pairs at once, "
-		  "round by round" },
+		  "once; host_to_all, all_to_host, and the same with _both: one device while all "
+		  "others are busy; all_to_one_write, all_to_one_read, one_to_all_write, "
+		  "one_to_all_read: the devices named first read or write the memory of the "
+		  "others; latency_host, latency_p2p, latency_local: latency of a load; p2p_pairs: "
+		  "all devices in pairs at once, in several rounds" },
 	{ .name = "engines",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "ce",
 	  .choices = engines,
 	  .parameter = "engine",
-	  .help = "ce: copy engines of the device (on a host: memcpy); sm: a kernel on its "
+	  .help = "ce: copy engines of the device (on a host: memcpy); sm: a kernel on the "
 		  "multiprocessors" },
 	{ .name = "memories",
 	  .type = KEY_CHOICE,
@@ -52,22 +52,22 @@ static const struct key keys[] = {
 	  .fallback = "pinned, pageable",
 	  .choices = memories,
 	  .parameter = "memory",
-	  .help = "kind of host memory (pageable, whose copies block: only h2d and d2h with ce)" },
+	  .help = "type of host memory; pageable: copies block, only for h2d and d2h with ce" },
 	{ .name = "access",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "on, off",
 	  .choices = accesses,
-	  .help = "peer access between two devices; off: the driver copies through the host (only "
-		  "pairs, with ce)" },
+	  .help = "on: peer access between two devices; off: the driver copies through the host. "
+		  "Only for pairs of devices with ce" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "warm",
 	  .choices = states,
 	  .parameter = "state",
-	  .help = "warm: copy the same block repeatedly; cold: rotate over blocks, so that none is "
-		  "in a cache of host or device (local: always cold)" },
+	  .help = "warm: copy the same block repeatedly; cold: rotate over blocks, so that no "
+		  "block is in a cache of host or device (local: always cold)" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -75,7 +75,7 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of one copy; latency: size of the memory to walk through" },
+	  .help = "bytes of one copy; latency: size of the memory that the loads walk through" },
 	{ 0 },
 };
 
@@ -97,14 +97,14 @@ static const struct metric_kind_row copies[] = {
 
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes copied per second. Each byte counts once, even if the copy stays within a device. "
-	  "Bidirectional and concurrent copies: the sum. host_to_all and all_to_host: the timed "
+	  "bytes copied per second; each byte counts once, even in copies within a device. "
+	  "Bidirectional and concurrent copies: sum over all. host_to_all, all_to_host: the timed "
 	  "device only",
 	  COPY },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
 	  "latency of one dependent load on a random path through the memory", COPY },
-	{ "transfer.time", "s", BETTER_LOWER, 0, "time of one copy; concurrent copies: of all",
-	  COPY },
+	{ "transfer.time", "s", BETTER_LOWER, 0,
+	  "time of one copy; concurrent copies: time until all are done", COPY },
 	{ "transfer.first", "s", BETTER_LOWER, 0, "time of the first copy, before warm-up",
 	  METRIC_HOST, COPY },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
@@ -122,8 +122,9 @@ static const struct metric metrics[] = {
 	  "bandwidth from first to second device while the other direction is busy", COPY },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
 	  "bandwidth from second to first device while the other direction is busy", COPY },
-	ENERGY_METRICS("transfer", "time of one copy; concurrent copies: of all", "bytes_per_joule",
-		       "B/J", "bytes copied / energy of the devices, without the host"),
+	ENERGY_METRICS("transfer", "time of one copy; concurrent copies: time until all are done",
+		       "bytes_per_joule", "B/J",
+		       "bytes copied / energy of the devices, without the host"),
 	{ 0 },
 };
 
@@ -214,11 +215,12 @@ static const struct word_row words[] = {
 	{ "direction", "h2d_all", "host to all devices together" },
 	{ "direction", "d2h_all", "all devices to the host together" },
 	{ "direction", "both_all", "host and all devices, both directions" },
-	{ "direction", "host_to_all", "host to one of all busy devices" },
-	{ "direction", "all_to_host", "one of all busy devices to the host" },
-	{ "direction", "host_to_all_both", "host to one of all devices busy in both directions" },
+	{ "direction", "host_to_all", "host to one device while all are busy" },
+	{ "direction", "all_to_host", "one device to the host while all are busy" },
+	{ "direction", "host_to_all_both",
+	  "host to one device while all are busy in both directions" },
 	{ "direction", "all_to_host_both",
-	  "one of all devices busy in both directions to the host" },
+	  "one device to the host while all are busy in both directions" },
 	{ "direction", "all_to_one_write", "all devices write to one" },
 	{ "direction", "all_to_one_read", "all devices read from one" },
 	{ "direction", "one_to_all_write", "one device writes to all" },

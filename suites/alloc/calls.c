@@ -181,7 +181,7 @@ static enum status calls_fill_device(struct run *run, struct memory_filler *fill
 	unused = (uint64_t)((1 - share) * (double)unused);
 	if (unused < run->c->device_bytes)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "at this fill level %s has %s left, but the case needs %s",
+				 "at this fill level, %s has %s left, but the case needs %s",
 				 device->info.id, units_size(unused, left, sizeof(left)),
 				 units_size(run->c->device_bytes, needed, sizeof(needed)));
 	return memory_filler_leave(filler, device, unused, err);

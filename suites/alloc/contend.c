@@ -206,8 +206,8 @@ static enum status contention_check_apart(const struct contention *c, struct err
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		if (at[i] - at[i - 1] < c->bytes)
 			status = error_set(err, STATUS_MISMATCH,
-					   "two threads were given the same memory: blocks of %zu "
-					   "bytes are %zu bytes apart",
+					   "two threads were given overlapping memory: blocks of "
+					   "%zu bytes are %zu bytes apart",
 					   c->bytes, (size_t)(at[i] - at[i - 1]));
 	free(at);
 	return status;
@@ -323,8 +323,8 @@ enum status alloc_contend(struct run *run, int kind, struct error *err)
 	    contention_measure(&c, run, err) == STATUS_OK &&
 	    contention_verify(&c, err) == STATUS_OK)
 		run_verified(run,
-			     "blocks held by all threads at once are disjoint, and keep what was "
-			     "written to both ends",
+			     "blocks held by all threads at once do not overlap, and both ends of "
+			     "every block keep their data",
 			     NAN, NAN);
 	close_contention(&c);
 	return err->status;

@@ -100,7 +100,7 @@ static void cost_record(struct cost *c, int64_t taken)
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
 		run_value(c->run, "alloc.granularity", (double)unit);
-	run_note(c->run, "Over %zu blocks.", c->count);
+	run_note(c->run, "Mean over %zu blocks.", c->count);
 }
 
 static enum status cost_measure(struct cost *c, struct error *err)
@@ -126,7 +126,8 @@ static enum status cost_measure(struct cost *c, struct error *err)
 		return err->status;
 	if (after < before || 10 * (double)(after - before) < 9 * all)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "cannot measure the size of %s memory: %s reported for %s in use",
+				 "cannot measure the cost of %s memory: the device reports %s for "
+				 "blocks of %s in total",
 				 origin_name(c->origin.kind),
 				 units_format((double)(after - before), "B", text[0],
 					      sizeof(text[0])),
@@ -146,7 +147,9 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	origin_open(&c.origin, c.device, kind, alloc_limit(run, kind));
 	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
 	    cost_measure(&c, err) == STATUS_OK)
-		run_verified(run, "both ends of every block, held at once and read back", NAN, NAN);
+		run_verified(run,
+			     "both ends of every block, read back while all blocks are allocated",
+			     NAN, NAN);
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
 	for (size_t i = 0; i < c.held; i++)

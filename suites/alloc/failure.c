@@ -50,7 +50,8 @@ static enum status failure_launch_fail(void *state, unsigned batch, struct error
 	if (status != STATUS_OK)
 		return error_set(err, status, "%s", refused.message);
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "%s of %s memory were granted, more than there is",
+			 "an allocation of %s of %s memory succeeded, although it exceeds the "
+			 "device's memory",
 			 units_size(b->bytes, size, sizeof(size)), origin_name(b->origin.kind));
 }
 
@@ -90,7 +91,7 @@ static enum status failure_kernel_works(struct stream *stream, int kind, void *m
 		for (size_t i = 0; i < bytes / sizeof(*back) && status == STATUS_OK; i++)
 			if (back[i] != generator_bits(seed, i))
 				status = error_set(err, STATUS_MISMATCH,
-						   "a kernel wrote a wrong word at %zu", i);
+						   "a kernel wrote a wrong value to word %zu", i);
 	}
 	free(back);
 	return status;
@@ -152,7 +153,7 @@ static enum status failure_all_back(struct run *run, struct blocks *b, int64_t b
 	if (before - after <= MAY_KEEP_BYTES)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "%s of device memory are lost after the failed allocation",
+			 "%s of device memory are missing after the failed allocation",
 			 units_format((double)(before - after), "B", lost, sizeof(lost)));
 }
 
@@ -189,8 +190,9 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 		/* The first use took memory that is not part of the failure. */
 		if (measure_failure(run, &b, err) == STATUS_OK &&
 		    alloc_record_recovered(run, &b, before, err) == STATUS_OK)
-			run_verified(run, "memory allocated afterwards, filled and read back", NAN,
-				     NAN);
+			run_verified(run,
+				     "memory allocated after the failure, filled and read back",
+				     NAN, NAN);
 	}
 	blocks_close(&b);
 	return err->status;
@@ -234,7 +236,7 @@ static enum status works_when_full(struct blocks *b, const struct memory_filling
 	struct error broken = ERROR_NONE;
 
 	if (f->count == 0)
-		return error_set(err, STATUS_UNSUPPORTED, "no memory was granted");
+		return error_set(err, STATUS_UNSUPPORTED, "even the smallest allocation failed");
 	if (failure_kernel_works(b->stream, b->origin.kind, f->pieces[0], FAILURE_AFTERWARDS_BYTES,
 				 b->seed, &broken) == STATUS_OK)
 		return STATUS_OK;
@@ -283,8 +285,8 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 	free(filling.sizes);
 	if (err->status == STATUS_OK && alloc_record_recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(run,
-			     "kernels compute correctly while memory is full and afterwards; all "
-			     "memory is freed",
+			     "kernels compute correctly while memory is full and afterwards, and "
+			     "all memory is freed",
 			     NAN, NAN);
 	blocks_close(&b);
 	return err->status;

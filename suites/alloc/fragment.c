@@ -105,7 +105,7 @@ static enum status fragment_checkerboards(struct fragment *f, struct error *err)
 		if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
 		    h->origin.caching && h->blocks.used == 0) {
 			err->status = STATUS_UNSUPPORTED;
-			error_prefix(err, "the span is too small for an allocator with segments");
+			error_prefix(err, "`span` is smaller than one segment of the allocator");
 		}
 	}
 	return err->status;
@@ -315,7 +315,8 @@ static enum status open_heap(struct alloc_heap *h, int kind, struct error *err)
 	if (origin_trim(&h->origin, err) != STATUS_OK)
 		return err->status;
 	if (shared && !origin_is_own(kind))
-		run_note(h->run, "No limit: the operating system manages this memory.");
+		run_note(h->run, "The allocator has no limit, because the operating system manages "
+				 "this memory.");
 	return shared || origin_is_own(kind)
 		       ? STATUS_OK
 		       : memory_filler_leave(&h->filler, device, h->limit, err);
@@ -360,7 +361,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 		    STATUS_OK &&
 	    (checkered || fragment_time_steps(f, err) == STATUS_OK) &&
 	    fragment_measure(f, err) == STATUS_OK)
-		run_verified(run, "both ends of every block keep their data until it is freed", NAN,
+		run_verified(run, "both ends of every block, read back before it is freed", NAN,
 			     NAN);
 	for (size_t d = 0; d < f->count; d++)
 		close_heap(&f->heaps[d]);

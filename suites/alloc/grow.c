@@ -215,7 +215,8 @@ static enum status growth_check_steps(const struct grower *g, struct error *err)
 		return err->status;
 	if (g->step && g->step % unit == 0 && g->final % g->step == 0)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "%s cannot be divided into steps of whole %s",
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "%s cannot be divided into steps that are multiples of %s",
 			 units_size(g->final, final, sizeof(final)),
 			 units_size(unit, shown, sizeof(shown)));
 }

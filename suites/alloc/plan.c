@@ -132,22 +132,23 @@ static const char *alloc_impossible(const struct plan_case *point, enum alloc_op
 {
 	if (kind == ALLOCATOR_MANAGED &&
 	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
-		return "managed memory stays below the free device memory here, because more would "
-		       "move to the host instead of failing";
+		return "managed memory does not fail at the end of device memory: further pages "
+		       "move to the host";
 	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
-		return "host memory is not exhausted: the system would kill processes";
+		return "host memory is not exhausted, because the operating system would kill "
+		       "processes";
 	if (operation == OPERATION_FRAGMENT && !origin_is_own(kind) &&
 	    case_integer(point, "logical_devices") > 1)
-		return "a logical device needs an allocator with its own limit: caching, bfc, "
+		return "logical devices need an allocator with its own limit: caching, bfc, "
 		       "bfc_growth or arena";
 	if (!(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
 	if (operation == OPERATION_EXHAUST)
-		return "its memory belongs to the operating system and is not exhausted: the "
-		       "system would kill processes";
+		return "the device shares the host's memory, which is not exhausted, because the "
+		       "operating system would kill processes";
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
 	    origin_on_device(kind) && case_value(point, "fills")->real > 0)
-		return "its memory belongs to the operating system and is not filled: other "
+		return "the device shares the host's memory, which is not filled, because other "
 		       "processes need it";
 	return NULL;
 }

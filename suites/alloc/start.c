@@ -51,7 +51,7 @@ static enum status start_open_driver(void *state, struct error *err)
 	if (s->opened)
 		return STATUS_OK;
 	return error_set(err, STATUS_DEVICE, "cannot open module %s: %s", s->module,
-			 list.missing_count ? list.missing[0] : "it does not exist");
+			 list.missing_count ? list.missing[0] : "the module does not exist");
 }
 
 static enum status start_open_context(void *state, struct error *err)
@@ -81,7 +81,8 @@ static enum status start_first_kernel(void *state, struct error *err)
 		return err->status;
 	return count == 1
 		       ? STATUS_OK
-		       : error_set(err, STATUS_MISMATCH, "the first kernel counted %llu launches",
+		       : error_set(err, STATUS_MISMATCH,
+				   "the first kernel was launched once but counted %llu launches",
 				   (unsigned long long)count);
 }
 
@@ -114,8 +115,9 @@ static enum status start_expect_values(struct starting *s, const void *memory, f
 		status = backend_stream_synchronize(s->stream, err);
 	for (size_t i = 0; i < count && status == STATUS_OK; i++)
 		if (values[i] != value)
-			status = error_set(err, STATUS_MISMATCH, "%s: element %zu is %g, not %g",
-					   what, i, (double)values[i], (double)value);
+			status = error_set(err, STATUS_MISMATCH,
+					   "%s: element %zu is %g, expected %g", what, i,
+					   (double)values[i], (double)value);
 	free(values);
 	return status;
 }
@@ -279,7 +281,8 @@ static void start_record(struct process_starts *s, const struct series *series)
 		start_record_value(s->run, "alloc.start_resident", step_names[i], s->resident[i]);
 	}
 	if (s->missing.status != STATUS_OK)
-		run_note(s->run, "Some steps are missing: %s.", s->missing.message);
+		run_note(s->run, "Start-up steps that could not be measured: %s.",
+			 s->missing.message);
 }
 
 static const char *const series_names[] = {
@@ -310,7 +313,9 @@ enum status alloc_start(struct run *run, struct error *err)
 	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
 	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
 		start_record(s, series);
-		run_verified(run, "count of the first kernel, first GEMM and first sum are exact",
+		run_verified(run,
+			     "results of the first kernel, the first GEMM and the first all-reduce "
+			     "are exact",
 			     NAN, NAN);
 	}
 	free(s);

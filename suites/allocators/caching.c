@@ -285,7 +285,8 @@ static enum status caching_take_segment(struct caching *c, size_t bytes, void **
 
 	if (bytes <= caching_limit_left(c))
 		return c->source.take(c->source.state, bytes, memory, err);
-	return error_set(err, STATUS_NO_MEMORY, "a segment of %s exceeds the limit of %s",
+	return error_set(err, STATUS_NO_MEMORY,
+			 "a segment of %s exceeds the allocator's limit of %s",
 			 units_size(bytes, wanted, sizeof(wanted)),
 			 units_size(c->limit, limit, sizeof(limit)));
 }
@@ -429,7 +430,7 @@ enum status caching_free(struct caching *c, void *memory, struct error *err)
 	pthread_mutex_unlock(&c->lock);
 	return b ? STATUS_OK
 		 : error_set(err, STATUS_INTERNAL,
-			     "freed memory that the caching allocator did not allocate");
+			     "a block was freed that the caching allocator did not allocate");
 }
 
 enum status caching_trim(struct caching *c, struct error *err)

@@ -33,11 +33,12 @@
  * regions start with 2 MiB and double, up to the limit. A refused region is requested again, a
  * tenth smaller each time, down to the request.
  */
-#define CACHING_RULES(X)                                                        \
-	X(PYTORCH, caching, "keeps and splits blocks like PyTorch's allocator") \
-	X(BFC, bfc, "best fit with coalescing in one region, like TensorFlow")  \
-	X(BFC_GROWTH, bfc_growth,                                               \
-	  "best fit with coalescing in regions that double, like TensorFlow with allow_growth")
+#define CACHING_RULES(X)                                                                    \
+	X(PYTORCH, caching, "keeps freed blocks and splits them, like PyTorch's allocator") \
+	X(BFC, bfc, "best fit with coalescing in one region, like TensorFlow's allocator")  \
+	X(BFC_GROWTH, bfc_growth,                                                           \
+	  "best fit with coalescing in regions that double in size, like TensorFlow with "  \
+	  "allow_growth")
 
 enum caching_rules {
 #define X(symbol, name, help) CACHING_##symbol,

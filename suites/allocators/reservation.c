@@ -193,7 +193,8 @@ static enum status reservation_take_piece(struct reservation *r, bool from_top, 
 	bytes = region_round(bytes);
 	piece = region_find(&r->region, bytes, from_top ? REGION_LAST : REGION_FIRST);
 	if (!piece)
-		return error_set(err, STATUS_NO_MEMORY, "the largest free block of the arena is %s",
+		return error_set(err, STATUS_NO_MEMORY,
+				 "no block fits: the largest free block of the arena is %s",
 				 units_format((double)region_largest_free(&r->region), "B", largest,
 					      sizeof(largest)));
 	if (from_top)
@@ -230,7 +231,7 @@ enum status reservation_give(struct reservation *r, void *memory, struct error *
 	pthread_mutex_unlock(&r->lock);
 	return piece ? STATUS_OK
 		     : error_set(err, STATUS_INTERNAL,
-				 "freed memory that the arena did not allocate");
+				 "a block was freed that the arena did not allocate");
 }
 
 enum status reservation_trim(struct reservation *r, struct error *err)

@@ -326,11 +326,11 @@ enum status attention_verify(struct run *run, struct attention *a, struct error 
 	run_value(run, "attention.error", error);
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,
-				 "%d rows of %d heads differ by %.3g from double precision; "
-				 "tolerance %.3g",
+				 "%d rows of %d heads differ from double precision by %.3g "
+				 "(relative L2); tolerance %.3g",
 				 ROWS, HEADS, error, tolerance);
-	snprintf(method, sizeof(method), "%d rows of %d heads against double precision", ROWS,
-		 HEADS);
+	snprintf(method, sizeof(method), "sampled %d rows of %d heads against double precision",
+		 ROWS, HEADS);
 	run_verified(run, method, error, tolerance);
 	return STATUS_OK;
 }

@@ -15,7 +15,7 @@
 #define PADDED 248
 
 _Static_assert(SOAK_ROW_PERIOD <= SOAK_ROW_PERIOD_MOST && SOAK_COLUMN_PERIOD <= PADDED,
-	       "the check's table and the padding hold the periods");
+	       "the check's table and its padding must have room for the periods");
 
 /* Bound of a sum in standard deviations. No sum of a table (60,491) reaches it. */
 #define DEVIATIONS 6.5

@@ -190,15 +190,15 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 {
 	struct burn *b = l->b;
 	uint64_t elements = products_elements(&l->products), bytes = l->products.element_bytes;
-	const struct burn_place product = { .what = "GEMM of fp32 during transfers",
+	const struct burn_place product = { .what = "FP32 GEMM during transfers",
 					    .bytes = elements * bytes,
 					    .compared = count * elements,
 					    .rows = (uint64_t)l->products.gemm.m,
 					    .element_bytes = l->products.element_bytes,
 					    .replicas = products_replicas(&l->products) },
 				arrived = { .what = b->world->size > 1
-							    ? "transfer to the host and back, "
-							      "or around the ring of devices"
+							    ? "transfer to the host and back, or "
+							      "around the ring of devices"
 							    : "transfer to the host and back",
 					    .bytes = l->bytes };
 

@@ -166,7 +166,7 @@ void burn_note_repeats(struct burn *b, uint64_t again)
 		b->events[i].again = again;
 	}
 	snprintf(b->tally.first + length, sizeof(b->tally.first) - length,
-		 "; again in %" PRIu64 " of %d repeats", again, BURN_REPEATS);
+		 "; the error occurred again in %" PRIu64 " of %d repeats", again, BURN_REPEATS);
 }
 
 void burn_note_check_error(struct burn *b, const char *text)
@@ -242,8 +242,8 @@ static enum status claim_injected(struct burn *b, const struct wrong_words *foun
 		}
 	}
 	return error_set(err, STATUS_INTERNAL,
-			 "the fault injected at byte %" PRIu64 " was not found: %" PRIu64
-			 " wrong words were",
+			 "the fault injected at byte %" PRIu64
+			 " was not found; the check found %" PRIu64 " wrong words in total",
 			 b->injected.offset, found->count);
 }
 
@@ -259,7 +259,7 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		return err->status;
 	if (place->compared && found.compared != place->compared) {
 		snprintf(text, sizeof(text),
-			 "%.80s: the check looked at %" PRIu64 " of %" PRIu64 " words", place->what,
+			 "%.80s: the check compared %" PRIu64 " of %" PRIu64 " words", place->what,
 			 found.compared, place->compared);
 		burn_note_check_error(b, text);
 	}

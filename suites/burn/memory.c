@@ -26,11 +26,11 @@ static const struct {
 	uint64_t value;
 	const char *name;
 } patterns[] = {
-	{ PATTERN_ADDRESS, 0, "the word's address" },
+	{ PATTERN_ADDRESS, 0, "address of the word" },
 	{ PATTERN_SOLID, 0, "zeros" },
-	{ PATTERN_SOLID, UINT64_C(0x5555555555555555), "every second bit" },
-	{ PATTERN_SOLID, UINT64_C(0x3333333333333333), "every second pair of bits" },
-	{ PATTERN_SOLID, UINT64_C(0x0f0f0f0f0f0f0f0f), "every second half byte" },
+	{ PATTERN_SOLID, UINT64_C(0x5555555555555555), "alternating bits" },
+	{ PATTERN_SOLID, UINT64_C(0x3333333333333333), "alternating pairs of bits" },
+	{ PATTERN_SOLID, UINT64_C(0x0f0f0f0f0f0f0f0f), "alternating half bytes" },
 	{ PATTERN_RANDOM, 0, "random bits" },
 };
 /* The walking bit is last, because it takes twice WALK sweeps. */
@@ -74,7 +74,7 @@ static const char *memory_name_pattern(uint64_t sweep, char *out, size_t size)
 	const char *inverted = step % 2 ? ", inverted" : "";
 
 	if (step >= SWEEPS_FIXED)
-		snprintf(out, size, "memory, pattern walking bit, place %" PRIu64 "%s",
+		snprintf(out, size, "memory, pattern walking bit, position %" PRIu64 "%s",
 			 (step - SWEEPS_FIXED) / 2, inverted);
 	else
 		snprintf(out, size, "memory, pattern %s%s", patterns[step / 2].name, inverted);
@@ -238,7 +238,9 @@ static enum status burn_test_memory(struct burn *b, const struct tested_memory *
 	if (err->status == STATUS_OK)
 		memory_run_sweep(b, t, number, true, err);
 	if (err->status == STATUS_OK)
-		run_note(b->run, "%" PRIu64 " sweeps on this device; a pass has %zu.",
+		run_note(b->run,
+			 "%" PRIu64
+			 " sweeps on this device; all patterns together take %zu sweeps.",
 			 b->tally.rounds, SWEEPS_OF_A_PASS);
 	return err->status;
 }

@@ -103,10 +103,11 @@ static void burn_record_counts(struct run *run, const struct burn_tally *all, in
 static void burn_record_verified(struct run *run)
 {
 	static const char *const methods[BURN_LOADS] = {
-		[BURN_FP32] = "every element of every result, bit by bit, against exact values of "
-			      "the CPU; the check itself by injected wrong results",
-		[BURN_UNITS] = "signatures of all quarters of all multiprocessors against each "
-			       "other, and against the CPU's if a standard defines the result",
+		[BURN_FP32] = "every element of every result, bit by bit, against exact values "
+			      "computed by the CPU; the check itself with injected wrong results",
+		[BURN_UNITS] =
+			"signatures of all quarters of all multiprocessors against each other, and "
+			"against the CPU's signature if a standard defines the result",
 		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
 		[BURN_LINKS] = "every byte sent, every sum against double precision, and every "
 			       "element of every GEMM",
@@ -168,7 +169,7 @@ static bool burn_add_broken_check(struct text *text, const struct burn_tally *al
 			right = &names[r];
 	if (all[rank].check_errors < BURN_CHECK_ERRORS || !right)
 		return false;
-	text_addf(text, "%s%s%s%s: its check of results fails, while %s passes it: %s",
+	text_addf(text, "%s%s%s%s: the check of results fails on this device, but not on %s (%s)",
 		  text->length ? "; " : "", names[rank].id, names[rank].uuid[0] ? " " : "",
 		  names[rank].uuid, right->id, all[rank].check_text);
 	return true;
@@ -190,9 +191,9 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 				  names[r].uuid, all[r].wrong, all[r].wrong == 1 ? "" : "s");
 			if (all[r].injected)
 				text_addf(&text,
-					  " (%" PRIu64 " of %" PRIu64 " injected ones found)",
+					  " (%" PRIu64 " of %" PRIu64 " injected words found)",
 					  all[r].injected_found, all[r].injected);
-			text_addf(&text, ", the first: %s", all[r].first);
+			text_addf(&text, "; first: %s", all[r].first);
 		}
 		if (all[r].check_errors && !burn_add_broken_check(&text, all, names, ranks, r))
 			broken = all[r].check_text;
@@ -201,8 +202,8 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 		error_clear(err); /* wrong words matter more than an interruption */
 	if (alike == ranks)
 		error_set(err, STATUS_INTERNAL,
-			  "on every device all places agree with each other, but not with the CPU: "
-			  "the library, the driver, this program or the CPU is wrong: %.600s",
+			  "on every device, all multiprocessors agree with each other but not with "
+			  "the CPU. The library, the driver, gpuproof or the CPU is wrong: %.600s",
 			  text.data);
 	else if (text.length)
 		error_set(err, STATUS_MISMATCH, "%.1000s", text.data);

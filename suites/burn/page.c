@@ -110,22 +110,22 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
 		return;
 	run_value(run, "burn.detectable_rate", RULE_OF_THREE / seen);
 	run_note(run,
-		 "Up to this slice each device did at least %s multiply-adds in %s. Every result "
-		 "was compared, and none was wrong. A defect that corrupts one in %s would have "
-		 "been found with a probability of 95 %%. Rarer defects are possible, as are "
-		 "intermittent ones (found from one in %s).",
+		 "Up to this slice, each device did at least %s multiply-adds in %s. Every result "
+		 "was compared, and none was wrong. A defect that corrupts one in %s multiply-adds "
+		 "would have been found with a probability of 95 %%. Defects that are rarer, or "
+		 "intermittent and rarer than one in %s, are possible.",
 		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
 		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
 		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
 	if (hot > 0)
 		run_note(run,
-			 "At %d °C and more a defect in one of %s would have been found with a "
-			 "probability of 95 %%.",
+			 "At %d °C or more, a defect that corrupts one in %s multiply-adds would "
+			 "have been found with a probability of 95 %%.",
 			 BURN_HOT_CELSIUS,
 			 power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
 				      sizeof(done)));
 	else
-		run_note(run, "Not tested at %d °C and more%s.", BURN_HOT_CELSIUS,
+		run_note(run, "No GEMM was tested at %d °C or more%s.", BURN_HOT_CELSIUS,
 			 isnan(hot) ? ", or the temperature is unknown" : "");
 }
 
@@ -371,11 +371,11 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, boo
 		tree_textf(table, "note",
 			   "A defect that corrupts at least one multiply-add in the given number "
 			   "would have been found with a probability of 95 %%. Only when hot: "
-			   "GEMMs "
-			   "that ran at %d °C and more. Multiply-adds count per device, bytes "
+			   "GEMMs that ran "
+			   "at %d °C or more. Multiply-adds count per device, bytes "
 			   "over all devices. Rates are those of the slowest device while every "
-			   "result "
-			   "is compared. Data sheets have no rate for single multiprocessors, nor "
+			   "result is compared. Data sheets have no rate for single "
+			   "multiprocessors, nor "
 			   "for links under load.",
 			   BURN_HOT_CELSIUS);
 	head = tree_list(table, "head");

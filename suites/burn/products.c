@@ -129,7 +129,8 @@ static enum status soak_fill_table(const struct products *p, struct exact_proble
 		       p->gemm.precision == PRECISION_INT8 ? (void *)&whole : (void *)&single, 4);
 	}
 	if (seeds == SEEDS_MOST)
-		error_set(err, STATUS_INTERNAL, "no operands of %s have exact sums",
+		error_set(err, STATUS_INTERNAL,
+			  "found no seed for which sums of %s operands are exact",
 			  precision_name(p->gemm.precision));
 	else if (backend_copy(p->stream, p->table.memory, table,
 			      (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
@@ -265,8 +266,8 @@ enum status products_check_canary(const struct products *p, struct burn *b, stru
 	if (found.compared == products_elements(p) && found.count >= wanted && found.flipped & 1)
 		return STATUS_OK;
 	snprintf(text, sizeof(text),
-		 "the check of GEMM results is broken: a wrong entry at %" PRIu64
-		 " places was found at %" PRIu64 " of %" PRIu64 " elements",
+		 "the check of GEMM results is broken: a wrong entry was injected at %" PRIu64
+		 " places and found at %" PRIu64 " of %" PRIu64 " elements",
 		 wanted, found.count, found.compared);
 	burn_note_check_error(b, text);
 	return STATUS_OK;
@@ -351,7 +352,8 @@ static enum status soak_inject_operand(struct burn *b, struct products *p, struc
 	b->tally.injected_found += b->tally.wrong > wrong;
 	return b->tally.wrong > wrong
 		       ? STATUS_OK
-		       : error_set(err, STATUS_INTERNAL, "a wrong operand was not found");
+		       : error_set(err, STATUS_INTERNAL,
+				   "the error injected into an operand was not found");
 }
 
 static enum status soak_chunk(struct burn *b, struct products *p, uint64_t count, double *seconds,

@@ -274,7 +274,7 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 		 */
 		snprintf(text, sizeof(text),
 			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
-			 ", and the CPU has %#" PRIx64,
+			 ", but the CPU computes %#" PRIx64,
 			 unit_class_name(unit), votes, u->count, expected, w->expected);
 		burn_note_wrong(u->burn, votes, text);
 		u->burn->tally.alike = true;
@@ -384,7 +384,7 @@ static enum status units_cover(struct units *u, struct error *err)
 	if (t->multiprocessors_seen < u->blocks && !t->wrong && err->status == STATUS_OK)
 		return error_set(err, STATUS_INTERNAL,
 				 "%" PRIu64 " of %" PRIu32
-				 " multiprocessors were seen: the others were not tested",
+				 " multiprocessors ran the test; the others were not tested",
 				 t->multiprocessors_seen, u->blocks);
 	return err->status;
 }
@@ -423,7 +423,7 @@ enum status burn_units_blame(struct burn *b, struct error *err)
 	snprintf(where, sizeof(where), "%.200s; units: %.150s", before.first,
 		 err->status != STATUS_OK ? err->message
 		 : u->names.length        ? u->names.data
-					  : "no multiprocessor is wrong in other work");
+				   : "no multiprocessor is wrong in other instruction classes");
 	/* These laps repeat a known defect, so they do not count as work of this load. */
 	b->tally = before;
 	memcpy(b->tally.first, where, sizeof(where));

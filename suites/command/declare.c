@@ -61,8 +61,8 @@ enum status command_check_regex(const char *text, struct error *err)
 
 	if (pattern_check(text, &groups, err) == STATUS_OK && groups != 1)
 		error_set(err, STATUS_USAGE,
-			  "%zu groups; it needs exactly one group in parentheses, which "
-			  "matches the value",
+			  "the expression has %zu groups; write exactly one group in parentheses, "
+			  "which matches the value",
 			  groups);
 	return err->status;
 }
@@ -104,8 +104,7 @@ enum status command_check_sha256(const char *text, struct error *err)
 	if (strlen(text) == SHA256_DIGITS && strspn(text, "0123456789abcdef") == SHA256_DIGITS)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "not a SHA-256; write 64 lower-case hexadecimal "
-			 "digits");
+			 "not a SHA-256; write 64 lower-case hexadecimal digits");
 }
 
 static bool is_given(const struct adaption *a, const char *key)
@@ -132,15 +131,14 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 
 	if (command_is_own_key(name))
 		adapt_problem(a, key,
-			      "{%s}: this name is a key of the suite; choose another "
-			      "placeholder",
+			      "{%s}: the suite has a key of this name; choose another placeholder",
 			      name);
 	else if (!adapt_has(a, name))
 		adapt_problem(a, key,
 			      "{%s} has no values; add the list %s = ..., or write {{%s}} for "
-			      "the literal text",
+			      "literal braces",
 			      name, name, name);
-	else if (adapt_axis(a, name, "values of the placeholder of this name") != KEY_SIZE &&
+	else if (adapt_axis(a, name, "values of the placeholder of the same name") != KEY_SIZE &&
 		 p->bytes)
 		adapt_problem(a, key, "{%s:bytes}: the values of %s are not sizes", name, name);
 	free(name);
@@ -179,7 +177,7 @@ static enum better command_better_of(struct adaption *a, const char *unit)
 		return chosen[at];
 	if (command_usual_better(unit) == BETTER_NONE)
 		adapt_problem(a, "unit",
-			      "direction of the metric unknown; set better = higher or lower");
+			      "the metric needs a direction; set better = higher or lower");
 	return command_usual_better(unit);
 }
 
@@ -201,7 +199,7 @@ static const char *command_metric_unit(struct adaption *a, bool timed)
 	if (!timed || strcmp(unit, "s") == 0)
 		return unit;
 	adapt_problem(a, "unit",
-		      "without regex or json the value is the wall time, whose unit is s");
+		      "without regex or json, the value is the wall time, and its unit is s");
 	return NULL;
 }
 
@@ -269,13 +267,12 @@ void command_adapt(struct adaption *a)
 		adapt_problem(a, "json", "regex and json exclude each other");
 	if (is_given(a, "output") && !is_given(a, "sha256"))
 		adapt_problem(a, "output",
-			      "output is read only for its SHA-256; set sha256 = "
-			      "...");
+			      "the file `output` is used only with sha256; set sha256 = ...");
 	if (!is_given(a, "regex") && !is_given(a, "json") &&
 	    strcmp(adapt_text(a, "matches"), "all") == 0)
 		adapt_problem(a, "matches",
-			      "matches = all needs regex or json; the wall time "
-			      "is one value per start");
+			      "matches = all needs regex or json, because the wall time is one "
+			      "value per start");
 	declare_metric(a);
 }
 

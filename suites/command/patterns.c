@@ -18,7 +18,7 @@ static enum status pattern_compile(regex_t *regex, const char *pattern, struct e
 	if (code == 0)
 		return STATUS_OK;
 	regerror(code, regex, why, sizeof(why));
-	return error_set(err, STATUS_USAGE, "not an extended regular expression: %s", why);
+	return error_set(err, STATUS_USAGE, "not a POSIX extended regular expression: %s", why);
 }
 
 /* Replaces each placeholder by "x". */
@@ -254,8 +254,8 @@ static const char *command_take_word(const char *at, struct words *words, struct
 
 	if (is_operator(at, length)) {
 		error_set(err, STATUS_USAGE,
-			  "'%.*s' needs a shell, and none is used; quote it if it is an "
-			  "argument, or write sh -c '...'",
+			  "'%.*s' needs a shell, but the program runs without one; quote it if it "
+			  "is an argument, or write sh -c '...'",
 			  (int)length, at);
 		return NULL;
 	}
@@ -268,7 +268,8 @@ static const char *command_take_word(const char *at, struct words *words, struct
 		}
 	}
 	if (!at)
-		error_set(err, STATUS_USAGE, "a quotation mark is missing after '%.60s'", start);
+		error_set(err, STATUS_USAGE, "the closing quotation mark is missing after '%.60s'",
+			  start);
 	words_add(words, text_detach(&word));
 	return at;
 }

@@ -49,10 +49,11 @@ static enum status expect_hash_output(const struct starts *s, struct timespec be
 	if (fd < 0 || fstat(fd, &about) != 0)
 		error_errno(err, "output %.200s", path);
 	else if (!S_ISREG(about.st_mode))
-		error_set(err, STATUS_MISMATCH, "output %.200s is not a file", path);
+		error_set(err, STATUS_MISMATCH, "output %.200s is not a regular file", path);
 	else if (((double)(began.tv_sec - about.st_mtim.tv_sec) +
 		  1e-9 * (double)(began.tv_nsec - about.st_mtim.tv_nsec)) > FILE_TICK_SECONDS)
-		error_set(err, STATUS_MISMATCH, "this start did not write output %.200s", path);
+		error_set(err, STATUS_MISMATCH,
+			  "the program did not write output %.200s in this start", path);
 	else
 		expect_hash_file(fd, digest, err);
 	if (fd >= 0)
@@ -75,17 +76,14 @@ static enum status expect_sha256(const struct starts *s, const struct program_en
 			return err->status;
 	} else if (end->output.bytes > end->output.kept.length) {
 		return error_set(err, STATUS_MISMATCH,
-				 "standard output is too long for a "
-				 "SHA-256");
+				 "standard output is too long to compute its SHA-256");
 	} else {
 		sha256_begin(&hash);
 		sha256_add(&hash, end->output.kept.data, end->output.kept.length);
 		sha256_end(&hash, digest);
 	}
 	if (strcmp(digest, wanted) != 0)
-		return error_set(err, STATUS_MISMATCH,
-				 "the SHA-256 of %.200s is %s; expected "
-				 "%s",
+		return error_set(err, STATUS_MISMATCH, "the SHA-256 of %.200s is %s; expected %s",
 				 *s->output ? s->output : "standard output", digest, wanted);
 	return STATUS_OK;
 }
@@ -102,7 +100,8 @@ static enum status expect_end(const struct starts *s, const struct program_end *
 	char how[96], limit[32];
 
 	if (end->timed_out)
-		return error_set(err, STATUS_IO, "killed with its children after timeout = %s",
+		return error_set(err, STATUS_IO,
+				 "killed with its child processes after timeout = %s",
 				 units_duration(s->program.timeout_seconds, limit, sizeof(limit)));
 	if (WIFSIGNALED(end->wait_status))
 		return error_set(err, STATUS_IO, "%s",
@@ -160,7 +159,8 @@ static bool command_keep_write_stream(int fd, const struct program_stream *strea
 		return false;
 	if (first == kept && kept == stream->bytes)
 		return true;
-	gap = xasprintf("\n[of %zu bytes the first %zu and the last %zu of %zu that were kept]\n",
+	gap = xasprintf("\n[%zu bytes of output; this file has the first %zu and the last %zu of "
+			"the %zu that gpuproof kept]\n",
 			stream->bytes, first, kept - first < PART_BYTES ? kept - first : PART_BYTES,
 			kept);
 	written = command_keep_write_whole(fd, gap, strlen(gap)) &&
@@ -358,7 +358,7 @@ static enum status command_find_figures(const struct starts *s, const struct pro
 	*count = 0;
 	if (end->output.bytes > MOST_OUTPUT)
 		return error_set(err, STATUS_USAGE,
-				 "standard output has %zu bytes; at most %zu are searched",
+				 "standard output has %zu bytes; gpuproof searches at most %zu",
 				 end->output.bytes, MOST_OUTPUT);
 	if (s->source == SOURCE_JSON)
 		json_find_numbers(text, end->output.kept.length, s->pattern, figures, count, err);
@@ -376,11 +376,11 @@ static enum status command_find_figures(const struct starts *s, const struct pro
 				 "%s = %.200s finds %zu values in standard output; set matches "
 				 "= all to take each as a sample",
 				 key, s->pattern, *count);
-	return *count <= MOST_FIGURES ? STATUS_OK
-				      : error_set(err, STATUS_USAGE,
-						  "standard output has %zu values; at most %d "
-						  "are read",
-						  *count, MOST_FIGURES);
+	return *count <= MOST_FIGURES
+		       ? STATUS_OK
+		       : error_set(err, STATUS_USAGE,
+				   "standard output contains %zu values; gpuproof reads at most %d",
+				   *count, MOST_FIGURES);
 }
 
 static enum status command_report_figures(const struct starts *s, const struct program_end *end,
@@ -396,7 +396,7 @@ static enum status command_report_figures(const struct starts *s, const struct p
 	command_find_figures(s, end, &figures, &count, err);
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		if (figures[i] < 0)
-			error_set(err, STATUS_USAGE, "the program reports %g, which is negative",
+			error_set(err, STATUS_USAGE, "the program reports the negative value %g",
 				  figures[i]);
 		reported_add(out, figures[i] * s->factor);
 	}

@@ -532,7 +532,8 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	if (count) {
 		run_value(s->run, "congestion.worst_node", nodes[0].ratio);
 		run_note(s->run, "Victims, with the slowdown of their own operations: %s%s.",
-			 text.data, count > HURT_MOST ? ", and others with less" : "");
+			 text.data,
+			 count > HURT_MOST ? "; the other victims slowed down less" : "");
 	}
 	text_release(&text);
 	free(nodes);
@@ -560,8 +561,8 @@ enum status congestion_run(struct run *run, struct error *err)
 	}
 	if (status == STATUS_OK) {
 		run_verified(run,
-			     "every element of victims and load on every rank against the "
-			     "generator, before and after timing",
+			     "every element on every rank, of victims and load, against the "
+			     "generated data, before and after timing",
 			     NAN, NAN);
 		run_note(run, "Transport between the devices: %s.",
 			 transport_names[s.c.communicator->transport]);

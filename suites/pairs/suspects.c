@@ -247,7 +247,7 @@ static void pairs_suspect_node(struct pair_suspects *b, size_t node, size_t othe
 		a = &b->found[b->suspect_at[node] - 1];
 		if (!strstr(a->text, "; also "))
 			snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text),
-				 "; also in others");
+				 "; also in other pairs");
 		return;
 	}
 	ARRAY_GROW(b->found, b->count, b->capacity);
@@ -404,9 +404,9 @@ static void narrow_down(struct pair_suspects *b)
 		if (!a)
 			continue;
 		if ((b->ways[node] & 3) == 1)
-			pairs_add_text(a, "; it is slow at sending, not at receiving");
+			pairs_add_text(a, "; the node is slow only when it sends");
 		if ((b->ways[node] & 3) == 2)
-			pairs_add_text(a, "; it is slow at receiving, not at sending");
+			pairs_add_text(a, "; the node is slow only when it receives");
 		if (b->ways[node] & 4 && b->rails[node][0]) {
 			pairs_add_text(a, "; only on rail ");
 			pairs_add_text(a, b->rails[node]);
@@ -466,7 +466,7 @@ static void suspect_link(struct pair_suspects *b, const struct measured_pair *e)
 		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
 			return;
 	text = suspect_evidence(b, e, t, 1, pair_shortfall(e, t->median), false,
-				one_way(e) ? " from the first to the second" : "");
+				one_way(e) ? " from the first node to the second" : "");
 	pairs_suspect_node(b, e->nodes[0], e->nodes[1], text);
 	free(text);
 }

@@ -152,8 +152,8 @@ static enum status can_tell(const struct duty *d, const struct cycle *c, double 
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
 			 "%.4g W under load and %.4g W at rest: the counter cannot be tested, "
-			 "because the energy of %.0f %% of the time is within the %.3g W that %s "
-			 "leaves open",
+			 "because the difference over %.0f %% of the time is less than the %.3g W "
+			 "of uncertainty of %s",
 			 busy, idle, 100 * c->part, allowed, c->energy.source);
 }
 
@@ -191,7 +191,8 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 		if (can_tell(d, c, allowed, err) != STATUS_OK)
 			return err->status;
 		run_note(d->t->run,
-			 "Work for %.1f %% of %.2f s: %.1f W, by the duty %.1f ± %.1f W.",
+			 "Load for %.1f %% of %.2f s: measured %.1f W; expected from idle and busy "
+			 "power: %.1f ± %.1f W.",
 			 100 * c->part, c->energy.seconds, c->energy.watts, right, allowed);
 		duty_keep_worst_error(worst, c->energy.watts, right, allowed);
 	}
@@ -237,19 +238,21 @@ static enum status duty_judge(struct duty *d, struct error *err)
 		run_value(run, "selftest.power_error", power.error);
 	else
 		run_note(run, "Not compared with mean power: the device has no %s.",
-			 d->cycles[BUSY].energy.counted ? "reading of it" : "energy counter");
+			 d->cycles[BUSY].energy.counted ? "power reading" : "energy counter");
 	if (duty.wrong)
 		return error_set(err, STATUS_MISMATCH,
-				 "%s is %.3g %% off the energy of the duty cycle, tolerance %.3g "
-				 "%%",
+				 "%s differs by %.3g %% from the energy of the duty cycle; "
+				 "tolerance %.3g %%",
 				 source, 100 * duty.error, 100 * duty.tolerance);
 	if (power.wrong)
 		return error_set(err, STATUS_MISMATCH,
-				 "%s is %.3g %% off mean power x time, tolerance %.3g %%", source,
-				 100 * power.error, 100 * power.tolerance);
+				 "%s differs by %.3g %% from mean power x time; tolerance %.3g %%",
+				 source, 100 * power.error, 100 * power.tolerance);
 	run_verified(run,
-		     compared ? "load for 25, 50 and 75 % of the time, and mean power"
-			      : "load for 25, 50 and 75 % of the time",
+		     compared ? "energy of a load that runs 25, 50 and 75 % of the time, against "
+				"idle and busy power and mean power"
+			      : "energy of a load that runs 25, 50 and 75 % of the time, against "
+				"idle and busy power",
 		     duty.error, duty.tolerance);
 	return STATUS_OK;
 }
@@ -269,7 +272,7 @@ enum status selftest_energy(struct selftest *t, struct error *err)
 		status = duty_pulse(&d, passes, &seconds, err);
 		if (status == STATUS_OK && passes > 1u << 20)
 			status = error_set(err, STATUS_MISMATCH,
-					   "writing memory takes no measurable time");
+					   "a kernel that writes memory takes no measurable time");
 		d.each = seconds / passes;
 	}
 	for (int i = 0; i < CYCLES && status == STATUS_OK; i++)

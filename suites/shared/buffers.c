@@ -35,7 +35,8 @@ enum status cache_flush_open(struct cache_flush *flush, struct stream *stream, s
 	*flush = (struct cache_flush){ .stream = stream };
 	if (bytes == 0)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "unknown size of the last-level cache of %s", device->info.id);
+				 "the size of the last-level cache of %s is unknown",
+				 device->info.id);
 	return buffer_alloc(&flush->scratch, device, ALLOCATOR_DEVICE, bytes, err);
 }
 

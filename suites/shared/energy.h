@@ -29,12 +29,12 @@
 	}
 
 /* Table of energy with time; one row for each case with an energy measurement. */
-#define ENERGY_TABLE(suite, time, efficiency)                                       \
-	{                                                                           \
-		.title = "Energy",                                                  \
-		.columns = { suite ".energy", suite "." time, suite "." efficiency, \
-			     suite ".power", suite ".idle_power" },                 \
-		.note = "Intervals follow from the updates of the energy counter."  \
+#define ENERGY_TABLE(suite, time, efficiency)                                                  \
+	{                                                                                      \
+		.title = "Energy",                                                             \
+		.columns = { suite ".energy", suite "." time, suite "." efficiency,            \
+			     suite ".power", suite ".idle_power" },                            \
+		.note = "The intervals follow from the update interval of the energy counter." \
 	}
 
 #endif

@@ -220,10 +220,11 @@ void sustained_record(const struct sustained_work *work)
 	}
 	/* Notes a missing load, or one with short calls. */
 	if (!sustained_series_of(work, "sustained"))
-		run_note(work->run, "Throughput of a burst; under a sustained load the power limit "
-				    "can reduce it (sustained_time).");
+		run_note(work->run, "The throughput is that of a burst. Under a sustained load, "
+				    "the power limit can reduce it: set sustained_time.");
 	else if (!is_gapless(work))
 		run_note(work->run,
-			 "Calls shorter than %.0f us: the device idles while they are queued.",
+			 "Calls are shorter than %.0f us: the device idles while the host queues "
+			 "them.",
 			 1e6 * CALL_SECONDS);
 }

@@ -14,13 +14,13 @@
 struct device_info;
 struct section;
 
-#define SUSTAINED_KEY                                                                              \
-	{                                                                                          \
-		.name = "sustained_time", .type = KEY_DURATION, .fallback = "2s", .min = 0,        \
-		.max = 3600,                                                                       \
-		.help = "GPUs: time under continuous load after the burst of samples and preheat " \
-			"(at least a quarter of this); the throughput is the mean over it, at "    \
-			"the power limit; 0s: the throughput is that of the burst"                 \
+#define SUSTAINED_KEY                                                                            \
+	{                                                                                        \
+		.name = "sustained_time", .type = KEY_DURATION, .fallback = "2s", .min = 0,      \
+		.max = 3600,                                                                     \
+		.help = "GPUs: time under continuous load after the burst samples and preheat, " \
+			"at least a quarter of sustained_time; the throughput is the mean over " \
+			"this time, at the power limit; 0s: the throughput of the burst"         \
 	}
 
 /* Further arguments: the metric_kind of the burst, and its kinds. */
@@ -29,7 +29,8 @@ struct section;
 	  "FLOP/s",                                                                           \
 	  BETTER_HIGHER,                                                                      \
 	  0,                                                                                  \
-	  "throughput of the first samples after a rest, before the power limit acts",        \
+	  "throughput of the first samples after a rest, before the power limit reduces the " \
+	  "clock",                                                                            \
 	  __VA_ARGS__ },                                                                      \
 	{                                                                                     \
 		suite ".sustained_share", "1", BETTER_HIGHER, 0,                              \
@@ -37,11 +38,12 @@ struct section;
 			METRIC_OTHER, .percent = true                                         \
 	}
 
-#define SUSTAINED_TABLE(suite)                                                                \
-	{                                                                                     \
-		.title = "Sustained and burst",                                               \
-		.columns = { suite ".sustained_share", suite ".throughput", suite ".burst" }, \
-		.note = "Throughput: mean over seconds of load. Burst: after a rest."         \
+#define SUSTAINED_TABLE(suite)                                                                 \
+	{                                                                                      \
+		.title = "Sustained and burst throughput",                                     \
+		.columns = { suite ".sustained_share", suite ".throughput", suite ".burst" },  \
+		.note = "Throughput: mean over seconds of load. Burst: first samples after a " \
+			"rest."                                                                \
 	}
 
 /* A case's work; one per device that works at the same time. */

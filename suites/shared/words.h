@@ -31,7 +31,7 @@
 
 #define ALLOCATOR_WORDS                                                  \
 	{ "allocator", "pool_release", "pool, threshold 0" },            \
-		{ "allocator", "vmm", "virtual memory" },                \
+		{ "allocator", "vmm", "virtual memory mapping" },        \
 		{ "allocator", "caching", "caching, rules of PyTorch" }, \
 		{ "allocator", "bfc", "best fit, one region" },          \
 	{                                                                \

@@ -27,7 +27,7 @@ static const struct key keys[] = {
 	  .fallback = "1000,2000,1000,10",
 	  .min = 1,
 	  .max = 1e6,
-	  .help = "widths of the model, input first, classes last" },
+	  .help = "widths of the layers: input first, number of classes last" },
 	{ .name = "precision",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -64,15 +64,16 @@ static const struct metric metrics[] = {
 	{ "inference.throughput", "samples/s", BETTER_HIGHER, 1,
 	  "samples per second, sum of all devices" },
 	{ "inference.time", "s", BETTER_LOWER, 0,
-	  "time of a forward pass, until the slowest device is done" },
+	  "time of a forward pass, until the slowest device has finished" },
 	{ "inference.time_alone", "s", BETTER_NONE, 0,
-	  "time of the forward pass on the first device alone, measured in this case; strong: "
-	  "whole batch; weak: batch of one device" },
+	  "time of the forward pass on the first device alone, measured in the same case; strong: "
+	  "with the whole batch; weak: with the batch of one device" },
 	{ "inference.speedup", "1", BETTER_HIGHER, 0,
-	  "samples per second / samples per second of one device" },
-	{ "inference.efficiency", "1", BETTER_HIGHER, 0, "speedup / devices", .percent = true },
+	  "speed-up: samples per second / samples per second of one device" },
+	{ "inference.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices",
+	  .percent = true },
 	{ "inference.error", "1", BETTER_LOWER, 0,
-	  "relative L2 error of outputs against double precision", METRIC_EXACT },
+	  "relative L2 error of the outputs against double precision", METRIC_EXACT },
 	{ 0 },
 };
 
@@ -311,8 +312,8 @@ static enum status inference_verify(struct run *run, struct forward *f, struct e
 	/* NaN counts as a difference. */
 	if (status == STATUS_OK && !(error <= tolerance))
 		status = error_set(err, STATUS_MISMATCH,
-				   "outputs of rows %llu to %llu differ by %.3g from double "
-				   "precision; tolerance %.3g",
+				   "outputs of rows %llu to %llu differ from double precision by "
+				   "%.3g (relative L2); tolerance %.3g",
 				   (unsigned long long)f->first,
 				   (unsigned long long)(f->first + f->rows - 1), error, tolerance);
 	if (world_agree(run->world, status, err) != STATUS_OK)
@@ -360,7 +361,9 @@ static enum status inference_time_alone(struct run *run, const struct setup *set
 	*known = status == STATUS_OK;
 	world_broadcast(run->world, 0, known, sizeof(*known));
 	if (status == STATUS_NO_MEMORY) {
-		run_note(run, "Not compared with a single device, which has too little memory: %s.",
+		run_note(run,
+			 "There is no comparison with a single device, which has too little "
+			 "memory: %s.",
 			 mine.message);
 		status = STATUS_OK;
 	}
@@ -452,7 +455,7 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_inference = {
 	.name = "inference",
-	.summary = "forward pass on one device, and on several at the same time",
+	.summary = "forward pass on one device, and on several devices at the same time",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

@@ -41,8 +41,9 @@ static const char *const launches[] = { "stream", "graph", NULL };
 static const char *const batch_modes[] = { "strong", "weak", NULL };
 
 static const struct key keys[] = {
-	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: a decoder, not with dp_naive; "
-		   "convnet (convolutions and pooling) and resnet: with single, ddp and zero",
+	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: decoder, not with dp_naive; "
+		   "convnet: convolutions and pooling; resnet. convnet and resnet work only with "
+		   "single, ddp and zero1 to zero3",
 		   true),
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
@@ -50,8 +51,8 @@ static const struct key keys[] = {
 	  .fallback = "step",
 	  .choices = studies,
 	  .parameter = "study",
-	  .help = "step: time one step; largest_batch: search for the largest global batch whose "
-		  "step fits every device" },
+	  .help = "step: time one training step; largest_batch: search for the largest global "
+		  "batch whose step fits every device" },
 	SEARCH_KEYS,
 	SUSTAINED_KEY,
 	{ .name = "width",
@@ -60,13 +61,13 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "width of an MLP of `depth` equal layers; 0: use `layers` instead" },
+	  .help = "width of an MLP of `depth` equal layers; 0: the widths in `layers`" },
 	{ .name = "depth",
 	  .type = KEY_INTEGER,
 	  .fallback = "4",
 	  .min = 1,
 	  .max = SETUP_MAX_LAYERS,
-	  .help = "number of layers of the models that `width` defines" },
+	  .help = "number of layers of an MLP whose width is set with `width`" },
 	PRECISION_KEY,
 	BATCH_KEY("samples per step: of all devices together (batch_mode = strong) or of each "
 		  "device (weak)"),
@@ -83,15 +84,17 @@ static const struct key keys[] = {
 	  .fallback = "single, ddp, layer_split",
 	  .choices = mode_names,
 	  .parameter = "mode",
-	  .help = "how a step is split: ddp, zero and dp_naive split the batch; tensor the width; "
-		  "tensor_sequence also the rows; pipelines the depth; hybrid all three" },
+	  .help = "how a step is split: ddp, zero1 to zero3 and dp_naive split the batch; tensor "
+		  "splits the width; tensor_sequence also the rows; pipelines split the depth; "
+		  "hybrid combines all three" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1,2,4",
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
-	  .help = "number of devices; single uses one, other modes at least two" },
+	  .help = "number of devices; single always uses one device, other strategies at least "
+		  "two" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -99,80 +102,83 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .word = "all",
-	  .help = "number of nodes that run one step together, with all their devices; tensor "
-		  "ranks of a hybrid grid are neighbours, data ranks lie farthest apart; 1: each "
-		  "node alone, with `devices` devices" },
+	  .help = "number of nodes that run one step together, with all their devices. In hybrid, "
+		  "tensor ranks are neighbours, and data ranks are farthest apart; 1: each node "
+		  "separately, with the number of devices in `devices`" },
 	{ .name = "microbatches",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1,4",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "micro-batches per step in layer_split (1: naive), gpipe, 1f1b and hybrid" },
+	  .help = "number of micro-batches per step in layer_split (1: naive pipeline), gpipe, "
+		  "1f1b and hybrid" },
 	{ .name = "wgrad_microbatches",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches per weight-gradient GEMM, "
-		  "kept until the last has arrived; 0: 1, 2 or 4, enough for 2048 rows, at most a "
-		  "quarter of microbatches; with recompute: 1" },
+	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches per weight-gradient GEMM. "
+		  "0: 1, 2 or 4: enough for 2048 rows, at most a quarter of `microbatches`, and 1 "
+		  "with recompute" },
 	{ .name = "bucket",
 	  .type = KEY_SIZE,
 	  .list = true,
 	  .fallback = "25MiB",
 	  .min = 1,
 	  .max = 0x1p40,
-	  .help = "gradient bytes per reduction in ddp, zero1 and zero2; ddp uses smaller first "
-		  "and last buckets" },
+	  .help = "gradient bytes per all-reduce or reduce-scatter in ddp, zero1 and zero2; the "
+		  "first and the last bucket of ddp are smaller" },
 	{ .name = "overlap",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "on",
 	  .choices = overlaps,
-	  .help = "ddp, tensor: off: no GEMM runs while devices reduce gradients or outputs" },
+	  .help = "ddp, tensor: on: GEMMs run while devices reduce gradients or outputs; off: "
+		  "GEMMs wait for the reduction" },
 	{ .name = "hybrid",
 	  .type = KEY_TEXT,
 	  .list = true,
 	  .fallback = "2x2x2",
-	  .help = "hybrid: grids as data x tensor x pipeline; `devices` must list the rank count "
-		  "of each grid" },
+	  .help = "hybrid: grids, as data x tensor x pipeline; `devices` must list the number of "
+		  "ranks of each grid" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "gradient accumulation: parts of a device's batch, computed one after another "
-		  "before one update; single, ddp, zero1, and tensor with a transformer" },
+	  .help = "gradient accumulation: number of parts of a device's batch that are computed "
+		  "before one update; works with single, ddp, zero1, and tensor with a "
+		  "transformer" },
 	{ .name = "recompute",
 	  .type = KEY_TEXT,
 	  .fallback = "none",
-	  .help = "activations that backward recomputes: none; sqrt or segments:4: all inside "
-		  "segments; layer: all inside a block (saves nothing in an MLP); pointwise: "
-		  "outputs of norms and GELU (transformer)" },
+	  .help = "activations that the backward pass recomputes: none; sqrt or segments:4: all "
+		  "outputs inside a segment; layer: all inside a layer (saves no memory in an "
+		  "MLP); pointwise: outputs of norms and GELU (transformer)" },
 	{ .name = "loss_chunks",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "transformer, not with tensor_sequence: number of chunks for logits, losses and "
-		  "gradients of the head; 1: all rows at once; 0: chosen to save memory, with "
-		  "chunks of at least 4096 rows" },
+	  .help = "transformer, not with tensor_sequence: number of chunks in which the head "
+		  "computes logits, losses and gradients; 1: all rows at once; 0: chosen to save "
+		  "memory, with chunks of at least 4096 rows" },
 	ALIASING_KEY,
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on the GPU "
-		  "is under continuous load, as in steps; 0: the library's choice" },
+	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on, the GPU "
+		  "is under continuous load, as in a step; 0: the library's choice" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",
 	  .min = -1,
 	  .max = 1024,
-	  .help = "most multiprocessors that collectives use; concurrent GEMMs leave them free; 0: "
-		  "no limit; -1: chosen by mode" },
+	  .help = "upper limit for the multiprocessors that collectives use; concurrent GEMMs "
+		  "leave them free; 0: no limit; -1: chosen by strategy" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -186,14 +192,14 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "stream",
 	  .choices = launches,
-	  .help = "stream: submit each operation; graph: capture the step once and launch it as "
-		  "one CUDA graph (single, ddp)" },
+	  .help = "stream: submit each operation separately; graph: capture the step once and "
+		  "launch it as one CUDA graph (single, ddp)" },
 	{ .name = "loss_on",
 	  .type = KEY_CHOICE,
 	  .fallback = "server",
 	  .choices = loss_places,
 	  .help = "dp_naive: server: the first device computes the loss of all rows; replica: each "
-		  "device computes its own" },
+		  "device computes the loss of its own rows" },
 	{ .name = "optimizer",
 	  .type = KEY_CHOICE,
 	  .fallback = "adam",
@@ -204,7 +210,8 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e3,
-	  .help = "learning rate; 0: derived from the widths, and the loss must then fall" },
+	  .help = "learning rate; 0: derived from the widths, and the test then requires that the "
+		  "loss falls" },
 	{ .name = "momentum",
 	  .type = KEY_REAL,
 	  .fallback = "0.9",
@@ -218,7 +225,7 @@ static const struct key keys[] = {
 	{ .name = "timeline",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "record one extra step with the time of each operation, for the timeline in the "
+	  .help = "record one more step with the time of each operation, for the timeline in the "
 		  "report" },
 	VERIFY_KEY("1e9"),
 	/*
@@ -230,14 +237,15 @@ static const struct key keys[] = {
 	  .fallback = "5 ms",
 	  .min = 1e-6,
 	  .max = 10,
-	  .help = "minimum duration of a sample; short steps are batched to reach it. zero1 and "
-		  "zero2 batch at least four steps, since the end of one overlaps the next" },
+	  .help = "minimum duration of a sample; several short steps form one sample. zero1 and "
+		  "zero2 use at least four steps per sample, because the end of a step overlaps "
+		  "the next" },
 	{ .name = "iterations",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "samples per series; 0: the stop rule decides" },
+	  .help = "number of samples per series; 0: the stop rule decides" },
 	{ 0 },
 };
 
@@ -292,19 +300,19 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 	if (setup_has_images(setup) && setup_images_refusal(setup, text, size))
 		return setup_images_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
-		return setup->mode->microbatched ? "pipelines accumulate over micro-batches: set "
-						   "microbatches instead of accumulate"
+		return setup->mode->microbatched ? "a pipeline accumulates over its micro-batches: "
+						   "set microbatches instead of accumulate"
 						 : "accumulate works with single, ddp and zero1; "
 						   "for tensor parallelism use hybrid = 1xNx1";
 	/* A block is recomputed from its own weights only, which backward has. */
 	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
-		return "recompute does not work with zero3, which frees the weights before "
-		       "backward, or with tensor: use hybrid = 1xNx1";
+		return "recompute does not work with zero3, which frees the weights before the "
+		       "backward pass, or with tensor: use hybrid = 1xNx1";
 	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
 		return "recompute = pointwise works only with model = transformer";
 	if (setup->loss_chunks > 1 && setup->mode->sequence)
-		return "loss_chunks does not work with tensor_sequence, which splits all rows at "
-		       "once";
+		return "loss_chunks does not work with tensor_sequence, which splits the rows "
+		       "itself";
 	if (setup->no_overlap && !setup->mode->overlaps)
 		return "overlap = off works only with ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)
@@ -390,8 +398,8 @@ static enum status parallel_skip_grids(struct plan *plan, const struct plan_case
 		    g.data * g.tensor * g.pipeline == setup->ranks)
 			return STATUS_OK;
 	}
-	snprintf(reason, sizeof(reason), "no hybrid grid has %d devices, the size of this group",
-		 setup->ranks);
+	snprintf(reason, sizeof(reason),
+		 "the group has %d devices, and no grid in hybrid has this number", setup->ranks);
 	return plan_add_group(plan, point, reason, err);
 }
 

@@ -50,8 +50,8 @@ enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
 static const struct key keys[] = {
-	MODEL_KEYS("mlp; transformer, convnet and resnet in the studies step, largest_batch and "
-		   "alternating",
+	MODEL_KEYS("mlp; transformer, convnet and resnet only in the studies step, largest_batch "
+		   "and alternating",
 		   false),
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
@@ -61,10 +61,11 @@ static const struct key keys[] = {
 	  .parameter = "study",
 	  .help = "step: memory of one step; largest_batch, largest_width: search by trial; "
 		  "alternating, checkerboard: fragmentation; logical_devices: two allocators on "
-		  "one GPU; accumulation: summed, undivided gradients; loss_curve; clearing: "
-		  "emptying the cache; remedies: after running out of memory" },
+		  "one GPU; accumulation: sum of gradients without division; loss_curve: training "
+		  "until the loss falls; clearing: emptying the cache; remedies: ways to make a "
+		  "step fit that ran out of memory" },
 	PRECISION_KEY,
-	BATCH_KEY("samples per step; largest_batch ignores it"),
+	BATCH_KEY("samples per step; the study largest_batch does not use it"),
 	{ .name = "optimizer",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -76,59 +77,62 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "arena",
 	  .choices = policy_names,
-	  .help = "allocator: arena: one allocation; malloc, async: one per tensor and step; "
-		  "caching: keep freed blocks (PyTorch); bfc, bfc_growth: best fit in one region "
-		  "or growing regions (TensorFlow)" },
+	  .help = "allocator of the step: arena: one allocation for all; malloc, async: one "
+		  "allocation per tensor and step; caching: freed blocks are kept (PyTorch); bfc, "
+		  "bfc_growth: best fit in one region or in growing regions (TensorFlow)" },
 	{ .name = "segments",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = SETUP_MAX_LAYERS,
-	  .help = "activation checkpointing: number of segments; outputs inside a segment are "
-		  "recomputed; 0: keep all. Other models than mlp take 0 or one segment per "
-		  "layer" },
+	  .help = "activation checkpointing: number of segments, whose inner outputs are "
+		  "recomputed; 0: keep all outputs. Models other than mlp accept 0 or the number "
+		  "of layers" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "gradient accumulation: parts of the batch, computed one after another before "
+	  .help = "gradient accumulation: number of parts of the batch that are computed before "
 		  "one update" },
 	{ .name = "activation",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "in_place",
 	  .choices = activations,
-	  .help = "whether ReLU writes to a separate buffer instead of in place" },
+	  .help = "in_place: ReLU overwrites its input; out_of_place: it writes to a separate "
+		  "buffer" },
 	{ .name = "offload",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "none",
 	  .choices = offloads,
-	  .help = "host: keep outputs for backward in pinned host memory; as_needed: only those "
-		  "that do not fit `pool`" },
+	  .help = "host: store the outputs for the backward pass in pinned host memory; as_needed: "
+		  "only the outputs that do not fit into `pool`" },
 	{ .name = "pool",
 	  .type = KEY_PERCENT,
 	  .list = true,
 	  .fallback = "75 %",
 	  .min = 0.01,
 	  .max = 1,
-	  .help = "offload = as_needed: memory for tensors, relative to a step without swapping" },
+	  .help = "offload = as_needed: memory for tensors / memory of a step without swapping" },
 	{ .name = "losses",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "device",
 	  .choices = losses,
-	  .help = "host: copy the losses of every step to the host and wait for them" },
+	  .help = "device: losses stay on the device; host: copy the losses of every step to the "
+		  "host and wait for the copy" },
 	SEARCH_KEYS,
 	{ .name = "limit_by",
 	  .type = KEY_CHOICE,
 	  .fallback = "allocator",
 	  .choices = limiters,
-	  .help = "source of out-of-memory errors: allocator: gpuproof's own limit; device: the "
-		  "GPU itself, whose free memory is filled up first (not on the CPU)" },
+	  .help = "allocator: gpuproof's allocator refuses memory beyond the limit; filler: "
+		  "gpuproof fills the rest of the GPU's memory, and the GPU itself refuses (not on "
+		  "the CPU)" },
 	{ .name = "max_width",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
@@ -141,13 +145,13 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .help = "loss scale for fp16_mixed and fp16_storage: factor that keeps small gradients "
-		  "representable" },
+		  "from underflow" },
 	{ .name = "curve_samples",
 	  .type = KEY_INTEGER,
 	  .fallback = "131072",
 	  .min = 100,
 	  .max = 1e9,
-	  .help = "loss_curve: training samples, each used once" },
+	  .help = "loss_curve: number of training samples; each is used once" },
 	{ .name = "curve_rate",
 	  .type = KEY_REAL,
 	  .fallback = "0.001",
@@ -313,19 +317,19 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 		return "this study needs model = mlp; other models support step, largest_batch and "
 		       "alternating";
 	if (inside && (swaps || offload))
-		return "offload works only with model = mlp: layers of other models keep more than "
-		       "their output";
+		return "offload works only with model = mlp, because layers of other models keep "
+		       "more than their output";
 	if (setup->kind == MODEL_TRANSFORMER &&
 	    setup_transformer_refusal(&kept, text, sizeof(text)))
 		return setup_transformer_refusal(&kept, text, sizeof(text));
 	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
-		return "convolution is not implemented in fp64";
+		return "convolutions are not implemented in fp64";
 	if (swaps && study != STUDY_STEP)
 		return "offload = as_needed works only in the study step";
 	if (swaps && setup->segments > 0)
 		return "offload = as_needed and recompute exclude each other";
 	if (!pool_fits)
-		return "the pool is too small even with every possible output swapped";
+		return "the pool is too small even if every possible output is swapped";
 	if (o->policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
 		return "the device has no stream-ordered memory pool";
 	if (!(info->capabilities & precision_capability(setup->precision)))
@@ -335,10 +339,10 @@ static const char *trainmem_refusal(const struct plan_case *point, const struct 
 	if (setup->batch / setup_sample_rows(setup) % setup_accumulate(setup))
 		return "the batch is not divisible by accumulate";
 	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
-		return "the study accumulation needs accumulate of at least 2";
+		return "the study accumulation needs accumulate = 2 or more";
 	if (study == STUDY_REMEDIES && o->policy == POLICY_ARENA)
-		return "an arena fails as a whole, before forward; choose another allocator to see "
-		       "where memory runs out";
+		return "an arena is allocated before the forward pass, so it fails as a whole; "
+		       "choose another allocator to see where memory runs out";
 	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
 	    setup->batch / setup_sample_rows(setup) % (ALTERNATION_PARTS * setup_accumulate(setup)))
 		return "an eighth of the batch is not divisible by accumulate";
@@ -356,8 +360,8 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
 	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
-	return "the memory of the host cannot be filled up; to emulate a smaller GPU use limit_by "
-	       "= allocator";
+	return "gpuproof does not fill the memory of the host; to emulate a smaller GPU, use "
+	       "limit_by = allocator";
 }
 
 /* Plans a case on each device with the memory of a step there. */
@@ -434,8 +438,8 @@ static enum status trainmem_run_search(const struct trainmem_case *c, enum searc
 		return err->status;
 	outcome_record_search(run, &search);
 	run_verified(run,
-		     "the loss of every trial fell in two steps; after a failure memory was "
-		     "allocated, filled by a kernel, and every byte checked",
+		     "two steps of every trial, in which the loss fell; after a failure, memory "
+		     "was allocated, filled by a kernel, and every byte checked",
 		     NAN, NAN);
 	return STATUS_OK;
 }
@@ -449,8 +453,7 @@ static enum status trainmem_run_checkerboard(const struct trainmem_case *c, stru
 		return err->status;
 	outcome_record_fragments(c->run, &f);
 	run_verified(c->run,
-		     "the remaining blocks keep their data, checked at both ends, while more "
-		     "memory is requested",
+		     "both ends of the remaining blocks, checked after further requests for memory",
 		     NAN, NAN);
 	return STATUS_OK;
 }
@@ -464,7 +467,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 		return err->status;
 	c.setup.seed = setup_data_seed(run->run_seed, &c.setup);
 	if (!trainmem_options_from_case(run->c, &c.setup, &c.options))
-		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small");
+		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small for one step");
 	switch ((enum study)case_integer(run->c, "studies")) {
 	case STUDY_BATCH:
 		return trainmem_run_search(&c, SEARCH_BATCH, err);
@@ -496,7 +499,8 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_trainmem = {
 	.name = "trainmem",
-	.summary = "memory of a training step: where it goes, what saving it costs, what fits",
+	.summary = "memory of a training step: where it goes, what the ways to save memory cost, "
+		   "which sizes fit",
 	.keys = keys,
 	.axes = axes,
 	.metrics = trainmem_metrics,

@@ -209,8 +209,8 @@ static void transfer_record_in_turn(struct transfer *t)
 	}
 	run_sum(t->run, "transfer.bandwidth", names[peer], 2);
 	if (fmax(seconds[0], seconds[1]) > 2 * fmin(seconds[0], seconds[1]))
-		run_note(t->run, "One direction is more than twice as fast as the other, so it was "
-				 "not busy during all of the timing of the slower one.");
+		run_note(t->run, "One direction was more than twice as fast as the other. It was "
+				 "idle for part of the time in which the slower one was timed.");
 }
 
 static void record_together(struct transfer *t, const struct series *time)
@@ -248,16 +248,17 @@ void transfer_record(struct transfer *t)
 		       (double)t->bytes;
 		run_value(t->run, "transfer.concurrent_share", kept);
 		run_note(t->run,
-			 "The slowest of %zu concurrent pairs reaches %.1f %% of %s and %s alone: "
-			 "%s.",
+			 "The slowest of %zu concurrent pairs reaches %.1f %% of the bandwidth of "
+			 "%s and %s alone: %s.",
 			 t->lane_count, 100 * kept, lane->plan.from.device->info.id,
 			 lane->plan.to.device->info.id,
-			 kept < KEPT_AT_LEAST ? "they slow each other down, or one is slower"
-					      : "they do not slow each other down");
+			 kept < KEPT_AT_LEAST
+				 ? "the pairs slow each other down, or one of them is slower"
+				 : "the pairs do not slow each other down");
 	} else
 		transfer_record_copy(t, transfer_series(t, 0), (double)t->bytes);
 	if (!transfer_has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
-		run_note(t->run, "No energy figure: untimed copies use part of the energy.");
+		run_note(t->run, "No energy was recorded, because untimed copies use part of it.");
 }
 
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
@@ -273,7 +274,7 @@ void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
 		text_addf(&list, "%s%d", several++ ? ", " : "", nodes[i]);
 	}
 	if (several)
-		run_note(run, "Host memory on NUMA node%s %s, the nearest to its device.",
+		run_note(run, "The host memory is on NUMA node%s %s, nearest to its device.",
 			 several > 1 ? "s" : "", list.data);
 	text_release(&list);
 }
@@ -286,21 +287,22 @@ static void transfer_note_cache(const struct transfer *t)
 
 	if (t->slots > 1 && all < transfer_cache(info, transfer_cold(t->run->c)))
 		run_note(t->run,
-			 "Rotates over %zu buffers, which fit in a cache nevertheless: %s "
+			 "Copies rotate over %zu buffers, but all of them fit in a cache: %s "
 			 "together.",
 			 t->slots, units_size(all, size, sizeof(size)));
 	else if (t->slots > 1)
 		run_note(t->run,
-			 "Rotates over %zu buffers, because one would stay in a cache (%s on the "
-			 "device).",
+			 "Copies rotate over %zu buffers, because a single buffer would stay in a "
+			 "cache (%s on the device).",
 			 t->slots, units_size(cache, size, sizeof(size)));
 	else if (t->bytes < cache)
-		run_note(t->run, "The data fits in the cache of the device (%s).",
+		run_note(t->run, "The data fits in the device's cache (%s).",
 			 units_size(cache, size, sizeof(size)));
 	/* Small copies then take the time of a launch, many times their own. */
 	if (t->slots > 1 && transfer_by_kernel(t->run->c))
-		run_note(t->run, "Each copy is one launch; the copies of one block in a sample are "
-				 "a single launch.");
+		run_note(t->run,
+			 "The kernel is launched once per copy, because copies rotate over "
+			 "buffers. Without rotation, one launch makes all copies of a sample.");
 }
 
 static struct lane_end transfer_lane_end(const struct transfer *t, int end, int other)
@@ -422,8 +424,8 @@ enum status transfer_open(struct transfer *t, struct run *run, struct error *err
 void transfer_verified(struct transfer *t)
 {
 	run_verified(t->run,
-		     t->chase ? "end of the path against its order, before and after timing"
-			      : "every byte against the generator, before and after timing",
+		     t->chase ? "end of the path against its known order, before and after timing"
+			      : "every byte against the generated data, before and after timing",
 		     NAN, NAN);
 }
 

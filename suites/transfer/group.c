@@ -322,14 +322,15 @@ static void pairs_group_pairs_add_note(const struct pair_group *c, const struct 
 	}
 	if (isfinite(apart))
 		run_note(t->run,
-			 "Sampled alone; together with %zu other pairs it reaches %.1f %% of this.",
+			 "This pair was sampled alone; together with %zu other pairs it reaches "
+			 "%.1f %% of this bandwidth.",
 			 c->count - 1, 100 * apart);
 	else
 		run_note(t->run,
-			 "Sampled together with %zu other pairs; it reaches %.1f %% of %s and %s "
-			 "alone%s.",
+			 "This pair was sampled together with %zu other pairs; it reaches %.1f %% "
+			 "of the bandwidth of %s and %s alone%s.",
 			 c->count - 1, 100 * kept, c->kind->pair[0], c->kind->pair[1],
-			 slow ? ", and no more when alone" : "");
+			 slow ? ", and is not faster when sampled alone" : "");
 }
 
 /* Step 1 samples the reference, for one timing. */

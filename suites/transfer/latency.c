@@ -143,7 +143,7 @@ enum status chase_check(struct transfer *t, const char *when, struct error *err)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "corrupt: %s timing: after %" PRIu64 " hops the path is at %#" PRIxPTR
-			 " and should be at %#" PRIxPTR,
+			 " but should be at %#" PRIxPTR,
 			 when, c->launches * HOPS, got, expected);
 }
 

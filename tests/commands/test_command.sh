@@ -178,19 +178,19 @@ python3 cases.py bad/result.json >cases
 has '^command:code@host:0\|FAILED\|.*exited with code 3; expected 0; last output: <img src=x> last; outputs/command_code_host_0.stdout; outputs/'
 has '^command:signal@host:0\|ERROR\|.*killed by signal 11'
 has "^command:gone@host:0\|ERROR\|.*cannot start './nothing' in '.': No such file"
-has '^command:slow@host:0\|ERROR\|.*killed with its children after timeout = 100ms'
+has '^command:slow@host:0\|ERROR\|.*killed with its child processes after timeout = 100ms'
 has '^command:two@host:0\|ERROR\|.*finds 2 values in standard output; set matches = all'
 has '^command:none@host:0\|ERROR\|.*finds no value in standard output'
 has "^command:text@host:0\|ERROR\|.*'1,5' is not a number"
 has '^command:expect@host:0\|FAILED\|.*does not match expect = \^right\$'
 has '^command:json@host:0\|ERROR\|.*not valid JSON'
 has '^command:hash@host:0\|FAILED\|.*SHA-256 of standard output is a52d159f'
-has '^command:stale@host:0\|FAILED\|.*this start did not write output'
+has '^command:stale@host:0\|FAILED\|.*the program did not write output'
 has '^command:long@host:0\|FAILED\|'
 has '^command:leaves@host:0\|OK\|'
 grep -q '^<script>alert(1)</script>$' bad/outputs/command_code_host_0.stdout || fail "the output is not kept"
 [ "$(stat -c %s bad/outputs/command_long_host_0.stdout)" -lt 1100000 ] || fail "more than 1 MiB is kept"
-grep -q 'of 6000000 bytes the first 524288 and the last 524288' bad/outputs/command_long_host_0.stdout || fail "the gap is not told"
+grep -q '6000000 bytes of output; this file has the first 524288 and the last 524288' bad/outputs/command_long_host_0.stdout || fail "the gap is not told"
 grep -qE '<script>alert|<img src=x' bad/report.html && fail "output is on the page as it is"
 running() { pgrep -f '^sleep 98[5-7]$' >/dev/null; }
 running && fail "what a program had started still runs"

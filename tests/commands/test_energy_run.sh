@@ -39,9 +39,9 @@ says 'Not compared with mean power'
 lacks '"selftest.power_error":{'
 # A counter that misses work, and one that counts less than the power.
 expect 5 "watts=70 busy_watts=400 blind=2ms" duty.ini
-says 'off the energy of the duty cycle'
+says 'from the energy of the duty cycle'
 expect 5 "watts=70 busy_watts=400 power=300%" duty.ini
-says 'off mean power x time'
+says 'from mean power x time'
 # Nothing was checked where work takes no more power than rest, or nothing can be read.
 expect 4 "watts=300" duty.ini
 says 'SKIPPED'

@@ -64,11 +64,11 @@ refused() { # message, INI text
 	grep -qF "$1" "$dir/said" || fail "instead of '$1': $(cat "$dir/said")"
 }
 refused 'bad.ini:5: blocks: 20; allowed for model = resnet: 18, 34, 50, 101, 152' 'model = resnet\nblocks = 20\n'
-refused 'bad.ini:5: image: 4; with model = convnet and blocks = 3' 'model = convnet\nimage = 4\n'
+refused 'bad.ini:5: image: 4; allowed with model = convnet and blocks = 3' 'model = convnet\nimage = 4\n'
 refused 'bad.ini:5: classes: 1; allowed: at least 2' 'model = resnet\nclasses = 1\n'
-refused 'bad.ini:5: hidden applies only to model = transformer, and model is resnet' 'model = resnet\nhidden = 32\n'
-refused 'bad.ini:4: image applies only to model = convnet and resnet, and model is mlp' 'image = 32\n'
-refused 'bad.ini:4: blocks applies only to model = transformer, convnet and resnet, and model is mlp' 'blocks = 2\n'
+refused 'bad.ini:5: hidden applies only to model = transformer, but model is resnet' 'model = resnet\nhidden = 32\n'
+refused 'bad.ini:4: image applies only to model = convnet and resnet, but model is mlp' 'image = 32\n'
+refused 'bad.ini:4: blocks applies only to model = transformer, convnet and resnet, but model is mlp' 'blocks = 2\n'
 refused 'bad.ini:5: blocks: 70; allowed for model = transformer: 1 to 62' 'model = transformer\nblocks = 70\n'
 
 # Memory of a step: grows with the batch, is less with parts, recomputed layers and depthwise convolutions; a search ends.
@@ -132,4 +132,4 @@ assert metric("trainmem:search/largest_batch/fp32/arena/160MiB/convnet", "larges
 PY
 printf '[run]\nbackend = host\n[suite trainmem]\nimage = 16\n' > "$dir/bad.ini"
 "$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "image without a model of images"
-grep -qF 'bad.ini:4: image applies only to model = convnet and resnet, and model is mlp' "$dir/said" || fail "$(cat "$dir/said")"
+grep -qF 'bad.ini:4: image applies only to model = convnet and resnet, but model is mlp' "$dir/said" || fail "$(cat "$dir/said")"

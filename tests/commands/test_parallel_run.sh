@@ -86,7 +86,7 @@ for (suite, mode, model), m in of.items():
     assert shared not in m["off"] and (suite == "trainmem" or m["on"][shared]["value"] > 0), (suite, mode, model)
 PY
 "$gpuproof" run "$dir/splits.ini" --set parallel.loss_chunks=2 --dry-run > "$dir/said" 2>&1 && fail "loss_chunks of an mlp"
-grep -q 'loss_chunks applies only to model = transformer, and model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
+grep -q 'loss_chunks applies only to model = transformer, but model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
 grep -v layers "$dir/splits.ini" > "$dir/chunks.ini"
 "$gpuproof" run "$dir/chunks.ini" --set parallel.model=transformer --set parallel.hidden=64 --set parallel.heads=2 \
 	--set parallel.sequence=16 --set parallel.vocabulary=256 --set parallel.loss_chunks=2 --set parallel.precision=fp32 \
@@ -102,7 +102,7 @@ done
 # and 8 devices, of which three exist.
 [ "$(grep -c '^parallel/' "$dir/plan")" = 34 ] || { cat "$dir/plan"; fail "34 cases were expected"; }
 grep -q 'ddp/4/.*needs 4 devices, host has 3' "$dir/plan" || fail "four of three devices not skipped"
-grep -q 'layer_split/8/.*more devices than layers' "$dir/plan" || fail "8 stages of 4 layers"
+grep -q 'layer_split/8/.*more devices than the model has layers' "$dir/plan" || fail "8 stages of 4 layers"
 
 # One layer cannot be cut by tensor parallelism: three equal copies are no split.
 for bad in tensor:'needs at least two layers' hybrid:'the model has only one layer'; do

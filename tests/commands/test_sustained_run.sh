@@ -92,7 +92,7 @@ python3 - <<-'PY' || fail "figures of a burst"
 	    suite, m = c["suite"], c["metrics"]
 	    assert suite + ".sustained" not in c["samples"] and suite + ".sustained_share" not in m, c["id"]
 	    assert m[suite + ".burst"]["value"] == m[suite + ".throughput"]["value"], c["id"]
-	    assert "Throughput of a burst" in c["notes"] and not c.get("watches"), c["notes"]
+	    assert "The throughput is that of a burst" in c["notes"] and not c.get("watches"), c["notes"]
 PY
 # Training steps: the load gives step time and what is derived of it, on one device and on two.
 cat > steps.ini <<-INI

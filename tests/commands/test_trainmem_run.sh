@@ -84,7 +84,7 @@ for by in allocator filler; do
 	"$gpuproof" run "$dir/none.ini" -o "$dir/none" --set "suite trainmem.limit_by=$by" --quiet --no-report >"$dir/said" 2>&1
 	python3 - "$dir/none/result.json" $by <<'PY' || { cat "$dir/said"; fail "a card of 1 MiB"; }
 import json, sys
-why = {"allocator": "no memory is left for tensors", "filler": "the memory of the host cannot be filled up"}[sys.argv[2]]
+why = {"allocator": "no memory is left for tensors", "filler": "gpuproof does not fill the memory of the host"}[sys.argv[2]]
 cases = json.load(open(sys.argv[1]))["cases"]
 assert len(cases) == 2
 for c in cases:

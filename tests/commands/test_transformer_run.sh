@@ -62,8 +62,8 @@ refused() { # message, INI text
 	"$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "accepted: $2"
 	grep -qF "$1" "$dir/said" || fail "instead of '$1': $(cat "$dir/said")"
 }
-refused 'bad.ini:4: heads applies only to model = transformer, and model is mlp' 'heads = 2\n'
-refused 'bad.ini:5: depth applies only to model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
+refused 'bad.ini:4: heads applies only to model = transformer, but model is mlp' 'heads = 2\n'
+refused 'bad.ini:5: depth applies only to model = mlp, but model is transformer' 'model = transformer\ndepth = 2\n'
 refused "recompute: 'heads'; allowed: none, pointwise, layer" 'recompute = heads\n'
 refused 'bad.ini:5: hidden: 100 is not divisible by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
 

@@ -76,11 +76,11 @@ same "$(json parallel '[c["id"].split("/", 4)[4] for c in C if "nodes=2" in c["i
 	"['ddp/4/25MiB@n1+n2', 'zero3/4@n1+n2', 'tensor/4@n1+n2', '1f1b/4/2@n1+n2', 'hybrid/4/2/2x2x1@n1+n2', 'hybrid/4/2/1x2x2@n1+n2']" \
 	"over two nodes, with verified gradients"
 same "$(json parallel '[c["devices"] for c in C if "nodes=2" in c["id"]][0]')" "['n1/fake:0', 'n1/fake:2', 'n2/fake:1', 'n2/fake:3']" "all devices"
-same "$(json parallel '[c["notes"].split("Over the network: ")[1].split(";")[0] for c in C if "nodes=2" in c["id"] and "hybrid" in c["id"]]')" \
+same "$(json parallel '[c["notes"].split("over the network: ")[1].split(".")[0] for c in C if "nodes=2" in c["id"] and "hybrid" in c["id"]]')" \
 	"['data parallelism', 'stages']" "what of a grid is over the network"
 same "$(json parallel 'sum("nodes" not in c["parameters"] for c in C)')" 8 "cases of each node by itself keep their ids"
 same "$(json parallel '[c["status"] for c in C if "parallel:" in c["id"]]')" "['OK', 'SKIPPED']" "a grid that the group does not fill is told"
-same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no hybrid grid has 4 devices, the size of this group']" "why"
+same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['the group has 4 devices, and no grid in hybrid has this number']" "why"
 
 # A rank of a training step that is killed, or stopped.
 cat >steps.ini <<-'INI'
@@ -136,7 +136,7 @@ same "$(json incast '[(c["status"], c["verification"]["done"]) for c in C]')" "[
 same "$?" 1 "congestion: too few nodes: exit code: $(cat few.out)"
 [ -s few/fleet.html ] || fail "no page of nodes with a case that is skipped: $(cat few.out)"
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
-	"{('SKIPPED', 'needs 4 nodes, 2 victims and 2 that load the network; the run has 3')}" "congestion: too few nodes"
+	"{('SKIPPED', 'congestion needs 4 nodes (2 victims and 2 that create load); the run has 3')}" "congestion: too few nodes"
 sed -e 's/turns = 2/turns = 1/' -e 's/, broadcast//' congestion.ini >loaded.ini
 hit killed-load loaded.ini KILL 4 memory_alloc:6
 expect "rank 1 (n2/fake:0) killed by signal 9" killed-load.out "who died"

@@ -9,16 +9,16 @@
 
 #include "device/backend.h"
 
-#define MEMORY_CLASSES(X)                                                               \
-	X(PARAMETERS, parameters, "weights and biases that GEMMs read")                 \
-	X(GRADIENTS, gradients, "gradients of the parameters")                          \
-	X(MASTER, master, "FP32 master copies of 16-bit weights")                       \
-	X(OPTIMIZER, optimizer, "optimizer state (moments)")                            \
-	X(ACTIVATIONS, activations,                                                     \
-	  "layer outputs kept for backward, logits, received stage inputs, and losses") \
-	X(TRANSIENT, transient, "gradients of activations during backward")             \
-	X(WORKSPACE, workspace, "workspace of reductions and of the GEMM library")      \
-	X(COMMUNICATION, communication, "buffers used only to send or receive")         \
+#define MEMORY_CLASSES(X)                                                                        \
+	X(PARAMETERS, parameters, "weights and biases that GEMMs read")                          \
+	X(GRADIENTS, gradients, "gradients of the parameters")                                   \
+	X(MASTER, master, "FP32 master copies of 16-bit weights")                                \
+	X(OPTIMIZER, optimizer, "optimizer state (moments)")                                     \
+	X(ACTIVATIONS, activations,                                                              \
+	  "layer outputs kept for the backward pass, logits, received stage inputs, and losses") \
+	X(TRANSIENT, transient, "gradients of activations during the backward pass")             \
+	X(WORKSPACE, workspace, "workspaces of reductions and of the GEMM library")              \
+	X(COMMUNICATION, communication, "buffers used only to send or receive")                  \
 	X(INPUT, input, "input batch and its labels")
 
 enum memory_class {

@@ -326,8 +326,8 @@ static const char *image_shape_refusal(enum model_kind kind, const struct image_
 			 (unsigned long long)shape->blocks, name, most);
 	else
 		snprintf(text, size,
-			 "image: %llu; with model = %s and blocks = %llu, which halve the image, "
-			 "at least %llu",
+			 "image: %llu; allowed with model = %s and blocks = %llu: at least %llu, "
+			 "because layers halve the image",
 			 (unsigned long long)shape->image, name, (unsigned long long)shape->blocks,
 			 least);
 	return text;

@@ -107,7 +107,7 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 		return text;
 	}
 	if (t->heads % shares) {
-		snprintf(text, size, "%llu heads are not divisible into %llu parts",
+		snprintf(text, size, "%llu attention heads are not divisible into %llu parts",
 			 (unsigned long long)t->heads, (unsigned long long)shares);
 		return text;
 	}

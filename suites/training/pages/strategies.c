@@ -526,8 +526,8 @@ static void strategies_apart_add_doubt(const struct strategy *s, struct text *ou
 	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
 		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
 	if (least_speedup(s) > SLACK * strategies_apart_devices_of(s))
-		text_add(out, "the parts fit into caches and the whole does not, or the single "
-			      "device was disturbed");
+		text_add(out, "either the parts of the model fit into caches and the whole model "
+			      "does not, or the single device was disturbed");
 	else if (single)
 		text_addf(out, "the single-device time, %s %s, is doubtful",
 			  format_quantity(single->value, "s").text,

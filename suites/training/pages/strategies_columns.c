@@ -201,7 +201,7 @@ static void memory_limit_add_row(const struct strategies *strategies, const char
 	tree_text(row, "name", model);
 	tree_text(row, "where", limit->name);
 	tree_text(row, "interval", "");
-	tree_item_text(cells, best ? best->name : "none of those measured");
+	tree_item_text(cells, best ? best->name : "none of the measured strategies");
 	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s").text);
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B").text);
 }

@@ -212,13 +212,13 @@ static void add_critical(const struct map *m, const char *of, struct text *out)
 
 	if (isfinite(batch))
 		text_addf(out,
-			  " From %s rows per device (b*) on, DDP can hide its all-reduce, at the "
-			  "highest rates of this run.",
+			  " With %s rows per device or more (b*), DDP can hide its all-reduce, at "
+			  "the highest rates of this run.",
 			  three_digits(batch).text);
 	if (isfinite(width))
 		text_addf(out,
-			  " From width %s (d*) on, an all-reduce of tensor parallelism is shorter "
-			  "than the GEMMs around it.",
+			  " At width %s and above (d*), an all-reduce of tensor parallelism takes "
+			  "less time than the GEMMs around it.",
 			  three_digits(width).text);
 }
 
@@ -228,10 +228,10 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 
 	for (size_t i = 0; i < MODES_MOST; i++)
 		if (i != UNDECIDED && w->cells[i])
-			text_addf(&out, "%s%s is fastest in %zu of %zu", out.length ? "; " : "",
-				  w->names[i], w->cells[i], w->all);
+			text_addf(&out, "%s%s is fastest in %zu of %zu cells",
+				  out.length ? "; " : "", w->names[i], w->cells[i], w->all);
 	if (w->cells[UNDECIDED])
-		text_addf(&out, "%s %zu of %zu the fastest two are not distinguishable",
+		text_addf(&out, "%s %zu of %zu cells, the fastest two are not distinguishable",
 			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
 	text_add_char(&out, '.');
 	add_critical(m, of, &out);
@@ -248,8 +248,8 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 			 xasprintf("Fastest strategy on %.0f devices%s%s", m->devices,
 				   *of ? ": " : "", of));
 	chart.shows = xstrdup("Fastest strategy for each batch (rows) and layer width (columns), "
-			      "including a single device. A cell shows the lead over the second, "
-			      "or names both if their intervals overlap.");
+			      "including a single device. A cell shows the lead over the second "
+			      "strategy, or names both if their intervals overlap.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
 	for (size_t b = 0; b < m->batch_count; b++) {

@@ -237,12 +237,17 @@ static void strategy_add_memory(const struct strategy_group *g, struct text *out
 	if (!isfinite(g->items[0]->memory))
 		return;
 	if (!least)
-		text_addf(out, " No strategy needs less memory than its %s per device.", own.text);
+		text_addf(out, " No strategy needs less memory than %s (%s per device).",
+			  g->names[0], own.text);
 	else if (least == 1)
-		text_addf(out, " It also needs least memory: %s per device instead of %s.",
+		text_addf(out,
+			  " The second strategy also needs least memory: %s per device instead of "
+			  "%s.",
 			  text.text, own.text);
 	else
-		text_addf(out, " Least memory: %s, %s per device instead of %s; its step is %s.",
+		text_addf(out,
+			  " Least memory: %s with %s per device instead of %s; its step time is "
+			  "%s.",
 			  g->names[least], text.text, own.text,
 			  strategy_longer_words(g, least).text);
 }
@@ -281,7 +286,7 @@ static void strategy_table_add_alike_words(const struct strategy_group *g, size_
 	strategies_speedup_words(g->items[0], out);
 	text_addf(out, "; and %s, %s", g->names[1], strategy_longer_words(g, 1).text);
 	if (alike > 1)
-		text_addf(out, "; and %zu more", alike - 1);
+		text_addf(out, "; and %zu more strategies", alike - 1);
 	text_addf(out, ": not distinguishable, because their %s overlap.",
 		  intervals ? "intervals" : "samples");
 }
@@ -328,14 +333,16 @@ static void energy_add_winner(const struct strategy *const *items, char *const *
 	text_addf(out, " Least energy: %s, ", names[frugal]);
 	add_joules(items[frugal], out);
 	text_add(out, " per step, all devices");
-	if (frugal && isfinite(strategy_step_joules(items[0]))) {
-		text_addf(out, "; %s%s takes ", names[0], strchr(names[0], ',') ? "," : "");
-		add_joules(items[0], out);
+	if (frugal) {
+		text_addf(out, ", with a step time of %s. %s%s takes ",
+			  format_quantity(items[frugal]->seconds, "s").text, names[0],
+			  strchr(names[0], ',') ? "," : "");
+		if (isfinite(strategy_step_joules(items[0]))) {
+			add_joules(items[0], out);
+			text_add(out, " and ");
+		}
+		text_add(out, format_quantity(items[0]->seconds, "s").text);
 	}
-	if (frugal)
-		text_addf(out, ", with a step time of %s instead of %s",
-			  format_quantity(items[frugal]->seconds, "s").text,
-			  format_quantity(items[0]->seconds, "s").text);
 	text_add(out, ".");
 }
 
@@ -359,16 +366,17 @@ static void strategies_energy_words(const struct strategy *const *items, char *c
 	if (!alike) {
 		energy_add_winner(items, names, frugal, out);
 	} else {
-		text_addf(out, " Least energy: undecided between %s, ", names[frugal]);
+		text_addf(out, " Least energy is undecided between %s, ", names[frugal]);
 		add_joules(items[frugal], out);
 		text_addf(out, " per step, and %s, ", names[next]);
 		add_joules(items[next], out);
 		if (alike > 1)
-			text_addf(out, ", and %zu more", alike - 1);
+			text_addf(out, ", and %zu more strategies", alike - 1);
 		text_add(out, ": their intervals overlap.");
 	}
 	if (measured < count)
-		text_addf(out, " Energy was not measured for %zu of %zu.", count - measured, count);
+		text_addf(out, " Energy was not measured for %zu of %zu strategies.",
+			  count - measured, count);
 }
 
 /*

@@ -132,9 +132,10 @@ static char *timeline_finding(const struct chart *chart)
 	length = format_quantity(end, "s");
 	mean = format_percent(sum / (double)rows);
 	if (rows == 1)
-		return xasprintf("Step of %s; the device computes for %s of it.", length.text,
-				 mean.text);
-	return xasprintf("Step of %s; the devices compute for %s of it, the most idle one for %s.",
+		return xasprintf("The step takes %s; the device computes for %s of this time.",
+				 length.text, mean.text);
+	return xasprintf("The step takes %s; the devices compute for %s of this time on average, "
+			 "the device with the most idle time for %s.",
 			 length.text, mean.text, format_percent(least).text);
 }
 
@@ -147,9 +148,9 @@ static void timeline_draw_step(const struct strategies *strategies, const struct
 	strategies_chart(strategies, &chart, CHART_TIMELINE, charts,
 			 xasprintf("Timeline of %s%s%s", strategy->name,
 				   *strategy->model ? ": " : "", strategy->model));
-	chart.shows =
-		xstrdup("Operations of one step by rank and stream. Numbers are micro-batches, "
-			"buckets or layers. This step was recorded in addition to the timed ones.");
+	chart.shows = xstrdup(
+		"Operations of one step by rank and stream. Numbers are micro-batches, buckets or "
+		"layers. This step was not timed; it was recorded after the timed steps.");
 	chart.key = key;
 	timeline_add_rows(&chart, strategy->c, &left);
 	if (!left) {

@@ -47,7 +47,7 @@ static enum status card_take(void *state, enum memory_class tag, uint64_t bytes,
 
 	(void)tag;
 	if (card->bytes > 0 && bytes > card->bytes - card->used)
-		return error_set(err, STATUS_NO_MEMORY, "%s of %s are in use",
+		return error_set(err, STATUS_NO_MEMORY, "no memory left: %s of %s are in use",
 				 units_format((double)card->used, "B", used, sizeof(used)),
 				 units_format((double)card->bytes, "B", all, sizeof(all)));
 	if (backend_memory_alloc(card->device, ALLOCATOR_DEVICE, bytes, NULL, out, err) ==
@@ -88,7 +88,9 @@ static enum status largest_check_losses(const struct setup *setup, double first,
 
 	if (isfinite(last) && (!setup->rate_chosen || last < most))
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss went from %.6g to %.6g",
+	return error_set(err, STATUS_MISMATCH,
+			 "batch %llu: the loss changed from %.6g to %.6g in two steps, but must "
+			 "fall",
 			 (unsigned long long)(setup->batch / setup_sample_rows(setup)), first,
 			 last);
 }
@@ -130,7 +132,7 @@ static enum status try_batch(struct largest_search *s, uint64_t samples, struct 
 		snprintf(s->reason, sizeof(s->reason), "%.199s", own.message);
 	return s->refused || own.status == STATUS_OK
 		       ? STATUS_OK
-		       : error_set(err, own.status, "trial of %llu: %s",
+		       : error_set(err, own.status, "trial of batch %llu: %s",
 				   (unsigned long long)samples, own.message);
 }
 
@@ -225,13 +227,15 @@ static void largest_record(struct largest_search *s)
 	run_demote_metric(run, "parallel.memory");
 	free(all);
 	if (s->fails)
-		run_note(run, "A batch of %llu does not fit: %s. Afterwards %llu fitted again.",
+		run_note(run,
+			 "A batch of %llu does not fit: %s. After this failure, a batch of %llu "
+			 "fitted again.",
 			 (unsigned long long)s->fails, s->reason, (unsigned long long)s->fits);
 	else
-		run_note(run, "The search reached max_batch without running out of memory.");
+		run_note(run, "The search reached max_batch, and no batch ran out of memory.");
 	run_verified(run,
-		     "the loss of every trial fell in two steps, and replicas stayed bitwise "
-		     "equal; the largest step that fits ran again after an out-of-memory error",
+		     "two steps of every trial, in which the loss fell and replicas stayed bitwise "
+		     "equal; the largest batch that fits ran again after an out-of-memory error",
 		     NAN, NAN);
 }
 

@@ -225,7 +225,8 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	if (status == STATUS_NO_MEMORY) {
 		trainer_close(&s->single);
 		run_note(s->run,
-			 "Not compared with a single device, which has too little memory: %s.",
+			 "There is no comparison with a single device, which has too little "
+			 "memory: %s.",
 			 mine.message);
 		status = STATUS_OK;
 	}
@@ -247,7 +248,9 @@ static enum status parallel_verify_full(struct parallel_session *s, struct error
 				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
 	if (status == STATUS_NO_MEMORY) {
-		run_note(s->run, "Gradients at full size were not compared: %s.", mine.message);
+		run_note(s->run,
+			 "Gradients of the timed model were not compared with a single device: %s.",
+			 mine.message);
 		return STATUS_OK;
 	}
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
@@ -338,7 +341,7 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
 		return err->status;
 	run_note(s->run,
-		 "Each step was launched as one graph. %d of them were bitwise equal to as many "
+		 "Each step was launched as one graph. %d steps were bitwise equal to the same "
 		 "steps without a graph.",
 		 GRAPH_STEPS);
 	return STATUS_OK;
@@ -487,11 +490,11 @@ static void parallel_note_choices(struct parallel_session *s)
 		run_note(s->run, "Each weight gradient is one GEMM over %llu micro-batches.",
 			 (unsigned long long)setup_wgrad_microbatches(n->setup));
 	if (n->narrow_updates)
-		run_note(s->run, "Updates that overlap reductions use fewer multiprocessors, "
+		run_note(s->run, "Updates that run during reductions use fewer multiprocessors, "
 				 "because whole steps were faster this way.");
 	layer_gemms_describe(n, &products);
 	if (products.length)
-		run_note(s->run, "GEMMs: %s than the library's choice.", products.data);
+		run_note(s->run, "GEMM algorithms: %s than the library's choice.", products.data);
 	text_release(&products);
 }
 
@@ -508,7 +511,8 @@ static void parallel_note_segments(struct parallel_session *s)
 		return;
 	plain.segments = 0;
 	if (segments_recompute_flops(setup) == 0)
-		run_note(s->run, "Nothing is recomputed: these segments have no inner layers.");
+		run_note(s->run,
+			 "No layer is recomputed, because these segments have no inner layers.");
 	else
 		run_note(s->run, "Planned memory per device: %s with recomputation, %s without.",
 			 units_format((double)memory_footprint(setup), "B", recomputing,
@@ -550,7 +554,9 @@ static void parallel_note_nodes(struct parallel_session *s)
 	free(all);
 	if (!data && !tensor && !stages)
 		return;
-	run_note(s->run, "Over the network:%s%s%s; everything else within nodes.",
+	run_note(s->run,
+		 "Communication over the network:%s%s%s. All other communication stays within "
+		 "nodes.",
 		 data ? " data parallelism" : "", stages ? (data ? " and stages" : " stages") : "",
 		 tensor ? (data || stages ? " and tensor parallelism" : " tensor parallelism")
 			: "");

@@ -221,6 +221,6 @@ void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLA
 	same = classes_shown_alike(connections, 1, ranks);
 	if (same && !connections[0])
 		return;
-	text_add(out, "; connections between ranks need another ");
+	text_add(out, "; connections between ranks need in addition ");
 	classes_describe_each(out, connections, 1, same ? 1 : ranks);
 }

@@ -49,10 +49,9 @@ void classes_record(struct run *run, const uint64_t *bytes);
  * Explains why the bars exceed the total: outputs share memory with gradients that are written
  * later.
  */
-#define MEMORY_SHARED_NOTE                                                                      \
-	"Activations that are where gradients come later are drawn as those: only the rest is " \
-	"drawn as "                                                                             \
-	"activations."
+#define MEMORY_SHARED_NOTE                                                                     \
+	"Activations whose memory is later reused for gradients count as gradients; only the " \
+	"rest is drawn as activations."
 /* Appends "parameters 16 MB, gradients 16 MB"; "nothing" if all are empty. */
 void classes_describe(struct text *out, const uint64_t *bytes);
 /*

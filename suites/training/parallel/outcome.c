@@ -16,123 +16,133 @@
 
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
-	  "one training step, from the forward pass to the updated parameters, on the slowest "
-	  "device; sustained if measured" },
+	  "time of one training step, from the forward pass to the updated parameters, on the "
+	  "slowest device; the sustained time if it was measured" },
 	{ "parallel.burst_time", "s", BETTER_LOWER, 0,
-	  "the same step in the first samples after a rest, before the power limit acts" },
+	  "time of the same step in the first samples after a rest, before the power limit reduces "
+	  "the clock" },
 	{ "parallel.sustained_share", "1", BETTER_HIGHER, 0,
 	  "burst time / step time: effect of the power limit", .percent = true },
 	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
 	{ "parallel.resnet50_rate", "images/s", BETTER_HIGHER, 0,
-	  "throughput of the published ResNet-50 setup: 224 x 224 images, 1000 classes",
+	  "throughput with the published ResNet-50 set-up: 224 x 224 images, 1000 classes",
 	  .title = "ResNet-50 training" },
 	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
-	  "GEMM operations of the model (forward and backward) / step time, sum of all devices" },
+	  "operations of the model's GEMMs (forward and backward) / step time, sum of all "
+	  "devices" },
 	{ "parallel.single_time", "s", BETTER_LOWER, 0,
-	  "step with the same global batch on the first device alone, measured in this case" },
+	  "time of a step with the same global batch on the first device alone, measured in the "
+	  "same case" },
 	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
-	  "strong scaling: time on one device / step time, same global batch",
+	  "speed-up (strong scaling): time on one device / step time, same global batch",
 	  .title = "speed-up" },
 	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices",
 	  .percent = true },
 	{ "parallel.weak_efficiency", "1", BETTER_HIGHER, 0,
-	  "weak scaling: time on one device with its part of the batch / step time",
+	  "efficiency (weak scaling): time on one device with its part of the batch / step time",
 	  .percent = true },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
-	  "compute time of a step: its kernels without communication, slowest device" },
+	  "compute time of a step: all kernels without communication, on the slowest device" },
 	{ "parallel.update_time", "s", BETTER_NONE, 0,
-	  "pipelines: optimizer kernels only, slowest device" },
+	  "pipelines: time of the optimizer kernels alone, on the slowest device" },
 	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
-	  "communication time of a step: its transfers and collectives without kernels" },
+	  "communication time of a step: its transfers and collectives without other kernels" },
 	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
-	  "exposed communication: step time - schedule time, at least 0" },
+	  "exposed communication: step time - schedule time (parallel.schedule_time), at least 0" },
 	{ "parallel.schedule_time", "s", BETTER_NONE, 0,
-	  "computed step time if messages took no time: compute time of the slowest device; "
-	  "pipelines: the schedule with the measured time of each stage" },
+	  "calculated step time if messages took no time: compute time of the slowest device; "
+	  "pipelines: time of the schedule with the measured time of each stage" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
-	  "share of the communication hidden by computation: 1 - exposed / communication time",
+	  "fraction of the communication that computation hides: 1 - exposed communication / "
+	  "communication time",
 	  .percent = true },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
-	  "share of the step without computation, mean over the devices", .percent = true },
+	  "idle fraction: part of the step time in which a device does not compute, mean over the "
+	  "devices",
+	  .percent = true },
 	{ "parallel.added_work", "1", BETTER_LOWER, 0,
-	  "extra compute: compute time of all devices / time on one device - 1, due to smaller "
-	  "GEMMs and replicated work",
+	  "extra compute: compute time of all devices / time on one device - 1; smaller GEMMs and "
+	  "replicated work cause it",
 	  .percent = true },
 	{ "parallel.bubble", "1", BETTER_LOWER, 0,
-	  "share of the recorded step without computation, mean over the devices",
+	  "idle fraction of the recorded step: part of its time in which a device does not "
+	  "compute, mean over the devices",
 	  .percent = true },
 	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
 	  "slowdown of computation by concurrent communication: compute time in the recorded step "
-	  "/ alone - 1, worst device",
+	  "/ compute time alone - 1, on the worst device",
 	  .percent = true },
 	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
-	  "bubble of the pipeline schedule simulated with measured stage and message times, mean "
-	  "over the stages",
+	  "pipeline bubble: idle fraction of the schedule, simulated with measured stage and "
+	  "message times, mean over the stages",
 	  .percent = true },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
-	  "theoretical bubble for equal stages and free messages: (p-1)/(m+p-1); "
+	  "theoretical bubble for equal stages and messages that take no time: (p-1)/(m+p-1); "
 	  "2(p-1)/(3m+2(p-1)) if the input gradient is sent before the weight gradients are "
 	  "computed",
 	  .percent = true },
 	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
-	  "b*: rows per device below which DDP cannot hide its all-reduce, from the highest rates "
-	  "of this run" },
+	  "b*: number of rows per device below which DDP cannot hide its all-reduce, from the "
+	  "highest rates of this run" },
 	{ "parallel.critical_width", "1", BETTER_NONE, 0,
 	  "d*: width below which an all-reduce of tensor parallelism takes longer than the GEMMs "
-	  "around it" },
+	  "around it, from the highest rates of this run" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
-	  "model FLOP utilisation: operations that the model needs, per device and second / the "
-	  "highest rate of this run's GEMMs; of the data sheet's peak: the page",
-	  .percent = true, .title = "MFU of this run's highest GEMM rate" },
+	  "model FLOP utilisation: operations per second that the model needs, per device / "
+	  "highest GEMM rate of this run. The report divides by the data-sheet peak instead",
+	  .percent = true, .title = "MFU relative to the highest GEMM rate of this run" },
 	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
-	  "hardware FLOP utilisation: as mfu, including recomputed operations", .percent = true,
-	  .title = "HFU of this run's highest GEMM rate" },
+	  "hardware FLOP utilisation: as parallel.mfu, but including recomputed operations",
+	  .percent = true, .title = "HFU relative to the highest GEMM rate of this run" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
-	  "bytes that the busiest device sends per step (computed)" },
+	  "bytes that the device with the most traffic sends per step (calculated)" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0,
-	  "bandwidth of the busiest device: bytes sent / communication time" },
+	  "bandwidth of the device with the most traffic: bytes sent / communication time" },
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
-	  "memory imbalance: first device / mean of the others", METRIC_EXACT },
+	  "memory imbalance: memory of the first device / mean of the other devices",
+	  METRIC_EXACT },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
 	  "peak memory: tensors and workspaces of a step on the device that needs most, without "
-	  "context and collectives' library, as framework allocators count" },
-#define X(symbol, name, help) \
-	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
+	  "context and collectives' library, counted as framework allocators do" },
+#define X(symbol, name, help)                             \
+	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, \
+	  help ", on the device with the highest parallel.memory" },
 	MEMORY_CLASSES(X)
 #undef X
 		{ "parallel.memory_shared", "B", BETTER_NONE, 0,
-		  "memory shared by two classes, such as outputs later overwritten by gradients; "
-		  "counted in both classes, but once in parallel.memory; same device" },
+		  "memory that two classes share, such as outputs that gradients overwrite later. "
+		  "It counts in both classes, but once in parallel.memory, on the same device" },
 	{ "parallel.block_activations", "B", BETTER_LOWER, 0,
-	  "transformer: block inputs and tensors kept for backward, on the device that keeps "
-	  "most" },
+	  "transformer: block inputs and tensors kept for the backward pass, on the device that "
+	  "keeps most" },
 	{ "parallel.block_activations_formula", "B", BETTER_NONE, 0,
-	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 s b "
-	  "h per block; s b h (10 + 24 / t) with tensor, 34 s b h / t with sequence parallelism; "
-	  "includes dropout masks (2 of 34), which gpuproof does not compute" },
+	  "published activation memory (Korthikanti et al. 2022) with fused attention, 16 bits: 34 "
+	  "s b h per block; s b h (10 + 24 / t) with tensor, 34 s b h / t with sequence "
+	  "parallelism. It includes dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
 	  "published activation memory with unfused attention, which keeps 5 a s^2 b / t more per "
 	  "block" },
 	{ "parallel.largest_batch", "samples", BETTER_HIGHER, 1,
 	  "largest global batch whose step fits every device", METRIC_EXACT },
 	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0,
-	  "largest batch as predicted before any trial" },
+	  "largest batch that the memory plan predicts before the first trial" },
 	{ "parallel.trials", "1", BETTER_NONE, 0,
-	  "trial steps of the search, including one to find the budget and one after an "
-	  "out-of-memory error" },
+	  "number of trial steps of the search, including one that finds the budget and one after "
+	  "an out-of-memory error" },
 	{ "parallel.context", "B", BETTER_NONE, 0,
 	  "memory of context, libraries and connections after a step with the smallest batch, on "
 	  "the device with the most" },
 	{ "parallel.budget", "B", BETTER_NONE, 0,
-	  "memory budget for tensors: memory of the device without overhead and memory_reserve" },
+	  "memory budget for tensors: memory of the device - parallel.context - memory_reserve" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from the double-precision reference",
 	  METRIC_EXACT },
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
-	  "steps that the dynamic loss scale skipped before the timed steps", METRIC_EXACT },
+	  "number of steps that the dynamic loss scale skipped before the timed steps",
+	  METRIC_EXACT },
 	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0,
-	  "mean loss of the batch at the first step; all strategies and precisions start from the "
+	  "mean loss of the batch in the first step; all strategies and precisions start from the "
 	  "same weights and samples" },
 	ENERGY_METRICS("parallel", "one training step", "samples_per_joule", "samples/J",
 		       "samples per step / energy of all devices per step"),
@@ -233,8 +243,8 @@ static void record_bubble(struct run *run, const struct outcome *o,
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
 	run_value(run, "parallel.update_time", outcome_slowest_seconds(o->update, o->setup->ranks));
 	run_note(run,
-		 "Pipeline bubble: %.1f %% of the step with these stages and messages; %.1f %% in "
-		 "theory, for equal stages and free messages.",
+		 "Pipeline bubble: %.1f %% of the step with the measured stages and messages; %.1f "
+		 "%% in theory, for equal stages and messages that take no time.",
 		 100 * schedule->idle, 100 * formula);
 }
 
@@ -274,8 +284,9 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
 	if (single > SPEEDUP_SLACK * o->setup->ranks * series_level(&o->step))
 		run_note(run,
-			 "More than %d times as fast on %d devices: the single-device time is "
-			 "doubtful, or the parts fit into caches and the whole does not.",
+			 "The step is more than %d times as fast on %d devices as on one: the "
+			 "single-device time is doubtful, or the parts of the model fit into "
+			 "caches and the whole model does not.",
 			 o->setup->ranks, o->setup->ranks);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		all += o->compute[rank];
@@ -301,7 +312,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);
 		run_value(run, "parallel.loss_scale", o->loss_scale);
 	}
-	run_note(run, "Loss: %.6g at the first step, %.6g after %llu updates.", o->first_loss,
+	run_note(run, "Loss: %.6g in the first step, %.6g after %llu updates.", o->first_loss,
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
@@ -377,8 +388,8 @@ void outcome_verified(struct run *run, const struct outcome *o)
 
 		text_addf(&t, "; loss and gradients of the timed model against a single device");
 		run_note(run,
-			 "Gradients at full size differ from those of a single device by %.2e "
-			 "(allowed %.2e).",
+			 "Gradients of the timed model differ from those of a single device by "
+			 "%.2e (relative L2; allowed %.2e).",
 			 o->against_single.gradient_error, full);
 		if (o->against_single.gradient_error / full > error / tolerance) {
 			error = o->against_single.gradient_error;
@@ -389,7 +400,7 @@ void outcome_verified(struct run *run, const struct outcome *o)
 		text_addf(&t, "; replicas bitwise equal");
 	if (o->reference.mask_error > 0)
 		run_note(run,
-			 "ReLU signs differ from double precision for %.1e of the sums of a layer "
+			 "ReLU inputs whose sign differs from double precision are %.1e of a layer "
 			 "(relative L2; allowed %.1e).",
 			 o->reference.mask_error, verify_tolerance(&o->small).masks);
 	run_verified(run, t.data, error, tolerance);
@@ -407,7 +418,7 @@ const struct figure_row parallel_figures[] = {
 	{ .metric = "parallel.step_time",
 	  STRATEGIES,
 	  .logarithmic = true,
-	  .means = "One training step on the slowest device" },
+	  .means = "Time of one training step on the slowest device" },
 	{ .metric = "parallel.speedup",
 	  STRATEGIES,
 	  .reference = 1,
@@ -419,10 +430,12 @@ const struct figure_row parallel_figures[] = {
 	  .means = "Time on one device with its part of the batch / step time" },
 	{ .metric = "parallel.exposed_communication",
 	  STRATEGIES,
-	  .means = "Share of the step that neither computation nor the pipeline bubble hides" },
+	  .means = "Fraction of the step time that neither computation nor the pipeline bubble "
+		   "hides" },
 	{ .metric = "parallel.idle",
 	  STRATEGIES,
-	  .means = "Share of the step without computation, mean over the devices" },
+	  .means = "Part of the step time in which a device does not compute, mean over the "
+		   "devices" },
 	{ .metric = "parallel.energy",
 	  STRATEGIES,
 	  .means = "Energy per training step, all devices together" },
@@ -438,9 +451,9 @@ const struct figure_row parallel_figures[] = {
 
 const struct table_row parallel_tables[] = {
 	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
-	{ .title = "Sustained and burst",
+	{ .title = "Sustained and burst step time",
 	  .columns = { "parallel.sustained_share", "parallel.step_time", "parallel.burst_time" },
-	  .note = "Step time: mean over seconds of load. Burst: after a rest." },
+	  .note = "Step time: mean over seconds of load. Burst: first samples after a rest." },
 	{ .title = "Largest batch that fits, by strategy and memory per GPU",
 	  .columns = { "parallel.largest_batch", "parallel.predicted_largest", "parallel.trials",
 		       "parallel.memory", "parallel.context", "parallel.budget" },

@@ -96,7 +96,7 @@ static enum status setup_check_keys(const struct section *section, struct error 
 			key++;
 		if (key->name && !(key->kinds & kinds) && !setup_case_is_default(setting))
 			return error_set(err, STATUS_USAGE,
-					 "%s: %s applies only to model = %s, and model is %s",
+					 "%s: %s applies only to model = %s, but model is %s",
 					 setting->origin, key->name, key->models,
 					 models->values[0].text);
 	}
@@ -258,7 +258,7 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 	if (setup_case_asks_for_nodes(c->section))
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: hybrid: %s needs %d devices, but `devices` does not list this number",
+			 "%s: hybrid: %s needs %d devices; add this number to `devices`",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 

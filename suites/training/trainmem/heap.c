@@ -19,7 +19,8 @@ static enum status heap_beyond_limit(const struct heap *heap, uint64_t bytes, st
 {
 	char wanted[32], limit[32], taken[32];
 
-	return error_set(err, STATUS_NO_MEMORY, "%s more do not fit the limit of %s; %s are in use",
+	return error_set(err, STATUS_NO_MEMORY,
+			 "no memory left: a request of %s exceeds the limit of %s; %s are in use",
 			 units_format((double)bytes, "B", wanted, sizeof(wanted)),
 			 units_format((double)heap->limit, "B", limit, sizeof(limit)),
 			 units_format((double)heap->reserved, "B", taken, sizeof(taken)));

@@ -14,12 +14,12 @@
 #include "suites/allocators/reservation.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */
-#define POLICIES(X)                                                             \
-	X(ARENA, arena, "one allocation, with offsets planned from lifetimes")  \
-	X(MALLOC, malloc, "one device allocation per tensor and step")          \
-	X(ASYNC, async, "one stream-ordered allocation per tensor and step")    \
-	X(CACHING, caching, "freed blocks are kept and split, as in PyTorch")   \
-	X(BFC, bfc, "best fit with coalescing in one region, as in TensorFlow") \
+#define POLICIES(X)                                                                           \
+	X(ARENA, arena, "one allocation, with offsets planned from the lifetimes of tensors") \
+	X(MALLOC, malloc, "one device allocation per tensor and step")                        \
+	X(ASYNC, async, "one stream-ordered allocation per tensor and step")                  \
+	X(CACHING, caching, "freed blocks are kept and split, as in PyTorch")                 \
+	X(BFC, bfc, "best fit with coalescing in one region, as in TensorFlow")               \
 	X(BFC_GROWTH, bfc_growth, "best fit in regions that double in size, up to the limit")
 
 enum policy {

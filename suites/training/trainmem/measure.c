@@ -187,8 +187,9 @@ static enum status check_trained(struct training *t, double first, struct error 
 		return err->status;
 	if (!isfinite(last) || (t->setup.rate_chosen && !(last < first)))
 		return error_set(err, STATUS_MISMATCH,
-				 "the loss changed from %.6g to %.6g in the timed steps", first,
-				 last);
+				 "the loss changed from %.6g to %.6g in the timed steps, but must "
+				 "fall",
+				 first, last);
 	return STATUS_OK;
 }
 
@@ -269,8 +270,9 @@ static enum status trainmem_time_kept_after(const struct trainmem_case *plain,
 	    trainmem_time_alone(run, &kept, "trainmem.plain_time", &series, &small) == STATUS_OK) {
 		run_duration(run, "trainmem.plain_time", &series);
 		run_quotient(run, "trainmem.slowdown", 1, step, &series);
-		run_note(run, "The step that keeps all outputs was timed after this one, not "
-			      "interleaved with it, because both do not fit into memory.");
+		run_note(run,
+			 "The step that keeps all outputs was timed after this step. The two were "
+			 "not interleaved, because they do not fit into memory together.");
 	}
 	training_close(&kept.t);
 	/*
@@ -278,7 +280,7 @@ static enum status trainmem_time_kept_after(const struct trainmem_case *plain,
 	 * it.
 	 */
 	if (small.status == STATUS_NO_MEMORY)
-		run_note(run, "Not compared with a step that keeps all outputs: %s.",
+		run_note(run, "There is no comparison with a step that keeps all outputs: %s.",
 			 small.message);
 	else if (small.status != STATUS_OK)
 		return error_set(err, small.status, "%s", small.message);
@@ -357,7 +359,7 @@ static enum status measure_account(const struct trainmem_case *c, struct error *
 			       setup_saves_memory(c) ? &kept : NULL);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH,
-				 "memory leak: %lld bytes more in use after step %d than after "
+				 "memory leak: %lld bytes more are in use after step %d than after "
 				 "step 2",
 				 (long long)account.leaked, ACCOUNT_STEPS);
 	return STATUS_OK;

@@ -11,9 +11,9 @@ static size_t memory_account_workspace_of(struct device *device)
 const char *memory_source_name(enum memory_source source, const struct device_info *device)
 {
 	static const char *const names[MEMORY_SOURCE_COUNT] = {
-		[MEMORY_SOURCE_PROCESS] = "memory of the process from NVML",
-		[MEMORY_SOURCE_DEVICE] = "increase of the memory in use on the device from NVML",
-		[MEMORY_SOURCE_RUNTIME] = "decrease of the free memory of the device",
+		[MEMORY_SOURCE_PROCESS] = "process memory reported by NVML",
+		[MEMORY_SOURCE_DEVICE] = "increase of the device memory in use, reported by NVML",
+		[MEMORY_SOURCE_RUNTIME] = "decrease of the free device memory",
 	};
 
 	if (device_is_host(device) && source == MEMORY_SOURCE_PROCESS)

@@ -17,70 +17,77 @@ const struct metric trainmem_metrics[] = {
 		{ "trainmem.step_time", "s", BETTER_LOWER, 0, "time of one training step" },
 	{ "trainmem.throughput", "samples/s", BETTER_HIGHER, 0, "batch / step time" },
 	{ "trainmem.plain_time", "s", BETTER_NONE, 0,
-	  "time of the plain step (all outputs kept, one allocation), measured in this case" },
+	  "time of the plain step (all outputs kept, one allocation), measured in the same case" },
 	{ "trainmem.slowdown", "1", BETTER_LOWER, 0,
 	  "step time / time of the plain step, median over interleaved pairs" },
 	{ "trainmem.saved", "1", BETTER_HIGHER, 0,
-	  "memory saved against the plain step, as a share", METRIC_EXACT, .percent = true },
-	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
-	  "activation memory saved against the plain step at its peak, as a share", METRIC_EXACT,
+	  "memory saved against the plain step / memory of the plain step", METRIC_EXACT,
 	  .percent = true },
+	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
+	  "activation memory saved against the plain step at its peak / activation memory of the "
+	  "plain step",
+	  METRIC_EXACT, .percent = true },
 	{ "trainmem.predicted", "B", BETTER_NONE, 0,
-	  "peak memory predicted by a dry run of the step" },
-	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0,
-	  "sum over memory classes of the peak of each" },
-	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "peak memory during forward" },
-	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "peak memory during backward" },
+	  "peak memory that a dry run of the step predicts" },
+	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0, "sum of the peaks of all memory classes" },
+	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "peak memory during the forward pass" },
+	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "peak memory during the backward pass" },
 	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0,
 	  "peak memory during the optimizer update" },
 	{ "trainmem.peak_inference", "B", BETTER_LOWER, 0,
-	  "peak memory of inference: forward without keeping outputs for backward" },
+	  "peak memory of inference: a forward pass that keeps no outputs for a backward pass" },
 	{ "trainmem.gradients_after", "B", BETTER_NONE, 0,
-	  "parameter gradients still allocated after the step" },
-	{ "trainmem.reserved", "B", BETTER_LOWER, 0, "peak memory reserved from the device" },
+	  "memory of parameter gradients that are still allocated after the step" },
+	{ "trainmem.reserved", "B", BETTER_LOWER, 0,
+	  "peak memory that the allocator reserves from the device" },
 	{ "trainmem.reserved_ratio", "1", BETTER_LOWER, 0,
 	  "peak reserved memory / peak memory in use", METRIC_EXACT },
 	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
-	  "memory still reserved after the step and after emptying the cache" },
-	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "allocator requests per step",
-	  METRIC_EXACT },
+	  "reserved memory after the step, once the cache is emptied" },
+	{ "trainmem.allocations", "1", BETTER_LOWER, 0,
+	  "number of requests to the allocator per step", METRIC_EXACT },
 	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
-	  "calls of the device allocator per step, allocations and frees", METRIC_EXACT },
-	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0, "host time in the allocator per step",
-	  METRIC_HOST },
+	  "number of calls to the device's allocator per step, allocations and frees",
+	  METRIC_EXACT },
+	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0,
+	  "host time that the allocator takes per step", METRIC_HOST },
 	{ "trainmem.pool", "B", BETTER_NONE, 0,
-	  "memory pool of the step for its tensors; outputs that do not fit are swapped" },
+	  "memory pool for the tensors of a step; outputs that do not fit are swapped to the "
+	  "host" },
 	{ "trainmem.swapped", "1", BETTER_LOWER, 0,
 	  "number of layers whose outputs are swapped to the host", METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "memory of the process before its first tensor: context, kernels, libraries" },
 	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
-	  "part of the overhead due to opening the device; the rest is kernels, libraries and "
-	  "uncounted workspaces" },
+	  "part of trainmem.context that opening the device adds; the rest is kernels, libraries "
+	  "and workspaces that are not counted" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
-	  "memory of the process after forward, as reported by the system; the notes name the "
-	  "source" },
+	  "memory of the process after the forward pass, as reported by the system; the notes name "
+	  "the source" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
-	  "memory of the process explained neither by context nor by reserved memory" },
+	  "memory of the process that is neither context nor reserved memory" },
 	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
-	  "upper bound of rounding: one driver unit per allocation, and one shared by small "
-	  "allocations" },
+	  "upper bound of rounding by the driver: one allocation unit per allocation, and one unit "
+	  "for all small allocations" },
 	{ "trainmem.accounted", "1", BETTER_HIGHER, 0, "1 - |unaccounted| / memory of the process",
 	  METRIC_EXACT, .percent = true },
 	{ "trainmem.leak", "B", BETTER_LOWER, 0,
-	  "leak: tensor memory in use after the last step - after the second step" },
+	  "leak: tensor memory in use after the last step - tensor memory in use after the second "
+	  "step" },
 	{ "trainmem.process_growth", "B", BETTER_LOWER, 0,
-	  "growth: memory of the process after the last step - after the second step" },
+	  "growth: memory of the process after the last step - memory of the process after the "
+	  "second step" },
 	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
-	  "memory per additional sample of the batch" },
+	  "memory that each additional sample of the batch needs" },
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
 	  "B*: batch at which input and activations need as much memory as parameters, gradients, "
 	  "master weights and optimizer state" },
 	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
-	  "transformer: block inputs and tensors kept for backward without recomputation" },
+	  "transformer: block inputs and tensors kept for the backward pass, without "
+	  "recomputation" },
 	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
-	  "published activation memory (Korthikanti et al. 2022), fused attention, 16 bits: 34 s b "
-	  "h per block, including dropout masks (2 of 34), which gpuproof does not compute" },
+	  "published activation memory (Korthikanti et al. 2022) with fused attention, 16 bits: 34 "
+	  "s b h per block. It includes dropout masks (2 of 34), which gpuproof does not compute" },
 	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
 	  "published activation memory with unfused attention, which keeps 5 a s^2 b more per "
 	  "block" },
@@ -89,10 +96,10 @@ const struct metric trainmem_metrics[] = {
 	  "and from a step that keeps all outputs",
 	  METRIC_EXACT },
 	{ "trainmem.loss", "1", BETTER_NONE, 0,
-	  "mean loss of the batch at the first step; equals parallel.loss for the same model and "
+	  "mean loss of the batch in the first step; equals parallel.loss for the same model and "
 	  "batch" },
 	{ "trainmem.losses", "B", BETTER_NONE, 0,
-	  "memory for the losses of all rows, part of the activations" },
+	  "memory for the losses of all rows, which is part of the activations" },
 	{ "trainmem.offloaded", "B", BETTER_NONE, 0,
 	  "bytes swapped to and from the host per step" },
 	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for swapping" },
@@ -101,41 +108,44 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1,
 	  "largest hidden width that fits, found by trial", METRIC_EXACT },
 	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0,
-	  "parameters of the model with the largest width that fits", METRIC_EXACT },
+	  "number of parameters of the model with the largest width that fits", METRIC_EXACT },
 	{ "trainmem.budget", "B", BETTER_NONE, 0,
-	  "memory budget for tensors: memory of the device without context, libraries and "
+	  "memory budget for tensors: memory of the device - context - libraries - "
 	  "memory_reserve" },
 	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0,
-	  "batch or width predicted before any trial" },
+	  "batch or width that the memory plan predicts before the first trial" },
 	{ "trainmem.trials", "1", BETTER_LOWER, 0,
-	  "trials of the search: processes started, including one to find the budget",
+	  "number of trials of the search, each in its own process, including one that finds the "
+	  "budget",
 	  METRIC_EXACT },
 	{ "trainmem.refused", "B", BETTER_NONE, 0,
-	  "smallest step that does not fit: size of the failed request" },
+	  "smallest batch or width that does not fit: size of the request that failed" },
 	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0,
-	  "smallest step that does not fit: memory reserved at the failure, by the memory "
-	  "account" },
+	  "smallest batch or width that does not fit: memory reserved when the request failed, "
+	  "from the memory account" },
 	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
-	  "smallest step that does not fit: phase of the failure: 0 start, 1 forward, 2 backward, "
-	  "3 update" },
+	  "smallest batch or width that does not fit: phase of the failure (0: start, 1: forward, "
+	  "2: backward, 3: update)" },
 	{ "trainmem.explained", "1", BETTER_NONE, 0,
 	  "(reserved memory + failed request) / budget; 1 or more: the memory account explains the "
 	  "failure" },
 	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "time of the whole search", METRIC_HOST },
 	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
-	  "batch that halving a power of two until it fits would find" },
+	  "batch that a search by halving a power of two would find" },
 	{ "trainmem.halving_trials", "1", BETTER_NONE, 0,
-	  "trials that halving a power of two until it fits would need", METRIC_EXACT },
+	  "number of trials that a search by halving a power of two would need", METRIC_EXACT },
 	{ "trainmem.limit", "B", BETTER_NONE, 0,
-	  "memory limit of the allocator; with two logical devices, of each" },
+	  "memory limit of the allocator; two logical devices: limit of each" },
 	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
-	  "1: a logical device cannot exceed its limit, and the other still gets its share; 0: "
-	  "otherwise",
+	  "1: the first logical device cannot exceed its limit, and the second can still use its "
+	  "memory; 0: otherwise",
 	  METRIC_EXACT },
 	{ "trainmem.undivided_ratio", "1", BETTER_NONE, 0,
-	  "gradients summed over parts without division / gradients of the mean", METRIC_EXACT },
+	  "sum of the gradients of all parts, without division / gradients of the mean",
+	  METRIC_EXACT },
 	{ "trainmem.undivided_error", "1", BETTER_NONE, 0,
-	  "relative L2 difference between summed gradients and scaled gradients of the mean",
+	  "relative L2 difference between the summed gradients and the gradients of the mean, "
+	  "scaled by the number of parts",
 	  METRIC_EXACT },
 	{ "trainmem.loss_first", "1", BETTER_NONE, 0,
 	  "mean loss in the first tenth of a training that uses each sample once", METRIC_EXACT },
@@ -148,30 +158,32 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.loss_difference", "1", BETTER_LOWER, 0,
 	  "largest relative difference from the loss in FP32, over all tenths", METRIC_EXACT,
 	  .percent = true },
-	{ "trainmem.updates", "1", BETTER_NONE, 0, "steps of the training", METRIC_EXACT },
+	{ "trainmem.updates", "1", BETTER_NONE, 0, "number of steps of the training",
+	  METRIC_EXACT },
 	{ "trainmem.fits_kept", "1", BETTER_HIGHER, 0,
-	  "1: the largest batch still fits after batches of changing size; 0: it does not",
+	  "1: the largest batch still fits after steps with other batch sizes; 0: it does not fit",
 	  METRIC_EXACT },
 	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0,
-	  "1: the largest batch fits after batches of changing size and emptying the cache; 0: it "
-	  "does not",
+	  "1: the largest batch fits after steps with other batch sizes, once the cache is "
+	  "emptied; 0: it does not fit",
 	  METRIC_EXACT },
 	{ "trainmem.refused_batch", "samples", BETTER_NONE, 0,
-	  "batch that runs out of memory in backward", METRIC_EXACT },
+	  "batch whose step runs out of memory in the backward pass", METRIC_EXACT },
 	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0,
-	  "batch that runs out of memory in forward", METRIC_EXACT },
-#define X(name, help)                                                            \
-	{ "trainmem.backward_" #name,                                            \
-	  "1",                                                                   \
-	  BETTER_HIGHER,                                                         \
-	  0,                                                                     \
-	  "out of memory in backward: 1: the step fits " help "; 0: not",        \
-	  METRIC_EXACT },                                                        \
-		{ "trainmem.forward_" #name,                                     \
-		  "1",                                                           \
-		  BETTER_HIGHER,                                                 \
-		  0,                                                             \
-		  "out of memory in forward: 1: the step fits " help "; 0: not", \
+	  "batch whose step runs out of memory in the forward pass", METRIC_EXACT },
+#define X(name, help)                                                                            \
+	{ "trainmem.backward_" #name,                                                            \
+	  "1",                                                                                   \
+	  BETTER_HIGHER,                                                                         \
+	  0,                                                                                     \
+	  "step that ran out of memory in the backward pass: 1: the step fits " help "; 0: not", \
+	  METRIC_EXACT },                                                                        \
+		{ "trainmem.forward_" #name,                                                     \
+		  "1",                                                                           \
+		  BETTER_HIGHER,                                                                 \
+		  0,                                                                             \
+		  "step that ran out of memory in the forward pass: 1: the step fits " help      \
+		  "; 0: not",                                                                    \
 		  METRIC_EXACT },
 	REMEDIES(X)
 #undef X
@@ -211,36 +223,37 @@ const struct figure_row trainmem_figures[] = {
 	{ 0 },
 };
 
-#define SEARCHED                                                                               \
-	"Memory: peak of tensors and workspaces of that step. Context: memory of the process " \
-	"before its first tensor. Budget: memory of the GPU without context and reserve. "     \
-	"Trials: processes that tried a step, and one to find the budget."
+#define SEARCHED                                                                                 \
+	"Memory: peak of tensors and workspaces of the largest step that fits. Context: memory " \
+	"of the process before its first tensor. Budget: memory of the GPU without context and " \
+	"reserve. Trials: processes that ran a step, and one that found the budget."
 
 const struct table_row trainmem_tables[] = {
-	{ .title = "Training loss on samples not seen before",
+	{ .title = "Training loss on samples not used before",
 	  .columns = { "trainmem.updates", "trainmem.loss_first", "trainmem.loss_half",
 		       "trainmem.loss_final", "trainmem.loss_final_fp32",
 		       "trainmem.loss_difference" },
 	  .without = { "study" },
 	  .note = "Mean loss in the first, fifth and last tenth of the training. Difference: "
 		  "largest difference from the same training in FP32." },
-	{ .title = "Remedies for steps that run out of memory in backward (1: the step fits; 0: it "
-		   "does not)",
+	{ .title = "Remedies for steps that run out of memory in the backward pass (1: the step "
+		   "fits; 0: it does not fit)",
 	  .columns = { "trainmem.refused_batch", "trainmem.backward_halved",
 		       "trainmem.backward_checkpointed", "trainmem.backward_accumulated",
 		       "trainmem.backward_offloaded" },
 	  .without = { "study" } },
-	{ .title = "Remedies for steps that run out of memory in forward (1: the step fits; 0: it "
-		   "does not)",
+	{ .title = "Remedies for steps that run out of memory in the forward pass (1: the step "
+		   "fits; 0: it does not fit)",
 	  .columns = { "trainmem.refused_batch_forward", "trainmem.forward_halved",
 		       "trainmem.forward_checkpointed", "trainmem.forward_accumulated",
 		       "trainmem.forward_offloaded" },
 	  .without = { "study" } },
-	{ .title = "Largest batch after batches of changing size",
+	{ .title = "Largest batch after steps with other batch sizes",
 	  .columns = { "trainmem.fits_kept", "trainmem.fits_cleared", "trainmem.reserved",
 		       "trainmem.reserved_after", "trainmem.limit" },
 	  .without = { "study" },
-	  .note = "1: it fits; 0: it does not. Before and after emptying the cache." },
+	  .note = "1: the largest batch fits; 0: it does not fit. Before and after emptying the "
+		  "cache." },
 	{ .title = "Outputs swapped to the host, by pool size",
 	  .columns = { "trainmem.pool", "trainmem.swapped", "trainmem.offloaded", "trainmem.memory",
 		       "trainmem.slowdown" },
@@ -250,29 +263,31 @@ const struct table_row trainmem_tables[] = {
 		       "trainmem.memory", "trainmem.context", "trainmem.budget",
 		       "trainmem.search_time" },
 	  .without = { "study" },
-	  .note = SEARCHED " Halving batch: the batch that halving a power of two would find." },
+	  .note = SEARCHED
+	  " Halving batch: the batch that a search by halving a power of two would find." },
 	{ .title = "Widest model that fits, by memory of the GPU",
 	  .columns = { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
 		       "trainmem.memory", "trainmem.context", "trainmem.budget",
 		       "trainmem.search_time" },
 	  .without = { "study" },
 	  .note = SEARCHED },
-	{ .title = "Memory of a step by phase, and share of the process memory accounted for",
+	{ .title = "Memory of a step by phase, and accounted fraction of the process memory",
 	  .columns = { "trainmem.peak_forward", "trainmem.peak_backward", "trainmem.peak_optimizer",
 		       "trainmem.bytes_per_sample", "trainmem.balance_batch", "trainmem.context",
 		       "trainmem.process", "trainmem.accounted" },
 	  .without = { "study" },
-	  .note = "Peaks: most memory in use in that phase. Balance batch (B*): from here on, "
-		  "input and activations need more than parameters, gradients and optimizer state. "
-		  "Process: memory after forward, as reported by the system. Accounted: share "
-		  "explained by tensors, workspaces and context." },
-	{ .title = "Memory saved by each method, and its cost",
+	  .note = "Peaks: highest memory in use in a phase. Balance batch (B*): batch from which "
+		  "input and activations need more memory than parameters, gradients and optimizer "
+		  "state. Process: memory after the forward pass, as reported by the system. "
+		  "Accounted: part of the process memory that tensors, workspaces and context "
+		  "explain." },
+	{ .title = "Memory saved by each method, and its cost in time",
 	  .columns = { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown",
 		       "trainmem.memory", "trainmem.step_time" },
 	  .without = { "study" },
 	  .note = "Compared with the plain step (all outputs kept, one allocation), measured in "
-		  "the same case. Saved: share of its memory and of its activations. Slowdown: "
-		  "step time / time of the plain step." },
+		  "the same case. Saved: fraction of the plain step's memory and of its "
+		  "activations. Slowdown: step time / time of the plain step." },
 	{ 0 },
 };
 
@@ -350,7 +365,7 @@ static void trainmem_outcome_note_phase(struct run *run, const struct memory_acc
 	struct text t = TEXT_EMPTY;
 
 	classes_describe(&t, a->phase_peak[phase].bytes);
-	run_note(run, "At the peak of %s: %s.", phase_names[phase], t.data);
+	run_note(run, "At the peak of the %s phase: %s.", phase_names[phase], t.data);
 	text_release(&t);
 }
 
@@ -376,7 +391,7 @@ static void trainmem_outcome_note_sources(struct run *run, const struct memory_a
 	trainmem_outcome_add_reading(&t, "the whole device (runtime)", v->runtime_used);
 	trainmem_outcome_add_reading(&t, "pool reserved", v->pool_reserved);
 	trainmem_outcome_add_reading(&t, "pool used", v->pool_used);
-	run_note(run, "After forward: %s. Source of the process memory: %s.", t.data,
+	run_note(run, "After the forward pass: %s. Source of the process memory: %s.", t.data,
 		 memory_source_name(a->source, &run->devices[0]->info));
 	text_release(&t);
 }
@@ -392,7 +407,8 @@ static void trainmem_outcome_record_bound(struct run *run, const struct memory_a
 		return;
 	run_value(run, "trainmem.unaccounted_bound", bound);
 	if (fabs(unaccounted) > bound)
-		run_note(run, "Unaccounted memory exceeds the rounding of the driver (%s).",
+		run_note(run,
+			 "Unaccounted memory exceeds the driver's rounding of allocations (%s).",
 			 units_format(bound, "B", limit, sizeof(limit)));
 }
 
@@ -475,7 +491,7 @@ static void trainmem_outcome_record_refusal(struct run *run, const struct search
 		run_value(run, "trainmem.explained",
 			  (double)(t->taken + t->refused) / (double)t->budget);
 	classes_describe(&classes, t->in_use);
-	run_note(run, "In use when %s could not be allocated: %s.",
+	run_note(run, "Memory in use when %s could not be allocated: %s.",
 		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
 	text_release(&classes);
 }
@@ -484,8 +500,8 @@ static void trainmem_outcome_note_failure(struct run *run, const struct search *
 {
 	if (s->fails)
 		run_note(run,
-			 "%llu fails in %s: %s. The device still works: an allocation was "
-			 "filled by a kernel and verified.",
+			 "%llu does not fit; the %s phase failed: %s. The device still works: an "
+			 "allocation was filled by a kernel and verified.",
 			 (unsigned long long)s->fails, phase_names[s->failed.phase],
 			 s->failed.reason);
 	else
@@ -521,7 +537,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 	run_value(run, "trainmem.trials", s->trials);
 	run_value(run, "trainmem.search_time", s->seconds);
 	if (s->largest.filled)
-		run_note(run, "The remaining memory of the device was filled: %s.",
+		run_note(run, "gpuproof filled the rest of the device's memory: %s.",
 			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
 	trainmem_outcome_note_failure(run, s);
 	trainmem_outcome_record_refusal(run, s);

@@ -86,7 +86,9 @@ static enum status trial_check_losses(const struct setup *setup, const struct tr
 	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
 	    (!setup->rate_chosen || t->last_loss < t->first_loss))
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss changed from %.6g to %.6g",
+	return error_set(err, STATUS_MISMATCH,
+			 "batch %llu: the loss changed from %.6g to %.6g in two steps, but must "
+			 "fall",
 			 (unsigned long long)(setup->batch / setup_sample_rows(setup)),
 			 t->first_loss, t->last_loss);
 }
@@ -100,8 +102,8 @@ static enum status trial_not_full(const struct trial *t, uint64_t taken, struct 
 	char given[32], budget[32];
 
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "the device was filled up to the last %s but still granted %s; to emulate "
-			 "a smaller GPU use limit_by = allocator",
+			 "the device's memory was filled up to the last %s, but a step still got "
+			 "%s; to emulate a smaller GPU, use limit_by = allocator",
 			 units_format((double)t->budget, "B", budget, sizeof(budget)),
 			 units_format((double)taken, "B", given, sizeof(given)));
 }
@@ -247,7 +249,8 @@ enum status search_trial(struct run *run, struct trial_request *request, struct 
 		return err->status;
 	return request->only_look || trial->fits || trial->works_afterwards
 		       ? STATUS_OK
-		       : error_set(err, STATUS_MISMATCH, "the device no longer works after %s",
+		       : error_set(err, STATUS_MISMATCH,
+				   "the device no longer works after this failure: %s",
 				   trial->reason);
 }
 
@@ -303,7 +306,7 @@ enum status search_largest(const struct trainmem_case *c, const struct search_op
 
 	*s = (struct search){ .what = o->what, .setup = c->setup, .trials = 1 };
 	if (search_trial(c->run, &request, &look, err) != STATUS_OK)
-		return error_prefix(err, "finding the budget");
+		return error_prefix(err, "trial that finds the budget");
 	request.only_look = false;
 	s->context = look.context;
 	s->budget = planned.budget = look.budget;
@@ -323,6 +326,7 @@ enum status search_largest(const struct trainmem_case *c, const struct search_op
 		s->halvings++;
 	s->halved = half;
 	return s->found ? STATUS_OK
-			: error_set(err, trainmem_search_too_small(o), "not even %llu fits: %s",
+			: error_set(err, trainmem_search_too_small(o),
+				    "not even the smallest size, %llu, fits: %s",
 				    (unsigned long long)step, s->failed.reason);
 }

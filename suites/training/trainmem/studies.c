@@ -94,13 +94,13 @@ enum status study_accumulation(const struct trainmem_case *c, struct error *err)
 	 */
 	if (fabs(found.ratio / parts - 1) <= tolerance && found.residual <= tolerance)
 		run_verified(c->run,
-			     "gradients of the mean against double precision; summed gradients are "
-			     "a multiple of them",
+			     "gradients of the mean against double precision; the summed gradients "
+			     "are a multiple of the gradients of the mean",
 			     check.gradient_error, verify_tolerance(&small).gradient);
 	else
 		error_set(err, STATUS_MISMATCH,
-			  "summed gradients are %.6g times the gradients of the mean of %g parts; "
-			  "remaining difference %.3g",
+			  "summed gradients are %.6g times the gradients of the mean; expected %g, "
+			  "and the remaining difference is %.3g",
 			  found.ratio, parts, found.residual);
 out:
 	free(added);
@@ -175,7 +175,7 @@ enum status study_clearing(const struct trainmem_case *c, struct error *err)
 	if (kept.steps == CLEARING_STEPS)
 		run_value(run, "trainmem.reserved_after", (double)cleared.reserved_cleared);
 	else
-		run_note(run, "Step %d of %d with batches of changing size ran out of memory.",
+		run_note(run, "Step %d of %d with varying batch sizes ran out of memory.",
 			 kept.steps + 1, CLEARING_STEPS);
 	run_value(run, "trainmem.fits_kept", kept.fits);
 	run_value(run, "trainmem.fits_cleared", cleared.fits);
@@ -264,8 +264,8 @@ static enum status logical_check_losses(struct logical *l, struct error *err)
 	for (int d = 0; d < DEVICES && err->status == STATUS_OK; d++)
 		if (!isfinite(alone[0]) || fabs(both[d] - alone[0]) > 1e-6 * fabs(alone[0]))
 			error_set(err, STATUS_MISMATCH,
-				  "logical device %d reaches a loss of %.9g with the other one "
-				  "active, and %.9g alone",
+				  "logical device %d reaches a loss of %.9g while the other "
+				  "logical device is active, but %.9g alone",
 				  d, both[d], alone[0]);
 	return err->status;
 }
@@ -318,8 +318,8 @@ enum status study_logical(const struct trainmem_case *c, struct error *err)
 				   l.devices[1].heap.reserved_peak));
 		run_value(c->run, "trainmem.limit", (double)l.devices[0].heap.limit);
 		run_verified(c->run,
-			     "both logical devices reach the same loss as alone; memory that one "
-			     "gets while the other fails keeps its data",
+			     "both logical devices reach the same loss as alone, and memory of the "
+			     "second keeps its data when a request of the first fails",
 			     NAN, NAN);
 	}
 	while (opened > 0)
@@ -396,7 +396,7 @@ static enum status check_learnt(const struct setup *setup, const double *tenths,
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "training did not converge: the loss changed from %.6g to %.6g; a random "
-			 "guess has %.6g",
+			 "guess has a loss of %.6g",
 			 tenths[0], last, guess);
 }
 
@@ -411,7 +411,7 @@ enum status study_loss_curve(const struct trainmem_case *c, struct error *err)
 	trained.rate = section_real(section, "curve_rate");
 	if (updates < 2 * TENTHS)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "curve_samples = %llu batches; at least %d are needed",
+				 "curve_samples = %llu batches; at least %d batches are needed",
 				 (unsigned long long)updates, 2 * TENTHS);
 	if (loss_curve_train(c, &trained, updates, found, err) != STATUS_OK)
 		return err->status;
@@ -430,7 +430,7 @@ enum status study_loss_curve(const struct trainmem_case *c, struct error *err)
 		run_value(run, "trainmem.loss_difference", largest);
 	}
 	if (check_learnt(&c->setup, found, err) == STATUS_OK)
-		run_verified(run, "the loss on samples not seen before fell", NAN, NAN);
+		run_verified(run, "the loss on samples not used before fell", NAN, NAN);
 	return err->status;
 }
 
@@ -501,9 +501,11 @@ static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum p
 	if (remedies_try_step(a, &s, false, &trial, err) != STATUS_OK)
 		return err->status;
 	if (trial.fits || trial.phase != phase) {
-		run_note(run, "A batch of %llu was expected to run out of memory in %s, but %s%s.",
+		run_note(run,
+			 "A batch of %llu was expected to run out of memory in the %s phase, but "
+			 "%s%s.",
 			 (unsigned long long)batch, phase_names[phase],
-			 trial.fits ? "fits" : "ran out of it in ",
+			 trial.fits ? "fits" : "ran out of memory in ",
 			 trial.fits ? "" : phase_names[trial.phase]);
 		return STATUS_OK;
 	}
@@ -547,18 +549,21 @@ enum status study_remedies(const struct trainmem_case *c, struct error *err)
 	a.budget = look.budget;
 	run_value(c->run, "trainmem.budget", (double)look.budget);
 	if (!look.budget)
-		return error_set(err, STATUS_UNSUPPORTED, "no memory is left for tensors");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "no memory is left for tensors in the free memory of the device");
 	backward = smallest_refused(&a, PHASE_BACKWARD, &in_backward);
 	forward = smallest_refused(&a, PHASE_FORWARD, &in_forward);
 	if (!backward)
-		return error_set(err, STATUS_UNSUPPORTED, "even a batch of %llu fits",
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the largest batch, %llu, does not run out of memory; increase "
+				 "max_batch",
 				 (unsigned long long)a.most);
 	if (((backward < in_forward || !forward) &&
 	     try_remedies(&a, backward, PHASE_BACKWARD, err) != STATUS_OK) ||
 	    (forward && try_remedies(&a, forward, PHASE_FORWARD, err) != STATUS_OK))
 		return err->status;
 	run_verified(c->run,
-		     "the loss falls in every step that fits; after each failure memory was "
+		     "the loss falls in every step that fits; after each failure, memory was "
 		     "allocated, filled by a kernel, and every byte checked",
 		     NAN, NAN);
 	return STATUS_OK;

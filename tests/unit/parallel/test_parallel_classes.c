@@ -33,7 +33,7 @@ static void ranks_that_are_alike_are_said_once(void **state)
 	assert_described(bytes, none, 3, "parameters 16.00 MB, activations 8.000 MB");
 	assert_described(bytes, same, 3,
 			 "parameters 16.00 MB, activations 8.000 MB; connections between ranks "
-			 "need another 200.0 MB");
+			 "need in addition 200.0 MB");
 }
 
 static void what_differs_is_said_of_every_rank(void **state)
@@ -48,7 +48,7 @@ static void what_differs_is_said_of_every_rank(void **state)
 	(void)state;
 	assert_described(bytes, connections, 3,
 			 "parameters 16.00 MB; activations of ranks 0 to 2: 8.000 MB, 12.00 "
-			 "MB, nothing; connections between ranks need another 100.0 MB, 200.0 "
+			 "MB, nothing; connections between ranks need in addition 100.0 MB, 200.0 "
 			 "MB, 100.0 MB");
 }
 

@@ -347,7 +347,7 @@ static void planted_errors_are_found(void **state)
 		     "updates");
 	single.fusion = FUSION_ON;
 	expect_found((struct planted){ single, { .gemm = gemm_cuts_all } }, "dead units",
-		     "ReLU signs");
+		     "ReLU inputs whose sign");
 	single.fusion = FUSION_AUTO;
 	single.weight_gradient = WGRAD_TRANSPOSED;
 	expect_found((struct planted){ single, { .kernel = half_transposed } },

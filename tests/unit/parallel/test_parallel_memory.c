@@ -125,7 +125,8 @@ static enum status run_limited(struct device *device, struct world *world, void 
 			status = error_set(err, STATUS_INTERNAL, "the split was not measured");
 		if (case_metric(&result, "parallel.speedup"))
 			status = error_set(err, STATUS_INTERNAL, "a speed-up over nothing");
-		if (!result.notes || !strstr(result.notes, "Not compared with a single device"))
+		if (!result.notes ||
+		    !strstr(result.notes, "There is no comparison with a single device"))
 			status = error_set(err, STATUS_INTERNAL, "no note, but \"%s\"",
 					   result.notes);
 	}

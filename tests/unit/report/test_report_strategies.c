@@ -129,14 +129,15 @@ static void the_most_frugal_strategy_is_named(void **state)
 	add_energy(&r.cases[0], 60, 4);
 	expect_answer(&r, "frugal", false);
 	add_energy(&r.cases[1], 50, 4);
-	expect_answer(&r,
-		      "Least energy: tensor, 50.00 J [46.00, 54.00] per step, all devices; DDP "
-		      "takes 60.00 J [56.00, 64.00], with a step time of 2.000 ms instead of 1.000 "
-		      "ms. Energy was not measured for 1 of 3.",
-		      true);
+	expect_answer(
+		&r,
+		"Least energy: tensor, 50.00 J [46.00, 54.00] per step, all devices, with a step "
+		"time of 2.000 ms. DDP takes 60.00 J [56.00, 64.00] and 1.000 ms. Energy was not "
+		"measured for 1 of 3 strategies.",
+		true);
 	add_energy(&r.cases[2], 52, 4);
 	expect_answer(&r,
-		      "Least energy: undecided between tensor, 50.00 J [46.00, 54.00] per "
+		      "Least energy is undecided between tensor, 50.00 J [46.00, 54.00] per "
 		      "step, and GPipe, 52.00 J [48.00, 56.00]: their intervals overlap.",
 		      true);
 	result_release(&r);
@@ -213,7 +214,8 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	assert_string_equal(tree_member(map, "answers")->children[0]->text,
 			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms per "
 			    "step, 1.80× the speed of a single device. Next: ZeRO-3, 50\u00a0% "
-			    "longer. It also needs least memory: 2.00 GB per device instead of "
+			    "longer. The second strategy also needs least memory: 2.00 GB per "
+			    "device instead of "
 			    "8.00 GB.");
 	table = tree_member(map, "answer_tables")->children[0];
 	assert_int_equal(tree_member(table, "rows")->count, 3);
@@ -263,8 +265,8 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 					       : "because their intervals overlap."));
 		assert_null(strstr(tree_member(map, "answers")->children[0]->text, "fastest"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       "No strategy needs less memory than its 1.00 GB per "
-				       "device."));
+				       "No strategy needs less memory than DDP (1.00 GB per "
+				       "device)."));
 		assert_string_equal(
 			member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
 				       ->children[0],
@@ -300,8 +302,8 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		  "3.99× the speed of a single device; 2 devices can speed up a step at most "
 		  "2-fold: the single-device time, 3.990 ms [1.600, 6.000], is doubtful. Next" },
 		{ 3.9e-3, 3.99e-3, 4e-3, "3.99×, above 2×",
-		  "2-fold: the parts fit into caches and the whole does not, or the single "
-		  "device was disturbed. Next" },
+		  "2-fold: either the parts of the model fit into caches and the whole model does "
+		  "not, or the single device was disturbed. Next" },
 		{ 0.8e-3, 1.1e-3, 1.4e-3, "1.10×",
 		  "per step, not distinguishable from a single device (1.10×). Next" },
 	};
@@ -351,9 +353,9 @@ static void a_map_says_what_is_not_told_apart(void **state)
 	open_drawn(&d, &r);
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
-	assert_string_equal(member(map, "finding"),
-			    "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not "
-			    "distinguishable.");
+	assert_string_equal(member(map, "finding"), "DDP is fastest in 3 of 4 cells; in 1 of 4 "
+						    "cells, the fastest two are not "
+						    "distinguishable.");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -549,15 +551,17 @@ static void the_map_names_winners(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "DDP is fastest in 2 of 4; tensor is fastest in 2 of 4. From 1130 "
-			    "rows per device (b*) on, DDP can hide its all-reduce, at the "
-			    "highest rates of this run. From width 263 (d*) on, an all-reduce "
-			    "of tensor parallelism is shorter than the GEMMs around it.");
+			    "DDP is fastest in 2 of 4 cells; tensor is fastest in 2 of 4 cells. "
+			    "With "
+			    "1130 rows per device or more (b*), DDP can hide its all-reduce, at "
+			    "the highest rates of this run. At width 263 and above (d*), an "
+			    "all-reduce of tensor parallelism takes less time than the GEMMs "
+			    "around it.");
 	/* The page says it before its figures. */
 	assert_int_equal(d.answers->count, 1);
 	assert_non_null(strstr(d.answers->children[0]->text,
 			       "Fastest strategy on 2 devices, over batch "
-			       "and width: DDP is fastest in 2 of 4;"));
+			       "and width: DDP is fastest in 2 of 4 cells;"));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -589,8 +593,8 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	rows = d.charts->children[0];
-	assert_non_null(strstr(member(rows, "finding"),
-			       "DDP is fastest in 2 of 4; ZeRO-3 is fastest in 2 of 4."));
+	assert_non_null(strstr(member(rows, "finding"), "DDP is fastest in 2 of 4 cells; ZeRO-3 is "
+							"fastest in 2 of 4 cells."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -618,8 +622,9 @@ static void one_device_competes(void **state)
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "title"),
 			    "Fastest strategy on 2 devices");
-	assert_non_null(strstr(member(d.charts->children[0], "finding"),
-			       "DDP is fastest in 2 of 4; single is fastest in 2 of 4."));
+	assert_non_null(
+		strstr(member(d.charts->children[0], "finding"),
+		       "DDP is fastest in 2 of 4 cells; single is fastest in 2 of 4 cells."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -630,7 +635,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 	static const char *const expected[][3] = {
 		{ "8GiB", "DDP", "1.000 ms" },
 		{ "4GiB", "ZeRO-3", "2.000 ms" },
-		{ "1GiB", "none of those measured", "\u2013" },
+		{ "1GiB", "none of the measured strategies", "\u2013" },
 	};
 	struct memory_limit limits[LIMITS_MOST];
 	struct result r = { 0 };
@@ -766,8 +771,9 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 	strategies_timelines(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "Step of 10.00 ms; the devices compute for 40\u00a0% of it, the "
-			    "most idle one for 20\u00a0%.");
+			    "The step takes 10.00 ms; the devices compute for 40\u00a0% of this "
+			    "time "
+			    "on average, the device with the most idle time for 20\u00a0%.");
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 4);
 	/* Computing streams come first, whatever the order in the result. */

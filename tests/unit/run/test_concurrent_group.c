@@ -261,8 +261,9 @@ static void links_of_their_own_are_measured_together(void **state)
 		assert_true(has_series(&c.results[i], "transfer.time"));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), i == 0);
 		assert_says(&c, i,
-			    "Sampled together with 3 other pairs; it reaches 100.0 % of host:0 and "
-			    "host:7 alone.");
+			    "This pair was sampled together with 3 other pairs; it reaches 100.0 % "
+			    "of "
+			    "the bandwidth of host:0 and host:7 alone.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -283,8 +284,8 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), slow || i == 0);
 		if (slow)
 			assert_says(&c, i,
-				    "it reaches 50.0 % of host:0 and host:7 alone, and no more "
-				    "when alone.");
+				    "it reaches 50.0 % of the bandwidth of host:0 and host:7 "
+				    "alone, and is not faster when sampled alone.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -302,7 +303,7 @@ static void later_rounds_need_no_reference(void **state)
 	assert_true(has_series(&first.results[0], "transfer.time_alone"));
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_false(has_series(&second.results[i], "transfer.time_alone"));
-		assert_says(&second, i, "100.0 % of host:0 and host:7 alone.");
+		assert_says(&second, i, "100.0 % of the bandwidth of host:0 and host:7 alone.");
 		case_result_release(&first.results[i]);
 	}
 	release(f, &second);
@@ -344,8 +345,8 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 		assert_true(has_series(&c.results[i], "transfer.time_in_company"));
 		assert_false(has_series(&c.results[i], "transfer.time_alone"));
 		assert_says(&c, i,
-			    "Sampled alone; together with 3 other pairs it reaches 40.0 % of "
-			    "this.");
+			    "This pair was sampled alone; together with 3 other pairs it reaches "
+			    "40.0 % of this bandwidth.");
 	}
 	assert_false(groups(&c));
 	release(f, &c);
@@ -357,10 +358,10 @@ static void pairs_in_company_say_whether_they_disturb(void **state)
 	static const struct {
 		double company;
 		const char *words;
-	} rows[] = { { 1, "they do not slow each other down" },
-		     { 1.02, "they do not slow each other down" },
-		     { 1.04, "they slow each other down, or one is slower" },
-		     { 2.5, "they slow each other down, or one is slower" } };
+	} rows[] = { { 1, "the pairs do not slow each other down" },
+		     { 1.02, "the pairs do not slow each other down" },
+		     { 1.04, "the pairs slow each other down, or one of them is slower" },
+		     { 2.5, "the pairs slow each other down, or one of them is slower" } };
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -389,8 +390,8 @@ static void both_ways_too(void **state)
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_int_equal(c.errs[i].status, STATUS_OK);
 		assert_close(bandwidth(&c, i), 2 * BYTES / BASELINE_CACHE_SECONDS);
-		assert_says(&c, i, "Sampled together with 3 other pairs");
-		assert_null(strstr(strstr(c.results[i].notes, "Sampled") + 1, "Sampled"));
+		assert_says(&c, i, "sampled together with 3 other pairs");
+		assert_null(strstr(strstr(c.results[i].notes, "sampled") + 1, "sampled"));
 	}
 	assert_true(has_series(&c.results[0], "transfer.time_forward_alone"));
 	assert_true(has_series(&c.results[0], "transfer.time_backward_alone"));

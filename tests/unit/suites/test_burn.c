@@ -610,7 +610,7 @@ static enum status run_units(struct device *device, struct world *world, void *c
 	} wanted[] = {
 		[UNIT_WRONG] = { "multiprocessor 5, quarter 2, class imad: signature ",
 				 STATUS_MISMATCH, 1, 8 },
-		[UNIT_UNSEEN] = { "7 of 8 multiprocessors were seen", STATUS_INTERNAL, -1, -1 },
+		[UNIT_UNSEEN] = { "7 of 8 multiprocessors ran the test", STATUS_INTERNAL, -1, -1 },
 		[UNITS_ALIKE] = { "imad: 32 of 32 quarters of multiprocessors agree",
 				  STATUS_INTERNAL, 1, 0 },
 		[MULTIPROCESSOR] = { "units: multiprocessor 5, quarter 2 (imad, again in 3 of 3)",
@@ -667,20 +667,21 @@ static const struct common_fault {
 	enum status status;
 	const char *words;
 } common_faults[] = {
-	{ CHECK_SKIPS, 1, 0, STATUS_INTERNAL, "the check looked at 4032 of 4096 words" },
+	{ CHECK_SKIPS, 1, 0, STATUS_INTERNAL, "the check compared 4032 of 4096 words" },
 	{ CHECK_SLEEPS, 1, 0, STATUS_INTERNAL, "the check of GEMM results is broken" },
-	{ CHECK_SKIPS, 2, -1, STATUS_INTERNAL, "the check looked at 4032 of 4096 words" },
+	{ CHECK_SKIPS, 2, -1, STATUS_INTERNAL, "the check compared 4032 of 4096 words" },
 	{ CHECK_SLEEPS, 2, -1, STATUS_INTERNAL, "the check of GEMM results is broken" },
 	{ CHECK_SKIPS, 2, 1, STATUS_MISMATCH,
-	  "host:1: its check of results fails, while host:0 passes it" },
+	  "host:1: the check of results fails on this device, but not on host:0" },
 	{ CHECK_SLEEPS, 2, 0, STATUS_MISMATCH,
-	  "host:0: its check of results fails, while host:1 passes it" },
+	  "host:0: the check of results fails on this device, but not on host:1" },
 	{ EVERYWHERE, 1, 0, STATUS_INTERNAL,
-	  "all places agree with each other, but not with the CPU" },
+	  "all multiprocessors agree with each other but not with the CPU" },
 	{ EVERYWHERE, 2, -1, STATUS_INTERNAL,
-	  "all places agree with each other, but not with the CPU" },
+	  "all multiprocessors agree with each other but not with the CPU" },
 	{ EVERYWHERE, 2, 1, STATUS_MISMATCH, "host:1: " },
-	{ UNITS_ALIKE, 2, -1, STATUS_INTERNAL, "all places agree with each other, but not" },
+	{ UNITS_ALIKE, 2, -1, STATUS_INTERNAL,
+	  "all multiprocessors agree with each other but not" },
 	{ UNITS_ALIKE, 2, 1, STATUS_MISMATCH, "host:1: " },
 };
 
@@ -927,7 +928,8 @@ static void the_dose_is_stated(void **state)
 			   1e-6);
 	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
 	assert_non_null(strstr(cases[2].notes, "corrupts one in 1.9 x 10^15"));
-	assert_non_null(strstr(cases[2].notes, "65 °C and more a defect in one of 6.3 x 10^14"));
+	assert_non_null(strstr(cases[2].notes, "65 °C or more, a "
+					       "defect that corrupts one in 6.3 x 10^14"));
 	assert_acceptance_states(&all);
 	assert_page_states(&all, &cases[2]);
 	words = burn_statement(&all);
@@ -941,7 +943,7 @@ static void the_dose_is_stated(void **state)
 	run.c->suite->derive(&run, &all);
 	assert_float_equal(metric(&cases[0], "burn.detectable_rate") * 0.94 * 2e15, 2.9957323,
 			   1e-6);
-	assert_non_null(strstr(cases[0].notes, "Not tested at 65 °C and more."));
+	assert_non_null(strstr(cases[0].notes, "No GEMM was tested at 65 °C or more."));
 	/* A slice with wrong words leaves later ones of its load without a dose. */
 	run_value(&run, "burn.wrong", 1);
 	cases[0].status = CASE_FAILED;

@@ -46,13 +46,14 @@ static void words_are_those_of_the_rules(void **state)
 		{ "a\\", "a\\|" },
 		{ "a '|' \">\"", "a|||>|" },
 		{ "a|b", "a|b|" },
-		{ "a 'b", "! a quotation mark is missing after ''b'" },
-		{ "a \"b\\\"", "! a quotation mark is missing after '\"b\\\"'" },
-		{ "a | b", "! '|' needs a shell, and none is used; quote it if it is an "
-			   "argument, or write sh -c '...'" },
-		{ "a 2>&1",
-		  "! '2>&1' needs a shell, and none is used; quote it if it is an argument, or "
-		  "write sh -c '...'" },
+		{ "a 'b", "! the closing quotation mark is missing after ''b'" },
+		{ "a \"b\\\"", "! the closing quotation mark is missing after '\"b\\\"'" },
+		{ "a | b",
+		  "! '|' needs a shell, but the program runs without one; quote it if it is an "
+		  "argument, or write sh -c '...'" },
+		{ "a 2>&1", "! '2>&1' needs a shell, but the program runs without one; quote it if "
+			    "it is an argument, or "
+			    "write sh -c '...'" },
 	};
 
 	(void)state;
@@ -255,16 +256,16 @@ static void wrong_sections_are_told(void **state)
 	assert_said("command = a {size}\nsize = 1KiB..4KiB *2\n", "");
 	assert_said("",
 		    "x.ini:1: [suite command] needs the key command: program and arguments, run "
-		    "without a shell. {name}: value of the list `name` of this section; "
-		    "{name:bytes}: a size as a number; {device}, {index}, {uuid}: of the device "
+		    "without a shell. {name}: a value of the list `name` in this section; "
+		    "{name:bytes}: a size in bytes; {device}, {index}, {uuid}: of the device "
 		    "(see gpuproof help command)\n");
-	assert_said("command = a 'b\n",
-		    PLACE("2", "command = a 'b: a quotation mark is missing after ''b'\n"));
+	assert_said("command = a 'b\n", PLACE("2", "command = a 'b: the closing quotation mark is "
+						   "missing after ''b'\n"));
 	assert_said("command = a {size}\n",
 		    PLACE("2", "command = a {size}: {size} has no values; add the list size = "
-			       "..., or write {{size}} for the literal text\n"));
+			       "..., or write {{size}} for literal braces\n"));
 	assert_said("command = a {timeout}\n", PLACE("2", "command = a {timeout}: {timeout}: "
-							  "this name is a key of the suite; "
+							  "the suite has a key of this name; "
 							  "choose another placeholder\n"));
 	assert_said("command = a {n:bytes}\nn = 1, 2\n",
 		    PLACE("2",
@@ -278,27 +279,29 @@ static void wrong_sections_are_told(void **state)
 			    PLACE("3", "regex = ([0-9]+) s: the value needs a name; set metric "
 				       "= ...\n"));
 	assert_said("command = a\nregex = [0-9]+\nmetric = x\nunit = s\n",
-		    PLACE("3", "regex = [0-9]+: 0 groups; it needs exactly one group in "
-			       "parentheses, which matches the value\n"));
+		    PLACE("3",
+			  "regex = [0-9]+: the expression has 0 groups; write exactly one group in "
+			  "parentheses, which matches the value\n"));
 	assert_said("command = a\nregex = (a\nmetric = x\nunit = s\n",
-		    PLACE("3", "regex = (a: not an extended regular expression: Unmatched ( or "
-			       "\\(\n"));
+		    PLACE("3",
+			  "regex = (a: not a POSIX extended regular expression: Unmatched ( or "
+			  "\\(\n"));
 	assert_said("command = a\nregex = (a)\njson = a\nmetric = x\nunit = s\n",
 		    PLACE("4", "json = a: regex and json exclude each other\n"));
 	assert_said("command = a\njson = a[x]\nmetric = x\nunit = s\n",
 		    PLACE("3", "json = a[x]: '[x]' is not [0], [*] or [name=value]\n"));
-	assert_said("command = a\nunit = B/s\n", PLACE("3", "unit = B/s: without regex or json "
-							    "the value is the wall time, whose "
-							    "unit is s\n"));
+	assert_said("command = a\nunit = B/s\n", PLACE("3", "unit = B/s: without regex or json, "
+							    "the value is the wall time, and "
+							    "its unit is s\n"));
 	assert_said("command = a\njson = a\nmetric = x\nunit = Hz\n",
-		    PLACE("5", "unit = Hz: direction of the metric unknown; set better = "
+		    PLACE("5", "unit = Hz: the metric needs a direction; set better = "
 			       "higher or lower\n"));
 	assert_said("command = a\nmatches = all\n",
-		    PLACE("3", "matches = all: matches = all needs regex or json; the wall "
-			       "time is one value per start\n"));
-	assert_said("command = a\noutput = b\n", PLACE("3", "output = b: output is read only "
-							    "for its SHA-256; set sha256 = "
-							    "...\n"));
+		    PLACE("3", "matches = all: matches = all needs regex or json, because the "
+			       "wall time is one value per start\n"));
+	assert_said("command = a\noutput = b\n",
+		    PLACE("3", "output = b: the file `output` is used only with sha256; set sha256 "
+			       "= ...\n"));
 	assert_said("command = a\noutput = b\nsha256 = " SHA "\n", "");
 	assert_said("command = a\nsha256 = 12\n", PLACE("3", "sha256 = 12: not a SHA-256; write 64 "
 							     "lower-case hexadecimal digits\n"));

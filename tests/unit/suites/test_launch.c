@@ -112,16 +112,16 @@ static void test_waiting_that_does_not_wait_is_found(void **state)
 {
 	spy_reset();
 	spy.table.stream_wait = hasty_wait;
-	expect_mismatch(*state, "handover", "the other stream continued");
+	expect_mismatch(*state, "handover", "the second stream continued");
 	spy_reset();
 	spy.table.event_synchronize = hasty_event;
-	expect_mismatch(*state, "event", "waiting returned");
+	expect_mismatch(*state, "event", "the wait returned");
 	spy_reset();
 	spy.table.stream_synchronize = hasty_synchronize;
-	expect_mismatch(*state, "stream_sync", "waiting returned");
+	expect_mismatch(*state, "stream_sync", "the wait returned");
 	spy_reset();
 	spy.table.callback = call_twice;
-	expect_mismatch(*state, "callback", "2 calls for one");
+	expect_mismatch(*state, "callback", "2 calls of the host function were counted for one");
 }
 
 /* A backend whose callbacks go wrong after the first verification: its second one has two. */
@@ -152,7 +152,7 @@ static void test_wrong_after_measurement_is_not_verified(void **state)
 	spins = 0;
 	spy.table.kernel = counting_kernel;
 	spy.table.callback = call_twice_later;
-	expect_mismatch(*state, "callback", "2 calls for one");
+	expect_mismatch(*state, "callback", "2 calls of the host function were counted for one");
 	assert_int_equal(spins, 4);
 }
 

@@ -230,7 +230,7 @@ static void the_direction_is_told(void **state)
 		}
 	assert_int_equal(find_suspects(&result, &out), 1);
 	assert_string_equal(out[0].node, "n3");
-	assert_non_null(strstr(out[0].text, "slow at receiving, not at sending"));
+	assert_non_null(strstr(out[0].text, "slow only when it receives"));
 	free(out);
 }
 

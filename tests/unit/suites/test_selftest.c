@@ -158,7 +158,7 @@ static void test_an_empty_sample_must_be_short(void **state)
 	assert_float_equal(expect_success(*state, "checks = empty\n", "selftest.empty_sample"),
 			   20e-6, 1e-12);
 	script.empty = 60e-6;
-	expect_failure(*state, "checks = empty\n", "takes 60.00 us, limit 50.00 us");
+	expect_failure(*state, "checks = empty\n", "takes 60.00 us; limit 50.00 us");
 	script.empty = -1e-6;
 	expect_failure(*state, "checks = empty\n", "takes");
 }

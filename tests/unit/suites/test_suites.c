@@ -449,7 +449,7 @@ static void test_alloc_notices_a_grant_too_large(void **state)
 
 	spy.grants_everything = true;
 	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_UNSUPPORTED);
-	assert_non_null(strstr(err.message, "more than there is"));
+	assert_non_null(strstr(err.message, "exceeds the device's memory"));
 	assert_nothing_open("granted");
 	case_result_release(&result);
 }
@@ -495,11 +495,36 @@ static void test_units_of_metrics_are_known(void **state)
 					 m->name, m->unit);
 }
 
+static bool metric_exists(const char *name, size_t length)
+{
+	for (const struct suite *const *s = schema_program.suites; *s; s++)
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			if (strlen(m->name) == length && strncmp(m->name, name, length) == 0)
+				return true;
+	return false;
+}
+
+/* A definition such as "95th percentile of launch.time" names a metric of its own suite. */
+static void test_definitions_name_metrics_that_exist(void **state)
+{
+	(void)state;
+	for (const struct suite *const *s = schema_program.suites; *s; s++) {
+		char *prefix = xasprintf("%s.", (*s)->name);
+
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			for (const char *at = m->help; (at = strstr(at, prefix)); at++)
+				if (!metric_exists(at, strcspn(at, " ,;:/()")))
+					fail_msg("%s: %s: there is no %s", m->name, m->help, at);
+		free(prefix);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units_of_metrics_are_known),
+		cmocka_unit_test(test_definitions_name_metrics_that_exist),
 		TEST(test_every_case_runs),
 		TEST(test_failures_release_everything),
 		TEST(test_transfer_plans_what_makes_sense),

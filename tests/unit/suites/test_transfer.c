@@ -104,8 +104,8 @@ static void test_cold_blocks_are_many(void **state)
 					     "pageable\nstates = cold\nsizes = 64KiB\n",
 				       &result, &err),
 			 STATUS_OK);
-	assert_non_null(strstr(result.notes, "Rotates over "));
-	assert_true(strtod(result.notes + strlen("Rotates over "), NULL) * 65536 >=
+	assert_non_null(strstr(result.notes, "Copies rotate over "));
+	assert_true(strtod(result.notes + strlen("Copies rotate over "), NULL) * 65536 >=
 		    2.0 * (double)cache_reached_bytes(&f->infos[0]));
 	case_result_release(&result);
 	assert_nothing_open("cold");
@@ -122,7 +122,8 @@ static void test_what_stays_in_a_cache_is_said(void **state)
 					     "pageable\nstates = cold\nsizes = 100B\n",
 				       &result, &err),
 			 STATUS_OK);
-	assert_non_null(strstr(result.notes, "Rotates over 64 buffers, which fit in a cache"));
+	assert_non_null(strstr(result.notes,
+			       "Copies rotate over 64 buffers, but all of them fit in a cache"));
 	assert_null(strstr(result.notes, "launch"));
 	case_result_release(&result);
 	assert_int_equal(run_only_case(*state,
@@ -130,7 +131,7 @@ static void test_what_stays_in_a_cache_is_said(void **state)
 					     "sm\nsizes = 100B\n",
 				       &result, &err),
 			 STATUS_OK);
-	assert_non_null(strstr(result.notes, "Each copy is one launch"));
+	assert_non_null(strstr(result.notes, "The kernel is launched once per copy"));
 	case_result_release(&result);
 	assert_nothing_open("cold");
 }

@@ -186,8 +186,8 @@ static double dp_naive_wire_bytes(const struct setup *setup)
 
 const struct mode mode_dp_naive = {
 	.name = "dp_naive",
-	.summary = "data parallel with one server, which sends the weights, sums the gradients and "
-		   "updates in every step",
+	.summary = "data parallel with one server: in every step, the first device sends the "
+		   "weights, sums the gradients and updates the weights",
 	.recomputes = true,
 	.refusal = data_parallel_refusal,
 	.partition = dp_naive_partition,

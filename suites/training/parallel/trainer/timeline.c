@@ -89,7 +89,7 @@ void timeline_end(struct trainer *t, enum team_stream stream)
 		return;
 	depth = line->depth[stream] ? --line->depth[stream] : NESTED;
 	if (depth >= NESTED)
-		error_set(&line->err, STATUS_INTERNAL, "spans of a stream are not nested");
+		error_set(&line->err, STATUS_INTERNAL, "recorded operations of a stream overlap");
 	else
 		backend_event_record(line->spans[line->open[stream][depth]].end,
 				     t->team->streams[stream], &line->err);

@@ -340,7 +340,7 @@ enum status trainer_settle_scale(struct trainer *t, struct error *err)
 	}
 	return t->network.loss_scale
 		       ? error_set(err, STATUS_MISMATCH,
-				   "gradients are not finite even at a loss scale of %g",
+				   "gradients are not finite even with a loss scale of %g",
 				   (double)state.scale)
 		       : STATUS_OK;
 }

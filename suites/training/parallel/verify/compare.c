@@ -285,13 +285,14 @@ static enum status update_compare_weights(const struct setup *s, double scale,
 		return STATUS_OK;
 	if (!is_updated(&formula, &allowance, scale, w, i))
 		return error_set(err, STATUS_MISMATCH,
-				 "%s: parameter %llu is %.9g after %d updates from %.9g, expected "
+				 "%s: parameter %llu is %.9g after %d updates from %.9g; expected "
 				 "%.9g",
 				 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
 				 UPDATES, w->before[i],
 				 verify_update_expected_weight(&formula, w->before[i],
 							       w->gradients[i] / scale));
-	return error_set(err, STATUS_MISMATCH, "%s: parameter %llu is %.9g, its %s copy %.9g",
+	return error_set(err, STATUS_MISMATCH,
+			 "%s: parameter %llu is %.9g, but its %s copy is %.9g",
 			 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
 			 precision_name(s->precision), w->stored[i]);
 }

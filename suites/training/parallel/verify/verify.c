@@ -164,8 +164,8 @@ static enum status judge_masks(const struct mlp_reference *reference,
 	if (reference->mask_error <= tolerance->masks)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "ReLU signs differ from the double-precision reference for %.2e of the "
-			 "sums of a layer (relative L2), allowed %.2e",
+			 "ReLU inputs whose sign differs from the double-precision reference are "
+			 "%.2e of a layer (relative L2), allowed %.2e",
 			 reference->mask_error, tolerance->masks);
 }
 

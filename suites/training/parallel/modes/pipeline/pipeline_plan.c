@@ -73,7 +73,7 @@ const char *pipeline_refusal(const struct setup *setup)
 	if (reason)
 		return reason;
 	if ((size_t)grid.pipeline > setup->layers)
-		return "more devices than layers";
+		return "the pipeline has more devices than the model has layers";
 	if (setup->batch / (uint64_t)grid.data % setup->microbatches)
 		return "the batch is not divisible by microbatches";
 	if (shared > 1 && setup->segments > 0)
@@ -295,8 +295,8 @@ double schedule_carry_out(struct schedule *schedule)
  */
 const struct mode mode_layer_split = {
 	.name = "layer_split",
-	.summary = "pipeline, one stage per device; whole backward passes; one micro-batch: naive, "
-		   "more: GPipe",
+	.summary = "pipeline, one stage per device, whole backward passes; one micro-batch: naive "
+		   "pipeline, more: GPipe",
 	.warmup = pipeline_warmup_all,
 	PIPELINE_ROWS,
 };
@@ -328,7 +328,7 @@ const struct mode mode_1f1b = {
  */
 const struct mode mode_1f1b_eager = {
 	.name = "1f1b_eager",
-	.summary = "1f1b with twice the warm-up, to hide transfers",
+	.summary = "1f1b with twice as many warm-up passes, to hide transfers",
 	.warmup = pipeline_warmup_eager,
 	.dgrad_first = true,
 	PIPELINE_ROWS,
