@@ -158,17 +158,110 @@ static const char *cases_row_link(const struct case_result *c)
 	return strchr(id, '/') && strspn(id, allowed) == strlen(id) ? id : "";
 }
 
-static void cases_add_row(const struct view *view, const struct case_result *c, struct tree *rows)
+/*
+ * Cases that measure the same on one device each, on devices of one model: a row of the table. Of
+ * fewer than MERGED_FROM devices, and of cases without a figure, each has a row of its own.
+ */
+#define MERGED_FROM 3
+#define VALUES_MOST 16 /* of devices that a row lists */
+
+struct case_row {
+	const struct case_result **cases; /* by value; borrowed */
+	size_t count, first;              /* first: place of the earliest in the result */
+	char *point;                      /* of several cases */
+};
+
+/* The most remarkable of a row's cases: failed or not run, else noisy, else the middle one. */
+static const struct case_result *case_row_worst(const struct case_row *r)
 {
+	for (size_t i = 0; i < r->count; i++)
+		if (r->cases[i]->status != CASE_OK || view_noisy(r->cases[i]))
+			return r->cases[i];
+	return r->cases[(r->count - 1) / 2];
+}
+
+/* 0: no figure; 1: a noisy one; 2: a figure. */
+static int case_row_rank(const struct case_row *r)
+{
+	const struct case_result *worst = case_row_worst(r);
+
+	if (worst->status != CASE_OK)
+		return 0;
+	return view_noisy(worst) ? 1 : 2;
+}
+
+static int case_rows_by_value(const void *a, const void *b)
+{
+	double x = view_headline(*(const struct case_result *const *)a)->value;
+	double y = view_headline(*(const struct case_result *const *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+/* "9.578, 9.612, 9.586 µs": in the order of the devices, of many the ends alone. */
+static void cases_add_values(const struct view *view, const struct case_row *r, struct text *out)
+{
+	const struct case_result *middle = r->cases[(r->count - 1) / 2];
+	const struct metric_value *shown = view_headline(middle);
+	const char *unit = view_case_unit(view, middle, shown);
+	struct formatted words;
+	double factor;
+	size_t listed = 0;
+
+	words = format_unit(shown->value, unit, &factor);
+	if (r->count > VALUES_MOST) {
+		text_addf(out, "%s to ",
+			  format_scaled(view_headline(r->cases[0])->value, factor).text);
+		text_addf(out, "%s %s",
+			  format_scaled(view_headline(r->cases[r->count - 1])->value, factor).text,
+			  words.text);
+		return;
+	}
+	for (size_t s = 0; s < view->source_count; s++)
+		for (size_t i = 0; i < r->count; i++)
+			if (strcmp(view_string(r->cases[i]->device), view->sources[s].device) == 0)
+				text_addf(out, "%s%s", listed++ ? ", " : "",
+					  format_scaled(view_headline(r->cases[i])->value, factor)
+						  .text);
+	text_addf(out, " %s", words.text);
+}
+
+/* The largest error of a row's cases. */
+static void cases_show_check(const struct case_row *r, struct tree *row)
+{
+	double error = NAN;
+	bool done = true;
+
+	for (size_t i = 0; i < r->count; i++) {
+		done = done && r->cases[i]->verification.done;
+		error = fmax(error, r->cases[i]->verification.error);
+	}
+	if (!done)
+		tree_text(row, "checked", "");
+	else if (isfinite(error))
+		tree_textf(row, "checked", "error %s", format_scaled(error, 1).text);
+	else
+		tree_text(row, "checked", "exact");
+}
+
+static void cases_add_row(const struct view *view, const struct case_row *r, struct tree *rows)
+{
+	const struct case_result *c = r->cases[(r->count - 1) / 2];
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
+	const struct case_result *worst = case_row_worst(r);
 	const char *noise;
 	struct text out = TEXT_EMPTY;
 
-	view_text(row, "id", c->id);
-	tree_text(row, "link", cases_row_link(c));
-	tree_text(row, "kind", case_row_kind(c));
-	tree_text_owned(row, "where", view_devices(view, c));
+	view_text(row, "id", r->point ? r->point : c->id);
+	tree_text(row, "link", r->point ? "" : cases_row_link(c));
+	tree_text(row, "kind", case_row_kind(worst));
+	if (r->count > 1) {
+		tree_textf(row, "where", "%zu devices", r->count);
+		cases_add_values(view, r, &out);
+	} else {
+		tree_text_owned(row, "where", view_devices(view, c));
+	}
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
 	tree_text(row, "value", m ? view_value(view, c, m).text : "");
@@ -182,18 +275,13 @@ static void cases_add_row(const struct view *view, const struct case_result *c, 
 				    view_value(view, c, &c->metrics[i]).text);
 	view_text_owned(row, "others", text_detach(&out));
 	noise = "";
-	for (size_t i = 0; !*noise && i < c->series_count; i++)
-		if (c->series[i].statistics.noisy)
-			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise
-							       : "noisy";
+	for (size_t i = 0; !*noise && i < worst->series_count; i++)
+		if (worst->series[i].statistics.noisy)
+			noise = *worst->series[i].statistics.noise
+					? worst->series[i].statistics.noise
+					: "noisy";
 	view_text(row, "noise", noise);
-	if (!c->verification.done)
-		tree_text(row, "checked", "");
-	else if (isfinite(c->verification.error))
-		tree_textf(row, "checked", "error %s",
-			   format_scaled(c->verification.error, 1).text);
-	else
-		tree_text(row, "checked", "exact");
+	cases_show_check(r, row);
 	set_remark(row, c);
 }
 
@@ -219,46 +307,75 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 	}
 }
 
-/* 0: no figure; 1: a noisy one; 2: a figure. */
-static int cases_rank_of_row(const struct case_result *c)
+/* True if devices of one model may share the row of this case. */
+static bool case_may_share_row(const struct view *view, const struct case_result *c)
 {
-	if (c->status != CASE_OK)
-		return 0;
-	return view_noisy(c) ? 1 : 2;
+	const struct metric_value *m = view_headline(c);
+	const struct device_info *own = result_device(view->results, view_string(c->device));
+
+	return view->source_count >= MERGED_FROM && c->status == CASE_OK && c->device_count < 2 &&
+	       m && isfinite(m->value) && own &&
+	       strcmp(own->name, view->results->devices[0].name) == 0;
 }
 
-/* Adds rows of this rank (-1: of any) as long as there are fewer than `most`. */
-static void cases_add_rows(const struct view *view, const char *suite, int rank, size_t most,
-			   struct tree *rows)
-{
-	for (size_t i = 0; i < view->results->case_count && rows->count < most; i++) {
-		const struct case_result *c = &view->results->cases[i];
-
-		if (strcmp(view_string(c->suite), suite) == 0 &&
-		    (rank < 0 || cases_rank_of_row(c) == rank))
-			cases_add_row(view, c, rows);
-	}
-}
-
-struct case_counts {
-	size_t all, by_rank[3];
-	const struct metric_value *shown; /* NULL: no case has a figure */
+struct case_rows {
+	struct case_row *items;
+	size_t count;
 };
 
-static struct case_counts cases_count(const struct view *view, const char *suite)
+/* The rows of the suite's cases, in the order of their first ones. */
+static struct case_rows case_rows_of(const struct view *view, const char *suite)
 {
-	struct case_counts counts = { 0 };
+	size_t count = view->results->case_count;
+	struct case_rows rows = { xcalloc(count + 1, sizeof(*rows.items)), 0 };
+	struct text_index places = { 0 };
 
-	for (size_t i = 0; i < view->results->case_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct case_result *c = &view->results->cases[i];
+		struct case_row *row = &rows.items[rows.count];
+		char *point;
 
 		if (strcmp(view_string(c->suite), suite) != 0)
 			continue;
-		counts.shown = counts.shown ? counts.shown : view_headline(c);
-		counts.by_rank[cases_rank_of_row(c)]++;
-		counts.all++;
+		point = case_may_share_row(view, c) ? case_point(c) : NULL;
+		if (point) {
+			size_t *place = text_index_at(&places, point, "");
+
+			if (*place == SIZE_MAX)
+				*place = rows.count;
+			row = &rows.items[*place];
+		}
+		if (!row->count)
+			rows.count++;
+		row->cases = xrealloc(row->cases, row->count + 1, sizeof(*row->cases));
+		row->cases[row->count++] = c;
+		free(row->point);
+		row->point = point;
 	}
-	return counts;
+	text_index_release(&places);
+	for (size_t i = 0; i < rows.count; i++)
+		if (rows.items[i].point)
+			qsort(rows.items[i].cases, rows.items[i].count, sizeof(*rows.items->cases),
+			      case_rows_by_value);
+	return rows;
+}
+
+static void case_rows_release(struct case_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		free(rows->items[i].cases);
+		free(rows->items[i].point);
+	}
+	free(rows->items);
+}
+
+/* Adds rows of this rank (-1: of any) as long as there are fewer than `most`. */
+static void cases_add_rows(const struct view *view, const struct case_rows *all, int rank,
+			   size_t most, struct tree *rows)
+{
+	for (size_t i = 0; i < all->count && rows->count < most; i++)
+		if (rank < 0 || case_row_rank(&all->items[i]) == rank)
+			cases_add_row(view, &all->items[i], rows);
 }
 
 /* A page of more cases than this lists the worst of them. */
@@ -267,30 +384,37 @@ static struct case_counts cases_count(const struct view *view, const char *suite
 
 void view_cases(const struct view *view, const char *suite, struct tree *map)
 {
-	struct case_counts counts = cases_count(view, suite);
 	struct tree *rows = tree_list(map, "cases");
+	struct case_rows all = case_rows_of(view, suite);
+	size_t cases = 0, by_rank[3] = { 0 };
+	const struct metric_value *shown = NULL;
 
-	if (counts.all <= MOST_LISTED)
-		cases_add_rows(view, suite, -1, counts.all, rows);
-	for (int rank = 0; rank < 3 && counts.all > MOST_LISTED; rank++)
-		cases_add_rows(view, suite, rank, WORST_LISTED, rows);
-	tree_textf(map, "case_count", "%zu", counts.all);
-	if (counts.all == rows->count)
-		tree_textf(map, "case_words", counts.all == 1 ? "The case" : "All %zu cases",
-			   counts.all);
+	for (size_t i = 0; i < all.count; i++) {
+		cases += all.items[i].count;
+		by_rank[case_row_rank(&all.items[i])]++;
+		shown = shown ? shown : view_headline(all.items[i].cases[0]);
+	}
+	if (all.count <= MOST_LISTED)
+		cases_add_rows(view, &all, -1, all.count, rows);
+	for (int rank = 0; rank < 3 && all.count > MOST_LISTED; rank++)
+		cases_add_rows(view, &all, rank, WORST_LISTED, rows);
+	tree_textf(map, "case_count", "%zu", cases);
+	if (all.count == rows->count)
+		tree_textf(map, "case_words", cases == 1 ? "The case" : "All %zu cases", cases);
 	else
 		tree_textf(map, "case_words",
 			   "%zu of %zu cases, cases without a figure first, then noisy ones "
 			   "(gpuproof export csv has all)",
-			   rows->count, counts.all);
-	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);
+			   rows->count, cases);
+	tree_flag(map, "merged", all.count < cases);
+	tree_flag(map, "not_on_paper", all.count > MOST_ON_PAPER);
 	tree_text(map, "metric",
-		  counts.shown ? view_metric_title(view, view_string(counts.shown->name)).text
-			       : "value");
-	tree_text(map, "better", counts.shown ? format_better(counts.shown->better) : "");
+		  shown ? view_metric_title(view, view_string(shown->name)).text : "value");
+	tree_text(map, "better", shown ? format_better(shown->better) : "");
 	add_methods(view, suite, map);
 	/* Filters that work without a script (report.css), where they would leave something. */
-	tree_flag(map, "filters", counts.by_rank[1] || counts.by_rank[0]);
-	tree_textf(map, "noisy_count", counts.by_rank[1] ? "%zu" : "", counts.by_rank[1]);
-	tree_textf(map, "bad_count", counts.by_rank[0] ? "%zu" : "", counts.by_rank[0]);
+	tree_flag(map, "filters", by_rank[1] || by_rank[0]);
+	tree_textf(map, "noisy_count", by_rank[1] ? "%zu" : "", by_rank[1]);
+	tree_textf(map, "bad_count", by_rank[0] ? "%zu" : "", by_rank[0]);
+	case_rows_release(&all);
 }

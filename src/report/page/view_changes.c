@@ -486,12 +486,45 @@ static void changes_show_launches(const struct comparison *c, struct tree *map)
 			   a, c->name_a);
 }
 
-static void changes_show_comparison(const struct view *view, size_t run, const struct comparison *c,
-				    struct tree *map)
+/* "1.05 (transfer host to device, 64 MiB)": the certain regression with the largest ratio; NULL: none. */
+static char *changes_worst(const struct changes *k)
+{
+	const struct comparison_row *worst = NULL;
+	const struct case_result *c;
+	char *parameters, *words;
+
+	for (size_t i = 0; i < k->c->count; i++)
+		if (is_certain_regression(&k->c->rows[i]) && isfinite(k->c->rows[i].ratio) &&
+		    (!worst || k->c->rows[i].ratio > worst->ratio))
+			worst = &k->c->rows[i];
+	c = worst ? changes_case_of(k, worst->case_id) : NULL;
+	if (!c)
+		return NULL;
+	parameters = view_named_parameters(k->view, c, NULL);
+	words = xasprintf("%.3g (%s%s%s)", worst->ratio, view_string(c->suite),
+			  *parameters ? " " : "", parameters);
+	free(parameters);
+	return words;
+}
+
+/* "2 of 41 figures regressed, worst ratio 1.05 (matmul FP16, size 8192)". malloc'ed. */
+static char *changes_finding(const struct changes *k, const struct tree *map)
+{
+	char *worst = changes_worst(k), *finding;
+
+	finding = xasprintf("%s%s%s", tree_member_text(map, "verdict_word"),
+			    worst ? ", worst ratio " : "", worst ? worst : "");
+	free(worst);
+	return finding;
+}
+
+static char *changes_show_comparison(const struct view *view, size_t run,
+				     const struct comparison *c, struct tree *map)
 {
 	struct changes k = { .view = view, .c = c };
 	struct tree *notes = tree_list(map, "notes");
 	size_t begin, end;
+	char *finding;
 
 	tree_text(map, "letter", view_letter(run).text);
 	tree_flag(map, "legend", run == 1);
@@ -525,8 +558,10 @@ static void changes_show_comparison(const struct view *view, size_t run, const s
 	changes_draw_axis(&k, map);
 	changes_index_cases(&k, run);
 	changes_show_rows(&k, map);
+	finding = changes_finding(&k, map);
 	text_index_release(&k.by_id);
 	free(k.cases);
+	return finding;
 }
 
 /* Its name, where all runs have one, else its letter. malloc'ed. */
@@ -538,9 +573,10 @@ static char *changes_side_name(const struct view *view, size_t run)
 	return format_label(view_run_name(view, run), LONGEST_NAME);
 }
 
-void view_changes(const struct view *view, struct tree *page)
+char *view_changes(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "changes");
+	char *finding = NULL;
 
 	for (size_t r = 1; r < view->count; r++) {
 		char *name_a = changes_side_name(view, 0), *name_b = changes_side_name(view, r);
@@ -561,9 +597,14 @@ void view_changes(const struct view *view, struct tree *page)
 		free(name_b);
 		/* Without a history nothing can fail. */
 		if (err.status != STATUS_OK)
-			return;
-		changes_show_comparison(view, r, &comparison, tree_item(list));
+			break;
+		free(finding);
+		finding = changes_show_comparison(view, r, &comparison, tree_item(list));
 		comparison_release(&comparison);
 	}
 	tree_flag(page, "one_change", list->count == 1);
+	if (list->count == 1)
+		return finding;
+	free(finding);
+	return NULL;
 }

@@ -21,11 +21,12 @@ void page_add_devices(struct text *out, const struct result *result)
 		text_add(out, " (CPU)");
 }
 
-/* The devices that all runs have: ": 2 × NVIDIA H200", ": NVIDIA H200", or nothing. */
-static void page_add_common(struct text *out, const struct view *view)
+/* The devices that all runs have: "2 × NVIDIA H200", "NVIDIA H200", or "". malloc'ed. */
+static char *page_common_devices(const struct view *view)
 {
 	const struct result *first = &view->results[0];
 	bool model = true, number = true;
+	struct text out = TEXT_EMPTY;
 
 	for (size_t r = 1; r < view->count; r++) {
 		model = model &&
@@ -33,39 +34,34 @@ static void page_add_common(struct text *out, const struct view *view)
 			 strcmp(first->devices[0].name, view->results[r].devices[0].name) == 0);
 		number = number && view->results[r].device_count == first->device_count;
 	}
-	if (!model)
-		return;
-	text_add(out, ": ");
-	if (number)
-		page_add_devices(out, first);
-	else
-		text_add(out, first->devices[0].name);
+	if (model && number)
+		page_add_devices(&out, first);
+	else if (model)
+		text_add(&out, first->devices[0].name);
+	return text_detach(&out);
 }
 
 /* A title names at most this many results; for more it states their number. */
 #define NAMED_RESULTS 3
 
-/* "Comparison: NVIDIA H100 against NVIDIA H200" */
-static char *page_comparison_title(const struct view *view)
+/* "h100_3 against h100_1", or "Comparison: NVIDIA H100 against NVIDIA H200". malloc'ed. */
+static char *page_comparison_names(const struct view *view)
 {
 	struct text out = TEXT_EMPTY;
 	char *cut;
 
-	if (view->count <= NAMED_RESULTS && *view_run_name(view, 0)) {
+	if (view->count > NAMED_RESULTS) {
+		text_addf(&out, "Comparison of %zu results", view->count);
+	} else if (*view_run_name(view, 0)) {
 		for (size_t r = 1; r < view->count; r++)
 			text_addf(&out, "%s%s", r > 1 ? ", " : "", view_run_name(view, r));
 		text_addf(&out, " against %s", view_run_name(view, 0));
-		page_add_common(&out, view);
-		return text_detach(&out);
-	}
-	text_add(&out, "Comparison");
-	if (view->count > NAMED_RESULTS) {
-		text_addf(&out, " of %zu results", view->count);
-		page_add_common(&out, view);
-	}
-	for (size_t r = 0; view->count <= NAMED_RESULTS && r < view->count; r++) {
-		text_add(&out, r ? " against " : ": ");
-		page_add_devices(&out, &view->results[r]);
+	} else {
+		text_add(&out, "Comparison");
+		for (size_t r = 0; r < view->count; r++) {
+			text_add(&out, r ? " against " : ": ");
+			page_add_devices(&out, &view->results[r]);
+		}
 	}
 	cut = format_cut(out.data, 120);
 	text_release(&out);
@@ -219,29 +215,46 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	free(lead.tabled);
 }
 
-/* `title`: the caller's; NULL: of the configuration, else what was found. Takes over `claims`. */
+/*
+ * `title`: the caller's; NULL: of the configuration, else what was found. Takes over `finding`, of
+ * claims or of a comparison, or NULL.
+ */
 static void page_set_title(const struct view *view, const struct headline_shares *shares,
-			   char *claims, const char *title, struct tree *page)
+			   char *finding, const char *title, struct tree *page)
 {
-	char *found = claims            ? claims
-		      : view->count > 1 ? page_comparison_title(view)
-					: run_title(view, shares);
+	char *names = view->count > 1 ? page_comparison_names(view) : NULL;
+	char *devices = page_common_devices(view);
+	char *found = !names              ? (finding ? xstrdup(finding) : run_title(view, shares))
+		      : *names && finding ? xasprintf("%s: %s", names, finding)
+					  : xstrdup(names);
 
 	if (!title && view->count == 1 && *report_setting(view->results, "title"))
 		title = report_setting(view->results, "title");
 	view_text(page, "title", title ? title : found);
 	view_text(page, "found", title && view->count == 1 ? found : "");
+	/* The heading of the answer's box says the same where the title does not. */
+	tree_flag(page, "titled", title || !finding);
+	view_text(page, "compared_devices", devices);
+	free(devices);
 	free(found);
+	free(names);
+	free(finding);
 }
 
 struct tree *view_page(const struct view *view, const struct claim_set *claims, const char *title)
 {
 	struct tree *page = tree_new(TREE_MAP);
 	struct headline_shares shares = { 0 };
+	char *finding = view_claims(view, claims, page);
 
 	if (view->count == 1 && !claims->count)
 		headline_shares_of(view, &shares);
-	page_set_title(view, &shares, view_claims(view, claims, page), title, page);
+	if (view->count > 1) {
+		free(finding);
+		view_differences(view, page);
+		finding = view_changes(view, page);
+	}
+	page_set_title(view, &shares, finding, title, page);
 	view_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);
@@ -255,9 +268,5 @@ struct tree *view_page(const struct view *view, const struct claim_set *claims, 
 	view_nodes(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
-	if (view->count > 1) {
-		view_differences(view, page);
-		view_changes(view, page);
-	}
 	return page;
 }

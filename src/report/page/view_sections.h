@@ -42,8 +42,11 @@ void view_environment(const struct view *view, struct tree *page);
 char *view_citation(const struct result *result);
 void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
-/* For several results: the outcome of compare (compare/compare.h) with the first. */
-void view_changes(const struct view *view, struct tree *page);
+/*
+ * For several results: the outcome of compare (compare/compare.h) with the first. Returns that of
+ * two results in a few words, malloc'ed; NULL: of more.
+ */
+char *view_changes(const struct view *view, struct tree *page);
 /*
  * The claims of the set, each with its verdict; an empty set: no such section. Returns the page's
  * title, malloc'ed; NULL: no claim could be tested.

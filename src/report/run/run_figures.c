@@ -28,8 +28,6 @@ static double run_figures_dots_at(double position)
  */
 
 #define MOST_ROWS 6   /* of a metric: the rest is in the suite's fold */
-#define MIDDLE 9.0    /* px */
-#define CLOSE 0.02    /* of the middle: dots span at least that, or noise would fill the row */
 #define FAR_AWAY 0.05 /* of the middle: such a device is named */
 
 /* Replaces a figure whose level still changed, which a reader would take for the device's. */
@@ -106,20 +104,51 @@ static char *run_plain_share_of(const struct headline *h, const struct selected_
 		       : xstrdup("");
 }
 
+/* The largest deviation of a device from the middle one, as a fraction of that; 0: one device. */
+static double run_plain_reach_of(const struct headline *h, const struct plain_spread *spread)
+{
+	double middle = spread->count > 1 ? middle_case(h, spread)->m->value : 0;
+
+	if (!(middle > 0))
+		return 0;
+	return fmax(1 - spread->items[0]->m->value / middle,
+		    spread->items[spread->count - 1]->m->value / middle - 1);
+}
+
+/* The end of the axis that a table's strips share: 2, 5, 10, 20 % ... */
+static double run_plain_axis_end(double reach)
+{
+	static const double steps[] = { 2, 5, 10 };
+	double end = 0.01;
+
+	for (size_t i = 0; end < reach || !i; i++)
+		end = steps[i % 3] * pow(10, (double)(i / 3)) / 100;
+	return end;
+}
+
+/* A dot for each device, at its deviation from the middle one. */
+static char *run_plain_dots_of(const struct headline *h, const struct plain_spread *spread,
+			       double end)
+{
+	double middle = middle_case(h, spread)->m->value;
+	struct text dots = TEXT_EMPTY;
+
+	for (size_t i = 0; run_plain_reach_of(h, spread) > 0 && i < spread->count; i++) {
+		double away = spread->items[i]->m->value / middle - 1;
+
+		text_addf(&dots, "M%.0f 9h0", run_figures_dots_at(0.5 + away / end / 2));
+	}
+	return text_detach(&dots);
+}
+
 static void run_plain_add_figure(const struct headline *h, const struct headline_row *row,
-				 size_t index, struct tree *figures)
+				 size_t index, double end, struct tree *figures)
 {
 	struct plain_spread spread = run_plain_spread_of(h, row, index);
 	const struct selected_case *middle = spread.count ? middle_case(h, &spread) : NULL;
 	struct tree *figure;
 
 	if (middle) {
-		double low = fmin(spread.items[0]->m->value,
-				  middle->m->value - CLOSE * fabs(middle->m->value));
-		double high = fmax(spread.items[spread.count - 1]->m->value,
-				   middle->m->value + CLOSE * fabs(middle->m->value));
-		struct text dots = TEXT_EMPTY;
-
 		figure = tree_item(figures);
 		tree_text(figure, "value",
 			  view_value(h->selection.view, middle->c, middle->m).text);
@@ -127,12 +156,7 @@ static void run_plain_add_figure(const struct headline *h, const struct headline
 		tree_text(figure, "interval",
 			  view_interval(h->selection.view, middle->c, middle->m).text);
 		run_plain_set_place(h, middle, figure);
-		for (size_t i = 0; spread.count > 1 && high > low && i < spread.count; i++)
-			chart_marker(&dots, 0,
-				     run_figures_dots_at((spread.items[i]->m->value - low) /
-							 (high - low)),
-				     MIDDLE);
-		tree_text_owned(figure, "dots", text_detach(&dots));
+		tree_text_owned(figure, "dots", run_plain_dots_of(h, &spread, end));
 		tree_text_owned(figure, "outlier", run_plain_outlier_of(h, &spread));
 	}
 	free(spread.items);
@@ -159,11 +183,47 @@ static bool run_plain_has_sheet(const struct headline *h, const struct headline_
 	return false;
 }
 
+/* The axis of the strips of a table: "has_axis" and its ends. */
+static double run_plain_set_axis(const struct headline *h, struct tree *table)
+{
+	double reach = 0, end;
+
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t f = 0; f < HEADLINE_FIGURES && !run_plain_has_sheet(h, &h->rows[i]);
+		     f++) {
+			struct plain_spread spread = run_plain_spread_of(h, &h->rows[i], f);
+
+			reach = fmax(reach, run_plain_reach_of(h, &spread));
+			free(spread.items);
+		}
+	end = run_plain_axis_end(reach);
+	tree_flag(table, "has_axis", reach > 0);
+	tree_textf(table, "axis_end", "%.0f", 100 * end);
+	return end;
+}
+
+static void run_plain_add_row(const struct headline *h, const struct headline_row *row, double end,
+			      struct tree *rows)
+{
+	struct tree *map = tree_item(rows), *figures = tree_list(map, "figures");
+	size_t failed = run_plain_failed_on(h->selection.view, row);
+
+	view_text(map, "label", row->label);
+	for (size_t f = 0; f < HEADLINE_FIGURES; f++)
+		run_plain_add_figure(h, row, f, end, figures);
+	/* The first of several figures has the label beside it. */
+	for (size_t f = 0; f < figures->count; f++)
+		tree_textf(figures->children[f], "span", f ? "" : "%zu", figures->count);
+	tree_text(map, "absent", figures->count ? "" : UNSETTLED);
+	tree_textf(map, "failed", failed ? "%zu %s failed" : "", failed, format_cases(failed));
+}
+
 static void run_plain_add_metric(void *user, const char *suite, const struct headline *h)
 {
 	struct plain *p = user;
-	size_t count = 0, shown = 0;
+	size_t count = 0;
 	struct tree *table, *rows;
+	double end;
 
 	/* A part of one mostly describes the measurement, not the machine. */
 	if (strcmp(view_string(h->selection.items[0].m->unit), "1") == 0)
@@ -178,22 +238,12 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	tree_text(table, "metric", view_metric_title(p->view, h->selection.items[0].m->name).text);
 	tree_text(table, "better", format_better(h->better));
 	view_text(table, "common", h->common);
+	end = run_plain_set_axis(h, table);
 	rows = tree_list(table, "rows");
-	for (size_t i = 0; i < h->count && shown < MOST_ROWS; i++)
-		if (!run_plain_has_sheet(h, &h->rows[i])) {
-			struct tree *map = tree_item(rows), *figures;
-			size_t failed = run_plain_failed_on(h->selection.view, &h->rows[i]);
-
-			view_text(map, "label", h->rows[i].label);
-			figures = tree_list(map, "figures");
-			for (size_t f = 0; f < HEADLINE_FIGURES; f++)
-				run_plain_add_figure(h, &h->rows[i], f, figures);
-			tree_text(map, "absent", figures->count ? "" : UNSETTLED);
-			tree_textf(map, "failed", failed ? "%zu %s failed" : "", failed,
-				   format_cases(failed));
-			shown++;
-		}
-	tree_textf(table, "more", count > shown ? "%zu more" : "", count - shown);
+	for (size_t i = 0; i < h->count && rows->count < MOST_ROWS; i++)
+		if (!run_plain_has_sheet(h, &h->rows[i]))
+			run_plain_add_row(h, &h->rows[i], end, rows);
+	tree_textf(table, "more", count > rows->count ? "%zu more" : "", count - rows->count);
 }
 
 void run_plain_figures(const struct view *view, const bool *without, struct tree *page)
@@ -415,6 +465,7 @@ static void run_figures_set_grid(double end, struct tree *page)
 	for (int part = 0; part < 4; part++)
 		text_addf(&grid, "M%.1f 0V18", run_figures_dots_at(part / 4.0 / end));
 	tree_text_owned(page, "dots_grid", text_detach(&grid));
+	tree_textf(page, "dots_half", "%.1f", run_figures_dots_at(0.5 / end));
 	tree_textf(page, "dots_sheet", "%.1f", run_figures_dots_at(1 / end));
 }
 
