@@ -87,6 +87,10 @@ for case in slow["cases"]:
             metric[part] = metric[part] and metric[part] * factor
         metric["launches"] = [v and v * factor for v in metric.get("launches") or []]
 expect("slower", compare("slow", only(first, keep), slow)[0], "failed", r"\d+ of \d+ figures regressed")
+h1 = re.search("<h1>([^<]*)</h1>", open("slow.html", encoding="utf-8").read())[1]
+if not re.fullmatch(r"b against a: [0-9]+ of [0-9]+ figures regressed, worst ratio [0-9.]+ \([a-z]+ [^)]*\)", h1):
+    print(f"slower: the title is not the finding: {h1}")
+    failed = 1
 
 # Histories: `figure(host, device, night, point)` gives a value, or None where there is none.
 def history(name, nights, hosts, figure, points=("stream/copy", "stream/triad"), model=lambda host: "H200"):
