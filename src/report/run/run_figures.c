@@ -211,7 +211,7 @@ static void run_plain_add_row(const struct headline *h, const struct headline_ro
 	view_text(map, "label", row->label);
 	for (size_t f = 0; f < HEADLINE_FIGURES; f++)
 		run_plain_add_figure(h, row, f, end, figures);
-	/* The first of several figures has the label beside it. */
+	/* The first of several figures has the label. */
 	for (size_t f = 0; f < figures->count; f++)
 		tree_textf(figures->children[f], "span", f ? "" : "%zu", figures->count);
 	tree_text(map, "absent", figures->count ? "" : UNSETTLED);
