@@ -507,7 +507,7 @@ static char *changes_worst(const struct changes *k)
 	return words;
 }
 
-/* "2 of 41 figures regressed, worst ratio 1.05 (matmul FP16, size 8192)". malloc'ed. */
+/* "2 of 41 figures regressed, worst ratio 1.05 (matmul FP16)". malloc'ed. */
 static char *changes_finding(const struct changes *k, const struct tree *map)
 {
 	char *worst = changes_worst(k), *finding;

@@ -209,7 +209,7 @@ static void many_devices_are_seen_at_once(void **state)
 	assert_has(html, "aria-label=\"Deviation from the middle device, axis\"");
 	assert_has(html,
 		   "<tr><th scope=\"col\">Property</th><th scope=\"col\">All 8 devices</th></tr>");
-	/* Devices that measured the same share a row of the table of cases: middle and each value. */
+	/* Devices that measured the same share a row of the table of cases. */
 	assert_has(html, " devices<td>✓ OK");
 	assert_has(html, "Devices of one model share a row");
 	free(html);
