@@ -486,7 +486,7 @@ static void changes_show_launches(const struct comparison *c, struct tree *map)
 			   a, c->name_a);
 }
 
-/* "1.05 (transfer host to device, 64 MiB)": the certain regression with the largest ratio; NULL: none. */
+/* "1.05 (transfer host to device)": the certain regression with the largest ratio; or NULL. */
 static char *changes_worst(const struct changes *k)
 {
 	const struct comparison_row *worst = NULL;

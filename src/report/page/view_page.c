@@ -211,7 +211,7 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	if (lead.takes_tables && !lead.charts->count && !lead.maps->count)
 		page_lead_with_charts(view, lead.tabled, folds, lead.charts);
 	tree_text_owned(page, "lead_terms", text_detach(&lead.terms));
-	/* Where nothing failed and nothing was judged, the answer comes before counts of cases. */
+	/* The answer comes before counts of cases where nothing failed and nothing was judged. */
 	tree_flag(page, "answers_lead",
 		  lead.tables->count && tree_member(page, "plain_verdict")->flag);
 	tree_flag(page, "has_shares", lead.charts->count || lead.maps->count);
