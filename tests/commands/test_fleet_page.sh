@@ -121,7 +121,15 @@ assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "L
 assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
 assert re.search(r'<p>2 nodes failed, 1 node not complete, \d+ nodes judged without a failure, 1 node complete, not judged[.]</p>', page), re.search('<p>.*failed.*', page)[0]
 # The map has each node with a mark per device; a node that nothing judged, or that was lost, has no tick.
-nodes = dict(re.findall(r'<li class="\w+"><bdi>(node\d+)</bdi>(.*?)</li>', page[page.index('id="map"'):page.index("</ul>", page.index('id="map"'))]))
+there = page[page.index('id="map"'):page.index("</section>", page.index('id="map"'))]
+rows = dict(re.findall(r'<tr><th scope="row" class="\w+"><bdi>(node\d+)</bdi>(.*)', there))
+nodes = rows | dict(re.findall(r'<li class="\w+"><bdi>(node\d+)</bdi>(.*?)</li>', there))
+# The first rows are those of the suspects, then by distance from the median, which the row says.
+assert len(rows) == min(count, 40), len(rows)
+distances = [re.search(r'status">([+−]?[\d.]+)\s*%', row) for row in list(rows.values())[3:]]
+distances = [float(found[1].replace("−", "-")) for found in distances if found]
+assert len(distances) > 20 and distances == sorted(distances) and distances[0] < -.5, distances
+assert re.search(r"<h1>3 of \d+ nodes are suspect: node0009 [(]WRONG[^)]*[)], node0007 [(]FAIL[^)]*[)], node0003 [(]LOST[)]</h1>", page), re.search("<h1>.*", page)[0]
 assert len(nodes) == min(count, 400) and list(nodes)[:3] == [n for n, _ in suspects], list(nodes)[:5]
 assert all("✓" in nodes[n] or n in ("node0009", "node0007", "node0003", "node0011") for n in nodes), nodes
 assert "✓" not in nodes["node0003"] and "○" in nodes["node0011"] and "✓" not in nodes["node0011"], nodes["node0003"]
@@ -129,7 +137,7 @@ assert "✗" in nodes["node0007"] and "FAIL" in nodes["node0007"] and "WRONG" in
 assert page.count("<script") == 1 and "silent &lt;script&gt;" in page
 assert "alloc/x@host:0" in page, "the case in flight of the lost node"
 assert f"all {count - 1} devices" in page or f"all {count} devices" in page
-assert page.count("<tr class=") == min(count, 400)
+assert page.count("<tr class=") == min(count, 400), page.count("<tr class=")
 assert ("node0899" in page) == (count == 900), "every node is on the page"
 assert len(page) < 400_000, len(page)
 PY

@@ -171,14 +171,12 @@ static void finding_date(struct fleet *f, struct fleet_finding *x)
 static int finding_by_weight(const void *left, const void *right)
 {
 	const struct fleet_finding *a = left, *b = right;
-	double u = a->deficit / a->allowed, v = b->deficit / b->allowed;
-
 	if (!a->decision != !b->decision)
 		return a->decision ? 1 : -1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	if (u != v)
-		return u > v ? -1 : 1;
+	if (a->deficit != b->deficit)
+		return a->deficit > b->deficit ? -1 : 1;
 	return (a->member > b->member) - (a->member < b->member);
 }
 
@@ -255,17 +253,20 @@ char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 					      [FLEET_DEVICE] = "the others",
 					      [FLEET_SLOT] = "the other slots of their nodes" };
 	const struct history_series *s = f->members[x->member].series;
-	char *since = fleet_since_words(x), *decision = NULL, *out;
+	char *since = fleet_since_words(x), *decision = NULL, *more, *out;
 
 	if (x->decision)
 		decision = triage_words(x->decision);
+	more = x->cohorts > 1 ? xasprintf(", and in %zu more figure%s", x->cohorts - 1,
+					  x->cohorts == 2 ? "" : "s")
+			      : xstrdup("");
 	out = xasprintf("%.1f %% (±%.1f) worse than %s in %s %s (allowed %.1f %%)%s; %s%s%s",
 			100 * fleet_percent(x->deficit), 100 * x->half, others[x->kind], s->point,
-			s->metric, 100 * fleet_percent(x->allowed),
-			x->cohorts > 1 ? ", and in others" : "", since, decision ? "; " : "",
-			decision ? decision : "");
+			s->metric, 100 * fleet_percent(x->allowed), more, since,
+			decision ? "; " : "", decision ? decision : "");
 	free(since);
 	free(decision);
+	free(more);
 	return out;
 }
 

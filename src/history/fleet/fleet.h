@@ -87,7 +87,7 @@ struct fleet_finding {
 	size_t host;                   /* unset for a slot */
 	size_t member;                 /* worst member, or one of the worst cohort */
 	const char *slot;              /* "cuda:5" */
-	size_t cohort;                 /* cohort in which it is worst */
+	size_t cohort;                 /* cohort with the largest deficit */
 	size_t cohorts;                /* number of cohorts in which it is slow */
 	double deficit, half, allowed; /* logarithms; half: half-width of the 95 % interval */
 	int64_t since; /* day of the change; of the first night if there was no change */
@@ -115,7 +115,7 @@ struct fleet {
 	size_t host_count, host_capacity;
 	struct fleet_device *devices;
 	size_t device_count;
-	struct fleet_finding *findings; /* open ones first, then by severity */
+	struct fleet_finding *findings; /* open ones first, then by kind and deficit */
 	size_t finding_count, finding_capacity;
 	struct fleet_gone *gone;
 	size_t gone_count, gone_capacity;

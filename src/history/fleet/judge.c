@@ -298,7 +298,7 @@ static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
 		if (!same)
 			continue;
 		new.cohorts = old->cohorts + 1;
-		if (new.deficit / new.allowed > old->deficit / old->allowed)
+		if (new.deficit > old->deficit)
 			*old = new;
 		old->cohorts = new.cohorts;
 		return;

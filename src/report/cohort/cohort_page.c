@@ -15,10 +15,8 @@
 #define MOST_HOSTS 400
 #define MOST_STRIPS 8
 #define MOST_NAMED 6
-/* slower than the others by more than this is shaded */
-#define HEAT1 0.005
-#define HEAT2 0.01
 #define STRIP_LEFT 8.0
+#define STRIP_LEAST 0.01 /* a strip reaches as far on both sides */
 #define STRIP_HEIGHT 40.0
 
 struct cohort_cell {
@@ -146,21 +144,9 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 	view_text(row, "tags", h->tags);
 	for (size_t s = 0; s < m->section_count; s++) {
 		const struct cohort_cell *c = matrix_cell_at(m, host, s);
-		struct tree *cell = tree_item(cells);
 
-		tree_text(cell, "kind",
-			  c->slow                      ? "failed"
-			  : -expm1(-c->offset) > HEAT2 ? "heat2"
-			  : -expm1(-c->offset) > HEAT1 ? "heat1"
-						       : "");
-		tree_text(cell, "symbol", c->slow ? "✗ " : "");
-		tree_textf(cell, "device", "%s%s", c->slowest ? c->slowest->devices : "",
-			   c->slowest ? " " : "");
-		tree_text(cell, "offset",
-			  isnan(c->offset) ? "not compared"
-					   : format_margin(expm1(-(c->slowest ? c->slowest->residual
-									      : c->offset)))
-						     .text);
+		view_heat_cell(fleet_percent(c->slowest ? c->slowest->residual : c->offset),
+			       c->slow, c->slowest ? c->slowest->devices : "", tree_item(cells));
 	}
 }
 
@@ -189,24 +175,28 @@ static void fleet_matrix(const struct fleet *f, struct tree *page)
 	free(m.cells);
 }
 
-/* Position of a deviation on a strip, which ends at `most` on both sides. */
-static double cohort_strip_x(double ratio, double most)
+/* Ends of a strip: relative differences from the centre. */
+struct strip_ends {
+	double low, high;
+};
+
+static double cohort_strip_x(double ratio, const struct strip_ends *ends)
 {
-	double share = (ratio / most + 1) / 2;
+	double share = (ratio - ends->low) / (ends->high - ends->low);
 
 	return STRIP_LEFT + fmin(1, fmax(0, share)) * (CHART_WIDTH - 2 * STRIP_LEFT);
 }
 
 /* Devices that share a pixel are one tick; slow ones are drawn separately. */
-static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
-			       struct tree *map)
+static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c,
+			       const struct strip_ends *ends, struct tree *map)
 {
 	struct text usual = TEXT_EMPTY, slow = TEXT_EMPTY;
 	size_t columns[(size_t)CHART_WIDTH + 1] = { 0 }, highest = 1;
 
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		const struct fleet_member *m = &f->members[i];
-		double x = m->recent ? cohort_strip_x(expm1(-m->residual), most) : 0;
+		double x = m->recent ? cohort_strip_x(expm1(-m->residual), ends) : 0;
 
 		if (m->recent && m->slow)
 			text_addf(&slow, "M%.1f 4V32", x);
@@ -265,11 +255,13 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	const struct history_series *s = f->members[c->first].series;
 	struct tree *map = tree_item(list);
 	char *kinds = fleet_kinds_words(f, c);
-	double most = 0.01;
+	struct strip_ends ends = { -STRIP_LEAST, STRIP_LEAST };
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (f->members[i].recent)
-			most = fmax(most, fabs(expm1(-f->members[i].residual)));
+		if (f->members[i].recent) {
+			ends.low = fmin(ends.low, expm1(-f->members[i].residual));
+			ends.high = fmax(ends.high, expm1(-f->members[i].residual));
+		}
 	tree_textf(map, "id", "strip-%zu", index);
 	view_text(map, "case", s->point);
 	tree_text(map, "metric", format_metric(s->metric).text);
@@ -277,13 +269,13 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	tree_textf(map, "count", "%zu", c->count);
 	tree_textf(map, "nodes", "%zu", c->hosts);
 	tree_text(map, "scatter", format_percent(c->deviation).text);
-	tree_text(map, "low", format_margin(-most).text);
-	tree_text(map, "high", format_margin(most).text);
+	tree_text(map, "low", format_margin(ends.low).text);
+	tree_text(map, "high", format_margin(ends.high).text);
 	tree_textf(map, "width", "%.0f", CHART_WIDTH);
-	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, most));
+	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, &ends));
 	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
 	view_text(map, "kinds", kinds ? kinds : "");
-	cohort_strip_ticks(f, c, most, map);
+	cohort_strip_ticks(f, c, &ends, map);
 	cohort_name_slow_members(f, c, map);
 	free(kinds);
 }
@@ -343,17 +335,20 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 		.things = "known devices",
 		.nothing = "Nothing was compared",
 	};
+	struct text found = TEXT_EMPTY;
 	char first[16], last[16];
 
+	format_list(&found, "%zu open finding%s", f->open, text_plural(f->open));
+	format_count_of(&found, f->finding_count - f->open, "decided");
+	format_count_of(&found, silent, "missing");
 	history_date(f->first_day, first);
 	history_date(f->last_day, last);
 	page_answer_show(&answer, page);
 	if (f->compared)
 		tree_textf(page, "verdict",
-			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
-			   "compared, on the days from %s to %s.%s",
-			   f->open, text_plural(f->open), f->finding_count - f->open, f->compared,
-			   f->device_count, f->host_count, first, last,
+			   "%s. %zu of %zu devices of %zu nodes compared, by their runs from %s "
+			   "to %s.%s",
+			   found.data, f->compared, f->device_count, f->host_count, first, last,
 			   f->too_few ? " For the others, too few devices have the same model, "
 					"driver and config."
 				      : "");
@@ -363,37 +358,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 			   "model, driver and config, on two nodes.",
 			   f->device_count, text_plural(f->device_count), f->host_count,
 			   text_plural(f->host_count), FLEET_FEWEST);
-}
-
-static void cohort_add_findings(const struct fleet *f, struct tree *page)
-{
-	struct tree *list = tree_list(page, "findings");
-
-	for (size_t i = 0; i < f->finding_count && i < MOST_FINDINGS; i++) {
-		const struct fleet_finding *x = &f->findings[i];
-		char *subject = fleet_subject_words(f, x), *since = fleet_since_words(x);
-		char *decision = x->decision ? triage_words(x->decision) : xstrdup("open");
-		const struct history_series *s = f->members[x->member].series;
-		struct tree *map = tree_item(list);
-
-		tree_text(map, "kind", x->decision ? "skipped" : "failed");
-		tree_text(map, "symbol", x->decision ? "○" : "✗");
-		view_text(map, "subject", subject);
-		view_text(map, "case", s->point);
-		tree_text(map, "metric", format_metric(s->metric).text);
-		tree_text(map, "worse", format_margin(-fleet_percent(x->deficit)).text);
-		tree_text(map, "half", format_percent(x->half).text);
-		tree_text(map, "allowed", format_margin(-fleet_percent(x->allowed)).text);
-		tree_textf(map, "cohorts", "%zu", x->cohorts);
-		view_text(map, "since", since);
-		view_text(map, "state", decision);
-		free(subject);
-		free(since);
-		free(decision);
-	}
-	tree_textf(page, "more_findings",
-		   f->finding_count > list->count ? "%zu more are in history fleet --json." : "",
-		   f->finding_count - list->count);
+	text_release(&found);
 }
 
 static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
@@ -424,24 +389,53 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 	}
 }
 
-/* "node07 cuda:2 is 2.7 % slower than the others, and 2 more findings"; malloc'ed. */
+/* Nodes with an open finding. */
+static size_t cohort_count_slow_nodes(const struct fleet *f)
+{
+	bool *slow = xcalloc(f->host_count + 1, sizeof(*slow));
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->open; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+
+		if (x->kind == FLEET_SLOT || slow[x->host])
+			continue;
+		slow[x->host] = true;
+		count++;
+	}
+	free(slow);
+	return count;
+}
+
+#define MOST_TITLED 3 /* findings */
+
+/* "2 of 40 nodes are slow: n028 cuda:0 by 39.5 % in transfer, n013 by 5.1 % in ..."; malloc'ed. */
 static char *cohort_title(const struct fleet *f)
 {
-	const struct fleet_finding *x = f->findings; /* open ones first, the worst in front */
-	struct text out = TEXT_EMPTY;
+	size_t nodes = cohort_count_slow_nodes(f);
+	struct text out = TEXT_EMPTY, list = TEXT_EMPTY;
 
-	if (!f->open)
-		return xasprintf("%zu node%s against each other", f->host_count,
-				 text_plural(f->host_count));
-	text_addf(&out, "%s%s%s %s %.1f\u00a0%% slower than the others",
-		  x->kind == FLEET_SLOT ? "Slot " : f->hosts[x->host].name,
-		  x->kind == FLEET_DEVICE ? " " : "",
-		  x->kind == FLEET_SLOT     ? x->slot
-		  : x->kind == FLEET_DEVICE ? f->members[x->member].devices
-					    : "",
-		  "is", 100 * fleet_percent(x->deficit));
-	if (f->open > 1)
-		text_addf(&out, ", and %zu more finding%s", f->open - 1, text_plural(f->open - 1));
+	/* Open findings come first, the worst in front. */
+	for (size_t i = 0; i < f->open && i < MOST_TITLED; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+
+		char *name = cohort_finding_name(f, x);
+
+		format_list(&list, "%s by %.1f\u00a0%% in %s", name,
+			    100 * fleet_percent(x->deficit), f->members[x->member].series->section);
+		free(name);
+	}
+	text_addf(&out, "%zu of %zu node%s %s slow", nodes, f->host_count,
+		  text_plural(f->host_count), nodes == 1 ? "is" : "are");
+	if (!f->open) {
+		text_release(&out);
+		return xasprintf(f->compared ? "%zu node%s, none slow" : "%zu node%s, not compared",
+				 f->host_count, text_plural(f->host_count));
+	}
+	text_addf(&out, ": %s", list.data);
+	if (f->open > MOST_TITLED)
+		text_addf(&out, " and %zu more", f->open - MOST_TITLED);
+	text_release(&list);
 	return text_detach(&out);
 }
 
@@ -456,7 +450,7 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 	free(title);
 	tree_list(page, "warnings");
 	cohort_set_answer(f, page);
-	cohort_add_findings(f, page);
+	cohort_findings_show(f, NULL, MOST_FINDINGS, page);
 	cohort_add_silent_nodes(f, page);
 	fleet_strips(f, page);
 	fleet_matrix(f, page);

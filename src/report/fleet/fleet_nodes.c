@@ -10,10 +10,10 @@
 #include "report/fleet/fleet_page.h"
 #include "report/view/view.h"
 
-#define FIRST_SUSPECTS 2 /* before the figures, next to each other */
 #define MOST_SUSPECTS 50 /* with their evidence; the table has all */
 #define FEW_DEVICES 2
 #define MOST_REASONS 4 /* devices of one node */
+#define MOST_MAPPED 40 /* rows of the heat map; suspects come first */
 #define MOST_ROWS 400  /* of the table; of the nodes that nothing is against, names alone */
 
 static int fleet_nodes_by_name(const void *a, const void *b)
@@ -109,6 +109,8 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 	nodes->count = r->node_count;
 	nodes->items = xcalloc(r->node_count + 1, sizeof(*nodes->items));
 	nodes->by_name = xcalloc(r->node_count + 1, sizeof(*nodes->by_name));
+	nodes->by_need = xcalloc(r->node_count + 1, sizeof(*nodes->by_need));
+	nodes->figures = 0;
 	for (size_t i = 0; i < r->node_count; i++) {
 		nodes->items[i].node = &r->nodes[i];
 		nodes->by_name[i] = &nodes->items[i];
@@ -144,8 +146,13 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 
 void fleet_nodes_release(struct fleet_nodes *nodes)
 {
+	for (size_t i = 0; i < nodes->count; i++) {
+		free(nodes->items[i].deficits);
+		free(nodes->items[i].failed);
+	}
 	free(nodes->items);
 	free(nodes->by_name);
+	free(nodes->by_need);
 	free(nodes->gpus);
 }
 
@@ -181,10 +188,12 @@ static int fleet_nodes_by_need(const void *a, const void *b)
 	if (p->worst && q->worst &&
 	    check_is_worse(p->worst, q->worst) != check_is_worse(q->worst, p->worst))
 		return check_is_worse(p->worst, q->worst) ? -1 : 1;
+	if (p->deficit != q->deficit)
+		return p->deficit > q->deficit ? -1 : 1;
 	return strcmp(p->node->name, q->node->name);
 }
 
-static const char *fleet_node_word(const struct fleet_node *n)
+const char *fleet_node_word(const struct fleet_node *n)
 {
 	if (fleet_node_rank(n) == 5)
 		return "WRONG";
@@ -311,12 +320,11 @@ static void fleet_nodes_show_suspect(const struct fleet_node *n, const struct re
 }
 
 /* The reasons of those that are shown, in one pass over the checks. */
-static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, struct fleet_node **order,
-				      size_t shown, const struct result *r, struct tree *page)
+static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, size_t shown,
+				      const struct result *r, struct tree *page)
 {
 	struct reasons *reasons = xcalloc(nodes->count + 1, sizeof(*reasons));
-	struct tree *first = tree_list(tree_map(page, "first_suspects"), "nodes_shown");
-	struct tree *further = tree_list(tree_map(page, "further_suspects"), "nodes_shown");
+	struct tree *list = tree_list(page, "nodes_shown");
 
 	for (size_t i = 0; r->judgement && i < r->judgement->count; i++) {
 		const struct verdict_check *c = &r->judgement->checks[i];
@@ -326,9 +334,8 @@ static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, struct fl
 			fleet_nodes_keep_reason(&reasons[n - nodes->items], c);
 	}
 	for (size_t i = 0; i < shown; i++)
-		fleet_nodes_show_suspect(order[i], &reasons[order[i] - nodes->items], r,
-					 i < FIRST_SUSPECTS ? first : further);
-	tree_flag(page, "has_further_suspects", further->count != 0);
+		fleet_nodes_show_suspect(nodes->by_need[i],
+					 &reasons[nodes->by_need[i] - nodes->items], r, list);
 	free(reasons);
 }
 
@@ -351,8 +358,9 @@ static struct fleet_mark fleet_device_mark(const struct fleet_node *n,
 	return (struct fleet_mark){ "ok", "✓", "no check failed" };
 }
 
-/* Marks an incomplete node, or one with wrong cases, next to its name. */
-static void fleet_node_map(const struct fleet_node *n, struct tree *map)
+/* A row of the heat map, or an entry of the map of the other nodes: a mark for each device. */
+static void fleet_node_map(const struct fleet_nodes *nodes, const struct fleet_node *n,
+			   struct tree *map)
 {
 	struct tree *node = tree_item(map), *cells = tree_list(node, "cells");
 
@@ -370,12 +378,14 @@ static void fleet_node_map(const struct fleet_node *n, struct tree *map)
 		tree_text(cell, "word", mark.word);
 		view_text(cell, "what", d->worst ? d->worst->point : "");
 	}
+	fleet_node_cells(n, nodes->figures, tree_list(node, "figures"));
 }
 
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
 {
-	struct fleet_node **order = xcalloc(nodes->count + 1, sizeof(*order));
-	struct tree *rows, *others, *map = tree_list(page, "map");
+	struct fleet_node **order = nodes->by_need;
+	struct tree *rows, *others, *map = tree_list(page, "map"),
+				    *other_map = tree_list(page, "other_map");
 	size_t suspects = 0, shown;
 
 	for (size_t i = 0; i < nodes->count; i++) {
@@ -384,8 +394,7 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	}
 	qsort(order, nodes->count, sizeof(struct fleet_node *), fleet_nodes_by_need);
 	shown = suspects < MOST_SUSPECTS ? suspects : MOST_SUSPECTS;
-	fleet_nodes_show_suspects(nodes, order, shown, r, page);
-	tree_flag(page, "has_suspects", suspects != 0);
+	fleet_nodes_show_suspects(nodes, shown, r, page);
 	tree_textf(page, "suspect_count", "%zu", suspects);
 	tree_textf(page, "more_suspects", suspects > shown ? "%zu more are in the table." : "",
 		   suspects - shown);
@@ -403,10 +412,11 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 				   order[i]->node->planned);
 			tree_textf(row, "passed", "%zu of %zu", order[i]->passed, order[i]->checks);
 			view_text(row, "reason", order[i]->node->reason);
-			fleet_node_map(order[i], map);
+			fleet_node_map(nodes, order[i], i < MOST_MAPPED ? map : other_map);
 		} else {
 			tree_item_text(others, order[i]->node->name);
 		}
 	tree_textf(page, "other_count", "%zu", others->count);
-	free(order);
+	tree_textf(page, "mapped_more", other_map->count + others->count ? "%zu more nodes" : "",
+		   other_map->count + others->count);
 }

@@ -15,201 +15,6 @@
 #include "report/template/template.h"
 #include "report/view/presented.h"
 
-/*
- * Each figure over all devices of a run: a row of all values, where they crowd, and a row for each
- * device that fails a check. Drawn for figures with failed devices, the most first, then for
- * the headline figure of each suite.
- */
-
-#define MOST_CHARTS 16
-#define MOST_FAILED 8 /* rows of one chart */
-
-/* The cases of one point on all devices, and its headline metric. */
-struct fleet_figure {
-	char *point; /* the first case's id, up to its devices */
-	const struct case_result *first;
-	const struct metric_value *metric; /* from the first case that has it */
-	double *values;                    /* sorted at last */
-	size_t count, capacity;
-	const struct verdict_check **failed;
-	size_t failed_count, failed_capacity;
-};
-
-struct figures {
-	struct fleet_figure *items;
-	size_t count, capacity;
-	struct text_index index; /* by point */
-};
-
-/* The figure of a case's id, "transfer/h2d/pinned@n7/cuda:3" without its devices. */
-static struct fleet_figure *figures_find(struct figures *f, const char *id, bool add)
-{
-	char *point = xstrndup(id, strcspn(id, "@"));
-	size_t at = text_index_find(&f->index, point, "");
-
-	if (at == SIZE_MAX && add) {
-		ARRAY_GROW(f->items, f->count, f->capacity);
-		f->items[f->count] = (struct fleet_figure){ .point = point };
-		at = f->count++;
-		*text_index_at(&f->index, point, "") = at;
-	} else {
-		free(point);
-	}
-	return at == SIZE_MAX ? NULL : &f->items[at];
-}
-
-static void figures_add_case(struct figures *f, const struct case_result *c)
-{
-	const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
-	struct fleet_figure *figure;
-
-	/* Cases of several nodes together are no device's. */
-	if (!m || !*view_string(c->node) || !isfinite(m->value))
-		return;
-	figure = figures_find(f, c->id, true);
-	if (!figure->metric) {
-		figure->first = c;
-		figure->metric = m;
-	}
-	if (strcmp(figure->metric->name, m->name) != 0)
-		return;
-	ARRAY_GROW(figure->values, figure->count, figure->capacity);
-	figure->values[figure->count++] = m->value;
-}
-
-static void figures_add_failed(struct figures *f, const struct verdict_check *c)
-{
-	struct fleet_figure *figure = *c->case_id && acceptance_is_bad(c) && isfinite(c->value) &&
-						      c->verdict != VERDICT_SKIP
-					      ? figures_find(f, c->case_id, false)
-					      : NULL;
-
-	if (!figure || strcmp(figure->metric->name, c->metric) != 0)
-		return;
-	ARRAY_GROW(figure->failed, figure->failed_count, figure->failed_capacity);
-	figure->failed[figure->failed_count++] = c;
-}
-
-static int checks_by_badness(const void *a, const void *b)
-{
-	const struct verdict_check *p = *(const struct verdict_check *const *)a,
-				   *q = *(const struct verdict_check *const *)b;
-
-	return check_is_worse(p, q)   ? -1
-	       : check_is_worse(q, p) ? 1
-				      : strcmp(p->devices, q->devices);
-}
-
-static void figures_add_row(struct chart_series *rows, const char *name, const double *values,
-			    size_t count)
-{
-	struct chart_point *point = chart_point_new(rows, name);
-
-	point->samples = values;
-	point->sample_count = count;
-	point->p50 = point->y = median_of_sorted(values, count);
-	point->n = count;
-}
-
-static void figures_draw(const struct result *r, struct fleet_figure *f, struct tree *charts)
-{
-	const struct view view = { .results = r, .count = 1 };
-	struct chart_series *rows;
-	struct chart chart;
-	struct formatted name, median, low, high;
-	size_t shown = f->failed_count < MOST_FAILED ? f->failed_count : MOST_FAILED;
-	const char *unit = f->metric->unit;
-	char *all = xasprintf("all %zu devices", f->count);
-
-	qsort(f->values, f->count, sizeof(*f->values), compare_doubles);
-	chart_init(&chart, CHART_STRIP);
-	name = view_metric_title(&view, f->metric->name);
-	chart.close = true;
-	chart.id = xasprintf("figure-%zu", charts->count + 1);
-	chart.title = xasprintf("%s, %s", name.text, f->point);
-	format_capital(chart.title);
-	/* The legend stands once. */
-	chart.shows = xstrdup(charts->count ? ""
-					    : "One tick for each device, higher where more devices "
-					      "have that value. A device that did not pass has a "
-					      "row of its own.");
-	median = format_quantity(median_of_sorted(f->values, f->count), unit);
-	low = format_quantity(f->values[0], unit);
-	high = format_quantity(f->values[f->count - 1], unit);
-	chart.finding = xasprintf("%zu devices: median %s, from %s to %s.", f->count, median.text,
-				  low.text, high.text);
-	chart.y_name = xstrdup(name.text);
-	chart.y_unit = xstrdup(unit);
-	chart.note = f->failed_count > shown
-			     ? xasprintf("%zu more devices did not pass.", f->failed_count - shown)
-			     : xstrdup("");
-	rows = chart_series_named(&chart, "");
-	figures_add_row(rows, all, f->values, f->count);
-	if (f->failed_count)
-		qsort(f->failed, f->failed_count, sizeof(*f->failed), checks_by_badness);
-	for (size_t i = 0; i < shown; i++)
-		if (i == 0 || strcmp(f->failed[i]->devices, f->failed[i - 1]->devices) != 0)
-			figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
-	chart_draw(&chart, charts);
-	chart_release(&chart);
-	free(all);
-}
-
-/* Those with failed devices first, the most of them in front; then in the order of the result. */
-static int figures_by_failed(const void *a, const void *b)
-{
-	const struct fleet_figure *p = *(struct fleet_figure *const *)a,
-				  *q = *(struct fleet_figure *const *)b;
-
-	if (p->failed_count != q->failed_count)
-		return p->failed_count > q->failed_count ? -1 : 1;
-	return (p > q) - (p < q);
-}
-
-/* True if a chart before has drawn the suite, and nothing is wrong with this figure. */
-static bool is_more_of_the_same(struct fleet_figure *const *order, size_t at)
-{
-	if (order[at]->failed_count)
-		return false;
-	for (size_t i = 0; i < at; i++)
-		if (strcmp(order[i]->first->suite, order[at]->first->suite) == 0)
-			return true;
-	return false;
-}
-
-static void figures_release(struct figures *f)
-{
-	for (size_t i = 0; i < f->count; i++) {
-		free(f->items[i].point);
-		free(f->items[i].values);
-		free(f->items[i].failed);
-	}
-	free(f->items);
-	text_index_release(&f->index);
-}
-
-static void fleet_figures(const struct result *r, struct tree *page)
-{
-	struct figures f = { 0 };
-	struct fleet_figure **order;
-	struct tree *charts = tree_list(page, "charts");
-
-	for (size_t i = 0; i < r->case_count; i++)
-		figures_add_case(&f, &r->cases[i]);
-	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
-		if (f.count)
-			figures_add_failed(&f, &r->judgement->checks[i]);
-	order = xcalloc(f.count + 1, sizeof(*order));
-	for (size_t i = 0; i < f.count; i++)
-		order[i] = &f.items[i];
-	qsort(order, f.count, sizeof(struct fleet_figure *), figures_by_failed);
-	for (size_t i = 0; i < f.count && charts->count < MOST_CHARTS; i++)
-		if (order[i]->count > 1 && !is_more_of_the_same(order, i))
-			figures_draw(r, order[i], charts);
-	free(order);
-	figures_release(&f);
-}
-
 /* Cost of a run on several nodes: time, node hours and device hours by phase. */
 
 #define HOUR 3600.0
@@ -378,19 +183,52 @@ static void fleet_set_devices(const struct result *r, struct tree *page)
 			   shared, r->device_count);
 }
 
+#define MOST_NAMED 3 /* suspect nodes in the title */
+
+/* "2 of 64 nodes are suspect: n041 (FAIL, copies from the host), n023 (LOST)"; malloc'ed. */
+static char *fleet_title(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+			 const char *own)
+{
+	const struct result *r = fleet->result;
+	const char *asked = own ? own : report_setting(r, "title");
+	struct text out = TEXT_EMPTY;
+	size_t suspects = 0, cleared = 0;
+
+	if (*asked)
+		return xstrdup(asked);
+	for (size_t i = 0; i < nodes->count; i++) {
+		suspects += fleet_node_is_suspect(&nodes->items[i]);
+		cleared += fleet_node_is_cleared(&nodes->items[i]);
+	}
+	text_addf(&out, "%s%s", view_string(r->label), *view_string(r->label) ? ": " : "");
+	if (!suspects) {
+		text_addf(&out, "%zu nodes, %s", nodes->count,
+			  cleared == nodes->count ? "none suspect"
+			  : cleared               ? "not all judged"
+						  : "not judged");
+		return text_detach(&out);
+	}
+	text_addf(&out, "%zu of %zu nodes %s suspect: ", suspects, nodes->count,
+		  suspects == 1 ? "is" : "are");
+	for (size_t i = 0; i < suspects && i < MOST_NAMED; i++) {
+		const struct fleet_node *n = nodes->by_need[i];
+		const char *what = n->worst ? n->worst->task : "";
+
+		text_addf(&out, "%s%s (%s%s%s)", i ? ", " : "", n->node->name, fleet_node_word(n),
+			  *what ? ", " : "", what);
+	}
+	if (suspects > MOST_NAMED)
+		text_addf(&out, " and %zu more", suspects - MOST_NAMED);
+	return text_detach(&out);
+}
+
 static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *own_title)
 {
 	const struct result *r = fleet->result;
 	const struct view view = { .results = r, .count = 1 };
 	struct tree *page = tree_new(TREE_MAP);
-	const char *asked = report_setting(r, "title");
 	struct fleet_nodes nodes;
-	char *title = own_title || *asked
-			      ? xstrdup(own_title ? own_title : asked)
-			      : xasprintf("%s%s%zu nodes", view_string(r->label),
-					  *view_string(r->label) ? ", " : "", r->node_count);
 
-	view_text_owned(page, "title", title);
 	view_runs(&view, page);
 	fleet_nodes_collect(&nodes, r);
 	fleet_set_answer(fleet, page);
@@ -403,11 +241,12 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 		   format_count((double)r->case_count).text, format_seconds(r->seconds).text);
 	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
+	fleet_figures(&nodes, r, page);
 	fleet_nodes_show(&nodes, r, page);
+	view_text_owned(page, "title", fleet_title(fleet, &nodes, own_title));
 	fleet_pairs(&nodes, r, page);
 	fleet_scaling(&nodes, r, page);
 	fleet_nodes_release(&nodes);
-	fleet_figures(r, page);
 	fleet_cost(r, page);
 	view_environment(&view, page);
 	return page;

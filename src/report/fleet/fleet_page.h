@@ -37,13 +37,18 @@ struct fleet_node {
 	size_t wrong_cases, error_cases;
 	const struct verdict_check *worst; /* NULL: nothing is bad */
 	struct fleet_device_verdict *gpus; /* `devices` of them, in the order of the result */
+	/* of its worst device in each column of the heat map; NaN: not measured */
+	double *deficits;
+	bool *failed;   /* a check of the column's figure failed */
+	double deficit; /* the largest of them */
 };
 
 struct fleet_nodes {
 	struct fleet_node *items; /* in the order of the result */
 	size_t count;
-	struct fleet_node **by_name;
-	struct fleet_device_verdict *gpus; /* of all nodes */
+	struct fleet_node **by_name, **by_need; /* by_need: those to look at first */
+	size_t figures;                         /* columns of the heat map */
+	struct fleet_device_verdict *gpus;      /* of all nodes */
 };
 
 /* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c, fleet_cost.c */
@@ -54,7 +59,13 @@ void fleet_nodes_release(struct fleet_nodes *nodes);
 bool fleet_node_is_suspect(const struct fleet_node *node);
 /* True if something was judged, and nothing is against the node. */
 bool fleet_node_is_cleared(const struct fleet_node *node);
-/* Sets the map of nodes and devices, the suspects, the worst first, and the table of nodes. */
+/* The columns of the heat map, and a chart of each figure with failed devices. */
+void fleet_figures(struct fleet_nodes *nodes, const struct result *result, struct tree *page);
+/* A node's row of the heat map. */
+void fleet_node_cells(const struct fleet_node *node, size_t count, struct tree *cells);
+/* "WRONG", "FAIL", "LOST", "OK", "NOT JUDGED" */
+const char *fleet_node_word(const struct fleet_node *node);
+/* Orders the nodes by need. Sets the map, the suspects, the worst first, and the table of nodes. */
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *result,
 		      struct tree *page);
 /* The node whose name are the `length` characters at `name`; NULL: none. */

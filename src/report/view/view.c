@@ -398,3 +398,22 @@ bool view_noisy(const struct case_result *c)
 			return true;
 	return false;
 }
+
+/* Slower than the others by more than this is shaded. */
+#define HEAT1 0.005
+#define HEAT2 0.01
+#define UNSEEN 0.0005 /* is 0.0 % in the cell */
+
+void view_heat_cell(double deficit, bool failed, const char *device, struct tree *cell)
+{
+	tree_text(cell, "kind",
+		  failed            ? "failed"
+		  : deficit > HEAT2 ? "heat2"
+		  : deficit > HEAT1 ? "heat1"
+				    : "");
+	tree_textf(cell, "symbol", "%s%s%s", failed ? "✗ " : "", device, *device ? " " : "");
+	tree_text(cell, "offset",
+		  isnan(deficit)           ? "–"
+		  : fabs(deficit) < UNSEEN ? "0.0\u00a0%"
+					   : format_margin(-deficit).text);
+}

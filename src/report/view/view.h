@@ -141,4 +141,10 @@ struct page_answer {
 /* Members "verdict_kind" (a class of report.css), "verdict_symbol" and "verdict_word". */
 void page_answer_show(const struct page_answer *answer, struct tree *map);
 
+/*
+ * A cell of a heat map of nodes: members "kind", "symbol" and "offset". `deficit`: 0.5 is half as
+ * fast as the others; NaN: not compared. `device`: the slow one, if the node as a whole is not; "".
+ */
+void view_heat_cell(double deficit, bool failed, const char *device, struct tree *cell);
+
 #endif
