@@ -5,7 +5,7 @@ usage: statistics_vectors.py FOLDER [KIND] [--write]     --write: fills in what 
 KIND: the file KIND.json alone.
 Exit code 1: a vector differs from what the formulas give.
 """
-import functools, itertools, json, math, os, sys
+import bisect, functools, itertools, json, math, os, sys
 from statistics import median
 
 V = 3  # degrees of freedom that the typical spread counts for
@@ -71,6 +71,8 @@ def repeat(v):
 
 def mann_whitney(v):
 	m, n = v["m"], v["n"]
+	if math.comb(m + n, m) > 1e7:  # too many orders: normal, with continuity correction
+		return {"probability": math.erfc((m * n / 2 - v["u"] - 0.5) / math.sqrt(m * n * (m + n + 1) / 6)) / 2}
 	counts = {}
 	for places in itertools.combinations(range(m + n), m):
 		u = sum(places) - m * (m - 1) // 2
@@ -394,11 +396,22 @@ def difference(v):
 	return {"distance": distance, "student": student_tail(t, n - 2) if math.isfinite(t) else 0, "ranks": ranks}
 
 
+def launches(v):
+	"""Smallest number of launches a side with which an unchanged figure is UNCHANGED in 80 % of comparisons."""
+	def enough(n):
+		error, sessions = v["spread"] * v["resemblance"] * math.sqrt(2 * HL / n), math.sqrt(2) * v["session_spread"]
+		half = math.hypot(student_quantile(0.95, 2 * n - 2) * error, Z95 * sessions)
+		return half + 1.2815515655446004 * math.hypot(error, sessions) <= v["margin"]
+
+	numbers = range(4, 1001)
+	return {"needed": numbers[bisect.bisect_left(numbers, True, key=enough)] if enough(1000) else 0}
+
+
 def student(v):
 	return {"probability": student_tail(v["t"], v["freedom"]), "quantile_975": student_quantile(0.975, v["freedom"])}
 
 
-KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "states": states, "pool": pool, "series": series, "difference": difference}
+KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state, "states": states, "pool": pool, "series": series, "difference": difference, "launches": launches}
 
 
 def differ(expected, got):

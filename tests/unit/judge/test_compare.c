@@ -477,6 +477,70 @@ static void settings_that_change_the_measurement_are_differences(void **state)
 	}
 }
 
+/* Counted bytes are compared by the worst launch of each side; above 1 is worse. */
+static void exact_figures_are_compared_by_the_worst_launch(void **state)
+{
+	static const struct {
+		enum better better;
+		double a[2], b[2], ratio;
+		enum change change;
+	} rows[] = {
+		{ BETTER_LOWER, { 90, 100 }, { 120, 125 }, 1.25, CHANGE_REGRESSED },
+		{ BETTER_LOWER, { 120, 125 }, { 90, 100 }, 0.8, CHANGE_IMPROVED },
+		{ BETTER_HIGHER, { 125, 130 }, { 100, 110 }, 1.25, CHANGE_REGRESSED },
+		{ BETTER_HIGHER, { 100, 110 }, { 125, 130 }, 0.8, CHANGE_IMPROVED },
+		{ BETTER_LOWER, { 100, 100 }, { 100, 100 }, 1, CHANGE_UNCHANGED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct comparison_input input = { .a_count = 2, .b_count = 2, .margin = 0.01 };
+		struct result sides[4];
+		struct comparison c;
+
+		for (size_t k = 0; k < 4; k++) {
+			struct metric_value *m;
+
+			node_init(&sides[k], 1, "NVIDIA H200");
+			m = node_add(&sides[k], 0, (k < 2 ? rows[i].a : rows[i].b)[k % 2], 0)
+				    ->metrics;
+			free(m->unit);
+			m->unit = xstrdup("B");
+			free(m->series);
+			m->series = xstrdup("");
+			m->better = rows[i].better;
+		}
+		input.a = &sides[0];
+		input.b = &sides[2];
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		assert_int_equal(c.count, 1);
+		assert_float_equal(c.rows[0].ratio, rows[i].ratio, 1e-9);
+		assert_int_equal(c.rows[0].change, rows[i].change);
+		comparison_release(&c);
+		for (size_t k = 0; k < 4; k++)
+			result_release(&sides[k]);
+	}
+}
+
+/* Below four values on a side there is a shift and no interval. */
+static void few_values_have_a_shift_alone(void **state)
+{
+	static const double values[] = { 1, 2, 3, 4, 6 };
+	double shift, low = 0, high = 0;
+
+	(void)state;
+	for (size_t m = 1; m <= 5; m++)
+		for (size_t n = 1; n <= 5; n++) {
+			bool there =
+				shift_between(values, m, values, n, 0.025, &shift, &low, &high);
+
+			assert_int_equal(there, m >= 4 && n >= 4);
+			assert_int_equal(isnan(low) && isnan(high), !there);
+			assert_true(m != n || shift == 0);
+			assert_true(!there || (low <= shift && shift <= high));
+		}
+}
+
 static void signed_ranks_have_their_exact_distribution(void **state)
 {
 	/*
@@ -1276,6 +1340,8 @@ int main(void)
 		cmocka_unit_test(open_comparisons_have_advice),
 		cmocka_unit_test(environments_are_compared),
 		cmocka_unit_test(settings_that_change_the_measurement_are_differences),
+		cmocka_unit_test(exact_figures_are_compared_by_the_worst_launch),
+		cmocka_unit_test(few_values_have_a_shift_alone),
 		cmocka_unit_test(signed_ranks_have_their_exact_distribution),
 		cmocka_unit_test(visits_widen_intervals_unless_in_turns),
 		cmocka_unit_test(launches_needed_follow_from_both_spreads),

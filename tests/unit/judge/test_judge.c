@@ -1005,6 +1005,37 @@ static void launches_become_one_result(void **state)
 		result_release(&r[i]);
 }
 
+/* The command that measures again is known only for a run of a config. */
+static void a_run_of_a_config_can_be_repeated(void **state)
+{
+	static const struct {
+		const char *config, *command, *repeat;
+	} rows[] = {
+		{ "quick", "gpuproof run quick", "gpuproof run quick --check" },
+		{ "my limits.ini", "gpuproof run x", "gpuproof run 'my limits.ini' --check" },
+		{ "quick", "gpuproof import nccl", "" },
+		{ "quick", NULL, "" },
+		{ "", "gpuproof run quick", "" },
+		{ NULL, "gpuproof run quick", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 1, "NVIDIA H200");
+		node_add(&r, 0, 55e9, 0.001);
+		free(r.config_name);
+		r.config_name = rows[i].config ? xstrdup(rows[i].config) : NULL;
+		r.command = rows[i].command ? xstrdup(rows[i].command) : NULL;
+		judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+		assert_string_equal(v.repeat, rows[i].repeat);
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 /* The pooled run ended when the last of its launches did, in whatever order they are given. */
 static void launches_end_with_the_last_one(void **state)
 {
@@ -1654,6 +1685,7 @@ int main(void)
 		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_no_device),
 		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
+		cmocka_unit_test(a_run_of_a_config_can_be_repeated),
 		cmocka_unit_test(launches_end_with_the_last_one),
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "judge/population/population_add.h"
 #include "judge/population/population_key.h"
 #include "judge_fixture.h"
 #include "random.h"
@@ -149,6 +150,56 @@ static size_t count_of(const struct population *p, const char *model, const char
 }
 
 /* Cards of another model, measured another way, or the card that is judged: none of them counts. */
+/* Reference GPUs come from complete runs of known devices, each of which must be sound. */
+static void what_cannot_be_a_reference_is_refused(void **state)
+{
+	static const struct {
+		const char *driver, *state, *uuids[2], *name, *message;
+	} rows[] = {
+		{ "58\n0", "complete", { "GPU-1", "GPU-2" }, "NVIDIA H200", "is not a version" },
+		{ "580.1",
+		  "interrupted",
+		  { "GPU-1", "GPU-2" },
+		  "NVIDIA H200",
+		  "the run is interrupted, not complete" },
+		{ "580.1", "complete", { "GPU\n1", "GPU-2" }, "NVIDIA H200", "cuda:0: '" },
+		{ "580.1", "complete", { "GPU-1", "GPU\n2" }, "NVIDIA H200", "cuda:1: '" },
+		{ "580.1", "complete", { "GPU-1", "GPU-2" }, "NVIDIA\nH200", "is not a name" },
+		{ "580.1", "complete", { "", "" }, "NVIDIA H200", "no device has a UUID" },
+		{ NULL, "complete", { "GPU-1", "GPU-2" }, "NVIDIA H200", "not accepted as" },
+		{ "", "complete", { "GPU-1", "" }, "NVIDIA H200", "not accepted as" },
+		{ "580.1", "complete", { "", "GPU-2" }, "NVIDIA H200", "not accepted as" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct population p = { 0 };
+		struct population_added added = { 0 };
+		struct error err = ERROR_NONE;
+		struct result r;
+
+		node_init(&r, 2, rows[i].name);
+		r.started = xstrdup("2026-01-01T00:00:00Z");
+		free(r.state);
+		r.state = xstrdup(rows[i].state);
+		if (rows[i].driver) {
+			r.environment = xcalloc(1, sizeof(*r.environment));
+			r.environment[r.environment_count++] =
+				(struct fact){ xstrdup("driver"), xstrdup(rows[i].driver) };
+		}
+		for (size_t d = 0; d < 2; d++) {
+			strcpy(r.devices[d].uuid, rows[i].uuids[d]);
+			node_add(&r, d, 1e9, 0.001);
+		}
+		assert_int_equal(population_add(&p, &r, 1, &added, &err), STATUS_USAGE);
+		if (!strstr(err.message, rows[i].message))
+			fail_msg("row %zu: '%s'", i, err.message);
+		assert_int_equal(added.cards, 0);
+		population_release(&p);
+		result_release(&r);
+	}
+}
+
 static void only_what_compares_counts(void **state)
 {
 	struct population p;
@@ -480,6 +531,7 @@ int main(void)
 		cmocka_unit_test(shipped_files_are_sound),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(a_file_comes_back_as_it_was),
+		cmocka_unit_test(what_cannot_be_a_reference_is_refused),
 		cmocka_unit_test(only_what_compares_counts),
 		cmocka_unit_test(points_have_neither_label_nor_devices),
 		cmocka_unit_test(a_load_compares_with_loads),

@@ -574,6 +574,10 @@ static void turns_change_sides(void **state)
 	assert_int_equal(series[1].batch, 1);
 	assert_true(fabs(series[2].statistics.median / 0.05 - 1) < 5e-3);
 	assert_int_equal(series[2].count, series[0].count);
+	/* Both have a first sample, and the ratio the ratio of these. */
+	assert_true(fabs(series[0].first / 1e-4 - 1) < 0.01 &&
+		    fabs(series[1].first / 2e-3 - 1) < 0.01);
+	assert_true(series[2].first == series[0].first / series[1].first);
 	order[ordered] = '\0';
 	assert_non_null(strstr(order, "abbaabba"));
 	assert_null(strstr(order + ordered - 2 * series[0].count, "aaa"));

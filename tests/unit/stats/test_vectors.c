@@ -22,6 +22,7 @@
 #include "stats/pool.h"
 #include "stats/rank.h"
 #include "stats/repeat.h"
+#include "stats/shift.h"
 #include "stats/states.h"
 #include "stats/student.h"
 
@@ -242,6 +243,13 @@ static void check_series(const json_t *in, const json_t *expected)
 			 flag(expected, "unsettled"));
 }
 
+static void check_launches(const json_t *in, const json_t *expected)
+{
+	expect(expected, "needed",
+	       (double)shift_launches_needed(number(in, "spread"), number(in, "resemblance"),
+					     number(in, "session_spread"), number(in, "margin")));
+}
+
 static void check_difference(const json_t *in, const json_t *expected)
 {
 	double all[2 * MOST];
@@ -257,7 +265,7 @@ static void another_program_gets_the_same(void **state)
 	(void)state;
 	each_vector("student", 10, check_student);
 	each_vector("repeat", 9, check_repeat);
-	each_vector("mann_whitney", 7, check_mann_whitney);
+	each_vector("mann_whitney", 10, check_mann_whitney);
 	each_vector("compare", 17, check_compare);
 	each_vector("level", 7, check_level);
 	each_vector("state", 10, check_state);
@@ -265,6 +273,7 @@ static void another_program_gets_the_same(void **state)
 	each_vector("pool", 5, check_pool);
 	each_vector("series", 33, check_series);
 	each_vector("difference", 11, check_difference);
+	each_vector("launches", 8, check_launches);
 }
 
 int main(void)

@@ -217,6 +217,40 @@ static void a_slow_link_is_no_slow_node(void **state)
 	free(out);
 }
 
+/* A slow link or node is named wherever it is, and whatever the order of the cases. */
+static void order_and_place_do_not_matter(void **state)
+{
+	(void)state;
+	for (size_t slow = 0; slow < 10 + 5; slow++)
+		for (size_t first = 0; first < 10; first++) {
+			size_t ends[10][2], count = 0, node = slow - 10;
+			struct result result = { 0 };
+			char name[2][8];
+			struct suspect *out;
+
+			for (size_t a = 0; a < 5; a++)
+				for (size_t b = a + 1; b < 5; b++, count++) {
+					ends[count][0] = a;
+					ends[count][1] = b;
+				}
+			for (size_t i = 0; i < 10; i++) {
+				size_t k = (first + i) % 10;
+				bool is = slow < 10 ? k == slow
+						    : ends[k][0] == node || ends[k][1] == node;
+
+				add_case(&result, ends[k][0], ends[k][1], "both", 1,
+					 is ? 30e9 : 50e9);
+			}
+			assert_int_equal(find_suspects(&result, &out), 1);
+			for (size_t end = 0; end < 2; end++)
+				snprintf(name[end], sizeof(name[end]), "n%zu",
+					 slow < 10 ? ends[slow][end] : node);
+			assert_string_equal(out[0].node, name[0]);
+			assert_string_equal(out[0].other, slow < 10 ? name[1] : "");
+			free(out);
+		}
+}
+
 static void the_direction_is_told(void **state)
 {
 	struct result result = { 0 };
@@ -304,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_nodes_are_found),
 		cmocka_unit_test(a_slow_link_is_no_slow_node),
+		cmocka_unit_test(order_and_place_do_not_matter),
 		cmocka_unit_test(the_direction_is_told),
 		cmocka_unit_test(a_node_whose_pairs_hang),
 		cmocka_unit_test(a_pair_that_never_settled_makes_no_node_suspect),
