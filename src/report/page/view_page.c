@@ -172,19 +172,23 @@ static void page_move_last(struct tree *list, size_t place)
 
 /*
  * Without figures of a data sheet, the first charts of the suites lead, except those of which a
- * table with the same answer does.
+ * table with the same answer does. Bars show all that a table of the suite's figures would.
  */
-static void page_lead_with_charts(const struct view *view, const bool *tabled,
-				  const struct tree *folds, struct tree *lead)
+static void page_lead_with_charts(const struct view *view, bool *tabled, const struct tree *folds,
+				  struct tree *lead)
 {
 	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
-		struct tree *suite = folds->children[i];
+		struct tree *charts = tree_member(folds->children[i], "charts");
+		size_t first = lead->count;
 
 		if (tabled[i] && !suite_page_of(view->suites[i]).charts_lead)
 			continue;
-		for (size_t m = 0; m < suite->count; m++)
-			if (strcmp(suite->children[m]->name, "charts") == 0)
-				page_move_first(suite->children[m], LEAD - lead->count, lead);
+		page_move_first(charts, LEAD - lead->count, lead);
+		for (size_t k = first; k < lead->count; k++) {
+			const struct tree *bars = tree_member(lead->children[k], "bars");
+
+			tabled[i] = tabled[i] || (bars && bars->kind == TREE_MAP);
+		}
 	}
 }
 
@@ -207,9 +211,9 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	for (size_t i = 0; i < view->suite_count; i++)
 		if (page_add_suite(view, i, folds, &lead))
 			page_move_last(folds, first++);
-	run_plain_figures(view, lead.tabled, page);
 	if (lead.takes_tables && !lead.charts->count && !lead.maps->count)
 		page_lead_with_charts(view, lead.tabled, folds, lead.charts);
+	run_plain_figures(view, lead.tabled, page);
 	tree_text_owned(page, "lead_terms", text_detach(&lead.terms));
 	/* The answer comes before counts of cases where nothing failed and nothing was judged. */
 	tree_flag(page, "answers_lead",
