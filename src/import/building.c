@@ -519,4 +519,5 @@ void import_end(struct import *import)
 			free(import->hosts[i]);
 	free(import->hosts);
 	free(import->failure);
+	free(import->heading);
 }

@@ -384,34 +384,44 @@ static char *quoted_field(char **at, char separator)
 	return start + strspn(start, " ");
 }
 
-/* Splits `line` at separators: ',' with quoted fields, or ' ' for any white space. */
+/*
+ * Splits `line` at separators: ',' with quoted fields, or ' ' for any white space. Returns the
+ * number of fields, of which the first `most` are kept.
+ */
 static size_t lines_split(char *line, char separator, char **fields, size_t most)
 {
+	char *at = line, *field;
 	size_t count = 0;
-	char *at = line;
 
-	if (separator == ' ') {
-		for (char *p = strtok_r(line, " \t", &at); p && count < most;
-		     p = strtok_r(NULL, " \t", &at))
-			fields[count++] = p;
-		return count;
+	while (at && (field = separator == ' ' ? strtok_r(NULL, " \t", &at)
+					       : quoted_field(&at, separator))) {
+		if (count < most)
+			fields[count] = field;
+		count++;
 	}
-	while (at && count < most)
-		fields[count++] = quoted_field(&at, separator);
 	return count;
 }
 
 void import_heading(struct import *import, const char *line, char separator)
 {
-	snprintf(import->heading, sizeof(import->heading), "%s", line);
+	free(import->heading);
+	import->heading = xstrdup(line);
 	import->column_count =
-		lines_split(import->heading, separator, import->columns, IMPORT_COLUMNS);
+		lines_split(import->heading, separator, import->columns, IMPORT_FIELDS);
+	if (import->column_count < IMPORT_FIELDS)
+		return;
+	import_error(import, "%zu columns; import reads at most %d", import->column_count,
+		     IMPORT_FIELDS - 1);
+	import->column_count = 0;
 }
 
 size_t import_row(struct import *import, char *line, char separator, size_t most)
 {
-	return import->field_count = lines_split(line, separator, import->fields,
-						 most < IMPORT_FIELDS ? most : IMPORT_FIELDS);
+	size_t count;
+
+	most = most < IMPORT_FIELDS ? most : IMPORT_FIELDS;
+	count = lines_split(line, separator, import->fields, most);
+	return import->field_count = count < most ? count : most;
 }
 
 int import_column(const struct import *import, const char *name, int nth)

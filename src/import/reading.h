@@ -22,7 +22,6 @@
 #define IMPORT_MOST_ROWS ((size_t)2000000)
 /* Most columns of a matrix and of a table, and GPUs that a text lists. */
 #define IMPORT_FIELDS 1040
-#define IMPORT_COLUMNS 48
 #define IMPORT_GPUS 256
 
 struct import {
@@ -37,8 +36,8 @@ struct import {
 	void *state;         /* of the format */
 	char **v;            /* captured texts of the line, writable, NULL-terminated */
 	/* Heading of a table: column names in order, and the fields of the row that is read. */
-	char heading[1024];
-	char *columns[IMPORT_COLUMNS];
+	char *heading;
+	char *columns[IMPORT_FIELDS];
 	char *fields[IMPORT_FIELDS];
 	size_t column_count, field_count; /* no columns: no heading yet */
 	/* GPUs listed in the text, by number; "": unknown */
@@ -156,8 +155,9 @@ bool import_is_failure(const char *line);
 /* Copies the text without the prefix on each line of its JSON. */
 void import_unprefixed(const struct import *import, struct text *out);
 
-/* Sets the columns of the table, or the fields of a row; at most `most` and IMPORT_FIELDS. */
+/* Sets the columns of the table; IMPORT_FIELDS or more are an error. */
 void import_heading(struct import *import, const char *line, char separator);
+/* Sets the fields of a row, at most `most` and IMPORT_FIELDS, in `line`; returns their number. */
 size_t import_row(struct import *import, char *line, char separator, size_t most);
 /* Index of the `nth` column (from 0) with this name; -1 if none. */
 int import_column(const struct import *import, const char *name, int nth);

@@ -136,10 +136,10 @@ static void babelstream_take_csv_head(struct import *import)
 	static const char *const wanted[] = { "num_times",   "n_elements",  "sizeof",
 					      "min_runtime", "max_runtime", "avg_runtime" };
 	struct babelstream *b = import->state;
-	char heading[1024];
+	char *heading = xasprintf("function,%s", import->v[0]);
 
-	snprintf(heading, sizeof(heading), "function,%.1000s", import->v[0]);
 	import_heading(import, heading, ',');
+	free(heading);
 	b->began = true;
 	b->separator = ',';
 	b->unit = 0;
@@ -287,7 +287,7 @@ static void babelstream_take_line(struct import *import)
 
 	if (!b->began)
 		return;
-	count = import_row(import, import->v[0], b->separator, IMPORT_COLUMNS);
+	count = import_row(import, import->v[0], b->separator, IMPORT_FIELDS);
 	/* Lines of other programs may follow the table. */
 	if (count < 2 || (b->separator == ' ' && (count != import->column_count ||
 						  !import_real(import->fields[1], &rate))))

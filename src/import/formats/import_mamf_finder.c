@@ -104,7 +104,7 @@ static void mamf_take_confirmed(struct import *import)
 	if (!sustained && !text_ends_with(rest, "<- MAMF"))
 		return;
 	runs = sustained ? strchr(rest, '%') : NULL;
-	count = import_row(import, runs ? runs + 1 : rest, ' ', IMPORT_COLUMNS);
+	count = import_row(import, runs ? runs + 1 : rest, ' ', IMPORT_FIELDS);
 	if (count < 3)
 		import_error(import, "expected a rate");
 	m->confirmed[sustained] = true;

@@ -131,10 +131,10 @@ static void nccl_text_take_heading(struct import *import)
 {
 	struct nccl_log *log = import->state;
 	bool redop, root;
-	char heading[1024];
+	char *heading = xasprintf("size count %s", import->v[0]);
 
-	snprintf(heading, sizeof(heading), "size count %.1000s", import->v[0]);
 	import_heading(import, heading, ' ');
+	free(heading);
 	redop = import_column(import, "redop", 0) >= 0;
 	root = import_column(import, "root", 0) >= 0;
 	log->words = import->column_count + (import_column(import, "timestamp", 0) >= 0);
@@ -372,7 +372,7 @@ static void nccl_text_take_other(struct import *import)
 	/* Report the failure, not the row that it interrupted. */
 	if (nccl_text_read_failure(import, text) || !isdigit((unsigned char)*text))
 		return;
-	count = import_row(import, text, ' ', IMPORT_COLUMNS);
+	count = import_row(import, text, ' ', IMPORT_FIELDS);
 	if (count >= 3 && nccl_text_is_whole_number(fields[0]) &&
 	    nccl_text_is_whole_number(fields[1]) &&
 	    (nccl_text_is_type(fields[2]) ||

@@ -10,9 +10,6 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-/* The state is the line of the heading; "": none yet. */
-#define HEADING_BYTES 1024
-
 /* Known columns. Others are listed as left out. */
 static const struct smi_column {
 	const char *name, *metric, *unit;
@@ -56,21 +53,23 @@ static const struct smi_column {
 	{ "count" },
 };
 
-static const struct smi_column *smi_column_named(const char *name)
+/* "utilization.gpu [%]" is the column utilization.gpu. */
+static size_t smi_name_length(const char *heading)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (strcmp(columns[i].name, name) == 0)
-			return &columns[i];
-	return NULL;
+	const char *unit = strstr(heading, " [");
+
+	return unit ? (size_t)(unit - heading) : strlen(heading);
 }
 
-/* Sets the columns of a table: "utilization.gpu [%]" without its unit. */
-static void smi_set_heading(struct import *import, const char *line)
+static const struct smi_column *smi_column_named(const char *heading)
 {
-	import_heading(import, line, ',');
-	for (size_t i = 0; i < import->column_count; i++)
-		if (strstr(import->columns[i], " ["))
-			*strstr(import->columns[i], " [") = '\0';
+	size_t length = smi_name_length(heading);
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		if (strlen(columns[i].name) == length &&
+		    strncmp(columns[i].name, heading, length) == 0)
+			return &columns[i];
+	return NULL;
 }
 
 /* The cell of the first of two columns that the table has. */
@@ -125,45 +124,44 @@ static bool smi_is_heading(const struct import *import)
 {
 	size_t known = 0;
 
-	for (size_t i = 0; i < import->column_count; i++) {
-		const struct smi_column *column = smi_column_named(import->columns[i]);
+	for (size_t i = 0; i < import->field_count; i++) {
+		const struct smi_column *column = smi_column_named(import->fields[i]);
 
 		known += column && !column->fault;
 	}
-	return known >= 2 || (known && import->column_count == 1);
+	return known >= 2 || (known && import->field_count == 1);
+}
+
+static void smi_set_heading(struct import *import, const char *line)
+{
+	import_heading(import, line, ',');
+	for (size_t i = 0; i < import->column_count; i++) {
+		import->columns[i][smi_name_length(import->columns[i])] = '\0';
+		if (!smi_column_named(import->columns[i]))
+			import_left_out(import, "column %s", import->columns[i]);
+	}
 }
 
 static void take_smi_line(struct import *import)
 {
-	char *heading = import->state;
-	size_t count;
+	char *line = xstrdup(import->v[0]);
+	size_t count = import_row(import, import->v[0], ',', IMPORT_FIELDS);
 
-	smi_set_heading(import, import->v[0]);
-	if (smi_is_heading(import)) {
-		snprintf(heading, HEADING_BYTES, "%s", import->v[0]);
-		for (size_t i = 0; i < import->column_count; i++)
-			if (!smi_column_named(import->columns[i]))
-				import_left_out(import, "column %s", import->columns[i]);
-		return;
-	}
-	if (!*heading)
-		return;
-	smi_set_heading(import, heading);
-	count = import_row(import, import->v[0], ',', IMPORT_COLUMNS);
-	if (count == 1 && import->column_count > 1) /* output of another program */
-		return;
-	if (count == import->column_count)
+	if (smi_is_heading(import))
+		smi_set_heading(import, line);
+	else if (count == import->column_count)
 		add_smi_row(import);
-	else
+	else if (count > 1 && import->column_count) /* not the output of another program */
 		import_error(import, "expected the %zu columns of the heading, not %zu",
 			     import->column_count, count);
+	free(line);
 }
 
 static const struct import_rule smi_lines[] = { { "%r", take_smi_line }, { 0 } };
 
 static void smi_finish(struct import *import)
 {
-	if (!*(const char *)import->state)
+	if (!import->column_count)
 		import_error(import, "the file has no heading; run nvidia-smi without noheader");
 }
 
@@ -178,6 +176,5 @@ const struct import_format import_nvidia_smi = {
 	.silent = "load of the GPUs, wrong results, host, time zone",
 	.tool = "nvidia-smi",
 	.rules = smi_lines,
-	.state_bytes = HEADING_BYTES,
 	.finish = smi_finish,
 };

@@ -92,7 +92,7 @@ static void add_osu_value(struct import *import, struct case_result *c, const ch
 static void take_osu_row(struct import *import)
 {
 	struct osu *o = import->state;
-	size_t count = import_row(import, import->v[1], ' ', IMPORT_COLUMNS);
+	size_t count = import_row(import, import->v[1], ' ', IMPORT_FIELDS);
 	struct case_result *c;
 	double value;
 

@@ -605,6 +605,62 @@ static void notes_do_not_grow_with_samples(void **state)
 	text_release(&text);
 }
 
+/* A heading is read to its last column however long it is, or refused with its line. */
+static void headings_are_read_whole_or_refused(void **state)
+{
+	static const struct {
+		const char *format, *before, *after, *row, *end;
+		double value;
+		size_t own; /* columns in addition to the unknown ones */
+	} tables[] = {
+		{ "nvidia-smi", "index, name", ", power.draw [W]\n", "0, NVIDIA H200", ", 512 W\n",
+		  512, 3 },
+		{ "babelstream", "function,num_times,n_elements,sizeof",
+		  ",max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime\n",
+		  "Triad,100,1000000,8", ",24000,0.001,0.001,0.001\n", 24e9, 8 },
+	};
+	static const size_t unknown[] = { 0, 1, 39, 40, 45, 46, 200, 1000, 1031, 1036, 1040, 5000 };
+	const struct import_options none = { 0 };
+
+	(void)state;
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+		for (size_t k = 0; k < ARRAY_SIZE(unknown); k++) {
+			size_t columns = unknown[k] + tables[t].own;
+			struct text text = TEXT_EMPTY;
+			struct error err = ERROR_NONE;
+			struct result result;
+			enum status status;
+			char message[80];
+
+			text_add(&text, tables[t].before);
+			for (size_t i = 0; i < unknown[k]; i++)
+				text_addf(&text, ",a column without a counterpart %zu", i);
+			text_add(&text, tables[t].after);
+			for (int row = 0; row < 2; row++) {
+				text_add(&text, tables[t].row);
+				for (size_t i = 0; i < unknown[k]; i++)
+					text_add(&text, ",7");
+				text_add(&text, tables[t].end);
+			}
+			status = import_text(&result, tables[t].format, "x", text.data, text.length,
+					     &none, &err);
+			if (columns < 1040) {
+				assert_int_equal(status, STATUS_OK);
+				assert_int_equal(result.case_count, 1);
+				assert_int_equal(result.cases[0].metrics[0].n, 2);
+				assert_float_equal(result.cases[0].metrics[0].value,
+						   tables[t].value, 1e-3);
+				result_release(&result);
+			} else {
+				snprintf(message, sizeof(message),
+					 "x:1: %zu columns; import reads at most 1039", columns);
+				assert_int_equal(status, STATUS_USAGE);
+				assert_string_equal(err.message, message);
+			}
+			text_release(&text);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,6 +681,7 @@ int main(void)
 		cmocka_unit_test(a_hundred_thousand_rows_are_read),
 		cmocka_unit_test(lines_that_overwrite_each_other_are_read),
 		cmocka_unit_test(notes_do_not_grow_with_samples),
+		cmocka_unit_test(headings_are_read_whole_or_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
