@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #define MOST_DIFFERENCES 12
+#define LEAST_PROBABILITY 1e-9 /* the model is not good enough for smaller ones */
 
 bool trend_count(struct trend_summary *summary, const struct trend *trend)
 {
@@ -156,11 +157,12 @@ char *trend_found_words(const struct trend_change *c)
 {
 	if (c->found == FOUND_BY_NIGHTS)
 		return xasprintf("odds over 10^%d to 1", trend_odds_power(c));
-	return xasprintf("%s (p = %.0e)",
+	return xasprintf("%s (p %s %.0e)",
 			 c->found == FOUND_AT_SEAM   ? "with another driver, config or hardware"
 			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool alike"
 						     : "far beyond the variation between runs",
-			 c->probability);
+			 c->probability < LEAST_PROBABILITY ? "<" : "=",
+			 fmax(c->probability, LEAST_PROBABILITY));
 }
 
 char *trend_seam_words(const struct trend_seam *seam, enum better better)

@@ -138,6 +138,11 @@ expect 1 '' history node node07/cuda:2 --fail-on change
 expect 0 '' history node node05 --fail-on change
 expect 2 'nodes: node00, node01, ' history node node99
 expect 2 'node' history node
+# A node without recent runs is not like the others, whatever it was like before.
+expect 0 'SILENT   node19: no run since 2026-03-27, 4 days' history node node19
+expect 0 '' history node node19 -o silent.html
+grep -q '<section class="verdict error"' silent.html && grep -q 'No recent run' silent.html && grep -q 'No run since 2026-03-27: 4 days[.]' silent.html ||
+	complain "the page of a silent node is green: $(grep -A3 'class="verdict' silent.html)"
 expect 0 'not compared: no other node has values of the same cases in the last days' history node node19 --nights 3
 expect 0 '' history node S072 -o node.html
 python3 - <<'END' || complain "the page of a GPU has not one chart per suite"

@@ -76,6 +76,14 @@ static void print_node_night_row(const struct history_series *s, const struct co
 		  isnan(n->own - n->others) ? "-" : away, isnan(n->half) ? "-" : half, count);
 }
 
+static void fleet_print_silent_node(const struct fleet_host *host)
+{
+	char day[16];
+
+	history_date(host->last_day, day);
+	printf("SILENT   %s: no run since %s, %zu days\n", host->name, day, host->silent);
+}
+
 static void node_print_text(const struct fleet *f, const struct fleet_subject *s,
 			    const struct course *courses, size_t count)
 {
@@ -85,6 +93,8 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 
 	printf("%s\n", name);
 	free(name);
+	if (f->hosts[s->host].silent >= FLEET_SILENT)
+		fleet_print_silent_node(&f->hosts[s->host]);
 	node_print_findings(f, s);
 	if (!count)
 		puts("No measurement matches the filter.");
@@ -219,11 +229,8 @@ static void fleet_print_silent_nodes(const struct fleet *f)
 	char day[16];
 
 	for (size_t i = 0; i < f->host_count; i++) {
-		if (f->hosts[i].silent < FLEET_SILENT)
-			continue;
-		history_date(f->hosts[i].last_day, day);
-		printf("SILENT   %s: no run since %s, %zu days\n", f->hosts[i].name, day,
-		       f->hosts[i].silent);
+		if (f->hosts[i].silent >= FLEET_SILENT)
+			fleet_print_silent_node(&f->hosts[i]);
 	}
 	for (size_t i = 0; i < f->gone_count && i < MOST_GONE; i++) {
 		const struct history_place *p = f->gone[i].place;

@@ -273,6 +273,9 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	tree_text(map, "high", format_margin(ends.high).text);
 	tree_textf(map, "width", "%.0f", CHART_WIDTH);
 	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, &ends));
+	/* Without it where it would touch the label of an end. */
+	tree_text(map, "centre",
+		  fmin(ends.high, -ends.low) > 0.15 * (ends.high - ends.low) ? "0" : "");
 	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
 	view_text(map, "kinds", kinds ? kinds : "");
 	cohort_strip_ticks(f, c, &ends, map);

@@ -83,7 +83,10 @@ void cohort_findings_show(const struct fleet *f, const struct fleet_subject *sub
 /* Nothing found is good news only where there was something to compare it with. */
 static void node_set_answer(const struct node_page *p)
 {
+	const struct fleet_host *host = &p->fleet->hosts[p->subject->host];
+	bool silent = host->silent >= FLEET_SILENT;
 	size_t open = 0, decided = 0, compared = 0;
+	struct text out = TEXT_EMPTY, found = TEXT_EMPTY;
 	struct page_answer answer;
 	char first[16], last[16];
 
@@ -96,22 +99,32 @@ static void node_set_answer(const struct node_page *p)
 	for (size_t i = 0; i < p->count; i++)
 		compared += p->fleet->cohorts[p->courses[i].cohort].compared &&
 			    p->courses[i].recent > 0;
-	answer = (struct page_answer){ .found = open,
-				       .found_word = "Slower than the others",
-				       .warned = decided,
-				       .warned_word = "Slower than the others, all decided",
-				       .compared = compared,
-				       .total = p->count,
-				       .good = "Like the others",
-				       .things = "cases",
-				       .nothing = "Not compared" };
+	answer =
+		(struct page_answer){ .found = open,
+				      .found_word = "Slower than the others",
+				      .warned = decided + silent,
+				      .warned_word = silent ? "No recent run"
+							    : "Slower than the others, all decided",
+				      .compared = compared,
+				      .total = p->count,
+				      .good = "Like the others",
+				      .things = "cases",
+				      .nothing = "Not compared" };
 	page_answer_show(&answer, p->tree);
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
-	tree_textf(p->tree, "verdict",
-		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, on the days "
-		   "from %s to %s.",
-		   open, text_plural(open), decided, compared, p->count, first, last);
+	if (silent) {
+		char date[16];
+
+		history_date(host->last_day, date);
+		text_addf(&out, "No run since %s: %zu days. ", date, host->silent);
+	}
+	format_list(&found, "%zu open finding%s", open, text_plural(open));
+	format_count_of(&found, decided, "decided");
+	text_addf(&out, "%s; judged in %zu of %zu cases, by runs from %s to %s.", found.data,
+		  compared, p->count, first, last);
+	text_release(&found);
+	tree_text_owned(p->tree, "verdict", text_detach(&out));
 }
 
 /* The mean of the others over all nights: what percents are of. */
@@ -161,11 +174,16 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 	chart.id = xasprintf("nights-%zu", charts->count + 1);
 	chart.title = xasprintf("%s%s%s, %s", name, *name ? ": " : "", s->point,
 				format_metric(s->metric).text);
+	/* The legend stands once. */
 	chart.shows =
-		xasprintf("Each day next to the %s, in percent of their mean level; higher is "
-			  "better. Area around the %s: the middle 80 %% of them. Area around this "
-			  "one: the 95 %% interval of its difference to their median.",
-			  other, other);
+		charts->count
+			? xstrdup("")
+			: xasprintf("Each day next to the %s, in percent of their mean level; "
+				    "higher is "
+				    "better. Area around the %s: the middle 80 %% of them. Area "
+				    "around this "
+				    "one: the 95 %% interval of its difference to their median.",
+				    other, other);
 	chart.finding = course_words(p->fleet, p->subject, x);
 	chart.x_name = xasprintf("days before %s", last);
 	chart.x_unit = xstrdup("");

@@ -235,21 +235,29 @@ static void figures_mark_failed(struct fleet_figure *const *columns, size_t coun
 {
 	for (size_t i = 0; i < nodes->count; i++)
 		nodes->items[i].failed = xcalloc(count + 1, sizeof(*nodes->items[i].failed));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (columns[i]->failed_count)
+			qsort(columns[i]->failed, columns[i]->failed_count,
+			      sizeof(*columns[i]->failed), checks_by_badness);
 		for (size_t k = 0; k < columns[i]->failed_count; k++) {
 			const struct verdict_check *c = columns[i]->failed[k];
 			struct fleet_node *n =
 				fleet_node_find(nodes, c->devices, strcspn(c->devices, "/,"));
 
-			if (n && c->verdict == VERDICT_FAIL)
-				n->failed[i] = true;
+			/* The worst comes first. */
+			if (n && c->verdict == VERDICT_FAIL && !n->failed[i])
+				n->failed[i] = n->devices > 1 && !strchr(c->devices, ',')
+						       ? c->devices + strcspn(c->devices, "/") + 1
+						       : "";
 		}
+	}
 }
 
 void fleet_node_cells(const struct fleet_node *n, size_t count, struct tree *cells)
 {
 	for (size_t i = 0; i < count; i++)
-		view_heat_cell(n->deficits[i], n->failed[i], "", tree_item(cells));
+		view_heat_cell(n->deficits[i], n->failed[i] != NULL, view_string(n->failed[i]),
+			       tree_item(cells));
 }
 
 /* The columns of the heat map: figures with failed devices, then one of each suite. */

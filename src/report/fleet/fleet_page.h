@@ -39,8 +39,9 @@ struct fleet_node {
 	struct fleet_device_verdict *gpus; /* `devices` of them, in the order of the result */
 	/* of its worst device in each column of the heat map; NaN: not measured */
 	double *deficits;
-	bool *failed;   /* a check of the column's figure failed */
-	double deficit; /* the largest of them */
+	const char *
+		*failed; /* the device that failed in the column; "": all that it has; NULL: none */
+	double deficit;  /* the largest of them */
 };
 
 struct fleet_nodes {

@@ -29,6 +29,9 @@ static struct formatted claims_page_format_reading(const struct claim_measure *m
 {
 	if (m->yes_no)
 		return format_text(value >= 0.5 ? "yes" : "no");
+	/* 1 less a quotient is a saved share. */
+	if (m->complement)
+		return format_text("%.3g\u00a0%%", 100 * value);
 	return strcmp(unit, "1") == 0 ? format_text("%.4g", value) : format_quantity(value, unit);
 }
 

@@ -208,6 +208,7 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	tree_text(map, "svg_title", title);
 	tree_text(map, "svg_finding", finding);
 	tree_text(map, "zero", drawing->zero_name);
+	tree_text(map, "better", format_better(drawing->better));
 	tree_flag(map, "axes", plot.drawing->axes);
 	chart_coordinate(map, "width", plot.drawing->axes ? CHART_NARROW : SPARK_WIDTH);
 	chart_coordinate(map, "height", plot.drawing->axes ? CHART_LOW : SPARK_HEIGHT);

@@ -211,6 +211,7 @@ static struct trend_drawing trend_row_drawing(const struct trend_page *p,
 				       .count = row->count,
 				       .first = p->rows.begin,
 				       .last = p->rows.end,
+				       .better = row->better,
 				       .zero = change ? change->before : row->median,
 				       .zero_name = change ? "the level before the change"
 							   : "the median",

@@ -98,9 +98,10 @@ struct trend_mark {
 struct trend_drawing {
 	const struct trend_night *nights;
 	size_t count;
-	double first, last;             /* times at the ends of the x axis */
-	double zero;                    /* the level that is 0 % on the y axis */
-	const char *zero_name;          /* "the median" */
+	double first, last;    /* times at the ends of the x axis */
+	double zero;           /* the level that is 0 % on the y axis */
+	const char *zero_name; /* "the median" */
+	enum better better;
 	double low, high;               /* the band of the last segment; NaN: none */
 	const struct trend_mark *seams; /* vertical lines */
 	size_t seam_count;
