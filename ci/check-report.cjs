@@ -249,12 +249,17 @@ async function onPaper(browser, file) {
 			width: document.documentElement.scrollWidth,
 			closed: [...document.querySelectorAll('details table')]
 				.filter((t) => !t.closest('.chart, .trend, .keys, .fold:not([open])') && !shows(t) && !isNamed(t)).length,
+			// A name of several words in a column that is as wide as a few letters.
+			crushed: [...document.querySelectorAll('th[scope="row"]')]
+				.filter((e) => shows(e) && e.getBoundingClientRect().width < 36 && /\w{5}/.test(e.innerText)).length,
 		};
 	});
 	if (printed.width > sheet)
 		fail(file, `on A4 the page is ${printed.width} px wide, not ${sheet}`);
 	if (printed.closed)
 		fail(file, `${printed.closed} tables are not on paper`);
+	if (printed.crushed)
+		fail(file, `${printed.crushed} names of rows are broken within words on paper`);
 	if (screen === 'rgb(255, 255, 255)')
 		fail(file, 'a dark screen shows a white page');
 	if (paper !== 'rgb(255, 255, 255)')
