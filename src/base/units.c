@@ -39,9 +39,9 @@ static const struct known_unit si_prefixes[] = {
 };
 
 static const char *const result_units[] = {
-	"1",         "s",     "B",       "B/s",      "FLOP/s",    "FLOP/B", "FLOP", "Hz",
-	"W",         "J",     "FLOP/J",  "B/J",      "samples/J", "°C",     "degC", "samples",
-	"samples/s", "ops/s", "items/s", "images/s", "cycles",    "ops/J",
+	"1",    "s",       "B",         "B/s",    "FLOP/s",  "FLOP/B",    "FLOP",
+	"Hz",   "W",       "J",         "FLOP/J", "B/J",     "samples/J", "°C",
+	"degC", "samples", "samples/s", "ops/s",  "items/s", "images/s",  "cycles",
 };
 
 static void unit_names(const struct known_unit *units, size_t count, char *out, size_t size)
