@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "device/ranks/relay.h"
 #include "measure/run.h"
@@ -224,10 +225,10 @@ static enum status collective_run(struct run *run, struct error *err)
 	if (status == STATUS_OK) {
 		enum transport transport = c.communicator->transport;
 
-		/* Notes the transport that all ranks have chosen together. */
+		/* All ranks have chosen it together; limits read it as the parameter (limit.h). */
 		if (transport != TRANSPORT_AUTO)
-			run_note(run, "Transport between the devices: %s.",
-				 transport_names[transport]);
+			run_add_path(run->result,
+				     xasprintf("transport: %s", transport_names[transport]));
 		collective_note_size(run, &c);
 		collective_note_verified(run, &c);
 	}
@@ -420,8 +421,10 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 
 static const struct aspect_row aspects[] = {
-	{ "collective.busbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}" },
-	{ "collective.algbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}" },
+	{ "collective.busbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}",
+	  "collectives", "{operation}", LINK_PEER },
+	{ "collective.algbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}",
+	  "collectives", "{operation}", LINK_PEER },
 	{ 0 },
 };
 

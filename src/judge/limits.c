@@ -260,12 +260,29 @@ static bool backend_matches(const struct condition *condition, const struct case
 	return matches;
 }
 
+/* True if the case chose one of the values by itself: a path "transport: nccl". */
+static bool path_matches(const struct condition *condition, const struct case_result *c)
+{
+	size_t length = strlen(condition->name);
+
+	for (size_t i = 0; i < c->path_count; i++)
+		if (text_starts_with(c->paths[i], condition->name) &&
+		    text_starts_with(c->paths[i] + length, ": ") &&
+		    word_matches(condition, c->paths[i] + length + 2))
+			return true;
+	return false;
+}
+
 static bool parameter_matches(const struct condition *condition, const struct case_result *c)
 {
+	/* Results leave out the number of nodes of cases on one node. */
+	static const struct case_parameter one_node = { .text = (char *)"1", .number = 1 };
 	const struct case_parameter *p = case_parameter(c, condition->name);
 
+	if (!p && strcmp(condition->name, "nodes") == 0)
+		p = &one_node;
 	if (!p)
-		return false;
+		return path_matches(condition, c);
 	if (condition->test == CONDITION_AT_LEAST)
 		return p->number >= condition->number;
 	if (condition->test == CONDITION_AT_MOST)
@@ -306,8 +323,10 @@ static bool condition_holds(const struct condition *condition, const struct case
 	 * A parameter of the suite takes precedence over a condition of the same name
 	 * (plan/limits/limit.c).
 	 */
+	if (parameter_matches(condition, c))
+		return true;
 	if (case_parameter(c, condition->name))
-		return parameter_matches(condition, c);
+		return false;
 	if (strcmp(condition->name, "model") == 0)
 		return condition_is_about(condition, model);
 	if (strcmp(condition->name, "device") == 0) {

