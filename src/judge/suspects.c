@@ -2,7 +2,8 @@
  * Judges the nodes of a multi-node run by the limit on node.suspect. Suspects are the nodes that
  * findings of pairs name ("node n3", "link of n3 and n7"). A node that pairs have
  * measured and no finding names passes. A fault that needs several nodes to appear is not
- * attributed to one.
+ * attributed to one. Of two nodes only their link is judged, without a suspect: by a limit on its
+ * rate, or by its rails, which are compared with each other.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "judge/judging.h"
 
@@ -73,7 +75,7 @@ static void note_suspect(struct node_look *looks, size_t count, const struct fin
 	}
 }
 
-/* True for suites that measure one point over rounds of pairs. */
+/* True for cases of suites that measure one point over rounds of pairs. */
 static bool suspects_is_of_round(const struct result *result, const struct case_result *c)
 {
 	const struct presentation *p = result_presentation(result, c->suite);
@@ -137,6 +139,8 @@ static void judge_look(const struct result *result, const struct limit *limit,
 			      : "no pair with this node was measured");
 
 	judging_take(&check->devices, node_devices(result, look->node));
+	if (!known && !look->doubt && limit->allow_skipped)
+		check_decide(check, limit, VERDICT_SKIP, NULL);
 	if (look->named) {
 		say_fault(check, look->why, look->text);
 	} else if (known) {
@@ -169,25 +173,161 @@ static void judge_link(const struct result *result, const struct limit *limit,
 	free(of_b);
 }
 
+/* Value of a rail relative to the median of the others, which carry the same; 1: the same rate. */
+struct rail_look {
+	double ratio;
+	const char *name;
+	size_t rails; /* that were compared */
+};
+
+/* Rails of one pair may share switches and root ports, so they differ more than nodes do. */
+#define RAIL_MARGIN 0.1
+#define RAILS_LEAST 3
+
+/* True if both cases measured the same of the same pair, over different rails. */
+static bool suspects_differ_in_rail(const struct case_result *a, const struct case_result *b,
+				    const char *rail)
+{
+	if (strcmp(a->suite, b->suite) != 0 || a->parameter_count != b->parameter_count)
+		return false;
+	for (size_t i = 0; i < a->parameter_count; i++) {
+		const struct case_parameter *p = &a->parameters[i], *q = case_parameter(b, p->name);
+
+		if (strcmp(p->name, rail) != 0 && (!q || strcmp(p->text, q->text) != 0))
+			return false;
+	}
+	return true;
+}
+
+static const char *suspects_rail_of(const struct result *result, const struct case_result *c)
+{
+	const struct presentation *p = result_presentation(result, c->suite);
+	const struct role_row *rail = p ? presentation_role(p, ROLE_RAIL, NULL) : NULL;
+
+	return rail && case_parameter(c, rail->name) ? rail->name : NULL;
+}
+
+/* Compares a rail with those that measured the same in the same round. */
+static void suspects_compare_rail(const struct result *result, const struct case_result *c,
+				  struct rail_look *worst)
+{
+	const char *rail = suspects_rail_of(result, c);
+	const struct metric_value *own = NULL;
+	double *others, ratio;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->metric_count && !own; i++)
+		own = c->metrics[i].headline ? &c->metrics[i] : NULL;
+	if (!rail || !own)
+		return;
+	others = xcalloc(result->case_count + 1, sizeof(*others));
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *other = &result->cases[i];
+		const struct metric_value *m =
+			other != c && other->status == CASE_OK &&
+					suspects_differ_in_rail(c, other, rail)
+				? case_metric(other, own->name)
+				: NULL;
+
+		if (m && m->value > 0)
+			others[count++] = m->value;
+	}
+	if (count + 1 >= RAILS_LEAST && own->value > 0) {
+		ratio = own->value / median_of(others, count);
+		ratio = own->better == BETTER_LOWER ? 1 / ratio : ratio;
+		worst->rails = worst->rails > count + 1 ? worst->rails : count + 1;
+		if (!(ratio >= worst->ratio)) {
+			worst->ratio = ratio;
+			worst->name = case_parameter(c, rail)->text;
+		}
+	}
+	free(others);
+}
+
+/* A limit on the rate of pairs, which judges the link of two nodes; NULL: none. */
+static const struct limit *suspects_limit_of_link(const struct judge_input *input)
+{
+	const struct result *result = &input->results[0];
+
+	for (size_t k = 0; k < input->limits->count; k++)
+		for (size_t i = 0; i < result->case_count; i++)
+			if (suspects_is_of_round(result, &result->cases[i]) &&
+			    limit_selects(&input->limits->items[k], &result->cases[i], ""))
+				return &input->limits->items[k];
+	return NULL;
+}
+
+/* Two nodes do not show which one is slow. Adds one check for both. */
+static void judge_two_nodes(const struct judge_input *input, const struct limit *limit,
+			    const struct node_look *looks, struct verdicts *verdicts)
+{
+	const struct result *result = &input->results[0];
+	const struct limit *of_link = suspects_limit_of_link(input);
+	struct rail_look worst = { .ratio = (double)NAN };
+	struct text devices = TEXT_EMPTY;
+	struct verdict_check *check;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		if (suspects_is_of_round(result, &result->cases[i]))
+			suspects_compare_rail(result, &result->cases[i], &worst);
+	for (size_t i = 0; i < result->node_count; i++)
+		if (looks[i].pairs) {
+			char *own = node_devices(result, looks[i].node);
+
+			text_addf(&devices, "%s%s", devices.length ? "," : "", own);
+			free(own);
+		}
+	check = judging_node_check(
+		verdicts, limit, &limit->max, AT_MOST,
+		worst.rails ? (double)(worst.ratio < 1 - RAIL_MARGIN) : (double)NAN,
+		"two nodes do not show which one is slow, and no limit judges their link; add a "
+		"limit on the rate of pairs (gpuproof config show fabric), or a third node");
+	judging_take(&check->devices, text_detach(&devices));
+	if (worst.rails && check->verdict != VERDICT_PASS)
+		judging_take(&check->reason,
+			     xasprintf("link of both nodes: rail %s is %.0f %% slower than the "
+				       "median of the other %zu",
+				       worst.name, 100 * (1 - worst.ratio), worst.rails - 1));
+	else if (worst.rails)
+		judging_take(&check->reason,
+			     xasprintf("the %zu rails between both nodes agree within %.0f %%",
+				       worst.rails, 100 * RAIL_MARGIN));
+	else if (of_link)
+		check_decide(check, limit, VERDICT_SKIP,
+			     "two nodes do not show which one is slow; [limit %s] judges their "
+			     "link",
+			     of_link->name);
+	if (worst.rails && check->verdict != VERDICT_PASS)
+		check->cause = CAUSE_NODE_NETWORK;
+	check->accepted = check->accepted || check->verdict == VERDICT_SKIP;
+}
+
 void judge_suspects(const struct judge_input *input, const struct limit *limit,
 		    struct verdicts *verdicts)
 {
 	const struct result *result = &input->results[0];
 	struct node_look *looks;
 	size_t compared = 0;
+	bool open = false, two;
 
 	if (!result->node_count) {
-		judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
-				   "known only in multi-node runs");
+		if (!limit->allow_skipped)
+			judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
+					   "known only in multi-node runs");
 		return;
 	}
 	looks = suspects_node_looks_make(result);
 	for (size_t i = 0; i < result->node_count; i++)
 		compared += looks[i].pairs > 0;
+	for (size_t i = 0; i < result->node_count; i++)
+		open = open || looks[i].named || looks[i].doubt;
+	two = compared == 2 && !open;
+	if (two)
+		judge_two_nodes(input, limit, looks, verdicts);
 	/* A node without a complete result has its own check. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if ((looks[i].node->status == NODE_OK || looks[i].named) &&
-		    is_selected(result, limit, looks[i].node))
+		    !(two && looks[i].pairs) && is_selected(result, limit, looks[i].node))
 			judge_look(result, limit, &looks[i], compared, verdicts);
 	for (size_t i = 0; i < result->postflight_count; i++)
 		if (judge_names_suspect(result, &result->postflight[i]) &&

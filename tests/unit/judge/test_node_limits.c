@@ -243,8 +243,11 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	result_release(&r);
 }
 
-/* Pairs of two nodes make neither a suspect, however slow they are: that is no look at either. */
-static void two_nodes_are_not_compared(void **state)
+#define BOTH "n0/cuda:0,n1/cuda:0"
+#define RATE "[limit rails]\nmetric = pairs.bandwidth\nwhere = pattern:all_rails\nmin = "
+
+/* Pairs of two nodes make neither a suspect, however slow they are; a limit judges their link. */
+static void two_nodes_are_judged_by_their_link(void **state)
 {
 	struct result r;
 	struct verdicts v;
@@ -253,13 +256,81 @@ static void two_nodes_are_not_compared(void **state)
 	nodes_init(&r, 2, 1);
 	add_pair(&r, 0, 1, NULL, 45e9);
 	judge_by(SUSPECT, &r, &v);
-	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_ERROR);
-	assert_non_null(strstr(check_of(&v, "n1/cuda:0")->reason, "three nodes are needed"));
+	assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_ERROR);
+	assert_non_null(strstr(check_of(&v, BOTH)->reason, "do not show which one is slow"));
 	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
 	verdicts_release(&v);
+	for (int slow = 0; slow < 2; slow++) {
+		judge_by(slow ? SUSPECT RATE "50 GB/s\n" : SUSPECT RATE "40 GB/s\n", &r, &v);
+		assert_int_equal(v.overall, slow ? VERDICT_FAIL : VERDICT_PASS);
+		assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_SKIP);
+		assert_true(check_of(&v, BOTH)->accepted);
+		assert_null(check_of(&v, "n0/cuda:0"));
+		assert_null(check_of(&v, "n1/cuda:0"));
+		verdicts_release(&v);
+	}
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n0 and n1");
 	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(v.overall, VERDICT_FAIL);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* The rails of one link are compared with each other; two of them show no slow one. */
+static void rails_of_two_nodes_are_compared(void **state)
+{
+	static const struct {
+		size_t rails, slow; /* number of rails; the slow one */
+		double rate;        /* of the slow one */
+		enum verdict verdict;
+	} rows[] = {
+		{ 4, 0, 45e9, VERDICT_PASS },  { 4, 2, 41e9, VERDICT_PASS },
+		{ 4, 2, 39e9, VERDICT_FAIL },  { 3, 1, 20e9, VERDICT_FAIL },
+		{ 2, 1, 20e9, VERDICT_ERROR },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r;
+		struct verdicts v;
+		char name[24];
+
+		nodes_init(&r, 2, 1);
+		for (size_t rail = 0; rail < rows[i].rails; rail++) {
+			snprintf(name, sizeof(name), "%zu", rail);
+			add_pair(&r, 0, 1, name, rail == rows[i].slow ? rows[i].rate : 45e9);
+		}
+		judge_by(SUSPECT, &r, &v);
+		assert_int_equal(check_of(&v, BOTH)->verdict, rows[i].verdict);
+		if (rows[i].verdict == VERDICT_FAIL) {
+			snprintf(name, sizeof(name), ": rail %zu is ", rows[i].slow);
+			assert_non_null(strstr(check_of(&v, BOTH)->reason, name));
+			assert_string_equal(cause_name(check_of(&v, BOTH)->cause), "node-network");
+		}
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
+/* A limit that allows skips, as the shipped one, says nothing of runs without pairs. */
+static void without_pairs_an_allowed_skip_is_no_doubt(void **state)
+{
+	struct result r;
+	struct verdicts v;
+
+	(void)state;
+	nodes_init(&r, 3, 1);
+	judge_by(SUSPECT "allow_skipped = yes\n", &r, &v);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(check_of(&v, r.devices[i].id)->verdict, VERDICT_SKIP);
+		assert_true(check_of(&v, r.devices[i].id)->accepted);
+	}
+	verdicts_release(&v);
+	add_pair(&r, 0, 1, NULL, 45e9);
+	judge_by(SUSPECT "allow_skipped = yes\n", &r, &v);
+	/* Two met, and nothing decides about their link; the third met no other. */
+	assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_ERROR);
+	assert_int_equal(check_of(&v, "n2/cuda:0")->verdict, VERDICT_SKIP);
 	verdicts_release(&v);
 	result_release(&r);
 }
@@ -338,7 +409,9 @@ int main(void)
 		cmocka_unit_test(ports_losses_and_drift_are_counted),
 		cmocka_unit_test(a_drift_concerns_the_devices_of_its_node),
 		cmocka_unit_test(each_node_is_judged_by_its_pairs),
-		cmocka_unit_test(two_nodes_are_not_compared),
+		cmocka_unit_test(two_nodes_are_judged_by_their_link),
+		cmocka_unit_test(rails_of_two_nodes_are_compared),
+		cmocka_unit_test(without_pairs_an_allowed_skip_is_no_doubt),
 		cmocka_unit_test(a_fault_of_all_nodes_is_no_nodes),
 		cmocka_unit_test(a_fault_of_a_switch_is_no_nodes),
 		cmocka_unit_test(limits_select_rails_and_the_nodes_of_a_pair),
