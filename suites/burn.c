@@ -86,6 +86,21 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = 60,
 	  .help = "interval between readings of clocks, power and temperature; 0s: no readings" },
+	{ .name = "bursts",
+	  .type = KEY_PERCENT,
+	  .fallback = "0 %",
+	  .min = 0,
+	  .max = 0.9,
+	  .help = "fraction of each slice of GEMMs for power pulses: bursts of 2 to 50 ms after "
+		  "gaps of 1 to 50 ms, on all devices at the same time or evenly spread, in turn" },
+	{ .name = "pause",
+	  .type = KEY_DURATION,
+	  .fallback = "0s",
+	  .min = 0,
+	  .max = 3600,
+	  .help = "pause after half of each slice of GEMMs, so that it goes on with cooler "
+		  "devices; "
+		  "the slice is not longer for it" },
 	{ .name = "inject",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
@@ -152,6 +167,9 @@ static const struct metric metrics[] = {
 	  METRIC_EXACT },
 	{ "burn.starts", "1", BETTER_NONE, 0,
 	  "number of compared GEMMs that started on an idle device, on the device with the fewest",
+	  METRIC_EXACT },
+	{ "burn.bursts", "1", BETTER_NONE, 0,
+	  "compared bursts of GEMMs after gaps (key bursts), on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.detectable_rate", "1", BETTER_LOWER, 0,
 	  "smallest fraction of wrong multiply-adds that this slice and earlier slices would "

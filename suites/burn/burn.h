@@ -61,6 +61,7 @@ struct burn_tally {
 	uint64_t check_errors;
 	char check_text[160];
 	bool alike;               /* most elements are wrong and consistent with each other */
+	uint64_t bursts;          /* compared bursts of GEMMs after gaps */
 	uint64_t starts;          /* compared GEMMs that began on an idle device */
 	double multiply_adds;     /* with compared results */
 	double hot_multiply_adds; /* the part at BURN_HOT_CELSIUS and more; NaN: unknown */

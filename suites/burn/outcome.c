@@ -120,11 +120,13 @@ static void burn_record_verified(struct run *run)
 /* Reports multiply-adds and the cost of checking, each on the device with the least. */
 static void burn_record_search(struct run *run, const struct burn_tally *all, int ranks)
 {
-	double multiply_adds = INFINITY, hot = INFINITY, starts = INFINITY, share = INFINITY;
+	double multiply_adds = INFINITY, hot = INFINITY, starts = INFINITY, bursts = INFINITY,
+	       share = INFINITY;
 
 	for (int r = 0; r < ranks; r++) {
 		multiply_adds = fmin(multiply_adds, all[r].multiply_adds);
 		starts = fmin(starts, (double)all[r].starts);
+		bursts = fmin(bursts, (double)all[r].bursts);
 		hot = isnan(hot) || isnan(all[r].hot_multiply_adds)
 			      ? (double)NAN
 			      : fmin(hot, all[r].hot_multiply_adds);
@@ -134,6 +136,8 @@ static void burn_record_search(struct run *run, const struct burn_tally *all, in
 	}
 	run_value(run, "burn.multiply_adds", multiply_adds);
 	run_value(run, "burn.starts", starts);
+	if (section_real(run->c->section, "bursts") > 0)
+		run_value(run, "burn.bursts", bursts);
 	if (!isnan(hot))
 		run_value(run, "burn.hot_multiply_adds", hot);
 	if (share > 0)

@@ -25,6 +25,7 @@
 /* Slices of this length and more also measure the rate without the check, for this fraction. */
 #define LONG_SLICE_SECONDS 2.0
 #define ALONE_SHARE 0.01
+#define PAUSE_PART 0.1 /* seconds */
 
 /* Stored rows of op(A): enough for the result at any offset. */
 static int64_t soak_stored_rows(int64_t n)
@@ -428,12 +429,18 @@ static enum status soak_repeat(struct burn *b, struct products *p, uint64_t wron
 	return 2 * wrong > compared ? soak_vote(b, p, err) : STATUS_OK;
 }
 
-uint64_t products_in_chunk(const struct burn *b, double seconds)
+/* Number of GEMMs of `each` seconds that take this time. */
+static uint64_t products_in_time(double seconds, double each)
 {
-	double chunk = fmin(CHUNK_SECONDS, b->run->c->fixed_seconds / CHUNKS_LEAST);
-	double count = seconds > 0 ? chunk / seconds : 1;
+	double count = each > 0 ? seconds / each : 1;
 
 	return count < 1 ? 1 : count > CHUNK_MOST ? CHUNK_MOST : (uint64_t)count;
+}
+
+uint64_t products_in_chunk(const struct burn *b, double seconds)
+{
+	return products_in_time(fmin(CHUNK_SECONDS, b->run->c->fixed_seconds / CHUNKS_LEAST),
+				seconds);
 }
 
 /* Measures GEMMs without check right after checked ones. Short slices have no time for it. */
@@ -464,11 +471,97 @@ static enum status soak_time_unchecked(struct burn *b, struct products *p, uint6
 	return STATUS_OK;
 }
 
+/* Sleeps in parts, so that a request to stop is obeyed; then records the lower temperature. */
+static enum status soak_pause(struct burn *b, double seconds, struct error *err)
+{
+	double until = fmin(clock_seconds() + seconds, b->deadline);
+
+	while (clock_seconds() < until && burn_interrupted(b, err) == STATUS_OK)
+		clock_sleep(fmin(PAUSE_PART, until - clock_seconds()));
+	burn_hand_over(b, false);
+	return err->status;
+}
+
+/*
+ * One burst of GEMMs after a gap, as a power pulse. The whole second of the host's clock selects
+ * lengths and phase, so that all processes of the host use the same without a message: in one half
+ * of the schedules all devices begin at the same time, in the other half evenly spread.
+ */
+static enum status soak_burst(struct burn *b, struct products *p, double each, struct error *err)
+{
+	static const double bursts[] = { 0.002, 0.005, 0.02, 0.05 },
+			    gaps[] = { 0.001, 0.005, 0.02, 0.05 };
+	uint64_t schedule = (uint64_t)clock_seconds();
+	double burst = bursts[schedule % ARRAY_SIZE(bursts)],
+	       period = burst + gaps[schedule / ARRAY_SIZE(bursts) % ARRAY_SIZE(gaps)],
+	       phase = schedule / (ARRAY_SIZE(bursts) * ARRAY_SIZE(gaps)) % 2
+			       ? period * b->world->rank / b->world->size
+			       : 0,
+	       now = clock_seconds() - phase, seconds;
+
+	clock_sleep(ceil(now / period) * period - now);
+	b->tally.bursts++;
+	return soak_chunk(b, p, products_in_time(burst, each), &seconds, err);
+}
+
+/*
+ * The last part of the slice, at least one burst. The rate of bursts is no sample: it is above the
+ * sustained one.
+ */
+static enum status soak_bursts(struct burn *b, struct products *p, double each, struct error *err)
+{
+	do {
+		if (soak_burst(b, p, each, err) != STATUS_OK)
+			return err->status;
+		burn_pulse(b);
+	} while (burn_interrupted(b, err) == STATUS_OK && clock_seconds() < b->deadline &&
+		 b->tally.check_errors < BURN_CHECK_ERRORS);
+	return err->status;
+}
+
+/* Repeats the work once per slice if results were wrong. */
+static enum status soak_repeat_once(struct burn *b, struct products *p, bool *repeated,
+				    struct error *err)
+{
+	if (b->tally.wrong && !b->tally.injected && !*repeated &&
+	    soak_repeat(b, p, b->tally.wrong, b->tally.rounds * products_elements(p), err) !=
+		    STATUS_OK)
+		return err->status;
+	*repeated |= b->tally.wrong > 0;
+	return STATUS_OK;
+}
+
+/* GEMMs without gaps until the deadline, with one pause of that length after half of the time. */
+static enum status soak_steadily(struct burn *b, struct products *p, uint64_t count, double pause,
+				 bool *repeated, struct error *err)
+{
+	double middle = (clock_seconds() + b->deadline) / 2, seconds;
+
+	do {
+		if (pause > 0 && clock_seconds() >= middle) {
+			if (soak_pause(b, pause, err) != STATUS_OK)
+				return err->status;
+			pause = 0;
+		}
+		if (burn_inject_due(b) &&
+		    (b->injection == INJECT_OPERAND ? soak_inject_operand(b, p, err)
+						    : soak_inject_bit(b, p, err)) != STATUS_OK)
+			return err->status;
+		if (soak_chunk(b, p, count, &seconds, err) != STATUS_OK ||
+		    soak_repeat_once(b, p, repeated, err) != STATUS_OK)
+			return err->status;
+		burn_timed(b, seconds, (double)count, (double)count * soak_operations(p));
+		burn_pulse(b);
+	} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
+	return err->status;
+}
+
 static enum status soak_until_over(struct burn *b, struct products *p, struct error *err)
 {
-	uint64_t count = 1;
+	const struct section *section = b->run->c->section;
+	double end = b->deadline, in_bursts = section_real(section, "bursts"), seconds;
 	bool repeated = false;
-	double seconds;
+	uint64_t count;
 
 	/* The first GEMM is cold; the time of the second sets the chunk size. */
 	if (soak_chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
@@ -476,21 +569,12 @@ static enum status soak_until_over(struct burn *b, struct products *p, struct er
 		return err->status;
 	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
-	do {
-		if (burn_inject_due(b) &&
-		    (b->injection == INJECT_OPERAND ? soak_inject_operand(b, p, err)
-						    : soak_inject_bit(b, p, err)) != STATUS_OK)
-			return err->status;
-		if (soak_chunk(b, p, count, &seconds, err) != STATUS_OK)
-			return err->status;
-		if (b->tally.wrong && !b->tally.injected && !repeated &&
-		    soak_repeat(b, p, b->tally.wrong, b->tally.rounds * products_elements(p),
-				err) != STATUS_OK)
-			return err->status;
-		repeated |= b->tally.wrong > 0;
-		burn_timed(b, seconds, (double)count, (double)count * soak_operations(p));
-		burn_pulse(b);
-	} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
+	b->deadline = end - in_bursts * b->run->c->fixed_seconds;
+	soak_steadily(b, p, count, section_real(section, "pause"), &repeated, err);
+	b->deadline = end;
+	if (err->status == STATUS_OK && in_bursts > 0 &&
+	    soak_bursts(b, p, seconds / 2, err) == STATUS_OK)
+		soak_repeat_once(b, p, &repeated, err);
 	return err->status == STATUS_OK ? soak_time_unchecked(b, p, count, err) : err->status;
 }
 

@@ -471,6 +471,45 @@ static void nothing_is_wrong_where_nothing_is(void **state)
 	}
 }
 
+/* After a pause and in bursts every result is compared as before; without them nothing is said. */
+static enum status run_pulsed(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct setting_up *s = context;
+	struct case_result result;
+	bool pulsed = section_real(s->plan.cases[0].section, "bursts") > 0;
+
+	spy_on(device, world);
+	if (run_case(&s->plan.cases[0], device, world, &result, err) == STATUS_OK &&
+	    (metric(&result, "burn.wrong") != 0 || !result.verification.done ||
+	     (pulsed ? !(metric(&result, "burn.bursts") >= 1)
+		     : metric(&result, "burn.bursts") != -1) ||
+	     /* Each burst began on an idle device, like the first GEMM. */
+	     metric(&result, "burn.starts") <= metric(&result, "burn.bursts")))
+		error_set(err, STATUS_INTERNAL, "%g bursts, %g starts, %g wrong",
+			  metric(&result, "burn.bursts"), metric(&result, "burn.starts"),
+			  metric(&result, "burn.wrong"));
+	device->backend = spy.sound;
+	case_result_release(&result);
+	return err->status;
+}
+
+static void bursts_and_pauses_are_compared(void **state)
+{
+	static const char *const texts[] = { SMALL "loads = fp32\nbursts = 50 %\n",
+					     SMALL "loads = bf16\nbursts = 90 %\npause = 1ms\n",
+					     SMALL "loads = int8\npause = 1h\n" };
+	struct setting_up s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (int ranks = 1; ranks <= 2; ranks++) {
+			plan_from(&s, texts[i], ranks);
+			assert_ranks(run_ranks(ranks, run_pulsed, &s), ranks, STATUS_OK, texts[i]);
+			plan_done(&s);
+		}
+}
+
 /* All that were injected, on every rank. */
 static enum status run_injected(struct device *device, struct world *world, void *context,
 				struct error *err)
@@ -1047,6 +1086,7 @@ int main(void)
 		cmocka_unit_test(slices_take_turns),
 		cmocka_unit_test(says_what_cannot_be_planned),
 		cmocka_unit_test(nothing_is_wrong_where_nothing_is),
+		cmocka_unit_test(bursts_and_pauses_are_compared),
 		cmocka_unit_test(every_injected_bit_is_found),
 		cmocka_unit_test(every_fault_is_found_and_located),
 		cmocka_unit_test(the_wrong_multiprocessor_is_named),
