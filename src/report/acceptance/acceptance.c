@@ -225,7 +225,8 @@ struct stage_sum {
 	size_t cases, ran, verified, passed;
 	size_t findings; /* of sanity */
 	double seconds;
-	enum verdict worst; /* of the checks that are not accepted; VERDICT_PASS: none */
+	const char *skipped; /* reason of the first case that did not run; NULL: all ran */
+	enum verdict worst;  /* of the checks that are not accepted; VERDICT_PASS: none */
 	bool warned;
 };
 
@@ -286,10 +287,11 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 	if (stage == RUN_STAGE_SANITY)
 		tree_text(item, "detail", "findings about the GPUs before and after");
 	else if (!s->ran)
-		tree_text(item, "detail", "");
+		view_text(item, "detail", s->skipped ? s->skipped : "");
 	else
-		tree_textf(item, "detail", "%zu of %zu cases in %s", s->ran, s->cases,
-			   format_quantity(s->seconds, "s").text);
+		tree_textf(item, "detail", "%zu of %zu cases in %s%s%s", s->ran, s->cases,
+			   format_quantity(s->seconds, "s").text, s->skipped ? "; " : "",
+			   s->skipped ? s->skipped : "");
 }
 
 static void acceptance_stages(const struct acceptance *a, struct tree *page)
@@ -307,6 +309,8 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 		struct stage_sum *s = &sums[r->cases[i].stage];
 
 		s->cases++;
+		if (r->cases[i].status == CASE_SKIPPED && !s->skipped)
+			s->skipped = r->cases[i].reason;
 		s->ran += r->cases[i].status != CASE_SKIPPED;
 		s->verified += r->cases[i].status != CASE_SKIPPED && r->cases[i].verification.done;
 		s->seconds += r->cases[i].seconds;
