@@ -156,6 +156,12 @@ enum status input_read(int fd, const char *what, size_t most, struct text *out, 
 
 	if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode))
 		return error_set(err, STATUS_USAGE, "is a directory, not a %s file", what);
+	/* Room for a regular file, so that large ones are not copied as the text grows. */
+	if (S_ISREG(about.st_mode) && (size_t)about.st_size > BLOCK &&
+	    (size_t)about.st_size <= most && out->capacity <= before + (size_t)about.st_size) {
+		out->capacity = before + (size_t)about.st_size + 1;
+		out->data = xrealloc(out->data, out->capacity, 1);
+	}
 	status = input_read_blocks(fd, what, most, out, err);
 	if (status == STATUS_OK && S_ISFIFO(about.st_mode) && out->length == before)
 		return error_set(err, STATUS_USAGE, "is a pipe without a writer");

@@ -356,13 +356,18 @@ enum status result_list_anonymise(struct result_list *list, const struct anonymi
 	return STATUS_OK;
 }
 
+static void result_list_release_range(void *items, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++)
+		result_release((struct result *)items + i);
+}
+
 void result_list_release(struct result_list *list)
 {
 	result_list_release_names(list);
-	for (size_t i = 0; i < list->count; i++) {
-		result_release(&list->items[i]);
+	parallel_for(list->count, 1, result_list_release_range, list->items);
+	for (size_t i = 0; i < list->count; i++)
 		free(list->paths[i]);
-	}
 	free(list->items);
 	free(list->paths);
 	memset(list, 0, sizeof(*list));

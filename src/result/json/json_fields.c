@@ -120,18 +120,30 @@ static enum status fields_complete(struct json_reader *r, const struct field *fi
 	return STATUS_OK;
 }
 
+/* Reads the name of member `i`; *f is its row, most likely `next`, or NULL. False: the end. */
+static bool fields_next_member(struct json_reader *r, const struct field *fields,
+			       const struct field *next, size_t i, const struct field **f)
+{
+	*f = next;
+	if (next->name && reader_member_named(r, i, next->name))
+		return true;
+	if (!reader_member(r, i))
+		return false;
+	*f = field_named(fields, next, r->string.data);
+	return true;
+}
+
 #define MOST_FIELDS 64
 
 enum status fields_read(struct json_reader *r, const struct field *fields, void *base,
 			const struct json_path *path)
 {
 	const char *at[MOST_FIELDS] = { NULL };
-	const struct field *next = fields;
+	const struct field *next = fields, *f;
 
 	if (!reader_take(r, '{'))
 		return json_path_error(path, r->err, "expected an object");
-	for (size_t i = 0; reader_member(r, i); i++) {
-		const struct field *f = field_named(fields, next, r->string.data);
+	for (size_t i = 0; fields_next_member(r, fields, next, i, &f); i++) {
 		struct json_path here = { path, f ? f->name : NULL, 0 };
 
 		if (!f || f->late)
@@ -153,7 +165,8 @@ enum status fields_read(struct json_reader *r, const struct field *fields, void 
 void *field_append(const struct field *field, void *base)
 {
 	char *at = base;
-	size_t own_capacity = 0;
+	/* Lists of numbers are long, those of structs often have one element. */
+	size_t first = field->element_size <= sizeof(double) ? 16 : 1, own_capacity = 0;
 	size_t *count = (size_t *)(void *)(at + field->count_offset);
 	size_t *capacity = &own_capacity;
 	char **items = (char **)(void *)(at + field->offset);
@@ -161,13 +174,13 @@ void *field_append(const struct field *field, void *base)
 
 	if (field->capacity_offset)
 		capacity = (size_t *)(void *)(at + field->capacity_offset);
-	else if (*count & (*count - 1))
+	else if (*count & (*count - 1) || (*count && *count < first))
 		/* capacity was grown to a power of two, so there is room */
 		own_capacity = *count + 1;
 	else
 		own_capacity = *count;
 	if (*count == *capacity) {
-		*capacity = *count ? 2 * *count : 1;
+		*capacity = *count ? 2 * *count : first;
 		*items = xrealloc(*items, *capacity, field->element_size);
 	}
 	item = *items + (*count)++ * field->element_size;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,23 @@ bool reader_member(struct json_reader *r, size_t index)
 	return r->err->status == STATUS_OK;
 }
 
+bool reader_member_named(struct json_reader *r, size_t index, const char *name)
+{
+	const char *before = r->at, *at;
+	size_t length = strlen(name);
+
+	if (r->err->status == STATUS_OK && (!index || reader_take(r, ',')) &&
+	    reader_peek(r) == '"' && (size_t)(r->end - r->at) > length + 2) {
+		at = r->at + 1;
+		if (memcmp(at, name, length) == 0 && at[length] == '"' && at[length + 1] == ':') {
+			r->at = at + length + 2;
+			return true;
+		}
+	}
+	r->at = before;
+	return false;
+}
+
 /* The four hexadecimal digits at `at`; -1: there are none. */
 static long reader_code_unit(const struct json_reader *r, const char *at)
 {
@@ -189,15 +207,21 @@ struct reader_digits {
 
 static bool reader_take_digits(struct json_reader *r, struct reader_digits *n, int exponent)
 {
-	const char *from = r->at;
+	const char *from = r->at, *at = from;
+	uint64_t value = n->value;
+	int count = n->count;
 
-	for (; r->at < r->end && isdigit((unsigned char)*r->at); r->at++) {
-		n->count += n->count || *r->at != '0';
-		if (n->count <= INTEGER_DIGITS)
-			n->value = 10 * n->value + (uint64_t)(*r->at - '0');
-		n->exponent += exponent;
+	/* In registers: half of a result's text is digits. */
+	for (; at < r->end && *at >= '0' && *at <= '9'; at++) {
+		count += count || *at != '0';
+		if (count <= INTEGER_DIGITS)
+			value = 10 * value + (uint64_t)(*at - '0');
 	}
-	return r->at > from;
+	n->value = value;
+	n->count = count;
+	n->exponent += exponent * (int)(at - from);
+	r->at = at;
+	return at > from;
 }
 
 static bool reader_take_exponent(struct json_reader *r, struct reader_digits *n)
@@ -216,6 +240,40 @@ static bool reader_take_exponent(struct json_reader *r, struct reader_digits *n)
 	return true;
 }
 
+/*
+ * A long double with 64 bits holds every integer of INTEGER_DIGITS and powers of ten up to this one
+ * exactly, so that one operation on both is rounded once. Rounding it to a double again is correct
+ * unless it lies halfway between two doubles: then the exact value may lie on either side.
+ */
+#define LONG_EXACT_POWER 27
+
+static bool reader_long_real(const struct reader_digits *n, double *value)
+{
+#if LDBL_MANT_DIG == 64
+	static const long double powers[LONG_EXACT_POWER + 1] = {
+		1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+		1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+		1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L
+	};
+	long double exact = (long double)n->value;
+	uint64_t mantissa;
+
+	if (n->count > INTEGER_DIGITS || abs(n->exponent) > LONG_EXACT_POWER)
+		return false;
+	exact = n->exponent < 0 ? exact / powers[-n->exponent] : exact * powers[n->exponent];
+	memcpy(&mantissa, &exact, sizeof(mantissa));
+	/* 64 bits less the 53 of a double; subnormal doubles are out of reach of the powers. */
+	if ((mantissa & 0x7ff) == 0x400)
+		return false;
+	*value = (double)exact;
+	return true;
+#else
+	(void)n;
+	(void)value;
+	return false;
+#endif
+}
+
 static double reader_real(const struct reader_digits *n, const char *from, bool negative)
 {
 	static const double powers[EXACT_POWER + 1] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
@@ -224,8 +282,11 @@ static double reader_real(const struct reader_digits *n, const char *from, bool 
 							1e18, 1e19, 1e20, 1e21, 1e22 };
 	double value = (double)n->value;
 
-	if (n->count > EXACT_DIGITS || abs(n->exponent) > EXACT_POWER)
-		return strtod(from, NULL);
+	if (n->count > EXACT_DIGITS || abs(n->exponent) > EXACT_POWER) {
+		if (!reader_long_real(n, &value))
+			return strtod(from, NULL);
+		return negative ? -value : value;
+	}
 	value = n->exponent < 0 ? value / powers[-n->exponent] : value * powers[n->exponent];
 	return negative ? -value : value;
 }

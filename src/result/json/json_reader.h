@@ -41,6 +41,11 @@ bool reader_take_null(struct json_reader *r);
 /* True if element or member `index` follows, counted by the loop. False at the end or on error. */
 bool reader_element(struct json_reader *r, size_t index);
 bool reader_member(struct json_reader *r, size_t index);
+/*
+ * As reader_member() if the member has this name, which is then not copied to r->string. False if
+ * it has another one, or at the end or on error: reader_member() with the same index tells which.
+ */
+bool reader_member_named(struct json_reader *r, size_t index, const char *name);
 /* Reads the string, number or boolean that reader_peek() has found. */
 enum status reader_string(struct json_reader *r);
 enum status reader_number(struct json_reader *r, struct json_number *number);

@@ -1,4 +1,6 @@
 /* Promises of the JSON reader: it reads what jansson reads, as jansson does, and no more. */
+#include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/json/json_reader.h"
+#include "tests/fixtures/random.h"
 
 static const char ordinary[] =
 	"{\"a\": [1, -2.5, 3e-7, 0, -0.0, 1.7976931348623157e308, 12345678901234567, 0.1e+3],\n"
@@ -231,6 +234,50 @@ static void damaged_documents_are_judged_alike(void **state)
 	assert_in_range(taken, length, length * sizeof(bytes) / 2);
 }
 
+static void assert_read_as_strtod(const char *text)
+{
+	struct error err = ERROR_NONE;
+	struct json_reader r = { text, text, text + strlen(text), &err, false, TEXT_EMPTY };
+	struct json_number number;
+	double wanted = strtod(text, NULL);
+
+	if (reader_number(&r, &number) != STATUS_OK)
+		fail_msg("%s: %s", text, err.message);
+	if (memcmp(&number.value, &wanted, sizeof(wanted)) != 0)
+		fail_msg("%s is read as %.17g, not %.17g", text, number.value, wanted);
+}
+
+/*
+ * Numbers of every length and power, doubles as they are written, and values right at, below and
+ * above the middle between two doubles.
+ */
+static void numbers_are_rounded_as_by_strtod(void **state)
+{
+	char text[64];
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		int digits = 1 + (int)(20 * uniform()), power = (int)(70 * uniform()) - 35;
+		double value = ldexp(1 + uniform(), (int)(160 * uniform()) - 80);
+		uint64_t middle = ((UINT64_C(1) << 53) + (uint64_t)(uniform() * 0x1p53)) * 4 + 2;
+
+		snprintf(text, sizeof(text), "%s%.*e,", i % 2 ? "-" : "", digits - 1,
+			 uniform() * pow(10, power));
+		assert_read_as_strtod(text);
+		snprintf(text, sizeof(text), "%.17g,", value);
+		assert_read_as_strtod(text);
+		for (int off = -1; off <= 1; off++) {
+			snprintf(text, sizeof(text), "%" PRIu64 "e%d,", middle + (uint64_t)off,
+				 i % 28);
+			assert_read_as_strtod(text);
+			snprintf(text, sizeof(text), "%" PRIu64 ".%de-%d,",
+				 (middle + (uint64_t)off) / 10,
+				 (int)((middle + (uint64_t)off) % 10), i % 28);
+			assert_read_as_strtod(text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +285,7 @@ int main(void)
 		cmocka_unit_test(what_jansson_refuses_is_refused),
 		cmocka_unit_test(the_unusual_is_read),
 		cmocka_unit_test(large_integers_are_no_integers),
+		cmocka_unit_test(numbers_are_rounded_as_by_strtod),
 		cmocka_unit_test(damaged_documents_are_judged_alike),
 	};
 
