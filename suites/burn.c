@@ -98,7 +98,7 @@ static const struct key keys[] = {
 	  .fallback = "0s",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "pause after half of each slice of GEMMs, so that it goes on with cooler "
+	  .help = "pause after half of each slice of GEMMs, so that it continues on cooler "
 		  "devices; "
 		  "the slice is not longer for it" },
 	{ .name = "inject",
