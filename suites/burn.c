@@ -99,8 +99,7 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = 3600,
 	  .help = "pause after half of each slice of GEMMs, so that it continues on cooler "
-		  "devices; "
-		  "the slice is not longer for it" },
+		  "devices; the slice is not longer for it" },
 	{ .name = "inject",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",

@@ -273,13 +273,23 @@ static bool path_matches(const struct condition *condition, const struct case_re
 	return false;
 }
 
-static bool parameter_matches(const struct condition *condition, const struct case_result *c)
+/* True for the parameter of the suite that counts nodes. */
+static bool condition_counts_nodes(const struct condition *condition, const struct suite *suite)
+{
+	for (const struct role_row *r = suite ? suite->roles : NULL; r && r->name; r++)
+		if (r->role == ROLE_NODES && strcmp(r->name, condition->name) == 0)
+			return true;
+	return false;
+}
+
+static bool parameter_matches(const struct condition *condition, const struct suite *suite,
+			      const struct case_result *c)
 {
 	/* Results leave out the number of nodes of cases on one node. */
 	static const struct case_parameter one_node = { .text = (char *)"1", .number = 1 };
 	const struct case_parameter *p = case_parameter(c, condition->name);
 
-	if (!p && strcmp(condition->name, "nodes") == 0)
+	if (!p && condition_counts_nodes(condition, suite))
 		p = &one_node;
 	if (!p)
 		return path_matches(condition, c);
@@ -316,14 +326,14 @@ bool limit_admits(const struct limit *limit, const struct device_info *device)
 	return true;
 }
 
-static bool condition_holds(const struct condition *condition, const struct case_result *c,
-			    const char *model)
+static bool condition_holds(const struct condition *condition, const struct suite *suite,
+			    const struct case_result *c, const char *model)
 {
 	/*
 	 * A parameter of the suite takes precedence over a condition of the same name
 	 * (plan/limits/limit.c).
 	 */
-	if (parameter_matches(condition, c))
+	if (parameter_matches(condition, suite, c))
 		return true;
 	if (case_parameter(c, condition->name))
 		return false;
@@ -349,7 +359,7 @@ bool limit_selects(const struct limit *limit, const struct case_result *c, const
 	if (!limit->suite || strcmp(limit->suite->name, c->suite) != 0)
 		return false;
 	for (size_t i = 0; i < limit->condition_count; i++)
-		if (!condition_holds(&limit->conditions[i], c, model))
+		if (!condition_holds(&limit->conditions[i], limit->suite, c, model))
 			return false;
 	return true;
 }
