@@ -272,8 +272,8 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 					      clock_seconds() + TRIAL_SHARE * rules->seconds, out,
 					      err);
 	if (status == STATUS_OK && out->tried == 0)
-		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates works%s%s",
-				   count, count > 0 ? "; the last: " : "", c.refusal.message);
+		status = error_set(err, STATUS_UNSUPPORTED, "all %zu candidates failed%s%s", count,
+				   count > 0 ? "; last error: " : "", c.refusal.message);
 	if (status == STATUS_OK)
 		status = rules->sustained ? finals_sustained(&c, out, err)
 					  : finals_rested(&c, out, err);

@@ -68,16 +68,19 @@ struct memory_range {
 };
 
 /* Sources of memory. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
-#define ALLOCATORS(X)                                                                           \
-	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")               \
-	X(POOL, "pool", 1, "stream-ordered pool that keeps freed memory (cudaMallocAsync)")     \
-	X(POOL_RELEASE, "pool_release", 1, "the same pool with a release threshold of 0")       \
-	X(VMM, "vmm", 1, "reserved addresses, then memory (cuMemMap; host: mmap, mprotect)")    \
-	X(MANAGED, "managed", 1, "managed memory, at most the free amount (cudaMallocManaged)") \
-	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                      \
-	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")       \
-	X(REGISTERED, "registered", 0, "host memory page-locked afterwards (cudaHostRegister)") \
-	X(PAGEABLE, "pageable", 0, "ordinary host memory, touched (malloc + first touch)")
+#define ALLOCATORS(X)                                                                              \
+	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")                  \
+	X(POOL, "pool", 1, "stream-ordered pool that keeps freed memory (cudaMallocAsync)")        \
+	X(POOL_RELEASE, "pool_release", 1, "stream-ordered pool with a release threshold of 0")    \
+	X(VMM, "vmm", 1,                                                                           \
+	  "address range reserved first, then backed with memory (cuMemMap; host: mmap, "          \
+	  "mprotect)")                                                                             \
+	X(MANAGED, "managed", 1, "managed memory, at most as much as is free (cudaMallocManaged)") \
+	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                         \
+	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")          \
+	X(REGISTERED, "registered", 0,                                                             \
+	  "host memory that is page-locked after its allocation (cudaHostRegister)")               \
+	X(PAGEABLE, "pageable", 0, "ordinary host memory, with every page touched (malloc)")
 
 enum allocator {
 #define X(symbol, name, on_device, description) ALLOCATOR_##symbol,

@@ -11,7 +11,7 @@
 static inline enum status backend_missing(const struct device *device, const char *operation,
 					  struct error *err)
 {
-	return error_set(err, STATUS_UNSUPPORTED, "backend %s has no operation %s",
+	return error_set(err, STATUS_UNSUPPORTED, "backend %s does not implement %s",
 			 device->backend->name, operation);
 }
 

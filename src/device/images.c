@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-#define COMPILED "compiled by the driver from the code for "
+#define COMPILED "compiled by the driver from PTX code for "
 
 struct image {
 	int capability;
@@ -61,9 +61,9 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 
 		if (intermediate)
 			return error_set(err, STATUS_UNSUPPORTED,
-					 "no machine code for compute capability %d.%d, and the "
-					 "driver is older than the toolkit, so it cannot compile "
-					 "the code for %d.%d",
+					 "no machine code for compute capability %d.%d; the driver "
+					 "is older than the CUDA toolkit of this module, so it "
+					 "cannot compile the PTX code for %d.%d",
 					 capability / 10, capability % 10, intermediate / 10,
 					 intermediate % 10);
 		while (next_image(&images, &image))

@@ -91,7 +91,7 @@ static void open_module(struct backend_list *list, const char *path,
 		registry_add_missing(list, name,
 				     "not a gpuproof backend: no symbol gpuproof_backend");
 	} else if (backend->abi != BACKEND_ABI) {
-		snprintf(why, sizeof(why), "built for interface %u, but this gpuproof has %u",
+		snprintf(why, sizeof(why), "built for backend interface %u; this gpuproof has %u",
 			 backend->abi, BACKEND_ABI);
 		registry_add_missing(list, name, why);
 	} else {

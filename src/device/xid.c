@@ -17,9 +17,9 @@ static const struct {
 };
 
 static const char *const actions[] = {
-	[XID_NOTICE] = "Nothing by itself: follow the Xid errors before and after it.",
-	[XID_APPLICATION] =
-		"Restart the application. If the error comes back with another one, check the GPU.",
+	[XID_NOTICE] = "This Xid needs no action. Look at the Xid errors before and after it.",
+	[XID_APPLICATION] = "Restart the application. If another application gets the error, too, "
+			    "check the GPU.",
 	[XID_UNKNOWN] = "Look the number up in NVIDIA's Xid catalogue.",
 	[XID_SOFTWARE] = "Update driver and firmware.",
 	[XID_MECHANICAL] = "Check that power cables and connectors are seated.",

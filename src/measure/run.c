@@ -396,14 +396,15 @@ static void run_doubt_energy(const struct work_energy *e, char *out, size_t size
 
 	*out = '\0';
 	if (!(w->joules > 0))
-		snprintf(out, size, "%s", *w->why ? w->why : "no reading");
+		snprintf(out, size, "%s", *w->why ? w->why : "no energy reading");
 	else if (w->error > ENERGY_ERROR_MOST)
 		snprintf(out, size,
-			 "in %.3g s %s is %.0f %% uncertain, more than %.0f %%; increase "
-			 "energy_time",
+			 "the energy over %.3g s from %s has an uncertainty of %.0f %%, more than "
+			 "%.0f %%; increase energy_time",
 			 w->seconds, w->source, 100 * w->error, 100 * ENERGY_ERROR_MOST);
 	else if (e->busy_seconds < ENERGY_BUSY_LEAST * w->seconds)
-		snprintf(out, size, "the devices worked only %.0f %% of the %.3g s",
+		snprintf(out, size,
+			 "the devices worked only %.0f %% of the %.3g s of the measurement",
 			 100 * e->busy_seconds / w->seconds, w->seconds);
 }
 
@@ -437,7 +438,7 @@ void run_energy_of(struct run *run, const struct work_energy *e, const char *eff
 		run_record_window(run, "rest", &e->idle);
 	}
 	if (*doubt) {
-		run_note(run, "No energy: %s.", doubt);
+		run_note(run, "No energy was recorded: %s.", doubt);
 		return;
 	}
 	run_record_window(run, "work", w);
@@ -445,8 +446,8 @@ void run_energy_of(struct run *run, const struct work_energy *e, const char *eff
 	run_add_energy_metric(run, efficiency, amount / each, w->error);
 	run_add_energy_metric(run, "power", w->watts, w->error);
 	run_note(run,
-		 "Energy: %s, over %.3g s; uncertainty from its updates "
-		 "± %.2g %%.",
+		 "Energy from %s over %.3g s; uncertainty from the update "
+		 "interval ± %.2g %%.",
 		 w->source, w->seconds, 100 * w->error);
 }
 

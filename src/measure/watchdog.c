@@ -63,12 +63,12 @@ void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, d
 			 sysconf(_SC_NPROCESSORS_ONLN));
 	if (verdict == WATCHDOG_SLOW)
 		snprintf(out, size,
-			 "slow: no result within %s (killed), although it made progress: in %s, "
-			 "%lu samples%s; to allow more time set [run] case_limit = %s",
+			 "slow: no result within %s (killed), although the case made progress: in "
+			 "%s, %lu samples%s; to allow more time, set [run] case_limit = %s",
 			 waited, part[0] ? part : "set-up", samples, load, more);
 	else
 		snprintf(out, size,
 			 "hung: no result within %s (killed): no progress for %s in %s, %lu "
-			 "samples%s; if it is only slow, set [run] case_limit = %s",
+			 "samples%s; if the case is only slow, set [run] case_limit = %s",
 			 waited, still, part[0] ? part : "set-up", samples, load, more);
 }

@@ -14,7 +14,7 @@ static const char *const role_words[] = {
 	[ROLE_WORK_BYTES] = "work_bytes", [ROLE_NODES] = "nodes",
 	[ROLE_ROUND] = "round",           [ROLE_RAIL] = "rail",
 };
-_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role without a name");
+_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role has no name");
 
 static enum role *role_at(const struct field *f, const void *base)
 {

@@ -168,8 +168,8 @@ static const struct {
 } throttles[] = {
 	{ THROTTLE_POWER_LIMIT, "software power cap", "power cap", false },
 	{ 0x8, "hardware slowdown", "hardware slowdown", true },
-	{ 0x20, "thermal (software)", "temperature, by software", true },
-	{ 0x40, "thermal (hardware)", "temperature, by hardware", true },
+	{ 0x20, "thermal (software)", "temperature limit (software)", true },
+	{ 0x40, "thermal (hardware)", "temperature limit (hardware)", true },
 	{ 0x80, "power brake", "power brake", true },
 };
 
@@ -287,7 +287,7 @@ static void result_add_lost(struct case_result *c, struct lost_worker *lost)
 
 void case_result_lose(struct case_result *c, struct lost_worker *lost)
 {
-	char *note = xasprintf("A worker was lost, without loss of a case: %s.", lost->reason);
+	char *note = xasprintf("A worker process died, and no case was lost: %s.", lost->reason);
 
 	case_result_note(c, note);
 	free(note);

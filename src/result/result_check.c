@@ -98,12 +98,12 @@ static enum status check_interval(double low, double value, double high, const c
 
 	if (isnan(value) && (isfinite(low) || isfinite(high)))
 		return json_path_error(MEMBER(path, isfinite(low) ? "low" : "high"), err,
-				       "an interval without a %s", what);
+				       "the interval has no %s", what);
 	if (low > value + slack)
-		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s, %g", low,
-				       what, value);
+		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s %g", low, what,
+				       value);
 	if (high < value - slack)
-		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s, %g", high,
+		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s %g", high,
 				       what, value);
 	return STATUS_OK;
 }
@@ -116,10 +116,11 @@ static enum status check_n(const struct metric_value *m, const struct case_resul
 
 	if (*m->series && !series)
 		return json_path_error(MEMBER(path, "series"), err,
-				       "the case has no samples '%.100s'", m->series);
+				       "the case has no sample series '%.100s'", m->series);
 	if (series && series->statistics.n != m->n)
-		return json_path_error(MEMBER(path, "n"), err, "%zu, but '%.100s' has %zu samples",
-				       m->n, m->series, series->statistics.n);
+		return json_path_error(MEMBER(path, "n"), err,
+				       "%zu, but series '%.100s' has %zu samples", m->n, m->series,
+				       series->statistics.n);
 	if (m->n == 0 && !isnan(m->value))
 		return json_path_error(MEMBER(path, "n"), err,
 				       "0; a value needs at least one sample");
@@ -132,7 +133,7 @@ static enum status check_metric(const struct metric_value *m, const struct case_
 	const struct json_path here = { metrics, m->name, 0 };
 
 	if (!*m->name)
-		return json_path_error(metrics, err, "a name is empty");
+		return json_path_error(metrics, err, "the name is empty");
 	if (check_unit(m->unit, &here, err) != STATUS_OK || check_n(m, c, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return check_interval(m->low, m->value, m->high, "value", &here, err);
@@ -157,13 +158,13 @@ static enum status check_series(const struct series *s, bool samples_left_out,
 	const struct json_path statistics = { &here, "statistics", 0 };
 
 	if (!*s->name)
-		return json_path_error(all, err, "a name is empty");
+		return json_path_error(all, err, "the name is empty");
 	if (s->count != s->statistics.n && (s->count || !samples_left_out))
 		return json_path_error(MEMBER(&statistics, "n"), err,
 				       "%zu, but there are %zu samples", s->statistics.n, s->count);
 	if (!s->batch && s->count)
 		return json_path_error(MEMBER(&here, "batch"), err,
-				       "0; a sample has at least one operation");
+				       "0; a sample contains at least one operation");
 	if (check_unit(s->unit, &here, err) != STATUS_OK ||
 	    check_samples(s, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
@@ -182,8 +183,8 @@ static enum status result_check_quantity(const struct time_quantity *q,
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (counts[i] && length && counts[i] != length)
 			return json_path_error(&here, err,
-					       "lowest, mean and highest have %zu, %zu and %zu "
-					       "numbers",
+					       "lowest, mean and highest have different lengths: "
+					       "%zu, %zu and %zu numbers",
 					       counts[0], counts[1], counts[2]);
 		length = counts[i] ? counts[i] : length;
 	}
@@ -218,10 +219,10 @@ static enum status check_energy(const struct case_result *c, const struct json_p
 		if (!(0 <= e->began && e->began < e->ended) || e->first_update < e->began ||
 		    e->last_update > e->ended || e->first_update > e->last_update)
 			return json_path_error(ELEMENT(&windows, i), err,
-					       "its times are not in order");
+					       "times are not in ascending order");
 		if (!(e->low <= e->joules && e->joules <= e->high))
 			return json_path_error(ELEMENT(&windows, i), err,
-					       "its joules are outside their own interval");
+					       "joules is outside the interval from low to high");
 	}
 	return STATUS_OK;
 }
@@ -234,7 +235,8 @@ static enum status check_timeline(const struct case_result *c, const struct json
 	for (size_t i = 0; i < c->timeline_count; i++)
 		if (c->timeline[i].span_count % 3)
 			return json_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
-					       "%zu numbers instead of three per span",
+					       "%zu numbers; allowed: a multiple of three, because "
+					       "a span has three",
 					       c->timeline[i].span_count);
 	return STATUS_OK;
 }
@@ -288,7 +290,7 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 		return json_path_error(&devices, err, "a case needs at least one device");
 	if (strcmp(c->device, c->devices[0]) != 0)
 		return json_path_error(MEMBER(path, "device"), err,
-				       "'%.60s' is not the first of its devices, '%.60s'",
+				       "'%.60s' is not the first entry of devices, '%.60s'",
 				       c->device, c->devices[0]);
 	repeated = check_repeated_device(c);
 	if (repeated)
@@ -296,8 +298,7 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 				       c->devices[repeated]);
 	if (!has_failed_device(c))
 		return json_path_error(MEMBER(path, "failed_device"), err,
-				       "'%.60s' is not one of its devices, or belongs to another "
-				       "rank",
+				       "'%.60s' is not in devices, or belongs to another rank",
 				       c->failed_device);
 	return STATUS_OK;
 }
@@ -356,7 +357,7 @@ static enum status check_known_devices(const struct id *ids, size_t count,
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), by_id_alone))
 			return json_path_error(ELEMENT(&devices, i), err,
-					       "'%.60s' is not a device of the result",
+					       "'%.60s' is not in devices of the result",
 					       c->devices[i]);
 	return STATUS_OK;
 }
@@ -458,7 +459,7 @@ static enum status result_check_nodes(const struct result *r, struct error *err)
 		if (strchr(r->devices[i].id, '/') &&
 		    !result_check_node_of_device(nodes, r->node_count, r->devices[i].id))
 			json_path_error(MEMBER(ELEMENT(&devices, i), "id"), err,
-					"'%.100s' is not on any node of the result",
+					"'%.100s' is not on a node of the result",
 					r->devices[i].id);
 	for (size_t i = 0; i < r->case_count && r->node_count && err->status == STATUS_OK; i++)
 		check_node_of_id(r, nodes, i, err);
@@ -474,7 +475,7 @@ static enum status check_planned(const struct result *r, struct error *err)
 
 	if (!r->planned)
 		return json_path_error(MEMBER(&run, "planned"), err,
-				       "0; a run has at least one case");
+				       "0; a run has at least one planned case");
 	if (r->case_count > r->planned)
 		return json_path_error(MEMBER(&run, "planned"), err, "%zu, but there are %zu cases",
 				       r->planned, r->case_count);
@@ -565,7 +566,7 @@ static enum status check_judgement(const struct result *r, struct error *err)
 		return STATUS_OK;
 	if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
 		return json_path_error(MEMBER(&here, "verdict"), err,
-				       "%s is not a verdict on a run", verdict_name(v->overall));
+				       "%s is not a verdict of a run", verdict_name(v->overall));
 	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
 		       ? check_accepted(r, &here, err)
 		       : STATUS_OK;

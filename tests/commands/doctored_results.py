@@ -119,7 +119,7 @@ def skipped():
 	judged("matmul fp16 of cuda:1 not in the file", result, "INCONCLUSIVE")
 
 def foreign():
-	text = "1 other process may compute on it (pid 4711) and will slow down measurements"
+	text = "1 other process may use this GPU (pid 4711) and will slow down measurements"
 	result = copy.deepcopy(HEALTHY)
 	result["preflight"] = [f for f in result["preflight"] if f["subject"] != "processes cuda:1"]
 	result["preflight"].append(dict(severity="warning", subject="processes cuda:1", topic="processes", device="cuda:1", text=text))
@@ -202,7 +202,7 @@ def rejected(name, result, *reasons):
 
 def rejections():
 	healthy = lambda: copy.deepcopy(HEALTHY)
-	memory, gemm = "compare row remapping", "Compare clocks, power limit"
+	memory, gemm = "compare remapped rows", "Compare clocks, power limit"
 	pcie, nvlink = "of the PCIe link in nvidia-smi -q", "with nvidia-smi nvlink -s and -e"
 	def one(name, result, headline, limit, step, *never):
 		rejected(name, result, (headline, limit, step))

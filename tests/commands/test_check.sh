@@ -85,7 +85,7 @@ expect 4 'no check could be evaluated' run -l generic
 # Limits that no case is about are one line.
 [ "$(grep -c 'no case in this run matches this limit' out)" = 1 ] && grep -q '^SKIP .*pcie, pcie-both, ' out ||
 	{ echo 'limits without a case are not one line:'; cat out; failed=1; }
-grep -q 'Add a limit for it (gpuproof help limits)' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
+grep -q 'Add a limit (gpuproof help limits)' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
 expect 4 'the limit needs a baseline; add --baseline RESULT' run -l base.ini
 expect 4 'the baseline is the run itself' run -l base.ini --baseline run
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json

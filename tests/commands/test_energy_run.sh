@@ -66,9 +66,9 @@ cat > limited.ini <<-INI
 INI
 expect 4 "clock=host" limited.ini --check --launches 1
 says 'the result has no such metric; its notes: '
-grep -qF 'No energy: fake:0 has no energy counter' out/report.html || fail "the page does not say why there is no energy"
+grep -qF 'No energy was recorded: fake:0 has no energy counter' out/report.html || fail "the page does not say why there is no energy"
 expect 4 "clock=host watts=70 busy_watts=400 power=100% counter=off" limited.ini --check --launches 1
-says 'power read every 20 ms is'
+says 'power readings every 20 ms has an uncertainty of'
 lacks '"matmul.energy":{'
 
 # Power over time is kept, and drawn; it is no soak.
@@ -102,12 +102,12 @@ python3 - <<-PY || fail "the energy of a soak"
 	case, = json.load(open("out/result.json"))["cases"]
 	value = {name: m["value"] for name, m in case["metrics"].items()}
 	assert value["burn.checked_share"] > 0, value
-	if "No energy: the devices worked only" not in case["notes"]: # a machine under load
+	if "No energy was recorded: the devices worked only" not in case["notes"]: # a machine under load
 	    assert 70 < value["burn.power"] <= 400.5, value
 	    assert abs(value["burn.energy"] * value["burn.flops_per_joule"] / (2 * 256**3) - 1) < 1e-6, value
 PY
 expect 0 "clock=host watts=70 busy_watts=400 power=100%" burn.ini --set burn.duration=1s
-says 'No energy: no measurement was long enough'
+says 'No energy was recorded: no measurement lasted long enough'
 lacks '"burn.energy":{'
 
 exit $((failures > 0))

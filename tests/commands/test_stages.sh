@@ -83,7 +83,7 @@ expect $? 5 wrong "sanity passed,rates passed,together rejected,soak not run,"
 # A GPU that waits for a reset is not measured at all.
 GPUPROOF_FAKE="devices=2 reset=1" "$program" run s.ini --check -o reset >out 2>&1
 expect $? 1 reset "sanity rejected,rates not run,together not run,soak not run,"
-grep -q 'gpuproof: before the run, recovery fake:1: the driver asks for a reset of the GPU' out || complain "the finding is not said before: $(cat out)"
+grep -q 'gpuproof: before the run, recovery fake:1: the driver requests a reset of the GPU' out || complain "the finding is not said before: $(cat out)"
 grep -q 'cause: gpu-recovery' out || complain "the cause of sanity is missing: $(cat out)"
 grep -q '^\[1/' out && complain "a case was measured on a GPU that waits for a reset"
 # Without --check there is no verdict, and everything runs.

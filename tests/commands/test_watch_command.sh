@@ -109,7 +109,7 @@ follower = subprocess.Popen([program, "watch", "soak"], stdout=subprocess.PIPE, 
 if t.code() != 0:
     complain("exit code", t.output)
 end = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", t.output[-3000:]).replace("\r", "")
-order = ["±", "of first", "host:0", "host:1", "6 cases: 6 OK; complete", "soak/report.html"]
+order = ["±", "vs first", "host:0", "host:1", "6 cases: 6 OK; complete", "soak/report.html"]
 places = [end.rfind(word) for word in order]
 if -1 in places or places != sorted(places):
     complain(f"the end of the run has not {order} in this order", end)
@@ -157,7 +157,7 @@ killed.stderr.readline(), killed.stderr.readline()
 killed.kill()
 killed.wait()
 said = ask("watch", "killed", code=4).stdout
-if "the process has exited, last seen" not in said:
+if "the process has exited; last update" not in said:
     complain("watch of a killed run", said)
 said = ask("report", "killed", code=3).stderr
 if "was killed before it wrote result.json" not in said:
@@ -169,7 +169,7 @@ except ProcessLookupError:
 
 # In a pipe nothing is drawn.
 done = ask("run", "soak.ini", "-o", "piped", "--set", "burn.duration=2s", code=0)
-if "\x1b" in done.stdout + done.stderr or "of first" not in done.stdout or "[1/2] OK burn/0001" not in done.stderr:
+if "\x1b" in done.stdout + done.stderr or "vs first" not in done.stdout or "[1/2] OK burn/0001" not in done.stderr:
     complain("in a pipe", done.stdout + done.stderr)
 ask("watch", "nowhere", code=3)
 ask("watch", code=2)

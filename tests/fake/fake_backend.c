@@ -512,7 +512,7 @@ size_t fake_findings(struct finding *out, size_t capacity)
 		out->severity = SEVERITY_ERROR;
 		snprintf(device, sizeof(device), "fake:%d", script.reset);
 		finding_set_device(out, FINDING_RECOVERY, device);
-		snprintf(out->text, sizeof(out->text), "the driver asks for a reset of the GPU");
+		snprintf(out->text, sizeof(out->text), "the driver requests a reset of the GPU");
 		return 1;
 	}
 	if (rows < 0 || capacity == 0)

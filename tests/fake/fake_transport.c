@@ -16,7 +16,7 @@ enum status fake_transport_usable(struct device *device, enum transport transpor
 	CALL("transport_usable");
 	if (transport == TRANSPORT_SHARED_MEMORY)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "transport shared_memory: for devices of the host");
+				 "transport shared_memory works only between CPU devices");
 	if (transport == TRANSPORT_NCCL && capability && capability < 50)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "NCCL 2.28 has no code for compute capability %d.%d",

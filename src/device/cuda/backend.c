@@ -97,7 +97,7 @@ static const struct {
 } pieces[] = {
 	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, from NVML" },
 	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
-	  "newest CUDA the driver supports" },
+	  "newest CUDA version that the driver supports" },
 	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,
 	  "linked into module " GPUPROOF_CUDA_MODULE },
 	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
@@ -121,7 +121,7 @@ static void component_describe_library(struct component *out, const struct libra
 {
 	if (!library)
 		snprintf(out->detail, sizeof(out->detail), "%s",
-			 out->present ? detail : "cannot be read");
+			 out->present ? detail : "version cannot be read");
 	else if (out->present)
 		snprintf(out->detail, sizeof(out->detail), "%s", library->path);
 	else

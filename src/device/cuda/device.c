@@ -100,7 +100,7 @@ static void driver_age(char *out, size_t size)
 
 	if (nvml_open(NULL) == STATUS_OK)
 		nvml.nvmlSystemGetDriverVersion(version, sizeof(version));
-	snprintf(out, size, " (module %s needs driver %d or newer, here is %.60s)",
+	snprintf(out, size, " (module %s needs driver %d or newer; installed: %.60s)",
 		 GPUPROOF_CUDA_MODULE, CUDA_MIN_DRIVER, version);
 }
 

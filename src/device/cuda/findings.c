@@ -53,7 +53,7 @@ static void check_permissions(struct gpu_findings *g)
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		g->subject = nodes[i];
 		if (access(nodes[i], R_OK | W_OK) == 0)
-			gpu_add(g, SEVERITY_OK, "permissions", "may be read and written");
+			gpu_add(g, SEVERITY_OK, "permissions", "readable and writable");
 		else
 			gpu_add(g, SEVERITY_WARNING, "permissions", "%s: device calls may fail",
 				strerror(errno));
@@ -66,14 +66,14 @@ static void check_persistence(struct gpu_findings *g)
 	int mode = NVML_FEATURE_DISABLED;
 
 	if (!NVML_OK(nvmlDeviceGetPersistenceMode, g->device, &mode))
-		gpu_add(g, SEVERITY_NOTE, "persistence", "NVML does not report it for this device");
+		gpu_add(g, SEVERITY_NOTE, "persistence",
+			"NVML does not report the persistence mode of this device");
 	else if (mode == NVML_FEATURE_ENABLED)
 		gpu_add(g, SEVERITY_OK, "persistence", "on");
 	else
 		gpu_add(g, SEVERITY_NOTE, "persistence",
-			"off: the first call after idling starts the device, which "
-			"takes a second or more; nvidia-smi -pm 1 (root) keeps it "
-			"running");
+			"off: when idle, the driver unloads, and the next first call takes a "
+			"second or more; to keep it loaded: nvidia-smi -pm 1 (root)");
 }
 
 static void gpu_check_compute_mode(struct gpu_findings *g)
@@ -86,10 +86,11 @@ static void gpu_check_compute_mode(struct gpu_findings *g)
 	}
 	if (mode == cudaComputeModeProhibited)
 		gpu_add(g, SEVERITY_ERROR, "compute mode",
-			"prohibited: no process may use it; nvidia-smi -c DEFAULT (root) "
-			"allows it");
+			"prohibited: no process may use this GPU; to allow it: nvidia-smi -c "
+			"DEFAULT (root)");
 	else if (mode != cudaComputeModeDefault)
-		gpu_add(g, SEVERITY_NOTE, "compute mode", "exclusive: one process at a time");
+		gpu_add(g, SEVERITY_NOTE, "compute mode",
+			"exclusive: only one process at a time may use this GPU");
 }
 
 static bool running_processes(const struct gpu_findings *g, unsigned *count,
@@ -121,11 +122,10 @@ static void check_processes(struct gpu_findings *g)
 	}
 	if (others)
 		gpu_add(g, SEVERITY_WARNING, "processes",
-			"%u other %s compute on it (pid %s) and will slow down "
-			"measurements",
-			others, others == 1 ? "process may" : "processes may", pids.data);
+			"%u other %s use this GPU (pid %s) and will slow down measurements", others,
+			others == 1 ? "process may" : "processes may", pids.data);
 	else
-		gpu_add(g, SEVERITY_OK, "processes", "no other process computes on it");
+		gpu_add(g, SEVERITY_OK, "processes", "no other process uses this GPU");
 	text_release(&pids);
 }
 
@@ -165,8 +165,8 @@ static void gpu_check_ecc_errors(struct gpu_findings *g)
 		: ever_corrected ? SEVERITY_NOTE
 				 : SEVERITY_OK,
 		"ecc errors",
-		"uncorrected %llu since the driver was loaded, %llu ever; corrected %llu, "
-		"%llu ever",
+		"uncorrected: %llu since the driver was loaded, %llu in the GPU's lifetime; "
+		"corrected: %llu, %llu in its lifetime",
 		now, ever, corrected, ever_corrected);
 }
 
@@ -207,8 +207,9 @@ static void gpu_check_rows(struct gpu_findings *g)
 		failed || pending          ? SEVERITY_ERROR
 		: corrected || uncorrected ? SEVERITY_WARNING
 					   : SEVERITY_OK,
-		"remapped rows", "%u after uncorrected errors, %u after corrected ones%s%s",
-		uncorrected, corrected, pending ? "; another is pending: reset the GPU" : "",
+		"remapped rows", "%u after uncorrected errors, %u after corrected errors%s%s",
+		uncorrected, corrected,
+		pending ? "; another remapping is pending: reset the GPU" : "",
 		failed ? "; a remapping has failed: replace the board" : "");
 }
 
@@ -220,8 +221,8 @@ static void gpu_check_power(struct gpu_findings *g)
 		return;
 	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, g->device, &usual) && limit < usual)
 		gpu_add(g, SEVERITY_WARNING, "power cap",
-			"%.0f W, below the board's %.0f W, which slows it down; "
-			"nvidia-smi -pl (root)",
+			"%.0f W, below the board's default of %.0f W: the GPU is slower; to change "
+			"it: nvidia-smi -pl (root)",
 			1e-3 * limit, 1e-3 * usual);
 	else
 		gpu_add(g, SEVERITY_OK, "power cap", "%.0f W", 1e-3 * limit);
@@ -248,9 +249,8 @@ static void gpu_check_nvlink(struct gpu_findings *g)
 	}
 	if (!links && g->info.capability_major >= 7 && g->info.capability_minor == 0)
 		gpu_add(g, SEVERITY_NOTE, FINDING_NVLINK,
-			"the driver shows no link, as for a GPU alone in a virtual "
-			"machine: "
-			"NVLink is not checked");
+			"the driver reports no NVLink, as in a virtual machine with a single GPU: "
+			"links are not checked");
 	if (!links)
 		return;
 	/*
@@ -332,8 +332,7 @@ static void gpu_check_link_errors(struct gpu_findings *g)
 		if (most < 0 || g->count == g->capacity)
 			continue;
 		gpu_add(g, SEVERITY_OK, link_counters[k].topic,
-			"%lld %s on all links since the driver was loaded, most on link "
-			"%u: %lld",
+			"%lld %s on all links since the driver was loaded; link %u has most: %lld",
 			(long long)sum, link_counters[k].what, worst, (long long)most);
 		f->count = link;
 		memcpy(f->counts, counts, link * sizeof(*counts));
@@ -346,11 +345,9 @@ static void gpu_check_recovery(struct gpu_findings *g)
 	static const char *const asks[NVML_RECOVERY_ACTIONS] = {
 		[NVML_RECOVERY_RESET] = "a reset of the GPU: nvidia-smi --gpu-reset (root)",
 		[NVML_RECOVERY_REBOOT] = "a restart of the node",
-		[NVML_RECOVERY_DRAIN] = "that no process uses peer access: end all processes that "
-					"do",
-		[NVML_RECOVERY_DRAIN_AND_RESET] =
-			"that all processes are ended, and the GPU reset: "
-			"nvidia-smi --gpu-reset (root)",
+		[NVML_RECOVERY_DRAIN] = "the end of all processes that use peer access",
+		[NVML_RECOVERY_DRAIN_AND_RESET] = "the end of all processes, then a reset of the "
+						  "GPU: nvidia-smi --gpu-reset (root)",
 		[NVML_RECOVERY_IMEX] = "a recovery of the IMEX domain"
 	};
 	unsigned long long action;
@@ -358,12 +355,11 @@ static void gpu_check_recovery(struct gpu_findings *g)
 	if (!gpu_read_field(g, NVML_FIELD_RECOVERY_ACTION, 0, &action))
 		return;
 	if (action == NVML_RECOVERY_NONE)
-		gpu_add(g, SEVERITY_OK, FINDING_RECOVERY, "the driver asks for no action");
+		gpu_add(g, SEVERITY_OK, FINDING_RECOVERY, "the driver requests no action");
 	else
-		gpu_add(g, SEVERITY_ERROR, FINDING_RECOVERY, "the driver asks for %s",
+		gpu_add(g, SEVERITY_ERROR, FINDING_RECOVERY, "the driver requests %s",
 			action < NVML_RECOVERY_ACTIONS ? asks[action]
-						       : "an action unknown here: see "
-							 "nvidia-smi -q");
+						       : "an unknown action: see nvidia-smi -q");
 }
 
 /* Limits are of whole GPUs. */
@@ -375,8 +371,8 @@ static void gpu_check_mig(struct gpu_findings *g)
 		return;
 	if (now == NVML_FEATURE_ENABLED)
 		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
-			"on: only a part of the GPU can be measured; nvidia-smi -mig 0 "
-			"(root) turns it off");
+			"on: gpuproof can measure only a part of the GPU; to turn MIG off: "
+			"nvidia-smi -mig 0 (root)");
 	else if (pending != now)
 		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
 			"off, but on after the next reset of the GPU");
@@ -399,7 +395,7 @@ static const char *fabric_trouble(unsigned health)
 	if ((health >> NVML_FABRIC_UNHEALTHY & 3) == 1)
 		return "a route is unhealthy";
 	if ((health >> NVML_FABRIC_DEGRADED & 3) == 1)
-		return "its bandwidth is degraded";
+		return "the bandwidth of the GPU is degraded";
 	return configurations[configuration];
 }
 

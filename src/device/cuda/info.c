@@ -90,7 +90,7 @@ static void cuda_emulate_capability(struct device_info *info, int capability)
 	info->capability_minor = capability % 10;
 	/* Marked in the name, so that no table attributes its values to the real model. */
 	snprintf(info->name + strlen(info->name), sizeof(info->name) - strlen(info->name),
-		 " by the paths of %d.%d", info->capability_major, info->capability_minor);
+		 " (code of %d.%d)", info->capability_major, info->capability_minor);
 }
 
 static int active_nvlinks(nvmlDevice_t device)

@@ -113,8 +113,8 @@ enum status library_open(struct library *library, struct error *err)
 	if (library->handle)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "%s is missing: %s (looked for %s in $GPUPROOF_LIBRARY_PATH, the loader's "
-			 "folders, $CUDA_HOME and /usr/local/cuda*)",
+			 "%s is missing: %s (searched for %s in $GPUPROOF_LIBRARY_PATH, the "
+			 "loader's folders, $CUDA_HOME and /usr/local/cuda*)",
 			 library->name, library->reason, library->soname);
 }
 

@@ -14,7 +14,8 @@ static const struct library_symbol symbols[] = {
 struct library nvml_library = {
 	.name = "NVML",
 	.soname = "libnvidia-ml.so.1",
-	.cost = "no telemetry (clocks, power, temperature, throttling, ECC), PCIe and NVLink state",
+	.cost = "telemetry (clocks, power, temperature, throttling, ECC) and the state of PCIe and "
+		"NVLink are not available",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &nvml,

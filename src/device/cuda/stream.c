@@ -88,8 +88,8 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 		return STATUS_OK;
 	gate->reported = expired;
 	return error_set(err, STATUS_TIMEOUT,
-			 "the gate of a stream of %s timed out after %s: queueing took longer, or "
-			 "a call waited for the device",
+			 "a stream of %s was held by its gate for more than %s: queueing the batch "
+			 "took longer, or a call waited for the device",
 			 stream->device->info.id,
 			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
@@ -168,7 +168,7 @@ enum status cuda_shared_memory(const struct stream *stream, const void *kernel, 
 		return err->status;
 	if (attributes.sharedSizeBytes + bytes > (size_t)most)
 		return error_set(err, STATUS_DEVICE,
-				 "%s: a block of %zu bytes of shared memory; the device has %d",
+				 "%s needs blocks of %zu bytes of shared memory; the device has %d",
 				 stream->device->info.id, attributes.sharedSizeBytes + bytes, most);
 	return cuda_check_size(cudaFuncSetAttribute(kernel,
 						    cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -104,7 +104,7 @@ static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle,
 	*handle = nvml_device(device->info.pci);
 	if (*handle)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "NVML does not know the device at %s",
+	return error_set(err, STATUS_UNSUPPORTED, "NVML does not find the device at PCI address %s",
 			 device->info.pci);
 }
 

@@ -65,7 +65,7 @@ size_t host_components(struct component *out, size_t capacity)
 			 "%.160s; GEMMs on the CPU are skipped", err.message);
 	}
 	hwloc_version(parts[1].version, sizeof(parts[1].version));
-	snprintf(parts[1].detail, sizeof(parts[1].detail), "%d cores for gpuproof",
+	snprintf(parts[1].detail, sizeof(parts[1].detail), "gpuproof uses %d cores",
 		 cpu_partitions_cores());
 	memcpy(out, parts, count * sizeof(*out));
 	return count;
@@ -169,7 +169,7 @@ enum status host_peer_access(struct device *device, struct device *peer, bool en
 	if (enable)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "on the CPU every device reaches all memory: peer access is always on");
+			 "every CPU device can access all memory, so peer access is always on");
 }
 
 const struct backend backend_host = {

@@ -100,8 +100,8 @@ enum status blas_enter(unsigned calls, struct error *err)
 		return STATUS_OK;
 	}
 	error_set(err, STATUS_NO_MEMORY,
-		  "gemm: no room for %u work buffer%s of OpenBLAS, 128 MiB each: %s (ulimit -v, "
-		  "ulimit -d or overcommit_memory = 2)",
+		  "gemm: cannot reserve %u work buffer%s of OpenBLAS, 128 MiB each: %s (check "
+		  "ulimit -v, ulimit -d and overcommit_memory = 2)",
 		  all, all == 1 ? "" : "s", strerror(errno));
 	blas_leave(calls, false);
 	return STATUS_NO_MEMORY;

@@ -111,7 +111,7 @@ static void cut_partition(struct cpu_partition *partition, int index, int count)
 enum status cpu_partitions_open(int count, struct error *err)
 {
 	if (machine.topology)
-		return error_set(err, STATUS_INTERNAL, "the host backend is open already");
+		return error_set(err, STATUS_INTERNAL, "the host backend is already open");
 	if (cpu_partition_load_topology(err) != STATUS_OK)
 		return err ? err->status : STATUS_IO;
 	/* Hyper-threads of one core count once, and a CPU quota reduces the number. */

@@ -42,8 +42,7 @@ enum status host_gate_open(struct stream *stream, struct error *err)
 	if (s->gates_closed == 0 || atomic_load(&s->gate_timed_out) != s->gates_closed)
 		return STATUS_OK;
 	atomic_store(&s->gate_timed_out, 0);
-	return error_set(err, STATUS_TIMEOUT,
-			 "the gate of a stream opened by itself before gate_open()");
+	return error_set(err, STATUS_TIMEOUT, "a stream's gate timed out before gate_open()");
 }
 
 struct host_event {

@@ -296,18 +296,16 @@ static enum status host_gemm_check(const struct gemm *g, struct error *err)
 	int64_t a_rows = g->transpose_a ? g->k : g->m, b_rows = g->transpose_b ? g->n : g->k;
 
 	if (g->precision == PRECISION_TF32 || g->precision >= PRECISION_COUNT)
-		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no %s GEMM",
+		return error_set(err, STATUS_UNSUPPORTED, "the CPU has no %s GEMM",
 				 precision_name(g->precision));
 	if (g->searched)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "OpenBLAS has no algorithms to "
-				 "choose from");
+		return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS has no choice of algorithms");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		if (sizes[i] < 0)
 			return error_set(err, STATUS_INTERNAL, "gemm: a dimension is negative");
 		if (sizes[i] > INT_MAX)
-			return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS's dimensions end at %d",
-					 INT_MAX);
+			return error_set(err, STATUS_UNSUPPORTED,
+					 "OpenBLAS accepts dimensions up to %d", INT_MAX);
 	}
 	if (g->lda < a_rows || g->ldb < b_rows || g->ldc < g->m || !g->lda || !g->ldb || !g->ldc)
 		return error_set(err, STATUS_INTERNAL,

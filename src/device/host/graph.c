@@ -24,7 +24,7 @@ enum status stream_refuse_recording(struct stream *stream, const char *what, str
 {
 	if (!host_stream(stream)->recording)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "a graph of the host backend cannot hold %s",
+	return error_set(err, STATUS_UNSUPPORTED, "a graph of the host backend cannot contain %s",
 			 what);
 }
 
@@ -45,7 +45,8 @@ enum status host_graph_begin(struct stream *stream, struct error *err)
 	struct host_stream *s = host_stream(stream);
 
 	if (s->recording)
-		return error_set(err, STATUS_INTERNAL, "graph_begin: the stream records already");
+		return error_set(err, STATUS_INTERNAL,
+				 "graph_begin: the stream is already recording");
 	s->recording = xcalloc(1, sizeof(*s->recording));
 	s->recording->base.device = stream->device;
 	return STATUS_OK;
@@ -56,7 +57,7 @@ enum status host_graph_end(struct stream *stream, struct graph **out, struct err
 	struct host_stream *s = host_stream(stream);
 
 	if (!s->recording)
-		return error_set(err, STATUS_INTERNAL, "graph_end: the stream does not record");
+		return error_set(err, STATUS_INTERNAL, "graph_end: the stream is not recording");
 	*out = &s->recording->base;
 	s->recording = NULL;
 	return STATUS_OK;

@@ -35,7 +35,8 @@ enum status host_range_map(struct memory_range *range, size_t bytes, struct erro
 	enum status status;
 
 	if (bytes > range->bytes - range->mapped)
-		return error_set(err, STATUS_INTERNAL, "%zu bytes at offset %zu of a range of %zu",
+		return error_set(err, STATUS_INTERNAL,
+				 "cannot map %zu bytes at offset %zu of a range of %zu bytes",
 				 bytes, range->mapped, range->bytes);
 	status = host_check_fits("vmm", bytes, atomic_load(&host->allocated_bytes),
 				 host->partition->memory_bytes, err);
@@ -66,7 +67,7 @@ enum status host_memory_granularity(struct device *device, enum allocator alloca
 {
 	(void)device;
 	if (!allocator_on_device(allocator))
-		return error_set(err, STATUS_UNSUPPORTED, "%s memory has no granularity of its own",
+		return error_set(err, STATUS_UNSUPPORTED, "allocator %s reports no granularity",
 				 allocator_name(allocator));
 	*bytes = (size_t)sysconf(_SC_PAGESIZE);
 	return STATUS_OK;
@@ -95,8 +96,8 @@ enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uin
 	}
 	if (bytes <= rest)
 		return STATUS_OK;
-	return error_set(err, STATUS_NO_MEMORY, "%s memory: %s do not fit, %s are free", kind,
-			 units_si((double)bytes, "B", wanted, sizeof(wanted)),
+	return error_set(err, STATUS_NO_MEMORY, "%s memory: requested %s, but only %s are free",
+			 kind, units_si((double)bytes, "B", wanted, sizeof(wanted)),
 			 units_si((double)rest, "B", there, sizeof(there)));
 }
 
@@ -219,10 +220,12 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 				 "a CPU has no stream-ordered memory pool");
 	case ALLOCATOR_MANAGED:
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "a CPU has no managed memory: all memory is its own");
+				 "the CPU has no managed memory, because it has no other memory "
+				 "than its own");
 	case ALLOCATOR_WRITE_COMBINED:
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "write-combined memory is for transfers to a device on a bus");
+				 "write-combined memory is only for transfers to a device on a "
+				 "bus");
 	default:
 		return error_set(err, STATUS_INTERNAL, "no allocator %d", (int)allocator);
 	}

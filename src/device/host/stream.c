@@ -176,7 +176,7 @@ static enum status operations_enqueue(struct stream *stream, kernel_fn *run, boo
 
 	if (bytes > OPERATION_BYTES)
 		return error_set(err, STATUS_INTERNAL,
-				 "an operation has %zu bytes of arguments, more than %d", bytes,
+				 "the arguments of an operation have %zu bytes; allowed: %d", bytes,
 				 OPERATION_BYTES);
 	node = s->oldest;
 	if (node == atomic_load_explicit(&s->current, memory_order_acquire))
@@ -209,8 +209,8 @@ enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *ar
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err)
 {
-	if (stream_refuse_recording(stream, "what other streams or ranks wait for", err) !=
-	    STATUS_OK)
+	if (stream_refuse_recording(stream, "operations that other streams or ranks wait for",
+				    err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	return operations_enqueue(stream, run, true, arguments, bytes, err);
 }

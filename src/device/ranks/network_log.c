@@ -91,7 +91,8 @@ static void nccl_log_take_refusal(struct choice *c, const char *line)
 		snprintf(c->why_not, sizeof(c->why_not), "%.*s of GPU and adapter",
 			 (int)strcspn(distance + 1, ")"), distance + 1);
 	else
-		snprintf(c->why_not, sizeof(c->why_not), "the adapters' driver lacks it");
+		snprintf(c->why_not, sizeof(c->why_not),
+			 "the adapters' driver does not support it");
 }
 
 static char *network_choice_describe(const struct choice *c)

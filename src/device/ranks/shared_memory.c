@@ -90,7 +90,7 @@ static int object_open(const char *name, struct error *err)
 		fd = -1;
 	}
 	if (fd < 0)
-		error_errno(err, "shared memory of another rank (%.60s)", path);
+		error_errno(err, "cannot open the shared memory of another rank (%.60s)", path);
 	free(path);
 	return fd;
 }

@@ -56,7 +56,7 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 	struct rendezvous *r = (struct rendezvous *)memset(out, 0, sizeof(*out));
 	size_t place = 0;
 
-	_Static_assert(sizeof(*r) <= sizeof(*out), "it fits into an id");
+	_Static_assert(sizeof(*r) <= sizeof(*out), "the rendezvous fits into an id");
 	if (at.any.sa_family == AF_UNSPEC)
 		net_address_parse(&at, "127.0.0.1", 0);
 	while (place < PENDING_MOST && pending[place].fd)
@@ -187,7 +187,7 @@ static enum status accept_peers(int listener, const struct mesh_hello *mine, int
 		while ((fd = greeter_next(greeter, &hello, caller)) >= 0)
 			mesh_admit_peer(fd, &hello, mine, from, size, peers, table);
 		if (clock_seconds() >= limit && mesh_first_missing(peers, from, size) < size) {
-			error_set(err, STATUS_TIMEOUT, "rank %d has not connected",
+			error_set(err, STATUS_TIMEOUT, "rank %d has not connected in time",
 				  mesh_first_missing(peers, from, size));
 			break;
 		}
@@ -203,7 +203,7 @@ static enum status mesh_open_first(const struct rendezvous *r, const struct mesh
 	int listener = take_listener(r);
 
 	if (listener < 0)
-		return error_set(err, STATUS_INTERNAL, "rank 0 did not make the id");
+		return error_set(err, STATUS_INTERNAL, "rank 0 did not create the id");
 	accept_peers(listener, hello, 1, size, limit, peers, table, err);
 	for (int peer = 1; peer < size && err->status == STATUS_OK; peer++)
 		tcp_mesh_send(peers[peer], table, (size_t)size * sizeof(*table),

@@ -31,8 +31,8 @@ enum status transport_reaches(const struct device *device, enum transport transp
 	if (!within_node[transport] || !devices || device_set_on_node(devices, device->info.node))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "transport %s works within one node only, and %s uses devices of other "
-			 "nodes",
+			 "transport %s works only within one node, but %s communicates with "
+			 "devices of other nodes",
 			 transport_names[transport], device->info.id);
 }
 

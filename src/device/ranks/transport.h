@@ -20,13 +20,13 @@
  * TRANSPORTS(X): X(symbol, name in INI and reports, only within a node, description), in the order
  * in which `auto` tries them
  */
-#define TRANSPORTS(X)                                                                         \
-	X(AUTO, "auto", false, "the first of the following that all ranks can use")           \
-	X(NCCL, "nccl", false, "NVIDIA's collective library")                                 \
-	X(SHARED_MEMORY, "shared_memory", true, "devices of the host, through shared memory") \
-	X(PEER_COPY, "peer_copy", true, "copies to the memory of the other device")           \
-	X(HOST_COPY, "host_copy", true, "copies through the host")                            \
-	X(TCP, "tcp", false, "devices of the host, also on several nodes, over TCP")
+#define TRANSPORTS(X)                                                                             \
+	X(AUTO, "auto", false, "the first other transport that all ranks can use")                \
+	X(NCCL, "nccl", false, "NVIDIA's collective library")                                     \
+	X(SHARED_MEMORY, "shared_memory", true, "CPU devices of one node, through shared memory") \
+	X(PEER_COPY, "peer_copy", true, "GPUs: copies to the memory of the other GPU")            \
+	X(HOST_COPY, "host_copy", true, "GPUs: copies through the host")                          \
+	X(TCP, "tcp", false, "CPU devices, also on several nodes, over TCP")
 
 enum transport {
 #define X(symbol, name, within_node, description) TRANSPORT_##symbol,

@@ -183,9 +183,11 @@ enum status fork_server_run(struct fork_server *n, const struct fork_server_task
 	char ending[128];
 
 	if (!n)
-		return error_set(err, STATUS_UNSUPPORTED, "cannot start fresh processes here");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "this program cannot start fresh processes");
 	if (task->arguments_size > FORK_SERVER_ARGUMENTS || task->result_size > FORK_SERVER_RESULT)
-		return error_set(err, STATUS_INTERNAL, "too much data for a fresh process");
+		return error_set(err, STATUS_INTERNAL,
+				 "the task has too much data for a fresh process");
 	memset(n->shared, 0, sizeof(*n->shared));
 	memcpy(n->shared->arguments, task->arguments, task->arguments_size);
 	if (!fork_server_send_all(n->link, &request, sizeof(request)) ||
@@ -193,12 +195,12 @@ enum status fork_server_run(struct fork_server *n, const struct fork_server_task
 		return error_set(err, STATUS_IO, "the fork server has ended");
 	memcpy(result, n->shared->result, task->result_size);
 	if (!reply.started)
-		return error_set(err, STATUS_IO, "cannot start a process");
+		return error_set(err, STATUS_IO, "the fork server cannot start a process");
 	if (!reply.in_time)
-		return error_set(err, STATUS_TIMEOUT,
-				 "a fresh process took more than %g s (killed)", task->seconds);
+		return error_set(err, STATUS_TIMEOUT, "a fresh process was killed after %g s",
+				 task->seconds);
 	if (!n->shared->done)
-		return error_set(err, STATUS_DEVICE, "a fresh process %s",
+		return error_set(err, STATUS_DEVICE, "a fresh process ended: %s",
 				 child_ending(reply.wait_status, ending, sizeof(ending)));
 	if (n->shared->err.status != STATUS_OK)
 		*err = n->shared->err;

@@ -84,7 +84,7 @@ static enum status guard_send_group(const struct program_guard *guard, pid_t gro
 {
 	if (write(guard->pipe, &group, sizeof(group)) == (ssize_t)sizeof(group))
 		return STATUS_OK;
-	return error_errno(err, "the guard of the program");
+	return error_errno(err, "the process that guards the program");
 }
 
 /* A running program. */

@@ -20,7 +20,7 @@ static const char *const operation_names[] = { "nothing", "barrier", "broadcast"
 
 static void world_exit_ended(const struct world *world, const struct error *reason)
 {
-	fprintf(stderr, "gpuproof: rank %d of %d ends: %s\n", world->rank, world->size,
+	fprintf(stderr, "gpuproof: rank %d of %d ended: %s\n", world->rank, world->size,
 		reason->message);
 	child_exit(WORLD_ENDED_EXIT);
 }

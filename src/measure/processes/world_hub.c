@@ -190,7 +190,7 @@ static void hub_take_slot(struct hub_session *s, int rank, const struct frame *f
 	struct hub_member *m = &s->members[rank];
 
 	if (m->arrived) {
-		hub_lose_rank(s, rank, "sent two parts of one exchange");
+		hub_lose_rank(s, rank, "sent two messages for one collective call");
 		return;
 	}
 	m->slot = *f;
@@ -289,14 +289,14 @@ static void keep_deadlines(struct hub_session *s)
 		struct hub_member *m = &s->members[rank];
 
 		if (!m->joined && now - s->began > s->hub->join_seconds) {
-			snprintf(text, sizeof(text), "has not connected within %g s",
+			snprintf(text, sizeof(text), "did not connect within %g s",
 				 s->hub->join_seconds);
 			hub_end_by(s, rank, text);
 		} else if (m->joined && s->arrived && !m->arrived && m->left) {
-			hub_end_by(s, rank, "has ended, and others wait for it");
+			hub_end_by(s, rank, "has ended, but other ranks wait for it");
 		} else if (m->joined && s->arrived && !m->arrived && s->joined == s->hub->size &&
 			   now - s->waiting_since > s->hub->silent_seconds) {
-			snprintf(text, sizeof(text), "has not answered for %g s",
+			snprintf(text, sizeof(text), "has not responded for %g s",
 				 s->hub->silent_seconds);
 			hub_end_by(s, rank, text);
 		}

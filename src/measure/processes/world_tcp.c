@@ -91,7 +91,7 @@ static enum status world_tcp_lose_hub(const struct world *world, const char *wha
 	const struct tcp *t = world->state;
 	struct error why = ERROR_NONE;
 
-	error_set(&why, STATUS_LOST, "the hub of rank 0 (%s:%d): %s%s", t->address.host,
+	error_set(&why, STATUS_LOST, "hub of rank 0 (%s:%d): %s%s", t->address.host,
 		  t->address.port, what, reason);
 	return world_tcp_end(world, &why, err);
 }
@@ -103,7 +103,7 @@ static enum status world_tcp_open_connection(struct world *world, struct error *
 	struct error reason = ERROR_NONE;
 
 	if (!net_address_parse(&address, t->address.host, t->address.port))
-		return world_tcp_lose_hub(world, "it has no numeric address", "", err);
+		return world_tcp_lose_hub(world, "the address is not numeric", "", err);
 	if (net_connect(&address, t->hub.join_seconds, 0, &world_tcp_own_rank(world)->fd,
 			&reason) != STATUS_OK)
 		return world_tcp_lose_hub(world, reason.message, "", err);
@@ -125,7 +125,7 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 	if (world->rank == 0) {
 		if (t->hub.listener < 0)
 			return world_tcp_fail(world, STATUS_INTERNAL,
-					      "rank 0 is on the node that listens", err);
+					      "rank 0 does not run on the node that listens", err);
 		if (parallel_thread_start(&t->thread, hub_run, &t->hub) != 0)
 			return world_tcp_fail(world, STATUS_NO_MEMORY,
 					      "cannot start the thread of the hub", err);
@@ -166,10 +166,12 @@ static enum status world_tcp_read(struct world *world, void *to, size_t count, d
 			continue;
 		}
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return world_tcp_lose_hub(world, "it ended: ",
+			return world_tcp_lose_hub(world, "the hub ended: ",
 						  strerror(n == 0 ? ECONNRESET : errno), err);
 		if (clock_seconds() > limit)
-			return world_tcp_lose_hub(world, "no answer: ", strerror(ETIMEDOUT), err);
+			return world_tcp_lose_hub(world,
+						  "the hub does not respond: ", strerror(ETIMEDOUT),
+						  err);
 		poll(&waiting, 1, TICK_MS);
 	}
 	return STATUS_OK;

@@ -324,7 +324,7 @@ void series_finish(struct series *series, double tick)
 		/* Oscillation caused by a limit is not noise; an uncertain mean is. */
 		if (high - mean > noise_limits_default.mad * mean) {
 			s->noisy = true;
-			snprintf(s->noise, sizeof(s->noise), "mean to %.1f %%",
+			snprintf(s->noise, sizeof(s->noise), "mean only known to %.1f %%",
 				 100 * (high / mean - 1));
 		}
 	}

@@ -377,7 +377,7 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 	if (m->err.status != STATUS_OK)
 		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
 	else if (!(s.seconds > 0))
-		snprintf(s.why, sizeof(s.why), "no measurement was long enough");
+		snprintf(s.why, sizeof(s.why), "no measurement lasted long enough");
 	for (size_t i = 0; i < m->count && !*s.why; i++) {
 		const struct gauge *g = &m->gauges[i];
 
@@ -391,7 +391,7 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 		snprintf(s.domain, sizeof(s.domain), "%.50s",
 			 g->counts ? g->latest.domain : g->device->info.id);
 		snprintf(s.source, sizeof(s.source), "%s",
-			 g->counts ? g->latest.source : "power read every 20 ms");
+			 g->counts ? g->latest.source : "power readings every 20 ms");
 	}
 	if (!*s.why && !(s.joules > 0))
 		snprintf(s.why, sizeof(s.why), "%s did not change in %.3g s", s.source, s.seconds);

@@ -36,7 +36,7 @@ static enum status anonymise_read_key(struct siphash_key *key, const char *path,
 	}
 	n = bytes.length < KEY_BYTES ? bytes.length : KEY_BYTES;
 	if (n < LEAST_KEY_BYTES)
-		error_set(err, STATUS_USAGE, "%s: a key needs at least %d bytes, this has %zu",
+		error_set(err, STATUS_USAGE, "%s: a key needs at least %d bytes; the file has %zu",
 			  path, LEAST_KEY_BYTES, n);
 	else
 		*key = (struct siphash_key){ siphash(&first, bytes.data, n),
@@ -50,7 +50,7 @@ enum status anonymiser_init(struct anonymiser *a, const char *key_file, struct e
 	if (key_file)
 		return anonymise_read_key(&a->key, key_file, err);
 	if (getrandom(&a->key, sizeof(a->key), 0) != (ssize_t)sizeof(a->key))
-		return error_errno(err, "no random key");
+		return error_errno(err, "cannot create a random key");
 	return STATUS_OK;
 }
 
@@ -402,7 +402,7 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 	if (result->node_count)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "a multi-node result cannot be anonymised, because its ids "
-				 "name the nodes; anonymise the results in nodes/ one by one");
+				 "contain node names; anonymise each result in nodes/ instead");
 	text = result_to_json(result);
 	before = json_loads(text, 0, NULL);
 	free(text);

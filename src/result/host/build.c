@@ -7,7 +7,7 @@
 #elif defined(__OPTIMIZE__)
 #define BUILD_TYPE "optimised"
 #else
-#define BUILD_TYPE "not optimised"
+#define BUILD_TYPE "without optimisation"
 #endif
 
 #ifdef __clang__

@@ -73,13 +73,12 @@ static void check_driver(const struct checks *checks)
 	else if (gpus)
 		host_finding_add(checks, SEVERITY_ERROR, "driver",
 				 "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is "
-				 "not loaded: "
-				 "install the driver, or modprobe nvidia",
+				 "not loaded: install the driver, or run modprobe nvidia",
 				 gpus, gpus == 1 ? " is" : "s are");
 	else
 		host_finding_add(checks, SEVERITY_NOTE, "driver",
-				 "no NVIDIA driver and no NVIDIA GPU on the PCI bus: the CPU can "
-				 "be measured");
+				 "no NVIDIA driver and no NVIDIA GPU on the PCI bus: gpuproof can "
+				 "measure only the CPU");
 }
 
 static void visit_node(void *state, const char *path)
@@ -88,7 +87,8 @@ static void visit_node(void *state, const char *path)
 
 	if (access(path, R_OK | W_OK) != 0)
 		host_finding_add(checks, SEVERITY_ERROR, "permissions",
-				 "%s: %s: this user cannot use the GPU (group video or render?)",
+				 "%s: %s: this user cannot use the GPU; add the user to the group "
+				 "of the device node (video or render)",
 				 path, strerror(errno));
 }
 
@@ -99,8 +99,8 @@ static void check_device_nodes(const struct checks *checks)
 	if (!count && host_has(checks->root, "/proc/driver/nvidia/version"))
 		host_finding_add(checks, SEVERITY_ERROR, "device nodes",
 				 "the driver is loaded but there is no /dev/nvidia0: in a "
-				 "container, start it "
-				 "with --gpus all; else run nvidia-modprobe");
+				 "container, start it with --gpus all; otherwise run "
+				 "nvidia-modprobe");
 	else if (count)
 		host_finding_add(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count,
 				 count == 1 ? "" : "s");
@@ -163,12 +163,12 @@ static void check_governor(const struct checks *checks)
 				    governor_visit_slow, slow);
 
 	if (!count)
-		host_finding_add(checks, SEVERITY_OK, "cpu governor", "none to set here");
+		host_finding_add(checks, SEVERITY_OK, "cpu governor",
+				 "this system has no CPU governor");
 	else if (slow[0])
 		host_finding_add(checks, SEVERITY_WARNING, "cpu governor",
-				 "%s: latencies and pageable copies vary with the CPU's clock; "
-				 "cpupower "
-				 "frequency-set -g performance (root)",
+				 "%s: latencies and pageable copies vary with the CPU's clock; to "
+				 "fix the clock: cpupower frequency-set -g performance (root)",
 				 slow);
 	else
 		host_finding_add(checks, SEVERITY_OK, "cpu governor", "performance");
@@ -185,8 +185,8 @@ static void check_numa(const struct checks *checks)
 	if (nodes > 1 && balancing[0] != '0')
 		host_finding_add(checks, SEVERITY_NOTE, "numa",
 				 "%zu nodes, and the kernel moves pages between them: host memory "
-				 "cases may be "
-				 "noisy; sysctl kernel.numa_balancing=0 (root)",
+				 "cases may be noisy; to stop it: sysctl kernel.numa_balancing=0 "
+				 "(root)",
 				 nodes);
 	else if (nodes)
 		host_finding_add(checks, SEVERITY_OK, "numa", "%zu node%s", nodes,
@@ -228,12 +228,13 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 			host_finding_add(&checks, SEVERITY_OK, "locked memory", "unlimited");
 		else
 			host_finding_add(&checks, SEVERITY_NOTE, "locked memory",
-					 "limited to %s; CUDA's pinned memory is not affected, "
-					 "but NCCL over InfiniBand needs ulimit -l unlimited",
+					 "limited to %s; CUDA's pinned memory is not affected, but "
+					 "NCCL over InfiniBand needs ulimit -l unlimited",
 					 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 	}
 	check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
-		    "NCCL and the ranks of one case need it; docker run --shm-size=1g");
+		    "NCCL and cases on several devices need it; in a container: docker run "
+		    "--shm-size=1g");
 	check_space(&checks, "disk space", directory, ENOUGH_DISK, "results may not fit");
 	check_governor(&checks);
 	check_numa(&checks);
@@ -247,13 +248,13 @@ static void host_finding_check_link(const struct checks *checks, const struct de
 		return;
 	if (d->pcie_width < d->pcie_width_max)
 		host_finding_add(checks, SEVERITY_WARNING, FINDING_PCIE,
-				 "x%d of x%d lanes: the GPU is badly seated or the slot is "
-				 "narrow; copies are slower",
+				 "x%d of x%d lanes: the GPU is badly seated or the slot is narrow; "
+				 "copies are slower",
 				 d->pcie_width, d->pcie_width_max);
 	else if (d->pcie_generation < d->pcie_generation_max)
 		host_finding_add(checks, SEVERITY_NOTE, FINDING_PCIE,
-				 "generation %d of %d: links train down when idle; a run records "
-				 "it under load",
+				 "generation %d of %d: an idle link lowers its generation; a run "
+				 "records the generation under load",
 				 d->pcie_generation, d->pcie_generation_max);
 	else
 		host_finding_add(checks, SEVERITY_OK, FINDING_PCIE, "generation %d, x%d",
@@ -267,8 +268,8 @@ void device_findings(const struct device_info *device, finding_fn *add, void *co
 	host_finding_check_link(&checks, device);
 	if (device->ecc == 0)
 		host_finding_add(&checks, SEVERITY_NOTE, FINDING_ECC,
-				 "off: memory errors are not detected; nvidia-smi -e 1 (root, "
-				 "reboot)");
+				 "off: the GPU does not detect memory errors; to turn ECC on: "
+				 "nvidia-smi -e 1 (root), then reboot");
 	else if (device->ecc == 1)
 		host_finding_add(&checks, SEVERITY_OK, FINDING_ECC, "on");
 	if (device->numa_node >= 0)

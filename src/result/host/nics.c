@@ -126,7 +126,8 @@ static void report_port(void *state, const char *path)
 	if (slow)
 		text_addf(&text, ": other ports have %g Gb/s", n->fastest);
 	else if (!active && n->fastest > 0)
-		text_add(&text, ": others are active; its cable, its switch port, or not in use");
+		text_add(&text, ": other ports are active; check cable and switch port, unless "
+				"this port is unused");
 	nic_finding_add(n,
 			active && !slow  ? SEVERITY_OK
 			: n->fastest > 0 ? SEVERITY_WARNING
@@ -190,8 +191,9 @@ double nic_bandwidth(const char *root)
 }
 
 enum { SAME_SWITCH, SAME_BRIDGE, SAME_NUMA, OTHER_NUMA };
-static const char *const distances[] = { "through PCIe switches only", "through the host bridge",
-					 "through the CPU, on its NUMA node",
+static const char *const distances[] = { "connected through PCIe switches only",
+					 "connected through the host bridge",
+					 "connected through the CPU, on the GPU's NUMA node",
 					 "on another NUMA node" };
 
 /* Length of the common prefix of two PCI tree paths, in whole names. */
@@ -252,9 +254,9 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 	}
 	if (n.found) {
 		snprintf(text, sizeof(text), "%s, %s%s", n.nearest, distances[n.distance],
-			 n.distance == OTHER_NUMA
-				 ? ": its traffic crosses the link between the CPUs"
-				 : "");
+			 n.distance == OTHER_NUMA ? ": traffic between GPU and adapter crosses the "
+						    "link between the CPUs"
+						  : "");
 		nic_finding_add(&n, n.distance == OTHER_NUMA ? SEVERITY_WARNING : SEVERITY_OK,
 				"nearest nic", device->id, text);
 	}

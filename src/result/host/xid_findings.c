@@ -69,9 +69,10 @@ static void xid_finding(const struct device_info *device, const struct xid_tally
 
 	finding_set_device(&f, FINDING_XID, device->id);
 	if (!t->total)
-		text_add(&text, "none in the kernel log");
+		text_add(&text, "no Xid error in the kernel log");
 	else
-		text_addf(&text, "%zu in the kernel log: ", t->total);
+		text_addf(&text, "%zu Xid error%s in the kernel log: ", t->total,
+			  text_plural(t->total));
 	for (size_t i = 0; i < t->count; i++) {
 		text_addf(&text, "%s%lld", i ? ", " : "", (long long)t->numbers[i]);
 		if (t->counts[i] > 1)
@@ -111,6 +112,6 @@ void xid_findings(const char *root, const struct device_info *devices, size_t co
 		return;
 	finding_set_subject(&unread, FINDING_XID, "");
 	snprintf(unread.text, sizeof(unread.text),
-		 "this user may not read the kernel log: Xid errors before a run are unknown");
+		 "this user cannot read the kernel log, so Xid errors before the run are unknown");
 	add(context, &unread);
 }

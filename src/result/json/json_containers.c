@@ -322,7 +322,7 @@ static enum status row_names_read(struct json_reader *r, const struct field *f, 
 		struct field word = { .offset = f->offset + i * sizeof(const char *) };
 
 		if (i == most)
-			return json_path_error(path, r->err, "has more than %zu names", most);
+			return json_path_error(path, r->err, "more than %zu names", most);
 		codec_string.read(r, &word, base, &here);
 	}
 	return r->err->status;

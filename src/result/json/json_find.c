@@ -43,12 +43,14 @@ enum status json_find_check(const char *path, struct error *err)
 	do {
 		length = strcspn(at, ".[");
 		if (!length && (at != path || *at != '['))
-			return error_set(err, STATUS_USAGE, "a name is missing at '%.60s'", at);
+			return error_set(err, STATUS_USAGE, "a name is missing before '%.60s'", at);
 		for (at += length; *at == '['; at += length) {
 			length = bracket_length(at);
 			if (!length || !is_bracket(at, length))
 				return error_set(err, STATUS_USAGE,
-						 "'%.60s' is not [0], [*] or [name=value]", at);
+						 "'%.60s' is invalid; write [0], [*] or "
+						 "[name=value]",
+						 at);
 		}
 		if (*at && *at != '.')
 			return error_set(err, STATUS_USAGE, "a '.' is missing before '%.60s'", at);
@@ -97,7 +99,7 @@ static enum status json_find_step(struct json_search *s, const json_t *value, co
 			units_parse_real(json_string_value(value), &number, &ignored);
 		if (!isfinite(number))
 			return error_set(s->err, STATUS_USAGE,
-					 "the path leads to a value that is not a number");
+					 "the value at this path is not a number");
 		ARRAY_GROW(s->numbers, s->count, s->capacity);
 		s->numbers[s->count++] = number;
 		return STATUS_OK;

@@ -23,7 +23,7 @@ static enum status reader_malformed(const struct json_reader *r, const char *wha
 		column = *p == '\n' ? 1 : column + 1;
 	}
 	return error_set(r->err, STATUS_USAGE, "line %zu, column %zu: not valid JSON: %s", line,
-			 column, r->at < r->end ? what : "the text ends early");
+			 column, r->at < r->end ? what : "the text ends too early");
 }
 
 char reader_peek(struct json_reader *r)
@@ -185,17 +185,17 @@ enum status reader_string(struct json_reader *r)
 
 		for (; r->at < r->end && *r->at != '"' && *r->at != '\\'; r->at++) {
 			if ((unsigned char)*r->at < 0x20)
-				return reader_malformed(r, "a control character in a string");
+				return reader_malformed(r, "control character in a string");
 			ascii = ascii && (unsigned char)*r->at < 0x80;
 		}
 		text_add_bytes(&r->string, from, (size_t)(r->at - from));
 		if (reader_take(r, '"'))
 			break;
 		if (r->at == r->end || !reader_unescape(r))
-			return reader_malformed(r, "an invalid escape");
+			return reader_malformed(r, "invalid escape sequence");
 	}
 	if (!ascii && !text_is_utf8(r->string.data, r->string.length))
-		return reader_malformed(r, "a string that is not UTF-8");
+		return reader_malformed(r, "the string is not valid UTF-8");
 	return STATUS_OK;
 }
 
@@ -317,7 +317,7 @@ enum status reader_number(struct json_reader *r, struct json_number *number)
 		return reader_malformed(r, "");
 	number->value = reader_real(&n, from, negative);
 	if (!isfinite(number->value))
-		return reader_malformed(r, "a number that is too large");
+		return reader_malformed(r, "the number is too large");
 	if (number->whole && n.count > INTEGER_DIGITS) {
 		errno = 0;
 		number->integer = strtoll(from, NULL, 10);

@@ -486,8 +486,8 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 		}
 		return;
 	}
-	text_add(out, " A comparison of two cannot tell which one is at fault; most likely it is "
-		      "the slower one.");
+	text_add(out, " A comparison of two devices cannot prove which one is at fault; most "
+		      "likely it is the slower one.");
 }
 
 /* Adds the limit and by how much it was missed. */
@@ -558,7 +558,7 @@ char *reason_text(const struct verdicts *v, const struct reason_checks *g, const
 		text_add(&out, " Each GPU must run what an identical GPU runs.");
 	add_which(&out, v, c);
 	if (c->warns_only && c->comparison == LIKE_POPULATION)
-		text_add(&out, " Too few reference GPUs are known to reject it.");
+		text_add(&out, " There are too few reference GPUs to reject it.");
 	*out.data = (char)toupper((unsigned char)*out.data); /* "the node" */
 	return text_detach(&out);
 }
@@ -588,8 +588,8 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 
 		if (!launches)
 			text_add(&out,
-				 "The value is too close to the limit for more launches to decide. "
-				 "Compare with more reference GPUs, or change the limit.");
+				 "The value is so close to the limit that more launches cannot "
+				 "decide. Compare with more reference GPUs, or change the limit.");
 		else if (v->repeat && *v->repeat)
 			text_addf(&out, "To decide, run on the idle node: %s --launches %zu",
 				  v->repeat, launches);

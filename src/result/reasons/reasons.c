@@ -212,11 +212,11 @@ static void reasons_add_missing(struct verdicts *v, char *devices, const char *m
 		.serial = xstrdup(""),
 		.headline = text_detach(&headline),
 		.text = text,
-		.remedy = xstrdup(a->measured ? "Add a limit for it (gpuproof help limits), or "
-						"compare with a known-good run: min = 0.97 * "
-						"baseline, and --baseline RESULT."
-					      : "Run a config that measures it on this device, "
-						"such as acceptance."),
+		.remedy = xstrdup(a->measured ? "Add a limit for this aspect (gpuproof help "
+						"limits), or compare with a known-good run: min = "
+						"0.97 * baseline, and --baseline RESULT."
+					      : "Run a config that measures this aspect on the "
+						"device, such as acceptance."),
 		.margin = (double)NAN,
 		.check = v->count,
 	};
@@ -270,11 +270,11 @@ static void explain_nothing(struct verdicts *v)
 		.machine = xstrdup(""),
 		.devices = xstrdup(""),
 		.serial = xstrdup(""),
-		.headline = xstrdup("no limit covers what was measured"),
-		.text = xasprintf("No limit of %s covers what was measured.",
+		.headline = xstrdup("no limit covers a measured value"),
+		.text = xasprintf("No limit of %s covers a measured value.",
 				  v->limits ? v->limits : "the config"),
-		.remedy = xstrdup("Add a limit for it (gpuproof help limits), or judge by limits "
-				  "that do: gpuproof check RESULT --limits FILE."),
+		.remedy = xstrdup("Add a limit (gpuproof help limits), or check against limits "
+				  "that cover the values: gpuproof check RESULT --limits FILE."),
 		.margin = (double)NAN,
 		.check = v->count,
 	};

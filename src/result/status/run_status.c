@@ -182,7 +182,7 @@ static void run_status_add_time(const struct run_status *s, struct text *out)
 	if (isfinite(s->seconds_left))
 		text_addf(out, ", about %s left", units_about(s->seconds_left, left, sizeof(left)));
 	if (s->launches > 1)
-		text_addf(out, " of launch %zu of %zu", s->launch, s->launches);
+		text_addf(out, " in launch %zu of %zu", s->launch, s->launches);
 	text_add_char(out, '\n');
 }
 
@@ -192,7 +192,7 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 
 	text_addf(out, "%s on %s since %s: ", s->config, s->hostname, s->started);
 	if (lost)
-		text_addf(out, "the process has exited, last seen %s\n", s->updated);
+		text_addf(out, "the process has exited; last update %s\n", s->updated);
 	else
 		text_addf(out, "%s\n", running ? s->doing : s->state);
 	if (s->nodes.planned)

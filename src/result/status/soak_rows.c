@@ -129,7 +129,7 @@ void soak_rows_print(const struct soak_rows *rows, struct text *out)
 {
 	if (!rows->count)
 		return;
-	text_addf(out, "%-10s %9s %8s %8s %9s %9s %10s %8s\n", "", "of first", "power", "hottest",
+	text_addf(out, "%-10s %9s %8s %8s %9s %9s %10s %8s\n", "", "vs first", "power", "hottest",
 		  "clock", "throttled", "Gwords", "wrong");
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct soak_row *r = &rows->items[i];

@@ -338,8 +338,9 @@ static void the_reason_is_the_librarys(void **state)
 			    "small");
 	fake.mode_refused = 0;
 	assert_string_equal(engines_of(PRECISION_FP16, PASS_DATA, 16),
-			    "UNSUPPORTED: cuDNN has no engine for this convolution: its heuristics "
-			    "offer none");
+			    "UNSUPPORTED: cuDNN has no engine for this convolution: cuDNN's "
+			    "heuristics "
+			    "offer no engine");
 	fake.offers_nothing = false;
 }
 

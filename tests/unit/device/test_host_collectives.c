@@ -481,7 +481,7 @@ static void several_nodes(struct rank *r)
 		NEED(r,
 		     backend_transport_usable(r->device, within[i], &devices, &err) ==
 				     STATUS_UNSUPPORTED &&
-			     strstr(err.message, "within one node only"),
+			     strstr(err.message, "only within one node"),
 		     "%s", err.message);
 	}
 	device_set_release(&devices);

@@ -33,16 +33,16 @@ static void each_device_gets_the_nearest_code(void **state)
 		{ CUDA11, 86, false, "machine code for 8.0" },
 		{ CUDA11, 89, false, "machine code for 8.0" },
 		/* Only as intermediate code, for which the driver must be as new as the toolkit. */
-		{ CUDA11, 50, true, "compiled by the driver from the code for 3.5" },
+		{ CUDA11, 50, true, "compiled by the driver from PTX code for 3.5" },
 		{ CUDA11, 50, false, NULL },
-		{ CUDA11, 120, true, "compiled by the driver from the code for 9.0" },
+		{ CUDA11, 120, true, "compiled by the driver from PTX code for 9.0" },
 		{ CUDA11, 30, true, NULL },
 		/* CMake's short form is both kinds. */
 		{ "75 80-real 90-real", 75, false, "machine code for 7.5" },
 		{ "75 80-real 90-real", 70, true, NULL },
-		{ "75 80-real 90-real", 100, true, "compiled by the driver from the code for 7.5" },
+		{ "75 80-real 90-real", 100, true, "compiled by the driver from PTX code for 7.5" },
 		/* Code for one architecture alone does not count. */
-		{ "90a-real 75", 90, true, "compiled by the driver from the code for 7.5" },
+		{ "90a-real 75", 90, true, "compiled by the driver from PTX code for 7.5" },
 		{ "", 90, true, NULL },
 	};
 
@@ -70,9 +70,9 @@ static void what_is_missing_is_told(void **state)
 	images_for("75 80-real", 37, true, how, sizeof(how), &none);
 	assert_string_equal(none.message, "no code for compute capability 3.7, only for 7.5, 8.0");
 	images_for(CUDA11, 50, false, how, sizeof(how), &old);
-	assert_string_equal(old.message, "no machine code for compute capability 5.0, "
-					 "and the driver is older than the toolkit, so it cannot "
-					 "compile the code for 3.5");
+	assert_string_equal(old.message, "no machine code for compute capability 5.0; the driver "
+					 "is older than the CUDA toolkit of this module, so it "
+					 "cannot compile the PTX code for 3.5");
 }
 
 static void open_modules(struct backend_list *list, const char *only)

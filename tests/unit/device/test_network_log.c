@@ -116,7 +116,7 @@ static void release_2_28_without_an_adapter(void **state)
 	       "h:1:7 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 1 'mlx5_1'\n"
 	       "h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0\n",
 	       "NET/IB over mlx5_0:1/RoCE, mlx5_1:1/RoCE, no GPUDirect RDMA: the adapters' driver "
-	       "lacks it");
+	       "does not support it");
 }
 
 static void nothing_over_the_network(void **state)

@@ -136,7 +136,7 @@ static void xids_are_judged_by_their_number(void **state)
 		{ 63, VERDICT_WARN, 0, "gpu-critical-error",
 		  "Xid 63 during the case: a memory row was marked for remapping, or a page for "
 		  "retirement",
-		  "follow the Xid errors before and after it" },
+		  "Look at the Xid errors before and after it" },
 		{ 4711, VERDICT_FAIL, 1, "gpu-critical-error", "Xid 4711 during the case",
 		  "NVIDIA's Xid catalogue" },
 	};

@@ -322,11 +322,11 @@ static void missing_metric_and_wrong_unit_are_errors(void **state)
 	assert_string_equal(v.checks[1].reason, "the result has no such metric");
 	verdicts_release(&v);
 	/* A suite notes why it has no figure, such as an energy that was not measured. */
-	case_result_note(&r.cases[1], "No energy: no counter.");
+	case_result_note(&r.cases[1], "No energy was recorded: no counter.");
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(v.checks[1].verdict, VERDICT_ERROR);
 	assert_string_equal(v.checks[1].reason, "the result has no such metric; its notes: "
-						"No energy: no counter.");
+						"No energy was recorded: no counter.");
 	verdicts_release(&v);
 	result_release(&r);
 }
@@ -662,7 +662,7 @@ static void of_two_the_slower_one_fails(void **state)
 	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
 	assert_string_equal(v.checks[1].reason, "5.99 % worse than the other device");
 	assert_string_equal(v.checks[1].reference_device, "cuda:0");
-	assert_non_null(strstr(v.reasons[0].text, "cannot tell which one is at fault"));
+	assert_non_null(strstr(v.reasons[0].text, "cannot prove which one is at fault"));
 	verdicts_release(&v);
 	/* A limit of its own tells which. */
 	among_identical(0.5, 2, BANDWIDTH "min = 40 GB/s\noutlier_margin = 2 %\n", &v);

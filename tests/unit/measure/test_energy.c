@@ -485,7 +485,7 @@ static void without_a_counter_the_reason_is_told(void **state)
 	(void)state;
 	has_counter = false;
 	r = measure(4, 1);
-	assert_none(&r, "No energy: one has no counter");
+	assert_none(&r, "No energy was recorded: one has no counter");
 	case_result_release(&r);
 }
 
@@ -502,7 +502,7 @@ static void without_a_counter_power_is_integrated(void **state)
 	assert_near(&r, "test.power", 400, 1e-6);
 	assert_near(&r, "test.idle_power", 70, 1e-6);
 	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.07, 4 * 1e-3);
-	assert_non_null(strstr(r.notes, "power read every 20 ms"));
+	assert_non_null(strstr(r.notes, "power readings every 20 ms"));
 	case_result_release(&r);
 }
 
@@ -521,7 +521,7 @@ static void a_mean_of_power_knows_its_time(void **state)
 	/* The same of a device that does not say it. */
 	mean_over = 0;
 	r = measure(10, 1);
-	assert_none(&r, "power read every 20 ms is 15 % uncertain, more than 10 %");
+	assert_none(&r, "power readings every 20 ms has an uncertainty of 15 %, more than 10 %");
 	case_result_release(&r);
 }
 
@@ -536,7 +536,7 @@ static void a_window_too_short_for_power_gives_no_figure(void **state)
 	has_counter = false;
 	scale = 1;
 	r = measure(1.5, 1);
-	assert_none(&r, "power read every 20 ms is 11 % uncertain, more than 10 %");
+	assert_none(&r, "power readings every 20 ms has an uncertainty of 11 %, more than 10 %");
 	case_result_release(&r);
 }
 

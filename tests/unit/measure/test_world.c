@@ -407,7 +407,7 @@ static bool rank_1_is_silent(struct world *world)
 			usleep(1000);
 		return true;
 	}
-	named = ends_with(world, "rank 1 (127.0.0.1:", "has not answered for 3 s");
+	named = ends_with(world, "rank 1 (127.0.0.1:", "has not responded for 3 s");
 	atomic_fetch_add(ended, 1);
 	return named;
 }
@@ -420,7 +420,7 @@ static void a_silent_rank_is_named(void **state)
 	ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	assert_true(ended != MAP_FAILED);
-	assert_true(tcp_processes(3, &options, rank_1_is_silent, "has not answered"));
+	assert_true(tcp_processes(3, &options, rank_1_is_silent, "has not responded"));
 	munmap(ended, sizeof(*ended));
 }
 
@@ -428,7 +428,7 @@ static bool rank_1_never_comes(struct world *world)
 {
 	if (world->rank == 1)
 		return true;
-	return ends_with(world, "rank 1", "has not connected within 3 s");
+	return ends_with(world, "rank 1", "did not connect within 3 s");
 }
 
 static void a_rank_that_never_connects_is_named(void **state)
@@ -436,7 +436,7 @@ static void a_rank_that_never_connects_is_named(void **state)
 	const struct world_tcp_options options = { .join_seconds = 3 };
 
 	(void)state;
-	assert_true(tcp_processes(3, &options, rank_1_never_comes, "has not connected"));
+	assert_true(tcp_processes(3, &options, rank_1_never_comes, "did not connect"));
 }
 
 static bool rank_1_leaves(struct world *world)
@@ -444,7 +444,7 @@ static bool rank_1_leaves(struct world *world)
 	world_barrier(world);
 	if (world->rank == 1)
 		return world_leave(world), true;
-	return ends_with(world, "rank 1", "has ended, and others wait for it");
+	return ends_with(world, "rank 1", "has ended, but other ranks wait for it");
 }
 
 static bool all_leave(struct world *world)

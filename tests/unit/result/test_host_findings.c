@@ -50,7 +50,7 @@ static void a_machine_without_a_gpu_is_no_error(void **state)
 
 	(void)state;
 	host_findings("/nonexistent", ".", collect, &findings);
-	says(&findings, "driver", SEVERITY_NOTE, "the CPU can be measured");
+	says(&findings, "driver", SEVERITY_NOTE, "gpuproof can measure only the CPU");
 	assert_false(mentions(&findings, "device nodes"));
 	for (size_t i = 0; i < findings.count; i++)
 		assert_int_not_equal(findings.items[i].severity, SEVERITY_ERROR);
@@ -105,7 +105,7 @@ static void devices_with_a_narrow_link(void **state)
 	says(&findings, "pcie cuda:0", SEVERITY_WARNING, "x8 of x16");
 	says(&findings, "ecc cuda:0", SEVERITY_NOTE, "off");
 	assert_false(mentions(&findings, "numa cuda:0"));
-	says(&findings, "pcie cuda:1", SEVERITY_NOTE, "train down when idle");
+	says(&findings, "pcie cuda:1", SEVERITY_NOTE, "an idle link lowers its generation");
 	says(&findings, "numa cuda:1", SEVERITY_OK, "node 1");
 	findings.count = 0;
 	device_findings(&share, collect, &findings);

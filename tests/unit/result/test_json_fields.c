@@ -162,7 +162,7 @@ static void optional_members_are_read_strictly(void **state)
 		  "array[0]: 'text' is repeated" },
 		{ "{\"newer\": [1, 2}", "line 1, column 16: not valid JSON: expected a comma or a "
 					"closing bracket" },
-		{ "{\"real\": 1", "line 1, column 11: not valid JSON: the text ends early" },
+		{ "{\"real\": 1", "line 1, column 11: not valid JSON: the text ends too early" },
 	};
 
 	(void)state;

@@ -177,8 +177,8 @@ static void distances_to_the_nearest(void **state)
 	nic_distance_finding(root, &lone, collect, NULL);
 	nic_distance_finding(root, &host, collect, NULL);
 	assert_int_equal(count, 2);
-	says("nearest nic cuda:0", SEVERITY_OK, "mlx5_0, through PCIe switches only");
-	says("nearest nic cuda:1", SEVERITY_OK, "on its NUMA node");
+	says("nearest nic cuda:0", SEVERITY_OK, "mlx5_0, connected through PCIe switches only");
+	says("nearest nic cuda:1", SEVERITY_OK, "on the GPU's NUMA node");
 	put("/sys/devices/pci0000:a0/0000:a0:01.0/0000:a1:00.0/numa_node", "3");
 	count = 0;
 	nic_distance_finding(root, &lone, collect, NULL);

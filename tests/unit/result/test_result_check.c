@@ -152,7 +152,7 @@ static const struct {
 	{ case_of_another_node, "cases[%zu].id: 'peak/x@n", OTHERS },
 	{ case_of_no_node, "cases[%zu].id: 'peak/x@n9/cuda:0' is not on the node of its device n",
 	  OTHERS },
-	{ device_of_no_node, "devices[%zu].id: 'n9/cuda:0' is not on any node of the result",
+	{ device_of_no_node, "devices[%zu].id: 'n9/cuda:0' is not on a node of the result",
 	  OTHERS },
 	{ device_of_a_long_name, "devices[%zu].id: 'nnn", OTHERS },
 	{ not_accepted, "judgement.verdict: PASS, although checks[%zu] is not accepted", 0 },
@@ -252,7 +252,7 @@ static void verdict_and_failed_device(void **state)
 		r.judgement->overall = (enum verdict)overall;
 		checks_as(&r,
 			  overall == VERDICT_SKIP || overall == VERDICT_ERROR
-				  ? "is not a verdict on a run"
+				  ? "is not a verdict of a run"
 				  : NULL,
 			  (size_t)overall);
 	}
@@ -289,14 +289,14 @@ static void windows_of_energy_are_in_order(void **state)
 		{ { NULL, 0, 2, 0, 2, 5, 5, 5 }, NULL },
 		{ { NULL, 0, 2, 1, 1, 5, 4, 6 }, NULL },
 		{ { NULL, 0, 2, (double)NAN, (double)NAN, 5, 4, 6 }, NULL },
-		{ { NULL, 2, 2, 2, 2, 5, 4, 6 }, "its times are not in order" },
-		{ { NULL, -1, 2, 1, 1, 5, 4, 6 }, "its times are not in order" },
-		{ { NULL, 1, 2, .5, 1.5, 5, 4, 6 }, "its times are not in order" },
-		{ { NULL, 1, 2, 1.5, 2.5, 5, 4, 6 }, "its times are not in order" },
-		{ { NULL, 1, 2, 1.6, 1.5, 5, 4, 6 }, "its times are not in order" },
-		{ { NULL, 0, 2, 1, 1, 3, 4, 6 }, "its joules are outside" },
-		{ { NULL, 0, 2, 1, 1, 7, 4, 6 }, "its joules are outside" },
-		{ { NULL, 0, 2, 1, 1, (double)NAN, 4, 6 }, "its joules are outside" },
+		{ { NULL, 2, 2, 2, 2, 5, 4, 6 }, "times are not in ascending order" },
+		{ { NULL, -1, 2, 1, 1, 5, 4, 6 }, "times are not in ascending order" },
+		{ { NULL, 1, 2, .5, 1.5, 5, 4, 6 }, "times are not in ascending order" },
+		{ { NULL, 1, 2, 1.5, 2.5, 5, 4, 6 }, "times are not in ascending order" },
+		{ { NULL, 1, 2, 1.6, 1.5, 5, 4, 6 }, "times are not in ascending order" },
+		{ { NULL, 0, 2, 1, 1, 3, 4, 6 }, "joules is outside" },
+		{ { NULL, 0, 2, 1, 1, 7, 4, 6 }, "joules is outside" },
+		{ { NULL, 0, 2, 1, 1, (double)NAN, 4, 6 }, "joules is outside" },
 	};
 	struct result r;
 

@@ -64,7 +64,7 @@ static void look_ups_find_devices_and_launches(void **state)
 	assert_false(result_throttle_is_fault(THROTTLE_POWER_LIMIT));
 	assert_true(result_throttle_is_fault(0x44));
 	assert_false(result_throttle_is_fault(-1));
-	assert_string_equal(page, "power cap, temperature, by hardware");
+	assert_string_equal(page, "power cap, temperature limit (hardware)");
 	free(words);
 	free(page);
 	result_release(&result);
@@ -414,11 +414,11 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": []",
 		  "cases[0].devices: a case needs at least one device" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:1\", \"cuda:0\"]",
-		  "cases[0].device: 'cuda:0' is not the first of its devices, 'cuda:1'" },
+		  "cases[0].device: 'cuda:0' is not the first entry of devices, 'cuda:1'" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:0\"]",
 		  "cases[0].devices[1]: 'cuda:0' is repeated" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:7\"]",
-		  "cases[0].devices[1]: 'cuda:7' is not a device of the result" },
+		  "cases[0].devices[1]: 'cuda:7' is not in devices of the result" },
 		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
 		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is not a valid unit; "
 		  "allowed: 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
@@ -427,13 +427,14 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
 		  "cases[0].parameter_units.size: 'bytes' is not a valid unit" },
 		{ "\"low\": 54000000000", "\"low\": 56000000000",
-		  "cases[0].metrics.transfer.bandwidth.low: 5.6e+10 is above the value, 5.5e+10" },
+		  "cases[0].metrics.transfer.bandwidth.low: 5.6e+10 is above the value 5.5e+10" },
 		{ "\"high\": 56000000000", "\"high\": 54000000000",
-		  "cases[0].metrics.transfer.bandwidth.high: 5.4e+10 is below the value, 5.5e+10" },
+		  "cases[0].metrics.transfer.bandwidth.high: 5.4e+10 is below the value 5.5e+10" },
 		{ "\"value\": 55000000000", "\"value\": null",
-		  "cases[0].metrics.transfer.bandwidth.low: an interval without a value" },
+		  "cases[0].metrics.transfer.bandwidth.low: the interval has no value" },
 		{ "\"n\": 8", "\"n\": 30",
-		  "cases[0].metrics.transfer.bandwidth.n: 30, but 'transfer.time' has 8 samples" },
+		  "cases[0].metrics.transfer.bandwidth.n: 30, but series 'transfer.time' has 8 "
+		  "samples" },
 		{ "\"n\": 1, ", "\"n\": 0, ",
 		  "cases[0].metrics.transfer.cold.n: 0; a value needs at least one sample" },
 		{ "\"series\": \"transfer.time\"", "\"series\": \"transfer.tame\"",
@@ -444,19 +445,20 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"values\": [0.0011", "\"values\": [null",
 		  "cases[0].samples.transfer.time.values[0]: a sample must be a finite number" },
 		{ "\"batch\": 8", "\"batch\": 0",
-		  "cases[0].samples.transfer.time.batch: 0; a sample has at least one operation" },
+		  "cases[0].samples.transfer.time.batch: 0; a sample contains at least one "
+		  "operation" },
 		{ "\"median\": 0.4", "\"median\": 0.3",
-		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median, 0.3" },
+		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median 0.3" },
 		{ "\"spans\": [0, ", "\"spans\": [",
-		  "cases[0].timeline[0].spans: 5 numbers instead of three per span" },
+		  "cases[0].timeline[0].spans: 5 numbers; allowed: a multiple of three" },
 		{ "\"ended\": 1795489080.75", "\"ended\": 1795489070",
-		  "cases[0].energy_windows[0]: its times are not in order" },
+		  "cases[0].energy_windows[0]: times are not in ascending order" },
 		{ "\"began\": 1795489077.5,", "\"began\": -1795489077.5,",
-		  "cases[0].energy_windows[0]: its times are not in order" },
+		  "cases[0].energy_windows[0]: times are not in ascending order" },
 		{ "\"last_update\": 1795489080.6875", "\"last_update\": 1795489081",
-		  "cases[0].energy_windows[0]: its times are not in order" },
+		  "cases[0].energy_windows[0]: times are not in ascending order" },
 		{ "\"joules\": 1024", "\"joules\": 1050",
-		  "cases[0].energy_windows[0]: its joules are outside their own interval" },
+		  "cases[0].energy_windows[0]: joules is outside the interval from low to high" },
 		{ "\"mean\": [300, ", "\"mean\": [",
 		  "cases[0].watches.cuda:0.quantities.power_watts: lowest, mean and highest have "
 		  "0, 2 and 3 numbers" },
@@ -536,7 +538,7 @@ static void a_run_without_a_case_is_refused(void **state)
 	json = result_to_json(&result);
 	result_release(&result);
 	assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
-	assert_string_equal(err.message, "run.planned: 0; a run has at least one case");
+	assert_string_equal(err.message, "run.planned: 0; a run has at least one planned case");
 	free(json);
 }
 

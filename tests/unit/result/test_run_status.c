@@ -59,10 +59,10 @@ static void a_device_has_a_row(void **state)
 	assert_float_equal(rows.items[0].rate_share, 0.98, 1e-9);
 	assert_true(isnan(rows.items[0].sm_clock_hz));
 	soak_rows_print(&rows, &out);
-	assert_string_equal(
-		out.data,
-		"            of first    power  hottest     clock throttled     Gwords    wrong\n"
-		"cuda:3        98.0 %    650 W    75 °C         -         -      2.000        2\n");
+	assert_string_equal(out.data, "            vs first    power  hottest     clock throttled  "
+				      "   Gwords    wrong\n"
+				      "cuda:3        98.0 %    650 W    75 °C "
+				      "        -         -      2.000        2\n");
 	text_release(&out);
 	soak_rows_release(&rows);
 }

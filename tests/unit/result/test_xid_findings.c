@@ -71,11 +71,12 @@ static void each_gpu_has_its_own(void **state)
 	assert_int_equal(found.items[0].severity, SEVERITY_WARNING);
 	assert_string_equal(found.items[0].device, "cuda:0");
 	assert_string_equal(found.items[0].text,
-			    "3 in the kernel log: 31 (2 times), 79. Xid 79: the GPU has fallen off "
+			    "3 Xid errors in the kernel log: 31 (2 times), 79. Xid 79: the GPU has "
+			    "fallen off "
 			    "the bus. Drain and restart the node, reseat the GPU; return it if the "
 			    "error comes back.");
 	assert_int_equal(found.items[1].severity, SEVERITY_NOTE);
-	assert_non_null(strstr(found.items[1].text, "1 in the kernel log: 43. "));
+	assert_non_null(strstr(found.items[1].text, "1 Xid error in the kernel log: 43. "));
 }
 
 static void an_old_log_is_a_note_and_none_is_said(void **state)
@@ -86,7 +87,7 @@ static void an_old_log_is_a_note_and_none_is_said(void **state)
 	assert_int_equal(found.items[0].severity, SEVERITY_NOTE);
 	found = findings_of("/dev/kmsg", "6,1,1,-;NVRM: loading\n");
 	assert_int_equal(found.items[0].severity, SEVERITY_OK);
-	assert_string_equal(found.items[0].text, "none in the kernel log");
+	assert_string_equal(found.items[0].text, "no Xid error in the kernel log");
 	found = findings_of(NULL, NULL);
 	assert_int_equal(found.count, 1);
 	assert_int_equal(found.items[0].severity, SEVERITY_NOTE);

@@ -250,7 +250,7 @@ static void judge_lost(const struct outcome *out, const char *fault)
 static bool is_told(const struct result *r)
 {
 	for (size_t i = 0; i < r->case_count; i++)
-		if (r->cases[i].lost_count && strstr(r->cases[i].notes, "A worker was lost") &&
+		if (r->cases[i].lost_count && strstr(r->cases[i].notes, "A worker process died") &&
 		    r->cases[i].lost[0].device_count)
 			return true;
 	return false;

@@ -287,7 +287,7 @@ static void a_worker_lost_after_the_last_case_is_not_forgotten(void **state)
 		assert_int_equal(told_losses(&rig), 1);
 		assert_non_null(strstr(rig_case(&rig, 3)->lost[0].reason, "signal 9"));
 		assert_string_equal(rig_case(&rig, 3)->lost[0].devices[0], "host:0");
-		assert_non_null(strstr(rig_case(&rig, 3)->notes, "A worker was lost"));
+		assert_non_null(strstr(rig_case(&rig, 3)->notes, "A worker process died"));
 	}
 	free(path);
 	rig_end(&rig);

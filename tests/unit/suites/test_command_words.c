@@ -169,8 +169,8 @@ static void json_paths_find_numbers(void **state)
 		{ "deep[1][0]", "6 " },
 		{ "list[7].t", "" },
 		{ "none.b", "" },
-		{ "s", "! the path leads to a value that is not a number" },
-		{ "a", "! the path leads to a value that is not a number" },
+		{ "s", "! the value at this path is not a number" },
+		{ "a", "! the value at this path is not a number" },
 	};
 
 	(void)state;
@@ -289,7 +289,7 @@ static void wrong_sections_are_told(void **state)
 	assert_said("command = a\nregex = (a)\njson = a\nmetric = x\nunit = s\n",
 		    PLACE("4", "json = a: regex and json exclude each other\n"));
 	assert_said("command = a\njson = a[x]\nmetric = x\nunit = s\n",
-		    PLACE("3", "json = a[x]: '[x]' is not [0], [*] or [name=value]\n"));
+		    PLACE("3", "json = a[x]: '[x]' is invalid; write [0], [*] or [name=value]\n"));
 	assert_said("command = a\nunit = B/s\n", PLACE("3", "unit = B/s: without regex or json, "
 							    "the value is the wall time, and "
 							    "its unit is s\n"));

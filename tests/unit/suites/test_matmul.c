@@ -424,7 +424,7 @@ static void test_host_has_no_search(void **state)
 				       "precisions = fp32\nsizes = 16\nimplementations = lt\n",
 				       &result, &err),
 			 STATUS_UNSUPPORTED);
-	assert_string_equal(err.message, "backend host has no operation gemm_search");
+	assert_string_equal(err.message, "backend host does not implement gemm_search");
 	assert_nothing_open("lt");
 	case_result_release(&result);
 }

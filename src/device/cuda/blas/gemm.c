@@ -96,12 +96,12 @@ static enum status check_request(const struct device *device, const struct gemm 
 		return err->status;
 	if (gemm->precision == PRECISION_FP8)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "cublasGemmEx has no FP8 GEMM; cuBLASLt has (implementation "
-				 "lt)");
+				 "cublasGemmEx has no FP8 GEMM; use cuBLASLt (implementation lt)");
 	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
 	    gemm->batch > INT_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "cublasGemmEx takes sizes up to %d; asked for %lld x %lld x %lld",
+				 "cublasGemmEx accepts sizes up to %d; requested: %lld x %lld x "
+				 "%lld",
 				 INT_MAX, (long long)gemm->m, (long long)gemm->n,
 				 (long long)gemm->k);
 	return STATUS_OK;

@@ -50,7 +50,7 @@ enum status gemm_check_device(const struct device *device, const struct gemm *ge
 	if (gemm->wide && gemm->precision != PRECISION_FP16 && gemm->precision != PRECISION_BF16 &&
 	    gemm->precision != PRECISION_FP8)
 		return error_set(err, STATUS_INTERNAL,
-				 "wide results are of FP16, BF16 and FP8 alone");
+				 "only FP16, BF16 and FP8 GEMMs can have wide results");
 	if (device->info.capabilities & precision_capability(gemm->precision))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,

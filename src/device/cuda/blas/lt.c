@@ -324,7 +324,7 @@ static enum status find_offers(struct lt_search *s, struct error *err)
 				  p->gemm.transpose_a ? 't' : 'n', p->gemm.transpose_b ? 't' : 'n',
 				  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with a bias",
 				  p->gemm.precision == PRECISION_FP8
-					  ? " (FP8 needs transposes = tn on many GPUs)"
+					  ? " ; on many GPUs, FP8 needs transposes = tn"
 					  : "");
 		else
 			gemm_check(result, "cublasLtMatmulAlgoGetHeuristic", err);

@@ -25,7 +25,7 @@ static const struct library_symbol symbols[] = {
 struct library cudnn_library = {
 	.name = "cuDNN",
 	.soname = "libcudnn.so.9",
-	.cost = "convolutions use built-in kernels",
+	.cost = "convolutions use the built-in kernels instead",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &cudnn,
@@ -55,7 +55,8 @@ enum status cudnn_serves(int capability, struct error *err)
 
 	if (cuda_emulated_capability())
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "cuDNN would use the code of the real device");
+				 "cuDNN would use its code for the real GPU, not for the emulated "
+				 "compute capability");
 	if (library_open(&cudnn_library, err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	since = cudnn.cudnnGetVersion() >= 91100 ? 75 : 50;

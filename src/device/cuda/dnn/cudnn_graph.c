@@ -339,7 +339,8 @@ enum status cudnn_engines_find(struct cudnn_engines *e, const struct convolution
 		return error_set(err, reason.status, "cuDNN could not prepare an engine: %s",
 				 reason.message);
 	return error_set(err, STATUS_UNSUPPORTED, "cuDNN has no engine for this convolution: %s",
-			 reason.status == STATUS_OK ? "its heuristics offer none" : reason.message);
+			 reason.status == STATUS_OK ? "cuDNN's heuristics offer no engine"
+						    : reason.message);
 }
 
 void cudnn_engines_release(struct cudnn_engines *e)

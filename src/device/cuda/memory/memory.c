@@ -155,8 +155,8 @@ static enum status managed_admit(struct cuda_device *cuda, uint64_t used, size_t
 		return err ? err->status : STATUS_DEVICE;
 	if (managed_fits(cuda, used, bytes))
 		return STATUS_OK;
-	return cuda_check_size(cudaErrorMemoryAllocation, "managed memory beyond what is free",
-			       bytes, err);
+	return cuda_check_size(cudaErrorMemoryAllocation,
+			       "allocation of more managed memory than is free", bytes, err);
 }
 
 static enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out,

@@ -167,7 +167,8 @@ enum status cuda_range_map(struct memory_range *base, size_t bytes, struct error
 	enum status status = cuda_use(base->device, err);
 
 	if (bytes > base->bytes - base->mapped)
-		return error_set(err, STATUS_INTERNAL, "%zu bytes at offset %zu of a range of %zu",
+		return error_set(err, STATUS_INTERNAL,
+				 "cannot map %zu bytes at offset %zu of a range of %zu bytes",
 				 bytes, base->mapped, base->bytes);
 	if (status == STATUS_OK)
 		status = vmm_map(base->device, (CUdeviceptr)(uintptr_t)(base->start + base->mapped),

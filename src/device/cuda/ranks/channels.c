@@ -353,15 +353,14 @@ enum status channels_usable(struct device *device, enum transport transport,
 		return err->status;
 	if (!channel_device_attribute(device, cudaDevAttrCanMapHostMemory) ||
 	    !channel_device_attribute(device, cudaDevAttrHostRegisterSupported))
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "transport %s: %s cannot map memory of the host",
+		return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s cannot map host memory",
 				 transport_names[transport], device->info.id);
 	for (size_t i = 0; i < devices->count && transport == TRANSPORT_PEER_COPY; i++) {
 		int peer = devices->items[i].index;
 
 		if (peer != device->info.index && !device_bits_has(&device->info.peers, peer))
 			return error_set(err, STATUS_UNSUPPORTED,
-					 "transport peer_copy: %s has no access to the memory of "
+					 "transport peer_copy: %s cannot access the memory of "
 					 "cuda:%d",
 					 device->info.id, peer);
 	}
@@ -446,11 +445,10 @@ static enum status channels_agree_on_stage(struct channels *c, enum channel_stag
 		       clock_seconds() < limit)
 			clock_sleep(1e-4);
 		if (state == FAILED)
-			return error_set(err, STATUS_UNSUPPORTED, "rank %d could not take part",
-					 rank);
+			return error_set(err, STATUS_UNSUPPORTED, "rank %d could not join", rank);
 		if (state == NOT_YET)
-			return error_set(err, STATUS_TIMEOUT, "no rank %d within %g s", rank,
-					 seconds);
+			return error_set(err, STATUS_TIMEOUT, "rank %d did not join within %g s",
+					 rank, seconds);
 	}
 	return mine;
 }

@@ -23,8 +23,7 @@ static const struct library_symbol symbols[] = {
 struct library nccl_library = {
 	.name = "NCCL",
 	.soname = "libnccl.so.2",
-	.cost = "without it, collectives and training steps on several devices use copies, "
-		"which are slower",
+	.cost = "collectives and training steps on several devices use copies, which are slower",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &nccl,
@@ -107,7 +106,7 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 	ncclUniqueId id;
 	enum status status = nccl_open(err);
 
-	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's id fits");
+	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's unique id fits into an id");
 	if (status == STATUS_OK)
 		status = nccl_check(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", NULL, err);
 	if (status == STATUS_OK)
@@ -172,7 +171,7 @@ enum status cuda_transport_usable(struct device *device, enum transport transpor
 		return nccl_serves(device_capability_number(&device->info), err);
 	if (transport == TRANSPORT_PEER_COPY || transport == TRANSPORT_HOST_COPY)
 		return channels_usable(device, transport, devices, err);
-	return error_set(err, STATUS_UNSUPPORTED, "transport %s: for devices of the host",
+	return error_set(err, STATUS_UNSUPPORTED, "transport %s works only between CPU devices",
 			 transport_names[transport]);
 }
 
@@ -201,7 +200,8 @@ enum status cuda_communicators_check(struct cuda_device *device, struct error *e
 
 	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK;
 	     c = c->next)
-		status = nccl_check(asynchronous_result(c), "NCCL, asynchronously", c->handle, err);
+		status = nccl_check(asynchronous_result(c), "asynchronous error of NCCL", c->handle,
+				    err);
 	return status;
 }
 
@@ -228,8 +228,9 @@ void cuda_communicator_close(struct communicator *communicator)
 	if (*at)
 		*at = c->next;
 	cuda_use(communicator->device, &err);
-	if (nccl_check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) ==
-		    STATUS_OK &&
+	if (nccl_check(asynchronous_result(c),
+		       "error of NCCL found when the communicator was closed", c->handle,
+		       &err) == STATUS_OK &&
 	    !communicator->abandoned) {
 		nccl_check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
 	} else {

@@ -114,7 +114,7 @@ static enum status communicator_map_segment(struct host_communicator *c, const c
 	char use[64];
 	void *memory;
 
-	snprintf(use, sizeof(use), "the collectives of %d ranks", c->base.size);
+	snprintf(use, sizeof(use), "collectives of %d ranks", c->base.size);
 	if (shared_memory_map(name, bytes, use, &memory, err) != STATUS_OK)
 		return err->status;
 	c->segment = memory;
@@ -151,7 +151,7 @@ static enum status communicator_report_failed(struct host_communicator *c, struc
 	int rank = atomic_load(&c->segment->failed_rank) - 1;
 
 	return error_set(err, STATUS_TIMEOUT,
-			 "rank %d: rank %d failed or stopped answering; the communicator is "
+			 "rank %d: rank %d failed or stopped responding; the communicator is "
 			 "unusable",
 			 c->base.rank, rank);
 }
@@ -207,7 +207,7 @@ static enum status communicator_wait(struct host_communicator *c, struct counter
 	} while (now < limit);
 	peer = communicator_silent_rank(c, looks, peer);
 	communicator_give_up(c, peer);
-	return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s",
+	return error_set(err, STATUS_TIMEOUT, "rank %d: rank %d made no progress for %g s",
 			 c->base.rank, peer, collective_timeout_seconds);
 }
 
@@ -406,7 +406,8 @@ enum status host_communicator_open(struct device *device,
 	    (!over_tcp &&
 	     (strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')))
 		return error_set(err, STATUS_INTERNAL,
-				 "communicator_open: rank %d of %d, or a bad id", rank, size);
+				 "communicator_open: invalid rank %d of %d, or invalid id", rank,
+				 size);
 	c = xcalloc(1, sizeof(*c));
 	c->base = (struct communicator){ .device = device,
 					 .rank = rank,

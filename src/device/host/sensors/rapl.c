@@ -22,7 +22,7 @@ static enum status rapl_read_count(const char *path, uint64_t *out, struct error
 		return error_set(err, STATUS_UNSUPPORTED, "%s: %s", path, strerror(errno));
 	read = fscanf(f, "%" SCNu64, out) == 1;
 	fclose(f);
-	return read ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "%s: no number", path);
+	return read ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "%s: not a number", path);
 }
 
 static enum status add_zone(struct rapl *rapl, const char *folder, struct error *err)
