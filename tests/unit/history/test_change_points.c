@@ -520,6 +520,31 @@ static void two_of_three_warn(void **state)
 	trends_release(trends, count);
 }
 
+/* Each change counts by its state; only new ones by their direction. */
+static void changes_are_counted_by_state_and_direction(void **state)
+{
+	(void)state;
+	for (int row = 0; row < 9; row++) {
+		enum change_state is = (enum change_state)(row / 3);
+		struct trend_change changes[2] = {
+			{ .state = is, .worse = row % 3 == 1, .improved = row % 3 == 2 },
+			{ .state = TREND_NEW, .worse = true },
+		};
+		const struct trend trend = { .changes = changes, .change_count = 2 };
+		struct trend_summary sum = { .fresh = 10 };
+
+		trend_count_changes(&sum, &trend);
+		assert_int_equal(sum.fresh, 11 + (is == TREND_NEW));
+		assert_int_equal(sum.worse, 1 + (row == 1));
+		assert_int_equal(sum.improved, row == 2);
+		assert_int_equal(sum.acknowledged, is == TREND_ACKNOWLEDGED);
+		assert_int_equal(sum.recovered, is == TREND_RECOVERED);
+		assert_int_equal(sum.series, 0);
+		assert_true(trend_count(&sum, &trend));
+		assert_int_equal(sum.series, 1);
+	}
+}
+
 static void missed_nights_are_seen(void **state)
 {
 	const int64_t daily[] = { 100, 101, 102, 105, 106, 106, 107 },
@@ -713,6 +738,7 @@ int main(void)
 		cmocka_unit_test(states_are_no_falls),
 		cmocka_unit_test(epochs_that_take_turns_are_both_current),
 		cmocka_unit_test(two_of_three_warn),
+		cmocka_unit_test(changes_are_counted_by_state_and_direction),
 		cmocka_unit_test(missed_nights_are_seen),
 		cmocka_unit_test(levels_that_come_again_are_states),
 		cmocka_unit_test(nights_of_two_states_are_quiet),

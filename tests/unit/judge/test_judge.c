@@ -1005,6 +1005,66 @@ static void launches_become_one_result(void **state)
 		result_release(&r[i]);
 }
 
+/* Entries of the same device become one: counts add up, the worst verdict and margin remain. */
+static void entries_of_one_device_are_merged(void **state)
+{
+	static const enum verdict order[] = { VERDICT_SKIP,         VERDICT_PASS,  VERDICT_WARN,
+					      VERDICT_INCONCLUSIVE, VERDICT_ERROR, VERDICT_FAIL };
+
+	(void)state;
+	for (size_t from = 0; from < 3; from++)
+		for (size_t count = 1; count < 4; count++)
+			for (size_t times = 1; times < 7; times++) {
+				struct verdicts v = { 0 };
+
+				for (size_t i = 0; i < from + count * times; i++) {
+					/* The worst one comes in the middle. */
+					size_t time = i < from ? 0 : (i - from) / count;
+					size_t grave = time == times / 2  ? times - 1
+						       : time > times / 2 ? time - 1
+									  : time;
+					struct device_judgement *d = verdicts_add_device(&v);
+					struct aspect_judgement *a =
+						device_judgement_add(d, ASPECT_LINK);
+
+					a->verdict = order[grave];
+					a->checks = a->judged = 2;
+					a->passed = 1;
+					a->promised = a->measured = time == times - 1;
+					a->margin = 1.0 - 0.1 * (double)grave;
+					free(a->reason);
+					a->reason = xasprintf("reason %zu", grave);
+					if (time == times - 1)
+						device_judgement_add(d, ASPECT_GEMM)->checks = 1;
+				}
+				judge_merge_devices(&v, from, count);
+				assert_int_equal(v.device_count, from + count);
+				for (size_t i = 0; i < v.device_count; i++) {
+					size_t all = i < from ? 1 : times;
+					const struct aspect_judgement *a =
+						device_aspect(&v.devices[i], ASPECT_LINK);
+					char reason[24];
+
+					snprintf(reason, sizeof(reason), "reason %zu", times - 1);
+					assert_int_equal(a->checks, 2 * all);
+					assert_int_equal(a->judged, 2 * all);
+					assert_int_equal(a->passed, all);
+					if (i < from)
+						continue;
+					assert_int_equal(a->verdict, order[times - 1]);
+					assert_string_equal(a->reason, reason);
+					assert_true(a->promised && a->measured);
+					assert_float_equal(a->margin,
+							   1.0 - 0.1 * (double)(times - 1), 1e-12);
+					assert_int_equal(
+						device_aspect(&v.devices[i], ASPECT_GEMM)->checks,
+						1);
+					assert_int_equal(v.devices[i].aspect_count, 2);
+				}
+				verdicts_release(&v);
+			}
+}
+
 /* The command that measures again is known only for a run of a config. */
 static void a_run_of_a_config_can_be_repeated(void **state)
 {
@@ -1141,6 +1201,12 @@ static void heat_is_a_finding(void **state)
 	assert_string_equal(v.checks[0].reason,
 			    "the device was throttled: software power cap, thermal (hardware)");
 	verdicts_release(&v);
+	c->during.readings = 8;
+	c->during.throttled = 2;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_non_null(strstr(v.checks[0].reason, "throttled in 25 % of 8 readings: software"));
+	verdicts_release(&v);
+	c->during.readings = c->during.throttled = 0;
 	/* A finding is no check: nothing was judged. */
 	judge_by("metric = matmul.throughput\nmin = 1 TFLOP/s\nallow_skipped = yes\n", &r, 1, NULL,
 		 &v);
@@ -1685,6 +1751,7 @@ int main(void)
 		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_no_device),
 		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
+		cmocka_unit_test(entries_of_one_device_are_merged),
 		cmocka_unit_test(a_run_of_a_config_can_be_repeated),
 		cmocka_unit_test(launches_end_with_the_last_one),
 		cmocka_unit_test(launches_hide_no_failure),

@@ -193,6 +193,33 @@ static void is_suspect(const struct verdicts *v, const char *devices, const char
 	assert_false(check_wants_more(c));
 }
 
+/* One finding is of one node, also among names that begin with each other, such as n1 and n10. */
+static void a_finding_is_of_one_node(void **state)
+{
+	(void)state;
+	for (size_t slow = 0; slow < 12; slow++) {
+		char subject[16];
+		struct result r;
+		struct verdicts v;
+
+		nodes_init(&r, 12, 1);
+		for (size_t a = 0; a < 12; a++)
+			for (size_t b = a + 1; b < 12; b++)
+				add_pair(&r, a, b, NULL, 45e9);
+		snprintf(subject, sizeof(subject), "node n%zu", slow);
+		find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, subject);
+		judge_by(SUSPECT, &r, &v);
+		for (size_t i = 0; i < 12; i++) {
+			const struct verdict_check *c = check_of(&v, r.devices[i].id);
+
+			assert_int_equal(c->verdict, i == slow ? VERDICT_FAIL : VERDICT_PASS);
+			assert_true(i == slow || strstr(c->reason, ": 11 cases with other nodes"));
+		}
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 /* Passed is a node that was looked at; one in no pair is an error, suspects fail. */
 static void each_node_is_judged_by_its_pairs(void **state)
 {
@@ -408,6 +435,7 @@ int main(void)
 		cmocka_unit_test(each_node_has_its_devices),
 		cmocka_unit_test(ports_losses_and_drift_are_counted),
 		cmocka_unit_test(a_drift_concerns_the_devices_of_its_node),
+		cmocka_unit_test(a_finding_is_of_one_node),
 		cmocka_unit_test(each_node_is_judged_by_its_pairs),
 		cmocka_unit_test(two_nodes_are_judged_by_their_link),
 		cmocka_unit_test(rails_of_two_nodes_are_compared),
