@@ -11,17 +11,13 @@
 #include "kernels/memory/fill.h"
 #include "measure/run.h"
 #include "plan/suite.h"
-#include "suites/convolution/search.h"
 #include "suites/training/models/reference/values.h"
 #include "suites/shared/buffers.h"
+#include "suites/shared/convolutions.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
-/* Largest workspace of a library. */
-#define WORKSPACE_BYTES (UINT64_C(256) << 20)
-/* Without a search: engines to prepare; the first that works is used. */
-#define SPARE_ENGINES 3
 /* Seconds to prepare an engine, at most. */
 #define ENGINE_SECONDS 3
 /* Commands of a pass by a library: its kernels, changes of layout and sums of parts. */
@@ -289,35 +285,17 @@ static enum status convolution_fill_tensor(struct convolution *c, enum tensor te
 
 static enum status convolution_launch_one(const struct convolution *c, struct error *err)
 {
-	struct convolution_forward_arguments forward = { c->shape, c->tensors[INPUT].memory,
-							 c->tensors[WEIGHTS].memory,
-							 c->tensors[OUTPUT].memory };
-	struct convolution_data_gradient_arguments data = { c->shape, c->tensors[OUTPUT].memory,
-							    c->tensors[WEIGHTS].memory,
-							    c->tensors[INPUT].memory };
-	struct convolution_weight_gradient_arguments weights = { c->shape,
-								 c->tensors[INPUT].memory,
-								 c->tensors[OUTPUT].memory,
-								 c->tensors[WEIGHTS].memory,
-								 c->tensors[SCRATCH].memory,
-								 0 };
+	const struct convolution_work work = {
+		c->stream,
+		c->shape,
+		c->pass,
+		c->engines,
+		c->engine,
+		{ c->tensors[INPUT].memory, c->tensors[WEIGHTS].memory, c->tensors[OUTPUT].memory,
+		  c->tensors[SCRATCH].memory }
+	};
 
-	if (c->engines)
-		return backend_convolution_run(c->engines, c->engine,
-					       &(struct convolution_tensors){
-						       c->tensors[INPUT].memory,
-						       c->tensors[WEIGHTS].memory,
-						       c->tensors[OUTPUT].memory,
-						       c->tensors[SCRATCH].memory },
-					       err);
-	switch (c->pass) {
-	case PASS_FORWARD:
-		return backend_launch(c->stream, "convolution_forward", &forward, err);
-	case PASS_DATA:
-		return backend_launch(c->stream, "convolution_data_gradient", &data, err);
-	default:
-		return backend_launch(c->stream, "convolution_weight_gradient", &weights, err);
-	}
+	return convolution_enqueue(&work, err);
 }
 
 static enum status convolution_launch_batch(void *state, unsigned batch, struct error *err)
@@ -581,19 +559,6 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 	return STATUS_OK;
 }
 
-/* Workspace for all engines of the library, of which a search has to launch each. */
-static uint64_t convolution_scratch_of(const struct convolution *c)
-{
-	uint64_t most = 0;
-
-	if (!c->engines)
-		return convolution_tensor_bytes(&c->shape, c->pass, SCRATCH);
-	for (unsigned i = 0; i < c->engines->count; i++)
-		if (c->engines->engines[i].workspace_bytes > most)
-			most = c->engines->engines[i].workspace_bytes;
-	return most;
-}
-
 static enum status convolution_open_tensors(struct convolution *c, struct error *err)
 {
 	enum tensor result = convolution_result_of(c->pass);
@@ -606,7 +571,10 @@ static enum status convolution_open_tensors(struct convolution *c, struct error 
 		     convolution_fill_tensor(c, (enum tensor)t, err) != STATUS_OK))
 			return err->status;
 	}
-	return convolution_alloc(c, SCRATCH, convolution_scratch_of(c), err);
+	return convolution_alloc(c, SCRATCH,
+				 c->engines ? convolution_workspace_of_all(c->engines)
+					    : convolution_tensor_bytes(&c->shape, c->pass, SCRATCH),
+				 err);
 }
 
 /* Everything before the check; the workspace is then that of the chosen engine. */
@@ -618,9 +586,9 @@ static enum status convolution_prepare(struct run *run, struct convolution *c, s
 
 	if (backend_stream_create(device, false, &c->stream, err) != STATUS_OK ||
 	    (case_integer(run->c, "implementations") == LIBRARY &&
-	     backend_convolution_open(c->stream, &c->shape, c->pass, WORKSPACE_BYTES,
-				      searched ? CONVOLUTION_ENGINES : SPARE_ENGINES, &c->engines,
-				      err) != STATUS_OK) ||
+	     backend_convolution_open(c->stream, &c->shape, c->pass, CONVOLUTION_WORKSPACE_BYTES,
+				      searched ? CONVOLUTION_ENGINES : CONVOLUTION_SPARE_ENGINES,
+				      &c->engines, err) != STATUS_OK) ||
 	    convolution_open_tensors(c, err) != STATUS_OK ||
 	    convolution_search_fastest(run, c, err) != STATUS_OK)
 		return err->status;
@@ -682,8 +650,7 @@ static enum implementation convolution_settle(struct plan_case *point,
 	static const struct value settled[] = { [LIBRARY] = { .text = names[LIBRARY],
 							      .integer = LIBRARY },
 						[OWN] = { .text = names[OWN], .integer = OWN } };
-	bool library = !shape->depthwise && (info->capabilities & DEVICE_HAS_CONVOLUTIONS);
-	enum implementation chosen = library ? LIBRARY : OWN;
+	enum implementation chosen = convolution_prefers_library(shape, info) ? LIBRARY : OWN;
 
 	for (size_t i = 0; i < point->parameter_count; i++)
 		if (strcmp(point->parameters[i].key->name, "implementations") == 0)
@@ -725,7 +692,8 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 
 		if (!reason && !right)
 			reason = wrong.message;
-		point->device_bytes = chosen == LIBRARY ? bytes - scratch + WORKSPACE_BYTES : bytes;
+		point->device_bytes =
+			chosen == LIBRARY ? bytes - scratch + CONVOLUTION_WORKSPACE_BYTES : bytes;
 		point->setup_seconds = 1 + sustained_seconds(point->section, info) +
 				       2 * section_real(point->section, "search_time");
 		if (chosen == LIBRARY)

@@ -40,8 +40,8 @@ static inline const char *convolution_algorithm_name(enum convolution_algorithm 
 	return names[algorithm];
 }
 
-/* y from x and w; dx from dy and w; dw from x and dy. */
-enum convolution_pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS };
+/* y from x and w; dx from dy and w; dw from x and dy, which the last one adds to dw. */
+enum convolution_pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS, PASS_WEIGHTS_ADD };
 
 struct convolution_shape {
 	enum precision precision;

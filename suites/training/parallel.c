@@ -25,6 +25,7 @@
 #include "suites/training/parallel/ranks/connection_cache.h"
 #include "suites/training/models/setup.h"
 #include "suites/training/parallel/setup_case.h"
+#include "suites/shared/convolutions.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/sustained.h"
 #include "suites/training/pages/pages.h"
@@ -171,7 +172,9 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = 60,
 	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on, the GPU "
-		  "is under continuous load, as in a step; 0: the library's choice" },
+		  "is under continuous load, as in a step; a tenth of it for each pass of a "
+		  "convolution, to compare the engines of cuDNN; 0: the library's choice of a "
+		  "GEMM, and built-in convolutions" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",
@@ -256,6 +259,16 @@ static const char *const axes[] = { "nodes",      "precision",    "batch",      
 				    "sequence",   "studies",      "memory_limit", "aliasing",
 				    NULL };
 
+/* Time to prepare and compare a library's engines for the passes of a convolution. */
+#define CONVOLUTION_SECONDS 0.5
+
+static bool parallel_convolves_by_library(const struct setup *setup, const struct section *section,
+					  const struct device_info *info)
+{
+	return setup_has_images(setup) && info->capabilities & DEVICE_HAS_CONVOLUTIONS &&
+	       section_real(section, "search_time") > 0;
+}
+
 /*
  * Time in addition to samples: starting ranks, the reference, the search, the first steps; several
  * ranks measure two more series.
@@ -269,6 +282,9 @@ static double parallel_setup_seconds(const struct setup *setup, const struct sec
 	double step = setup_flops(setup) / estimate_flops(info, setup->precision) / setup->ranks;
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
 	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
+	double engines = parallel_convolves_by_library(setup, section, info)
+				 ? CONVOLUTION_SECONDS * (double)image_decisions(setup)
+				 : 0;
 	/*
 	 * Step times under a power limit vary, so they usually need all of max_time; short steps
 	 * share a sample.
@@ -277,7 +293,7 @@ static double parallel_setup_seconds(const struct setup *setup, const struct sec
 	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
 	double load = sustained_seconds(section, info);
 
-	return 0.2 + 0.1 * setup->ranks + reference + search + 12 * step +
+	return 0.2 + 0.1 * setup->ranks + reference + search + engines + 12 * step +
 	       (setup->ranks > 1 ? 3 : 1) * fmax(series, load);
 }
 
@@ -340,6 +356,9 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 		bool step = parallel_study_of(point) == STUDY_STEP;
 
 		point->device_bytes = step ? memory_footprint(setup) : 0;
+		/* The largest workspace of the search, and of the chosen engines. */
+		if (step && parallel_convolves_by_library(setup, point->section, info))
+			point->device_bytes += 2 * CONVOLUTION_WORKSPACE_BYTES;
 		point->setup_seconds = step ? parallel_setup_seconds(setup, point->section, info)
 					    : parallel_search_seconds(setup, info);
 	}

@@ -7,6 +7,7 @@
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_NETWORK_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_NETWORK_H
 
+#include "kernels/convolution/convolution.h"
 #include "suites/training/models/arena.h"
 #include "suites/training/models/image_model.h"
 #include "suites/training/models/model.h"
@@ -24,17 +25,19 @@ struct tuned_gemm {
 #define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
 /*
- * Results of GEMM searches on a stream, shared by all networks that use it; searches that do not
- * fit are repeated.
+ * Results of searches on a stream, shared by all networks that use it; searches of GEMMs that do
+ * not fit are repeated. Free it with tuning_cache_free() before the stream is destroyed.
  */
 #define GEMM_CACHE_ENTRIES 128
-struct gemm_cache {
+struct tuning_cache {
 	struct {
 		struct tuned_gemm tuned;
 		double seconds; /* time limit of the search */
 	} entries[GEMM_CACHE_ENTRIES];
 	size_t count;
+	struct tuned_convolution *convolutions; /* convolve.c */
 };
+void tuning_cache_free(struct tuning_cache *cache);
 
 /*
  * Collectives among the ranks that divide the same layers, provided by the mode. Each has `count`
@@ -92,6 +95,8 @@ struct block_scratch {
 struct kept_unit {
 	void *z, *y; /* output of the convolution before a batch norm; input of the next unit */
 	void *statistics; /* for each group of rows: means, then 1 / deviation */
+	/* by pass; NULL: not tuned, so the built-in kernels compute it */
+	struct tuned_convolution *tuned[PASS_WEIGHTS_ADD + 1];
 };
 struct kept_image {
 	struct kept_unit unit[IMAGE_MAX_UNITS], projection;
@@ -104,8 +109,10 @@ struct images {
 	void *gradient[2], *pooled;
 	/* Set by backward of a layer for the gradient of its input. */
 	const void *first, *shortcut;
-	float *norm_sums, *weight_sums;
+	float *norm_sums;
 	void *bias_sums;
+	void *workspace; /* of convolutions: see struct convolution_work */
+	uint64_t workspace_bytes;
 	/*
 	 * Outputs of ReLUs (image_decisions()) for all rows: imposed outputs that decide in
 	 * backward, and copies of this run's outputs; NULL: none.
@@ -206,7 +213,7 @@ struct network {
 	int multiprocessors; /* for GEMMs that overlap with collectives; 0: all */
 	struct tuned_gemm gemms[NETWORK_MAX_GEMMS];
 	size_t gemm_count;
-	struct gemm_cache *gemm_cache; /* of the stream that tunes it; NULL: none */
+	struct tuning_cache *tuning_cache; /* of the stream that tunes it; NULL: none */
 	void *scratch;
 	/* limit for the optimizer's kernels: see kernels/training/training.h; 0: no limit */
 	unsigned update_blocks;
@@ -248,6 +255,17 @@ enum status network_launch(const struct network *network, const char *kernel, co
 			   struct error *err);
 enum status network_copy(const struct network *network, void *to, const void *from, uint64_t bytes,
 			 struct error *err);
+
+/*
+ * One pass of a convolution; `tuned`, the unit's choices by pass, is set in the tuning step, which
+ * waits for the stream.
+ */
+enum status network_convolve(struct network *network, struct tuned_convolution **tuned,
+			     const struct convolution_shape *shape, enum convolution_pass pass,
+			     const struct convolution_tensors *tensors, struct error *err);
+/* Appends how many convolutions a library computes. */
+struct text;
+void convolutions_describe(const struct network *network, struct text *out);
 
 /* Copies `bytes` from the host, waits, and frees `values`. */
 enum status network_upload(const struct network *network, void *memory, void *values,

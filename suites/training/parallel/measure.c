@@ -476,7 +476,7 @@ static void parallel_note_choices(struct parallel_session *s)
 {
 	const struct network *n = &s->trainer.network;
 	size_t transposed = 0, fused = 0;
-	struct text products = TEXT_EMPTY;
+	struct text products = TEXT_EMPTY, convolutions = TEXT_EMPTY;
 
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		transposed += n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
@@ -496,6 +496,10 @@ static void parallel_note_choices(struct parallel_session *s)
 	if (products.length)
 		run_note(s->run, "GEMM algorithms: %s than the library's choice.", products.data);
 	text_release(&products);
+	convolutions_describe(n, &convolutions);
+	if (convolutions.length)
+		run_note(s->run, "%s", convolutions.data);
+	text_release(&convolutions);
 }
 
 /*

@@ -352,15 +352,16 @@ static void the_graph_is_the_convolution(void **state)
 					       { 297, 1, 33, 3 },
 					       { 150, 1, 30, 5 } };
 	static const int types[] = { CUDNN_OPERATION_FORWARD, CUDNN_OPERATION_DATA,
-				     CUDNN_OPERATION_WEIGHTS };
+				     CUDNN_OPERATION_WEIGHTS, CUDNN_OPERATION_WEIGHTS };
 	char x, w, y, workspace;
 	const struct convolution_tensors tensors = { &x, &w, &y, &workspace };
 
 	(void)state;
-	for (int pass = PASS_FORWARD; pass <= PASS_WEIGHTS; pass++) {
+	for (int pass = PASS_FORWARD; pass <= PASS_WEIGHTS_ADD; pass++) {
+		float alpha, beta;
 		struct cudnn_engines e = { .handle = &fake, .pass = (enum convolution_pass)pass };
 		struct error err = ERROR_NONE;
-		int first = 700 + 6 * pass;
+		int first = 700 + 6 * (pass < PASS_WEIGHTS_ADD ? pass : PASS_WEIGHTS);
 
 		assert_int_equal(cudnn_engines_find(&e, &shape, 4096, 16, &err), STATUS_OK);
 		assert_int_equal(fake.operation->type, types[pass]);
@@ -374,6 +375,9 @@ static void the_graph_is_the_convolution(void **state)
 			assert_true(*values_of(fake.operation, first + 3 + i) ==
 				    (int64_t)(uintptr_t)t);
 		}
+		memcpy(&alpha, values_of(fake.operation, first), sizeof(alpha));
+		memcpy(&beta, values_of(fake.operation, first + 1), sizeof(beta));
+		assert_true(alpha == 1 && beta == (pass == PASS_WEIGHTS_ADD));
 		assert_true(*values_of(fake.operation, first + 2) ==
 			    (int64_t)(uintptr_t)fake.convolution);
 		assert_int_equal(values_of(fake.convolution, CUDNN_CONVOLUTION_STRIDES)[1], 2);

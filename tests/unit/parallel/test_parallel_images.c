@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/convolution/convolution.h"
 #include "suites/training/models/reference/reference.h"
 #include "suites/training/parallel/memory_classes.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
 
 static struct setup image_setup(enum model_kind kind, const struct image_shape *shape,
 				const char *mode, int ranks, enum precision precision)
@@ -247,6 +249,150 @@ static void splits_of_the_batch_equal_the_reference(void **state)
 	}
 }
 
+/* A library whose second engine works, in the process of a rank: it calls the built-in kernels. */
+#define LIBRARY_WORKSPACE 5000
+
+struct library_engines {
+	struct convolution_engines base;
+	struct stream *stream;
+	struct convolution_shape shape;
+	enum convolution_pass pass;
+	float *scratch;
+};
+
+static struct {
+	enum status open; /* the result of opening */
+	int opened, closed;
+	int ran[PASS_WEIGHTS_ADD + 1]; /* by pass */
+} library;
+
+static enum status library_open(struct stream *stream, const struct convolution_shape *shape,
+				int pass, uint64_t workspace, unsigned most,
+				struct convolution_engines **out, struct error *err)
+{
+	struct library_engines *e;
+
+	if (library.open != STATUS_OK)
+		return error_set(err, library.open, "the library says no");
+	if (shape->depthwise || workspace < LIBRARY_WORKSPACE || most < 2)
+		return error_set(err, STATUS_INTERNAL, "a question that is not for the library");
+	e = calloc(1, sizeof(*e));
+	*e = (struct library_engines){ .base = { .device = stream->device,
+						 .count = 2,
+						 .engines = { { "first", 10 },
+							      { "second", LIBRARY_WORKSPACE } } },
+				       .stream = stream,
+				       .shape = *shape,
+				       .pass = (enum convolution_pass)pass,
+				       .scratch = malloc(convolution_scratch_bytes(shape)) };
+	library.opened++;
+	*out = &e->base;
+	return STATUS_OK;
+}
+
+static enum status library_run(struct convolution_engines *engines, unsigned engine,
+			       const struct convolution_tensors *t, struct error *err)
+{
+	struct library_engines *e = (struct library_engines *)engines;
+	struct convolution_forward_arguments forward = { e->shape, t->x, t->w, t->y };
+	struct convolution_data_gradient_arguments data = { e->shape, t->y, t->w, t->x };
+	struct convolution_weight_gradient_arguments weights = {
+		e->shape, t->x, t->y, t->w, e->scratch, e->pass == PASS_WEIGHTS_ADD
+	};
+
+	if (engine == 0)
+		return error_set(err, STATUS_UNSUPPORTED, "not this one");
+	memset(t->workspace, 0x7f, LIBRARY_WORKSPACE);
+	library.ran[e->pass]++;
+	switch (e->pass) {
+	case PASS_FORWARD:
+		return backend_launch(e->stream, "convolution_forward", &forward, err);
+	case PASS_DATA:
+		return backend_launch(e->stream, "convolution_data_gradient", &data, err);
+	default:
+		return backend_launch(e->stream, "convolution_weight_gradient", &weights, err);
+	}
+}
+
+static void library_close(struct convolution_engines *engines)
+{
+	free(((struct library_engines *)engines)->scratch);
+	free(engines);
+	library.closed++;
+}
+
+/* Two cases on the streams of one cache, as the worker carries them out. */
+static enum status run_by_library(struct device *device, struct world *world, void *context,
+				  struct error *err)
+{
+	const struct setup *setup = context;
+	struct connection_cache *cache = connection_cache_open();
+	static struct backend other;
+	int opened = 0;
+
+	other = *device->backend;
+	other.convolution_open = library_open;
+	other.convolution_run = library_run;
+	other.convolution_close = library_close;
+	device->backend = &other;
+	device->info.capabilities |= DEVICE_HAS_CONVOLUTIONS;
+	for (int i = 0; i < 2; i++) {
+		struct verify_check check = { 0 };
+		struct rank_team team;
+
+		if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) !=
+			    STATUS_OK ||
+		    verify_reference(setup, &team, &check, err) != STATUS_OK)
+			return err->status;
+		cache_team(cache, &team);
+		if (i == 1 && library.opened != opened)
+			return error_set(err, STATUS_INTERNAL, "searched twice");
+		opened = library.opened;
+	}
+	connection_cache_close(cache);
+	if (library.closed != library.opened)
+		return error_set(err, STATUS_INTERNAL, "%d opened, %d closed", library.opened,
+				 library.closed);
+	if ((library.open == STATUS_OK && setup->search_seconds > 0) != (opened > 0))
+		return error_set(err, STATUS_INTERNAL, "%d opened", opened);
+	/* Depthwise convolutions are none of the library's, and the first layer has no dx. */
+	for (int pass = 0; pass <= PASS_WEIGHTS_ADD; pass++)
+		if ((library.ran[pass] > 0) !=
+		    (opened > 0 && (pass != PASS_WEIGHTS_ADD || setup->accumulate > 1)))
+			return error_set(err, STATUS_INTERNAL, "pass %d ran %d times", pass,
+					 library.ran[pass]);
+	return STATUS_OK;
+}
+
+/* Every pass, after a long and a short search, also in parts, recomputed and on several ranks. */
+static void a_library_computes_convolutions(void **state)
+{
+	struct setup s;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		s = i % 2 ? tiny_resnet(i >= 2 ? "ddp" : "single", i >= 2 ? 2 : 1,
+					precisions[i % 3], 18, false)
+			  : tiny_convnet(i >= 2 ? "zero1" : "single", i >= 2 ? 2 : 1,
+					 precisions[i % 3], i == 0);
+		s.accumulate = i == 0 || i == 3 ? 2 : 1;
+		s.segments = i & 1 ? s.layers : 0;
+		s.search_seconds = i & 2 ? 0.1 : 0.01;
+		assert_ranks(run_ranks(s.ranks, run_by_library, &s), s.ranks, STATUS_OK,
+			     s.mode->name);
+	}
+	/* Without a search, and after a refusal: the built-in kernels. A failure is the step's. */
+	s = tiny_convnet("single", 1, PRECISION_FP32, false);
+	s.search_seconds = 0;
+	assert_ranks(run_ranks(1, run_by_library, &s), 1, STATUS_OK, "no time to search");
+	s.search_seconds = 0.01;
+	library.open = STATUS_UNSUPPORTED;
+	assert_ranks(run_ranks(1, run_by_library, &s), 1, STATUS_OK, "refused");
+	library.open = STATUS_NO_MEMORY;
+	assert_ranks(run_ranks(1, run_by_library, &s), 1, STATUS_NO_MEMORY, "no memory");
+	library.open = STATUS_OK;
+}
+
 static void recomputation_keeps_one_layer(void **state)
 {
 	struct setup s = tiny_resnet("single", 1, PRECISION_FP32, 152, false);
@@ -305,6 +451,7 @@ int main(void)
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(residual_networks_equal_the_reference),
 		cmocka_unit_test(splits_of_the_batch_equal_the_reference),
+		cmocka_unit_test(a_library_computes_convolutions),
 		cmocka_unit_test(recomputation_keeps_one_layer),
 		cmocka_unit_test(what_is_not_computed_is_refused),
 		cmocka_unit_test(smaller_models_have_the_same_depth),

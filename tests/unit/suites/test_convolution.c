@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "fixtures/scripted_clock.h"
 #include "suite_fixture.h"
-#include "suites/convolution/search.h"
+#include "suites/shared/convolutions.h"
 
 #define QUICK                                                                                 \
 	"[defaults]\nmin_samples = 3\nmax_samples = 3\nmax_time = 20ms\nsample_time = 20us\n" \

@@ -106,7 +106,8 @@ enum status cuda_convolution_run(struct convolution_engines *engines, unsigned e
 {
 	static const char *const kernels[] = { [PASS_FORWARD] = "convolution_forward",
 					       [PASS_DATA] = "convolution_data_gradient",
-					       [PASS_WEIGHTS] = "convolution_weight_gradient" };
+					       [PASS_WEIGHTS] = "convolution_weight_gradient",
+					       [PASS_WEIGHTS_ADD] = "convolution_weight_gradient" };
 	struct cudnn_engines *e = (struct cudnn_engines *)engines;
 
 	if (cuda_use(engines->device, err) == STATUS_OK &&

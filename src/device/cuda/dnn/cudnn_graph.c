@@ -155,14 +155,15 @@ static void *operation_new(struct cudnn_engines *e, const struct convolution_sha
 		int type, first;
 	} passes[] = { [PASS_FORWARD] = { CUDNN_OPERATION_FORWARD, CUDNN_OPERATION_FORWARD_FIRST },
 		       [PASS_DATA] = { CUDNN_OPERATION_DATA, CUDNN_OPERATION_DATA_FIRST },
-		       [PASS_WEIGHTS] = { CUDNN_OPERATION_WEIGHTS,
-					  CUDNN_OPERATION_WEIGHTS_FIRST } };
+		       [PASS_WEIGHTS] = { CUDNN_OPERATION_WEIGHTS, CUDNN_OPERATION_WEIGHTS_FIRST },
+		       [PASS_WEIGHTS_ADD] = { CUDNN_OPERATION_WEIGHTS,
+					      CUDNN_OPERATION_WEIGHTS_FIRST } };
 	const int64_t w_size[] = { s->filters, convolution_depth(s), s->kernel_height,
 				   s->kernel_width };
 	const int64_t x_size[] = { s->batch, s->channels, s->height, s->width };
 	const int64_t y_size[] = { s->batch, s->filters, convolution_out_height(s),
 				   convolution_out_width(s) };
-	float alpha = 1, beta = 0;
+	float alpha = 1, beta = e->pass == PASS_WEIGHTS_ADD ? 1 : 0;
 	void *convolution = convolution_new(e, s, err), *w = tensor_new(e, s, ID_W, w_size, err),
 	     *x = tensor_new(e, s, ID_X, x_size, err), *y = tensor_new(e, s, ID_Y, y_size, err);
 	int first = passes[e->pass].first;
@@ -215,7 +216,7 @@ static const char *notes_refuse(enum precision precision, enum convolution_pass 
 		case CUDNN_NOTE_DOWN_CONVERT_INPUTS:
 			return "rounds its operands";
 		case CUDNN_NOTE_REDUCED_PRECISION_REDUCTION:
-			if (pass == PASS_WEIGHTS)
+			if (pass >= PASS_WEIGHTS)
 				return "sums in less than FP32";
 			break;
 		case CUDNN_NOTE_TENSOR_CORE:

@@ -204,17 +204,22 @@ static enum status image_batch_norm_backward(const struct image_pass *p, const s
 	return err->status;
 }
 
+/* One pass of a unit's convolution; it overwrites one of the three tensors. */
+static enum status image_convolve(const struct image_pass *p, const struct image_unit *u,
+				  struct kept_unit *kept, enum convolution_pass pass, const void *x,
+				  void *w, const void *y, struct error *err)
+{
+	const struct convolution_shape shape = image_convolution_shape(p->n->setup, u, p->rows);
+	const struct convolution_tensors tensors = { (void *)x, w, (void *)y, NULL };
+
+	return network_convolve(p->n, kept->tuned, &shape, pass, &tensors, err);
+}
+
 /* Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y. */
 static enum status image_forward_unit(const struct image_pass *p, const struct image_unit *u,
-				      const struct kept_unit *kept, const void *x, void *y,
+				      struct kept_unit *kept, const void *x, void *y,
 				      struct error *err)
 {
-	struct convolution_forward_arguments convolve = {
-		.shape = image_convolution_shape(p->n->setup, u, p->rows),
-		.x = x,
-		.w = image_weights(p, u->tensor),
-		.y = u->norm ? kept->z : y,
-	};
 	struct bias_relu_arguments bias = {
 		.y = y,
 		.bias = u->norm ? NULL : image_weights(p, u->tensor + 1),
@@ -224,7 +229,8 @@ static enum status image_forward_unit(const struct image_pass *p, const struct i
 		.relu = u->relu,
 	};
 
-	network_launch(p->n, "convolution_forward", &convolve, err);
+	image_convolve(p, u, kept, PASS_FORWARD, x, image_weights(p, u->tensor),
+		       u->norm ? kept->z : y, err);
 	if (!u->norm)
 		network_launch(p->n, "bias_relu", &bias, err);
 	else
@@ -276,7 +282,7 @@ enum status images_forward(const struct pass *of, struct error *err)
  * gradient of its weights.
  */
 static enum status image_backward_unit(const struct image_pass *p, const struct image_unit *u,
-				       const struct kept_unit *kept, const void *x, const void *y,
+				       struct kept_unit *kept, const void *x, const void *y,
 				       void *dy, void *dz, struct error *err)
 {
 	const void *mask =
@@ -291,14 +297,6 @@ static enum status image_backward_unit(const struct image_pass *p, const struct 
 		.rows = image_unit_pixels(p, u),
 		.columns = u->filters,
 	};
-	struct convolution_weight_gradient_arguments gradient = {
-		.shape = image_convolution_shape(p->n->setup, u, p->rows),
-		.x = x,
-		.dy = dz,
-		.dw = image_gradients(p, u->tensor),
-		.scratch = p->n->images.weight_sums,
-		.keep = p->accumulate ? 1 : 0,
-	};
 
 	if (u->norm && mask)
 		image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters, err);
@@ -306,20 +304,8 @@ static enum status image_backward_unit(const struct image_pass *p, const struct 
 		image_batch_norm_backward(p, u, kept, dy, dz, err);
 	else
 		network_launch(p->n, "output_gradient", &bias, err);
-	return network_launch(p->n, "convolution_weight_gradient", &gradient, err);
-}
-
-static enum status image_data_gradient(const struct image_pass *p, const struct image_unit *u,
-				       const void *dy, void *dx, struct error *err)
-{
-	struct convolution_data_gradient_arguments gradient = {
-		.shape = image_convolution_shape(p->n->setup, u, p->rows),
-		.dy = dy,
-		.w = image_weights(p, u->tensor),
-		.dx = dx,
-	};
-
-	return network_launch(p->n, "convolution_data_gradient", &gradient, err);
+	return image_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS, x,
+			      image_gradients(p, u->tensor), dz, err);
 }
 
 static void *image_other_buffer(const struct image_pass *p, const void *buffer)
@@ -342,7 +328,8 @@ static enum status image_backward_units(const struct image_pass *p, void *dy, st
 				    image_unit_output(p, u), dy, dz, err);
 		dy = u > 0 ? image_other_buffer(p, dz) : dz;
 		if (u > 0)
-			image_data_gradient(p, unit, dz, dy, err);
+			image_convolve(p, unit, &p->kept->unit[u], PASS_DATA, dy,
+				       image_weights(p, unit->tensor), dz, err);
 	}
 	p->n->images.first = dy;
 	return err->status;
@@ -386,11 +373,13 @@ enum status images_input_gradient(const struct pass *of, void *dx, struct error 
 	const void *shortcut = images->shortcut;
 	void *other = image_other_buffer(&p, images->first);
 
-	image_data_gradient(&p, &p.image.unit[0], images->first, dx, err);
+	image_convolve(&p, &p.image.unit[0], &p.kept->unit[0], PASS_DATA, dx,
+		       image_weights(&p, p.image.unit[0].tensor), images->first, err);
 	if (!p.image.residual)
 		return err->status;
 	if (p.image.projects) {
-		image_data_gradient(&p, &p.image.projection, shortcut, other, err);
+		image_convolve(&p, &p.image.projection, &p.kept->projection, PASS_DATA, other,
+			       image_weights(&p, p.image.projection.tensor), shortcut, err);
 		shortcut = other;
 	}
 	return image_residual_add(&p, dx, shortcut, dx, p.rows * p.n->setup->widths[p.layer], err);
@@ -495,7 +484,8 @@ enum status images_scratch_open(struct network *n, struct error *err)
 		    &i->norm_sums, err);
 	arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(most.filters),
 		    &i->bias_sums, err);
-	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->weight_sums, err);
+	i->workspace_bytes = most.weight_sums;
+	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->workspace, err);
 }
 
 #define KEPT_ALIGN 256

@@ -42,7 +42,7 @@ static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
 static const struct tuned_gemm *layer_gemm_cache_find(const struct network *n,
 						      const struct gemm *gemm)
 {
-	const struct gemm_cache *m = n->gemm_cache;
+	const struct tuning_cache *m = n->tuning_cache;
 
 	for (size_t i = 0; m && i < m->count; i++)
 		if (m->entries[i].seconds >= n->setup->search_seconds &&
@@ -54,7 +54,7 @@ static const struct tuned_gemm *layer_gemm_cache_find(const struct network *n,
 /* Replaces the result of an earlier search of the same GEMM. */
 static void layer_gemm_cache_store(const struct network *n, const struct tuned_gemm *tuned)
 {
-	struct gemm_cache *m = n->gemm_cache;
+	struct tuning_cache *m = n->tuning_cache;
 	size_t at = 0;
 
 	if (!m)

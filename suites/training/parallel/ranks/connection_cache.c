@@ -26,7 +26,7 @@ struct cached_comm {
 struct connection_cache {
 	struct device *device; /* NULL: the cache is empty */
 	struct stream *streams[STREAM_COUNT];
-	struct gemm_cache *gemm_cache;
+	struct tuning_cache *tuning_cache;
 	enum transport asked; /* by the current team */
 	struct cached_comm comms[KEPT_MOST];
 	size_t count;
@@ -52,11 +52,11 @@ static void close_comm(struct connection_cache *cache, struct cached_comm *comm)
 
 static void connection_cache_close_streams(struct connection_cache *cache)
 {
+	tuning_cache_free(cache->tuning_cache);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(cache->streams[i]);
-	free(cache->gemm_cache);
 	memset(cache->streams, 0, sizeof(cache->streams));
-	cache->gemm_cache = NULL;
+	cache->tuning_cache = NULL;
 }
 
 void connection_cache_clear(struct connection_cache *cache)
@@ -113,15 +113,15 @@ enum status cached_team_open(struct connection_cache *cache, struct rank_team *t
 	*team = (struct rank_team){ .device = device,
 				    .world = world,
 				    .multiprocessors = multiprocessors,
-				    .gemm_cache = cache->gemm_cache };
+				    .tuning_cache = cache->tuning_cache };
 	memcpy(team->streams, cache->streams, sizeof(team->streams));
 	memset(cache->streams, 0, sizeof(cache->streams));
-	cache->gemm_cache = NULL;
+	cache->tuning_cache = NULL;
 	cache->device = device;
 	if (world->size > 1)
 		take_comm(cache, team, transport);
-	if (!team->gemm_cache)
-		team->gemm_cache = xcalloc(1, sizeof(*team->gemm_cache));
+	if (!team->tuning_cache)
+		team->tuning_cache = xcalloc(1, sizeof(*team->tuning_cache));
 	cache->asked = transport;
 	return team_open_rest(team, transport, err);
 }
@@ -154,9 +154,9 @@ void cache_team(struct connection_cache *cache, struct rank_team *team)
 		connection_cache_take_from(team);
 	}
 	memcpy(cache->streams, team->streams, sizeof(cache->streams));
-	cache->gemm_cache = team->gemm_cache;
+	cache->tuning_cache = team->tuning_cache;
 	memset(team->streams, 0, sizeof(team->streams));
-	team->gemm_cache = NULL;
+	team->tuning_cache = NULL;
 	team_close(team);
 }
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "device/ranks/relay.h"
 #include "suites/shared/ranks/communicators.h"
+#include "suites/training/models/network.h"
 
 /* One send, or one copy to the host, at a time: keeps the staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
@@ -119,9 +120,9 @@ void team_close(struct rank_team *team)
 				    NULL, &ignored);
 	team->scratch = NULL;
 	rank_team_close_communicators(team);
+	tuning_cache_free(team->tuning_cache);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
-	free(team->gemm_cache);
 	*team = (struct rank_team){ 0 };
 }
 

@@ -41,7 +41,7 @@ struct rank_team {
 	int multiprocessors;      /* maximum for collectives; 0: no limit */
 	/* progress reports; NULL: none. Set by the caller that opened the team */
 	struct phases *phases;
-	struct gemm_cache *gemm_cache; /* of searches on the compute stream; NULL: none */
+	struct tuning_cache *tuning_cache; /* of searches on the compute stream; NULL: none */
 	void *scratch;                 /* device memory for sums, allocated when first needed */
 	/* source of the trainers' tensors; NULL: the device */
 	const struct arena_source *memory;

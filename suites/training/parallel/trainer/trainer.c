@@ -31,7 +31,7 @@ static enum status trainer_tune(struct trainer *t, struct error *err)
 	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->overlap ? all - taken : 0;
 	t->network.tuning = true;
-	t->network.gemm_cache = t->team->gemm_cache;
+	t->network.tuning_cache = t->team->tuning_cache;
 	team_phase(t->team, "autotuning", err);
 	trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
 	t->network.tuning = false;

@@ -1,8 +1,46 @@
-#include "suites/convolution/search.h"
+#include "suites/shared/convolutions.h"
 
 #include <math.h>
 
 #include "device/autotune.h"
+
+/* Depthwise engines of cuDNN sum in FP16 although their notes do not say so. */
+bool convolution_prefers_library(const struct convolution_shape *shape,
+				 const struct device_info *info)
+{
+	return !shape->depthwise && (info->capabilities & DEVICE_HAS_CONVOLUTIONS);
+}
+
+uint64_t convolution_workspace_of_all(const struct convolution_engines *engines)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < engines->count; i++)
+		if (engines->engines[i].workspace_bytes > most)
+			most = engines->engines[i].workspace_bytes;
+	return most;
+}
+
+enum status convolution_enqueue(const struct convolution_work *w, struct error *err)
+{
+	const struct convolution_tensors *t = &w->tensors;
+	struct convolution_forward_arguments forward = { w->shape, t->x, t->w, t->y };
+	struct convolution_data_gradient_arguments data = { w->shape, t->y, t->w, t->x };
+	struct convolution_weight_gradient_arguments weights = {
+		w->shape, t->x, t->y, t->w, t->workspace, w->pass == PASS_WEIGHTS_ADD
+	};
+
+	if (w->engines)
+		return backend_convolution_run(w->engines, w->engine, t, err);
+	switch (w->pass) {
+	case PASS_FORWARD:
+		return backend_launch(w->stream, "convolution_forward", &forward, err);
+	case PASS_DATA:
+		return backend_launch(w->stream, "convolution_data_gradient", &data, err);
+	default:
+		return backend_launch(w->stream, "convolution_weight_gradient", &weights, err);
+	}
+}
 
 struct algorithm_search {
 	struct stream *stream;
