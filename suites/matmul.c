@@ -17,13 +17,24 @@
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
-static const char *const precisions[] = { "fp64",          "fp32",
-					  "tf32",          "fp16",
-					  "bf16",          "fp16_acc16",
-					  "fp8",           "fp8_fast",
-					  "fp8_e5m2_e4m3", "fp8_e5m2_e4m3_fast",
-					  "fp8_e4m3_e5m2", "fp8_e4m3_e5m2_fast",
-					  "int8",          NULL };
+static const char *const precisions[] = { "fp64",
+					  "fp32",
+					  "tf32",
+					  "fp16",
+					  "bf16",
+					  "fp16_acc16",
+					  "fp8",
+					  "fp8_fast",
+					  "fp8_e5m2_e4m3",
+					  "fp8_e5m2_e4m3_fast",
+					  "fp8_e4m3_e5m2",
+					  "fp8_e4m3_e5m2_fast",
+					  "fp8_rows",
+					  "fp8_1x128",
+					  "fp8_1x128_128x128",
+					  "fp8_128x128_1x128",
+					  "int8",
+					  NULL };
 static const char *const implementations[] = { "blas", "lt", "simt", "half2", "tensor", NULL };
 static const char *const transposes[] = { "nn", "tn", "nt", "tt", NULL };
 
@@ -37,7 +48,10 @@ static const struct key keys[] = {
 	  .help = "precision of operands and result; tf32: FP32 storage; fp16, bf16: FP32 "
 		  "accumulation; fp16_acc16: FP16 accumulation; fp8: E4M3 operands, FP16 result; "
 		  "fp8_e5m2_e4m3, fp8_e4m3_e5m2: one operand is E5M2; ..._fast: tensor cores "
-		  "accumulate with fewer bits; int8: INT32 result" },
+		  "accumulate with fewer bits; fp8_rows: an FP32 scale for each row of A and "
+		  "column of B; fp8_1x128, fp8_1x128_128x128, fp8_128x128_1x128: one for 128 "
+		  "elements along K, or for a block of 128 x 128, of A and B; int8: INT32 "
+		  "result" },
 	{ .name = "sizes",
 	  .type = KEY_SHAPE,
 	  .list = true,
@@ -106,7 +120,8 @@ static const struct metric metrics[] = {
 	{ "matmul.time", "s", BETTER_LOWER, 0,
 	  "time of one call at matmul.throughput: one GEMM, or a batch" },
 	SUSTAINED_METRICS("matmul", METRIC_TENSOR, .kinds = precisions_by_kind),
-	{ "matmul.memory", "B", BETTER_LOWER, 0, "bytes of A, B and C as stored" },
+	{ "matmul.memory", "B", BETTER_LOWER, 0,
+	  "bytes of A, B and C as stored, and of their scales" },
 	{ "matmul.nonfinite", "1", BETTER_NONE, 0,
 	  "scale other than 1: fraction of the results that overflow", METRIC_EXACT },
 	{ "matmul.subnormal", "1", BETTER_NONE, 0,
@@ -157,6 +172,10 @@ static const struct word_row words[] = {
 	{ "precision", "fp8_e5m2_e4m3_fast", "FP8, E5M2 x E4M3, fast sums" },
 	{ "precision", "fp8_e4m3_e5m2", "FP8, E4M3 x E5M2" },
 	{ "precision", "fp8_e4m3_e5m2_fast", "FP8, E4M3 x E5M2, fast sums" },
+	{ "precision", "fp8_rows", "FP8, scales per row" },
+	{ "precision", "fp8_1x128", "FP8, scales per 1x128" },
+	{ "precision", "fp8_1x128_128x128", "FP8, scales per 1x128, 128x128" },
+	{ "precision", "fp8_128x128_1x128", "FP8, scales per 128x128, 1x128" },
 	{ "implementation", "blas", "BLAS" },
 	{ "implementation", "lt", "cuBLASLt, autotuned" },
 	{ "implementation", "simt", "built-in kernel, FP32 units" },
@@ -196,6 +215,10 @@ static const struct role_row roles[] = {
 		{ metric, { "precision", "fp8_e5m2_e4m3_fast" }, 89, .quantity = "gemm_fp8" }, \
 		{ metric, { "precision", "fp8_e4m3_e5m2" }, 89, .quantity = "gemm_fp8" },      \
 		{ metric, { "precision", "fp8_e4m3_e5m2_fast" }, 89, .quantity = "gemm_fp8" }, \
+		{ metric, { "precision", "fp8_rows" }, 89, .quantity = "gemm_fp8" },           \
+		{ metric, { "precision", "fp8_1x128" }, 89, .quantity = "gemm_fp8" },          \
+		{ metric, { "precision", "fp8_1x128_128x128" }, 89, .quantity = "gemm_fp8" },  \
+		{ metric, { "precision", "fp8_128x128_1x128" }, 89, .quantity = "gemm_fp8" },  \
 		{ metric, { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },                \
 	{                                                                                      \
 		metric, { "precision", "int8" }, .quantity = "gemm_int8"                       \
@@ -264,7 +287,7 @@ static void matmul_record_memory(struct run *run, const struct operands *o,
 
 	for (int i = 0; i < OPERANDS; i++)
 		bytes += (uint64_t)o->batch * o->counts[i] * operand_bytes(o->problem.precision, i);
-	run_value(run, "matmul.memory", (double)bytes);
+	run_value(run, "matmul.memory", (double)(bytes + o->units.bytes));
 	if (o->implementation == IMPLEMENTATION_LT)
 		workspace = (double)choice->workspace_bytes;
 	else if (o->implementation == IMPLEMENTATION_BLAS && backend->gemm_workspace)

@@ -29,7 +29,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 28
+#define BACKEND_ABI 29
 
 /* First members of every backend's device, stream, event, communicator and graph. */
 struct device {
@@ -134,9 +134,24 @@ enum epilogue {
 	EPILOGUE_COUNT
 };
 
-/* FP8: operands that are E5M2, not E4M3 (not both), and sums that stay in the tensor cores. */
+/*
+ * FP32 factors of an operand of FP8. Its outer dimension is that of C: rows of op(A), columns of
+ * op(B); the inner one is k, in groups of 128.
+ */
+enum fp8_scaling {
+	FP8_SCALE_TENSOR, /* one factor */
+	FP8_SCALE_OUTER,  /* one for each row of op(A) or column of op(B) */
+	FP8_SCALE_GROUPS, /* one for each group of these, in the order [group][outer] */
+	FP8_SCALE_BLOCKS  /* one for 128 rows or columns: [outer / 128][groups, a multiple of 4] */
+};
+
+/*
+ * FP8: operands that are E5M2, not E4M3 (not both), sums that stay in the tensor cores, and enum
+ * fp8_scaling of both operands.
+ */
 struct gemm_fp8 {
 	bool e5m2_a, e5m2_b, fast;
+	unsigned char scaling_a, scaling_b;
 };
 
 /*
@@ -163,7 +178,7 @@ struct gemm {
 	 */
 	int multiprocessors;
 	struct gemm_fp8 fp8;
-	/* FP8: factors of A and B, in device memory; NULL: 1 */
+	/* FP8: factors of A and B, in device memory, at multiples of 16 bytes; NULL: 1 */
 	const float *scale_a, *scale_b;
 	bool wide;     /* FP16, BF16, FP8: C in FP32, so that no bit of the sums is lost */
 	bool searched; /* use the choice of gemm_search() for this shape on this stream */

@@ -1,8 +1,10 @@
 #include "suites/matmul/operands.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "device/autotune.h"
 #include "suites/matmul/check.h"
 #include "suites/shared/buffers.h"
@@ -11,7 +13,7 @@
 #define MOST_SETS 64
 /* Operands start where every kernel may use its widest loads. */
 #define ALIGNMENT 256
-/* Elements from the unit of A to that of B: cuBLASLt refuses addresses that are not aligned. */
+/* Units of B begin at a multiple of this: cuBLASLt refuses addresses that are not aligned. */
 #define UNIT_STRIDE (ALIGNMENT / sizeof(float))
 /* Host memory for results to check, if it has room for more than one. */
 #define COPY_BYTES ((size_t)4 << 20)
@@ -88,21 +90,35 @@ static void *operand_matrix(const struct operands *o, int which, size_t product)
 	return (char *)o->matrices[which].memory + product * o->strides[which];
 }
 
-static bool operands_have_units(const struct operands *o)
+/* Units of A and then of B, whose first one is aligned. */
+static enum status operands_upload_units(struct operands *o, struct error *err)
 {
-	return o->problem.precision == PRECISION_FP8 && o->problem.scale != 1;
+	const struct matmul_problem *p = &o->problem;
+	size_t count = matmul_unit_count(p, p->seed_a);
+	float *units;
+
+	o->unit_b = (count + UNIT_STRIDE - 1) / UNIT_STRIDE * UNIT_STRIDE;
+	count = o->unit_b + matmul_unit_count(p, p->seed_b);
+	units = xcalloc(count, sizeof(*units));
+	matmul_units(p, p->seed_a, units);
+	matmul_units(p, p->seed_b, units + o->unit_b);
+	if (buffer_alloc(&o->units, o->stream->device, ALLOCATOR_DEVICE, count * sizeof(*units),
+			 err) == STATUS_OK &&
+	    backend_copy(o->stream, o->units.memory, units, count * sizeof(*units), err) ==
+		    STATUS_OK)
+		backend_stream_synchronize(o->stream, err);
+	free(units);
+	return err->status;
 }
 
 static enum status fill_operands(struct operands *o, struct error *err)
 {
 	const struct matmul_problem *p = &o->problem;
-	float units[UNIT_STRIDE + 1] = { 0 };
 
 	for (int which = OPERAND_A; which <= OPERAND_B; which++) {
 		uint64_t seed = which == OPERAND_A ? p->seed_a : p->seed_b;
 		struct matmul_storage s = matmul_storage_of(p, seed);
 
-		units[which * UNIT_STRIDE] = (float)s.unit;
 		for (size_t product = 0; product < operands_products_of(o); product++) {
 			struct fill_arguments fill = { .memory = operand_matrix(o, which, product),
 						       .kind = fills[s.format],
@@ -114,10 +130,7 @@ static enum status fill_operands(struct operands *o, struct error *err)
 				return err->status;
 		}
 	}
-	if (operands_have_units(o) &&
-	    (buffer_alloc(&o->units, o->stream->device, ALLOCATOR_DEVICE, sizeof(units), err) !=
-		     STATUS_OK ||
-	     backend_copy(o->stream, o->units.memory, units, sizeof(units), err) != STATUS_OK))
+	if (matmul_has_units(p) && operands_upload_units(o, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(o->stream, err);
 }
@@ -179,7 +192,7 @@ static struct gemm operands_gemm_of(const struct operands *o, size_t set)
 	return (struct gemm){ .precision = p->precision,
 			      .fp8 = p->fp8,
 			      .scale_a = units,
-			      .scale_b = units ? units + UNIT_STRIDE : NULL,
+			      .scale_b = units ? units + o->unit_b : NULL,
 			      .transpose_a = p->transpose_a,
 			      .transpose_b = p->transpose_b,
 			      .m = p->m,

@@ -29,8 +29,9 @@ struct operands {
 	uint64_t counts[OPERANDS], strides[OPERANDS];
 	size_t sets;
 	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one after the other */
-	struct buffer units; /* FP8 with a scale: of A and B; otherwise not allocated */
-	struct buffer copy;  /* several C in host memory, one after the other */
+	struct buffer units;              /* FP8 with scales: of A and B; otherwise not allocated */
+	size_t unit_b;                    /* index of the first one of B */
+	struct buffer copy;               /* several C in host memory, one after the other */
 	uint64_t operations; /* since C was last poisoned; operation n uses set n modulo `sets` */
 	const struct matmul_reference *reference; /* of operands_verify() */
 	struct matmul_error error;                /* maximum over all checks */

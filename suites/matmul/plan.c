@@ -11,6 +11,8 @@
 
 /* Allowance for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)
+/* cuBLASLt has FP8 with FP32 scales for parts of an operand on this compute capability alone. */
+#define SCALES_CAPABILITY 90
 /* FLOP/s of an ordinary core; a multiprocessor has more. Only for time estimates. */
 #define UNIT_RATE 50e9
 
@@ -34,6 +36,10 @@ static const struct {
 	{ "fp8_e5m2_e4m3_fast", { .e5m2_a = true, .fast = true } },
 	{ "fp8_e4m3_e5m2", { .e5m2_b = true } },
 	{ "fp8_e4m3_e5m2_fast", { .e5m2_b = true, .fast = true } },
+	{ "fp8_rows", { .scaling_a = FP8_SCALE_OUTER, .scaling_b = FP8_SCALE_OUTER } },
+	{ "fp8_1x128", { .scaling_a = FP8_SCALE_GROUPS, .scaling_b = FP8_SCALE_GROUPS } },
+	{ "fp8_1x128_128x128", { .scaling_a = FP8_SCALE_GROUPS, .scaling_b = FP8_SCALE_BLOCKS } },
+	{ "fp8_128x128_1x128", { .scaling_a = FP8_SCALE_BLOCKS, .scaling_b = FP8_SCALE_GROUPS } },
 };
 
 struct matmul_case matmul_case_of(const struct plan_case *c)
@@ -119,6 +125,11 @@ static const char *matmul_obstacle(const struct matmul_case *s, const struct dev
 		 !(info->capabilities & DEVICE_HAS_TENSOR_CORES))
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(p->precision));
+	else if (p->fp8.scaling_a && device_capability_number(info) != SCALES_CAPABILITY)
+		snprintf(reason, size,
+			 "FP8 with FP32 scales per row or block needs compute capability 9.0; %s "
+			 "has %d.%d",
+			 info->id, info->capability_major, info->capability_minor);
 	else if (p->scale != 1 && matmul_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
 		snprintf(reason, size,
 			 "a scale other than 1 needs a reference of every element: at most 1024 x "
@@ -140,7 +151,7 @@ enum status matmul_expand(struct plan *plan, struct plan_case *point, struct err
 	plan_unname_usual(point, "scales", "1");
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
-		char text[128];
+		char text[256];
 		const char *reason = matmul_obstacle(&s, info, text, sizeof(text));
 
 		matmul_estimate_case(point, &s, info);

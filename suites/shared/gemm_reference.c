@@ -65,24 +65,93 @@ double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
 	return generator_bits(r->problem.seed_b ^ SIGN_SEED, (uint64_t)column) >> 63 ? -1 : 1;
 }
 
+#define UNIT_SEED UINT64_C(0x556e697473)
+/* Elements along k, and along the other dimension, that share a unit. */
+#define GROUP 128
+
+static double matmul_format_most(const struct matmul_problem *p, uint64_t seed)
+{
+	return (seed == p->seed_a ? p->fp8.e5m2_a : p->fp8.e5m2_b) ? E5M2_MOST : FP8_MOST;
+}
+
+static enum fp8_scaling matmul_scaling(const struct matmul_problem *p, uint64_t seed)
+{
+	return (enum fp8_scaling)(seed == p->seed_a ? p->fp8.scaling_a : p->fp8.scaling_b);
+}
+
+bool matmul_has_units(const struct matmul_problem *p)
+{
+	return p->precision == PRECISION_FP8 &&
+	       (p->scale != 1 || p->fp8.scaling_a || p->fp8.scaling_b);
+}
+
 struct matmul_storage matmul_storage_of(const struct matmul_problem *p, uint64_t seed)
 {
 	bool e5m2 = seed == p->seed_a ? p->fp8.e5m2_a : p->fp8.e5m2_b;
-	double most = e5m2 ? E5M2_MOST : FP8_MOST;
-	struct matmul_storage s = { e5m2 ? PRECISION_E5M2 : p->precision, p->scale, 1 };
 
-	if (p->precision == PRECISION_FP8 && p->scale != 1) {
-		s.fill = most;
-		s.unit = (float)(p->scale / most);
+	return (struct matmul_storage){ e5m2 ? PRECISION_E5M2 : p->precision,
+					matmul_has_units(p) ? matmul_format_most(p, seed)
+							    : p->scale };
+}
+
+double matmul_unit(const struct matmul_problem *p, uint64_t seed, int64_t outer, int64_t inner)
+{
+	enum fp8_scaling scaling = matmul_scaling(p, seed);
+	uint64_t part = (uint64_t)(scaling == FP8_SCALE_BLOCKS ? outer / GROUP : outer) << 32,
+		 group = scaling == FP8_SCALE_OUTER ? 0 : (uint64_t)(inner / GROUP);
+	double unit = p->scale / matmul_format_most(p, seed);
+
+	if (!matmul_has_units(p))
+		return 1;
+	if (scaling != FP8_SCALE_TENSOR)
+		unit *= 1 + 0.75 * (double)generator_uniform(seed ^ UNIT_SEED, part | group);
+	return (float)unit;
+}
+
+static uint64_t matmul_groups(const struct matmul_problem *p)
+{
+	return (uint64_t)(p->k + GROUP - 1) / GROUP;
+}
+
+size_t matmul_unit_count(const struct matmul_problem *p, uint64_t seed)
+{
+	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n);
+
+	switch (matmul_scaling(p, seed)) {
+	case FP8_SCALE_TENSOR:
+		return 1;
+	case FP8_SCALE_OUTER:
+		return outer;
+	case FP8_SCALE_GROUPS:
+		return outer * matmul_groups(p);
+	default:
+		return (outer + GROUP - 1) / GROUP * ((matmul_groups(p) + 3) / 4 * 4);
 	}
-	return s;
+}
+
+void matmul_units(const struct matmul_problem *p, uint64_t seed, float *out)
+{
+	size_t count = matmul_unit_count(p, seed);
+	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n),
+		 groups = (matmul_groups(p) + 3) / 4 * 4;
+
+	for (uint64_t i = 0; i < count; i++) {
+		bool blocks = matmul_scaling(p, seed) == FP8_SCALE_BLOCKS;
+		uint64_t at = blocks ? i / groups * GROUP : i % outer,
+			 group = blocks ? i % groups : i / outer;
+
+		out[i] = (float)matmul_unit(p, seed, (int64_t)at, (int64_t)(group * GROUP));
+	}
 }
 
 double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
 {
 	struct matmul_storage s = matmul_storage_of(p, seed);
+	bool a = seed == p->seed_a, along_k = a ? p->transpose_a : !p->transpose_b;
+	int64_t outer = along_k ? index / p->k : index % (a ? p->m : p->n),
+		inner = along_k ? index % p->k : index / (a ? p->m : p->n);
 
-	return s.unit *
+	return matmul_unit(p, seed, outer, inner) *
 	       number_stored(s.format, s.fill * (double)generator_uniform(seed, (uint64_t)index));
 }
 
@@ -114,6 +183,20 @@ static void gemm_scale(double *values, double factor, size_t count)
 		values[i] *= factor;
 }
 
+/* The rows of op(B) are places of k. */
+static void gemm_reference_apply_units(const struct product *p, uint64_t row, uint64_t column,
+				       size_t count, double *out)
+{
+	const struct matmul_problem *problem = &p->r->problem;
+
+	for (size_t i = 0; i < count; i++)
+		out[i] *=
+			p->seed == problem->seed_a
+				? matmul_unit(problem, p->seed, (int64_t)(row + i), (int64_t)column)
+				: matmul_unit(problem, p->seed, (int64_t)column,
+					      (int64_t)(row + i));
+}
+
 /* Elements of one column, from `row` on. */
 static void gemm_reference_values_of(const struct product *p, uint64_t row, uint64_t column,
 				     size_t count, double *out)
@@ -124,14 +207,14 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 
 	matrix_generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
 			p->transposed ? columns : 1, count);
-	if (problem->scale != 1)
-		gemm_scale(out, p->rounded ? s.fill : problem->scale, count);
-	if (problem->scale != 1 && p->rounded && number_is_narrow(problem->precision))
+	if (s.fill != 1)
+		gemm_scale(out, s.fill, count);
+	if (s.fill != 1 && p->rounded && number_is_narrow(problem->precision))
 		number_round_to_odd(out, count);
 	if (p->rounded)
 		number_round(s.format, out, count);
-	if (p->rounded && s.unit != 1)
-		gemm_scale(out, s.unit, count);
+	if (matmul_has_units(problem))
+		gemm_reference_apply_units(p, row, column, count, out);
 }
 
 /* sums[i][*] += values[i] * right[*] */
@@ -266,10 +349,13 @@ double matmul_subnormal_share(const struct matmul_problem *p)
 		int64_t count = counts[which] < most ? counts[which] : most;
 		uint64_t seed = which == 0 ? p->seed_a : p->seed_b;
 		struct matmul_storage s = matmul_storage_of(p, seed);
-		double smallest = s.unit * number_smallest_normal(s.format);
+		double smallest = number_smallest_normal(s.format);
 
 		for (int64_t i = 0; i < count; i++)
-			subnormal += fabs(matmul_operand(p, seed, i)) < smallest;
+			subnormal +=
+				fabs(number_stored(s.format, s.fill * (double)generator_uniform(
+									      seed, (uint64_t)i))) <
+				smallest;
 		looked += count;
 	}
 	return (double)subnormal / (double)looked;

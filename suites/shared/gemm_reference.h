@@ -32,17 +32,28 @@ struct matmul_problem {
 };
 
 /*
- * An operand as stored: `fill` * generator_uniform() in `format`, in units of `unit`. With a scale
- * other than 1, FP8 has a scale per tensor: elements fill the range of their format, and the
- * library multiplies by the unit.
+ * An operand as stored: `fill` * generator_uniform() in `format`, in units of matmul_unit(). With a
+ * scale other than 1, or one for parts of an operand, elements of FP8 fill the range of their
+ * format, and the library multiplies by the unit.
  */
 struct matmul_storage {
 	enum precision format;
-	double fill, unit;
+	double fill;
 };
 
 /* `seed`: seed_a or seed_b, here and below. */
 struct matmul_storage matmul_storage_of(const struct matmul_problem *problem, uint64_t seed);
+/* True if elements are stored in units other than 1: FP8 with scales. */
+bool matmul_has_units(const struct matmul_problem *problem);
+/*
+ * Unit of the elements in row `outer` of op(A), or column `outer` of op(B), and place `inner` of k.
+ * Parts of an operand have units between 0.25 and 1.75 times that of a tensor.
+ */
+double matmul_unit(const struct matmul_problem *problem, uint64_t seed, int64_t outer,
+		   int64_t inner);
+/* Number of units of an operand, and all of them in the order of enum fp8_scaling. */
+size_t matmul_unit_count(const struct matmul_problem *problem, uint64_t seed);
+void matmul_units(const struct matmul_problem *problem, uint64_t seed, float *out);
 
 struct matmul_reference {
 	struct matmul_problem problem;

@@ -96,28 +96,43 @@ enum status check_gemm_search(struct device *device, struct error *err)
 	return check_all(device, v, 0, PRECISION_GEMM_COUNT, err);
 }
 
-/* Both formats of FP8, with both kinds of sums, and with a scale per tensor. */
+/*
+ * Both formats of FP8, with both kinds of sums and with a scale per tensor; then scales per row and
+ * block, at sizes that end within blocks and within four groups.
+ */
 enum status check_gemm_fp8(struct device *device, struct error *err)
 {
-	static const struct gemm_fp8 kinds[] = { { 0 }, { .e5m2_a = true }, { .e5m2_b = true } };
+	static const struct gemm_fp8 kinds[] = {
+		{ 0 },
+		{ .e5m2_a = true },
+		{ .e5m2_b = true },
+		{ .fast = true },
+		{ .e5m2_a = true, .fast = true },
+		{ .e5m2_b = true, .fast = true },
+		{ .scaling_a = FP8_SCALE_OUTER, .scaling_b = FP8_SCALE_OUTER },
+		{ .scaling_a = FP8_SCALE_GROUPS, .scaling_b = FP8_SCALE_GROUPS },
+		{ .scaling_a = FP8_SCALE_GROUPS, .scaling_b = FP8_SCALE_BLOCKS },
+		{ .scaling_a = FP8_SCALE_BLOCKS, .scaling_b = FP8_SCALE_GROUPS },
+	};
 
 	if (!device->backend->gemm_search)
 		return error_set(err, STATUS_UNSUPPORTED, "nothing to choose from");
-	for (size_t i = 0; i < 4 * ARRAY_SIZE(kinds); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
+		bool scaled = kinds[i / 2].scaling_a;
 		struct variant v = { .precision = PRECISION_FP8,
 				     .implementation = IMPLEMENTATION_LT,
-				     .m = 256,
-				     .n = 128,
-				     .k = 512,
+				     .m = scaled ? 400 : 256,
+				     .n = scaled ? 208 : 128,
+				     .k = scaled ? 720 : 512,
 				     .batch = 1,
 				     .transposed = 1,
-				     .fp8 = kinds[i / 4],
+				     .fp8 = kinds[i / 2],
 				     .scale = i & 1 ? 5 : 1 };
 
-		v.fp8.fast = i & 2;
+		if (scaled && (device->info.capability_major != 9))
+			continue;
 		if (check_variant(device, &v, err) != STATUS_OK)
-			return error_prefix(err, "kind %zu, %s sums, scale %g", i / 4,
-					    v.fp8.fast ? "fast" : "full", v.scale);
+			return error_prefix(err, "kind %zu, scale %g", i / 2, v.scale);
 	}
 	return STATUS_OK;
 }

@@ -528,6 +528,102 @@ static void test_fp8_has_a_scale_per_tensor(void **state)
 		}
 }
 
+/* Unit of an element by the layouts that cuBLASLt documents. */
+static double unit_at(enum fp8_scaling scaling, const float *units, uint64_t outers, uint64_t k,
+		      uint64_t outer, uint64_t inner)
+{
+	uint64_t padded = ((k + 127) / 128 + 3) / 4 * 4;
+
+	return (double)(scaling == FP8_SCALE_OUTER    ? units[outer]
+			: scaling == FP8_SCALE_GROUPS ? units[inner / 128 * outers + outer]
+						      : units[outer / 128 * padded + inner / 128]);
+}
+
+/* Scales of parts of operands: neighbours differ, and each element has the one of its part. */
+static void test_fp8_has_scales_of_parts(void **state)
+{
+	enum { M = 140, N = 132, K = 400 };
+	static const unsigned char kinds[][2] = { { FP8_SCALE_OUTER, FP8_SCALE_OUTER },
+						  { FP8_SCALE_GROUPS, FP8_SCALE_GROUPS },
+						  { FP8_SCALE_GROUPS, FP8_SCALE_BLOCKS },
+						  { FP8_SCALE_BLOCKS, FP8_SCALE_GROUPS } };
+	static const size_t counts[][2] = {
+		{ M, N }, { M * 4, N * 4 }, { M * 4, 8 }, { 8, N * 4 }
+	};
+	static double a[M * K], b[K * N];
+	static uint16_t c[M * N];
+
+	(void)state;
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		struct matmul_problem problem = { .precision = PRECISION_FP8,
+						  .m = M,
+						  .n = N,
+						  .k = K,
+						  .transpose_a = true,
+						  .scale = kind == 3 ? 5 : 1,
+						  .fp8 = { .scaling_a = kinds[kind][0],
+							   .scaling_b = kinds[kind][1] },
+						  .seed_a = 1,
+						  .seed_b = 2 };
+		struct matmul_reference reference;
+		struct matmul_error error;
+		struct error err = ERROR_NONE;
+		float units_a[M * 4], units_b[N * 4];
+
+		assert_int_equal(matmul_unit_count(&problem, 1), counts[kind][0]);
+		assert_int_equal(matmul_unit_count(&problem, 2), counts[kind][1]);
+		matmul_units(&problem, 1, units_a);
+		matmul_units(&problem, 2, units_b);
+		assert_true(units_a[0] != units_a[1] && units_b[0] != units_b[1]);
+		for (uint64_t i = 0; i < M * K; i++)
+			a[i] = (double)fp8_to_float(
+				       fp8_from_float(448 * (float)generator_uniform(1, i))) *
+			       unit_at(kinds[kind][0], units_a, M, K, i / K, i % K);
+		for (uint64_t i = 0; i < K * N; i++)
+			b[i] = (double)fp8_to_float(
+				       fp8_from_float(448 * (float)generator_uniform(2, i))) *
+			       unit_at(kinds[kind][1], units_b, N, K, i / K, i % K);
+		matmul_reference_init(&reference, &problem);
+		for (uint64_t i = 0; i < M * N; i++) {
+			double sum = 0;
+
+			for (uint64_t j = 0; j < K; j++)
+				sum += a[i % M * K + j] * b[i / M * K + j];
+			c[i] = half_from_double(sum);
+		}
+		if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
+			fail_msg("kind %zu: %s", kind, err.message);
+		assert_true(error.stored < 1e-3 && error.total > 0.01 && error.total < 0.1);
+		matmul_reference_release(&reference);
+	}
+}
+
+/* Only Hopper's cuBLASLt has them; others say what is missing. */
+static void test_scales_of_parts_need_hopper(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info info = f->infos[0];
+
+	info.capabilities |= DEVICE_HAS_FP8;
+	for (info.capability_major = 8; info.capability_major < 11; info.capability_major++) {
+		plan_from(f,
+			  "[suite matmul]\nprecisions = fp8, fp8_rows, fp8_1x128_128x128\n"
+			  "sizes = 256\nimplementations = lt\ntransposes = tn\n",
+			  &info, 1);
+		assert_int_equal(f->plan.case_count, 3);
+		assert_null(f->plan.cases[0].skip_reason);
+		for (size_t i = 1; i < 3; i++) {
+			const char *reason = f->plan.cases[i].skip_reason;
+
+			if (info.capability_major == 9)
+				assert_null(reason);
+			else
+				assert_non_null(strstr(reason, "needs compute capability 9.0"));
+		}
+		plan_done(f);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
@@ -547,6 +643,8 @@ int main(void)
 		TEST(test_host_has_no_search),
 		TEST(test_fp8),
 		TEST(test_fp8_has_a_scale_per_tensor),
+		TEST(test_fp8_has_scales_of_parts),
+		TEST(test_scales_of_parts_need_hopper),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);

@@ -51,6 +51,30 @@ static enum status lt_product_set_bias(const struct lt_product *p, const void *b
 			  "cublasLtMatmulDescSetAttribute", err);
 }
 
+/* As cublasLtMatmulDescAttributes_t and cublasLtMatmulMatrixScale_t of 12.9 name them. */
+#define A_SCALE_MODE ((cublasLtMatmulDescAttributes_t)31)
+#define B_SCALE_MODE ((cublasLtMatmulDescAttributes_t)32)
+#define SCALE_MODES_SINCE 120900
+static const int32_t scale_modes[] = {
+	[FP8_SCALE_TENSOR] = 0, /* SCALAR_32F */
+	[FP8_SCALE_OUTER] = 3,  /* OUTER_VEC_32F */
+	[FP8_SCALE_GROUPS] = 4, /* VEC128_32F */
+	[FP8_SCALE_BLOCKS] = 5, /* BLK128x128_32F */
+};
+
+static enum status lt_product_check_scaling(const struct gemm *g, struct error *err)
+{
+	char version[32];
+
+	if ((!g->fp8.scaling_a && !g->fp8.scaling_b) ||
+	    cublaslt.cublasLtGetVersion() >= SCALE_MODES_SINCE)
+		return STATUS_OK;
+	cublaslt_version(version, sizeof(version));
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "cuBLASLt %s has no scales per row or block; 12.9 and newer have",
+			 version);
+}
+
 /* All of the operation but the bias. */
 static enum status lt_product_describe(const struct lt_product *p, struct error *err)
 {
@@ -80,6 +104,10 @@ static enum status lt_product_describe(const struct lt_product *p, struct error 
 		  g->scale_a },
 		{ CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &g->scale_b, sizeof(g->scale_b),
 		  g->scale_b },
+		{ A_SCALE_MODE, &scale_modes[g->fp8.scaling_a], sizeof(*scale_modes),
+		  g->fp8.scaling_a },
+		{ B_SCALE_MODE, &scale_modes[g->fp8.scaling_b], sizeof(*scale_modes),
+		  g->fp8.scaling_b },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
@@ -100,7 +128,8 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 
 	memset(p, 0, sizeof(*p));
 	p->gemm = *g;
-	if (gemm_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
+	if (lt_product_check_scaling(g, err) != STATUS_OK ||
+	    gemm_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
 		       "cublasLtMatmulDescCreate", err) != STATUS_OK ||
 	    lt_product_describe(p, err) != STATUS_OK ||
 	    lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
