@@ -23,8 +23,8 @@
 enum unit { FMA, TENSOR, ROOFLINE };
 
 static const char *const units[] = { "fma", "tensor", "roofline", NULL };
-static const char *const precisions[] = { "fp64", "fp32", "fp16", "tf32",
-					  "bf16", "fp8",  "int8", NULL };
+static const char *const precisions[] = { "fp64", "fp32",     "fp16", "tf32", "bf16",
+					  "fp8",  "fp8_e5m2", "int8", NULL };
 
 static const struct key keys[] = {
 	{ .name = "units",
@@ -34,8 +34,8 @@ static const struct key keys[] = {
 	  .choices = units,
 	  .parameter = "unit",
 	  .help = "fma: multiply-adds in registers (fp64, fp32, packed fp16); tensor: tensor cores "
-		  "(tf32, fp16, bf16, fp8, int8); roofline: multiply-adds on data from memory "
-		  "(fp64, fp32)" },
+		  "(tf32, fp16, bf16, fp8, fp8_e5m2, int8); roofline: multiply-adds on data from "
+		  "memory (fp64, fp32)" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -87,6 +87,7 @@ static const struct table_row tables[] = {
 
 static const struct word_row words[] = {
 	PRECISION_WORDS,
+	{ "precision", "fp8_e5m2", "FP8, E5M2" },
 	{ "unit", "fma", "multiply-add units" },
 	{ "unit", "tensor", "tensor cores" },
 	{ "unit", "roofline", "data from memory" },
@@ -96,7 +97,7 @@ static const struct word_row words[] = {
 /* Precisions in the order of the words of `precisions`; fp16 in registers is FP16 throughout. */
 static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16_ACC16,
 					       PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
-					       PRECISION_INT8 };
+					       PRECISION_E5M2, PRECISION_INT8 };
 
 /*
  * Lanes per multiprocessor and per core, and operations per chain, for some tenths of a
@@ -136,7 +137,8 @@ static bool peak_makes_sense(enum unit unit, enum precision precision)
 	return wide || (unit == FMA && precision == PRECISION_FP16_ACC16);
 }
 
-static const char *peak_obstacle(enum unit unit, enum precision precision,
+/* `name`: of the precision */
+static const char *peak_obstacle(enum unit unit, enum precision precision, const char *name,
 				 const struct device_info *info, char *reason, size_t size)
 {
 	bool tensor_cores = (info->capabilities & DEVICE_HAS_TENSOR_CORES) &&
@@ -148,11 +150,9 @@ static const char *peak_obstacle(enum unit unit, enum precision precision,
 			 "need",
 			 info->module, info->id);
 	else if (unit == TENSOR && !tensor_cores)
-		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
-			 precision_name(precision));
+		snprintf(reason, size, "%s has no tensor cores for %s", info->id, name);
 	else if (unit != TENSOR && !(info->capabilities & precision_capability(precision)))
-		snprintf(reason, size, "%s does not support %s", info->id,
-			 precision == PRECISION_FP16_ACC16 ? "fp16" : precision_name(precision));
+		snprintf(reason, size, "%s does not support %s", info->id, name);
 	else
 		return NULL;
 	return reason;
@@ -190,7 +190,8 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
-		const char *reason = peak_obstacle(unit, precision, info, text, sizeof(text));
+		const char *reason = peak_obstacle(unit, precision, case_text(point, "precisions"),
+						   info, text, sizeof(text));
 
 		point->setup_seconds =
 			0.05 + sustained_seconds(point->section, info) +

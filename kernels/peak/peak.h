@@ -43,7 +43,7 @@ struct peak_stream_arguments {
 
 /*
  * "peak_tensor": `groups` groups of threads multiply the same small integers repeatedly, and
- * accumulate: TF32, FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of the final
+ * accumulate: TF32, FP16, BF16, FP8 (also both in E5M2) or INT8. out[group] is the sum of all elements of the final
  * accumulator. The shape of a step depends on the device: peak_tensor_shape().
  */
 struct peak_tensor_arguments {
@@ -105,15 +105,14 @@ static inline struct peak_tensor_shape peak_tensor_shape(const struct device_inf
 	int deep = precision == PRECISION_TF32                                  ? 32
 		   : precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 64
 										: 128;
-	struct peak_tensor_shape large = {
-		64, 256, deep, 1, 1, 2, 2048, precision != PRECISION_FP8
-	};
+	bool fp8 = precision == PRECISION_FP8 || precision == PRECISION_E5M2;
+	struct peak_tensor_shape large = { 64, 256, deep, 1, 1, 2, 2048, !fp8 };
 
 	if (peak_lacks_wgmma(info))
 		return none;
 	if (info->capabilities & DEVICE_HAS_WGMMA)
 		return large;
-	return precision == PRECISION_FP8 || capability < since ? none : small;
+	return fp8 || capability < since ? none : small;
 }
 
 #endif

@@ -32,7 +32,15 @@ PEAK_WGMMA(peak_fp16, float, "+f", "k16", "f32.f16.f16", ", 1, 1, 0, 0")
 PEAK_WGMMA(peak_bf16, float, "+f", "k16", "f32.bf16.bf16", ", 1, 1, 0, 0")
 PEAK_WGMMA(peak_tf32, float, "+f", "k8", "f32.tf32.tf32", ", 1, 1")
 PEAK_WGMMA(peak_fp8, float, "+f", "k32", "f32.e4m3.e4m3", ", 1, 1")
+PEAK_WGMMA(peak_e5m2, float, "+f", "k32", "f32.e5m2.e5m2", ", 1, 1")
 PEAK_WGMMA(peak_int8, int, "+r", "k32", "s32.s8.s8", "")
+
+struct e4m3 {
+	unsigned char bits;
+};
+struct e5m2 {
+	unsigned char bits;
+};
 
 static __device__ __forceinline__ void peak_put(half *to, int x)
 {
@@ -46,9 +54,13 @@ static __device__ __forceinline__ void peak_put(float *to, int x)
 {
 	*to = (float)x;
 }
-static __device__ __forceinline__ void peak_put(unsigned char *to, int x)
+static __device__ __forceinline__ void peak_put(e4m3 *to, int x)
 {
-	*to = fp8_from_float((float)x);
+	to->bits = fp8_from_float((float)x);
+}
+static __device__ __forceinline__ void peak_put(e5m2 *to, int x)
+{
+	to->bits = e5m2_from_float((float)x);
 }
 static __device__ __forceinline__ void peak_put(signed char *to, int x)
 {
@@ -124,20 +136,20 @@ extern "C" enum status peak_wgmma_launch(struct stream *stream,
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned blocks = (unsigned)(a->groups / 2), steps = (unsigned)a->steps;
 
-	if (a->precision == PRECISION_FP16)
-		peak_wgmma<half, peak_fp16>
-			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
-	else if (a->precision == PRECISION_BF16)
-		peak_wgmma<__nv_bfloat16, peak_bf16>
-			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
-	else if (a->precision == PRECISION_TF32)
-		peak_wgmma<float, peak_tf32>
-			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
-	else if (a->precision == PRECISION_FP8)
-		peak_wgmma<unsigned char, peak_fp8>
-			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
-	else
-		peak_wgmma<signed char, peak_int8>
-			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+	switch (a->precision) {
+#define CASE(precision, T, W)                                                                   \
+	case precision:                                                                         \
+		peak_wgmma<T, W><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out); \
+		break;
+		CASE(PRECISION_FP16, half, peak_fp16)
+		CASE(PRECISION_BF16, __nv_bfloat16, peak_bf16)
+		CASE(PRECISION_TF32, float, peak_tf32)
+		CASE(PRECISION_FP8, e4m3, peak_fp8)
+		CASE(PRECISION_E5M2, e5m2, peak_e5m2)
+		CASE(PRECISION_INT8, signed char, peak_int8)
+#undef CASE
+	default:
+		return error_set(err, STATUS_INTERNAL, "peak_tensor: precision %d", a->precision);
+	}
 	return cuda_check_path("peak_tensor", "WGMMA", err);
 }

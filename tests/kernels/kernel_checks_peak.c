@@ -112,8 +112,10 @@ static int64_t product_sum(const struct peak_tensor_shape *s)
 
 enum status check_peak_tensor(struct device *device, struct error *err)
 {
-	static const enum precision precisions[] = { PRECISION_TF32, PRECISION_FP16, PRECISION_BF16,
-						     PRECISION_INT8, PRECISION_FP8 };
+	static const enum precision precisions[] = {
+		PRECISION_TF32, PRECISION_FP16, PRECISION_BF16,
+		PRECISION_INT8, PRECISION_FP8,  PRECISION_E5M2
+	};
 	int64_t got[64];
 	struct bench b;
 	int done = 0;
@@ -135,8 +137,10 @@ enum status check_peak_tensor(struct device *device, struct error *err)
 			if (got[i] != expected)
 				error_set(err, STATUS_MISMATCH,
 					  "peak_tensor %s: group %d is %lld, expected %lld",
-					  precision_name(precisions[p]), (int)i, (long long)got[i],
-					  (long long)expected);
+					  precisions[p] == PRECISION_E5M2
+						  ? "e5m2"
+						  : precision_name(precisions[p]),
+					  (int)i, (long long)got[i], (long long)expected);
 		done++;
 	}
 	if (bench_ok(&b) && done == 0)
