@@ -10,6 +10,8 @@
 #include "suites/shared/convolutions.h"
 #include "suites/training/models/network.h"
 
+/* An engine must be faster than the built-in kernels, which need less memory, by more than this. */
+#define WORTHWHILE 0.97
 /* Part of the search time of a GEMM: a network has dozens of convolutions. */
 #define SEARCH_SHARE 0.1
 /* Engines to compare, at most: as many as PyTorch compares. */
@@ -50,39 +52,56 @@ static bool convolve_same_shape(const struct convolution_shape *a,
 	       a->stride == b->stride && a->padding == b->padding;
 }
 
-static enum status convolve_launch_engine(void *state, unsigned engine, struct error *err)
-{
-	struct convolution_work *trial = state;
+/* Candidates of a search: the built-in kernels if they take part, then the engines. */
+struct convolve_trial {
+	struct convolution_work work;
+	struct convolution_engines *engines;
+	bool built_in;
+};
 
-	trial->engine = engine;
-	return convolution_enqueue(trial, err);
+static enum status convolve_launch_candidate(void *state, unsigned candidate, struct error *err)
+{
+	struct convolve_trial *t = state;
+	bool built_in = t->built_in && candidate == 0;
+
+	t->work.engines = built_in ? NULL : t->engines;
+	t->work.engine = candidate - (!built_in && t->built_in);
+	return convolution_enqueue(&t->work, err);
 }
 
-/* Compares the library's engines on the tensors of `work`, which the pass overwrites. */
+/*
+ * Compares the library's engines with the built-in kernels on the tensors of `work`, which the pass
+ * overwrites; without time, takes the first engine that works.
+ */
 static enum status convolve_search(struct network *n, const struct convolution_work *work,
 				   struct tuned_convolution *out, struct error *err)
 {
-	double seconds = out->seconds >= SEARCH_LEAST ? out->seconds : 0;
-	struct convolution_work trial = *work;
+	struct convolve_trial trial = { .work = *work, .built_in = out->seconds >= SEARCH_LEAST };
+	double seconds = trial.built_in ? out->seconds : 0;
 	struct convolution_search found = { 0 };
 	uint64_t bytes;
 
-	trial.tensors.workspace = NULL;
 	if (backend_convolution_open(n->stream, &work->shape, work->pass,
 				     CONVOLUTION_WORKSPACE_BYTES,
-				     seconds > 0 ? ENGINES_MOST : CONVOLUTION_SPARE_ENGINES,
+				     trial.built_in ? ENGINES_MOST : CONVOLUTION_SPARE_ENGINES,
 				     &out->engines, err) != STATUS_OK)
 		return err->status;
 	trial.engines = out->engines;
 	bytes = convolution_workspace_of_all(out->engines);
-	if (bytes > 0)
-		arena_alloc(n->arena, MEMORY_WORKSPACE, bytes, &trial.tensors.workspace, err);
+	if (bytes < n->images.workspace_bytes)
+		bytes = n->images.workspace_bytes;
+	arena_alloc(n->arena, MEMORY_WORKSPACE, bytes, &trial.work.tensors.workspace, err);
 	if (err->status == STATUS_OK)
-		convolution_search(n->stream, seconds, out->engines->count, convolve_launch_engine,
-				   &trial, &found, err);
+		convolution_search(n->stream, seconds, out->engines->count + trial.built_in,
+				   convolve_launch_candidate, &trial, &found, err);
 	backend_stream_synchronize(n->stream, err);
-	arena_free(n->arena, trial.tensors.workspace);
-	out->engine = found.fastest;
+	arena_free(n->arena, trial.work.tensors.workspace);
+	if (trial.built_in && !(found.seconds < WORTHWHILE * found.first_seconds)) {
+		backend_convolution_close(out->engines);
+		out->engines = NULL;
+		return err->status;
+	}
+	out->engine = found.fastest - trial.built_in;
 	return err->status;
 }
 
@@ -193,10 +212,11 @@ void convolutions_describe(const struct network *n, struct text *out)
 		for (size_t u = 0; u < IMAGE_MAX_UNITS; u++)
 			convolve_count_unit(&n->images.kept[l].unit[u], counts);
 	}
-	if (counts[0] + counts[1] > 0)
-		text_addf(out,
-			  "The library computes %zu of %zu convolutions and gradients of plain "
-			  "convolutions, with a workspace of %s.",
-			  counts[1], counts[0] + counts[1],
-			  units_size(n->images.workspace_bytes, bytes, sizeof(bytes)));
+	if (counts[1] == 0)
+		return;
+	units_format((double)n->images.workspace_bytes, "B", bytes, sizeof(bytes));
+	text_addf(out,
+		  "The library computes %zu of %zu plain convolutions and gradients, with a "
+		  "workspace of %s; built-in kernels are at least as fast for the others.",
+		  counts[1], counts[0] + counts[1], bytes);
 }
