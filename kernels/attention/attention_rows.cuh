@@ -157,8 +157,10 @@ store_rows(const attention_problem &p, const attention_place &at, void *to, uint
 
 #pragma unroll
 			for (int k = 0; k < 4; k++)
-				v[k] = pair_of(T(), d[4 * (i + k) + 2 * h] * factor[h],
-					       d[4 * (i + k) + 2 * h + 1] * factor[h]);
+				v[k] = i + k < COUNT / 4
+					       ? pair_of(T(), d[4 * (i + k) + 2 * h] * factor[h],
+							 d[4 * (i + k) + 2 * h + 1] * factor[h])
+					       : 0;
 			exchange_pairs(v);
 			if (s < (int)p.shape.sequence && i * 8 + column < (int)p.shape.head_size)
 				*reinterpret_cast<uint4 *>(line + i * 8) =

@@ -78,11 +78,13 @@ static enum status backward(struct stream *stream, const attention_problem &p, s
 		      "attention_backward", err);
 }
 
-/* Uses the smallest of 64, 96 and 128 that holds the head. */
-#define FOR_HEAD(call, T)                                        \
-	(p.shape.head_size <= 64   ? call<T, 64>(stream, p, err) \
-	 : p.shape.head_size <= 96 ? call<T, 96>(stream, p, err) \
-				   : call<T, 128>(stream, p, err))
+/* Uses the smallest multiple of 16 from 64 to 128 that holds the head. */
+#define FOR_HEAD(call, T)                                          \
+	(p.shape.head_size <= 64    ? call<T, 64>(stream, p, err)  \
+	 : p.shape.head_size <= 80  ? call<T, 80>(stream, p, err)  \
+	 : p.shape.head_size <= 96  ? call<T, 96>(stream, p, err)  \
+	 : p.shape.head_size <= 112 ? call<T, 112>(stream, p, err) \
+				    : call<T, 128>(stream, p, err))
 #define FOR_TYPE_AND_HEAD(call) \
 	(p.shape.precision == PRECISION_FP16 ? FOR_HEAD(call, half) : FOR_HEAD(call, __nv_bfloat16))
 
