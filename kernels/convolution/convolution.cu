@@ -1,6 +1,4 @@
-/*
- * Convolutions: see convolution.h. Compute capability 9.0 has its own code (convolution_wgmma.cu).
- */
+/* Convolutions: see convolution.h. */
 #include "kernels/convolution/convolution.h"
 
 #include "kernels/convolution/convolution_problem.cuh"
@@ -71,18 +69,17 @@ static void launch_depthwise(const convolution_problem &p, enum convolution_pass
 		launch_depthwise_packs<T, 1>(p, pass, stream);
 }
 
-enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS, PATH_WGMMA, PATHS };
-static const char *const path_names[] = { "SIMT", "MMA", "MMA, rows of images", "WGMMA" };
+enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS, PATHS };
+static const char *const path_names[] = { "SIMT", "MMA", "MMA, rows of images" };
 
-/* Implementation of a convolution: its kernel and the columns of a tile; 0: the kernel chooses. */
+/* Implementation of a convolution: its kernel and the columns of a tile. */
 struct convolution_way {
 	enum convolution_path path;
 	int columns;
 };
 static const convolution_way ways[CONVOLUTION_ALGORITHMS] = {
-	{ PATHS, 0 },        { PATH_FMA, 64 },    { PATH_FMA, 128 },   { PATH_MMA, 64 },
-	{ PATH_MMA, 128 },   { PATH_ROWS, 64 },   { PATH_WGMMA, 64 },  { PATH_WGMMA, 96 },
-	{ PATH_WGMMA, 128 }, { PATH_WGMMA, 192 }, { PATH_WGMMA, 256 },
+	{ PATHS, 0 },     { PATH_FMA, 64 },  { PATH_FMA, 128 },
+	{ PATH_MMA, 64 }, { PATH_MMA, 128 }, { PATH_ROWS, 64 },
 };
 
 static bool path_takes(enum convolution_path path, const struct stream *stream,
@@ -95,11 +92,8 @@ static bool path_takes(enum convolution_path path, const struct stream *stream,
 		return true;
 	if (p.shape.depthwise || p.shape.precision == PRECISION_FP32)
 		return false;
-	if (path == PATH_MMA || (path == PATH_ROWS && convolution_rows_takes(stream, p, pass)))
-		return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80);
-	return path == PATH_WGMMA && CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
-	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
-	       convolution_wgmma_takes(p.shape, pass);
+	return (path == PATH_MMA || convolution_rows_takes(stream, p, pass)) &&
+	       capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80);
 }
 
 static bool way_takes(const convolution_way &way, const struct stream *stream,
@@ -117,8 +111,6 @@ static convolution_way choose_way(const struct stream *stream, const convolution
 {
 	unsigned columns = pass == PASS_DATA ? p.shape.channels : p.shape.filters;
 
-	if (path_takes(PATH_WGMMA, stream, p, pass))
-		return { PATH_WGMMA, 0 };
 	if (path_takes(PATH_ROWS, stream, p, pass))
 		return { PATH_ROWS, 64 };
 	if (path_takes(PATH_MMA, stream, p, pass))
@@ -139,8 +131,6 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 			return convolution_refuse(&p.shape, err);
 	}
 	*path = path_names[way.path];
-	if (CUDA_HAS_WGMMA && way.path == PATH_WGMMA)
-		return convolution_by_wgmma(stream, p, pass, way.columns, err);
 	if (p.shape.depthwise) {
 #define CALL(T) launch_depthwise<T>(p, pass, handle)
 		FOR_STORED_FLOATS(p.shape.precision, CALL)

@@ -22,19 +22,13 @@ enum convolution_algorithm {
 	CONVOLUTION_MMA_64,
 	CONVOLUTION_MMA_128,
 	CONVOLUTION_MMA_ROWS,
-	CONVOLUTION_WGMMA_64,
-	CONVOLUTION_WGMMA_96,
-	CONVOLUTION_WGMMA_128,
-	CONVOLUTION_WGMMA_192,
-	CONVOLUTION_WGMMA_256,
 	CONVOLUTION_ALGORITHMS
 };
 static inline const char *convolution_algorithm_name(enum convolution_algorithm algorithm)
 {
 	static const char *const names[] = {
-		"chosen",          "SIMT, 64 wide",       "SIMT, 128 wide", "MMA, 64 wide",
-		"MMA, 128 wide",   "MMA, rows of images", "WGMMA, 64 wide", "WGMMA, 96 wide",
-		"WGMMA, 128 wide", "WGMMA, 192 wide",     "WGMMA, 256 wide"
+		"chosen",       "SIMT, 64 wide", "SIMT, 128 wide",
+		"MMA, 64 wide", "MMA, 128 wide", "MMA, rows of images"
 	};
 
 	return names[algorithm];
@@ -108,24 +102,18 @@ struct convolution_weight_gradient_arguments {
 };
 
 /*
- * Enough parts for about 128 blocks of 128 filters x 256 channels on the tensor cores of compute
- * capability 9.0, one per multiprocessor. For shapes that these do not support (FP32, TF32,
- * channels that are not a multiple of 8), about 256 blocks of 128 taps and channels x 128 filters,
- * two per multiprocessor: one or two tiles over all pixels would leave most of a GPU idle.
- * Independent of the batch, so that the scratch is, too.
+ * Enough parts for about 256 blocks of 128 taps and channels x 128 filters, two per multiprocessor:
+ * one or two tiles over all pixels would leave most of a GPU idle. Independent of the batch, so
+ * that the scratch is, too.
  */
 static inline unsigned convolution_parts(const struct convolution_shape *s)
 {
-	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width, depth = convolution_depth(s),
-		 tiles = taps * ((s->filters + 127) / 128) * ((depth + 255) / 256),
-		 blocks = ((taps * depth + 127) / 128) * ((s->filters + 127) / 128);
-	bool everywhere = precision_bytes(s->precision) > 2 || depth % 8 || s->filters % 8;
+	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width * convolution_depth(s),
+		 blocks = ((taps + 127) / 128) * ((s->filters + 127) / 128);
 
 	if (s->depthwise) /* few channels per part */
 		return 64;
-	if (everywhere)
-		return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
-	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
+	return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
 }
 static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
 {

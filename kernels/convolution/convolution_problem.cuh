@@ -87,14 +87,4 @@ bool convolution_rows_takes(const struct stream *stream, const convolution_probl
 enum status convolution_by_rows(struct stream *stream, const convolution_problem &p,
 				struct error *err);
 
-/*
- * Convolution with the tensor cores of compute capability 9.0 (wgmma), only for its machine code;
- * 64, 96, 128, 192 or 256 columns, 0: estimate of the fastest. FP16 and BF16 with channels and
- * filters in multiples of 8; TF32 in multiples of 4, but not for the weight gradient; strides of 1
- * and 2. The caller checks that addresses are multiples of 16 bytes.
- */
-bool convolution_wgmma_takes(const convolution_shape &s, enum convolution_pass pass);
-enum status convolution_by_wgmma(struct stream *stream, const convolution_problem &p,
-				 enum convolution_pass pass, int columns, struct error *err);
-
 #endif

@@ -61,16 +61,7 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned
 		     : "memory");
 }
 
-/* Loads a box of a tensor with the first element (x, y, z); elements outside become zero. */
-static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
-						int z, uint64_t *barrier)
-{
-	asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
-		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
-		     : "memory");
-}
-
+/* Loads a box of a tensor with the first element (x, y, z, w); elements outside become zero. */
 static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map, int x, int y,
 						int z, int w, uint64_t *barrier)
 {
@@ -106,20 +97,20 @@ template <int STAGES> struct pipeline_state {
 
 /*
  * Creates a TMA map for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
- * innermost first; strides in bytes of all but the innermost; `steps`: distance between the
- * elements of a box (NULL: 1). False if the driver lacks the function or refuses.
+ * innermost first; strides in bytes of all but the innermost. False if the driver lacks the
+ * function or refuses.
  */
 static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
 			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
-			      const cuuint32_t *box, const cuuint32_t *steps = nullptr)
+			      const cuuint32_t *box)
 {
-	static const cuuint32_t ones[5] = { 1, 1, 1, 1, 1 };
+	static const cuuint32_t steps[5] = { 1, 1, 1, 1, 1 };
 	decltype(&cuTensorMapEncodeTiled) encode =
 		(decltype(&cuTensorMapEncodeTiled))cuda_tensor_map_encoder();
 
-	return encode && encode(map, type, rank, (void *)memory, sizes, strides, box,
-				steps ? steps : ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-				CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+	return encode && encode(map, type, rank, (void *)memory, sizes, strides, box, steps,
+				CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+				CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
 				CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 

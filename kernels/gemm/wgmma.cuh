@@ -23,43 +23,36 @@ static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, uns
 }
 
 /*
- * Sums of a thread for 64 rows x 64, 96, 128, 192 and 256 columns: their names in the assembly, and
- * as operands of `type` ("+f", "+r").
+ * Sums of a thread for 64 rows x twice as many columns: their names in the assembly, and as
+ * operands of `type` ("+f", "+r").
  */
 #define WGMMA_REGISTERS_32                                                       \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
 	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WGMMA_REGISTERS_48 \
-	WGMMA_REGISTERS_32 \
-	", "               \
-	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define WGMMA_REGISTERS_64 \
-	WGMMA_REGISTERS_48 \
-	", "               \
-	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WGMMA_REGISTERS_96                                                                 \
+#define WGMMA_REGISTERS_40 WGMMA_REGISTERS_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define WGMMA_REGISTERS_48 WGMMA_REGISTERS_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define WGMMA_REGISTERS_56 WGMMA_REGISTERS_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define WGMMA_REGISTERS_64 WGMMA_REGISTERS_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define WGMMA_REGISTERS_128                                                                \
 	WGMMA_REGISTERS_64                                                                 \
 	", "                                                                               \
 	"%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define WGMMA_REGISTERS_128                                                                       \
-	WGMMA_REGISTERS_96 ", "                                                                   \
-			   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, " \
-			   "%108, %109, %110, %111, "                                             \
-			   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "   \
-			   "%123, %124, %125, %126, %127"
-#define WGMMA_SUMS_16(type, d, i)                                                             \
+	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+	"%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, " \
+	"%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "   \
+	"%123, %124, %125, %126, %127"
+#define WGMMA_SUMS_8(type, d, i)                                                              \
 	type(d[(i)]), type(d[(i) + 1]), type(d[(i) + 2]), type(d[(i) + 3]), type(d[(i) + 4]), \
-		type(d[(i) + 5]), type(d[(i) + 6]), type(d[(i) + 7]), type(d[(i) + 8]),       \
-		type(d[(i) + 9]), type(d[(i) + 10]), type(d[(i) + 11]), type(d[(i) + 12]),    \
-		type(d[(i) + 13]), type(d[(i) + 14]), type(d[(i) + 15])
+		type(d[(i) + 5]), type(d[(i) + 6]), type(d[(i) + 7])
+#define WGMMA_SUMS_16(type, d, i) WGMMA_SUMS_8(type, d, i), WGMMA_SUMS_8(type, d, (i) + 8)
 #define WGMMA_SUMS_32(type, d) WGMMA_SUMS_16(type, d, 0), WGMMA_SUMS_16(type, d, 16)
-#define WGMMA_SUMS_48(type, d) WGMMA_SUMS_32(type, d), WGMMA_SUMS_16(type, d, 32)
-#define WGMMA_SUMS_64(type, d) WGMMA_SUMS_48(type, d), WGMMA_SUMS_16(type, d, 48)
-#define WGMMA_SUMS_96(type, d) \
-	WGMMA_SUMS_64(type, d), WGMMA_SUMS_16(type, d, 64), WGMMA_SUMS_16(type, d, 80)
-#define WGMMA_SUMS_128(type, d) \
-	WGMMA_SUMS_96(type, d), WGMMA_SUMS_16(type, d, 96), WGMMA_SUMS_16(type, d, 112)
+#define WGMMA_SUMS_40(type, d) WGMMA_SUMS_32(type, d), WGMMA_SUMS_8(type, d, 32)
+#define WGMMA_SUMS_48(type, d) WGMMA_SUMS_40(type, d), WGMMA_SUMS_8(type, d, 40)
+#define WGMMA_SUMS_56(type, d) WGMMA_SUMS_48(type, d), WGMMA_SUMS_8(type, d, 48)
+#define WGMMA_SUMS_64(type, d) WGMMA_SUMS_56(type, d), WGMMA_SUMS_8(type, d, 56)
+#define WGMMA_SUMS_128(type, d)                                                         \
+	WGMMA_SUMS_64(type, d), WGMMA_SUMS_16(type, d, 64), WGMMA_SUMS_16(type, d, 80), \
+		WGMMA_SUMS_16(type, d, 96), WGMMA_SUMS_16(type, d, 112)
 
 /*
  * Call before the first multiplication after a change of registers that it reads or accumulates to.
@@ -89,105 +82,56 @@ template <int PENDING> static __device__ __forceinline__ void wgmma_wait(void)
 		asm volatile("" : WGMMA_SUMS_##count("+f", d)::"memory");           \
 	}
 WGMMA_FENCE(32)
+WGMMA_FENCE(40)
 WGMMA_FENCE(48)
+WGMMA_FENCE(56)
 WGMMA_FENCE(64)
-WGMMA_FENCE(96)
-WGMMA_FENCE(128)
 
 /*
- * d = d * keep + left right, 16 deep: 64 rows, and as many columns as d has room for (64 to 256).
- * Both operands are in shared memory; `along`: a letter for each, "k" if its lines run along k, "m"
- * if along its other dimension. In the assembly, the two descriptors and `keep` follow the sums.
+ * d = d * keep + left right, 16 deep: 64 rows, and as many columns as d has room for. Both operands
+ * are in shared memory, and their lines run along k. In the assembly, the two descriptors and
+ * `keep` follow the sums.
  */
-#define WGMMA_SHARED(along, T, type, count, columns, registers, sums, n0, n1, n2, left_along,     \
-		     right_along)                                                                 \
-	static __device__ __forceinline__ void multiply_##along(T, float(&d)[count],              \
-								uint64_t left, uint64_t right,    \
-								int keep)                         \
+#define WGMMA_SHARED(T, type, count, columns, n0, n1, n2)                                         \
+	static __device__ __forceinline__ void multiply_kk(T, float(&d)[count], uint64_t left,    \
+							   uint64_t right, int keep)              \
 	{                                                                                         \
 		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n2 ", 0;\n"               \
 			     "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type \
-			     " {" registers "}, %" n0 ", %" n1 ", keep, 1, 1, " left_along        \
-			     ", " right_along ";\n}"                                              \
-			     : sums("+f", d)                                                      \
+			     " {" WGMMA_REGISTERS_##count "}, %" n0 ", %" n1                      \
+							  ", keep, 1, 1, 0, 0;\n}"                \
+			     : WGMMA_SUMS_##count("+f", d)                                        \
 			     : "l"(left), "l"(right), "r"(keep));                                 \
 	}
-#define WGMMA_SHARED_WIDTHS(along, T, type, left_along, right_along)                           \
-	WGMMA_SHARED(along, T, type, 32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33",  \
-		     "34", left_along, right_along)                                            \
-	WGMMA_SHARED(along, T, type, 48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49",  \
-		     "50", left_along, right_along)                                            \
-	WGMMA_SHARED(along, T, type, 64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", \
-		     "66", left_along, right_along)                                            \
-	WGMMA_SHARED(along, T, type, 96, "192", WGMMA_REGISTERS_96, WGMMA_SUMS_96, "96", "97", \
-		     "98", left_along, right_along)                                            \
-	WGMMA_SHARED(along, T, type, 128, "256", WGMMA_REGISTERS_128, WGMMA_SUMS_128, "128",   \
-		     "129", "130", left_along, right_along)
-#define WGMMA_SHARED_TYPES(along, left_along, right_along)               \
-	WGMMA_SHARED_WIDTHS(along, half, "f16", left_along, right_along) \
-	WGMMA_SHARED_WIDTHS(along, __nv_bfloat16, "bf16", left_along, right_along)
-WGMMA_SHARED_TYPES(kk, "0", "0")
-WGMMA_SHARED_TYPES(km, "0", "1")
-WGMMA_SHARED_TYPES(mm, "1", "1")
+WGMMA_SHARED(half, "f16", 32, "64", "32", "33", "34")
+WGMMA_SHARED(half, "f16", 64, "128", "64", "65", "66")
+WGMMA_SHARED(__nv_bfloat16, "bf16", 32, "64", "32", "33", "34")
+WGMMA_SHARED(__nv_bfloat16, "bf16", 64, "128", "64", "65", "66")
 
 /*
  * As WGMMA_SHARED, with the left operand in registers, in the layout of mma.m16n8k16 for each
  * warp's 16 rows; the right operand runs along its columns.
  */
-#define WGMMA_HELD(T, type, count, columns, registers, sums, n0, n1, n2, n3, n4, n5)               \
+#define WGMMA_HELD(T, type, count, columns, n0, n1, n2, n3, n4, n5)                                \
 	static __device__ __forceinline__ void multiply_held(T, float(&d)[count],                  \
 							     const unsigned *left, uint64_t right, \
 							     int keep)                             \
 	{                                                                                          \
 		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n5 ", 0;\n"                \
 			     "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type  \
-			     " {" registers "}, {%" n0 ", %" n1 ", %" n2 ", %" n3 "}, %" n4        \
-			     ", keep, 1, 1, 1;\n}"                                                 \
-			     : sums("+f", d)                                                       \
+			     " {" WGMMA_REGISTERS_##count "}, {%" n0 ", %" n1 ", %" n2 ", %" n3    \
+							  "}, %" n4 ", keep, 1, 1, 1;\n}"          \
+			     : WGMMA_SUMS_##count("+f", d)                                         \
 			     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), \
 			       "r"(keep));                                                         \
 	}
-#define WGMMA_HELD_WIDTHS(T, type)                                                                \
-	WGMMA_HELD(T, type, 32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33", "34", "35",  \
-		   "36", "37")                                                                    \
-	WGMMA_HELD(T, type, 48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49", "50", "51",  \
-		   "52", "53")                                                                    \
-	WGMMA_HELD(T, type, 64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", "66", "67", \
-		   "68", "69")
+#define WGMMA_HELD_WIDTHS(T, type)                                         \
+	WGMMA_HELD(T, type, 32, "64", "32", "33", "34", "35", "36", "37")  \
+	WGMMA_HELD(T, type, 40, "80", "40", "41", "42", "43", "44", "45")  \
+	WGMMA_HELD(T, type, 48, "96", "48", "49", "50", "51", "52", "53")  \
+	WGMMA_HELD(T, type, 56, "112", "56", "57", "58", "59", "60", "61") \
+	WGMMA_HELD(T, type, 64, "128", "64", "65", "66", "67", "68", "69")
 WGMMA_HELD_WIDTHS(half, "f16")
 WGMMA_HELD_WIDTHS(__nv_bfloat16, "bf16")
-
-/*
- * TF32, 8 deep, from FP32 elements whose last 13 bits are truncated. The right operand runs along k
- * (wgmma has no other); so does the left one, or it is in registers in the layout of mma.m16n8k8.
- */
-#define WGMMA_TF32(count, columns, registers, sums, n0, n1, n2, n3, n4, n5)                        \
-	static __device__ __forceinline__ void multiply_kk(float, float(&d)[count], uint64_t left, \
-							   uint64_t right, int keep)               \
-	{                                                                                          \
-		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n2 ", 0;\n"                \
-			     "wgmma.mma_async.sync.aligned.m64n" columns "k8.f32.tf32.tf32"        \
-			     " {" registers "}, %" n0 ", %" n1 ", keep, 1, 1;\n}"                  \
-			     : sums("+f", d)                                                       \
-			     : "l"(left), "l"(right), "r"(keep));                                  \
-	}                                                                                          \
-	static __device__ __forceinline__ void multiply_held_tf32(float(&d)[count],                \
-								  const unsigned *left,            \
-								  uint64_t right, int keep)        \
-	{                                                                                          \
-		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n5 ", 0;\n"                \
-			     "wgmma.mma_async.sync.aligned.m64n" columns "k8.f32.tf32.tf32"        \
-			     " {" registers "}, {%" n0 ", %" n1 ", %" n2 ", %" n3 "}, %" n4        \
-			     ", keep, 1, 1;\n}"                                                    \
-			     : sums("+f", d)                                                       \
-			     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), \
-			       "r"(keep));                                                         \
-	}
-WGMMA_TF32(32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33", "34", "35", "36", "37")
-WGMMA_TF32(48, "96", WGMMA_REGISTERS_48, WGMMA_SUMS_48, "48", "49", "50", "51", "52", "53")
-WGMMA_TF32(64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", "66", "67", "68", "69")
-WGMMA_TF32(96, "192", WGMMA_REGISTERS_96, WGMMA_SUMS_96, "96", "97", "98", "99", "100", "101")
-WGMMA_TF32(128, "256", WGMMA_REGISTERS_128, WGMMA_SUMS_128, "128", "129", "130", "131", "132",
-	   "133")
 
 #endif
