@@ -12,9 +12,9 @@
 #define GROUPS 8
 #define THREADS 256
 
-/* Operands of the sums; `dy` only for gradients. */
+/* Operands of the sums; `dy` only for gradients, gamma and beta with a ReLU after the norm. */
 struct batch_columns {
-	const void *x, *dy;
+	const void *x, *dy, *gamma, *beta;
 	const float *mean, *rstd;
 	float *scratch;
 	uint64_t rows, columns, rows_per_part;
@@ -52,6 +52,19 @@ struct moments {
 	}
 };
 
+/* gamma * rstd and beta of some columns: the norm is (x - mean) * factor + offset. */
+template <typename T, int V>
+static __device__ __forceinline__ void
+load_affine(float (&factor)[V], float (&offset)[V], const void *gamma, const void *beta,
+	    const float *rstd, uint64_t column, uint64_t columns)
+{
+	load_pack<V>(factor, (const T *)gamma, column, columns, true);
+	load_pack<V>(offset, (const T *)beta, column, columns, true);
+#pragma unroll
+	for (int k = 0; k < V; k++)
+		factor[k] *= rstd[column + k];
+}
+
 /*
  * Part blockIdx.y of the two sums of a block's columns: mean and squared distances of x; with
  * GRADIENTS those of dy and dy n. Threads are lanes of V columns x rows.
@@ -63,9 +76,11 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 	unsigned width = blockDim.x * V;
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
 	uint64_t begin = blockIdx.y * a.rows_per_part, end = begin + a.rows_per_part;
-	float first[V] = {}, second[V] = {}, mean[V] = {}, rstd[V] = {};
-	bool in = column < a.columns;
+	float first[V] = {}, second[V] = {}, mean[V] = {}, rstd[V] = {}, factor[V], offset[V];
+	bool in = column < a.columns, relu = GRADIENTS && a.beta && in;
 
+	if (relu)
+		load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column, a.columns);
 	end = end < a.rows ? end : a.rows;
 #pragma unroll
 	for (int k = 0; k < V; k++)
@@ -88,6 +103,8 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 		for (int k = 0; k < V; k++) {
 			float distance = x[k] - mean[k];
 
+			if (relu && !(distance * factor[k] + offset[k] > 0))
+				dy[k] = 0;
 			first[k] += GRADIENTS ? dy[k] : distance;
 			second[k] += GRADIENTS ? dy[k] * distance * rstd[k] : distance * distance;
 		}
@@ -201,23 +218,30 @@ static __global__ void batch_norm_gradients(batch_norm_backward_arguments a, bat
 template <typename T, int V> static __global__ void batch_norm_apply(batch_norm_forward_arguments a)
 {
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
-	float factor[V], offset[V], mean[V], v[V];
+	float factor[V], offset[V], mean[V], v[V], other[V];
 
 	if (column >= a.columns)
 		return;
-	load_pack<V>(factor, (const T *)a.gamma, column, a.columns, true);
-	load_pack<V>(offset, (const T *)a.beta, column, a.columns, true);
+	load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column, a.columns);
 #pragma unroll
-	for (int k = 0; k < V; k++) {
-		factor[k] *= a.rstd[column + k];
+	for (int k = 0; k < V; k++)
 		mean[k] = a.mean[column + k];
-	}
 	FOR_ROWS(r)
 	{
 		load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			v[k] = (v[k] - mean[k]) * factor[k] + offset[k];
+		if (a.residual) {
+			load_pack<V>(other, (const T *)a.residual + r * a.columns, column,
+				     a.columns, true);
+#pragma unroll
+			for (int k = 0; k < V; k++)
+				v[k] += other[k];
+		}
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			v[k] = a.relu && v[k] <= 0 ? 0 : v[k];
 		store_pack<V>((T *)a.y + r * a.columns, v, column, a.columns, true);
 	}
 }
@@ -227,11 +251,12 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 {
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
 	const float *sums = a.scratch + 2 * BATCH_NORM_PARTS * a.columns;
-	float factor[V], mean[V], rstd[V], beta[V], gamma[V], v[V], dy[V];
+	float factor[V], offset[V], mean[V], rstd[V], beta[V], gamma[V], v[V], dy[V];
 
 	if (column >= a.columns)
 		return;
-	load_pack<V>(factor, (const T *)a.gamma, column, a.columns, true);
+	load_affine<T, V>(factor, offset, a.gamma, a.beta ? a.beta : a.gamma, a.rstd, column,
+			  a.columns);
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		mean[k] = a.mean[column + k];
@@ -244,9 +269,13 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 		load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
 		load_pack<V>(dy, (const T *)a.dy + r * a.columns, column, a.columns, true);
 #pragma unroll
-		for (int k = 0; k < V; k++)
-			v[k] = factor[k] * rstd[k] *
-			       (dy[k] - beta[k] - (v[k] - mean[k]) * rstd[k] * gamma[k]);
+		for (int k = 0; k < V; k++) {
+			float distance = v[k] - mean[k];
+
+			if (a.beta && !(distance * factor[k] + offset[k] > 0))
+				dy[k] = 0;
+			v[k] = factor[k] * (dy[k] - beta[k] - distance * rstd[k] * gamma[k]);
+		}
 		store_pack<V>((T *)a.dx + r * a.columns, v, column, a.columns, true);
 	}
 }
@@ -276,7 +305,7 @@ template <typename T, bool GRADIENTS>
 static void launch_parts(const batch_columns &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	bool packs = packs_aligned(a.x, a.dy) && a.columns % V == 0;
+	bool packs = packs_aligned(a.x, a.dy, a.gamma, a.beta) && a.columns % V == 0;
 	unsigned lanes = lanes_for(a.columns, packs ? V : 1);
 	dim3 blocks(grid_for(a.columns, lanes * (packs ? V : 1)), BATCH_NORM_PARTS),
 		threads(lanes, PARTS_THREADS / lanes);
@@ -291,9 +320,9 @@ template <typename T>
 static void launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x,       nullptr, a.mean,    a.rstd,
-				  a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
-	bool packs = packs_aligned(a.x, a.y, a.gamma, a.beta) && a.columns % V == 0;
+	batch_columns columns = { a.x,    nullptr,   nullptr, nullptr,   a.mean,
+				  a.rstd, a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
+	bool packs = packs_aligned(a.x, a.y, a.gamma, a.beta, a.residual) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
 	launch_parts<T, false>(columns, stream);
@@ -309,9 +338,9 @@ template <typename T>
 static void launch_backward(const batch_norm_backward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x,       a.dy,   a.mean,    a.rstd,
-				  a.scratch, a.rows, a.columns, rows_per_part(a.rows) };
-	bool packs = packs_aligned(a.x, a.dy, a.dx, a.gamma) && a.columns % V == 0;
+	batch_columns columns = { a.x,    a.dy,      a.gamma, a.beta,    a.mean,
+				  a.rstd, a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
+	bool packs = packs_aligned(a.x, a.dy, a.dx, a.gamma, a.beta) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
 	launch_parts<T, true>(columns, stream);

@@ -58,25 +58,28 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
  * "batch_norm_forward" (Ioffe and Szegedy 2015, in training): for each column of x (a channel; rows
  * are the pixels of the whole batch) mean and the biased variance, then y = (x - mean) * rstd *
  * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: one value per column, for
- * backward. No running averages. `scratch`: batch_norm_scratch_bytes(columns).
+ * backward. No running averages. `scratch`: batch_norm_scratch_bytes(columns). `residual` (or NULL)
+ * is added to y; with `relu`, the positive part of the sum is stored.
  */
 #define BATCH_NORM_PARTS 128
 struct batch_norm_forward_arguments {
-	const void *x, *gamma, *beta;
+	const void *x, *gamma, *beta, *residual;
 	void *y;
 	float *mean, *rstd, *scratch;
 	enum precision precision;
 	uint64_t rows, columns;
 	float epsilon;
+	int relu;
 };
 
 /*
  * "batch_norm_backward": with n = (x - mean) * rstd, a = sum over rows of dy, b = sum over rows of
  * dy n: dx = gamma * rstd * (dy - (a + n b) / rows), which may be dy; dgamma = keep * dgamma + b;
- * dbeta = keep * dbeta + a.
+ * dbeta = keep * dbeta + a. `beta`: the forward pass ended with a ReLU, so dy counts where the norm
+ * was positive; NULL: everywhere.
  */
 struct batch_norm_backward_arguments {
-	const void *x, *dy, *gamma;
+	const void *x, *dy, *gamma, *beta;
 	const float *mean, *rstd;
 	void *dx, *dgamma, *dbeta;
 	float *scratch;

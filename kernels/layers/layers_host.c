@@ -401,11 +401,17 @@ static float *open_part(const void *tensor, enum precision precision, uint64_t c
 	return elements_open(tensor, precision, row * columns + first, count, buffer);
 }
 
+/* Both passes call it, so that backward finds the same sign. */
+static float batch_norm_value(float x, float mean, float rstd, float gamma, float beta)
+{
+	return (x - mean) * rstd * gamma + beta;
+}
+
 static void forward_columns(const struct batch_norm_forward_arguments *a, uint64_t first,
 			    uint64_t count)
 {
 	float x_buffer[ELEMENTS_BLOCK], gamma[ELEMENTS_BLOCK], beta[ELEMENTS_BLOCK],
-		y[ELEMENTS_BLOCK];
+		y[ELEMENTS_BLOCK], residual_buffer[ELEMENTS_BLOCK];
 	double mean[ELEMENTS_BLOCK] = { 0 }, squares[ELEMENTS_BLOCK] = { 0 };
 	const float *g = elements_open(a->gamma, a->precision, first, count, gamma),
 		    *b = elements_open(a->beta, a->precision, first, count, beta);
@@ -433,8 +439,19 @@ static void forward_columns(const struct batch_norm_forward_arguments *a, uint64
 		const float *x =
 			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
 
-		for (uint64_t c = 0; c < count; c++)
-			y[c] = (x[c] - a->mean[first + c]) * a->rstd[first + c] * g[c] + b[c];
+		const float *residual = a->residual
+						? open_part(a->residual, a->precision, a->columns,
+							    row, first, count, residual_buffer)
+						: NULL;
+
+		for (uint64_t c = 0; c < count; c++) {
+			y[c] = batch_norm_value(x[c], a->mean[first + c], a->rstd[first + c], g[c],
+						b[c]);
+			if (residual)
+				y[c] += residual[c];
+			if (a->relu && y[c] <= 0)
+				y[c] = 0;
+		}
 		elements_store(a->y, a->precision, row * a->columns + first, count, y);
 	}
 }
@@ -473,20 +490,35 @@ static void batch_norm_store_sums(const struct batch_norm_backward_arguments *a,
 	elements_store(out, a->precision, first, count, total);
 }
 
+/* dy of some columns of a row, 0 where the ReLU after the norm was off; in `out`. */
+static void batch_norm_masked(const struct batch_norm_backward_arguments *a, uint64_t row,
+			      uint64_t first, uint64_t count, const float *x, const float *gamma,
+			      const float *beta, float *out)
+{
+	float buffer[ELEMENTS_BLOCK];
+	const float *dy = open_part(a->dy, a->precision, a->columns, row, first, count, buffer);
+
+	for (uint64_t c = 0; c < count; c++)
+		out[c] = beta && !(batch_norm_value(x[c], a->mean[first + c], a->rstd[first + c],
+						    gamma[c], beta[c]) > 0)
+				 ? 0
+				 : dy[c];
+}
+
 static void backward_columns(const struct batch_norm_backward_arguments *a, uint64_t first,
 			     uint64_t count)
 {
-	float x_buffer[ELEMENTS_BLOCK], dy_buffer[ELEMENTS_BLOCK], gamma[ELEMENTS_BLOCK],
-		dx[ELEMENTS_BLOCK];
+	float x_buffer[ELEMENTS_BLOCK], dy[ELEMENTS_BLOCK], gamma[ELEMENTS_BLOCK],
+		beta[ELEMENTS_BLOCK], dx[ELEMENTS_BLOCK];
 	double sum[ELEMENTS_BLOCK] = { 0 }, product[ELEMENTS_BLOCK] = { 0 };
-	const float *g = elements_open(a->gamma, a->precision, first, count, gamma);
+	const float *g = elements_open(a->gamma, a->precision, first, count, gamma),
+		    *b = a->beta ? elements_open(a->beta, a->precision, first, count, beta) : NULL;
 
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = open_part(a->x, a->precision, a->columns, row, first, count,
-					   x_buffer),
-			    *dy = open_part(a->dy, a->precision, a->columns, row, first, count,
-					    dy_buffer);
+		const float *x =
+			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
 
+		batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {
 			sum[c] += (double)dy[c];
 			product[c] +=
@@ -496,11 +528,10 @@ static void backward_columns(const struct batch_norm_backward_arguments *a, uint
 	batch_norm_store_sums(a, a->dbeta, sum, first, count);
 	batch_norm_store_sums(a, a->dgamma, product, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = open_part(a->x, a->precision, a->columns, row, first, count,
-					   x_buffer),
-			    *dy = open_part(a->dy, a->precision, a->columns, row, first, count,
-					    dy_buffer);
+		const float *x =
+			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
 
+		batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {
 			float rstd = a->rstd[first + c], n = (x[c] - a->mean[first + c]) * rstd;
 

@@ -6,8 +6,12 @@
 #include "kernel_checks.h"
 #include "kernels/layers/layers.h"
 
+/* After the norm: nothing, a ReLU, or a ReLU of the sum with another tensor. */
+enum after { AFTER_NOTHING, AFTER_RELU, AFTER_RESIDUAL };
+
 struct batch_norm {
-	struct tensor x, gamma, beta, y, dy, dgamma, dbeta;
+	struct tensor x, gamma, beta, y, dy, dgamma, dbeta, residual;
+	enum after after;
 	float *mean, *rstd;
 	size_t rows, columns;
 };
@@ -17,6 +21,21 @@ static void compare_now(struct bench *b, const char *what, const struct tensor *
 {
 	compare(b->err, what, t->precision, index, tensor_now(t, index), expected,
 		error + 1.01 * element_rounding(t->precision, expected));
+}
+
+/* Gradient of the norm: the results of forward decide where a ReLU was on. */
+static double norm_gradient(const struct batch_norm *n, size_t at)
+{
+	bool off = n->after == AFTER_RELU && !(tensor_now(&n->y, at) > 0);
+
+	return off ? 0 : tensor_was(&n->dy, at);
+}
+
+static double expected_output(const struct batch_norm *n, size_t at, double norm)
+{
+	if (n->after == AFTER_RESIDUAL)
+		norm += tensor_was(&n->residual, at);
+	return n->after == AFTER_NOTHING ? norm : fmax(norm, 0);
 }
 
 static void check_column(struct bench *b, const struct batch_norm *n, size_t c, double keep)
@@ -38,7 +57,7 @@ static void check_column(struct bench *b, const struct batch_norm *n, size_t c, 
 		4 * unit * rstd * (1 + rstd));
 	for (size_t r = 0; r < n->rows; r++) {
 		size_t at = r * n->columns + c;
-		double dy = tensor_was(&n->dy, at), value = (tensor_was(&n->x, at) - mean) * rstd;
+		double dy = norm_gradient(n, at), value = (tensor_was(&n->x, at) - mean) * rstd;
 
 		sum += dy;
 		product += dy * value;
@@ -53,19 +72,18 @@ static void check_column(struct bench *b, const struct batch_norm *n, size_t c, 
 		double value = (tensor_was(&n->x, at) - mean) * rstd;
 
 		compare_now(b, "batch_norm_forward", &n->y, at,
-			    value * gamma + tensor_was(&n->beta, c),
+			    expected_output(n, at, value * gamma + tensor_was(&n->beta, c)),
 			    unit * scale * (2 + fabs(value)));
 		compare_now(b, "batch_norm_backward's dx", &n->dy, at,
-			    gamma * rstd *
-				    (tensor_was(&n->dy, at) - (sum + value * product) / rows),
+			    gamma * rstd * (norm_gradient(n, at) - (sum + value * product) / rows),
 			    unit * scale * rstd * (1 + fabs(value)) * (2 + magnitude / rows));
 	}
 }
 
 static void check_norm(struct bench *b, enum precision precision, size_t rows, size_t columns,
-		       float keep)
+		       float keep, enum after after)
 {
-	struct batch_norm n = { .rows = rows, .columns = columns };
+	struct batch_norm n = { .rows = rows, .columns = columns, .after = after };
 	void *mean = bench_upload(b, NULL, columns * sizeof(float)),
 	     *rstd = bench_upload(b, NULL, columns * sizeof(float)),
 	     *scratch = bench_upload(b, NULL, batch_norm_scratch_bytes(columns));
@@ -77,15 +95,19 @@ static void check_norm(struct bench *b, enum precision precision, size_t rows, s
 	tensor_make(b, &n.dy, precision, rows * columns, 85, 1);
 	tensor_make(b, &n.dgamma, precision, columns, 86, 1);
 	tensor_make(b, &n.dbeta, precision, columns, 87, 1);
+	tensor_make(b, &n.residual, precision, rows * columns, 88, 1);
 	n.mean = xcalloc(columns, sizeof(float));
 	n.rstd = xcalloc(columns, sizeof(float));
 	bench_launch(b, "batch_norm_forward",
 		     &(struct batch_norm_forward_arguments){
-			     n.x.device, n.gamma.device, n.beta.device, n.y.device, mean, rstd,
-			     scratch, precision, rows, columns, 1e-5f });
+			     n.x.device, n.gamma.device, n.beta.device,
+			     after == AFTER_RESIDUAL ? n.residual.device : NULL, n.y.device, mean,
+			     rstd, scratch, precision, rows, columns, 1e-5f,
+			     after != AFTER_NOTHING });
 	bench_launch(b, "batch_norm_backward",
 		     &(struct batch_norm_backward_arguments){
-			     n.x.device, n.dy.device, n.gamma.device, mean, rstd, n.dy.device,
+			     n.x.device, n.dy.device, n.gamma.device,
+			     after == AFTER_RELU ? n.beta.device : NULL, mean, rstd, n.dy.device,
 			     n.dgamma.device, n.dbeta.device, scratch, precision, rows, columns,
 			     keep });
 	tensor_fetch(b, &n.y, "batch_norm_forward");
@@ -103,6 +125,7 @@ static void check_norm(struct bench *b, enum precision precision, size_t rows, s
 	tensor_free(&n.dy);
 	tensor_free(&n.dgamma);
 	tensor_free(&n.dbeta);
+	tensor_free(&n.residual);
 	free(n.mean);
 	free(n.rstd);
 }
@@ -114,12 +137,13 @@ enum status check_batch_norm(struct device *device, struct error *err)
 	static const size_t shapes[][2] = { { 1, 1 },    { 5, 3 },    { 70, 64 },   { 600, 72 },
 					    { 67, 130 }, { 3, 1100 }, { 9000, 24 }, { 4100, 5 } };
 
-	for (size_t i = 0; i < 3 * ARRAY_SIZE(shapes); i++) {
-		const size_t *shape = shapes[i / 3];
+	for (size_t i = 0; i < 9 * ARRAY_SIZE(shapes); i++) {
+		const size_t *shape = shapes[i / 9];
 		struct bench b;
 
 		bench_open(&b, device, err);
-		check_norm(&b, precisions[i % 3], shape[0], shape[1], i % 2 ? 0.5f : 0);
+		check_norm(&b, precisions[i / 3 % 3], shape[0], shape[1], i % 2 ? 0.5f : 0,
+			   (enum after)(i % 3));
 		if (err->status != STATUS_OK)
 			error_prefix(err, "%zu x %zu", shape[0], shape[1]);
 		if (bench_close(&b) != STATUS_OK)

@@ -111,19 +111,6 @@ static enum status image_record_decision(const struct image_pass *p, size_t deci
 			    p->rows * width * precision_bytes(p->n->setup->precision), err);
 }
 
-static enum status image_relu(const struct image_pass *p, void *y, uint64_t count,
-			      struct error *err)
-{
-	struct activation_forward_arguments a = { .x = y,
-						  .y = y,
-						  .activation = ACTIVATION_RELU,
-						  .precision = setup_storage(p->n->setup),
-						  .rows = 1,
-						  .columns = count };
-
-	return network_launch(p->n, "activation_forward", &a, err);
-}
-
 static enum status image_relu_backward(const struct image_pass *p, const void *y, void *dy,
 				       uint64_t count, struct error *err)
 {
@@ -147,9 +134,10 @@ static enum status image_residual_add(const struct image_pass *p, const void *a,
 	return network_launch(p->n, "residual_add", &sum, err);
 }
 
-/* Computes statistics separately for each group of rows. */
+/* Computes statistics separately for each group of rows; then y, with the ReLU after the norm. */
 static enum status image_batch_norm(const struct image_pass *p, const struct image_unit *u,
-				    const struct kept_unit *kept, void *y, struct error *err)
+				    const struct kept_unit *kept, const void *residual, void *y,
+				    struct error *err)
 {
 	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
 	float *statistics = kept->statistics;
@@ -159,6 +147,9 @@ static enum status image_batch_norm(const struct image_pass *p, const struct ima
 			.x = network_element(p->n, kept->z, g * elements / groups),
 			.gamma = image_weights(p, u->tensor + 1),
 			.beta = image_weights(p, u->tensor + 2),
+			.residual = residual ? network_element(p->n, (void *)residual,
+							       g * elements / groups)
+					     : NULL,
 			.y = network_element(p->n, y, g * elements / groups),
 			.mean = statistics + 2 * g * u->filters,
 			.rstd = statistics + (2 * g + 1) * u->filters,
@@ -167,6 +158,7 @@ static enum status image_batch_norm(const struct image_pass *p, const struct ima
 			.rows = image_unit_pixels(p, u) / groups,
 			.columns = u->filters,
 			.epsilon = (float)IMAGE_NORM_EPSILON,
+			.relu = u->relu || residual,
 		};
 
 		network_launch(p->n, "batch_norm_forward", &a, err);
@@ -174,9 +166,10 @@ static enum status image_batch_norm(const struct image_pass *p, const struct ima
 	return err->status;
 }
 
+/* `relu`: dy is the gradient of the ReLU after the norm. */
 static enum status image_batch_norm_backward(const struct image_pass *p, const struct image_unit *u,
-					     const struct kept_unit *kept, const void *dy, void *dx,
-					     struct error *err)
+					     const struct kept_unit *kept, bool relu,
+					     const void *dy, void *dx, struct error *err)
 {
 	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
 	float *statistics = kept->statistics;
@@ -187,6 +180,7 @@ static enum status image_batch_norm_backward(const struct image_pass *p, const s
 			.x = network_element(p->n, kept->z, first),
 			.dy = network_element(p->n, (void *)dy, first),
 			.gamma = image_weights(p, u->tensor + 1),
+			.beta = relu ? image_weights(p, u->tensor + 2) : NULL,
 			.mean = statistics + 2 * g * u->filters,
 			.rstd = statistics + (2 * g + 1) * u->filters,
 			.dx = network_element(p->n, dx, first),
@@ -215,10 +209,13 @@ static enum status image_convolve(const struct image_pass *p, const struct image
 	return network_convolve(p->n, kept->tuned, &shape, pass, &tensors, err);
 }
 
-/* Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y. */
+/*
+ * Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y.
+ * `residual` (or NULL): added to the norm before a ReLU.
+ */
 static enum status image_forward_unit(const struct image_pass *p, const struct image_unit *u,
-				      struct kept_unit *kept, const void *x, void *y,
-				      struct error *err)
+				      struct kept_unit *kept, const void *x, const void *residual,
+				      void *y, struct error *err)
 {
 	struct bias_relu_arguments bias = {
 		.y = y,
@@ -234,9 +231,7 @@ static enum status image_forward_unit(const struct image_pass *p, const struct i
 	if (!u->norm)
 		network_launch(p->n, "bias_relu", &bias, err);
 	else
-		image_batch_norm(p, u, kept, y, err);
-	if (u->norm && u->relu)
-		image_relu(p, y, image_unit_pixels(p, u) * u->filters, err);
+		image_batch_norm(p, u, kept, residual, y, err);
 	if (u->relu)
 		image_record_decision(p, u->decision, image_unit_width(u), y, err);
 	return err->status;
@@ -244,24 +239,22 @@ static enum status image_forward_unit(const struct image_pass *p, const struct i
 
 static enum status image_forward_inside(const struct image_pass *p, struct error *err)
 {
-	uint64_t width = image_unit_width(image_last(&p->image)), count = p->rows * width;
-	const void *shortcut = image_unit_input(p, 0);
-	void *y = image_output_of(p);
+	const void *shortcut = p->image.residual ? image_unit_input(p, 0) : NULL;
 
-	for (size_t u = 0; u < p->image.units; u++)
-		image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u], image_unit_input(p, u),
-				   image_unit_output(p, u), err);
-	if (!p->image.residual)
-		return err->status;
 	/* y = relu(y + input or its projection), which uses a buffer that backward needs later. */
 	if (p->image.projects) {
 		shortcut = p->n->images.gradient[0];
 		image_forward_unit(p, &p->image.projection, &p->kept->projection,
-				   image_unit_input(p, 0), p->n->images.gradient[0], err);
+				   image_unit_input(p, 0), NULL, p->n->images.gradient[0], err);
 	}
-	image_residual_add(p, y, shortcut, y, count, err);
-	image_relu(p, y, count, err);
-	return image_record_decision(p, p->image.decision, width, y, err);
+	for (size_t u = 0; u < p->image.units; u++)
+		image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u], image_unit_input(p, u),
+				   u + 1 == p->image.units ? shortcut : NULL,
+				   image_unit_output(p, u), err);
+	if (!p->image.residual)
+		return err->status;
+	return image_record_decision(p, p->image.decision, image_unit_width(image_last(&p->image)),
+				     image_output_of(p), err);
 }
 
 enum status images_forward(const struct pass *of, struct error *err)
@@ -285,6 +278,7 @@ static enum status image_backward_unit(const struct image_pass *p, const struct 
 				       struct kept_unit *kept, const void *x, const void *y,
 				       void *dy, void *dz, struct error *err)
 {
+	bool imposed = u->relu && p->n->images.decisions[u->decision];
 	const void *mask =
 		u->relu ? image_relu_decider(p, u->decision, image_unit_width(u), y) : NULL;
 	struct output_gradient_arguments bias = {
@@ -298,10 +292,10 @@ static enum status image_backward_unit(const struct image_pass *p, const struct 
 		.columns = u->filters,
 	};
 
-	if (u->norm && mask)
+	if (u->norm && imposed)
 		image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters, err);
 	if (u->norm)
-		image_batch_norm_backward(p, u, kept, dy, dz, err);
+		image_batch_norm_backward(p, u, kept, u->relu && !imposed, dy, dz, err);
 	else
 		network_launch(p->n, "output_gradient", &bias, err);
 	return image_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS, x,
