@@ -42,7 +42,7 @@ struct rank_team {
 	/* progress reports; NULL: none. Set by the caller that opened the team */
 	struct phases *phases;
 	struct tuning_cache *tuning_cache; /* of searches on the compute stream; NULL: none */
-	void *scratch;                 /* device memory for sums, allocated when first needed */
+	void *scratch;                     /* device memory for sums, allocated when first needed */
 	/* source of the trainers' tensors; NULL: the device */
 	const struct arena_source *memory;
 	/* Device memory that opening the communicators consumed; 0: unknown. */
