@@ -43,8 +43,8 @@ struct peak_stream_arguments {
 
 /*
  * "peak_tensor": `groups` groups of threads multiply the same small integers repeatedly, and
- * accumulate: TF32, FP16, BF16, FP8 (also both in E5M2) or INT8. out[group] is the sum of all elements of the final
- * accumulator. The shape of a step depends on the device: peak_tensor_shape().
+ * accumulate: TF32, FP16, BF16, FP8 (E4M3 or E5M2) or INT8. out[group] is the sum of all elements
+ * of the final accumulator. The shape of a step depends on the device: peak_tensor_shape().
  */
 struct peak_tensor_arguments {
 	enum precision precision;
