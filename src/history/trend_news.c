@@ -146,6 +146,13 @@ size_t history_environment(struct store *history, const struct history_nights *n
 	return count;
 }
 
+const char *trend_direction(enum better better, double ratio)
+{
+	if (better == BETTER_NONE)
+		return ratio > 1 ? "more" : "less";
+	return ratio > 1 ? "worse" : "better";
+}
+
 const char *trend_found_name(enum change_found found)
 {
 	static const char *const names[] = { "by nights", "at a seam", "suddenly", "in the pool" };
@@ -168,9 +175,6 @@ char *trend_found_words(const struct trend_change *c)
 char *trend_seam_words(const struct trend_seam *seam, enum better better)
 {
 	double half = 100 * expm1(level_half(&seam->shift));
-	const char *word = better == BETTER_NONE ? seam->ratio > 1 ? "more" : "less"
-			   : seam->ratio > 1     ? "worse"
-						 : "better";
 	char date[32];
 
 	history_moment(seam->day, seam->minute, date);
@@ -180,7 +184,8 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 				 date);
 	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
 			 "(±%.1f) %s: no clear difference",
-			 date, 100 * fabs(expm1(seam->shift.value)), half, word);
+			 date, 100 * fabs(expm1(seam->shift.value)), half,
+			 trend_direction(better, seam->ratio));
 }
 
 char *trend_warning_words(size_t beyond, double beyond_by, double band)

@@ -47,6 +47,8 @@ struct environment_change {
 size_t history_environment(struct store *history, const struct history_nights *nights,
 			   struct environment_change out[MOST_ENVIRONMENT], struct error *err);
 
+/* "worse", "better"; "more", "less" of a metric without a direction. `ratio`: of a change */
+const char *trend_direction(enum better better, double ratio);
 /* "by nights", "at a seam", "suddenly", "in the pool" */
 const char *trend_found_name(enum change_found found);
 /*

@@ -20,6 +20,10 @@ void print_verdicts(const struct verdicts *verdicts, bool all);
  */
 void print_comparison(const struct comparison *comparison, bool all);
 
+struct json_writer;
+/* "2026-11-20" */
+void print_date_member(struct json_writer *w, const char *name, int64_t day);
+
 void print_fleet(const struct fleet *fleet, bool json);
 /* A node or a device night by night next to the others. */
 void print_fleet_node(const struct fleet *fleet, const struct fleet_subject *subject, bool json);

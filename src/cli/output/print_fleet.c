@@ -120,11 +120,8 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 static void print_node_night_json(struct json_writer *w, const struct history_series *s,
 				  const struct course_night *n)
 {
-	char date[16];
-
-	history_date(n->day, date);
 	writer_open(w, '{');
-	writer_text_member(w, "date", date);
+	print_date_member(w, "date", n->day);
 	writer_real_member(w, "value", course_value(s, n->own));
 	writer_real_member(w, "others", course_value(s, n->others));
 	writer_real_member(w, "others_low", course_value(s, n->low));
@@ -265,7 +262,7 @@ static void fleet_print_worst(const struct fleet *f)
 	table_finish(&table, stdout);
 }
 
-static void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day)
+void print_date_member(struct json_writer *w, const char *name, int64_t day)
 {
 	char date[16];
 
@@ -295,7 +292,7 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 	writer_real_member(w, "half_interval", x->half);
 	writer_real_member(w, "allowed", fleet_percent(x->allowed));
 	writer_count_member(w, "cohorts", x->cohorts);
-	print_fleet_date_member(w, "since", x->since);
+	print_date_member(w, "since", x->since);
 	writer_bool_member(w, "since_first_night", x->always);
 	writer_bool_member(w, "enough_nights_to_date", x->dated);
 	writer_text_member(w, "state", x->decision ? triage_word(x->decision->state) : "open");
@@ -316,7 +313,7 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 			continue;
 		writer_open(w, '{');
 		writer_text_member(w, "host", f->hosts[i].name);
-		print_fleet_date_member(w, "last", f->hosts[i].last_day);
+		print_date_member(w, "last", f->hosts[i].last_day);
 		writer_count_member(w, "nights", f->hosts[i].silent);
 		writer_close(w, '}');
 	}
@@ -331,7 +328,7 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 		writer_text_member(w, "device", p->device);
 		writer_text_member(w, "machine", p->machine);
 		writer_text_member(w, "serial", p->serial);
-		print_fleet_date_member(w, "last", p->day);
+		print_date_member(w, "last", p->day);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -352,8 +349,8 @@ static void fleet_print_json(const struct fleet *f)
 	writer_count_member(&w, "cohorts", f->cohort_count);
 	writer_count_member(&w, "tests", f->tests);
 	writer_real_member(&w, "false_accusations", FLEET_FALSE);
-	print_fleet_date_member(&w, "levels_since", f->first_day);
-	print_fleet_date_member(&w, "last", f->last_day);
+	print_date_member(&w, "levels_since", f->first_day);
+	print_date_member(&w, "last", f->last_day);
 	writer_count_member(&w, "open", f->open);
 	writer_key(&w, "findings");
 	writer_open(&w, '[');

@@ -76,10 +76,7 @@ static void print_trend_change_text(struct printing *p, const struct history_ser
 	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n", change_state_name(c->state),
 		  date, units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
-		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
-		  : c->ratio > 1           ? "worse"
-					   : "better",
-		  how);
+		  trend_direction(s->better, c->ratio), how);
 	free(how);
 	if (c->decision) {
 		char *words = triage_words(c->decision);
@@ -157,11 +154,9 @@ static void print_trend_differences_json(struct printing *p, int64_t before, int
 static void print_trend_change_json(struct printing *p, const struct trend_change *c)
 {
 	struct json_writer *w = &p->json;
-	char date[16];
 
-	history_date(c->day, date);
 	writer_open(w, '{');
-	writer_text_member(w, "date", date);
+	print_date_member(w, "date", c->day);
 	writer_text_member(w, "state", change_state_name(c->state));
 	writer_text_member(w, "found", trend_found_name(c->found));
 	if (c->decision) {
@@ -185,11 +180,10 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 static void print_trend_seam_json(struct printing *p, const struct trend_seam *seam)
 {
 	struct json_writer *w = &p->json;
-	char date[16], *what = seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
+	char *what = seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
 
-	history_date(seam->day, date);
 	writer_open(w, '{');
-	writer_text_member(w, "date", date);
+	print_date_member(w, "date", seam->day);
 	writer_text_member(w, "what", what);
 	writer_real_member(w, "ratio", seam->ratio);
 	/* Factor of the 95 % interval around the ratio; null: too few nights. */
@@ -418,11 +412,9 @@ static void print_trend_notes_json(struct json_writer *w, const struct history_n
 	writer_open(w, '[');
 	for (size_t i = 0; i < notes->count; i++) {
 		const struct history_note *n = &notes->items[i];
-		char date[16];
 
-		history_date(n->day, date);
 		writer_open(w, '{');
-		writer_text_member(w, "date", date);
+		print_date_member(w, "date", n->day);
 		if (n->series)
 			writer_count_member(w, "series", (size_t)n->series);
 		if (n->state) {

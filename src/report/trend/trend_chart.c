@@ -149,8 +149,9 @@ static int64_t trend_tick_after(double minute, int64_t step)
 /* Round steps of hours, days or weeks; the first date has its year, and hours stand alone. */
 static void trend_chart_draw_dates(const struct plot *p, struct tree *map)
 {
-	static const int64_t steps[] = { 5,   10,      30,      HOUR,     2 * HOUR, 6 * HOUR,
-					 DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY };
+	static const int64_t steps[] = { 5,        10,       30,      HOUR,    2 * HOUR,
+					 6 * HOUR, DAY,      2 * DAY, 3 * DAY, 7 * DAY,
+					 14 * DAY, 28 * DAY, 91 * DAY };
 	struct tree *ticks = tree_list(map, "dates");
 	double first = p->drawing->first * DAY, last = p->drawing->last * DAY;
 	size_t i = 0;

@@ -12,13 +12,6 @@
 #define MOST_MEMBERS 60 /* series of an incident that are named */
 #define MOST_DRAWN 16   /* lines next to the series that changed most */
 
-static const char *trend_change_direction(enum better better, double ratio)
-{
-	if (better == BETTER_NONE)
-		return ratio > 1 ? "more" : "less";
-	return ratio > 1 ? "worse" : "better";
-}
-
 static char *found_words(const struct trend_change *c)
 {
 	if (c->found != FOUND_BY_NIGHTS)
@@ -37,7 +30,7 @@ static void trend_add_change_words(struct text *out, const struct trend_row *row
 	if (trend_percent(c) - least >= 0.05)
 		text_addf(out, "%.1f to ", least);
 	text_addf(out, "%.1f\u00a0%% %s since %s", trend_percent(c),
-		  trend_change_direction(row->better, c->ratio), moment);
+		  trend_direction(row->better, c->ratio), moment);
 }
 
 static char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
@@ -80,15 +73,20 @@ static const char *trend_row_cause(const struct trend_row *row, const struct tre
 	return NULL;
 }
 
-char *incident_words(const struct incident *x)
+char *incident_words(const struct trend_page *p, const struct incident *x)
 {
 	const struct trend_row *row = x->rows[0];
 	const struct trend_change *c = trend_row_change(row);
 	const char *cause = c ? trend_row_cause(row, c) : NULL;
 	struct text out = TEXT_EMPTY;
 	double least = INFINITY;
+	bool one = !trend_has_one_device(&p->rows);
 	char *state;
 
+	for (size_t i = 1; i < x->count; i++)
+		one = one && !strcmp(x->rows[i]->host, row->host);
+	if (one && *row->host)
+		text_addf(&out, "%s, ", row->host);
 	if (x->count > 1)
 		text_addf(&out, "%.*s: %zu figures ", trend_row_suite_length(row), row->case_id,
 			  x->count);
@@ -366,7 +364,7 @@ void trend_add_incident(const struct trend_page *p, const struct incident *x, st
 		one = one && trend_is_same_device(rows[i], rows[0]);
 	trend_set_device(one && !trend_has_one_device(&p->rows) ? rows[0] : NULL, map);
 	one = one || trend_has_one_device(&p->rows);
-	view_text_owned(map, "incident", incident_words(x));
+	view_text_owned(map, "incident", incident_words(p, x));
 	tree_text(map, "state",
 		  news == TREND_KNOWN  ? "acknowledged"
 		  : news == TREND_BACK ? "recovered"

@@ -139,7 +139,7 @@ static char *trend_title(const struct trend_page *p, const struct incident *inci
 {
 	const struct trend_summary *s = &p->rows.summary;
 	char *worst = count && incidents[0].rows[0]->news <= TREND_BETTER
-			      ? incident_words(&incidents[0])
+			      ? incident_words(p, &incidents[0])
 			      : NULL;
 	char *hosts = history_hosts(&p->nights);
 	size_t more = 0;

@@ -126,6 +126,7 @@ static bool trend_rows_is_silent(const struct trend *t, int64_t last)
 static void trend_rows_add(struct trend_collecting *c, const struct history_series *s,
 			   const struct trend *t, unsigned turn)
 {
+	const struct history_place *place = history_place(&c->places, view_string(s->machine));
 	struct trend_row *row;
 
 	ARRAY_GROW(c->rows->items, c->rows->count, c->rows->capacity);
@@ -138,6 +139,7 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 		.model = xstrdup(view_string(s->model)),
 		.machine = history_machine_words(&c->places, view_string(s->machine)),
 		.unit = xstrdup(view_string(s->unit)),
+		.host = xstrdup(place ? place->host : view_string(s->machine)),
 		.better = s->better,
 		.median = t->median,
 		.low = t->low,
@@ -289,6 +291,7 @@ void trend_rows_release(struct trend_rows *rows)
 		free(row->model);
 		free(row->machine);
 		free(row->unit);
+		free(row->host);
 		free(row->nights);
 		free(row->changes);
 		for (size_t k = 0; k < row->seam_count; k++) {

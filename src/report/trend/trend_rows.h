@@ -32,6 +32,7 @@ struct trend_row {
 	int64_t id;
 	unsigned turn; /* which row of its series, from 0: there are more where epochs take turns */
 	char *metric, *case_id, *model, *machine, *unit;
+	char *host; /* of its last run; "": unknown */
 	enum better better;
 	enum trend_class news;
 	struct trend_night *nights; /* of the last TREND_NIGHTS days */
@@ -144,8 +145,11 @@ struct incident {
 /* The rows with news by incidents, in the order of the rows. Returns their number. */
 size_t incidents_collect(const struct trend_rows *rows, struct incident **out);
 void incidents_release(struct incident *incidents, size_t count);
-/* "matmul: 8 figures 9.8 to 10.2 % worse since 2026-10-27, with driver 590.10"; malloc'ed. */
-char *incident_words(const struct incident *x);
+/*
+ * "matmul: 8 figures 9.8 to 10.2 % worse since 2026-10-27, with driver 590.10", with its host if
+ * the page has several devices; malloc'ed.
+ */
+char *incident_words(const struct trend_page *p, const struct incident *x);
 void trend_add_incident(const struct trend_page *p, const struct incident *x, struct tree *list);
 
 /* "NEW: 6.0 % worse since 2026-10-30"; malloc'ed. */
