@@ -13,7 +13,7 @@ page() { # NAME ARGUMENTS OF report...
 has() { grep -qE -- "$2" "$1.html" || { echo "$1: no '$2': $(grep '<h1>' "$1.html")"; failed=1; }; }
 lacks() { grep -qE -- "$2" "$1.html" && { echo "$1: has '$2'"; failed=1; }; }
 page models "$data/quick_h200.json" "$data/nights/h100_1.json"
-has models '<h1>From H100 to H200 in 2 years: '
+has models '<h1>H200 against H100: Memory 1\.[0-9]+×, FP32 GEMM 0\.99[0-9]×</h1>'
 lacks models '<h1>.*Hopper|regressed|No regression'
 # Two models: no line through two cards, no column that nothing fills, no note about cards that are not there.
 lacks models 'id="growth"|ResNet-50|K80|GeForce'

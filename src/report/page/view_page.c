@@ -223,17 +223,17 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 }
 
 /*
- * `title`: the caller's; NULL: of the configuration, else what was found. Takes over `finding`, of
- * claims or of a comparison, or NULL.
+ * `title`: the caller's; NULL: of the configuration, else what was found. Takes over `names` of
+ * compared results and `finding`, of claims or of the comparison; either may be NULL.
  */
 static void page_set_title(const struct view *view, const struct headline_shares *shares,
-			   char *finding, const char *title, struct tree *page)
+			   char *names, char *finding, const char *title, struct tree *page)
 {
-	char *names = view->count > 1 ? page_comparison_names(view) : NULL;
 	char *devices = page_common_devices(view);
-	char *found = !names              ? (finding ? xstrdup(finding) : run_title(view, shares))
-		      : *names && finding ? xasprintf("%s: %s", names, finding)
-					  : xstrdup(names);
+	char *found = names && finding ? xasprintf("%s: %s", names, finding)
+		      : names          ? xstrdup(names)
+		      : finding        ? xstrdup(finding)
+				       : run_title(view, shares);
 
 	if (!title && view->count == 1 && *report_setting(view->results, "title"))
 		title = report_setting(view->results, "title");
@@ -252,16 +252,21 @@ struct tree *view_page(const struct view *view, const struct claim_set *claims, 
 {
 	struct tree *page = tree_new(TREE_MAP);
 	struct headline_shares shares = { 0 };
-	char *finding = view_claims(view, claims, page);
+	char *finding = view_claims(view, claims, page), *names = NULL;
 
 	if (view->count == 1 && !claims->count)
 		headline_shares_of(view, &shares);
 	if (view->count > 1) {
-		free(finding);
+		char *changed = view_changes(view, page);
+
 		view_differences(view, page);
-		finding = view_changes(view, page);
+		names = finding ? NULL : page_comparison_names(view);
+		if (!finding)
+			finding = changed;
+		else
+			free(changed);
 	}
-	page_set_title(view, &shares, finding, title, page);
+	page_set_title(view, &shares, names, finding, title, page);
 	view_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);

@@ -308,9 +308,10 @@ void view_warnings(const struct view *view, struct tree *page)
 			     n.unsettled == 1 ? "cases has" : "cases have");
 	if (2 * n.noisy > n.of[CASE_OK])
 		warnings_add(list,
-			     "The machine was not quiet: %zu of %zu %s vary more than the config "
+			     "The machine was not quiet: %zu of %zu %s more than the config "
 			     "allows. Their intervals include it.",
-			     n.noisy, n.of[CASE_OK], format_cases(n.of[CASE_OK]));
+			     n.noisy, n.of[CASE_OK],
+			     n.noisy == 1 && n.of[CASE_OK] == 1 ? "case varies" : "cases vary");
 	if (n.no_interval)
 		warnings_add(list,
 			     "%zu %s no interval: fewer than six independent samples, or a drift "

@@ -247,6 +247,12 @@ static void architecture_add_launches(const struct architectures *a, struct tree
 	tree_flag(page, "has_launches", rows->count > 1);
 }
 
+/* "5.4×"; with a digit more near 1, where it decides which card is faster: "1.03×". */
+static struct formatted architecture_times(double ratio)
+{
+	return format_text(ratio < 2 ? "%.3g×" : "%.2g×", ratio);
+}
+
 /* "V100: memory 5.4×, FP32 GEMM 3.4×": the subject in multiples of the baseline. */
 static void architecture_set_lead(const struct architectures *a, struct tree *page)
 {
@@ -264,8 +270,8 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 		item = tree_item(ratios);
 		tree_text(item, "before", words.length ? ", " : " ");
 		tree_text(item, "title", questions[q].title);
-		tree_textf(item, "ratio", "%.2g×", ratio);
-		format_list(&words, "%s %.2g×", questions[q].title, ratio);
+		tree_text(item, "ratio", architecture_times(ratio).text);
+		format_list(&words, "%s %s", questions[q].title, architecture_times(ratio).text);
 	}
 	base = architecture_names(a, &a->lines[a->baseline]);
 	view_text(page, "subject", subject->label);
@@ -276,14 +282,12 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 	text_release(&words);
 }
 
-/* "From Kepler to Hopper in 10 years: Memory 21×, Host link 7.3×": the most and the least. */
-static char *architecture_title_of_growth(const struct architecture_line *first,
-					  const struct architecture_line *subject)
+/* Appends ": Memory 21×, Host link 7.3×": the most and the least of the ratios of two lines. */
+static void architecture_add_extremes(const struct architecture_line *first,
+				      const struct architecture_line *subject, struct text *out)
 {
-	struct text out = TEXT_EMPTY;
 	size_t most = QUESTIONS, least = QUESTIONS;
 	double ratios[QUESTIONS];
-	bool same;
 
 	for (size_t q = 0; q < QUESTIONS; q++) {
 		const struct answer *new = &subject->answers[q], *old = &first->answers[q];
@@ -295,29 +299,43 @@ static char *architecture_title_of_growth(const struct architecture_line *first,
 		most = most == QUESTIONS || ratios[q] > ratios[most] ? q : most;
 		least = least == QUESTIONS || ratios[q] < ratios[least] ? q : least;
 	}
-	same = !strcmp(first->architecture, subject->architecture);
-	text_addf(&out, "From %s to %s in %.0f years", same ? first->label : first->architecture,
-		  same ? subject->label : subject->architecture, subject->year - first->year);
 	if (most < QUESTIONS)
-		text_addf(&out, ": %s %.2g×", questions[most].title, ratios[most]);
+		text_addf(out, ": %s %s", questions[most].title,
+			  architecture_times(ratios[most]).text);
 	if (most != least)
-		text_addf(&out, ", %s %.2g×", questions[least].title, ratios[least]);
-	return text_detach(&out);
+		text_addf(out, ", %s %s", questions[least].title,
+			  architecture_times(ratios[least]).text);
 }
 
+/*
+ * "From Kepler to Hopper in 10 years: Memory 21×, Host link 7.3×"; of two models that were both
+ * measured "H200 against H100: Memory 1.4×, FP32 GEMM 0.99×". malloc'ed.
+ */
 char *architectures_title(const struct architectures *a)
 {
-	const struct architecture_line *first = a->lines, *subject;
+	const struct architecture_line *first = a->lines, *subject, *base;
 	struct text out = TEXT_EMPTY;
+	bool same;
 
 	if (!a->count)
 		return xstrdup("No GPU to compare");
 	subject = &a->lines[a->subject];
-	if (isfinite(first->year) && subject->year > first->year && *first->architecture &&
-	    *subject->architecture)
-		return architecture_title_of_growth(first, subject);
-	for (size_t i = 0; i < a->count && out.length < 100; i++)
-		text_addf(&out, "%s%s", i ? " against " : "", a->lines[i].label);
+	base = &a->lines[a->baseline];
+	same = strcmp(first->architecture, subject->architecture) == 0;
+	if (base != subject && base->measured && subject->measured) {
+		text_addf(&out, "%s against %s", subject->label, base->label);
+		architecture_add_extremes(base, subject, &out);
+	} else if (isfinite(first->year) && subject->year > first->year && *first->architecture &&
+		   *subject->architecture) {
+		text_addf(&out, "From %s to %s in %.0f years",
+			  same ? first->label : first->architecture,
+			  same ? subject->label : subject->architecture,
+			  subject->year - first->year);
+		architecture_add_extremes(first, subject, &out);
+	} else {
+		for (size_t i = 0; i < a->count && out.length < 100; i++)
+			text_addf(&out, "%s%s", i ? " against " : "", a->lines[i].label);
+	}
 	return text_detach(&out);
 }
 

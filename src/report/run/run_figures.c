@@ -434,6 +434,8 @@ char *run_title(const struct view *view, const struct headline_shares *shares)
 	if (*view_string(r->label))
 		text_addf(&out, "%s, ", r->label);
 	run_title_add_machine(&out, r);
+	if (n.of[CASE_OK] && (n.stopped || n.unreached))
+		text_add(&out, ", not finished");
 	if (view_is_selftest(r, &injected))
 		text_addf(&out, ": self-test found all %.0f injected errors", injected);
 	else if (!run_title_add_bad(&out, &n) && !run_title_add_outlier(&out, view, shares) &&

@@ -108,7 +108,7 @@ void strategies_under_limits(const struct strategies *strategies, const struct m
 /* Fastest split by batch and width, as a map and a sentence; nothing unless both vary. */
 void strategies_crossover(const struct strategies *strategies, struct tree *charts,
 			  struct tree *answers);
-/* One timeline for each case that recorded a step. */
+/* A timeline of the fastest recorded step of each model and mode. */
 void strategies_timelines(const struct strategies *strategies, struct tree *charts);
 
 #endif

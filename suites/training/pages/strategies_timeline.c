@@ -163,12 +163,29 @@ static void timeline_draw_step(const struct strategies *strategies, const struct
 	chart_release(&chart);
 }
 
+/* True if the step was recorded and no faster strategy of the same model and mode was. */
+static bool timeline_is_fastest(const struct strategies *strategies, const struct strategy *s)
+{
+	size_t length = strategies_word_length(s->name);
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		const struct strategy *other = &strategies->items[i];
+
+		if (other->c->timeline_count && other->seconds < s->seconds &&
+		    strcmp(other->model, s->model) == 0 &&
+		    strategies_word_length(other->name) == length &&
+		    strncmp(other->name, s->name, length) == 0)
+			return false;
+	}
+	return s->c->timeline_count != 0;
+}
+
 void strategies_timelines(const struct strategies *strategies, struct tree *charts)
 {
 	size_t drawn = 0;
 
 	for (size_t i = 0; i < strategies->count && drawn < TIMELINES_MOST; i++)
-		if (strategies->items[i].c->timeline_count) {
+		if (timeline_is_fastest(strategies, &strategies->items[i])) {
 			timeline_draw_step(strategies, &strategies->items[i], charts);
 			drawn++;
 		}

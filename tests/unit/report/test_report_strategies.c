@@ -779,6 +779,14 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 	/* Computing streams come first, whatever the order in the result. */
 	assert_string_equal(member(rows->children[0], "name"), "0 compute: F forward, L loss");
 	close_drawn(&d);
+	/* A slower step of the same mode has no timeline, one of another mode has. */
+	add_row(add_split(&r, "hybrid", 64, 512, 2e-2, 1e9), 0, "compute", "forward", 0, 8e-3);
+	add_row(add_split(&r, "ddp", 64, 512, 3e-2, 1e9), 0, "compute", "forward", 0, 8e-3);
+	open_drawn(&d, &r);
+	strategies_timelines(&d.strategies, d.charts);
+	assert_int_equal(d.charts->count, 2);
+	assert_non_null(strstr(member(d.charts->children[1], "title"), "Timeline of DDP"));
+	close_drawn(&d);
 	result_release(&r);
 }
 
