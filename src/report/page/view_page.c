@@ -257,9 +257,10 @@ struct tree *view_page(const struct view *view, const struct claim_set *claims, 
 	if (view->count == 1 && !claims->count)
 		headline_shares_of(view, &shares);
 	if (view->count > 1) {
-		char *changed = view_changes(view, page);
+		char *changed;
 
 		view_differences(view, page);
+		changed = view_changes(view, page);
 		names = finding ? NULL : page_comparison_names(view);
 		if (!finding)
 			finding = changed;
