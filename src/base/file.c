@@ -134,8 +134,8 @@ bool file_has_no_locks(const char *path)
 		return false;
 	if (!atomic_flag_test_and_set(&told))
 		fprintf(stderr,
-			"gpuproof: %s: the file system has no locks (%s); continuing without. Do "
-			"not let two programs write there at once\n",
+			"gpuproof: %s: the file system does not support locks (%s). Do not let two "
+			"programs write this file at the same time.\n",
 			path, strerror(errno));
 	return true;
 }

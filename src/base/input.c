@@ -137,7 +137,8 @@ static enum status input_read_blocks(int fd, const char *what, size_t most, stru
 		if (total > most) {
 			bool mebibytes = most >= (size_t)1 << 20;
 
-			status = error_set(err, STATUS_USAGE, "larger than %zu %s, so not a %s",
+			status = error_set(err, STATUS_USAGE,
+					   "is larger than %zu %s, so it is not a %s",
 					   mebibytes ? most >> 20 : most >> 10,
 					   mebibytes ? "MiB" : "KiB", what);
 			break;
@@ -164,7 +165,7 @@ enum status input_read(int fd, const char *what, size_t most, struct text *out, 
 	}
 	status = input_read_blocks(fd, what, most, out, err);
 	if (status == STATUS_OK && S_ISFIFO(about.st_mode) && out->length == before)
-		return error_set(err, STATUS_USAGE, "is a pipe without a writer");
+		return error_set(err, STATUS_USAGE, "is a pipe to which no process writes");
 	return status;
 }
 

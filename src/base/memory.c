@@ -14,7 +14,7 @@
 static void *exit_if_null(void *p, size_t size)
 {
 	if (!p && size) {
-		fprintf(stderr, "gpuproof: out of memory: %zu bytes of bookkeeping\n", size);
+		fprintf(stderr, "gpuproof: out of host memory: cannot allocate %zu bytes\n", size);
 		exit(70);
 	}
 	return p;

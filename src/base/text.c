@@ -254,7 +254,7 @@ char *text_instead(const char *word, const char *const *names)
 		text_addf(&t, "; did you mean '%s'?", near);
 	else
 		for (size_t i = 0; names[i]; i++)
-			text_addf(&t, "%s%s", i ? ", " : "; there are ", names[i]);
+			text_addf(&t, "%s%s", i ? ", " : "; known: ", names[i]);
 	return text_detach(&t);
 }
 

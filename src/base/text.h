@@ -81,7 +81,7 @@ void text_mend(char *s);
 const char *text_nearest(const char *word, const char *const *names);
 /*
  * Suggestion in a message about an unknown `word`: "; did you mean 'a'?", or, if no name is close,
- * "; there are a, b, c". The caller frees it.
+ * "; known: a, b, c". The caller frees it.
  */
 char *text_instead(const char *word, const char *const *names);
 

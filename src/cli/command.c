@@ -120,7 +120,7 @@ static int no_action(const struct command *command, const char *name)
 		command_usage(command, "'%.60s' is not %s%s", name, all.data,
 			      text_starts_with(instead, "; did") ? instead : "");
 	else
-		command_usage(command, "no action given; use %s", all.data);
+		command_usage(command, "no action given. Actions: %s", all.data);
 	free(instead);
 	text_release(&all);
 	return EXIT_USAGE;
@@ -146,7 +146,7 @@ static int call_find_action(struct call *call, const struct options *o, struct a
 				     call->operands[a->most], a->name,
 				     a->most == 0   ? "only options"
 				     : a->most == 1 ? "one argument"
-						    : "fewer arguments");
+						    : "fewer arguments (see usage)");
 	if (call->count < a->least) {
 		form = usage_operands(command, a->name);
 		code = command_usage(command, "%s needs %s", a->name, form);

@@ -145,38 +145,29 @@ void usage_details(const struct command *command, struct text *out)
 	text_add(out, notes && notes[1] ? notes + 1 : "");
 }
 
-/* Bytes of the first clause of an explanation, or of the words of it that fit into `room`. */
-static size_t clause_length(const char *help, size_t room)
+/* Bytes of the first clause of an explanation. */
+static size_t clause_length(const char *help)
 {
-	size_t length = 0, end = strlen(help);
+	size_t i = 0;
 
-	for (size_t i = 0; i < end && end == strlen(help); i++)
-		if (strchr(".;:", help[i]) && help[i + 1] == ' ')
-			end = i;
-	if (end <= room)
-		return end;
-	for (size_t i = 0; i <= room; i++)
-		if (help[i] == ' ')
-			length = i;
-	return length;
+	for (; help[i]; i++)
+		if ((strchr(".;:", help[i]) && help[i + 1] == ' ') ||
+		    text_starts_with(help + i, " ("))
+			break;
+	return i;
 }
 
-void usage_option_lines(const struct command *command, size_t width, struct text *out)
+void usage_option_lines(const struct command *command, struct text *out)
 {
 	if (command->options)
 		text_add(out, "\n");
 	for (const struct option_row *row = command->options; row && row->name; row++) {
 		struct text head = TEXT_EMPTY;
 		char *explanation = usage_explanation(command, row);
-		size_t column;
 
 		usage_add_head(row, &head);
-		column = 2 + (head.length > HEAD_WIDTH ? head.length : HEAD_WIDTH);
-		if (column + 20 > width)
-			text_addf(out, "%s\n", head.data);
-		else
-			text_addf(out, "%-*s  %.*s\n", HEAD_WIDTH, head.data,
-				  (int)clause_length(explanation, width - column), explanation);
+		text_addf(out, "%-*s  %.*s\n", HEAD_WIDTH, head.data,
+			  (int)clause_length(explanation), explanation);
 		text_release(&head);
 		free(explanation);
 	}

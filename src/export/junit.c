@@ -114,14 +114,16 @@ static void add_completeness(struct tests *tests, const struct result *r)
 	size_t not_run = result_not_run(r), devices = result_lost_devices(r),
 	       workers = result_lost_workers(r);
 
-	junit_add_of_run(tests, r, "every planned case was run",
-			 not_run ? xasprintf("the run is %s: %zu of %zu cases were not run",
+	junit_add_of_run(tests, r, "every planned case ran",
+			 not_run ? xasprintf("the run is %s: %zu of %zu cases did not run",
 					     export_string(r->state), not_run, r->planned)
 				 : NULL);
-	junit_add_of_run(tests, r, "every device could be used",
-			 devices ? xasprintf("%zu could not", devices) : NULL);
-	junit_add_of_run(tests, r, "no worker process was lost",
-			 workers ? xasprintf("%zu were lost, without loss of a case", workers)
+	junit_add_of_run(tests, r, "every device was usable",
+			 devices ? xasprintf("number of unusable devices: %zu", devices) : NULL);
+	junit_add_of_run(tests, r, "no worker process died",
+			 workers ? xasprintf("number of worker processes that died: %zu; their "
+					     "cases were repeated",
+					     workers)
 				 : NULL);
 }
 
@@ -138,9 +140,9 @@ static char *junit_check_name(const struct verdict_check *check)
 	static const char *const words[] = {
 		[AT_LEAST] = "at least",
 		[AT_MOST] = "at most",
-		[LIKE_IDENTICAL] = "like identical devices",
-		[LIKE_POPULATION] = "like reference GPUs of its model",
-		[LIKE_FLEET] = "like its model on all nodes",
+		[LIKE_IDENTICAL] = "within the margin to identical devices",
+		[LIKE_POPULATION] = "within the margin to reference GPUs",
+		[LIKE_FLEET] = "within the margin to the same model on all nodes",
 		[NO_COMPARISON] = "",
 	};
 	const char *subject = *check->case_id ? check->case_id : "the run";
@@ -229,7 +231,8 @@ static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 	test->type = v && (verdicts_exit_code(v) || verdicts_accepted(v)) ? verdict_name(v->overall)
 									  : "not judged";
 	test->message = xstrdup(v ? v->sentence
-				  : "nothing was judged: run with --check, or gpuproof check -o");
+				  : "the result has no verdict; run with --check, or use gpuproof "
+				    "check RESULT -o FILE");
 	test->body = v ? verdict_body(v) : xstrdup("");
 }
 

@@ -88,8 +88,7 @@ static void markdown_add_summary(struct markdown_page *page, const struct export
 		text_add(page->out, "**Nothing was judged**: no limits were applied, so there is "
 				    "no verdict.\n\n");
 	text_addf(page->out,
-		  "%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors; %zu "
-		  "skipped.\n",
+		  "%zu of %zu cases ran: %zu OK, %zu wrong results, %zu errors; %zu skipped.\n",
 		  r->case_count - result_count(r, CASE_SKIPPED),
 		  r->planned > r->case_count ? r->planned : r->case_count, result_count(r, CASE_OK),
 		  result_count(r, CASE_FAILED), result_count(r, CASE_ERROR),
@@ -131,7 +130,7 @@ static void markdown_add_checks(struct markdown_page *page, const struct verdict
 /* One row per device with promised or judged aspects, one column per aspect. */
 static void markdown_add_aspects(struct markdown_page *page, const struct verdicts *v)
 {
-	markdown_begin_table(page, "Judged by device",
+	markdown_begin_table(page, "Verdict by device and aspect",
 			     "device | memory | link | gemm | correctness | condition");
 	for (size_t i = 0; i < v->device_count; i++) {
 		const struct device_judgement *d = &v->devices[i];
@@ -203,7 +202,7 @@ static void markdown_add_metric(struct markdown_page *page, const struct case_re
 /* Their metrics are not headlines. */
 static void markdown_add_unsettled(struct markdown_page *page, const struct result *r)
 {
-	markdown_begin_table(page, "Not settled: the level still changed at the end",
+	markdown_begin_table(page, "Not settled: the level still changed at the end of sampling",
 			     "case | metric | value | change");
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
@@ -236,7 +235,7 @@ static bool markdown_has_unsettled(const struct result *r)
 
 static void markdown_add_figures(struct markdown_page *page, const struct result *r)
 {
-	markdown_begin_table(page, "Main figures",
+	markdown_begin_table(page, "Main metrics",
 			     "case | metric | value | 95 % interval | n | better | noisy");
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t j = 0; r->cases[i].status == CASE_OK && j < r->cases[i].metric_count;

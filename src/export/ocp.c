@@ -397,7 +397,7 @@ static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "error"), "symptom",
 				v ? "inconclusive" : cause_name(CAUSE_RUN_INCOMPLETE), "message",
 				v                            ? v->sentence
-				: result_measured_nothing(r) ? "nothing was measured"
+				: result_measured_nothing(r) ? "no case was measured"
 							     : r->state);
 	else
 		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "log"), "severity", "INFO",

@@ -92,7 +92,7 @@ static void prometheus_add_metric(struct samples *samples, const struct result *
 				  const struct case_result *c, const struct metric_value *m)
 {
 	static const char *const better[] = { "higher is better", "lower is better",
-					      "neither direction is better" };
+					      "no direction is better" };
 	const struct device_info *d = result_device(r, c->device);
 	const struct presentation *p = result_presentation(r, c->suite);
 	const struct metric *row = p ? presentation_metric(p, m->name) : NULL;
@@ -126,7 +126,8 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 {
 	double finished = clock_parse_iso8601(export_string(r->finished));
 
-	prometheus_add_sample(samples, "gpuproof_run_info", "the run that measured these values", 1,
+	prometheus_add_sample(samples, "gpuproof_run_info",
+			      "version, id and state of the run that measured these values", 1,
 			      LABELS("version", r->gpuproof_version, "run", r->run_id, "state",
 				     r->state));
 	if (isfinite(finished))
@@ -135,8 +136,8 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 	if (isfinite(r->seconds))
 		prometheus_add_sample(samples, "gpuproof_run_duration_seconds",
 				      "duration of the run", r->seconds, NULL);
-	prometheus_add_sample(samples, "gpuproof_run_planned_cases", "planned cases of the run",
-			      (double)r->planned, NULL);
+	prometheus_add_sample(samples, "gpuproof_run_planned_cases",
+			      "number of planned cases of the run", (double)r->planned, NULL);
 }
 
 static int prometheus_by_cause(const void *a, const void *b)
@@ -167,12 +168,12 @@ static void prometheus_add_causes(struct samples *samples, const struct verdicts
 				  checks[end]->accepted == c->accepted &&
 				  strcmp(checks[end]->devices, c->devices) == 0;)
 			end++;
-		prometheus_add_sample(samples, "gpuproof_check_causes",
-				      "checks that did not pass, by cause (gpuproof help causes)",
-				      (double)(end - first),
-				      LABELS("cause", cause_name(c->cause), "device", c->devices,
-					     "uuid", c->uuid, "accepted",
-					     c->accepted ? "true" : "false"));
+		prometheus_add_sample(
+			samples, "gpuproof_check_causes",
+			"number of checks that did not pass, by cause (gpuproof help causes)",
+			(double)(end - first),
+			LABELS("cause", cause_name(c->cause), "device", c->devices, "uuid", c->uuid,
+			       "accepted", c->accepted ? "true" : "false"));
 	}
 	free(checks);
 }
@@ -183,8 +184,8 @@ static void prometheus_add_verdicts(struct samples *samples, const struct verdic
 
 	prometheus_add_causes(samples, verdicts);
 	for (int i = 0; i < VERDICT_COUNT; i++)
-		prometheus_add_sample(samples, "gpuproof_check_verdicts", "checks by verdict",
-				      (double)verdicts->counts[i],
+		prometheus_add_sample(samples, "gpuproof_check_verdicts",
+				      "number of checks, by verdict", (double)verdicts->counts[i],
 				      LABELS("verdict", verdict_name((enum verdict)i)));
 	prometheus_add_sample(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
 			      verdicts_accepted(verdicts), NULL);
@@ -193,8 +194,8 @@ static void prometheus_add_verdicts(struct samples *samples, const struct verdic
 		for (size_t a = 0; a < verdicts->devices[i].aspect_count; a++)
 			n += aspect_is_missing(&verdicts->devices[i].aspects[a]);
 	prometheus_add_sample(samples, "gpuproof_check_missing",
-			      "promised aspects without a verdict, over all devices", (double)n,
-			      NULL);
+			      "number of promised aspects that were not judged, over all devices",
+			      (double)n, NULL);
 }
 
 static int by_family(const void *a, const void *b)
@@ -252,7 +253,7 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 
 		for (size_t i = 0; i < input->result->case_count; i++)
 			count += (int)input->result->cases[i].status == status;
-		prometheus_add_sample(&samples, "gpuproof_run_cases", "cases by status",
+		prometheus_add_sample(&samples, "gpuproof_run_cases", "number of cases, by status",
 				      (double)count,
 				      LABELS("status", case_status_name((enum case_status)status)));
 	}

@@ -107,7 +107,8 @@ static const char *trace_refuse(const struct export_input *input)
 	for (size_t i = 0; i < input->result->case_count; i++)
 		if (input->result->cases[i].timeline_count)
 			return NULL;
-	return "no case has a timeline; to record one, set [suite parallel] timeline = yes";
+	return "no case of the result has a timeline; to record timelines, set [suite parallel] "
+	       "timeline = yes";
 }
 
 const struct exporter export_trace = { trace_write, trace_refuse };

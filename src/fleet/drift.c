@@ -140,7 +140,7 @@ static void drift_add_warning(struct result *result, size_t node, const char *na
 	f = &result->preflight[result->preflight_count++];
 	*f = (struct finding){ .severity = SEVERITY_WARNING };
 	finding_set_subject(f, FINDING_DRIFT, "");
-	snprintf(f->subject, sizeof(f->subject), "drift of %.80s %.63s", name,
+	snprintf(f->subject, sizeof(f->subject), "drift of %.80s on %.63s", name,
 		 result->nodes[node].name);
 	snprintf(f->node, sizeof(f->node), "%s", result->nodes[node].name);
 	snprintf(f->text, sizeof(f->text), "%s", text);
@@ -164,18 +164,18 @@ static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struc
 	for (size_t i = from; i < to && 2 * most > d->node_count; i++)
 		if (!values_agree(facts[i].value, facts[common].value))
 			drift_add_warning(result, facts[i].node, facts[i].name,
-					  xasprintf("%.100s, not %.100s as on %zu of %zu nodes",
+					  xasprintf("%.100s, but %.100s on %zu of %zu nodes",
 						    facts[i].value, facts[common].value, most,
 						    d->node_count));
 	for (size_t i = 0; i < d->node_count && 2 * most > d->node_count; i++)
 		if (!has[d->nodes[i]])
 			drift_add_warning(result, d->nodes[i], facts[common].name,
-					  xasprintf("none; %zu of %zu nodes have %.100s", most,
+					  xasprintf("missing; %zu of %zu nodes have %.100s", most,
 						    d->node_count, facts[common].value));
 	/* A few nodes have a fact that most lack. */
 	for (size_t i = from; i < to && 2 * (to - from) < d->node_count; i++)
 		drift_add_warning(result, facts[i].node, facts[i].name,
-				  xasprintf("%.100s; %zu of %zu nodes have none", facts[i].value,
+				  xasprintf("%.100s; missing on %zu of %zu nodes", facts[i].value,
 					    d->node_count - (to - from), d->node_count));
 	free(has);
 }

@@ -61,7 +61,8 @@ static void fleet_open_rounds(struct fleet_run *f, const struct config *config)
 	if (rounds_open(&f->rounds, config, f->directory, names, nodes, count,
 			text_hash(TEXT_HASH_START, f->run_id, strlen(f->run_id)), &callbacks,
 			&err) != STATUS_OK) {
-		fprintf(stderr, "gpuproof: cases of several nodes: %s\n", err.message);
+		fprintf(stderr, "gpuproof: cannot run the cases of several nodes: %s\n",
+			err.message);
 		rounds_stop(f->rounds);
 	}
 	free(names);
@@ -361,7 +362,9 @@ static enum status attend_nodes(struct fleet_run *f, const struct config *config
 	if (f->stops_seen)
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	if (f->too_few)
-		return error_set(err, STATUS_UNSUPPORTED, "fewer nodes than min_nodes are left");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the run ended early, because fewer nodes than min_nodes were "
+				 "left");
 	return STATUS_OK;
 }
 

@@ -38,7 +38,8 @@ static char *launcher_host_name(const struct launcher *l, const char *entry, siz
 	name = xstrndup(whole, strcspn(whole, ":."));
 	if (inet_pton(AF_INET6, whole, address) == 1 || inet_pton(AF_INET, whole, address) == 1)
 		error_set(err, STATUS_USAGE,
-			  "%s:%zu: %.80s is an address; name the node as `hostname -s` does",
+			  "%s:%zu: %.80s is an address; write the host name that `hostname -s` "
+			  "prints",
 			  l->file, line, whole);
 	else if (*whole && !fleet_name_valid(name))
 		error_set(err, STATUS_USAGE, "%s:%zu: invalid host name '%.80s'", l->file, line,
@@ -63,8 +64,9 @@ static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 			for (size_t i = 0; i < l->name_count && err->status == STATUS_OK; i++)
 				if (strcmp(l->names[i], name) == 0)
 					error_set(err, STATUS_USAGE,
-						  "%s:%zu: %s is listed twice (names end at the "
-						  "first dot); one agent serves all GPUs of a node",
+						  "%s:%zu: %s is listed twice (only the part "
+						  "before the first dot counts); list each node "
+						  "once, because one agent measures all its GPUs",
 						  l->file, line, name);
 			launcher_add_name(l, name);
 		} else {
@@ -99,7 +101,7 @@ static enum status launcher_take_count(const struct setting *nodes, size_t most,
 	if (*text >= '0' && *text <= '9' && !*end && n > 0 && n <= most)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: nodes = %s is invalid; write all, a number from 1 to %zu, or with "
+			 "%s: nodes = %s is invalid; write all, a number from 1 to %zu, or for "
 			 "mpirun a file of hosts",
 			 nodes->origin, text, most);
 }
@@ -162,8 +164,8 @@ enum status launcher_choose(struct launcher *l, const struct config *config, con
 	case LAUNCH_COMMAND:
 		if (!command)
 			return error_set(err, STATUS_USAGE,
-					 "launcher = command needs --launch; a config cannot name "
-					 "programs to execute");
+					 "launcher = command needs the option --launch, because a "
+					 "config cannot name the program");
 		return launcher_take_count(nodes, 1000000, &l->expected, err);
 	case LAUNCH_MPIRUN:
 		l->file = text;

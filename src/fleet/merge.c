@@ -194,13 +194,14 @@ static void merge_check_whole(struct result_node *node, const struct result *rea
 	char *folder = xasprintf("%s/nodes/%s", directory, node->name), *message = NULL;
 
 	if (node->status == NODE_OK && !read)
-		message =
-			xasprintf("its results are not in %s (is this directory shared?)", folder);
+		message = xasprintf("the results of the node are not in %s; check that all nodes "
+				    "share this directory",
+				    folder);
 	else if (node->status == NODE_OK && node->finished < node->planned)
-		message = xasprintf("its results in %s have only %zu of %zu cases", folder,
-				    node->finished, node->planned);
+		message = xasprintf("the results of the node in %s have only %zu of %zu cases",
+				    folder, node->finished, node->planned);
 	else if (node->status == NODE_OK && strcmp(read->state, "complete") != 0)
-		message = xasprintf("its results in %s are %s", folder, read->state);
+		message = xasprintf("the results of the node in %s are %s", folder, read->state);
 	if (message)
 		fail_node(node, message);
 	free(message);

@@ -147,7 +147,7 @@ void nodes_stop(struct fleet_run *f)
 		    f->nodes[i].peer)
 			nodes_send(f, f->nodes[i].peer, &(struct fleet_message){ .kind = "stop" });
 		else if (f->nodes[i].phase == NODE_WAITS)
-			nodes_end(f, i, NODE_INTERRUPTED, "interrupted before its start");
+			nodes_end(f, i, NODE_INTERRUPTED, "interrupted before the agent started");
 	}
 }
 
@@ -163,14 +163,14 @@ void nodes_report_strangers(struct fleet_run *f, bool last)
 		return;
 	if (wrong == 1)
 		fprintf(stderr,
-			"gpuproof: refused an agent at %s with the node name %s: wrong token\n",
+			"gpuproof: rejected an agent at %s with the node name %s: wrong token\n",
 			f->strangers.from, *f->strangers.node ? f->strangers.node : "(invalid)");
 	else if (wrong)
 		fprintf(stderr,
-			"gpuproof: refused %zu callers with a wrong token, the last at %s\n", wrong,
-			f->strangers.from);
+			"gpuproof: rejected %zu connections with a wrong token, the last from %s\n",
+			wrong, f->strangers.from);
 	if (silent)
-		fprintf(stderr, "gpuproof: refused %zu callers without a token\n", silent);
+		fprintf(stderr, "gpuproof: rejected %zu connections without a token\n", silent);
 	f->strangers.said = now;
 	f->strangers.wrong = f->strangers.silent = 0;
 }
@@ -223,18 +223,18 @@ static char *agent_refusal_reason(const struct fleet_run *f, const struct fleet_
 				  size_t index)
 {
 	if (hello->protocol != FLEET_PROTOCOL || strcmp(hello->build, build_version()) != 0)
-		return xasprintf("other build: gpuproof %s (protocol %lld), the conductor is "
-				 "gpuproof %s (protocol %d)",
-				 *hello->build ? hello->build : "of no version",
+		return xasprintf("the agent is gpuproof %s (protocol %lld), but the conductor is "
+				 "gpuproof %s (protocol %d); install the same version on all nodes",
+				 *hello->build ? hello->build : "of an unknown version",
 				 (long long)hello->protocol, build_version(), FLEET_PROTOCOL);
 	if (f->stopping)
-		return xstrdup("the run is being stopped");
+		return xstrdup("the run is stopping");
 	if (index != NO_NODE &&
 	    (f->nodes[index].phase == NODE_RUNS || f->nodes[index].phase == NODE_READY))
 		return xasprintf("node %s already has an agent; start one per node", hello->node);
 	if (index != NO_NODE && f->nodes[index].phase == NODE_ENDED &&
 	    f->nodes[index].status == NODE_OK)
-		return xasprintf("node %s has finished its work", hello->node);
+		return xasprintf("node %s has already finished", hello->node);
 	if (index == NO_NODE && f->launcher.name_count)
 		return xasprintf("node %s does not belong to the run", hello->node);
 	return NULL;
@@ -267,9 +267,9 @@ static void on_hello(struct fleet_run *f, struct peer *peer, const struct fleet_
 	char *reason;
 
 	if (strcmp(hello->kind, "hello") != 0 || !named) {
-		fprintf(stderr, "gpuproof: refused an agent at %s: %s\n", peer->from,
-			"not the greeting of an agent");
-		peer_refuse(f, peer, "not the greeting of an agent");
+		fprintf(stderr, "gpuproof: rejected an agent at %s: %s\n", peer->from,
+			"the first message is not that of an agent");
+		peer_refuse(f, peer, "the first message is not that of an agent");
 		return;
 	}
 	reason = agent_refusal_reason(f, hello, index);
@@ -310,10 +310,12 @@ static void on_message(struct fleet_run *f, struct peer *peer, const struct flee
 			nodes_end(f, peer->node, NODE_OK, "");
 		else if (strcmp(m->state, "interrupted") == 0)
 			nodes_end(f, peer->node, NODE_INTERRUPTED,
-				  f->too_few ? "stopped, because too few nodes are left"
-					     : "interrupted");
+				  f->too_few
+					  ? "stopped, because fewer nodes than min_nodes were left"
+					  : "interrupted");
 		else
-			nodes_end(f, peer->node, NODE_ERROR, "its run did not finish");
+			nodes_end(f, peer->node, NODE_ERROR,
+				  "the cases of the node did not finish");
 	} else if (f->rounds) {
 		rounds_message(f->rounds, peer->node, m);
 	} else if (strcmp(m->kind, "failed") == 0) {
@@ -349,19 +351,19 @@ void nodes_read(struct fleet_run *f, struct peer *peer)
 		text_reset(&peer->out);
 	if (peer->node == NO_NODE && peer->in.length > FLEET_HELLO_MOST &&
 	    !memchr(peer->in.data, '\n', FLEET_HELLO_MOST))
-		nodes_lose(f, peer, "its greeting is too long");
+		nodes_lose(f, peer, "the first message of the agent is too long");
 	while (!peer->closing && fleet_message_next(&peer->in, &message)) {
 		if (*message.kind) {
 			tame_words(&message.text);
 			tame_words(&message.build);
 			on_message(f, peer, &message);
 		} else {
-			nodes_lose(f, peer, "it sent an invalid message");
+			nodes_lose(f, peer, "the agent sent an invalid message");
 		}
 		fleet_message_release(&message);
 	}
 	if (peer->in.length > FLEET_MESSAGE_MOST)
-		nodes_lose(f, peer, "its message has no end");
+		nodes_lose(f, peer, "the agent sent a message that is too long");
 	if (!open && !peer->closing)
-		nodes_lose(f, peer, "its agent died: connection closed");
+		nodes_lose(f, peer, "the agent died, because its connection was closed");
 }

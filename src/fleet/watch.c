@@ -34,7 +34,7 @@ static void handle_stops(struct fleet_run *f)
 	for (size_t i = 0; i < f->count; i++)
 		if (f->nodes[i].phase != NODE_ENDED)
 			nodes_end(f, i, NODE_LOST,
-				  "abandoned, because the run was stopped at once");
+				  "abandoned, because the run was stopped immediately");
 }
 
 /* Those that have not called. */
@@ -45,7 +45,7 @@ static void end_joining(struct fleet_run *f, const char *reason)
 		struct node *n = &f->nodes[i];
 		char *text =
 			n->phase == NODE_WAITS && n->refused
-				? xasprintf("%s; an agent that called itself %s was refused: %s",
+				? xasprintf("%s; an agent with the node name %s was rejected: %s",
 					    reason, n->name, n->refused)
 				: xstrdup(reason);
 
@@ -94,7 +94,7 @@ static void watch_processes(struct fleet_run *f)
 
 		if (index == NO_NODE || f->launcher.processes[i] > 0)
 			continue;
-		snprintf(reason, sizeof(reason), "its agent never connected: %s",
+		snprintf(reason, sizeof(reason), "the agent of the node never connected: %s",
 			 f->launcher.ending);
 		if (f->nodes[index].phase == NODE_WAITS)
 			nodes_end(f, index, NODE_LOST, reason);
@@ -114,12 +114,13 @@ static void watch_joining(struct fleet_run *f, bool launching)
 		f->join_over = true;
 	} else if (!launching && !f->peers.count) {
 		fleet_watch_last_words(f, words, sizeof(words));
-		snprintf(reason, sizeof(reason), "its agent never connected: the launcher %s%s",
+		snprintf(reason, sizeof(reason),
+			 "the agent of the node never connected: the launcher %s%s",
 			 *f->launcher.ending ? f->launcher.ending : "has ended", words);
 		end_joining(f, reason);
 	} else if (clock_seconds() - f->began > f->join_within) {
-		snprintf(reason, sizeof(reason), "its agent has not connected within %g s",
-			 f->join_within);
+		snprintf(reason, sizeof(reason),
+			 "the agent of the node has not connected within %g s", f->join_within);
 		end_joining(f, reason);
 	}
 }
@@ -140,7 +141,7 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 
 	handle_stops(f);
 	now = clock_seconds();
-	snprintf(reason, sizeof(reason), "no message for %g s", f->silent_after);
+	snprintf(reason, sizeof(reason), "the agent sent no message for %g s", f->silent_after);
 	for (size_t i = 0; i < f->peers.count; i++) {
 		struct peer *peer = f->peers.items[i];
 
@@ -160,8 +161,9 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 		return;
 	f->too_few = true;
 	fprintf(stderr,
-		"gpuproof: %zu of %zu nodes are left, but min_nodes requires %zu: stopping\n", left,
-		nodes_wanted(f), wanted);
+		"gpuproof: stopping the run, because %zu of %zu nodes are left and min_nodes "
+		"requires %zu\n",
+		left, nodes_wanted(f), wanted);
 	nodes_stop(f);
 }
 
@@ -240,7 +242,10 @@ void nodes_status(struct fleet_run *f)
 	}
 	/* Says once that it cannot be written, which is no reason to lose the run. */
 	if (run_status_write(s, f->directory, &err) != STATUS_OK) {
-		nodes_log(f, "%s: `gpuproof watch` will not be updated", err.message);
+		nodes_log(f,
+			  "cannot write the status of the run, so `gpuproof watch` will not be "
+			  "updated: %s",
+			  err.message);
 		f->status_due = (double)INFINITY;
 	}
 }

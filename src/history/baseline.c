@@ -19,8 +19,8 @@ static enum status baseline_check_name(const char *name, struct error *err)
 			length = 0;
 	if (!length || length > LONGEST_NAME)
 		return error_set(err, STATUS_USAGE,
-				 "'%.120s' is not a valid baseline name: up to %d letters, digits, "
-				 "'.', '_' and '-'",
+				 "'%.120s' is not a valid name of a baseline; use at most %d "
+				 "letters, digits, '.', '_' and '-'",
 				 name, LONGEST_NAME);
 	return STATUS_OK;
 }

@@ -196,15 +196,15 @@ static enum history_added choose_night_version(const struct store_night *before,
 	free(now);
 	if (missing)
 		error_set(err, STATUS_USAGE,
-			  "not replaced: the history has run %.80s with %zu figures, and this "
+			  "not replaced: the history contains run %.80s with %zu values, and this "
 			  "result lacks %zu of them",
 			  after->run_id, old_count, missing);
 	else if (count > old_count || completed)
 		return HISTORY_REPLACED;
 	else if (changed)
 		error_set(err, STATUS_USAGE,
-			  "not replaced: the history has run %.80s, and %zu of its %zu figures "
-			  "differ; a different run needs its own id",
+			  "not replaced: the history contains run %.80s, and %zu of its %zu values "
+			  "differ; a different run needs another id",
 			  after->run_id, changed, old_count);
 	else if (*after->verdict && strcmp(before->verdict, after->verdict) != 0)
 		return HISTORY_REPLACED;
@@ -288,14 +288,14 @@ static enum status history_check_day(struct store *store, int64_t day, struct er
 	if (found || err->status != STATUS_OK)
 		return err->status;
 	if (before == INT64_MIN && after == INT64_MAX)
-		return error_set(err, STATUS_USAGE, "the history has no runs");
+		return error_set(err, STATUS_USAGE, "the history contains no runs");
 	history_date(day, date);
 	if (before != INT64_MIN)
 		history_date(before, early);
 	if (after != INT64_MAX)
 		history_date(after, late);
-	return error_set(err, STATUS_USAGE, "no run on %s; nearest: %s%s%s", date, early,
-			 *early && *late ? " and " : "", late);
+	return error_set(err, STATUS_USAGE, "the history has no run of %s; the nearest: %s%s%s",
+			 date, early, *early && *late ? " and " : "", late);
 }
 
 enum status history_annotate(struct store *store, int64_t day, int64_t series, bool acknowledges,

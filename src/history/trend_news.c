@@ -165,8 +165,8 @@ char *trend_found_words(const struct trend_change *c)
 	if (c->found == FOUND_BY_NIGHTS)
 		return xasprintf("odds over 10^%d to 1", trend_odds_power(c));
 	return xasprintf("%s (p %s %.0e)",
-			 c->found == FOUND_AT_SEAM   ? "with another driver, config or hardware"
-			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool alike"
+			 c->found == FOUND_AT_SEAM   ? "at a change of driver, config or hardware"
+			 : c->found == FOUND_IN_POOL ? "on all GPUs of the pool"
 						     : "far beyond the variation between runs",
 			 c->probability < LEAST_PROBABILITY ? "<" : "=",
 			 fmax(c->probability, LEAST_PROBABILITY));
@@ -179,8 +179,8 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 
 	history_moment(seam->day, seam->minute, date);
 	if (isnan(half))
-		return xasprintf("starts anew %s: hardware, driver or config changed; too few "
-				 "runs for a comparison of the levels",
+		return xasprintf("new statistics since %s, because hardware, driver or config "
+				 "changed; too few runs to compare the levels",
 				 date);
 	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
 			 "(±%.1f) %s: no clear difference",
@@ -190,8 +190,8 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 
 char *trend_warning_words(size_t beyond, double beyond_by, double band)
 {
-	return xasprintf("WARNING: %zu of the last 3 runs beyond the band (±%.1f %%), the last "
-			 "of them %.1f %% %s the median",
+	return xasprintf("WARNING: %zu of the last 3 runs are outside the usual range (±%.1f %%); "
+			 "the last of them is %.1f %% %s the median",
 			 beyond, 100 * band, 100 * fabs(beyond_by),
 			 beyond_by < 0 ? "below" : "above");
 }
@@ -238,13 +238,13 @@ char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, stru
 
 		/* A hash is not informative. */
 		if (strcmp(found.items[i].name, "config") == 0)
-			text_addf(&out, "%sanother config", between);
+			text_addf(&out, "%sa change of config", between);
 		else
 			text_addf(&out, "%s%s %s", between, found.items[i].name,
 				  found.items[i].after);
 	}
 	if (!out.length)
-		text_add(&out, "other hardware, driver or config");
+		text_add(&out, "a change of hardware, driver or config");
 	fact_differences_release(&found);
 	free(before);
 	free(after);
@@ -367,9 +367,9 @@ char *seam_group_words(const struct seam_group *g)
 	for (size_t i = 0; i < g->part_count; i++)
 		trend_seams_add_count(&out, g->parts[i].other, &g->parts[i], "away", &between);
 	if (g->alike)
-		text_addf(&out, "%s%zu of %zu series: no clear difference",
+		text_addf(&out, "%s%zu of %zu series without a clear difference",
 			  g->part_count ? "; " : " ", g->alike, g->series);
 	else if (!g->part_count)
-		text_addf(&out, " %zu series, all changes acknowledged", g->series);
+		text_addf(&out, " %zu series; all changes are acknowledged", g->series);
 	return text_detach(&out);
 }

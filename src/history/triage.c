@@ -112,7 +112,7 @@ static void history_note_check(const struct history_note *n, const struct histor
 		n->machine ? history_place_named(places, n->machine) : NULL;
 
 	if (!nights->count)
-		error_set(err, STATUS_USAGE, "the history has no runs");
+		error_set(err, STATUS_USAGE, "the history contains no runs");
 	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
 		error_set(err, STATUS_USAGE,
 			  "a decision needs --series, --node, --device, --case or "

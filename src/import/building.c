@@ -291,7 +291,8 @@ struct case_result *import_case(struct import *import, const char *suite, const 
 	struct case_result *c;
 
 	if (import->result->case_count >= IMPORT_MOST_CASES)
-		import_error(import, "more than %zu results; import reads no more",
+		import_error(import,
+			     "the file has more than %zu results, the maximum that import reads",
 			     IMPORT_MOST_CASES);
 	c = result_add_case(import->result);
 	c->suite = xstrdup(suite);

@@ -27,12 +27,13 @@
 static const struct known_tool {
 	const char *mark, *tool, *advice;
 } known_tools[] = {
-	{ "\"machine_info\"", "pytest-benchmark", "it measures Python on the CPU" },
+	{ "\"machine_info\"", "pytest-benchmark",
+	  "it measures Python programs, and gpuproof measures GPUs" },
 	{ "Mb/s/iteration", "CUDA's bandwidthTest",
 	  "CUDA has replaced it: run nvbandwidth -j instead" },
 	{ "[CUDA Bandwidth Test]", "CUDA's bandwidthTest",
 	  "CUDA has replaced it: run nvbandwidth -j instead" },
-	{ "RocmBandwidthTest", "rocm_bandwidth_test", "gpuproof compares NVIDIA GPUs" },
+	{ "RocmBandwidthTest", "rocm_bandwidth_test", "gpuproof supports only NVIDIA GPUs" },
 	{ "HPLinpack", "HPL", "run gpuproof's suites matmul and burn instead" },
 	{ "HPL-NVIDIA", "NVIDIA's HPL", "run gpuproof's suites matmul and burn instead" },
 	{ "STREAM version", "STREAM", "run BabelStream with --csv instead" },
@@ -49,13 +50,15 @@ static const struct known_tool {
 	{ "RDMA_Write BW Test", "perftest (ib_write_bw)", "run gpuproof's suite pairs instead" },
 	{ "RDMA_Write", "perftest", "run gpuproof's suite pairs instead" },
 	{ "#bytes     #iterations", "perftest", "run gpuproof's suite pairs instead" },
-	{ "fio-", "fio", "gpuproof measures no disks" },
+	{ "fio-", "fio", "gpuproof does not measure disks" },
 	{ "TensorRT.trtexec", "trtexec", "gpuproof has no such metric" },
-	{ "\"mean\",\"stddev\"", "hyperfine", "it measures programs, not GPUs" },
-	{ "\"primaryMetric\"", "JMH", "it measures Java on the CPU" },
-	{ "\"hyperfine\"", "hyperfine", "it measures programs, not GPUs" },
-	{ "\"point_estimate\"", "Criterion", "it measures Rust on the CPU" },
-	{ "\"BenchmarkDotNetCaption\"", "BenchmarkDotNet", "it measures .NET on the CPU" },
+	{ "\"mean\",\"stddev\"", "hyperfine", "it measures programs, and gpuproof measures GPUs" },
+	{ "\"primaryMetric\"", "JMH", "it measures Java programs, and gpuproof measures GPUs" },
+	{ "\"hyperfine\"", "hyperfine", "it measures programs, and gpuproof measures GPUs" },
+	{ "\"point_estimate\"", "Criterion",
+	  "it measures Rust programs, and gpuproof measures GPUs" },
+	{ "\"BenchmarkDotNetCaption\"", "BenchmarkDotNet",
+	  "it measures .NET programs, and gpuproof measures GPUs" },
 	{ "Dense Matrix Multiplication,M,N,K", "DeepBench",
 	  "run gpuproof's suites matmul and convolution instead" },
 	{ "| NVIDIA-SMI", "nvidia-smi",
@@ -73,10 +76,10 @@ static const struct known_tool {
 	  "run the program with --benchmark_format=json" },
 	{ "CPU   Iterations", "Google Benchmark", "run the program with --benchmark_format=json" },
 	{ "blockSize   threads", "gpu-benches", "run BabelStream with --csv instead" },
-	{ "gpuproof-result", "gpuproof", "it is a result already: gpuproof report shows it" },
-	{ "NCCL INFO", "NCCL's log alone", "it lacks the output of nccl-tests; import that" },
-	{ "mpirun", "a launcher", "the file has no output of a tool" },
-	{ "srun: ", "a launcher", "the file has no output of a tool" },
+	{ "gpuproof-result", "gpuproof", "gpuproof report and compare read this file directly" },
+	{ "NCCL INFO", "NCCL's log alone", "import the output of nccl-tests instead" },
+	{ "mpirun", "a launcher", "the file contains no output of a benchmark" },
+	{ "srun: ", "a launcher", "the file contains no output of a benchmark" },
 };
 
 /* The first valid occurrence of `mark` in the text, or NULL. */
@@ -125,8 +128,9 @@ static const struct import_format *import_search_marks(struct import *import, si
 	/* Two tools in one file: the user must select one. */
 	second = place[1] < place[0];
 	import_error_at(import, 1 + import_lines_between(import->text, place[second]),
-			"this is %s, and line %zu is %s: say which to import", found[second]->name,
-			1 + import_lines_between(import->text, place[!second]),
+			"the file contains output of %s, and from line %zu output of %s; name the "
+			"format to import",
+			found[second]->name, 1 + import_lines_between(import->text, place[!second]),
 			found[!second]->name);
 	return NULL;
 }
@@ -142,15 +146,15 @@ static void recognise_refuse_unknown(struct import *import)
 
 		if (mark) {
 			import_error_at(import, 1 + import_lines_between(import->text, mark),
-					"this is the output of %s, which import does not read; %s",
-					t->tool, t->advice);
+					"import does not read the output of %s; %s", t->tool,
+					t->advice);
 			return;
 		}
 	}
 	for (size_t i = 0; import_formats[i] && length < sizeof(names); i++)
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "", import_formats[i]->name);
-	import_error(import, "no format reads this; formats are %s", names);
+	import_error(import, "unknown format; import reads %s", names);
 }
 
 /* The format of the text. NULL: the error is reported, with advice for known tools. */
@@ -177,7 +181,8 @@ static const struct import_format *import_recognise(struct import *import)
 static char *import_next_block(struct import *import, struct text *out)
 {
 	if (out->length > IMPORT_MOST_BYTES) {
-		import_error(import, "expands to more than %zu MiB", IMPORT_MOST_BYTES >> 20);
+		import_error(import, "is larger than %zu MiB when decompressed",
+			     IMPORT_MOST_BYTES >> 20);
 		return NULL;
 	}
 	if (out->capacity - out->length < BLOCK) {
@@ -206,7 +211,7 @@ static void expand_gzip(struct import *import, struct text *out)
 	}
 	inflateEnd(&z);
 	if (code != Z_STREAM_END)
-		import_error(import, "is a damaged or cut gzip file");
+		import_error(import, "is a damaged or truncated gzip file");
 }
 
 /* Expands all frames of a zstd file. */
@@ -225,7 +230,7 @@ static void expand_zstd(struct import *import, struct text *out)
 		left = ZSTD_decompressStream(stream, &block, &in);
 		out->length += block.pos;
 		if (ZSTD_isError(left) || (!block.pos && in.pos == before))
-			import_error(import, "is a damaged or cut zstd file");
+			import_error(import, "is a damaged or truncated zstd file");
 	}
 	ZSTD_freeDStream(stream);
 }
@@ -297,7 +302,7 @@ static void import_decode(struct import *import, struct text *out)
 		import_replace_text(import, out, &expanded);
 	}
 	if (import_begins_with(import, "\xff\xfe", 2) || import_begins_with(import, "\xfe\xff", 2))
-		import_error(import, "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+		import_error(import, "the file is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 	if (import_begins_with(import, "\xef\xbb\xbf", 3)) {
 		import->text += 3;
 		import->length -= 3;
@@ -335,7 +340,7 @@ static const struct import_format *import_format_named(const char *name, struct 
 		names[i] = import_formats[i]->name;
 	}
 	instead = text_instead(name, names);
-	error_set(err, STATUS_USAGE, "there is no format '%.60s' to import%s", name, instead);
+	error_set(err, STATUS_USAGE, "unknown format '%.60s'%s", name, instead);
 	free(instead);
 	return NULL;
 }
@@ -371,9 +376,10 @@ static void import_refuse_empty(struct import *import)
 	json_t *value;
 
 	json_object_foreach(import->left_out, name, value)
-		text_addf(&names, "%s%s", names.length ? ", " : "; not imported: ", name);
-	import_error(import, "has no values that %s reads%.300s%s%.200s", import->format->name,
-		     names.data ? names.data : "", import->failure ? "; a program failed: " : "",
+		text_addf(&names, "%s%s", names.length ? ", " : "; left out: ", name);
+	import_error(import, "the file has no values of the format %s%.300s%s%.200s",
+		     import->format->name, names.data ? names.data : "",
+		     import->failure ? "; a program failed: " : "",
 		     import->failure ? import->failure : "");
 	text_release(&names);
 }

@@ -23,56 +23,58 @@ const struct key run_keys[] = {
 	{ .name = "backend",
 	  .type = KEY_TEXT,
 	  .fallback = "auto",
-	  .help = "backend of the devices: auto (GPUs, else the CPU), cuda, host, or a module of "
-		  "cuda: cuda13, cuda11" },
+	  .help = "backend to use: auto (cuda if there is a GPU, else host), cuda, host, or one "
+		  "module of cuda (cuda13, cuda11)" },
 	{ .name = "devices",
 	  .type = KEY_TEXT,
 	  .list = true,
 	  .fallback = "all",
-	  .help = "all, indices (0, 1) or ids (cuda:0, host:1)" },
+	  .help = "devices to measure: all, indices (0, 1) or ids (cuda:0, host:1)" },
 	{ .name = "host_devices",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
-	  .help = "number of devices of the host backend, each with an equal share of the cores" },
+	  .help = "number of devices into which the host backend divides the CPU cores, all of the "
+		  "same size" },
 	{ .name = "suites",
 	  .type = KEY_TEXT,
 	  .list = true,
 	  .fallback = "all",
-	  .help = "suites of the config to run, or all" },
+	  .help = "suites of the config to run: all, or a list of names" },
 	{ .name = "only",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "ids of the cases to run, separated by blanks: with or without devices, a "
-		  "prefix that ends before a '/', or a pattern with * and ?; empty: all" },
+	  .help = "cases to run, separated by blanks: ids with or without @DEVICE, beginnings of "
+		  "ids up to a '/', or patterns with * and ?; empty: all cases" },
 	{ .name = "launches",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1000,
 	  .word = "auto",
-	  .help = "number of times to measure everything, each in new processes; auto: six times, "
-		  "then each case until its value is known to launch_target" },
+	  .help = "number of launches; each measures all cases in new processes. auto: six "
+		  "launches, then more of each case until its interval is within launch_target" },
 	{ .name = "launch_target",
 	  .type = KEY_PERCENT,
 	  .fallback = "1 %",
 	  .min = 0.0001,
 	  .max = 1,
-	  .help = "with launches = auto: target half-width of the 95 % interval over launches; "
-		  "half the width needs four times the launches" },
+	  .help = "with launches = auto: half-width of the 95 % interval over launches, as a "
+		  "percentage of the value, to reach. Half of it needs four times as many "
+		  "launches" },
 	{ .name = "launches_most",
 	  .type = KEY_INTEGER,
 	  .fallback = "30",
 	  .min = LAUNCHES_AUTO_LEAST,
 	  .max = 1000,
-	  .help = "with launches = auto: most launches of a case" },
+	  .help = "with launches = auto: maximum number of launches per case" },
 	{ .name = "emulate_capability",
 	  .type = KEY_CHOICE,
 	  .fallback = "none",
 	  .choices = capabilities,
-	  .help = "run the code paths of another compute capability, for testing; results remain "
-		  "those of the installed GPU" },
+	  .help = "compute capability whose code paths are used, to test these on another GPU; "
+		  "none: that of the installed GPU. The results are those of the installed GPU" },
 	{ .name = "seed",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
@@ -84,37 +86,38 @@ const struct key run_keys[] = {
 	{ .name = "tags",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "words by which to select nights of a history, separated by commas: rack:7, "
-		  "site:b" },
+	  .help = "words separated by commas, such as rack:7, site:b; history --tag WORD selects "
+		  "the runs that have the word" },
 	{ .name = "promises",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = promises,
-	  .help = "with --check, aspects that must be judged on every device for an accepted run; "
-		  "auto: the aspects that the limits cover; with shipped limits, all that were "
-		  "measured" },
+	  .help = "with --check: aspects that must be judged on every device before the run is "
+		  "accepted. auto: those that the limits of the config cover, or with shipped "
+		  "limits those that were measured" },
 	{ .name = "verdict",
 	  .type = KEY_CHOICE,
 	  .fallback = "limits",
 	  .choices = verdicts,
-	  .help = "with --check, requirement for a run without limits of its own: limits, the "
-		  "shipped limits; trend, only that every case ran with a right result, "
-		  "because the history judges the speed" },
+	  .help = "with --check, if the config has no limits. limits: the shipped limits apply. "
+		  "trend: the run passes if every case ran with a correct result; history trend "
+		  "judges the speed" },
 	{ .name = "telemetry",
 	  .type = KEY_DURATION,
 	  .fallback = "20ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "interval between readings of clocks, power, temperature and throttling during "
+	  .help = "time between readings of clocks, power, temperature and throttling during "
 		  "sampling; 0s: no readings" },
 	{ .name = "case_limit",
 	  .type = KEY_DURATION,
 	  .fallback = "0s",
 	  .min = 0,
 	  .max = 86400,
-	  .help = "time limit per case, without opening devices (two minutes); 0s: derived from "
-		  "the sampling keys, ten times as long while the case makes progress" },
+	  .help = "time limit per case. 0s: computed from the sampling keys, and ten times as long "
+		  "while the case makes progress. Opening devices is not included and may take two "
+		  "minutes" },
 	{ 0 },
 };
 
@@ -127,19 +130,19 @@ const struct key suite_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "any",
 	  .help = "run this section only on devices of this backend (cuda, host) or module "
-		  "(cuda11); any: on all" },
+		  "(cuda11); any: on all devices" },
 	{ .name = "identical_devices",
 	  .type = KEY_CHOICE,
 	  .fallback = "all",
 	  .choices = which_devices,
-	  .help = "one: run single-device cases of this section only on the first of identical "
-		  "devices" },
+	  .help = "devices on which single-device cases of this section run. all: every device; "
+		  "one: only the first of several identical devices" },
 	{ .name = "stage",
 	  .type = KEY_CHOICE,
 	  .fallback = "none",
 	  .choices = stages,
-	  .help = "with --check, stage of an acceptance that the section belongs to: none, rates, "
-		  "together, soak, in this order; a stage that rejects ends the run" },
+	  .help = "with --check: stage of the acceptance in which this section runs: none, rates, "
+		  "together or soak, in this order. A stage that rejects ends the run" },
 	{ 0 },
 };
 
@@ -154,7 +157,8 @@ static enum status check_min_nodes(const char *text, struct error *err)
 	    ((*end == '\0' && number == floor(number) && number <= 1e6) ||
 	     (strcmp(end, "%") == 0 && number <= 100)))
 		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "a number of nodes (2) or a share of them (95 %%)");
+	return error_set(err, STATUS_USAGE,
+			 "write a number of nodes (2) or a percentage of them (95 %%)");
 }
 
 static const char *const launchers[] = { "auto", "srun", "mpirun", "simulate", "command", NULL };
@@ -164,14 +168,14 @@ const struct key fleet_keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "auto",
 	  .choices = launchers,
-	  .help = "launcher that starts one gpuproof agent per node; auto: srun in a Slurm "
-		  "allocation, else mpirun if nodes is a file; command: that of --launch; "
-		  "simulate: agents on this machine" },
+	  .help = "program that starts one gpuproof agent per node. auto: srun in a Slurm "
+		  "allocation, else mpirun if the key nodes names a file; command: the command of "
+		  "--launch; simulate: all agents on this machine" },
 	{ .name = "nodes",
 	  .type = KEY_TEXT,
 	  .fallback = "all",
-	  .help = "nodes to use: all of the allocation, a number (16), or a file with one host per "
-		  "line" },
+	  .help = "nodes to use: all (of the Slurm allocation), a number (16), or a file with one "
+		  "host per line" },
 	{ .name = "interface",
 	  .type = KEY_TEXT,
 	  .fallback = "",
@@ -182,19 +186,20 @@ const struct key fleet_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "1",
 	  .check = check_min_nodes,
-	  .help = "stop the run if fewer nodes are left: a number, or a fraction (95 %)" },
+	  .help = "stop the run if fewer nodes than this are left: a number (2) or a percentage "
+		  "(95 %)" },
 	{ .name = "silent_after",
 	  .type = KEY_DURATION,
 	  .fallback = "15s",
 	  .min = 0.5,
 	  .max = 3600,
-	  .help = "a node that sends no message for this long is lost" },
+	  .help = "time after which a node that sends no message counts as lost" },
 	{ .name = "join_within",
 	  .type = KEY_DURATION,
 	  .fallback = "60s",
 	  .min = 1,
 	  .max = 86400,
-	  .help = "a node whose agent has not connected after this time is lost" },
+	  .help = "time after which a node whose agent has not connected counts as lost" },
 	{ 0 },
 };
 
@@ -207,8 +212,8 @@ const struct key limit_keys[] = {
 	{ .name = "where",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "cases to limit: direction:h2d|d2h, size:>=64MiB, device:cuda:0, model:H200, "
-		  "backend:cuda, label:NAME" },
+	  .help = "conditions that select the cases, separated by commas: direction:h2d|d2h, "
+		  "size:>=64MiB, device:cuda:0, model:H200, backend:cuda, label:NAME" },
 	{ .name = "min",
 	  .type = KEY_TEXT,
 	  .fallback = "",
@@ -217,40 +222,41 @@ const struct key limit_keys[] = {
 	{ .name = "max",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "upper bound, written like min" },
+	  .help = "upper bound, in the same form as min" },
 	{ .name = "outlier_margin",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "2 %: reject a device that is this much worse than the median of the identical "
-		  "devices in its node" },
+	  .help = "margin to the median of the identical devices of the node, such as 2 %; a "
+		  "device that is worse by more is rejected" },
 	{ .name = "outlier_margin_warn",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "1 %: with outlier_margin, warn of a device that is this much worse" },
+	  .help = "smaller margin than outlier_margin, such as 1 %; a device that is worse by more "
+		  "gets a warning" },
 	{ .name = "fleet",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "3 %: reject a device that is this much worse than the median of its model on "
-		  "all nodes of the run" },
+	  .help = "margin to the median of the devices of the model on all nodes of the run, such "
+		  "as 3 %; a device that is worse by more is rejected" },
 	{ .name = "population",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "3 %: reject a device that is this much worse than the reference GPUs of its "
-		  "model (gpuproof help good-cards)" },
+	  .help = "margin to the median of the reference GPUs of the model, such as 3 %; a device "
+		  "that is worse by more is rejected (gpuproof help good-cards)" },
 	{ .name = "sigmas",
 	  .type = KEY_REAL,
 	  .fallback = "3",
 	  .min = 0,
 	  .max = 100,
-	  .help = "for outlier_margin, fleet and population: the device must also be worse by this "
-		  "many robust standard deviations" },
+	  .help = "for outlier_margin, fleet and population: number of robust standard deviations "
+		  "by which a device must also be worse" },
 	{ .name = "launch_spread",
 	  .type = KEY_PERCENT,
 	  .fallback = "0 %",
 	  .min = 0,
 	  .max = 0.5,
-	  .help = "standard deviation between launches to assume; 0: typical of the kind of figure "
-		  "(gpuproof help sampling)" },
+	  .help = "standard deviation between launches to assume, such as 0.5 %; 0: typical of the "
+		  "kind of metric (gpuproof help sampling)" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
@@ -261,20 +267,20 @@ const struct key limit_keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "fail",
 	  .choices = severities,
-	  .help = "verdict of a violation" },
+	  .help = "verdict if the limit is violated" },
 	{ .name = "accept_derived",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "yes: without a data sheet, a GPU can pass on values derived from the driver's "
-		  "report; no: it is INCONCLUSIVE" },
+	  .help = "for a GPU without a data sheet. yes: it can pass by values computed from the "
+		  "driver's report; no: it is INCONCLUSIVE" },
 	{ .name = "allow_skipped",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "accept a case that the device cannot run" },
+	  .help = "yes: a case that the device cannot run counts as passed" },
 	{ .name = "origin",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "source of the number, shown with every verdict" },
+	  .help = "source of the bound, shown with every verdict" },
 	{ 0 },
 };
 
@@ -296,20 +302,23 @@ const struct key sampling_keys[] = {
 	  .fallback = "0.5 %",
 	  .min = 1e-5,
 	  .max = 1,
-	  .help = "stop when the half-width of the 95 % interval of the median is this small" },
+	  .help = "stop sampling when the half-width of the 95 % interval is at most this "
+		  "percentage of the median" },
 	{ .name = "max_time",
 	  .type = KEY_DURATION,
 	  .fallback = "500 ms",
 	  .min = 1e-6,
 	  .max = 3600,
-	  .help = "sampling time per series; min_samples are always taken" },
+	  .help = "maximum sampling time per series; min_samples are taken even if they need "
+		  "more" },
 	{ .name = "settle_time",
 	  .type = KEY_DURATION,
 	  .fallback = "500 ms",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "extra time for a series that still drifts at max_time; its first half is then "
-		  "discarded as warm-up. A series that drifts even after that is not settled" },
+	  .help = "additional sampling time for a series that still drifts after max_time. Its "
+		  "first half is then discarded as warm-up. If the rest drifts as well, the series "
+		  "is not settled" },
 	{ .name = "sample_time",
 	  .type = KEY_DURATION,
 	  .fallback = "1 ms",
@@ -327,15 +336,16 @@ const struct key sampling_keys[] = {
 	  .fallback = "0s",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "untimed load after warm-up, until a power-limited clock is stable" },
+	  .help = "time of untimed load after warm-up, in which the clock of a power-limited GPU "
+		  "becomes stable" },
 	{ .name = "energy_time",
 	  .type = KEY_DURATION,
 	  .fallback = "0s",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "time under load after the samples, to read the energy counter; then the same "
-		  "time at rest, whose second half gives the idle power. A GPU needs 0.6s (1.2s "
-		  "for the idle power), a CPU 50ms; 0s: no energy" },
+	  .help = "time for which a case repeats its work after the samples to measure energy. "
+		  "Then the device rests as long; the second half gives the idle power. GPUs need "
+		  "0.6s (1.2s for idle power), CPUs 50ms; 0s: no energy" },
 	{ 0 },
 };
 

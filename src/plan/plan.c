@@ -235,7 +235,7 @@ static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c
 	const struct device_info *first = &plan->devices[c->devices[0]];
 
 	if (c->gpudirect != GPUDIRECT_DEFAULT && device_is_host(first))
-		return xasprintf("%s has no device memory for GPUDirect RDMA", first->id);
+		return xasprintf("GPUDirect RDMA needs GPU memory, and %s is a CPU", first->id);
 	return plan_memory_reason(plan, c);
 }
 
@@ -250,7 +250,7 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 		return STATUS_OK;
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
-				 "the plan has more than %d cases; shorten the lists of %s",
+				 "the config has more than %d cases; shorten the lists of %s",
 				 PLAN_MAX_CASES, point->suite->name);
 	c.index = plan->case_count;
 	c.device_count = device_count;
@@ -351,7 +351,7 @@ static enum status plan_check_ids(const struct plan *plan, struct error *err)
 	for (size_t i = 1; i < plan->case_count && status == STATUS_OK; i++)
 		if (plan_by_id(&sorted[i - 1], &sorted[i]) == 0)
 			status = error_set(err, STATUS_INTERNAL,
-					   "the plan contains the case %s twice", sorted[i]->id);
+					   "the config contains the case %s twice", sorted[i]->id);
 	free(sorted);
 	return status;
 }
@@ -569,8 +569,8 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
 		if (strcmp(backend, "host") == 0)
 			snprintf(hint, sizeof(hint), " (run.host_devices=%d divides the CPU)",
 				 ranks);
-		snprintf(text, sizeof(text), "needs %d devices, %s has %zu%s", ranks, backend,
-			 count, hint);
+		snprintf(text, sizeof(text), "needs %d devices, and backend %s has %zu%s", ranks,
+			 backend, count, hint);
 		reason = text;
 	}
 	status = plan_add(plan, point, set, count, reason, err);

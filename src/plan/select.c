@@ -41,7 +41,7 @@ static enum status select_device(struct selection *s, const char *wanted, struct
 		}
 	}
 	list = list_existing_devices(s);
-	error_set(err, STATUS_USAGE, "[run] devices: no device %s%s%s on this machine; devices: %s",
+	error_set(err, STATUS_USAGE, "[run] devices: this machine has no device %s%s%s; it has: %s",
 		  wanted, s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend,
 		  list);
 	free(list);
@@ -61,8 +61,8 @@ static enum status select_choose_all(struct selection *s, struct error *err)
 		return STATUS_OK;
 	list = list_existing_devices(s);
 	error_set(err, STATUS_UNSUPPORTED,
-		  "[run] backend = %s: no such device on this machine; devices: %s", s->backend,
-		  list);
+		  "[run] backend = %s: this machine has no device of this backend; it has: %s",
+		  s->backend, list);
 	free(list);
 	return STATUS_UNSUPPORTED;
 }

@@ -321,8 +321,8 @@ static enum status value_parse_bound(const struct key *key, const char *text, si
 
 	if (status == STATUS_OK && key->type == KEY_SHAPE && strchr(word, 'x'))
 		status = error_set(err, STATUS_USAGE,
-				   "'%.60s' cannot be an end of a range; ends must be cubes, such "
-				   "as 1024",
+				   "'%.60s' cannot begin or end a range; both ends must be single "
+				   "numbers (cubes), such as 1024",
 				   word);
 	*out = value.integer;
 	value_release(&value);
@@ -371,14 +371,17 @@ static enum status value_parse_range(struct value_range *range, const struct key
 				 "the end of the range '%.60s' is below its start", text);
 	if (range->geometric && range->step < 2)
 		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends; the factor must be 2 or more",
+				 "the range '%.60s' would never end; the factor must be 2 or more",
 				 text);
 	if (range->geometric && range->first < 1)
 		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends, because it starts at 0", text);
+				 "the range '%.60s' would never end, because 0 times the factor is "
+				 "0; start above 0",
+				 text);
 	if (range->step < 1)
 		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends; the step must be 1 or more", text);
+				 "the range '%.60s' would never end; the step must be 1 or more",
+				 text);
 	return STATUS_OK;
 }
 

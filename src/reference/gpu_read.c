@@ -16,7 +16,6 @@
 struct sheet_key {
 	const char *name;
 	const char *unit; /* SI base unit; "1": a count; NULL: a word */
-	const char *help;
 };
 
 /*
@@ -25,52 +24,52 @@ struct sheet_key {
  * Adding one: add a row here.
  */
 static const struct sheet_key keys[] = {
-	{ "year", "1", "of its first delivery" },
-	{ "dies", "1", "devices on one board" },
-	{ "multiprocessors", "1", "streaming multiprocessors" },
-	{ "fp32_cores", "1", "FP32 units of one multiprocessor" },
-	{ "base_clock", "Hz", "" },
-	{ "boost_clock", "Hz", "rated, not the most that a card reaches" },
-	{ "query_clock", "Hz", "as deviceQuery shows it" },
-	{ "tensor_clock", "Hz", "that the tensor figures are given at" },
-	{ "memory_clock", "Hz", "two transfers each" },
-	{ "memory_bus", "1", "bits" },
-	{ "memory_visible", "B", "with ECC on" },
-	{ "l2", "B", "second-level cache" },
-	{ "pcie_generation", "1", "" },
-	{ "pcie_lanes", "1", "" },
-	{ "nvlink_generation", "1", "" },
-	{ "nvlink_links", "1", "" },
-	{ "nvlink_link_bandwidth", "B/s", "one link, one direction" },
-	{ "memory_bandwidth_marketed", "B/s", "as advertised" },
-	{ "fp32_base", "FLOP/s", "at the base clock" },
-	{ "fp64_base", "FLOP/s", "at the base clock" },
-	{ "fp32_rounded", "FLOP/s", "as advertised" },
-	{ "fp16_tensor_rounded", "FLOP/s", "as advertised" },
-	{ "fp16_tensor_boost", "FLOP/s", "at the rated boost clock" },
-	{ "int8", "ops/s", "INT8 without tensor cores" },
-	{ "power_board", "W", "all dies of a board" },
-	{ "power_die", "W", "limit of one die" },
-	{ "architecture", NULL, "" },
-	{ "chip", NULL, "" },
-	{ "capability", NULL, "compute capability" },
-	{ "memory_type", NULL, "" },
-	{ "memory_sizes", NULL, "where the model comes in several" },
-	{ "memory_clocks", NULL, "of the sizes" },
-	{ "tensor_cores", NULL, "" },
-	{ "fp16_arithmetic", NULL, "" },
-	{ "fp64_ratio", NULL, "to FP32" },
-	{ "fp16_ratio", NULL, "to FP32, without tensor cores" },
-	{ "int8_dot", NULL, "dp4a" },
-	{ "ecc", NULL, "" },
-	{ "p2p", NULL, "" },
-	{ "pcie_shared", NULL, "" },
-	{ "board_switch", NULL, "" },
-	{ "memory_pools", NULL, "" },
-	{ "last_toolkit", NULL, "newest CUDA toolkit that compiles for it" },
-	{ "last_driver", NULL, "" },
-	{ "variant", NULL, "" },
-	{ "note", NULL, "" },
+	{ "year", "1" },            /* year of the first delivery */
+	{ "dies", "1" },            /* devices on one board */
+	{ "multiprocessors", "1" }, /* streaming multiprocessors */
+	{ "fp32_cores", "1" },      /* FP32 units of one multiprocessor */
+	{ "base_clock", "Hz" },
+	{ "boost_clock", "Hz" },   /* rated; a card may reach more */
+	{ "query_clock", "Hz" },   /* as deviceQuery prints it */
+	{ "tensor_clock", "Hz" },  /* clock of the tensor-core rates */
+	{ "memory_clock", "Hz" },  /* two transfers per clock */
+	{ "memory_bus", "1" },     /* bits */
+	{ "memory_visible", "B" }, /* with ECC on */
+	{ "l2", "B" },             /* second-level cache */
+	{ "pcie_generation", "1" },
+	{ "pcie_lanes", "1" },
+	{ "nvlink_generation", "1" },
+	{ "nvlink_links", "1" },
+	{ "nvlink_link_bandwidth", "B/s" },     /* one link, one direction */
+	{ "memory_bandwidth_marketed", "B/s" }, /* as advertised */
+	{ "fp32_base", "FLOP/s" },              /* at the base clock */
+	{ "fp64_base", "FLOP/s" },              /* at the base clock */
+	{ "fp32_rounded", "FLOP/s" },           /* as advertised */
+	{ "fp16_tensor_rounded", "FLOP/s" },    /* as advertised */
+	{ "fp16_tensor_boost", "FLOP/s" },      /* at the rated boost clock */
+	{ "int8", "ops/s" },                    /* INT8 without tensor cores */
+	{ "power_board", "W" },                 /* all dies of a board */
+	{ "power_die", "W" },                   /* limit of one die */
+	{ "architecture", NULL },
+	{ "chip", NULL },
+	{ "capability", NULL }, /* compute capability */
+	{ "memory_type", NULL },
+	{ "memory_sizes", NULL },  /* if the model has several sizes */
+	{ "memory_clocks", NULL }, /* one per memory size */
+	{ "tensor_cores", NULL },
+	{ "fp16_arithmetic", NULL },
+	{ "fp64_ratio", NULL }, /* ratio to the FP32 rate */
+	{ "fp16_ratio", NULL }, /* ratio to the FP32 rate, without tensor cores */
+	{ "int8_dot", NULL },   /* dp4a */
+	{ "ecc", NULL },
+	{ "p2p", NULL },
+	{ "pcie_shared", NULL },
+	{ "board_switch", NULL },
+	{ "memory_pools", NULL },
+	{ "last_toolkit", NULL }, /* newest CUDA toolkit that supports the chip */
+	{ "last_driver", NULL },
+	{ "variant", NULL },
+	{ "note", NULL },
 	{ 0 },
 };
 
@@ -199,7 +198,7 @@ static void on_gpu(struct gpu_reading *r, size_t line, const char *key, const ch
 			return;
 		}
 	}
-	gpu_report_problem(r, line, "[gpu] has no key '%.60s'", key);
+	gpu_report_problem(r, line, "unknown key '%.60s' in [gpu]", key);
 }
 
 static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *name,
@@ -211,7 +210,7 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 	double value = NAN;
 
 	if (figure)
-		key = (struct sheet_key){ figure->name, figure->unit, figure->help };
+		key = (struct sheet_key){ figure->name, figure->unit };
 	for (size_t i = 0; !key.name && keys[i].name; i++)
 		if (strcmp(keys[i].name, name) == 0)
 			key = keys[i];
@@ -243,7 +242,8 @@ static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct publ
 	char *first = dots ? xstrndup(text, (size_t)(dots - text)) : xstrdup(text);
 
 	if (!p->quantity) {
-		gpu_report_problem(r, line, "value before quantity in [published %s]", p->name);
+		gpu_report_problem(r, line, "quantity must come before value in [published %s]",
+				   p->name);
 	} else if (units_parse_quantity(first, p->quantity->unit, &p->value, r->err) != STATUS_OK ||
 		   (dots && units_parse_quantity(dots + strlen(" .. "), p->quantity->unit, &p->high,
 						 r->err) != STATUS_OK)) {
@@ -272,7 +272,8 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 		if (units_parse_integer(value, &devices, r->err) != STATUS_OK)
 			error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
 		else if (devices < 1 || devices > 100000)
-			gpu_report_problem(r, line, "devices = %s is not a number from 1", value);
+			gpu_report_problem(r, line, "devices = %s is not a number from 1 to 100000",
+					   value);
 		else
 			p->devices = (int)devices;
 	} else if (strcmp(key, "workload") == 0) {
@@ -284,7 +285,7 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 	} else if (strcmp(key, "above_peak") == 0) {
 		gpu_set_text(&p->above_peak, value);
 	} else {
-		gpu_report_problem(r, line, "[published] has no key '%.60s'", key);
+		gpu_report_problem(r, line, "unknown key '%.60s' in [published]", key);
 	}
 }
 

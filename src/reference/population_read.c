@@ -80,18 +80,20 @@ static bool population_file_begin_values(struct population_reading *r, size_t li
 		return true;
 	if (!h->point || !h->metric || !h->unit)
 		population_report_problem(
-			r, line, "case, metric and unit must be before the values of a figure");
+			r, line, "case, metric and unit must come before the values of a [figure]");
 	else if (strcmp(h->unit, "B/s") != 0 && strcmp(h->unit, "FLOP/s") != 0)
 		population_report_problem(r, line,
-					  "unit = %.30s; populations contain rates, in B/s or "
-					  "FLOP/s",
+					  "unit = %.30s is not allowed; a population contains only "
+					  "rates, in B/s or FLOP/s",
 					  h->unit);
 	else
 		r->figure = population_add_figure(r->p, h->point, h->preheat ? h->preheat : "",
 						  h->metric, h->unit);
 	if (r->figure && strcmp(r->figure->unit, h->unit) != 0) {
-		population_report_problem(r, line, "%.60s of %.60s is in %s elsewhere", h->metric,
-					  h->point, r->figure->unit);
+		population_report_problem(r, line,
+					  "%.60s of %.60s has another unit (%s) in an earlier "
+					  "[figure]",
+					  h->metric, h->point, r->figure->unit);
 		r->figure = NULL;
 	}
 	return r->figure != NULL;
@@ -127,7 +129,8 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 		bool known = population_card(r->p, id) != NULL;
 
 		if (!known)
-			population_report_problem(r, line, "no [card %.60s] before this line", id);
+			population_report_problem(
+				r, line, "the section [card %.60s] must come before this line", id);
 		free(id);
 		if (!known)
 			return false;
@@ -135,7 +138,8 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 	}
 	if (count <= POPULATION_MOST_DEVICES)
 		return true;
-	population_report_problem(r, line, "%.100s: a value belongs to one GPU or two", cards);
+	population_report_problem(r, line, "%.100s: a value must belong to one GPU or to two",
+				  cards);
 	return false;
 }
 
@@ -172,9 +176,10 @@ static void population_finish_section(struct population_reading *r)
 		card = population_card(r->p, r->id);
 		if (!*card->model || !*card->measured)
 			population_report_problem(r, r->header,
-						  "[card %.60s] needs model and measured", r->id);
+						  "[card %.60s] needs the keys model and measured",
+						  r->id);
 	} else if (r->section == SECTION_FIGURE && !r->figure) {
-		population_report_problem(r, r->header, "the figure has no values");
+		population_report_problem(r, r->header, "the [figure] has no values");
 	} else if (r->section == SECTION_FIGURE) {
 		const struct population_figure *f = r->figure;
 		const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
@@ -186,8 +191,8 @@ static void population_finish_section(struct population_reading *r)
 		for (size_t k = 1; k < f->count; k++)
 			if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
 				population_report_problem(r, sorted[k]->line,
-							  "%.100s is repeated; a GPU has one "
-							  "value",
+							  "%.100s is repeated; each GPU must have "
+							  "one value",
 							  sorted[k]->cards);
 		free(sorted);
 	}
@@ -257,12 +262,11 @@ static void population_file_on_card(struct population_reading *r, size_t line, c
 		population_set_text(&card->measured, value);
 	else if (strcmp(key, "measured") == 0)
 		population_report_problem(r, line,
-					  "measured = %.60s is not a day such as "
-					  "2026-11-20",
+					  "measured = %.60s is not a date; write it as 2026-11-20",
 					  value);
 	else if (strcmp(key, "launches") != 0)
 		population_report_problem(r, line,
-					  "[card] has no key '%.60s'; keys: model, measured, "
+					  "unknown key '%.60s' in [card]; keys: model, measured, "
 					  "driver, launches",
 					  key);
 	else if (units_parse_integer(value, &launches, &err) != STATUS_OK || launches < 1 ||
@@ -291,7 +295,7 @@ static void population_file_on_figure(struct population_reading *r, size_t line,
 		if (strcmp(members[i].key, key) != 0)
 			continue;
 		if (r->figure)
-			population_report_problem(r, line, "%s must be before the values", key);
+			population_report_problem(r, line, "%s must come before the values", key);
 		else
 			population_set_text(members[i].member,
 					    members[i].member == &h->metric
@@ -312,13 +316,13 @@ static void population_on_entry(void *context, size_t line, const char *key, con
 		population_report_problem(r, line, "%.60s: missing value", key);
 	else if (!population_text_fits(value))
 		population_report_problem(r, line,
-					  "%.60s: '%.60s' is not one line of at most 180 bytes",
+					  "%.60s: '%.60s' is too long or has several lines; write "
+					  "one line of at most 180 bytes",
 					  key, value);
 	else if (r->section == SECTION_POPULATION) {
 		if (strcmp(key, "shipped") != 0)
-			population_report_problem(r, line,
-						  "[population] has no key '%.60s'; keys: shipped",
-						  key);
+			population_report_problem(
+				r, line, "unknown key '%.60s' in [population]; keys: shipped", key);
 		else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
 			population_report_problem(r, line, "shipped = %.60s is not yes or no",
 						  value);
@@ -329,7 +333,7 @@ static void population_on_entry(void *context, size_t line, const char *key, con
 	else if (r->section != SECTION_NONE)
 		population_file_on_figure(r, line, key, value);
 	else
-		population_report_problem(r, line, "'%.60s' is before any section", key);
+		population_report_problem(r, line, "'%.60s' comes before the first section", key);
 }
 
 static void population_on_problem(void *context, size_t line, const char *message)

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 #define MEMORY "Device memory"
-#define ARITHMETIC "Matrix products"
+#define ARITHMETIC "GEMM"
 #define LINKS "Links"
 #define GROUPS "Collectives"
 #define LATENCY "Latency"
@@ -63,19 +63,19 @@ const struct quantity quantities[] = {
 	STREAM("memory_copy", "STREAM copy"),
 	STREAM("memory_scale", "STREAM scale"),
 	STREAM("memory_triad", "STREAM triad"),
-	STREAM("device_copy", "Copy within a device, read and write counted"),
-	STREAM("managed_triad", "Triad in managed memory"),
+	STREAM("device_copy", "Device-to-device copy (read + write)"),
+	STREAM("managed_triad", "STREAM triad in managed memory"),
 	{ .name = "context_memory",
 	  .unit = "B",
 	  .better = BETTER_LOWER,
-	  .title = "Memory that a context takes",
+	  .title = "Device memory used by a context",
 	  .group = MEMORY },
 	GEMM("gemm_fp64", "FP64 GEMM", PEAK("fp64")),
 	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
 	GEMM("gemm_fp64_tensor", "FP64 GEMM, tensor cores", TWO("fp64_tensor", "fp64")),
 	GEMM("gemm_fp32", "FP32 GEMM", PEAK("fp32")),
 	GEMM("gemm_tf32", "TF32 GEMM", PEAK("tf32_tensor")),
-	GEMM("gemm_fp16_storage", "FP16 storage, FP32 arithmetic", PEAK("fp32")),
+	GEMM("gemm_fp16_storage", "GEMM, FP16 storage, FP32 arithmetic", PEAK("fp32")),
 	GEMM("gemm_fp16_tensor", "FP16 GEMM, tensor cores", PEAK("fp16_tensor")),
 	GEMM("gemm_fp16", "FP16 arithmetic without tensor cores", PEAK("fp16")),
 	GEMM("gemm_bf16", "BF16 GEMM, tensor cores", PEAK("bf16_tensor")),
@@ -89,9 +89,9 @@ const struct quantity quantities[] = {
 	  .peak_factor = 1 },
 	HOST_LINK("host_to_device", "Host to device, page-locked", 1),
 	HOST_LINK("device_to_host", "Device to host, page-locked", 1),
-	HOST_LINK("host_copy_both", "Host and device, sum of both directions", 2),
+	HOST_LINK("host_copy_both", "Host and device, both directions (sum)", 2),
 	PEER("peer_copy", "Peer copy, one direction", 1),
-	PEER("peer_copy_both", "Peer copy, sum of both directions", 2),
+	PEER("peer_copy_both", "Peer copy, both directions (sum)", 2),
 	HOST_LINK("bar1_write", "CPU stores into device memory", 1),
 	{ .name = "all_reduce",
 	  .unit = "B/s",
@@ -101,11 +101,12 @@ const struct quantity quantities[] = {
 	  .peak = LINK,
 	  .peak_factor = 1,
 	  .together = true },
-	PUBLISHED("all_reduce_time", "s", BETTER_LOWER, "All-reduce, small", GROUPS),
-	LAUNCH(QUANTITY_LAUNCH_TIME, "Kernel launch, many in a row"),
+	PUBLISHED("all_reduce_time", "s", BETTER_LOWER, "All-reduce latency, small message",
+		  GROUPS),
+	LAUNCH(QUANTITY_LAUNCH_TIME, "Kernel launch, back to back"),
 	LAUNCH("launch_wait", "Kernel launch and wait"),
-	PUBLISHED("peer_latency", "s", BETTER_LOWER, "Peer copy, smallest", LATENCY),
-	PUBLISHED("memory_latency", "cycles", BETTER_LOWER, "Device memory, pointer chase",
+	PUBLISHED("peer_latency", "s", BETTER_LOWER, "Peer copy latency, smallest size", LATENCY),
+	PUBLISHED("memory_latency", "cycles", BETTER_LOWER, "Device memory latency (pointer chase)",
 		  LATENCY),
 	{ .name = "training_rate",
 	  .unit = "images/s",

@@ -43,7 +43,7 @@ char *spec_words(const struct device_info *device, const char *key)
 	if (spec_of_name(device->name, key, &value, &status)) {
 		text_addf(&words, "data sheet (%s)", status);
 	} else {
-		text_add(&words, "from the driver: ");
+		text_add(&words, "computed from the driver's report: ");
 		derived_figure(device, key, &value, &words);
 	}
 	return text_detach(&words);

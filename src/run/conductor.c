@@ -82,7 +82,10 @@ static void conductor_write_status(struct conductor *k)
 	if (run_status_write(s, k->options->status_directory, &err) != STATUS_OK &&
 	    !k->status_failed) {
 		k->status_failed = true;
-		progress_note(p, "%s: `gpuproof watch` will not be updated", err.message);
+		progress_note(p,
+			      "cannot write the status of the run, so `gpuproof watch` will not be "
+			      "updated: %s",
+			      err.message);
 	}
 }
 
@@ -209,8 +212,8 @@ static enum status conductor_take_loss(struct conductor *k, struct lost_worker *
 
 	if (!lost->reason)
 		return STATUS_OK;
-	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
-		repeated ? "; its work is repeated" : " after its last case", lost->reason);
+	fprintf(stderr, "gpuproof: a worker died%s: %s\n",
+		repeated ? ", and its work is repeated" : " after its last case", lost->reason);
 	status = journal_append_lost(&k->journal, lost, err);
 	losses_add(&k->lost, lost);
 	return status;
@@ -255,8 +258,9 @@ static enum status run_workers(struct conductor *k, const size_t *cases, size_t 
 			continue;
 		given_up = count;
 		if (conductor_give_up_suite(k, cases, &given_up,
-					    outcome.reason[0] ? outcome.reason
-							      : "they exit without a message",
+					    outcome.reason[0]
+						    ? outcome.reason
+						    : "they exit without an error message",
 					    err) != STATUS_OK)
 			return err->status;
 		cases += given_up;
@@ -302,7 +306,7 @@ static enum status open_journal(struct conductor *k, const struct probe *probe,
 	if (options->resume &&
 	    journal_read_header(options->directory, &header, &unread) == STATUS_OK &&
 	    header_same_host(&header, probe, err) != STATUS_OK)
-		error_prefix(err, "cannot continue %s", options->directory);
+		error_prefix(err, "cannot resume %s", options->directory);
 	result_release(&header);
 	if (err->status != STATUS_OK)
 		return err->status;

@@ -134,7 +134,7 @@ enum status header_same_host(const struct result *then, const struct probe *now,
 	if (tells_itself || !before || !here || strcmp(before, here) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "the run began on host %.100s, but this is %.100s; a result must come "
-			 "from one CPU",
+			 "the run began on host %.100s, but this host is %.100s; all cases of a "
+			 "run must be measured on one host",
 			 before, here);
 }

@@ -67,7 +67,7 @@ static enum status journal_lock(int fd, const char *path, struct error *err)
 	if (file_has_no_locks(path))
 		return STATUS_OK;
 	if (errno != EACCES && errno != EAGAIN)
-		return error_errno(err, "lock on %s", path);
+		return error_errno(err, "cannot lock %s", path);
 	if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		lock.l_pid = 0;
 	return error_set(err, STATUS_IO,
@@ -85,7 +85,8 @@ static enum status journal_check_file(const struct journal *journal, struct erro
 		return error_errno(err, "%s", journal->path);
 	if (!S_ISREG(about.st_mode))
 		return error_set(err, STATUS_USAGE,
-				 "%s is not a file, so not a journal of gpuproof", journal->path);
+				 "%s is not a regular file, so it is not the journal of a run",
+				 journal->path);
 	return STATUS_OK;
 }
 
@@ -96,7 +97,8 @@ static enum status open_locked(struct journal *journal, const char *directory, i
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
 	/* In a new one: its directory is a link to nowhere. */
 	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
-		return error_set(err, STATUS_USAGE, "%s: nothing to resume: no run.jsonl",
+		return error_set(err, STATUS_USAGE,
+				 "%s: no run to resume, because this file does not exist",
 				 journal->path);
 	if (journal->fd < 0)
 		return error_errno(err, "%s", journal->path);
@@ -159,11 +161,11 @@ static enum status parse_header(const struct text *content, const char *path, st
 
 	if (!length && was_torn(content))
 		return error_set(err, STATUS_USAGE,
-				 "%s: the run ended before its first line was written; start it "
-				 "again",
+				 "%s: the run ended before it wrote the first line, so it cannot "
+				 "be resumed; start a new run",
 				 path);
 	if (!length)
-		return error_set(err, STATUS_USAGE, "%s is not a journal of gpuproof", path);
+		return error_set(err, STATUS_USAGE, "%s is not the journal of a run", path);
 	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
 	    STATUS_OK)
 		return error_prefix(err, "%s:1", path);
@@ -176,7 +178,7 @@ static enum status open_unlocked(struct journal *journal, const char *directory,
 	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (journal->fd >= 0)
 		return journal_check_file(journal, err);
-	return error_set(err, STATUS_USAGE, "%s: nothing to resume: %s", journal->path,
+	return error_set(err, STATUS_USAGE, "%s: no run to resume: %s", journal->path,
 			 strerror(errno));
 }
 
@@ -241,7 +243,7 @@ static enum status journal_is_vacant(const struct text *content, const char *dir
 	}
 	if (!was_torn(content))
 		return error_set(err, STATUS_USAGE,
-				 "%s/%s is not a journal of gpuproof; choose another directory",
+				 "%s/%s is not the journal of a run; choose another directory",
 				 directory, JOURNAL_NAME);
 	return STATUS_OK;
 }
@@ -320,8 +322,8 @@ static enum status journal_same_devices(const struct result *header, const struc
 		    strcmp(then->name, now->name) == 0 && strcmp(then->uuid, now->uuid) == 0)
 			continue;
 		return error_set(err, STATUS_USAGE,
-				 "the devices have changed since the run began: then %s %s %s, now "
-				 "%s %s %s",
+				 "the devices have changed since the run began: %s %s %s at its "
+				 "start, %s %s %s now",
 				 then ? then->id : "none", then ? then->name : "",
 				 then ? then->uuid : "", now ? now->id : "none",
 				 now ? now->name : "", now ? now->uuid : "");
@@ -339,8 +341,8 @@ static enum status journal_same_plan(const struct text *content, const struct re
 	fingerprint_of(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "the plan has changed: %zu cases by gpuproof %s then, %zu cases "
-				 "now",
+				 "the cases have changed since the run began: %zu at its start "
+				 "(gpuproof %s), %zu now",
 				 header->planned, header->gpuproof_version, plan->case_count);
 	return STATUS_OK;
 }
@@ -422,7 +424,7 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 	if (status == STATUS_OK)
 		status = parse_header(&content, journal->path, header, err);
 	if (status == STATUS_OK && journal_same_plan(&content, header, plan, err) != STATUS_OK)
-		status = error_prefix(err, "cannot continue %s", directory);
+		status = error_prefix(err, "cannot resume %s", directory);
 	if (status == STATUS_OK) {
 		journal->size =
 			journal_take_lines(journal->path, plan, &content, cases, done, lost);

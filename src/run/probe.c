@@ -165,7 +165,7 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 		if (n == 0)
 			return STATUS_OK;
 		if (n < 0 && errno != EINTR)
-			return error_errno(err, "pipe from the probe");
+			return error_errno(err, "pipe from the probe process");
 		if (n > 0)
 			text_add_bytes(input, block, (size_t)n);
 	}
@@ -178,7 +178,8 @@ static enum status probe_take_line(struct probe *probe, const char *line, size_t
 		if (line[0] == f->name[0])
 			return fields_parse(line + 1, length - 1, f->fields, field_append(f, probe),
 					    err);
-	return error_set(err, STATUS_INTERNAL, "the probe sent '%.40s'", line);
+	return error_set(err, STATUS_INTERNAL, "the probe process sent the invalid line '%.40s'",
+			 line);
 }
 
 static int probe_reap_child(pid_t pid)

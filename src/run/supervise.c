@@ -231,7 +231,7 @@ static void enforce_limits(struct supervised *s)
 	if (s->waited <= limit)
 		return;
 	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
-		 s->in_flight ? "devices not opened" : "the worker started no case",
+		 s->in_flight ? "the devices were not opened" : "the worker started no case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->outcome->hung = true;
 	/* After the last case there is nothing left to lose but time. */
@@ -422,8 +422,8 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	}
 	if (workers_unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
-			"gpuproof: cannot kill %d process(es), which may be stuck in a driver; "
-			"continuing without them\n",
+			"gpuproof: %d process(es) cannot be killed, and may be stuck in a driver. "
+			"The run continues without them\n",
 			s.team.alive);
 	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
 	outcome->failed_rank = s.team.failed_rank;

@@ -59,7 +59,7 @@ sed 's/origin = a test/origin = $GPUPROOF_TEST_SECRET/' run/result.json >secret.
 expect 2 'must not use environment variables' secret.json
 grep -q hunter2 out err && { echo "check: a result's config reads the environment"; failed=1; }
 sed 's|"text": "\[run\]|"text": "include = /etc/passwd\\n[run]|' run/result.json >include.json
-expect 2 'the config of a result must not include files' include.json
+expect 2 'a config stored in a result must not include other files' include.json
 # From a file.
 expect 1 'REJECTED: 0 of 1 check passed; 1 failed. Worst: ' run --limits tight.ini
 expect 1 'at most 1.000 ns' run -l tight.ini
@@ -138,8 +138,8 @@ expect 1 'other.json' other.json run launch.json -l count.ini
 grep -q 'launch.json' out && { echo "check: a launch is taken for a machine:"; cat out; failed=1; }
 # One that is named twice, by a link to the latest for one, is no second launch.
 ln -s run latest
-expect 2 'latest/result.json is the same run as run/result.json; a launch counts once' run latest
-expect 2 'a launch counts once' run --baseline run --baseline latest
+expect 2 'latest/result.json and run/result.json are the same run; name each launch only once' run latest
+expect 2 'name each launch only once' run --baseline run --baseline latest
 # The judgement is kept where -o says, and told from there: the limits' file is no longer needed.
 expect 1 'kept.json' run -l tight.ini -o kept.json
 rm -f gone-tight.ini && mv tight.ini gone-tight.ini
@@ -149,12 +149,12 @@ grep -q 'REJECTED: 0 of 1' kept.json || { echo "the sentence is not in the resul
 # Other limits judge anew, and say so.
 printf '[limit wide]\nmetric = alloc.latency\nmax = 10 s\n' >wide.ini
 expect 0 'ACCEPTED: the only check passed.' kept.json -l wide.ini
-grep -q 'judged again with wide.ini; the stored verdict (with tight.ini) is: REJECTED: ' err ||
+grep -q 'this verdict uses the limits wide.ini. The verdict stored in the result, with the limits tight.ini, is: REJECTED: ' err ||
 	{ echo "check: judged anew without a word:"; cat err; failed=1; }
 # Strictness is added to what is kept, and never taken away.
 expect 0 'kept.json' run -l warn.ini -o kept.json
 expect 1 '1 WARN' kept.json --strict
-expect 2 '--output takes the results of one machine' run launch.json -o both.json
+expect 2 '--output writes the result of one machine' run launch.json -o both.json
 expect 2 'name another file' run -o run/result.json
 # A judgement that says more than its checks is refused.
 sed '/^ "judgement"/,$s/"verdict": "WARN",$/"verdict": "PASS",/; s/"accepted": true/"accepted": false/' kept.json >forged.json

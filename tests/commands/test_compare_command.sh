@@ -61,18 +61,18 @@ expect 0 '1 figure: 1 UNCHANGED' --fail-on regression $a -- $c
 expect 0 'a.1 and b.1 are the same run: nothing to compare' a.1.json b.1.json
 expect 4 'are the same run' --fail-on certain a.1.json b.1.json
 # But one file four times is one launch.
-expect 2 'a/result.json is the same run as a/result.json; a launch counts once' --fail-on regression a a a a -- b
-expect 2 'a launch counts once' a -- b b
+expect 2 'a/result.json and a/result.json are the same run; name each launch only once' --fail-on regression a a a a -- b
+expect 2 'name each launch only once' a -- b b
 # Figures that the host decides are one line; no other is left to compare.
 expect 4 'not comparable between sessions' --fail-on regression a b
-expect 0 '1 figure (alloc.latency) differ by up to' a b
+expect 0 '1 value (alloc.latency) not compared, because sessions differ by a factor of up to' a b
 expect 0 '[run] seed' a b
 expect 0 'The environments differ in:' a b
 expect 0 '"format"' a b --json
-expect 2 'name two results' a
-expect 2 'name two results' a b a
-expect 2 'both sides of --' a --
-expect 2 'both sides of --' -- a
+expect 2 'compare needs two results' a
+expect 2 'compare needs two results' a b a
+expect 2 'a result is missing before or after --' a --
+expect 2 'a result is missing before or after --' -- a
 expect 2 "--fail-on takes regression or certain, not 'change'" a b --fail-on change
 expect 2 '--margin' a b --margin 1
 expect 2 'expected a percentage below 100 %' a b --margin 100%

@@ -29,7 +29,7 @@ fi
 printf '[suite %s]\n' "$suite" >good.ini
 printf '[run]\nseed = 1\nsede = 2\n[suite %s]\n' "$suite" >bad.ini
 
-expect 2 'no action given; use validate, show, keys or write'
+expect 2 'no action given. Actions: validate, show, keys or write'
 expect 2 "'frobnicate' is not validate, show, keys or write" frobnicate
 expect 2 "unknown option '--orig'; did you mean '--origin'?" show good.ini --orig
 expect 2 '--set needs a value' show good.ini --set
@@ -38,7 +38,7 @@ expect 2 "bad.ini:3: [run] has no key 'sede' (did you mean 'seed'?)" validate go
 expect 2 'nothing.ini: no such file' validate nothing.ini good.ini
 expect 2 'validate needs CONFIG...' validate
 printf '[limit a]\nmetric = matmul.error\nmax = 1\n' >limits.ini
-expect 0 'limits.ini: valid, 1 limit, nothing to run' validate limits.ini
+expect 0 'limits.ini: valid, 1 limit, no suite to run' validate limits.ini
 expect 0 'h200: valid, ' validate h200
 # With limits of its own a config is one all the same, and what is set from outside is looked at.
 cat good.ini limits.ini >both.ini
@@ -50,14 +50,14 @@ expect 2 '.: is a directory' validate .
 # A pipe with a writer is a config, also a slow one.
 expect 0 'valid, 1 suite' validate <(sleep 0.3; cat good.ini)
 mkfifo pipe
-expect 2 'pipe: is a pipe without a writer' validate pipe
+expect 2 'pipe: is a pipe to which no process writes' validate pipe
 expect 0 'seed = 1 ; default' show good.ini --origin
 expect 0 'seed = 7 ; --set' show good.ini --set run.seed=7 --origin
 expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x
 expect 2 "bad.ini:3:" show bad.ini
 expect 0 'min_samples' keys "$suite"
 expect 0 '[run]' keys
-expect 2 "unknown section 'nothing'; there are run, limit, fleet, report, " keys nothing
+expect 2 "unknown section 'nothing'; known: run, limit, fleet, report, " keys nothing
 expect 2 "unknown section 'transfr'; did you mean 'transfer'?" keys transfr
 expect 0 'memory_limits' keys report
 grep -q min_samples out && { echo "config keys report: keys of suites"; failed=1; }
@@ -101,7 +101,7 @@ expect 0 'other.ini' write quick -o other.ini --force
 cmp quick.ini other.ini || failed=1
 expect 0 'h200.ini' write h200
 grep -q '^\[limit' h200.ini || { echo "h200.ini holds no limit"; failed=1; }
-expect 2 "no shipped config, limits or claims named 'zzzzzz'; there are acceptance, " write zzzzzz
+expect 2 "no shipped config, limits or claims named 'zzzzzz'; known: acceptance, " write zzzzzz
 expect 0 'd-fit.ini' write d-fit
 grep -q '^\[claim' d-fit.ini || { echo "d-fit.ini holds no claim"; failed=1; }
 expect 2 "'qick'; did you mean 'quick'?" write qick

@@ -67,10 +67,10 @@ wait
 SH
 chmod +x start
 GPUPROOF_BACKENDS=/nowhere "$program" doctor --fleet --launch ./start -o four >four.out 2>&1 || fail "doctor --fleet --launch: $(cat four.out)"
-grep -qE '^!  drift of env NCCL_ALGO c  +Ring; 3 of 4 nodes have none' four.out &&
-	tail -1 four.out | grep -qx '4 of 4 nodes are complete; 1 fact differs from the majority' || fail "doctor --fleet: no drift: $(cat four.out)"
+grep -qE '^!  drift of env NCCL_ALGO on c  +Ring; missing on 3 of 4 nodes' four.out &&
+	tail -1 four.out | grep -qx '4 of 4 nodes are complete; 1 difference from the majority' || fail "doctor --fleet: no drift: $(cat four.out)"
 "$program" doctor --fleet --simulate-nodes 2 -o two >two.out 2>&1 || fail "doctor --fleet of two nodes: $(cat two.out)"
-tail -1 two.out | grep -q 'differences between nodes need three nodes' || fail "two nodes have no majority: $(cat two.out)"
+tail -1 two.out | grep -q 'too few to find the node that differs' || fail "two nodes have no majority: $(cat two.out)"
 for wrong in '--hosts nowhere' '--fleet --json' '--fleet --simulate-nodes 2 --launch true'; do
 	code=0
 	"$program" doctor $wrong >said 2>&1 || code=$?

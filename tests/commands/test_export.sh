@@ -36,7 +36,7 @@ printf '[limit tight]\nmetric = alloc.latency\nmax = 1ns\n' >tight.ini
 
 expect 2 'no FORMAT given'
 expect 2 "unknown format 'junitt'; did you mean 'junit'?" junitt run
-expect 2 "unknown format 'google-benchmark'; there are junit, markdown, csv, " google-benchmark run
+expect 2 "unknown format 'google-benchmark'; known: junit, markdown, csv, " google-benchmark run
 expect 2 'no RESULT given' junit
 expect 3 'nothing.json' junit nothing.json
 expect 2 'no such file' junit run -l nowhere.ini
@@ -82,7 +82,7 @@ for case in result["cases"]:
 json.dump(result, open("drifts.json", "w"))
 PY
 printf '[limit loose]\nmetric = alloc.latency\nmax = 1h\n' >loose.ini
-expect 0 'Not settled: the level still changed at the end' markdown drifts.json
+expect 0 'Not settled: the level still changed at the end of sampling' markdown drifts.json
 expect 0 '-31.0 %' markdown drifts.json
 expect 0 'settled="false"' prometheus drifts.json
 expect 0 '"label": "not settled"' gbench drifts.json
@@ -112,7 +112,7 @@ modes = ddp, tensor
 timeline = yes
 sample_time = 100us
 END
-expect 3 'run/result.json: no case has a timeline; to record one, set [suite parallel] timeline = yes' trace run
+expect 3 'run/result.json: no case of the result has a timeline; to record timelines, set [suite parallel] timeline = yes' trace run
 "$program" run steps.ini -o steps -q >/dev/null || { echo "run steps.ini: exit code $?"; failed=1; }
 expect 0 '' trace steps -o trace.json
 python3 - <<'END' || failed=1

@@ -50,9 +50,9 @@ for line in 'identical_devices = one' 'outlier_margin = 2 %' 'outlier_margin_war
 done
 ! grep -q sisters out || fail "config show old.ini: shows a former name"
 [ "$(grep -c 'sisters is now called identical_devices' err)" = 1 ] || fail "no note, or several, for one key"
-grep -qxF 'old.ini:2: note: the key sisters is now called identical_devices; both are read' err || fail "another note"
+grep -qxF 'old.ini:2: note: the key sisters is now called identical_devices; both names are accepted' err || fail "another note"
 "$program" config validate old.ini >out 2>err || fail "config validate old.ini: exit code $?"
-grep -qF 'old.ini:7: note: the key sisters is now called outlier_margin; both are read' err || fail "validate: no note"
+grep -qF 'old.ini:7: note: the key sisters is now called outlier_margin; both names are accepted' err || fail "validate: no note"
 
 "$program" config show old.ini --set limit:a.sisters='3 %' >out 2>err || fail "--set with a former name: exit code $?"
 grep -qxF 'outlier_margin = 3 %' out || fail "--set with a former name has no effect"

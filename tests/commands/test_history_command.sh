@@ -52,24 +52,24 @@ for i in range(38):
 END
 
 expect 3 'No such file' history trend
-expect 2 'no action given; use add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge' history
+expect 2 'no action given. Actions: add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge' history
 expect 2 "unknown option '--dbb'" history trend --dbb x
 # Two nights are no quiet series.
 expect 0 '' history add 00.json 01.json --db young.db
-expect 0 'Cannot tell yet: a change can be found after 11 runs' history trend --db young.db
-grep -q 'Nothing changed' out && { echo "history trend: two nights say that nothing changed"; failed=1; }
+expect 0 'Cannot tell yet: finding a change needs 11 runs' history trend --db young.db
+grep -q 'No series changed' out && { echo "history trend: two nights say that nothing changed"; failed=1; }
 expect 0 '' history report --db young.db -o young.html
 grep -q 'Cannot tell yet' young.html || { echo "history report: two nights are an answer"; failed=1; }
 grep -q 'Nothing new for the worse\|No new change' young.html && { echo "history report: two nights are an answer"; failed=1; }
 expect 0 '29.json is now in gpuproof-history.db' history add [0-2]?.json
 expect 0 'night0' history show
-expect 0 'Nothing changed.' history trend
+expect 0 'No series changed.' history trend
 expect 0 '1 missed: 2026-01-11' history trend
 expect 0 '' history add 30.json 31.json
-expect 0 'WARNING: 2 of the last 3 runs beyond the band (±' history trend
+expect 0 'WARNING: 2 of the last 3 runs are outside the usual range (±' history trend
 expect 0 '% above the median' history trend
 expect 0 '' history report -o warns.html
-grep -q 'WARNING: 2 of the last 3 runs beyond the band (±.* % above the median' warns.html ||
+grep -q 'WARNING: 2 of the last 3 runs are outside the usual range (±.* % above the median' warns.html ||
 	{ echo "history report: the warning has no figure"; failed=1; }
 expect 1 'WARNING' history trend --fail-on warning
 # A word that no series has is no good news.
@@ -126,7 +126,7 @@ expect 0 '' history annotate 2026-02-01 'new kernel, accepted' --series "$series
 expect 0 'ACKNOWLEDGED' history trend --fail-on change
 expect 0 'new kernel, accepted' history trend
 # A note about a whole night is shown wherever nights are; one about no night is refused.
-expect 2 'no run on 2026-01-11; nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
+expect 2 'the history has no run of 2026-01-11; the nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
 expect 0 '' history annotate 2026-01-12 'moved to <b>rack 7</b>'
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history trend
 expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history show
@@ -147,9 +147,9 @@ n["config"]["settings"].append({"section": "suite alloc", "key": "batch", "value
 json.dump(n, open("other.json", "w"))
 END
 expect 0 '' history add other.json
-expect 0 'Since another config (2026-02-09): 1 of 1 series: no clear difference' history trend
+expect 0 'Since a change of config (2026-02-09): 1 of 1 series without a clear difference' history trend
 expect 0 '' history report -o other.html
-grep -q 'starts anew 2026-02-09' other.html || { echo "history report: the new epoch is missing"; failed=1; }
+grep -q 'new statistics since 2026-02-09' other.html || { echo "history report: the new epoch is missing"; failed=1; }
 # Text from outside stays text, and a history of one night is a page.
 python3 - <<'END'
 import json
@@ -167,14 +167,14 @@ for action in show trend report prune; do
 	expect 2 "unexpected argument 'monday'" history $action monday --keep 1
 done
 expect 2 "unexpected argument 'monday'" baseline list monday
-expect 0 '; the last 3 days are looked at' history trend --nights 3
+expect 0 '; trend of the last 3 days' history trend --nights 3
 expect 0 'Cannot tell yet' history trend --nights 3
 cp gpuproof-history.db empty.db
 expect 0 'runs removed' history prune --before 2027-01-01 --db empty.db
-expect 0 'No runs' history trend --db empty.db
+expect 0 'The history contains no runs' history trend --db empty.db
 expect 0 '' history report --db empty.db -o empty.html
 grep -q 'No runs' empty.html || { echo "history report: no nights are an answer"; failed=1; }
-expect 2 'the history has no runs' history annotate 2026-02-01 'a text' --db empty.db
+expect 2 'the history contains no runs' history annotate 2026-02-01 'a text' --db empty.db
 expect 0 '29 runs removed' history prune --keep 10
 # A run that was added when it was interrupted, then resumed: once, as a whole.
 python3 - <<'END'
@@ -194,8 +194,8 @@ END
 expect 0 'part.json is now in resumed.db' history add part.json --db resumed.db
 expect 0 'replacing an earlier version of its run' history add whole.json --db resumed.db
 expect 0 'complete' history show --db resumed.db
-expect 2 'not replaced: the history has run' history add other_half.json --db resumed.db
-expect 2 'not replaced: the history has run' history add part.json --db resumed.db
+expect 2 'not replaced: the history contains run' history add other_half.json --db resumed.db
+expect 2 'not replaced: the history contains run' history add part.json --db resumed.db
 expect 0 'whole.json is in resumed.db already' history add whole.json --db resumed.db
 "$program" history show --db resumed.db >out
 [ "$(wc -l <out)" -eq 2 ] || { echo "a resumed run is not one night"; cat out; failed=1; }
@@ -237,7 +237,7 @@ for i in range(22):
 END
 expect 0 '' history add turn??.json --db turns.db
 expect 0 'series: 0 new changes' history trend --db turns.db
-expect 0 'Nothing changed.' history trend --db turns.db
+expect 0 'No series changed.' history trend --db turns.db
 expect 0 '' history report --db turns.db -o turns.html
 [ -z "$(grep -o ' id="[^"]*"' turns.html | sort | uniq -d)" ] || { echo "history report: an id stands twice"; failed=1; }
 # A case that gives no figure any more is no quiet series.
@@ -251,9 +251,9 @@ for i in range(3):
 	json.dump(n, open(f"gap{i}.json", "w"))
 END
 expect 0 '' history add gap0.json --db turns.db
-expect 0 'Nothing changed.' history trend --db turns.db
+expect 0 'No series changed.' history trend --db turns.db
 expect 0 '' history add gap?.json --db turns.db
-expect 0 'no figure in the last 3 runs: skipped or failed' history trend --db turns.db
+expect 0 'no value in the last 3 runs: the case was skipped or failed' history trend --db turns.db
 cp gpuproof-history.db damaged.db
 python3 -c 'import sqlite3
 with sqlite3.connect("damaged.db") as db: db.execute("update night set day = 9223372036854775807 where run = ?", ("other",))'
@@ -273,7 +273,7 @@ for action in show "show --case alloc" "trend --all"; do
 done
 "$program" history show --db escape.db >out
 [ "$(wc -l <out)" -eq 2 ] || { echo "history show: a newline in a label breaks its row"; cat out; failed=1; }
-expect 2 "and 's' in this history" history add unit.json --db escape.db
+expect 2 "but unit 's' in this history" history add unit.json --db escape.db
 
 printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\nlaunch_spread = 0.1 %%\n' >base.ini
 expect 0 'stored baseline:good in gpuproof-history.db' baseline save good 00.json 01.json 02.json 03.json 04.json

@@ -51,9 +51,9 @@ END
 nights fleet <fleet.jsonl
 expect 0 '596 added' history add fleet
 expect 0 '3 findings, 3 open; 160 of 160 devices compared' history fleet
-for words in 'node11, the node (8 devices)' 'since its first run, 2026-03-02' \
+for words in 'node11, the node (8 devices)' 'since the first run, 2026-03-02' \
 	'node03 cuda:5, 0000:15:00.0, serial S035 (GPU-3-5)' 'node07 cuda:2, 0000:12:00.0, serial S072 (GPU-7-2)' '; since 2026-03-19' \
-	'SILENT   node19: no run since 2026-03-27, 4 days' 'GONE     node15 cuda:7, serial S157 (GPU-15-7)'; do
+	'SILENT   node19: no run since 2026-03-27 (4 days missed)' 'GONE     node15 cuda:7, serial S157 (GPU-15-7)'; do
 	grep -qF -- "$words" out || complain "fleet: '$words' is missing in $(cat out)"
 done
 expect 1 '' history fleet --fail-on change
@@ -142,7 +142,7 @@ expect 2 'node' history node
 expect 0 '' history report -o trend.html
 grep -q '<h1>node07, stream' trend.html || complain "the trend of many nodes does not name the node: $(grep '<h1>' trend.html)"
 # A node without recent runs is not like the others, whatever it was like before.
-expect 0 'SILENT   node19: no run since 2026-03-27, 4 days' history node node19
+expect 0 'SILENT   node19: no run since 2026-03-27 (4 days missed)' history node node19
 expect 0 '' history node node19 -o silent.html
 grep -q '<section class="verdict error"' silent.html && grep -q 'No recent run' silent.html && grep -q 'No run since 2026-03-27: 4 days[.]' silent.html ||
 	complain "the page of a silent node is green: $(grep -A3 'class="verdict' silent.html)"
@@ -251,7 +251,7 @@ END
 nights runs <runs.jsonl
 "$program" history add runs --db runs.db 2>err || complain "runs: $(cat err)"
 "$program" history fleet --db runs.db >out || complain "fleet of runs on nodes: exit code $?"
-for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07, 3 days' \
+for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07 (3 days missed)' \
 	'GONE     n4 cuda:3, serial S43 (GPU-4-3): not in the last 2 runs of its node'; do
 	grep -qF -- "$words" out || complain "fleet of runs on nodes: '$words' is missing in $(cat out)"
 done

@@ -58,9 +58,9 @@ nights() { # NAME ARGUMENTS OF make.py
 for count in 27 40; do
 	nights slow $count 26 26 0.9 matmul
 	expect 1 'Since driver 590.10 (2026-10-27): 8 matmul.throughput ' history trend --db slow.db --fail-on change
-	grep -q 'NEW 2026-10-27: .* worse, with another driver, config or hardware' out || { echo "$count nights: no row names the seam"; cat out; failed=1; }
+	grep -q 'NEW 2026-10-27: .* worse, at a change of driver, config or hardware' out || { echo "$count nights: no row names the seam"; cat out; failed=1; }
 	[ "$(grep -c NEW out)" -eq 8 ] || { echo "$count nights: not the eight products alone"; cat out; failed=1; }
-	absent 'Nothing changed' "a new driver"
+	absent 'No series changed' "a new driver"
 done
 "$program" history trend --db slow.db --json | python3 -c '
 import json, sys
@@ -100,16 +100,16 @@ expect 0 '' history acknowledge 'known' --metric matmul.throughput --db slow.db
 expect 0 '' history trend --db slow.db --fail-on change
 # An equal driver is no alarm, and not "nothing".
 nights equal 30 26 0 1 matmul
-expect 0 'Since driver 590.10 (2026-10-27): 41 of 41 series: no clear difference' history trend --db equal.db --fail-on warning
-absent 'Nothing changed' "an equal driver"
+expect 0 'Since driver 590.10 (2026-10-27): 41 of 41 series without a clear difference' history trend --db equal.db --fail-on warning
+absent 'No series changed' "an equal driver"
 # So is another program or kernel, within an epoch.
 nights program 30 99 26 1 matmul gpuproof=0.3.0
 expect 0 'Environment, 2026-10-27: gpuproof 0.1.0 -> 0.3.0' history trend --db program.db
-expect 0 'No figure changed, but the environment did.' history trend --db program.db
+expect 0 'No series changed, but the environment did.' history trend --db program.db
 nights kernel 30 99 26 0.9 matmul kernel=6.99
 expect 1 'Environment, 2026-10-27: kernel ' history trend --db kernel.db --fail-on change
 nights quiet 30 99 0 1 matmul
-expect 0 'Nothing changed.' history trend --db quiet.db
+expect 0 'No series changed.' history trend --db quiet.db
 # A fall of 40 % in an early night: named the next morning, with its night, and never "nothing".
 for night in 2 6 10; do
 	day=$(printf '2026-10-%02d' "$night")
@@ -125,9 +125,9 @@ done
 # Until a change could be found there is no answer.
 nights young 10 99 0 1 matmul
 expect 0 'Cannot tell yet' history trend --db young.db
-absent 'Nothing changed' "ten nights"
+absent 'No series changed' "ten nights"
 nights young 11 99 0 1 matmul
-expect 0 'Nothing changed.' history trend --db young.db
+expect 0 'No series changed.' history trend --db young.db
 # Sixteen runs of one day are runs, not nights: dated by their times, and drawn next to each other.
 python3 - "$data/h100_1.json" <<'E'
 import json, os, random, sys

@@ -20,7 +20,7 @@ refuses() { # expected exit code, pattern, arguments...
 
 "$program" import nvbandwidth "$data"/nvbandwidth.json -o links.json >out
 grep "^links.json: 16 cases on 2 devices$" out >/dev/null
-grep "^links.json: not imported (no equivalent): memory_of_tomorrow_ce$" out >/dev/null
+grep "^links.json: left out, because gpuproof has no equivalent: memory_of_tomorrow_ce$" out >/dev/null
 "$program" import nccl-text "$data"/nccl_old.txt --collective all_reduce -o reduce.json >/dev/null
 "$program" import babelstream "$data"/babelstream.csv --device "Tesla K80" -o memory.json >/dev/null
 # A file does not say how long a case took: its wrong result is told without a time.
@@ -41,12 +41,12 @@ grep -q 'no interval: only single values' plain.html && ! grep -q 'from several 
 	fail "single values are given an interval"
 ! grep -F "card by card" plain.html >/dev/null || fail "a comparison that was not asked for"
 
-refuses 2 "nccl_old.txt:10: unknown collective: name it with --collective" import nccl-text "$data"/nccl_old.txt
-refuses 2 "--collective: there is no 'AllSum'; there are all_reduce" import nccl-text "$data"/nccl_old.txt --collective AllSum
-refuses 2 "there is no format 'excel' to import; there are" import excel nowhere.json
+refuses 2 "nccl_old.txt:10: unknown collective; name it with --collective" import nccl-text "$data"/nccl_old.txt
+refuses 2 "--collective: unknown collective 'AllSum'; known: all_reduce" import nccl-text "$data"/nccl_old.txt --collective AllSum
+refuses 2 "unknown format 'excel'; known:" import excel nowhere.json
 refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
 refuses 3 "nvbandwidth: No such file" import nvbandwidth
-refuses 2 "which FILE?" import
+refuses 2 "no FILE given" import
 
 # Without a format a mark of the tool's own tells: the same bytes as with it.
 for file in nvbandwidth=nvbandwidth.json nccl-json=nccl.json nccl-text=nccl.txt babelstream=babelstream.csv \
@@ -55,19 +55,19 @@ for file in nvbandwidth=nvbandwidth.json nccl-json=nccl.json nccl-text=nccl.txt 
 	"$program" import "$data/${file#*=}" --device "Tesla K80" -o found.json >/dev/null || fail "$file without its format"
 	cmp asked.json found.json || fail "$file is another result without its format"
 done
-refuses 2 "nccl_old.txt:10: unknown collective: name it with --collective" import "$data"/nccl_old.txt
+refuses 2 "nccl_old.txt:10: unknown collective; name it with --collective" import "$data"/nccl_old.txt
 echo "no format at all" >none.txt
-refuses 2 "none.txt:1: no format reads this; formats are nvbandwidth, nccl-json" import none.txt
+refuses 2 "none.txt:1: unknown format; import reads nvbandwidth, nccl-json" import none.txt
 
 # Tools that are known and not read: the message says what to do. A file that two formats read is read as the one that is named.
 printf -- '---------\nBenchmark              Time             CPU   Iterations\n' >benchmark.txt
 printf '[CUDA Bandwidth Test] - Starting...\n' >bandwidth.txt
-refuses 2 "benchmark.txt:2: this is the output of Google Benchmark, which import does not read; run the program with" import benchmark.txt
-refuses 2 "bandwidth.txt:1: this is the output of CUDA's bandwidthTest, which import does not read; CUDA has replaced it" import bandwidth.txt
+refuses 2 "benchmark.txt:2: import does not read the output of Google Benchmark; run the program with" import benchmark.txt
+refuses 2 "bandwidth.txt:1: import does not read the output of CUDA's bandwidthTest; CUDA has replaced it" import bandwidth.txt
 cat "$data"/nccl.txt "$data"/nvbandwidth.json >both.txt
-refuses 2 "both.txt:1: this is nccl-text, and line 20 is nvbandwidth: say which to import" import both.txt
+refuses 2 "both.txt:1: the file contains output of nccl-text, and from line 20 output of nvbandwidth; name the format to import" import both.txt
 "$program" import nvbandwidth both.txt -o both.json >/dev/null
-refuses 2 "standard input:1: no format reads this" import - </dev/null
+refuses 2 "standard input:1: unknown format" import - </dev/null
 
 # Files as they come: the same result of all of them.
 "$program" import "$data"/nccl.txt -o plain.json >/dev/null
@@ -87,9 +87,9 @@ for file in nccl.txt.gz bom.txt crlf.txt tagged.txt labelled.txt stamped.txt col
 if command -v zstd >/dev/null; then zstd -q "$data"/nccl.txt -o nccl.txt.zst; same_as_plain nccl.txt.zst; fi
 "$program" import - -o other.json <nccl.txt.gz >/dev/null || fail "standard input is not read"
 head -c 300 nccl.txt.gz >cut.gz
-refuses 2 "cut.gz:1: is a damaged or cut gzip file" import cut.gz
+refuses 2 "cut.gz:1: is a damaged or truncated gzip file" import cut.gz
 printf '\377\376#\000' >wide.txt
-refuses 2 "wide.txt:1: this is UTF-16; convert it" import wide.txt
+refuses 2 "wide.txt:1: the file is UTF-16; convert it" import wide.txt
 sed 's/node-7/K\xf6ln/' "$data"/nccl.txt >latin.txt
 "$program" import latin.txt -o latin.json >/dev/null
 grep '"hostname": "Köln"' latin.json >/dev/null || fail "a host's name in Latin-1"
@@ -99,8 +99,8 @@ mkdir -p logs/more
 cp "$data"/nccl.txt logs
 cp "$data"/babelstream.csv logs/more
 echo nothing >logs/notes.md
-refuses 4 "folder: 2 files imported, 1 rejected" import logs -o folder
-refuses 4 "logs/notes.md:1: no format reads this" import logs -o folder
+refuses 4 "folder: 2 files imported, 1 not readable" import logs -o folder
+refuses 4 "logs/notes.md:1: unknown format" import logs -o folder
 if ! [ -s folder/nccl.txt.json ] || ! [ -s folder/more_babelstream.csv.json ]; then fail "a folder's results are not there"; fi
 
 # A time makes a night of the history of it, in UTC; a time that is none is told.

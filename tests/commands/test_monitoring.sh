@@ -62,13 +62,13 @@ expect npd 2 'UNKNOWN: no verdict' nowhere
 expect nagios 0 'GPUPROOF OK: ACCEPTED: ' good -l wide.ini --max-age 26h
 sed 's/"finished": "[^"]*"/"finished": "2026-01-01T00:00:00Z"/' good/result.json >old.json
 expect nagios 3 'UNKNOWN: the newest result is ' old.json -l wide.ini --max-age 26h
-expect nagios 3 ' old, more than 26 h; ACCEPTED' old.json -l wide.ini --max-age 26h
+expect nagios 3 ' old; --max-age allows 26 h; ACCEPTED' old.json -l wide.ini --max-age 26h
 expect nagios 0 'OK' old.json -l wide.ini
 expect nagios 0 'OK' old.json -l wide.ini --max-age 99999999h
 expect nagios 2 'CRITICAL: the newest result is ' old.json -l tight.ini --max-age 26h
 expect npd 2 'UNKNOWN: the newest result is ' old.json -l wide.ini --max-age 26h
 sed 's/"finished": "[^"]*"/"finished": ""/; s/"started": "[^"]*"/"started": ""/' good/result.json >undated.json
-expect nagios 3 'UNKNOWN: the result does not say when it was measured' undated.json -l wide.ini --max-age 26h
+expect nagios 3 'UNKNOWN: the result contains no time of measurement' undated.json -l wide.ini --max-age 26h
 expect nagios 3 'UNKNOWN: no verdict' good --max-age 0h
 "$program" check good --max-age 26h >out 2>err
 [ $? = 2 ] && grep -q 'needs --as' err || { echo "--max-age without --as:"; cat out err; failed=1; }

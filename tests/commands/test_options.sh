@@ -75,7 +75,7 @@ is "words --db -d --before --keep" history prune -
 [[ $(words config keys "" | paste -sd' ') == "files run limit report "*transfer* ]] || fail "no words of config keys"
 is files nonsense ""
 refuses "no shell given" completion
-refuses "no completion for 'tcsh'" completion tcsh
+refuses "no completion script for 'tcsh'" completion tcsh
 
 # The scripts ask the program. A number is no file, "--reference=" has values, "--set " begins settings.
 answers() { # words..., the last one incomplete
@@ -114,7 +114,7 @@ fi
 # Actions: a misspelt one, a missing operand, an option of another action; an option of another one.
 refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
-refuses "no action given; use save, list, show or delete" baseline
+refuses "no action given. Actions: save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night
 refuses "unexpected argument 'b'; show takes one argument" baseline show a b
 refuses "--keep applies to prune, not to trend" history trend --keep 3

@@ -101,7 +101,7 @@ done
 # Per precision: single; ddp with two buckets and layer_split with two micro-batch counts on 2, 3, 4
 # and 8 devices, of which three exist.
 [ "$(grep -c '^parallel/' "$dir/plan")" = 34 ] || { cat "$dir/plan"; fail "34 cases were expected"; }
-grep -q 'ddp/4/.*needs 4 devices, host has 3' "$dir/plan" || fail "four of three devices not skipped"
+grep -q 'ddp/4/.*needs 4 devices, and backend host has 3' "$dir/plan" || fail "four of three devices not skipped"
 grep -q 'layer_split/8/.*more devices than the model has layers' "$dir/plan" || fail "8 stages of 4 layers"
 
 # One layer cannot be cut by tensor parallelism: three equal copies are no split.

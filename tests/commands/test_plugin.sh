@@ -75,7 +75,7 @@ grep -q '<svg' page.html || fail "no chart on the page"
 "$gpuproof" compare both/a both/b --all >out 2>&1 || fail "no comparison" out
 grep -q 'memset/1MiB' out || fail "the comparison lacks the suite" out
 "$gpuproof" run --resume a --quiet >out 2>&1 && fail "a run without its library is continued" out
-grep -q 'cannot load it' out || fail "the reason is missing" out
+grep -q 'cannot load the shared object' out || fail "the reason is missing" out
 mv memset.so mine/build/memset.so
 
 refused() { # library, section, words of the message
@@ -84,15 +84,15 @@ refused() { # library, section, words of the message
 	grep -q "^refused.ini:5: \[suite $2\] library = [^ ]*: .*$3" out || fail "not '$3' in line 5" out
 	[ "$(wc -l <out)" = 1 ] || fail "more than one line about it" out
 }
-refused nothing.so memset 'cannot load it'
-refused mine/mine.ini memset 'cannot load it'
-refused mine/build/memset.so other "contains the suite 'memset', not 'other'"
+refused nothing.so memset 'cannot load the shared object'
+refused mine/mine.ini memset 'cannot load the shared object'
+refused mine/build/memset.so other "contains the suite 'memset', but the section names 'other'"
 plug() { # name of the object, then sources
 	cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -I"${abi:-$include}" -I"$include" -o "$1.so" "${@:2}"
 }
 echo 'int nothing;' >nothing.c
 plug stray nothing.c
-refused stray.so memset 'no symbol gpuproof_suite_plugin'
+refused stray.so memset 'does not export gpuproof_suite_plugin'
 # Built against the headers of another version; the suite itself would be read wrong.
 mkdir -p other/plan/suites
 sed 's/SUITE_ABI 0x/SUITE_ABI 0xf/; s/0xf\(.......\)./0xf\1/' "$include/plan/suites/suite_abi.h" >other/plan/suites/suite_abi.h
@@ -103,10 +103,10 @@ refused older.so memset 'built for interface f[0-9a-f]*, but this gpuproof has [
 # A suite that would end the program when it records its metric.
 sed 's/"memset.bandwidth", "B\/s"/"memset.bandwidth", "furlongs"/' mine/memset.c >unit.c
 plug unit line.c unit.c
-refused unit.so memset "has the unit 'furlongs'"
+refused unit.so memset "has the unknown unit 'furlongs'"
 sed 's/"sizes", NULL/"size", NULL/' mine/memset.c >axis.c
 plug axis line.c axis.c
-refused axis.so memset 'its axis size is not'
+refused axis.so memset 'the axis size is not'
 printf '[suite transfer]\nlibrary = mine/build/memset.so\n' >built_in.ini
 "$gpuproof" config validate built_in.ini >out 2>&1 && fail "a built-in suite has a library" out
 grep -q "has no key 'library'" out || fail "the reason is missing" out

@@ -19,7 +19,7 @@ expect() { # CODE WORD COMMAND...: the exit code, and WORD in what is printed
 	fi
 }
 
-expect 2 'no action given; use add or show' population
+expect 2 'no action given. Actions: add or show' population
 expect 2 'add needs RESULT...' population add
 expect 3 'nothing.json' population add nothing.json
 # The shipped ones: two groups of H200s, 2 % apart.
@@ -62,7 +62,7 @@ expect 0 'compared only with the data sheet' check slow.json -l m.ini
 expect 0 'values for these limits: m' check slow.json -l m.ini --strict
 # 8 cards held for good: a node that is slow as a whole is rejected, one like them is not.
 expect 0 '8 GPUs added' population add good.json
-grep -q 'gpuproof-population.ini has 8 GPUs' out || { echo "where it is, is not said:"; cat out; failed=1; }
+grep -q 'gpuproof-population.ini now contains 8 GPUs' out || { echo "where it is, is not said:"; cat out; failed=1; }
 expect 0 'NVIDIA H300' population show
 expect 1 'than the median of 8 reference GPUs' check slow.json -l m.ini
 grep -q '9 FAIL' out || { echo "not all 8 GPUs and their median fail:"; cat out; failed=1; }
@@ -76,7 +76,7 @@ expect 0 'compared only with the data sheet' check slow.json -l m.ini
 GPUPROOF_POPULATION=mine.ini expect 1 '9 FAIL' check slow.json -l m.ini
 GPUPROOF_POPULATION=gone.ini expect 2 'gone.ini: no such file' check slow.json -l m.ini
 printf '\n[card GPU-x]\nmodle = A\n' >>mine.ini
-GPUPROOF_POPULATION=mine.ini expect 2 "[card] has no key 'modle'; keys: model" check slow.json -l m.ini
+GPUPROOF_POPULATION=mine.ini expect 2 "unknown key 'modle' in [card]; keys: model" check slow.json -l m.ini
 
 # A result that is not good, not whole or not told apart is refused, and the file stays as it was.
 node bad 0.3 >bad.json
@@ -91,6 +91,6 @@ expect 2 "is not a UUID" population add lines.json -o p.ini
 sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json
 expect 2 "is not a name" population add lines.json -o p.ini
 [ ! -e p.ini ] || { echo "a refused result was added"; failed=1; }
-expect 2 'good.json is the same run as good.json' population add good.json good.json -o p.ini
+expect 2 'good.json and good.json are the same run' population add good.json good.json -o p.ini
 expect 2 'good.json' population add good.json -o good.json
 exit $failed

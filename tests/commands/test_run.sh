@@ -75,7 +75,7 @@ for name in '' 'two words' 'a/b' "$(printf 'x%.0s' {1..201})"; do
 	says err "--node-name"
 done
 expect 2 run fake.ini -o bad --node-name x --simulate-nodes 2
-says err "set GPUPROOF_NODE on each of several"
+says err "set GPUPROOF_NODE on each of them"
 
 # Some cases only: by id, by point, by the beginning of an id, by a pattern; a name of no case is an error.
 expect 0 run fake.ini --dry-run --only transfer/h2d/pinned/1MiB@fake:1 -o planned
@@ -142,7 +142,7 @@ says err "listing the devices failed: the probe process killed by signal 11"
 GPUPROOF_FAKE="error@open" expect 3 run fake.ini -o never
 says err "FAKE_ERROR_STICKY"
 expect 3 run fake.ini --backend nonesuch -o never
-says err "no device to run on: backend = nonesuch (the command line)"
+says err "no device that can be measured: backend = nonesuch (the command line)"
 expect 2 help exit-cods
 says err "did you mean 'exit-codes'?"
 [ ! -e never ] || fail "a run without devices made a directory"
@@ -180,7 +180,7 @@ for n in 3 4 5 6 7 8; do
 done
 [ $code = 4 ] || fail "a worker was lost, exit code $code: $(cat out err)"
 says out "2 cases: 2 OK; complete"
-says out "a worker was lost: worker killed by signal 11"
+says out "A worker died: worker killed by signal 11"
 expect 4 run --resume died -q
 # A device that cannot even be opened.
 GPUPROOF_FAKE="devices=1 abort@device_open" expect 4 run fake.ini -o closed
@@ -215,7 +215,7 @@ expect 2 run kept.ini -o launched
 # A run whose cases were all skipped has measured nothing; one of two skipped has.
 printf '[run]\nbackend = fake\n[suite transfer]\nsizes = 16GiB\ndirections = h2d\nmin_samples = 5\nmax_samples = 5\n' > big.ini
 expect 4 run big.ini -o skipped
-says out "; nothing was measured"
+says out "; no case was measured"
 sed 's/16GiB/1MiB, 16GiB/' big.ini > half.ini
 expect 0 run half.ini -o half
 

@@ -74,8 +74,8 @@ grep -qF 'are the same run' compared || complain "compare of pooled results: $(c
 # As many launches as each case needs: six of all, and further ones of what is not known to the target. Every case needs
 # all of them to be known to a hundredth of a percent, none to be known to 100 %.
 printf '[run]\nbackend = fake\nlaunches = auto\nlaunches_most = 8\nlaunch_target = 0.01 %%\n%s\n' "$suite" >auto.ini
-expect 0 'launch 8 of 8, of 1 of 1 case' auto.ini -o auto
-grep -q '1 case needs more than launches_most = 8 for a precision of 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
+expect 0 'launch 8 of 8, with 1 of 1 case' auto.ini -o auto
+grep -q '1 case needs more launches than launches_most = 8 to reach launch_target = 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
 [ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "auto does not take eight launches"
 expect 0 'launch 6 of 6 or more' auto.ini -o few --set run.launch_target=100%
 [ ! -e few/launch-7 ] || complain "auto takes launches that nothing needs"
@@ -98,7 +98,7 @@ expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
 expect 3 'nowhere' wide.ini -o no --check --baseline nowhere
 
 # An inconclusive figure is measured again, once.
-expect 4 '1 case is undecided after one launch: 4 more launches' open.ini -o open --check --baseline wide
+expect 4 '1 case is undecided after one launch and will be repeated in 4 more' open.ini -o open --check --baseline wide
 [ -s open/launch-5/result.json ] || complain "no extension"
 [ ! -e open/launch-6 ] || complain "more than one extension"
 grep -q '"launches": \[' open/result.json || complain "the extension is not pooled"
@@ -122,7 +122,7 @@ for side in turned/a=3 turned/b=3 again/a=2 again/b=2; do
 		complain "${side%=*}/result.json does not hold ${side#*=} launches"
 done
 printf '#!/bin/sh\nexit 2\n' >build
-expect 3 './build did not run: exit code 2' plain.ini -o refused --against ./build
+expect 3 './build ended without measuring: exit code 2' plain.ini -o refused --against ./build
 expect 2 'no such file' plain.ini -o no --against nowhere.ini
 expect 2 '--against cannot be combined with --check' plain.ini -o no --against more.ini --check
 [ ! -e no ] || complain "a run began although it cannot be compared"

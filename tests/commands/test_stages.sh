@@ -68,7 +68,7 @@ expect $? 0 unjudged "sanity passed,rates passed,together not judged,soak passed
 sed 's/min = 1 TB/min = 99 TB/' s.ini >slow.ini
 GPUPROOF_FAKE="devices=2" "$program" run slow.ini --check -o slow >out 2>&1
 expect $? 1 slow "sanity passed,rates rejected,together not run,soak not run,"
-grep -q '^gpuproof: stage rates rejects the node: GPU.*Not run: together and soak$' out || complain "no line says why the run ended: $(cat out)"
+grep -q '^gpuproof: the run ends, because stage rates rejects the node: GPU.*Stages that were not run: together and soak$' out || complain "no line says why the run ended: $(cat out)"
 grep -q 'stage rates rejected the node, so 4 of 6 cases of later stages were not run' out || complain "the verdict does not name the stage: $(cat out)"
 "$program" export junit slow/result.json | head -2 | grep -q ' failures="0"' && complain "JUnit is green"
 grep -q '"suite":"matmul"\|"suite": "matmul"' slow/run.jsonl && complain "a case of a later stage was run"
@@ -83,7 +83,7 @@ expect $? 5 wrong "sanity passed,rates passed,together rejected,soak not run,"
 # A GPU that waits for a reset is not measured at all.
 GPUPROOF_FAKE="devices=2 reset=1" "$program" run s.ini --check -o reset >out 2>&1
 expect $? 1 reset "sanity rejected,rates not run,together not run,soak not run,"
-grep -q 'gpuproof: before the run, recovery fake:1: the driver requests a reset of the GPU' out || complain "the finding is not said before: $(cat out)"
+grep -q 'gpuproof: found before the run: recovery fake:1: the driver requests a reset of the GPU' out || complain "the finding is not said before: $(cat out)"
 grep -q 'cause: gpu-recovery' out || complain "the cause of sanity is missing: $(cat out)"
 grep -q '^\[1/' out && complain "a case was measured on a GPU that waits for a reset"
 # Without --check there is no verdict, and everything runs.

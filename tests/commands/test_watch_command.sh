@@ -88,7 +88,7 @@ def ask(*arguments, code=None):
 t = Terminal(120, "run", "soak.ini", "-o", "soak")
 t.read(lambda output: "burn/0002" in output)
 said = ask("report", "soak", code=3).stderr
-if "the run is not finished: measuring" not in said or "gpuproof watch soak" not in said:
+if "the run is not finished (measuring" not in said or "gpuproof watch soak" not in said:
     complain("report of a running run", said)
 status = json.loads(ask("watch", "soak", "--once", "--json", code=0).stdout)
 if status["state"] != "running" or status["exit_code"] != -1 or status["cases"]["planned"] != 6:

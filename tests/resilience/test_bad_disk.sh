@@ -57,7 +57,7 @@ done
 rm -rf run
 unlocked() { # PART COMMAND...
 	bad "nolock 1 $1" "${@:2}"
-	[ $code = 0 ] && [ "$(grep -c 'the file system has no locks' err)" = 1 ] || fail "no locks: ${*:2}: $code: $(cat err)"
+	[ $code = 0 ] && [ "$(grep -c 'the file system does not support locks' err)" = 1 ] || fail "no locks: ${*:2}: $code: $(cat err)"
 }
 unlocked run.jsonl run fake.ini -o run -q --no-report
 rm run/result.json && sed -i '3,$d' run/run.jsonl

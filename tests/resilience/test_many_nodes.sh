@@ -33,7 +33,7 @@ chmod +x launch.sh
 same $? 4 "exit code with lost nodes"
 same "$(json '[n["name"] + "=" + n["status"] for n in r["nodes"] if n["status"] != "OK"]')" "['f00030=LOST', 'f00045=LOST']" "lost nodes"
 same "$(json '[n["lost_at"] for n in r["nodes"] if n["name"] == "f00045"]')" "['case in flight']" "where a node died"
-grep -q "f00030: LOST.*no message for 5 s" many.err || fail "the silent node: $(cat many.err)"
+grep -q "f00030: LOST.*the agent sent no message for 5 s" many.err || fail "the silent node: $(cat many.err)"
 "$gpuproof" check many --limits many.ini -o judged.json >check.out 2>&1
 same $? 1 "exit code of the check"
 document=judged.json

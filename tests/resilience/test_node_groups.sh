@@ -112,7 +112,7 @@ cat >direct.ini <<-'INI'
 INI
 "$gpuproof" run direct.ini -o direct --simulate-nodes 2 --no-report >direct.out 2>&1
 same "$(json direct '[(c["id"].split("/")[1], c["status"]) for c in C]')" "[('off', 'SKIPPED'), ('nodes=all', 'OK'), ('on', 'SKIPPED')]" "GPUDirect RDMA"
-expect "n1/host:0 has no device memory for GPUDirect RDMA" direct/result.json "why it is skipped"
+expect "GPUDirect RDMA needs GPU memory, and n1/host:0 is a CPU" direct/result.json "why it is skipped"
 
 # Without nodes there is nothing to do, and the message says what to do.
 "$gpuproof" run fabric --set run.backend=host -o none >none.out 2>&1
@@ -204,6 +204,6 @@ finish
 same $code 4 "exit code with a lost node"
 same "$(json lost '" ".join(n["status"] for n in r["nodes"])')" "OK LOST OK" "statuses"
 same "$(json lost '{c["id"].split("@")[1] for c in C if c["status"] == "OK"} >= {"n1+n3"}')" True "measured without it"
-expect "node n2 was lost: its agent died" lost.out "reason"
+expect "node n2 was lost: the agent died" lost.out "reason"
 
 [ $failures = 0 ] || exit 1

@@ -111,7 +111,7 @@ expect "another gpuproof" second.out "a second conductor"
 finish
 same $code 4 "exit code with a lost node"
 same "$(statuses agent)" "n1=LOST n2=OK n3=OK" "an agent was killed"
-expect "its agent died" agent.err "reason"
+expect "the agent died" agent.err "reason"
 same "$(json agent/result.json 'r["nodes"][0]["lost_at"].startswith("transfer/h2d/pinned/")')" True "lost_at"
 same "$(json agent/result.json 'r["nodes"][0]["finished"] >= 1 and sum(c["node"] == "n1" for c in r["cases"]) == r["nodes"][0]["finished"]')" True "what the lost node had finished is kept"
 "$gpuproof" check agent --limits short.ini >agent.check 2>&1 && fail "a run with a lost node is accepted"
@@ -123,7 +123,7 @@ sed -i '1s/512KiB/768KiB/g' config/nodes/n1/run.jsonl
 "$gpuproof" run --resume config --no-report >config.out 2>config.err
 same $? 4 "exit code with another config"
 same "$(statuses config)" "n1=ERROR n2=OK n3=OK" "another config"
-expect "n1: ERROR: config mismatch: " config.err "another config"
+expect "was started with a different config than the run in " config.err "another config"
 
 # --resume takes up the missing cases of the missing node, and no other.
 cp agent/nodes/n2/run.jsonl n2.before
@@ -139,7 +139,7 @@ kill -STOP "$(agent $conductor n1)"
 finish
 same $code 4 "exit code with a silent node"
 same "$(statuses silent)" "n1=LOST n2=OK" "an agent was stopped"
-expect "no message for 2 s" silent.err "reason"
+expect "the agent sent no message for 2 s" silent.err "reason"
 
 # SIGSTOP of the node's own conductor: its agent notices.
 begin stopped --simulate-nodes 2
@@ -182,13 +182,13 @@ for _ in $(seq 100); do
 done
 expect "2 nodes: 0 done, 2 running, 0 not connected yet, 0 lost" watch.out "watch of a run on nodes"
 kill -9 "$conductor"
-await_lines conductor/agents.log 2 "lost the conductor"
+await_lines conductor/agents.log 2 "lost the connection to the conductor"
 finish
 for p in $agents; do
 	for _ in $(seq 200); do [ -e "/proc/$p" ] || break; sleep 0.05; done
 	[ ! -e "/proc/$p" ] || fail "agent $p outlives its conductor"
 done
-expect "lost the conductor" conductor/agents.log "agents"
+expect "lost the connection to the conductor" conductor/agents.log "agents"
 "$gpuproof" run --resume conductor --no-report >/dev/null 2>conductor.err2
 same $? 0 "exit code after the conductor was killed"
 same "$(statuses conductor)" "n1=OK n2=OK" "after the conductor was killed"
@@ -223,9 +223,9 @@ expect "already has an agent" launched/agents.log "two agents of one node"
 # None calls: one line says so for all of them, and one check.
 "$gpuproof" run short.ini -o uncalled --no-report --check --launch false --set fleet.nodes=20 >uncalled.out 2>uncalled.err
 same $? 1 "exit code of nodes that never call"
-same "$(grep -c 'never connected' uncalled.err) $(grep -c '^LOST .*never connected' uncalled.out) $(grep -c 'are LOST: its agent never connected' uncalled.out)" "1 1 1" \
+same "$(grep -c 'never connected' uncalled.err) $(grep -c '^LOST .*never connected' uncalled.out) $(grep -c 'are LOST: the agent of the node never connected' uncalled.out)" "1 1 1" \
 	"nodes lost for one reason: $(cat uncalled.out uncalled.err)"
-expect "unknown-8 and 12 more: LOST: its agent never connected" uncalled.err "names of many"
+expect "unknown-8 and 12 more: LOST: the agent of the node never connected" uncalled.err "names of many"
 
 # Another build, and what is no agent: refused by name; the address is open to all of this machine.
 cat >other.sh <<-'SH'
@@ -243,8 +243,8 @@ chmod +x other.sh
 "$gpuproof" run short.ini -o other --no-report --launch ./other.sh >other.out 2>other.err
 same $? 4 "exit code with another build"
 same "$(statuses other)" "good=OK old=ERROR" "another build"
-expect "other build: gpuproof 0.0.1" other.err "another build"
-expect "other build" other/agents.log "the other build is told"
+expect "the agent is gpuproof 0.0.1" other.err "another build"
+expect "install the same version on all nodes" other/agents.log "the other build is told"
 
 # Fewer than min_nodes: the rest is stopped.
 begin few --simulate-nodes 3 --set 'fleet.min_nodes=100 %'
@@ -319,7 +319,7 @@ cat >drift.sh <<-'SH'
 SH
 chmod +x drift.sh
 "$gpuproof" run short.ini -o drift --check --no-report --launch ./drift.sh --set fleet.nodes=4 >drift.out 2>drift.err
-expect "drift of env NCCL_ALGO d3: Ring; 3 of 4 nodes have none" drift.out "drift"
+expect "drift of env NCCL_ALGO on d3: Ring; missing on 3 of 4 nodes" drift.out "drift"
 same "$(json drift/result.json "[c['devices'] for c in r['judgement']['checks'] if 'drift of' in c['reason']]")" "['d3/fake:0']" \
 	"device of the node that drifted"
 grep -q "drift of " whole/result.json && fail "nodes that are alike drift"
@@ -327,8 +327,8 @@ sed -i 's/NCCL_ALGO=Ring/GPUPROOF_FAKE="vbios=96.00.61.00.01"/' drift.sh
 GPUPROOF_FAKE="vbios=96.00.74.00.01" \
 	"$gpuproof" run short.ini -o vbios --no-report --launch ./drift.sh --set fleet.nodes=4 >vbios.out 2>&1
 same "$(statuses vbios)" "d1=OK d2=OK d3=OK d4=OK" "each node has all of its own devices"
-expect "drift of VBIOS of Scripted device d3" vbios/result.json "drift of firmware"
-expect "96.00.61.00.01, not 96.00.74.00.01 as on 3 of 4 nodes" vbios/result.json "drift of firmware"
+expect "drift of VBIOS of Scripted device on d3" vbios/result.json "drift of firmware"
+expect "96.00.61.00.01, but 96.00.74.00.01 on 3 of 4 nodes" vbios/result.json "drift of firmware"
 
 # A slow node is found by its fleet, though it is alone with its device; what one launch does not decide is measured again on
 # the nodes concerned, and no other.
@@ -366,7 +366,7 @@ expect "no reason to drain any of the 4 nodes" drain.err "an even fleet"
 [ ! -s drain.out ] || fail "a good node is drained"
 "$gpuproof" fleet drain one >drain.out 2>&1
 same $? 2 "drain of one machine"
-sed "s/no message for 2 s/\$(touch hacked)'; touch hacked; '/" silent/result.json >evil.json
+sed "s/the agent sent no message for 2 s/\$(touch hacked)'; touch hacked; '/" silent/result.json >evil.json
 "$gpuproof" fleet drain evil.json >drain.out 2>&1
 PATH=$dir/none:/usr/bin:/bin sh drain.out >/dev/null 2>&1
 [ ! -e hacked ] || fail "a reason reached the shell"
@@ -391,7 +391,7 @@ if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
 	same "$(statuses elsewhere)" "n1=OK n2=ERROR" "results elsewhere"
 	same "$(json elsewhere/result.json '[(n["planned"], n["finished"]) for n in r["nodes"]], r["run"]["planned"], r["run"]["state"]')" \
 		"([(4, 4), (4, 0)], 8, 'incomplete')" "what is missing"
-	expect "its results are not in $dir/elsewhere/nodes/n2 (is this directory shared?)" elsewhere/result.json "where they should be"
+	expect "the results of the node are not in $dir/elsewhere/nodes/n2; check that all nodes share this directory" elsewhere/result.json "where they should be"
 else
 	echo "not tried: results elsewhere, since no name space can be made here"
 fi
@@ -442,7 +442,7 @@ printf '#!/bin/sh\nexec python3 hostile.py %s "%s"\n' "$protocol" "$("$gpuproof"
 same $? 4 "exit code of a node that fails"
 same "$(cut -d: -f1 listens)" "0100007F" "the interface that listens"
 same "$(json hostile/result.json 'r["nodes"][0]["reason"][:14], len(r["nodes"][0]["reason"]) < 600')" "('no disk left? ', True)" "a reason is one line"
-expect "callers with a wrong token, the last at 127.0.0.1" hostile.err "strangers are counted"
+expect "connections with a wrong token, the last from 127.0.0.1" hostile.err "strangers are counted"
 [ "$(grep -c 'token' hostile.err)" -le 4 ] || fail "a line for each stranger: $(grep -c token hostile.err)"
 "$gpuproof" run short.ini -o nowhere --launch ./hostile.sh --set fleet.nodes=1 --set fleet.interface=nowhere0 --no-report >nowhere.out 2>nowhere.err
 same $? 2 "exit code of an interface that is not there"
@@ -512,7 +512,7 @@ for content in '' '{"journal":1,"pl'; do
 done
 
 # Hosts that would be one node, addresses, and names that Slurm takes for all nodes are refused by name.
-for hosts in 'node1.a node1.b|:2: node1 is listed twice (names end at the first dot)' '10.0.0.1 10.0.0.2|:1: 10.0.0.1 is an address' \
+for hosts in 'node1.a node1.b|:2: node1 is listed twice (only the part before the first dot counts)' '10.0.0.1 10.0.0.2|:1: 10.0.0.1 is an address' \
 	'fd00::1 fd00::2|:1: fd00::1 is an address' "ALL n2|:1: invalid host name 'ALL'" "n[1-2]|:1: invalid host name 'n[1-2]'"; do
 	tr ' ' '\n' <<<"${hosts%%|*}" >hosts
 	"$gpuproof" run short.ini -o hosted --hosts hosts >hosted.out 2>&1

@@ -30,7 +30,7 @@ static enum status run_node_same_config(const char *folder, const char *director
 	    journal_read_header(folder, &node, err) == STATUS_OK &&
 	    strcmp(run.config_text, node.config_text) != 0)
 		error_set(err, STATUS_USAGE,
-			  "config mismatch: %s was started with another one than %s", folder,
+			  "%s was started with a different config than the run in %s", folder,
 			  directory);
 	result_release(&run);
 	result_release(&node);
@@ -176,7 +176,9 @@ static enum status read_address(const char *text, struct world_tcp_address *out,
 
 	for (size_t i = 0; i < sizeof(out->token) && whole; i++)
 		whole = sscanf(token + 2 * i, "%2hhx", &out->token[i]) == 1;
-	return whole ? STATUS_OK : error_set(err, STATUS_INTERNAL, "invalid address of the leader");
+	return whole ? STATUS_OK
+		     : error_set(err, STATUS_INTERNAL,
+				 "the order has an invalid address of the leading node");
 }
 
 /* Splits "n1,n2" in place; the names point into it. */
@@ -218,7 +220,8 @@ static enum status run_group(const struct fleet_message *start, const struct fle
 	if (part.log < 0)
 		error_errno(err, "%s", log);
 	else if (part.node == group.nodes)
-		error_set(err, STATUS_INTERNAL, "%s is not in the group", start->node);
+		error_set(err, STATUS_INTERNAL,
+			  "this node (%s) is not in the list of nodes of its group", start->node);
 	else if (part.node == 0 || read_address(order->address, &part.address, err) == STATUS_OK) {
 		if (start->shares > 1)
 			setenv("NCCL_HOSTID", start->node, 1);

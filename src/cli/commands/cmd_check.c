@@ -164,7 +164,7 @@ static enum status take_age(void *age, const char *name, const char *value, stru
 	double *seconds = age;
 
 	if (units_parse_duration(value, seconds, err) == STATUS_OK && !(*seconds > 0))
-		error_set(err, STATUS_USAGE, "'%.60s' is not above 0", value);
+		error_set(err, STATUS_USAGE, "'%.60s' must be above 0", value);
 	return error_prefix(err, "--%s", name);
 }
 
@@ -330,7 +330,8 @@ static enum status check_judge_all(struct check_arguments *a)
 	stored = a->results->items[0].judgement;
 	if (stored && !a->json && !a->as)
 		fprintf(stderr,
-			"gpuproof: judged again with %s; the stored verdict (with %s) is: %s\n",
+			"gpuproof: this verdict uses the limits %s. The verdict stored in the "
+			"result, with the limits %s, is: %s\n",
 			verdicts.limits, stored->limits, stored->sentence);
 	result_judge(&a->results->items[0], &verdicts);
 	verdicts_release(&verdicts);
@@ -368,8 +369,8 @@ static int check_refuse_arguments(struct call *call)
 				     to_stdout(a->report) ? "--report" : "--output");
 	if (a->output && a->results->count > 1)
 		return command_usage(command,
-				     "--output takes the results of one machine, and these are "
-				     "from several. Run check for each machine");
+				     "--output writes the result of one machine, but these results "
+				     "are from several. Run check once per machine");
 	input_refuse_output(a->report, &call->err);
 	input_refuse_output(a->output, &call->err);
 	return EXIT_ACCEPTED;
@@ -445,9 +446,9 @@ static char *stale(const struct check_arguments *a)
 	if (!(a->max_age > 0) || now - newest <= a->max_age)
 		return NULL;
 	if (!isfinite(newest))
-		return xstrdup("the result does not say when it was measured");
-	return xasprintf("the newest result is %.3g h old, more than %.3g h", (now - newest) / 3600,
-			 a->max_age / 3600);
+		return xstrdup("the result contains no time of measurement");
+	return xasprintf("the newest result is %.3g h old; --max-age allows %.3g h",
+			 (now - newest) / 3600, a->max_age / 3600);
 }
 
 /*

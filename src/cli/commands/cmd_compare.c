@@ -58,10 +58,10 @@ static int compare_read_sides(struct call *call)
 
 	if (call->separator < 0 && call->count != 2)
 		return command_usage(call->command, "%s",
-				     "name two results: A B, or several launches of each: A... -- "
-				     "B...");
+				     "compare needs two results (A B) or several launches of two "
+				     "sides (A... -- B...)");
 	if (!first || first == call->count)
-		return command_usage(call->command, "%s", "both sides of -- need a result");
+		return command_usage(call->command, "%s", "a result is missing before or after --");
 	c->a.db = c->b.db = c->db;
 	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
 		result_list_take(i < first ? &c->a : &c->b, NULL, call->operands[i], &call->err);

@@ -159,7 +159,8 @@ static int completion_run(struct call *call)
 	if (call->count != 1)
 		return command_usage(call->command, "no shell given");
 	if (!script)
-		return command_usage(call->command, "no completion for '%s'", call->operands[0]);
+		return command_usage(call->command, "no completion script for '%s'",
+				     call->operands[0]);
 	fwrite(script->data, 1, script->size, stdout);
 	return EXIT_ACCEPTED;
 }

@@ -41,7 +41,7 @@ static bool validate_limits(const char *name)
 	bool valid = limits_load(&limits, name, &errors) == STATUS_OK && limits.count > 0;
 
 	if (valid)
-		printf("%s: valid, %zu limit%s, nothing to run\n", name, limits.count,
+		printf("%s: valid, %zu limit%s, no suite to run\n", name, limits.count,
 		       limits.count == 1 ? "" : "s");
 	if (valid && errors.data)
 		fputs(errors.data, stderr);
@@ -126,7 +126,7 @@ static const struct {
 	const struct key *keys;
 } others[] = {
 	{ "run", "[run]: devices, launches and label", run_keys },
-	{ "limit", "[limit NAME]: a bound for a metric", limit_keys },
+	{ "limit", "[limit NAME]: bound for a metric", limit_keys },
 	{ "fleet", "[fleet]: runs on several nodes", fleet_keys },
 	{ "report", "[report]: contents of the page", report_keys },
 };
@@ -184,7 +184,7 @@ static int config_keys_action(struct call *call)
 	if (suite) {
 		/* Keys of every suite, printed once. */
 		config_print_keys("every [suite]", suite_keys);
-		config_print_keys("every [suite]; [defaults] sets them for all suites",
+		config_print_keys("every [suite], and [defaults] for all suites",
 				  schema_program.sampling);
 	}
 	return EXIT_ACCEPTED;

@@ -271,10 +271,9 @@ static void print_look(const struct result *r, const char *directory)
 		whole += r->nodes[i].status == NODE_OK;
 	printf("%zu of %zu nodes are complete; ", whole, r->node_count);
 	if (whole < 3)
-		puts("differences between nodes need three nodes");
+		puts("too few to find the node that differs (three are needed)");
 	else if (drift)
-		printf("%zu fact%s differ%s from the majority\n", drift, text_plural(drift),
-		       drift == 1 ? "s" : "");
+		printf("%zu difference%s from the majority\n", drift, text_plural(drift));
 	else
 		puts("no differences between nodes");
 }

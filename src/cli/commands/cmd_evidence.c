@@ -52,9 +52,9 @@ static void evidence_add_kernel_log(struct evidence *evidence, const struct resu
 	if (from) {
 		evidence_add(evidence, "kernel.log", lines.data, lines.length);
 		text_addf(summary,
-			  "\nkernel.log: lines about GPUs and their driver in %s when this archive "
-			  "was made%s\n",
-			  from, lines.length ? "." : "; there are none.");
+			  "\nkernel.log: lines of %s about GPUs and their driver, read when this "
+			  "archive was made%s\n",
+			  from, lines.length ? "." : ". There were none.");
 	} else {
 		text_add(summary, "\nNo kernel.log: reading the kernel log needs root. Run "
 				  "gpuproof evidence as root to include it.\n");
@@ -73,8 +73,8 @@ static void evidence_add_machine(struct evidence *evidence, const struct result 
 
 	if (gethostname(here, sizeof(here) - 1) != 0 || !measured || strcmp(here, measured) != 0) {
 		text_addf(summary,
-			  "\nNo doctor.txt and kernel.log: this archive was created on %s, but "
-			  "the result was measured on %s.\n",
+			  "\nNo doctor.txt and no kernel.log: this archive was made on %s, but the "
+			  "result was measured on %s.\n",
 			  *here ? here : "another machine", measured ? measured : "elsewhere");
 		return;
 	}
@@ -124,7 +124,7 @@ static int evidence_run(struct call *call)
 	struct text archive = TEXT_EMPTY;
 
 	if (!a->output || !*a->output)
-		return command_usage(call->command, "no archive named; use -o FILE.tar.gz");
+		return command_usage(call->command, "no name for the archive; use -o FILE.tar.gz");
 	if (result_list_add(&call->results, call->operands[0], err) != STATUS_OK)
 		return EXIT_USAGE;
 	if (call->results.count != 1 || text_starts_with(call->operands[0], "baseline:"))

@@ -63,7 +63,9 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 				     struct error *err)
 {
 	if (!result->node_count)
-		return error_set(err, STATUS_USAGE, "not a multi-node result");
+		return error_set(err, STATUS_USAGE,
+				 "this is the result of one node; fleet needs the result of a "
+				 "multi-node run");
 	/* Before the first line is printed, so that no list is used incompletely. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if (!fleet_name_valid(result->nodes[i].name))
@@ -83,8 +85,8 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 			++*drained;
 		} else if (node->status == NODE_ERROR) {
 			fprintf(stderr,
-				"gpuproof: %s is not drained, because an agent's ERROR does not "
-				"show a fault of its devices: %s\n",
+				"gpuproof: no command to drain %s: its agent ended with an error, "
+				"which does not show that a device is faulty: %s\n",
 				node->name, node->reason);
 		}
 		free(reason);
@@ -101,8 +103,8 @@ static int fleet_drain_action(struct call *call)
 	    drain_print_nodes(&list->items[0], &drained, &call->err) != STATUS_OK)
 		return EXIT_USAGE;
 	if (!list->items[0].judgement)
-		fprintf(stderr, "gpuproof: the result has no judgement, so only lost nodes are "
-				"known; judge it with gpuproof check -o\n");
+		fprintf(stderr, "gpuproof: the result has no judgement, so this list contains only "
+				"lost nodes. To judge it: gpuproof check RESULT -o FILE\n");
 	if (!drained)
 		fprintf(stderr, "gpuproof: no reason to drain any of the %zu nodes\n",
 			list->items[0].node_count);

@@ -262,7 +262,7 @@ static bool help_search(const char *word, struct text *out)
 		text_addf(out, "%s\n", folded.data + 1);
 	}
 	if (places.length)
-		text_addf(out, "'%s' is in\n\n%s", word, places.data);
+		text_addf(out, "These texts contain '%s':\n\n%s", word, places.data);
 	text_release(&places);
 	text_release(&meaning);
 	text_release(&folded);
@@ -356,7 +356,7 @@ static void explain_command(const struct command *command, bool brief)
 
 	usage_forms(command, "usage: ", &usage);
 	if (brief)
-		usage_option_lines(command, HELP_WIDTH, &usage);
+		usage_option_lines(command, &usage);
 	else
 		usage_details(command, &usage);
 	printf("%s\n\n", summary);

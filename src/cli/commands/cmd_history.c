@@ -131,10 +131,10 @@ static void history_refuse_no_match(const struct history_filter *f, size_t serie
 		return;
 	error_set(err, STATUS_USAGE,
 		  "no series matches --case, --metric or --series%s; gpuproof history trend --all "
-		  "lists them",
+		  "lists the series",
 		  f->all_metrics || f->metric || f->series
 			  ? ""
-			  : " (--all-metrics: not only each suite's main figure)");
+			  : " among the main metrics of the suites (--all-metrics: among all)");
 }
 
 static int history_show(struct call *call)

@@ -46,7 +46,7 @@ static enum status import_one(const struct import_arguments *a, const char *file
 		       text_plural(result.case_count), result.device_count,
 		       text_plural(result.device_count));
 		if (result_fact(&result, IMPORT_LEFT_OUT))
-			printf("%s: not imported (no equivalent): %s\n", output,
+			printf("%s: left out, because gpuproof has no equivalent: %s\n", output,
 			       result_fact(&result, IMPORT_LEFT_OUT));
 		if (result_fact(&result, "incomplete"))
 			printf("%s: incomplete: %s\n", output, result_fact(&result, "incomplete"));
@@ -115,8 +115,8 @@ static int import_folder(const struct import_arguments *a, struct error *err)
 		return EXIT_ENVIRONMENT;
 	}
 	import_tree(&f, a->file, 0);
-	printf("%s: %zu file%s imported, %zu rejected\n", a->output, f.read, text_plural(f.read),
-	       f.refused);
+	printf("%s: %zu file%s imported, %zu not readable\n", a->output, f.read,
+	       text_plural(f.read), f.refused);
 	if (!f.read)
 		return EXIT_USAGE;
 	return f.refused ? EXIT_INCOMPLETE : EXIT_ACCEPTED;
@@ -134,7 +134,7 @@ static int import_run(struct call *call)
 		return EXIT_ACCEPTED;
 	}
 	if (call->count != 1 && call->count != 2)
-		return command_usage(call->command, "which FILE?");
+		return command_usage(call->command, "no FILE given");
 	a->format = call->count == 2 ? call->operands[0] : NULL;
 	a->file = call->operands[call->count - 1];
 	folder = stat(a->file, &about) == 0 && S_ISDIR(about.st_mode);

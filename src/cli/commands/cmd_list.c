@@ -206,8 +206,8 @@ static void list_devices_table(const struct probe *probe)
 	table_finish(&table, stdout);
 	/* `run quick` names host:1 as well. */
 	if (host)
-		puts("The CPU is one device here; a config can split it into several ([run] "
-		     "host_devices).");
+		puts("This list shows the CPU as one device. A config can split it into several "
+		     "([run] host_devices).");
 }
 
 static int list_print_devices(struct call *call)

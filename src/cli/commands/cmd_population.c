@@ -69,9 +69,9 @@ static int population_add_action(struct call *call)
 	text = population_to_text(&p);
 	if (err->status == STATUS_OK && file_write(path, text, strlen(text), err) == STATUS_OK)
 		fprintf(stderr,
-			"gpuproof: %zu GPU%s added, %zu updated, %zu values stored; %zu values "
-			"were left out because they vary too much or were not verified; %s has "
-			"%zu GPU%s\n",
+			"gpuproof: %zu GPU%s added, %zu updated, %zu values stored. %zu values "
+			"were left out, because they vary too much or were not verified. %s now "
+			"contains %zu GPU%s.\n",
 			added.cards, text_plural(added.cards), added.again, added.values,
 			added.unsteady, path, p.card_count, text_plural(p.card_count));
 	free(text);

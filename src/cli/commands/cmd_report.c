@@ -80,8 +80,8 @@ static int report_run(struct call *call)
 
 	a->options.separate_css = a->options.chart_files = a->layout == LAYOUT_DIRECTORY;
 	if (a->options.chart && (a->fleet || a->options.separate_css))
-		return command_usage(call->command, "--chart writes one SVG of the page of "
-						    "RESULT: omit --fleet and --layout dir");
+		return command_usage(call->command, "--chart writes one chart of a run's page; "
+						    "omit --fleet and --layout dir");
 	if (a->force && !a->dump)
 		return command_usage(call->command, "--force needs --dump-templates");
 	if (a->dump && report_dump_templates(a->dump, a->force, &call->err) != STATUS_OK)

@@ -64,8 +64,8 @@ static void run_print_plan(const struct plan *plan)
 		host_bytes = c->host_bytes > host_bytes ? c->host_bytes : host_bytes;
 		seconds += c->estimate_seconds;
 	}
-	printf("\n%zu case%s (%zu skipped) on %zu device%s: at most %s per device and %s of host "
-	       "memory, about %s",
+	printf("\n%zu case%s (%zu skipped) on %zu device%s. Memory: at most %s per device and %s "
+	       "on the host. Time: about %s",
 	       plan->case_count, text_plural(plan->case_count), skipped, plan->device_count,
 	       text_plural(plan->device_count),
 	       units_format((double)device_bytes, "B", device, sizeof(device)),
@@ -74,7 +74,7 @@ static void run_print_plan(const struct plan *plan)
 	if (launches > 1)
 		printf(", and %s for %zu launches%s",
 		       units_about(seconds * (double)launches, time, sizeof(time)), launches,
-		       launches_auto(plan) ? ", the least" : "");
+		       launches_auto(plan) ? " (minimum)" : "");
 	printf("\n");
 }
 
@@ -201,11 +201,11 @@ static void dry_run_print_pairs(struct costs *sum, const struct plan *plan)
 		printf("%-28s  not possible with 1 node\n", "pairs of nodes");
 		return;
 	}
-	dry_run_print_groups(sum, plan, asked ? "random pairs" : "every pair of nodes once", what,
-			     2, rounds, rounds * (sum->nodes / 2));
+	dry_run_print_groups(sum, plan, asked ? "random pairs" : "all pairs of nodes, once each",
+			     what, 2, rounds, rounds * (sum->nodes / 2));
 	/* Only happens if there are suspects, once for each group of them. */
 	if (confirm > 0)
-		dry_run_print_groups(&unlikely, plan, "suspects again, for one suspect", what, 2,
+		dry_run_print_groups(&unlikely, plan, "repetition, per suspect", what, 2,
 				     (size_t)confirm, (size_t)confirm);
 }
 
@@ -229,7 +229,8 @@ static void run_print_nodes(const struct plan *plan, const char *launch)
 	how = launcher_describe(&launcher);
 	sum.nodes = launcher.expected;
 	if (!sum.nodes) {
-		printf("\nOn as many nodes as %s starts; set their number with fleet.nodes = N\n",
+		printf("\n%s decides on how many nodes the run starts; to set the number: "
+		       "fleet.nodes = N\n",
 		       how);
 	} else {
 		printf("\n%zu node%s like this one: %s\n\n%-28s  %6s  %7s  %7s  %10s  %10s\n",
@@ -241,9 +242,9 @@ static void run_print_nodes(const struct plan *plan, const char *launch)
 		dry_run_print_sizes(&sum, plan);
 		dry_run_print_pairs(&sum, plan);
 		hours = (double)sum.nodes * sum.seconds / 3600;
-		printf("\n%zu round%s, about %s: %.3g node-hours, %.3g device-hours. The payload "
-		       "is one operation of\neach case over all groups; a case repeats it until "
-		       "its interval is narrow\n",
+		printf("\n%zu round%s, about %s: %.3g node-hours, %.3g device-hours. Payload: "
+		       "bytes of one operation of\neach case, summed over all groups. A case "
+		       "repeats its operation until its interval is narrow.\n",
 		       sum.rounds, text_plural(sum.rounds),
 		       units_about(sum.seconds, time, sizeof(time)), hours,
 		       hours * (double)plan->device_count);
@@ -379,7 +380,7 @@ static int run_refuse_arguments(const struct call *call)
 		return command_usage(command, "unexpected argument '%s'; run takes one CONFIG",
 				     call->operands[1]);
 	if (r->resume && (r->source || r->overrides.count || a->output || a->dry_run))
-		return command_usage(command, "--resume takes config and directory from the "
+		return command_usage(command, "--resume uses the config and the directory of the "
 					      "run; omit CONFIG and --output");
 	if (run_places_conflict(&a->places))
 		return command_usage(command, RUN_PLACES_CONFLICT);
@@ -396,8 +397,8 @@ static int run_refuse_arguments(const struct call *call)
 		return command_usage(command, "--events needs a file, because results and "
 					      "verdicts go to standard output");
 	if (a->node_name && (a->places.simulated || a->places.hosts))
-		return command_usage(command, "--node-name names one node; set GPUPROOF_NODE on "
-					      "each of several");
+		return command_usage(command, "--node-name names one node. For a run on several, "
+					      "set GPUPROOF_NODE on each of them");
 	if (a->node_name && !is_node_name(a->node_name))
 		return command_usage(command,
 				     "--node-name '%.60s': use letters, digits, '.', "

@@ -49,7 +49,7 @@ static bool is_running(const char *directory, char *out, size_t size)
 
 	if (on)
 		snprintf(out, size,
-			 "%s: the run is not finished: %s, %zu of %zu cases done; to follow it: "
+			 "%s: the run is not finished (%s; %zu of %zu cases done). To follow it: "
 			 "gpuproof watch %s",
 			 directory, s.doing, s.ok + s.skipped + s.failed + s.errors, s.planned,
 			 directory);
@@ -124,7 +124,7 @@ static enum status result_list_append(struct result_list *list, struct result_re
 		return error_set(err, STATUS_IO, "%s", running);
 	if (!r->there)
 		return error_set(err, STATUS_IO,
-				 "%s: the run was killed before it wrote result.json; to write "
+				 "%s: the run was killed before it wrote result.json. To continue "
 				 "it: gpuproof run --resume %s",
 				 r->path, r->path);
 	if (r->err.status != STATUS_OK) {
@@ -167,7 +167,8 @@ enum status result_list_add_launches(struct result_list *list, const char **path
 				if (*list->items[k].run_id &&
 				    strcmp(list->items[k].run_id, list->items[j].run_id) == 0)
 					error_set(err, STATUS_USAGE,
-						  "%s is the same run as %s; a launch counts once",
+						  "%s and %s are the same run; name each launch "
+						  "only once",
 						  list->paths[k], list->paths[j]);
 	}
 	for (size_t i = 0; i < count; i++) {

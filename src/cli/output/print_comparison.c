@@ -118,8 +118,8 @@ static char *comparison_row_note(const struct comparison_row *row, bool several)
 		text_addf(&out, "%s%zu launches would decide", out.length ? "; " : "",
 			  row->launches_needed);
 	if (row->launches_a != row->launches_b)
-		text_addf(&out, "%s%zu and %zu launches", out.length ? "; " : "", row->launches_a,
-			  row->launches_b);
+		text_addf(&out, "%s%zu launches of A and %zu of B", out.length ? "; " : "",
+			  row->launches_a, row->launches_b);
 	return text_detach(&out);
 }
 
@@ -157,7 +157,7 @@ static void print_rows(const struct comparison *c, bool all)
 
 	for (size_t i = 1; i < c->count; i++)
 		differ = differ || strcmp(c->rows[i].devices, c->rows[0].devices) != 0;
-	TABLE_ROW(&table, "", "CASE", "RATIO, > 1 WORSE", "AT SAME CLOCK", "AT SAME HOST",
+	TABLE_ROW(&table, "", "CASE", "RATIO (> 1: B WORSE)", "AT SAME CLOCK", "AT SAME HOST",
 		  c->name_a, c->name_b, "");
 	for (size_t i = 0; i < c->count; i++)
 		if (comparison_is_shown(&c->rows[i], all))
@@ -176,8 +176,8 @@ static void print_rows(const struct comparison *c, bool all)
 static void print_host(const struct comparison *c)
 {
 	if (fabs(log(c->session_shift)) > SESSION_SHIFT / 2)
-		printf("the median figure of the GPU is %.3g times as slow in %s: sessions differ "
-		       "by up to %.3g %%, and changes count beyond that\n",
+		printf("median ratio of all GPU metrics: %.3g, above 1 if %s is slower. Sessions "
+		       "differ by up to %.3g %%; only changes beyond this common part count\n",
 		       c->session_shift, c->name_b, 100 * SESSION_SHIFT);
 	if (*c->host_finding)
 		printf("%s\n", c->host_finding);
@@ -209,8 +209,8 @@ static void print_launches(const struct comparison *c)
 	printf("%zu", least);
 	if (most != least)
 		printf(" to %zu", most);
-	printf(" launch%s of each%s", most == 1 ? "" : "es",
-	       c->turns && most > 1 ? ", in turns" : "");
+	printf(" launch%s per side%s", most == 1 ? "" : "es",
+	       c->turns && most > 1 ? ", alternating" : "");
 	if (!isnan(c->resemblance))
 		printf("; autocorrelation of launches: %.2f, over %zu series", c->resemblance,
 		       c->resemblance_series);
@@ -233,8 +233,8 @@ static void print_grouped(const struct comparison *c)
 			text_addf(&metrics, "%s%s", metrics.length ? ", " : "", row->metric);
 	}
 	if (c->grouped)
-		printf("%zu figure%s (%s) differ by up to %.2g times between sessions: not "
-		       "comparable; gpuproof run --against measures both in one session\n",
+		printf("%zu value%s (%s) not compared, because sessions differ by a factor of up "
+		       "to %.2g. To compare them: gpuproof run A --against B\n",
 		       c->grouped, c->grouped == 1 ? "" : "s", metrics.data, most);
 	text_release(&metrics);
 }
@@ -271,7 +271,7 @@ static void print_margins(const struct comparison *c)
 
 		if (!(range.most > 0))
 			continue;
-		printf("%s%.2g", n++ ? ", " : "; UNCHANGED within: ", 100 * range.least);
+		printf("%s%.2g", n++ ? ", " : "; UNCHANGED if within ", 100 * range.least);
 		if (range.most > 1.05 * range.least)
 			printf(" to %.2g", 100 * range.most);
 		printf(" %% (%s", figure_kind_name((enum figure_kind)kind));

@@ -43,10 +43,10 @@ static void node_print_findings(const struct fleet *f, const struct fleet_subjec
 		count++;
 	}
 	if (!count)
-		printf("%s\n",
-		       f->compared ? "No finding: history fleet does not suspect it."
-				   : "Not compared: too few devices with the same model, driver "
-				     "and config.");
+		printf("%s\n", f->compared
+				       ? "No finding: the levels of this node or device are normal."
+				       : "Not compared: the history has too few devices with the "
+					 "same model, driver and config.");
 }
 
 static void print_node_value_cell(const struct history_series *s, double level, char out[48])
@@ -81,7 +81,7 @@ static void fleet_print_silent_node(const struct fleet_host *host)
 	char day[16];
 
 	history_date(host->last_day, day);
-	printf("SILENT   %s: no run since %s, %zu days\n", host->name, day, host->silent);
+	printf("SILENT   %s: no run since %s (%zu days missed)\n", host->name, day, host->silent);
 }
 
 static void node_print_text(const struct fleet *f, const struct fleet_subject *s,
@@ -108,12 +108,12 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 			continue;
 		first = courses[i].count > MOST_NIGHTS ? courses[i].count - MOST_NIGHTS : 0;
 		TABLE_ROW(&table, "DAY", s->machine ? "DEVICE" : "NODE", "OTHERS",
-			  "10 TO 90 % OF THEM", "BETTER BY", "95 %", "OTHERS");
+			  "10TH TO 90TH PERCENTILE", "BETTER BY", "95 %", "OTHERS");
 		for (size_t k = first; k < courses[i].count; k++)
 			print_node_night_row(series, &courses[i].nights[k], &table);
 		table_finish(&table, stdout);
 		if (first)
-			printf("%zu earlier days: --json\n", first);
+			printf("%zu earlier days are not shown; --json prints them\n", first);
 	}
 }
 
@@ -203,12 +203,12 @@ void print_fleet_node(const struct fleet *f, const struct fleet_subject *s, bool
 static void fleet_print_not_compared(const struct fleet *f)
 {
 	if (!f->compared)
-		printf("Nothing was compared: a cohort needs %d devices with the same model, "
-		       "driver and config, on two nodes.\n",
+		printf("Nothing was compared: a comparison needs at least %d devices with the same "
+		       "model, driver and config, on two nodes.\n",
 		       FLEET_FEWEST);
 	else if (f->too_few)
-		printf("%zu device%s not compared: too few others with the same model, driver "
-		       "and config, or no values in the last days.\n",
+		printf("%zu device%s not compared: the history has too few others with the same "
+		       "model, driver and config, or no values of the last days.\n",
 		       f->too_few, f->too_few == 1 ? " was" : "s were");
 	if (f->compared && !f->finding_count)
 		puts("No node, device or slot is worse than the others.");
@@ -247,7 +247,7 @@ static void fleet_print_worst(const struct fleet *f)
 
 	if (!n)
 		return;
-	printf("\nThe worst %zu of %zu devices, by the share of what is allowed:\n", n,
+	printf("\nThe worst %zu of %zu devices, in the order of WORSE BY / ALLOWED:\n", n,
 	       f->compared);
 	TABLE_ROW(&table, "WORSE BY", "ALLOWED", "CASE", "DEVICE");
 	for (size_t i = 0; i < n; i++) {
@@ -373,7 +373,7 @@ void print_fleet(const struct fleet *f, bool json)
 		return;
 	}
 	if (!f->nights.count) {
-		puts("No runs");
+		puts("The history contains no runs.");
 		return;
 	}
 	history_date(f->nights.items[0].day, first);

@@ -113,7 +113,7 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 	text_addf(&p->rows, "    %zu run%s, median %s, %zu missed%s\n", t->count,
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
-		  trend_is_young(t) && !t->change_count ? "; cannot tell yet" : "");
+		  trend_is_young(t) && !t->change_count ? "; too few runs to find a change" : "");
 	if (t->warning) {
 		char *words = trend_warning_words(t->beyond, t->beyond_by, t->band);
 
@@ -121,7 +121,8 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 		free(words);
 	}
 	if (t->gaps >= GAPS)
-		text_addf(&p->rows, "    no figure in the last %zu runs: skipped or failed\n",
+		text_addf(&p->rows,
+			  "    no value in the last %zu runs: the case was skipped or failed\n",
 			  t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
 		print_trend_change_text(p, s, &t->changes[i]);
@@ -314,10 +315,10 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 		printf("%zu run%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
 		       *hosts ? " of " : "", hosts, first, last);
 		if (looked_at && looked_at < nights->count)
-			printf("; the last %zu days are looked at", looked_at);
+			printf("; trend of the last %zu days", looked_at);
 		free(hosts);
 	} else
-		printf("No runs");
+		printf("The history contains no runs");
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
 	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
@@ -325,7 +326,7 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 		history_date(missed[i], date);
 		printf(" %s", date);
 	}
-	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
+	printf("%s\n", missed_count > MOST_DATES ? " (only the last are listed)" : "");
 }
 
 /* Changes in the environment of the last nights that start no epoch: a program, a kernel. */
@@ -357,22 +358,22 @@ static void quiet_text(const struct printing *p, bool environment)
 	const struct trend_summary *s = p->summary;
 
 	if (s->young == s->series)
-		printf("%s: a change can be found after %d runs with the same "
-		       "hardware, driver and config; one of %.0f %% and more at once.\n",
-		       trend_pools_tell(&p->pools) ? "Cannot tell yet of single GPUs"
+		printf("%s: finding a change needs %d runs with the same hardware, driver and "
+		       "config. A change of %.0f %% or more is found after one.\n",
+		       trend_pools_tell(&p->pools) ? "Cannot tell yet for single GPUs"
 						   : "Cannot tell yet",
 		       TREND_LEAST_NIGHTS, 100 * TREND_SUDDEN);
 	else if (s->young)
 		printf("%zu of %zu series have fewer than %d runs with the same hardware, driver "
-		       "and config: cannot tell yet.\n",
+		       "and config: too few to find a change.\n",
 		       s->young, s->series, TREND_LEAST_NIGHTS);
 	if (p->rows.data || s->young >= s->series)
 		return;
 	if (p->seams.count || environment)
-		puts(s->young ? "In the others no figure changed, but the environment did."
-			      : "No figure changed, but the environment did.");
+		puts(s->young ? "The other series did not change, but the environment did."
+			      : "No series changed, but the environment did.");
 	else
-		puts(s->young ? "Nothing changed in the others." : "Nothing changed.");
+		puts(s->young ? "The other series did not change." : "No series changed.");
 }
 
 static void print_text(struct printing *p, const struct history_nights *nights,

@@ -285,7 +285,7 @@ void print_verdicts(const struct verdicts *v, bool all)
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v->counts[i])
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
-	printf("%s\n", v->count ? "\n[in brackets]: one-sided 95 % bounds" : " none");
+	printf("%s\n", v->count ? "\nValues in [brackets] are one-sided 95 % bounds." : " none");
 	print_aspects(v);
 	print_sentence(v);
 }

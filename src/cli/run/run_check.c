@@ -143,7 +143,7 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 			status = population_open(&check->population, NULL);
 	}
 	if (status != STATUS_OK)
-		error_set(err, status, "cannot apply the limits: %s",
+		error_set(err, status, "cannot judge the run by its limits: %s",
 			  errors.data ? errors.data : "");
 	text_release(&errors);
 	if (status != STATUS_OK)
@@ -257,7 +257,9 @@ static void stages_end(struct staged *s, enum run_stage stage, const char *why)
 	free(result->state);
 	result->state = xstrdup("incomplete");
 	s->launches->pooled = true;
-	fprintf(stderr, "gpuproof: stage %s rejects the node: %s. Not run: %s\n",
+	fprintf(stderr,
+		"gpuproof: the run ends, because stage %s rejects the node: %s. Stages that were "
+		"not run: %s\n",
 		run_stage_names[stage], why, later);
 	free(later);
 }
@@ -275,7 +277,7 @@ static const struct finding *sanity_rejection(const struct staged *s, const stru
 		if (list[i].severity < SEVERITY_WARNING || !of_run)
 			continue;
 		if (!s->launches->options->quiet)
-			fprintf(stderr, "gpuproof: before the run, %s: %s\n", list[i].subject,
+			fprintf(stderr, "gpuproof: found before the run: %s: %s\n", list[i].subject,
 				list[i].text);
 		if (list[i].severity == SEVERITY_ERROR && !error)
 			error = &list[i];

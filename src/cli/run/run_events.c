@@ -51,7 +51,7 @@ static void events_flush(struct run_events *e)
 	}
 	if (e->lines.length > WAITING_MOST && !e->failure.message[0])
 		error_set(&e->failure, STATUS_IO,
-			  "%s: no process reads from it; %zu MiB are waiting", e->path,
+			  "%s: no process reads the events; %zu MiB are waiting", e->path,
 			  WAITING_MOST >> 20);
 	if (e->failure.message[0])
 		text_release(&e->lines);
@@ -68,7 +68,8 @@ static void flush_end(struct run_events *e)
 		struct pollfd it = { .fd = e->fd, .events = POLLOUT };
 
 		if (e->fd < 0 || signals_stops() || clock_seconds() > until) {
-			error_set(&e->failure, STATUS_IO, "%s: no process reads from it", e->path);
+			error_set(&e->failure, STATUS_IO, "%s: no process reads the events",
+				  e->path);
 			text_release(&e->lines);
 			return;
 		}
@@ -203,8 +204,8 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 		return err->status;
 	if (stat(path, &events_file) == 0 && nftw(directory, is_own_file, 16, FTW_PHYS) == 1)
 		return error_set(err, STATUS_USAGE,
-				 "the output '%.300s' is the same file as one of the run in "
-				 "'%.300s'; name another file",
+				 "the output '%.300s' is also a file of the run in '%.300s'; name "
+				 "another file",
 				 path, directory);
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */
@@ -243,7 +244,7 @@ enum status run_events_close(struct run_events *e, struct error *err)
 	e->told = NULL;
 	text_release(&e->lines);
 	if (e->failure.message[0])
-		return error_set(err, e->failure.status, "%s: the events are incomplete",
+		return error_set(err, e->failure.status, "the events are incomplete: %s",
 				 e->failure.message);
 	return STATUS_OK;
 }

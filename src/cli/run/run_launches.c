@@ -105,8 +105,8 @@ static size_t *launches_needed(const struct launches *launches, size_t *most)
 	}
 	if (cut && !launches->options->quiet)
 		fprintf(stderr,
-			"gpuproof: %zu case%s more than launches_most = %zu for a precision of "
-			"%s\n",
+			"gpuproof: %zu case%s more launches than launches_most = %zu to reach "
+			"launch_target = %s\n",
 			cut, cut == 1 ? " needs" : "s need", limit,
 			section_text(run, "launch_target"));
 	return needed;
@@ -146,7 +146,7 @@ enum status launches_run_needed(struct launches *launches, struct error *err)
 		struct plan part = cases_of_launch(plan, needed, launch);
 
 		if (!options->quiet && !signals_stops())
-			fprintf(stderr, "gpuproof: launch %zu of %zu, of %zu of %zu cases\n",
+			fprintf(stderr, "gpuproof: launch %zu of %zu, with %zu of %zu cases\n",
 				launch, most, part.case_count, plan->case_count);
 		status = launches_run(launches, &part, launch, launch, err);
 		free(part.cases);
@@ -226,7 +226,8 @@ enum status launches_extend(struct launches *launches, const struct plan *part,
 	more.resume = false;
 	if (!options->quiet)
 		fprintf(stderr,
-			"gpuproof: %zu case%s undecided after one launch: %d more launches\n",
+			"gpuproof: %zu case%s undecided after one launch and will be repeated in "
+			"%d more\n",
 			part->case_count, part->case_count == 1 ? " is" : "s are",
 			LAUNCHES_EXTENSION);
 	launches->options = &more;

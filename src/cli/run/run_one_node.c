@@ -86,8 +86,8 @@ enum status run_publish_nodes(struct run_request *a, const struct result *result
 		printf("%s\n", path);
 	if (err->status == STATUS_OK && !all && !a->no_report)
 		fprintf(stderr,
-			"gpuproof: %zu cases are too many for one page; for the page of a node: "
-			"gpuproof report %s/nodes/NAME\n",
+			"gpuproof: no page of the whole run, because it has too many cases (%zu). "
+			"To write the page of one node: gpuproof report %s/nodes/NAME\n",
 			result->case_count, a->directory);
 	free(path);
 	return err->status;
@@ -311,7 +311,7 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 	case EXIT_WRONG_RESULT:
 		return STATUS_OK;
 	default:
-		return error_set(err, STATUS_IO, "%s did not run: exit code %d", name,
+		return error_set(err, STATUS_IO, "%s ended without measuring: exit code %d", name,
 				 WEXITSTATUS(status));
 	}
 }
@@ -437,8 +437,8 @@ static int measure_against(struct one_node *n)
 				      : EXIT_USAGE;
 		if (status == STATUS_INTERRUPTED)
 			fprintf(stderr,
-				"gpuproof: the comparison is incomplete and cannot be continued; "
-				"its results are in %s/a and %s/b\n",
+				"gpuproof: the comparison is incomplete and cannot be continued. "
+				"The results so far are in %s/a and %s/b\n",
 				a->directory, a->directory);
 	} else {
 		code = run_graver_code(result_exit_code(&results[0]),

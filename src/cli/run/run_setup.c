@@ -25,7 +25,8 @@ static enum status no_devices(const struct config *config, const struct probe *p
 								  : backend->origin);
 	for (size_t i = 0; i < probe->finding_count; i++)
 		text_addf(&why, "\n  %s: %s", probe->findings[i].subject, probe->findings[i].text);
-	error_set(err, STATUS_UNSUPPORTED, "no device to run on%s", why.length ? why.data : "");
+	error_set(err, STATUS_UNSUPPORTED, "no device that can be measured%s",
+		  why.length ? why.data : "");
 	text_release(&why);
 	return err->status;
 }
@@ -114,8 +115,8 @@ enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *er
 			text_addf(&why, "\n  %s: %s", setup->probe.findings[i].subject,
 				  setup->probe.findings[i].text);
 	error_set(err, STATUS_UNSUPPORTED,
-		  "%s accepts GPUs, and no GPU is visible. To judge the CPU instead: --backend "
-		  "host%s",
+		  "%s is a config to accept GPUs, and no GPU is visible. To judge the CPU instead: "
+		  "--backend host%s",
 		  setup->config.name, why.data ? why.data : "");
 	text_release(&why);
 	return err->status;
@@ -200,7 +201,8 @@ enum status run_setup_node(struct run_setup *setup, const char *directory, const
 	if (status == STATUS_OK)
 		status = build_plan(setup, true, err);
 	if (status != STATUS_OK && !err->message[0])
-		error_set(err, status, "%s", errors.data ? errors.data : "cannot read the config");
+		error_set(err, status, "%s",
+			  errors.data ? errors.data : "cannot read the config of the run");
 	text_release(&errors);
 	return status;
 }

@@ -184,7 +184,7 @@ void run_print_summary(const struct result *result)
 		printf("%s%zu not run", separator, result_not_run(result));
 	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
 	if (result_measured_nothing(result))
-		printf("; nothing was measured");
+		printf("; no case was measured");
 	if (count_noisy(result))
 		printf("; %zu noisy%s", count_noisy(result), isatty(STDOUT_FILENO) ? " (~)" : "");
 	printf("\n");
@@ -196,7 +196,7 @@ void run_print_summary(const struct result *result)
 			printf("%s\n", result->preflight[i].text);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t l = 0; l < result->cases[i].lost_count; l++)
-			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
+			printf("A worker died: %s\n", result->cases[i].lost[l].reason);
 	if (result_memory_errors(result))
 		printf("%" PRIu64 " uncorrected memory errors (ECC)\n",
 		       result_memory_errors(result));

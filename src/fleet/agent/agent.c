@@ -162,7 +162,8 @@ static bool agent_child_ended(struct agent *a, struct error *err)
 	if (got == a->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
 		a->child = 0;
 		if (!a->report->ended)
-			error_set(err, STATUS_CRASHED, "the node's conductor was %s",
+			error_set(err, STATUS_CRASHED,
+				  "the process that runs the cases of the node was %s",
 				  child_ending(status, how, sizeof(how)));
 		else if (a->report->failure.status != STATUS_INTERRUPTED)
 			error_copy(err, &a->report->failure);
@@ -171,7 +172,8 @@ static bool agent_child_ended(struct agent *a, struct error *err)
 	if (!a->stopped || clock_seconds() - a->stopped < a->order.silent_after)
 		return false;
 	agent_kill_child(a);
-	error_set(err, STATUS_CRASHED, "the node's conductor was stopped by signal %d for %g s",
+	error_set(err, STATUS_CRASHED,
+		  "the process that runs the cases of the node was stopped by signal %d for %g s",
 		  a->stopped_by, a->order.silent_after);
 	return true;
 }
@@ -265,15 +267,18 @@ static enum status agent_take_order(struct agent *a, struct error *err)
 				return STATUS_OK;
 			if (strcmp(a->order.kind, "refuse") == 0)
 				return error_set(err, STATUS_IO,
-						 "the conductor refuses node %s: %s", a->name,
-						 a->order.text);
+						 "the conductor rejected the agent of node %s: %s",
+						 a->name, a->order.text);
 			fleet_message_release(&a->order);
 		}
 		if (!open)
 			return error_set(err, STATUS_IO,
-					 "the conductor closed the connection of node %s", a->name);
+					 "the conductor closed the connection to the agent of node "
+					 "%s",
+					 a->name);
 	}
-	return error_set(err, STATUS_TIMEOUT, "the conductor does not answer node %s", a->name);
+	return error_set(err, STATUS_TIMEOUT, "the conductor does not answer the agent of node %s",
+			 a->name);
 }
 
 static bool agent_say_alive(struct agent *a)
@@ -304,9 +309,9 @@ static void agent_end_group(struct agent *a, const struct error *why)
 /* Takes the message over if it is an order that begins a group. */
 static bool agent_take_group(struct agent *a, struct fleet_message *message)
 {
-	static const struct error none = ERROR_NONE,
-				  replaced = { .status = STATUS_IO,
-					       .message = "another group was started" };
+	static const struct error none = ERROR_NONE, replaced = {
+		.status = STATUS_IO, .message = "the conductor started another group of nodes"
+	};
 	struct error err = ERROR_NONE;
 
 	if (strcmp(message->kind, "lead") != 0 && strcmp(message->kind, "join") != 0) {
@@ -434,8 +439,8 @@ static enum status agent_attend(struct agent *a, struct error *err)
 		if (!open || clock_seconds() - a->heard > 3 * a->order.silent_after) {
 			agent_kill_child(a);
 			return error_set(err, STATUS_IO,
-					 "node %s: lost the conductor; finished cases are in "
-					 "%s/nodes/%s",
+					 "node %s: lost the connection to the conductor; finished "
+					 "cases are in %s/nodes/%s",
 					 a->name, a->order.directory, a->name);
 		}
 	}
@@ -453,7 +458,7 @@ static enum status agent_take_name(struct agent *a, struct error *err)
 	if (!fleet_name_valid(given))
 		return error_set(err, STATUS_USAGE,
 				 "invalid node name '%.100s'; use at most 63 letters, digits, '.', "
-				 "'_' and '-'; " FLEET_NODE_VARIABLE " gives it another one",
+				 "'_' and '-'; " FLEET_NODE_VARIABLE " sets another name",
 				 given);
 	snprintf(a->name, sizeof(a->name), "%.63s", given);
 	return STATUS_OK;
@@ -470,7 +475,7 @@ static enum status agent_converse(struct agent *a, agent_work_fn *work, const ch
 	       clock_seconds() - began < CALL_SECONDS && !signals_stops())
 		clock_sleep(0.5);
 	if (a->fd < 0)
-		return error_prefix(err, "no conductor of a run answers at %s", addresses);
+		return error_prefix(err, "no run answers at %s", addresses);
 	error_clear(err);
 	/* The first message, after the bytes that show the token. */
 	text_add_bytes(&hello, (const char *)&call, sizeof(call));
@@ -479,7 +484,7 @@ static enum status agent_converse(struct agent *a, agent_work_fn *work, const ch
 							   .build = build_version(),
 							   .node = a->name });
 	if (!agent_send(a, &hello))
-		return error_errno(err, "the conductor at %s", addresses);
+		return error_errno(err, "connection to the run at %s", addresses);
 	if (agent_take_order(a, err) != STATUS_OK)
 		return err->status;
 	free((void *)a->order.node);
@@ -501,8 +506,8 @@ enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error
 
 	if (!addresses || !given)
 		return error_set(err, STATUS_USAGE,
-				 "%s is not set. Run gpuproof run on several nodes, which starts "
-				 "the agents",
+				 "%s is not set. Do not start agents by hand: gpuproof run starts "
+				 "them on each node",
 				 addresses ? FLEET_TOKEN_VARIABLE : FLEET_ADDRESS_VARIABLE);
 	if (agent_take_name(&a, err) != STATUS_OK || signals_begin(err) != STATUS_OK)
 		return err->status;

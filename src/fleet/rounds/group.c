@@ -246,8 +246,8 @@ static void rounds_settle(struct rounds *r, struct group *g)
 {
 	const struct member *lost = rounds_lost_member(r, g);
 	const struct error silent = { .status = STATUS_CRASHED,
-				      .message = "its ranks exited without a result" },
-			   early = { .message = "groups of these nodes end early" };
+				      .message = "the ranks of the group exited without a result" },
+			   early = { .message = "earlier groups of these nodes failed" };
 	size_t left, before = g->first;
 	bool told, failed = g->failure.status != STATUS_OK;
 	struct member *leader = &r->members[g->members[0]];
@@ -347,7 +347,7 @@ bool rounds_step_group(struct rounds *r, struct group *g)
 	if (g->begun && group_all_ended(r, g)) {
 		rounds_settle(r, g);
 	} else if (g->begun && now > g->limit && !g->stopping) {
-		error_set(&why, STATUS_LOST, "a group of %d nodes timed out; unknown cause",
+		error_set(&why, STATUS_LOST, "a group of %d nodes timed out for an unknown reason",
 			  g->what.nodes);
 		group_fail(g, &why, NULL);
 		group_stop(r, g);

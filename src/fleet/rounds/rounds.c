@@ -202,9 +202,9 @@ static bool make_confirmation(struct rounds *r)
 
 	if (r->step == 0 && confirm > 0 && suspects && !d.counts[DOUBT_NONE]) {
 		snprintf(text, sizeof(text),
-			 "none of %zu nodes is known to be good, so suspects are paired with each "
-			 "other. A fault then means that a node is slower than the others, not "
-			 "that the others are good",
+			 "all %zu nodes are suspects, so suspects are paired with each other. A "
+			 "node found at fault is then slower than the others, which may also be "
+			 "slow",
 			 suspects);
 		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", "pairs of nodes", text);
 	}
@@ -236,7 +236,7 @@ bool rounds_make(struct rounds *r)
 	if (r->group_count) {
 		snprintf(text, sizeof(text), "%zu group%s of %d nodes%s", r->group_count,
 			 text_plural(r->group_count), r->groups[0].what.nodes,
-			 r->stage == STAGE_CONFIRM ? " (suspects again)" : "");
+			 r->stage == STAGE_CONFIRM ? " (repetition for suspects)" : "");
 		r->callbacks.say(r->callbacks.context, text);
 	}
 	return r->group_count > 0;

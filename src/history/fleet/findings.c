@@ -228,7 +228,7 @@ char *fleet_subject_words(const struct fleet *f, const struct fleet_finding *x)
 	struct text out = TEXT_EMPTY;
 
 	if (x->kind == FLEET_SLOT)
-		text_addf(&out, "slot %s of most nodes", x->slot);
+		text_addf(&out, "slot %s on most nodes", x->slot);
 	else if (x->kind == FLEET_DEVICE)
 		finding_add_device(f, &f->members[x->member], &out);
 	else
@@ -243,21 +243,21 @@ char *fleet_since_words(const struct fleet_finding *x)
 
 	history_date(x->since, day);
 	if (!x->dated)
-		return xasprintf("since %s or earlier: too few days to date it", day);
-	return xasprintf(x->always ? "since its first run, %s" : "since %s", day);
+		return xasprintf("since %s or earlier (too few days to find the date)", day);
+	return xasprintf(x->always ? "since the first run, %s" : "since %s", day);
 }
 
 char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 {
 	static const char *const others[] = { [FLEET_HOST] = "the other nodes",
-					      [FLEET_DEVICE] = "the others",
+					      [FLEET_DEVICE] = "the other devices",
 					      [FLEET_SLOT] = "the other slots of their nodes" };
 	const struct history_series *s = f->members[x->member].series;
 	char *since = fleet_since_words(x), *decision = NULL, *more, *out;
 
 	if (x->decision)
 		decision = triage_words(x->decision);
-	more = x->cohorts > 1 ? xasprintf(", and in %zu more figure%s", x->cohorts - 1,
+	more = x->cohorts > 1 ? xasprintf(", and in %zu more metric%s", x->cohorts - 1,
 					  x->cohorts == 2 ? "" : "s")
 			      : xstrdup("");
 	out = xasprintf("%.1f %% (±%.1f) worse than %s in %s %s (allowed %.1f %%)%s; %s%s%s",
@@ -315,8 +315,8 @@ char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 	if (!c->kinds_of_hosts)
 		return NULL;
 	high += c->kinds.count - 1;
-	return xasprintf("%s %s, %s: nodes form %zu groups, %.1f %% apart; %zu of %zu devices "
-			 "are in the lowest group, and none is a suspect for that",
+	return xasprintf("%s %s, %s: nodes form %zu groups, %.1f %% apart. %zu of %zu devices are "
+			 "in the lowest group; that alone makes no device a suspect",
 			 s->point, s->metric, s->model, c->kinds.count,
 			 100 * fleet_percent(high->center - low->center), low->count, c->count);
 }
@@ -491,7 +491,7 @@ double course_value(const struct history_series *s, double level)
 char *course_words(const struct fleet *f, const struct fleet_subject *s, const struct course *x)
 {
 	const char *other = s->machine ? "device" : "node";
-	char half[64] = "interval unknown: too few days or others", *out;
+	char half[64] = "no interval, because there are too few days or devices", *out;
 	size_t others = 0;
 
 	for (size_t i = 0; i < x->count; i++)

@@ -375,11 +375,11 @@ char *trend_pool_words(const struct trend_pools *pools, size_t *next)
 	text_addf(&out, "Pool of %zu GPUs", recent);
 	if (gpus > recent)
 		text_addf(&out, " in the last %d days (%zu since %s)", POOL_RECENT, gpus, date);
-	text_addf(&out, ", %s: %zu figure%s, GPUs %.1f %% apart%s", first->series.model, figures,
+	text_addf(&out, ", %s: %zu metric%s, GPUs %.1f %% apart%s", first->series.model, figures,
 		  figures == 1 ? "" : "s", 100 * most, figures == 1 ? "" : " at most");
 	text_add(&out, open     ? changes.data
-		       : !young ? "; no change common to them"
-				: "; too few days for changes common to them");
+		       : !young ? "; no change common to these GPUs"
+				: "; too few days to find a change common to these GPUs");
 	text_release(&changes);
 	return text_detach(&out);
 }

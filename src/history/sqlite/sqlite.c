@@ -103,10 +103,13 @@ static enum status db_fail(const struct store *s, struct error *err)
 	int code = sqlite3_errcode(s->handle);
 
 	if (code == SQLITE_BUSY)
-		return error_set(err, STATUS_IO, "%s: locked by another program for %d s", s->path,
-				 BUSY_SECONDS);
+		return error_set(err, STATUS_IO,
+				 "%s: another program has locked the history for %d s; try again "
+				 "later",
+				 s->path, BUSY_SECONDS);
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-		return error_set(err, STATUS_IO, "%s: not a history, or damaged (%s)", s->path,
+		return error_set(err, STATUS_IO,
+				 "%s: the file is not a history, or it is damaged (%s)", s->path,
 				 sqlite3_errmsg(s->handle));
 	return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errmsg(s->handle));
 }
@@ -392,7 +395,8 @@ static enum status db_migrate(struct store *s, struct error *err)
 
 	if (status == STATUS_OK && (version < 0 || version > (int64_t)store_version()))
 		status = error_set(err, STATUS_IO,
-				   "%s: history version %d; this gpuproof reads versions 0 to %zu",
+				   "%s: the history has version %d; this gpuproof reads versions 0 "
+				   "to %zu",
 				   s->path, (int)version, store_version());
 	for (; status == STATUS_OK && err->status == STATUS_OK && store_migrations[version];
 	     version++)
@@ -425,18 +429,20 @@ static enum status db_check_version(struct store *s, enum store_mode mode, struc
 		return err->status;
 	if (application != APPLICATION && (version || application || !is_empty))
 		return error_set(err, STATUS_USAGE,
-				 "%s: not a history, but a database of another program", s->path);
+				 "%s: the file is a database of another program, not a history",
+				 s->path);
 	/* In a damaged file the version can be any number, even a negative one. */
 	if (version < 0 || version > newest)
 		return error_set(err, STATUS_USAGE,
-				 "%s: history version %d; this gpuproof reads up to version %d",
+				 "%s: the history has version %d; this gpuproof reads versions up "
+				 "to %d",
 				 s->path, version, newest);
 	if (version == newest)
 		return check_intact(s, err);
 	if (mode == STORE_READ && access(s->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "%s: history version %d must be upgraded to version %d, but "
-				 "the file is read-only",
+				 "%s: the history must be upgraded from version %d to version %d, "
+				 "but the file is read-only",
 				 s->path, version, newest);
 	return db_migrate(s, err);
 }

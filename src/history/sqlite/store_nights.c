@@ -141,8 +141,8 @@ static int64_t store_series_of_figure(struct store *s, const struct store_figure
 	/* A value in another unit would look like a change by a factor of a thousand. */
 	if (id && strcmp(db_string(q, 1), f->unit) != 0)
 		error_set(err, STATUS_USAGE,
-			  "%.200s: %.80s has unit '%.30s' here and '%.30s' in this history; use "
-			  "another history (--db)",
+			  "%.200s: metric %.80s has unit '%.30s', but unit '%.30s' in this "
+			  "history; use another history (--db)",
 			  f->case_id, f->metric, f->unit, db_string(q, 1));
 	db_end(q);
 	if (other_kind)

@@ -169,7 +169,8 @@ static void babelstream_take_text_head(struct import *import)
 	b->unit = babelstream_unit_bytes(import->v[0], strlen(import->v[0]));
 	import_heading(import, "Function Rate min_runtime Max Average", ' ');
 	if (b->unit <= 0)
-		import_error(import, "expected MBytes/sec or the like, not '%.20s'", import->v[0]);
+		import_error(import, "expected a unit such as MBytes/sec, not '%.20s'",
+			     import->v[0]);
 }
 
 /* A CPU is not a CUDA device. A programming model without a device may run on a CPU or a GPU. */
@@ -207,7 +208,7 @@ static void babelstream_add_case(struct import *import, struct babelstream *b,
 			      b->element_bytes == 8 ? "fp64" : "fp32"));
 	import_bytes(c, "size", b->array_bytes);
 	if (b->passes)
-		import_note(c, "The fastest of %zu passes.", b->passes);
+		import_note(c, "The value is the fastest of %zu passes.", b->passes);
 	c = import_named(import, c);
 	import_metric(c, "stream.bandwidth", "B/s", rate);
 	import_metric(c, "stream.time", "s", shortest);
@@ -229,7 +230,8 @@ static void babelstream_check_row(struct import *import, struct babelstream *b,
 		b->array_bytes *= MEBI;
 	else
 		import_error(import,
-			     "%.4g B/s for %s s differ from the %.4g bytes of %s: wrong columns?",
+			     "%.4g B/s during %s s do not give the %.4g bytes that %s moves; the "
+			     "columns may be in another order",
 			     rate, time, wanted, o->name);
 }
 
@@ -260,9 +262,11 @@ static void babelstream_take_row(struct import *import, struct babelstream *b)
 		import_error(import, "expected sizeof 4 or 8, not '%.40s'",
 			     import_cell(import, "sizeof", 0));
 	else if (b->element_bytes != 4 && b->element_bytes != 8)
-		import_error(import, "no line 'Precision: ...' gives the size of an element");
+		import_error(import, "the size of an element is unknown, because the line "
+				     "'Precision: ...' is missing");
 	if (b->array_bytes <= 0)
-		import_error(import, "no line 'Array size: ...' gives the size of the arrays");
+		import_error(import, "the size of the arrays is unknown, because the line 'Array "
+				     "size: ...' is missing");
 	babelstream_check_row(import, b, o, rate, import_cell(import, "min_runtime", 0));
 	babelstream_add_case(import, b, o, rate, shortest);
 }
@@ -327,15 +331,15 @@ static void stream_finish(struct import *import)
 		import_fact(import, "validation", b->failed);
 	if (!b->began)
 		import_error(import,
-			     "the file has no table: no line begins with 'function,' or 'Function "
-			     "'%s%.200s",
+			     "the file has no table, because no line begins with 'function,' or "
+			     "'Function '%s%.200s",
 			     import->failure ? "; a program failed: " : "",
 			     import->failure ? import->failure : "");
 }
 
 const struct import_format import_babelstream = {
 	.name = "babelstream",
-	.summary = "cuda-stream --csv > FILE; without --csv its figures are rounded",
+	.summary = "cuda-stream --csv > FILE (without --csv the values are rounded)",
 	.marks = { "function,num_times", "BabelStream", "Function    M", "Function    G",
 		   "Function    T" },
 	.silent = "single passes, clocks, power, temperatures, start time",

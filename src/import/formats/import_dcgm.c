@@ -87,16 +87,16 @@ static void add_dcgm_case(struct import *import, const char *test, const json_t 
 
 	c = import_named(import, c);
 	if (*words && *info)
-		import_left_out(import, "info of tests");
+		import_left_out(import, "additional information of tests");
 	words = *words ? words : info;
 	if (strcasecmp(status, "pass") == 0)
 		case_result_note(c, words);
 	else if (strcasecmp(status, "skip") == 0 || strcasecmp(status, "not run") == 0)
-		import_skipped(c, *words ? words : "DCGM skipped it");
+		import_skipped(c, *words ? words : "DCGM skipped this test");
 	else if (strcasecmp(status, "fail") == 0 || strcasecmp(status, "warn") == 0)
-		import_failed(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
+		import_failed(c, "DCGM reports %s%s%s", status, *words ? ": " : "", words);
 	else
-		import_broken(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
+		import_broken(c, "DCGM reports %s%s%s", status, *words ? ": " : "", words);
 }
 
 /* If no result of the test explains its summary, the summary becomes a case of the host. */
@@ -161,6 +161,6 @@ const struct import_format import_dcgm = {
 	.name = "dcgm-diag",
 	.summary = "dcgmi diag -r 3 -j > FILE",
 	.marks = { "\"DCGM Diagnostic\"", "\"DCGM GPU Diagnostic\"" },
-	.silent = "figures, names of GPUs, host, start time",
+	.silent = "measured values, names of GPUs, host, start time",
 	.read_json = read_dcgm_root,
 };

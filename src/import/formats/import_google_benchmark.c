@@ -91,8 +91,8 @@ static void read_gbench_figures(struct import *import, const json_t *benchmark,
 			factor = units[i].seconds;
 	add_gbench_figure(import, benchmark, c, "real_time", "benchmark.time", "s", factor);
 	if (!(import_figure(json_object_get(benchmark, "real_time")) > 0)) {
-		import_left_out(import, "times of 0 and of no number");
-		import_skipped(c, "its time is 0 or no number");
+		import_left_out(import, "times that are 0 or not a number");
+		import_skipped(c, "the time is 0 or not a number");
 	}
 	add_gbench_figure(import, benchmark, c, "cpu_time", "benchmark.cpu_time", "s", factor);
 	add_gbench_figure(import, benchmark, c, "bytes_per_second", "benchmark.bandwidth", "B/s",

@@ -110,16 +110,16 @@ static void add_burned(struct import *import, const struct burner *b, size_t i)
 	for (size_t k = 0; k < g->count; k++)
 		import_metric(c, "burn.throughput", "FLOP/s", g->rates[k]);
 	if (g->hottest)
-		import_note(c, "At most %d °C.", g->hottest);
+		import_note(c, "Maximum temperature: %d °C.", g->hottest);
 	if (g->faulty || g->errors > 0)
 		import_failed(c, "gpu-burn found %.0f errors%s", g->errors,
 			      g->faulty ? ": FAULTY" : "");
 	if (g->died || b->aborted)
-		import_broken(c, "the process of this GPU died");
+		import_broken(c, "the gpu-burn process of this GPU died");
 	else if (!g->count)
 		import_broken(c, "gpu-burn reports no work for this GPU");
 	if (!g->summarised)
-		import_incomplete(import, "GPU %zu has no verdict", i);
+		import_incomplete(import, "gpu-burn printed no verdict for GPU %zu", i);
 }
 
 static const struct import_rule burn_lines[] = {

@@ -22,8 +22,8 @@ static void take_fryer_precision(struct import *import)
 	snprintf(f->precision, sizeof(f->precision), "%s", import->v[0]);
 	if (strpbrk(f->precision, " ,"))
 		import_error(import,
-			     "%.40s ran at the same time, and the rates do not name their "
-			     "precision; run gpu-fryer with one precision",
+			     "gpu-fryer ran several precisions (%.40s) and does not print the "
+			     "precision of each rate; run it with one precision",
 			     import->v[0]);
 	for (char *p = f->precision; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
@@ -59,7 +59,7 @@ static void take_fryer_rate(struct import *import)
 	} else {
 		import_metric(c, "burn.throughput", "FLOP/s", rate * 1e9);
 		if (!c->metrics[0].series[0]) /* not a repetition */
-			import_note(c, "From %.20s to %.20s Gflops/s.", v[2], v[3]);
+			import_note(c, "Range: %.20s to %.20s Gflops/s.", v[2], v[3]);
 	}
 }
 
@@ -78,7 +78,7 @@ static void take_fryer_detail(struct import *import)
 static void take_fryer_problem(struct import *import)
 {
 	if (((struct fryer *)import->state)->concluded)
-		import_failed(fryer_case(import), "gpu-fryer says: %s", import->v[1]);
+		import_failed(fryer_case(import), "gpu-fryer reports: %s", import->v[1]);
 }
 
 static const struct import_rule fryer_lines[] = {
@@ -96,7 +96,7 @@ static const struct import_rule fryer_lines[] = {
 static void fryer_finish(struct import *import)
 {
 	if (!((struct fryer *)import->state)->concluded)
-		import_incomplete(import, "gpu-fryer gives no verdict");
+		import_incomplete(import, "gpu-fryer printed no verdict");
 }
 
 const struct import_format import_gpu_fryer = {

@@ -143,7 +143,8 @@ static const struct import_rule mamf_lines[] = {
 static void mamf_finish(struct import *import)
 {
 	if (!((struct mamf *)import->state)->concluded)
-		import_incomplete(import, "mamf-finder reports no best shape: it was stopped");
+		import_incomplete(import,
+				  "mamf-finder was stopped before it printed the best shape");
 }
 
 const struct import_format import_mamf_finder = {

@@ -35,8 +35,8 @@ static void read_json_place(struct import *import, const json_t *result, struct 
 	if (!json || json_is_null(json))
 		return;
 	if (json_object_get(json, "cpu_time")) {
-		import_left_out(import, "cpu_time of option -C (the CPU's time differs from "
-					"the collective's)");
+		import_left_out(import,
+				"cpu_time of option -C (CPU time, not the time of the collective)");
 		return;
 	}
 	row.in_place = in_place;
@@ -72,7 +72,7 @@ static void read_json_row(struct import *import, const json_t *result)
 	snprintf(row.operation, sizeof(row.operation), "%s", import_string(result, "redop"));
 	row.root = atoi(import_string(result, "root"));
 	if (json_object_get(result, "in_place_per_iter"))
-		import_left_out(import, "times of single iterations");
+		import_left_out(import, "times of the single iterations");
 	read_json_place(import, result, row, false);
 	read_json_place(import, result, row, true);
 }
@@ -113,7 +113,7 @@ static void read_json_devices(struct import *import, const json_t *json, struct 
 	test->gpus = nccl_json_small_number(config, "ngpus");
 	if (!json_array_size(devices) || test->threads < 1 || test->gpus < 1 ||
 	    test->threads > 1024 || test->gpus > 1024)
-		import_json_error(import, config, NULL, "names no devices");
+		import_json_error(import, config, NULL, "contains no devices");
 	if (json_array_size(devices) > 1 &&
 	    nccl_json_small_number(json_array_get(devices, 0), "rank") < 0)
 		import_item_error(import, devices, 0, "'rank' is missing");

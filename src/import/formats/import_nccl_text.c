@@ -267,8 +267,8 @@ static void nccl_text_read_place(struct import *import, struct nccl_row row, boo
 			     time, algbw, busbw);
 	if (!(row.time_us > 0) || row.algbw_gbs < 0 || row.busbw_gbs < 0)
 		import_error(import,
-			     "expected a time above 0 and bandwidths not below it, not "
-			     "'%.20s %.20s %.20s'",
+			     "expected a time above 0 and bandwidths of at least 0, not '%.20s "
+			     "%.20s %.20s'",
 			     time, algbw, busbw);
 	row.in_place = in_place;
 	row.counted = *wrong;
@@ -300,7 +300,7 @@ static void nccl_text_read_cells(struct import *import, struct nccl_log *log)
 	snprintf(row.operation, sizeof(row.operation), "%s", import_cell(import, "redop", 0));
 	row.root = *root ? atoi(root) : -1;
 	if (import_column(import, "i_min", 0) >= 0)
-		import_left_out(import, "times of single iterations");
+		import_left_out(import, "times of the single iterations");
 	if (!log->in_place)
 		nccl_text_read_place(import, row, false);
 	nccl_text_read_place(import, row, true);
@@ -315,22 +315,26 @@ static void nccl_text_read_row(struct import *import, struct nccl_log *log)
 	if (t && !t->collective && import->options->collective)
 		t->collective = nccl_collective(import->options->collective);
 	if (!t || !t->rank_count) {
-		import_error(import, "no line '# Rank ...' names the devices");
+		import_error(import,
+			     "the devices are unknown, because the lines '# Rank ...' are missing");
 		return;
 	}
 	if (!import->column_count) {
-		import_error(import, "no line '# size count type ...' names the columns");
+		import_error(import, "the columns are unknown, because the line '# size count type "
+				     "...' is missing");
 		return;
 	}
 	t->columns = log->columns;
 	t->rows++;
 	if (log->of_cpu) {
-		import_left_out(import, "cputime of option -C (the CPU's time differs from "
-					"the collective's)");
+		import_left_out(import,
+				"cputime of option -C (CPU time, not the time of the collective)");
 		return;
 	}
 	if (log->file.row_count >= IMPORT_MOST_ROWS)
-		import_error(import, "more than %zu rows; import reads no more", IMPORT_MOST_ROWS);
+		import_error(import,
+			     "the file has more than %zu rows, the maximum that import reads",
+			     IMPORT_MOST_ROWS);
 	if (align_fields(import, log->words)) {
 		nccl_text_read_cells(import, log);
 		return;
@@ -340,7 +344,7 @@ static void nccl_text_read_row(struct import *import, struct nccl_log *log)
 	log->bad_line = import->line;
 	if (count > log->words)
 		import_error(import, "%s", log->bad);
-	nccl_set_words(&t->broken, "a row without all its columns");
+	nccl_set_words(&t->broken, "a row lacks columns; the output may be truncated");
 }
 
 /*
@@ -409,9 +413,8 @@ static void nccl_text_finish(struct import *import)
 
 	if (collective && !nccl_collective(collective))
 		import_error(import,
-			     "--collective: there is no '%.40s'; there are all_reduce, "
-			     "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
-			     "all_to_all",
+			     "--collective: unknown collective '%.40s'; known: all_reduce, "
+			     "all_gather, reduce_scatter, broadcast, reduce, send_recv, all_to_all",
 			     collective);
 	if (log->bad_line && !log->file.row_count)
 		import_error_at(import, log->bad_line, "%s", log->bad);

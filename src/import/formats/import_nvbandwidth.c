@@ -195,7 +195,7 @@ static void nvb_add_cell(struct import *import, const struct nvb_test *test, con
 	if (test->access)
 		import_word(c, "access", "on");
 	if (text_starts_with(n->test, SEVERAL_NODES))
-		import_word(c, "scope", "several nodes");
+		import_word(c, "scope", "results of several nodes");
 	import_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
 	c = import_named(import, c);
 	import_metric(c, test->metric ? test->metric : "transfer.bandwidth", latency ? "s" : "B/s",
@@ -220,7 +220,8 @@ static void nvb_add_matrix(struct import *import)
 	if (test->shape == ROW_BOTH && n->rows == 3 * n->columns)
 		first = 2 * n->columns;
 	else if (n->rows != (test->shape == ROW || test->shape == ROW_BOTH ? n->columns : 1))
-		nvb_cell_error(import, 0, 0, "the matrix has not as many rows as it must");
+		nvb_cell_error(import, 0, 0,
+			       "the number of rows of the matrix does not match its columns");
 	for (size_t i = first; i < n->rows; i++)
 		for (size_t j = 0; j < n->columns && !import_stopped(import); j++) {
 			double value = n->cells[i * n->columns + j];
@@ -232,7 +233,8 @@ static void nvb_add_matrix(struct import *import)
 			else if (nvb_has_device(import, j > i - first ? j : i - first, several))
 				nvb_add_cell(import, test, engine, i - first, j, value);
 			else
-				nvb_cell_error(import, i, j, "there is no such device in the list");
+				nvb_cell_error(import, i, j,
+					       "the list of devices does not contain this device");
 		}
 }
 
@@ -244,7 +246,7 @@ static void nvb_add_failure(struct import *import, const char *test, const char 
 
 	nvb_has_device(import, 0, true);
 	c = import_case(import, "transfer", &n->devices[0], 1, WORDS("test", test));
-	import_broken(import_named(import, c), "nvbandwidth says: %s", reason);
+	import_broken(import_named(import, c), "nvbandwidth reports: %s", reason);
 }
 
 static void nvb_add_number(struct nvb *n, double value)
@@ -259,7 +261,7 @@ static void nvb_end_running(struct import *import)
 
 	if (*n->test && !n->done)
 		nvb_add_failure(import, n->test,
-				n->failure ? n->failure : "the test has no figures");
+				n->failure ? n->failure : "the test has no values");
 	free(n->failure);
 	n->failure = NULL;
 	n->test[0] = '\0';
@@ -311,8 +313,9 @@ static void take_nvb_sum(struct import *import)
 	if (import_real(import->v[1], &told) &&
 	    fabs(told - sum) > 0.0051 * (double)(n->cell_count + 1))
 		import_error(import,
-			     "the sum of the matrix is %.2f, not %.20s: a row of it is lost", sum,
-			     import->v[1]);
+			     "the values of the matrix add up to %.2f, but the line SUM has %.20s; "
+			     "a row may be missing",
+			     sum, import->v[1]);
 	else if (!n->part)
 		nvb_add_matrix(import);
 	n->done |= !n->part;
@@ -506,7 +509,7 @@ static void nvb_release(void *state)
 
 const struct import_format import_nvbandwidth = {
 	.name = "nvbandwidth",
-	.summary = "nvbandwidth -j > FILE; without -j its figures are rounded",
+	.summary = "nvbandwidth -j > FILE (without -j the values are rounded)",
 	.marks = { "\"nvbandwidth\"", "nvbandwidth Version" },
 	.silent = "samples, size of the buffers (512 MiB unless set), clocks, power, temperatures, "
 		  "start time",

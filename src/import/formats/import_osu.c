@@ -102,7 +102,8 @@ static void take_osu_row(struct import *import)
 		import_error(import, "expected %zu columns after the size, not %zu", o->count,
 			     count);
 	else if (!o->backend)
-		import_error(import, "no line '# OSU ...' names the test");
+		import_error(import,
+			     "the test is unknown, because the line '# OSU ...' is missing");
 	if (import_stopped(import))
 		return;
 	find_osu_devices(import, o);
@@ -118,7 +119,7 @@ static void take_osu_row(struct import *import)
 		else if (!strstr(o->columns[i], "Validation"))
 			import_error(import, "expected a number, not '%.40s'", field);
 		else if (strcmp(field, "Pass") != 0)
-			import_failed(c, "OSU says: %s %s", o->columns[i], field);
+			import_failed(c, "the benchmark reports: %s %s", o->columns[i], field);
 	}
 }
 

@@ -20,7 +20,7 @@ static void p2p_end_matrix(struct import *import)
 	struct p2p *p = import->state;
 
 	if (p->columns && p->rows < p->columns)
-		import_incomplete(import, "a matrix has %zu rows of %zu", p->rows, p->columns);
+		import_incomplete(import, "a matrix has only %zu of %zu rows", p->rows, p->columns);
 	p->columns = p->rows = 0;
 }
 
@@ -49,7 +49,7 @@ static void take_p2p_heading(struct import *import)
 
 static void take_p2p_of_cpu(struct import *import)
 {
-	import_left_out(import, "latencies of the CPU's calls");
+	import_left_out(import, "latencies of CPU calls");
 	p2p_end_matrix(import);
 }
 

@@ -176,7 +176,9 @@ static size_t nccl_build_count_ranks(struct import *import, struct nccl_test *t)
 	if (!t->collective && total != t->rank_count)
 		t->collective = t->mentioned;
 	if (total > MOST_RANKS)
-		import_error(import, "more than %d ranks", MOST_RANKS);
+		import_error(import,
+			     "the test has more than %d ranks, the maximum that import reads",
+			     MOST_RANKS);
 	if (total == t->rank_count || total > MOST_RANKS || !t->ranks[0].line)
 		return total;
 	for (size_t i = 0; t->collective && i < file->row_count && !by_ratio; i++)
@@ -184,11 +186,12 @@ static size_t nccl_build_count_ranks(struct import *import, struct nccl_test *t)
 			by_ratio = nccl_build_ranks_by_ratio(&file->rows[i], t->collective);
 	if (by_ratio != total)
 		import_error_at(import, t->ranks[0].line,
-				"the list of devices has %zu ranks of at least %zu: %s",
+				"the list of devices contains %zu of at least %zu ranks; %s",
 				t->rank_count, total,
-				t->collective ? "lines of it are lost"
-					      : "name the collective with --collective, so that "
-						"the bandwidths tell how many ran");
+				t->collective
+					? "lines of the list are missing"
+					: "name the collective with --collective, so that import "
+					  "can compute the number of ranks from the bandwidths");
 	return total;
 }
 
@@ -242,8 +245,8 @@ static void nccl_find_devices(struct import *import, struct nccl_test *t)
 
 		if (one->rank == other->rank)
 			import_error_at(import, other->line ? other->line : 1,
-					"rank %d is there twice (%s, %s): the processes did not "
-					"know of each other; nccl-tests built without MPI?",
+					"rank %d appears twice (%s, %s), so the processes ran "
+					"independently; build nccl-tests with MPI=1",
 					one->rank, one->host, other->host);
 	}
 	total = import_stopped(import) ? 0 : nccl_build_count_ranks(import, t);
@@ -306,10 +309,10 @@ static void nccl_infer_collective(struct import *import, struct nccl_test *t)
 	t->collective = possible == 1 ? only : t->mentioned;
 	if (!t->collective) {
 		import_error_at(import, first->line,
-				"unknown collective: name it with --collective");
+				"unknown collective; name it with --collective");
 		return;
 	}
-	fact = xasprintf("%s (by its %s)", t->collective->theirs,
+	fact = xasprintf("%s (detected from %s)", t->collective->theirs,
 			 possible == 1 ? "columns and bandwidths" : "command line");
 	import_fact(import, "collective", fact);
 	free(fact);
@@ -326,7 +329,8 @@ static void nccl_check_row(struct import *import, const struct nccl_test *t,
 
 	if (fabs(moved - row->bytes) > slack) {
 		snprintf(message, sizeof(message),
-			 "%.15g bytes in %g us are not %g GB/s: columns of another heading?",
+			 "%.15g bytes in %g us do not give %g GB/s; the heading may belong to "
+			 "other columns",
 			 row->bytes, row->time_us, row->algbw_gbs);
 	} else if (nccl_build_fits_ranks(row, t->collective, t->count)) {
 		return;
@@ -334,7 +338,8 @@ static void nccl_check_row(struct import *import, const struct nccl_test *t,
 		by_ratio = nccl_build_ranks_by_ratio(row, t->collective);
 		if (by_ratio)
 			snprintf(other, sizeof(other),
-				 ", but it does on %zu: device lines are missing", by_ratio);
+				 ", but it does for %zu; lines of devices may be missing",
+				 by_ratio);
 		snprintf(message, sizeof(message),
 			 "busbw %g GB/s does not match algbw %g GB/s for %s on %zu rank%s%s",
 			 row->busbw_gbs, row->algbw_gbs, t->collective->theirs, t->count,
@@ -417,8 +422,8 @@ static struct case_result *nccl_row_case(struct import *import, const struct ncc
 		import_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
 	import_bytes(c, "size", row->bytes);
 	if (t->groups > 1)
-		case_result_note(c, "Several groups of ranks ran at the same time; this is the "
-				    "group of rank 0.");
+		case_result_note(c, "Several groups of ranks ran at the same time; these values "
+				    "are from the group of rank 0.");
 	return import_named(import, c);
 }
 
@@ -440,7 +445,7 @@ static void nccl_build_row(struct import *import, struct nccl_test *t, const str
 	if (row->counted && row->wrong > 0)
 		import_failed(c, "%.0f wrong elements", row->wrong);
 	else if (!row->counted && row->wrong > nccl_build_largest_error(row->type, t->count))
-		import_failed(c, "wrong elements: the largest error is %g", row->wrong);
+		import_failed(c, "wrong elements; the largest error is %g", row->wrong);
 	else
 		return;
 	t->failed_rows++;
@@ -483,7 +488,8 @@ static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
 		import_device(import, &none);
 	if (!t->broken && (!t->failed || t->failed_rows)) {
 		if (!t->concluded && (t->headed || t->rank_count))
-			import_incomplete(import, "the test of line %zu has no summary", t->line);
+			import_incomplete(import, "the test that begins in line %zu has no summary",
+					  t->line);
 		return;
 	}
 	c = import_case(import, "collective", t->count ? t->devices : &device,
@@ -495,19 +501,21 @@ static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
 					  : t->collective->theirs);
 	c = import_named(import, c);
 	if (t->broken)
-		import_broken(c, "nccl-tests says: %s", t->broken);
+		import_broken(c, "nccl-tests reports: %s", t->broken);
 	else
-		import_failed(c, "nccl-tests says: %s", t->failed);
+		import_failed(c, "nccl-tests reports: %s", t->failed);
 }
 
 /* Rejects a test without figures, with the tool's own message. */
 static void nccl_check_empty(struct import *import, const struct nccl_test *t)
 {
 	if (t->broken)
-		import_error_at(import, t->line, "no figures: the test ended with \"%.300s\"",
+		import_error_at(import, t->line,
+				"the test has no values, because it ended with \"%.300s\"",
 				t->broken);
 	else if (!t->concluded && !t->rows)
-		import_error_at(import, t->line, "no figures: the test ended before its first row");
+		import_error_at(import, t->line,
+				"the test has no values, because it ended before its first row");
 }
 
 void nccl_build(struct import *import)

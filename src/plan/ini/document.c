@@ -144,7 +144,8 @@ const char *document_key(struct document *d, const char *kind, const char *key,
 
 	if (current == key)
 		return current;
-	note = xasprintf(": note: the key %s is now called %s; both are read\n", key, current);
+	note = xasprintf(": note: the key %s is now called %s; both names are accepted\n", key,
+			 current);
 	document_add_note(d, place, note);
 	free(note);
 	return current;

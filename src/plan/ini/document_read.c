@@ -42,7 +42,7 @@ static enum status source_open_file(struct ini_source *source, const char *name,
 		if (strchr(name, '/') || text_ends_with(name, ".ini"))
 			return error_set(err, STATUS_USAGE, "no such file");
 		hint_files(&hint, name, embedded_configs);
-		error_set(err, STATUS_USAGE, "no file and no shipped config of this name%s",
+		error_set(err, STATUS_USAGE, "neither a file nor a shipped config has this name%s",
 			  hint.data);
 		text_release(&hint);
 		return STATUS_USAGE;
@@ -118,15 +118,14 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 	}
 	if (!environment) {
 		error_set(err, STATUS_USAGE,
-			  "the config of a result must not use environment variables ($$ is a "
-			  "plain dollar)");
+			  "a config stored in a result must not use environment variables (write "
+			  "$$ for a dollar sign)");
 		return NULL;
 	}
 	while (isalnum((unsigned char)*end) || *end == '_')
 		end++;
 	if (end == start || (braces && *end != '}') || isdigit((unsigned char)*start)) {
-		error_set(err, STATUS_USAGE,
-			  "a '$' must be followed by NAME, {NAME} or another '$'");
+		error_set(err, STATUS_USAGE, "'$' must be followed by NAME, {NAME} or another '$'");
 		return NULL;
 	}
 	if ((size_t)(end - start) >= sizeof(name)) {
@@ -138,7 +137,8 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 	value = getenv(name);
 	if (!value) {
 		error_set(err, STATUS_USAGE,
-			  "the environment variable %s is not set ($$ is a plain dollar)", name);
+			  "the environment variable %s is not set (write $$ for a dollar sign)",
+			  name);
 		return NULL;
 	}
 	text_add(out, value);
@@ -161,15 +161,15 @@ static enum status check_writable(const char *s, struct error *err)
 		return error_set(err, STATUS_USAGE, "the value is not UTF-8 text");
 	if (*s == ';')
 		return error_set(err, STATUS_USAGE,
-				 "a value cannot start with ';', which starts a comment");
+				 "a value cannot start with ';', because that starts a comment");
 	for (const char *p = s; *p; p++) {
 		if ((unsigned char)*p < 0x20 ? *p != '\t' : *p == 0x7f)
 			return error_set(err, STATUS_USAGE,
 					 "the value contains the control character 0x%02x", *p);
 		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
 			return error_set(err, STATUS_USAGE,
-					 "a value cannot contain ';' after a blank, which starts a "
-					 "comment");
+					 "a value cannot contain ';' after a blank, because that "
+					 "starts a comment");
 	}
 	return STATUS_OK;
 }
@@ -329,8 +329,8 @@ static void document_include(struct document_reading *r, size_t line, const char
 
 	if (!*name || r->document->written) {
 		document_problem(r->document, document_place_here(r, line),
-				 *name ? "the config of a result must not include files"
-				       : "include lacks a file name");
+				 *name ? "a config stored in a result must not include other files"
+				       : "include needs a file name");
 		return;
 	}
 	if (source_open(&source, name, r->source, &err) != STATUS_OK) {
@@ -365,7 +365,8 @@ static bool document_key_fits(struct document_reading *r, size_t line, const cha
 	if (!*key) {
 		document_problem(d, here, "%s: missing key before '='", title.text);
 	} else if (strcmp(key, "include") == 0) {
-		document_problem(d, here, "%s: move include before the first section", title.text);
+		document_problem(d, here, "%s: include must come before the first section",
+				 title.text);
 	} else if (first && first->place.file == r->file) {
 		document_problem(d, here, "%s %.60s is repeated; first in line %zu", title.text,
 				 key, first->place.line);

@@ -15,25 +15,26 @@
 
 const struct metric node_metrics[] = {
 	{ "node.devices", "1", BETTER_NONE, 0,
-	  "number of devices that the run used; several nodes: on the node with the fewest" },
+	  "number of devices that the run used; with several nodes, of the node with the fewest" },
 	{ "node.pcie_generation", "1", BETTER_HIGHER, 0,
-	  "generation of the PCIe link under load, lowest of all devices" },
+	  "PCIe generation of the link under load; lowest of all devices" },
 	{ "node.pcie_width", "1", BETTER_HIGHER, 0,
-	  "lanes of the PCIe link, fewest of all devices" },
+	  "lanes of the PCIe link under load; fewest of all devices" },
 	{ "node.nvlink_links", "1", BETTER_HIGHER, 0,
-	  "active NVLink links, fewest of all devices" },
-	{ "node.ecc", "1", BETTER_HIGHER, 0, "fraction of the devices with ECC on" },
-	{ "node.driver", "1", BETTER_HIGHER, 0, "driver version up to the first dot" },
+	  "active NVLink links; fewest of all devices" },
+	{ "node.ecc", "1", BETTER_HIGHER, 0, "fraction of the devices that have ECC enabled" },
+	{ "node.driver", "1", BETTER_HIGHER, 0,
+	  "major version of the driver: the number before the first dot" },
 	{ "node.nic_rate", "B/s", BETTER_HIGHER, 0,
-	  "rate of the fastest network port that is up; several nodes: slowest of all nodes" },
+	  "rate of the fastest active network port; with several nodes, of the slowest node" },
 	{ "node.drift", "1", BETTER_LOWER, 0,
-	  "several nodes: number of facts in which a node differs from most, largest of all "
-	  "nodes" },
+	  "with several nodes: number of properties in which a node differs from the majority; "
+	  "highest of all nodes" },
 	{ "node.lost", "1", BETTER_LOWER, 0,
-	  "several nodes: number of nodes without a complete result" },
+	  "with several nodes: number of nodes that have no complete result" },
 	{ NODE_SUSPECT, "1", BETTER_LOWER, 0,
-	  "several nodes: number of times that pairs found a fault of a node or its link"
-	  "; every node is judged" },
+	  "with several nodes: number of faults of the node or its links found by the suite pairs; "
+	  "each node is checked" },
 	{ 0 },
 };
 
@@ -69,7 +70,7 @@ static enum status bound_read_figure(struct bound *bound, const char *figure,
 
 		for (size_t i = 0; names[i]; i++)
 			text_addf(&list, "%s%s", i ? ", " : "", names[i]);
-		error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; use one of %s",
+		error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; known values: %s",
 			  figure, hint_for(figure, names).text, list.data);
 		text_release(&list);
 		return STATUS_USAGE;
@@ -228,8 +229,9 @@ static enum status read_comparison(struct condition *c, const struct key *key, b
 	}
 	if (!key || key->type == KEY_TEXT || key->type == KEY_CHOICE || key->type == KEY_BOOL ||
 	    key->type == KEY_SHAPE)
-		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a numeric parameter", c->name,
-				   text);
+		status = error_set(err, STATUS_USAGE,
+				   "%s: '%.2s' compares numbers, and the parameter has none",
+				   c->name, text);
 	else if (value_parse(&value, key, number, err) != STATUS_OK)
 		status = error_prefix(err, "%s", c->name);
 	c->number = value.real;
@@ -394,9 +396,10 @@ static void limit_read_bound(struct limit_reading *r, const char *key, struct bo
 	if (bound_read(bound, text, r->limit->metric, &err) != STATUS_OK)
 		limit_report_problem(r, key, err.message);
 	else if (bound->kind != BOUND_ABSOLUTE && !r->limit->suite)
-		limit_report_problem(r, key, "a node metric can only have absolute bounds");
+		limit_report_problem(r, key, "the bound of a node metric must be a number");
 	else if (bound->kind == BOUND_ABSOLUTE && bound->factor == 0 && strcmp(key, "min") == 0)
-		limit_report_problem(r, key, "no value is below 0, so this could never fail");
+		limit_report_problem(r, key,
+				     "a minimum of 0 can never be violated; set a higher one");
 }
 
 /* A margin to other devices; NaN: not set, or invalid. The limit owns `text`. */
@@ -416,8 +419,8 @@ static double read_margin(struct limit_reading *r, const char *key, char **text)
 				     "invalid margin; it must be above 0 % and below 100 %");
 	else if (!r->limit->suite || r->limit->metric->better == BETTER_NONE)
 		limit_report_problem(r, key,
-				     "the metric is neither higher-better nor lower-better; use "
-				     "min or max");
+				     "a margin needs a metric with a direction (higher or lower is "
+				     "better), and this metric has none; use min or max");
 	return margin;
 }
 
@@ -432,7 +435,7 @@ static void read_outlier_margins(struct limit_reading *r)
 		limit->outlier_place = limit_setting_place(r, "outlier_margin");
 	if (limit->outlier_warn_text && !(limit->outlier_margin_warn < limit->outlier_margin))
 		limit_report_problem(r, "outlier_margin_warn",
-				     "set outlier_margin as well, to a larger value");
+				     "outlier_margin must also be set, and must be larger");
 }
 
 static void limit_read_population(struct limit_reading *r)
@@ -445,9 +448,8 @@ static void limit_read_population(struct limit_reading *r)
 	limit->population_place = limit_setting_place(r, "population");
 	if (limit->metric->better == BETTER_LOWER)
 		limit_report_problem(r, "population",
-				     "the metric is lower-better, and reference GPUs cover rates "
-				     "only; limit "
-				     "its rate, or use max");
+				     "reference GPUs cover only metrics for which higher is "
+				     "better; limit the corresponding rate, or use max");
 }
 
 static void limit_check_pair(struct limit_reading *r)
@@ -458,11 +460,12 @@ static void limit_check_pair(struct limit_reading *r)
 	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) && isnan(r->limit->fleet) &&
 	    isnan(r->limit->population)) {
 		limit_report_problem(r, "",
-				     "no bound; set min, max, outlier_margin, fleet or population");
+				     "the limit has no bound; set min, max, outlier_margin, fleet "
+				     "or population");
 	} else if (min->kind && max->kind && min->kind == max->kind &&
 		   (min->kind != BOUND_SPEC || strcmp(min->spec, max->spec) == 0) &&
 		   min->factor > max->factor) {
-		message = xasprintf("that is above max = %s", max->text);
+		message = xasprintf("the minimum is above max = %s", max->text);
 		limit_report_problem(r, "min", message);
 		free(message);
 	}

@@ -8,7 +8,7 @@ const struct spec_key spec_keys[] = {
 	{ "pcie_bandwidth", "B/s", "PCIe bandwidth, one direction, after line coding" },
 	{ "nvlink_bandwidth", "B/s", "NVLink bandwidth, all links of one device, one direction" },
 	{ "nic_bandwidth", "B/s",
-	  "network bandwidth, one port, one direction, from the rate of the port" },
+	  "network bandwidth, one port, one direction, computed from the rate of the port" },
 	{ "fp64", "FLOP/s", "FP64 rate without tensor cores" },
 	{ "fp32", "FLOP/s", "FP32 rate without tensor cores" },
 	{ "fp16", "FLOP/s", "FP16 rate without tensor cores" },

@@ -262,8 +262,8 @@ bool adapt_metric(struct adaption *a, const char *key, const struct metric *metr
 		    adapt_same_text(m->title, metric->title) && m->kind == metric->kind)
 			return true;
 		adapt_problem(a, key,
-			      "another section of the suite has a metric %s with another unit, "
-			      "direction, title or kind",
+			      "another section of this suite declares metric %s with a different "
+			      "unit, direction, title or kind",
 			      metric->name);
 		return false;
 	}
@@ -291,19 +291,20 @@ static enum status library_check_metrics(const struct suite *suite, struct error
 	char units[256];
 
 	if (!suite->metrics || !suite->metrics->name)
-		return error_set(err, STATUS_USAGE, "its suite %s has no metric", suite->name);
+		return error_set(err, STATUS_USAGE, "the suite %s has no metric", suite->name);
 	for (const struct metric *m = suite->metrics; m->name; m++) {
 		if (!library_is_metric_name(m->name, suite->name))
 			return error_set(err, STATUS_USAGE,
-					 "its metric '%.60s' must be named %s.NAME in small "
+					 "the metric '%.60s' must be named %s.NAME, with lowercase "
 					 "letters, digits and '_'",
 					 m->name, suite->name);
 		if (!m->unit || !units_known(m->unit))
 			return error_set(err, STATUS_USAGE,
-					 "its metric %s has the unit '%.20s'; allowed: %s", m->name,
-					 m->unit ? m->unit : "", units_all(units, sizeof(units)));
+					 "the metric %s has the unknown unit '%.20s'; allowed: %s",
+					 m->name, m->unit ? m->unit : "",
+					 units_all(units, sizeof(units)));
 		if (!m->help)
-			return error_set(err, STATUS_USAGE, "its metric %s has no help", m->name);
+			return error_set(err, STATUS_USAGE, "the metric %s has no help", m->name);
 	}
 	return STATUS_OK;
 }
@@ -315,23 +316,24 @@ static enum status library_check_key(const struct suite *suite, const struct key
 	enum status status = STATUS_OK;
 
 	if (!key->help || (key->type == KEY_CHOICE && !key->choices))
-		return error_set(err, STATUS_USAGE, "its key %s has no %s", key->name,
+		return error_set(err, STATUS_USAGE, "the key %s has no %s", key->name,
 				 key->help ? "choices" : "help");
 	if (key->fallback)
 		status = values_parse(&values, key, key->fallback, schema_is_axis(suite, key), err);
 	values_release(&values);
-	return status == STATUS_OK ? status
-				   : error_prefix(err, "the default of its key %s", key->name);
+	return status == STATUS_OK ? status : error_prefix(err, "the default of key %s", key->name);
 }
 
 static enum status library_check_suite(const struct suite *suite, const char *name,
 				       struct error *err)
 {
 	if (!suite || !suite->name || strcmp(suite->name, name) != 0)
-		return error_set(err, STATUS_USAGE, "it contains the suite '%.60s', not '%.60s'",
+		return error_set(err, STATUS_USAGE,
+				 "the shared object contains the suite '%.60s', but the section "
+				 "names '%.60s'",
 				 suite && suite->name ? suite->name : "", name);
 	if (!suite->summary || (!suite->run && !suite->run_group))
-		return error_set(err, STATUS_USAGE, "its suite %s has no %s", name,
+		return error_set(err, STATUS_USAGE, "the suite %s has no %s", name,
 				 suite->summary ? "run()" : "summary");
 	if (library_check_metrics(suite, err) != STATUS_OK)
 		return err->status;
@@ -343,7 +345,8 @@ static enum status library_check_suite(const struct suite *suite, const char *na
 
 		if (!key || !key->list)
 			return error_set(err, STATUS_USAGE,
-					 "its axis %s is not one of its list keys", *axis);
+					 "the axis %s is not a key of the suite that takes a list",
+					 *axis);
 	}
 	return STATUS_OK;
 }
@@ -360,18 +363,19 @@ static enum status library_suite(const char *path, const char *name, const struc
 
 	free(file);
 	if (!library)
-		return error_set(err, STATUS_USAGE, "cannot load it: %s",
+		return error_set(err, STATUS_USAGE, "cannot load the shared object: %s",
 				 reason ? reason : "dlopen failed");
 	plugin = dlsym(library, SUITE_PLUGIN_SYMBOL);
 	if (!plugin)
 		return error_set(err, STATUS_USAGE,
-				 "not a gpuproof suite: no symbol " SUITE_PLUGIN_SYMBOL
-				 " (the line SUITE(%.60s))",
+				 "not a gpuproof suite, because it does not "
+				 "export " SUITE_PLUGIN_SYMBOL
+				 "; add the line SUITE(%.60s) to its source",
 				 name);
 	if (plugin->abi != SUITE_ABI)
 		return error_set(err, STATUS_USAGE,
-				 "built for interface %08x, but this gpuproof has %08x; rebuild it "
-				 "with the installed headers",
+				 "built for interface %08x, but this gpuproof has %08x; rebuild "
+				 "the shared object with the installed headers",
 				 plugin->abi, SUITE_ABI);
 	if (library_check_suite(plugin->suite, name, err) != STATUS_OK)
 		return err->status;
@@ -381,8 +385,8 @@ static enum status library_suite(const char *path, const char *name, const struc
 
 static const struct key library_key = { .name = "library",
 					.type = KEY_TEXT,
-					.help = "shared object that contains the suite, relative "
-						"to the directory of this file" };
+					.help = "shared object that contains the suite; a relative "
+						"path begins at the directory of the config" };
 
 static void add_suite(struct suite_set *set, const struct suite *suite)
 {

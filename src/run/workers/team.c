@@ -167,7 +167,7 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 	snprintf(reason, sizeof(reason), "%s %s%s", team->ranks[rank].name,
 		 child_ending(wait_status, ending, sizeof(ending)),
 		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
-			 ? ", by a user or by the out-of-memory killer"
+			 ? ", which a user or the out-of-memory killer sent"
 			 : "");
 	team->missed_peer = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORLD_ENDED_EXIT;
 	team_kill(team, reason, world_rank(team, rank));

@@ -175,7 +175,8 @@ static enum status attempt_check_memory(const struct run *run, struct error *err
 			    STATUS_OK ||
 		    c->device_bytes <= free_bytes)
 			continue;
-		return error_set(err, STATUS_UNSUPPORTED, "needs %s on %s, which has %s of %s free",
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "needs %s of memory on %s, which has %s of %s free",
 				 units_si((double)c->device_bytes, "B", need, sizeof(need)),
 				 run->devices[i]->info.id,
 				 units_si((double)free_bytes, "B", have, sizeof(have)),
@@ -183,7 +184,7 @@ static enum status attempt_check_memory(const struct run *run, struct error *err
 	}
 	if (c->host_bytes > available)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "needs %s of host memory; %s is available",
+				 "needs %s of host memory, and only %s is available",
 				 units_si((double)c->host_bytes, "B", need, sizeof(need)),
 				 units_si((double)available, "B", have, sizeof(have)));
 	return STATUS_OK;

@@ -59,11 +59,11 @@ static void another_network_is_named(void **state)
 	take(&drift, 3, INFINIBAND "\n");
 	drift_tell(&drift, &result);
 	assert_int_equal(result.preflight_count, 1);
-	assert_string_equal(result.preflight[0].subject, "drift of NCCL's network n3");
+	assert_string_equal(result.preflight[0].subject, "drift of NCCL's network on n3");
 	assert_string_equal(result.preflight[0].topic, FINDING_DRIFT);
 	assert_string_equal(result.preflight[0].node, "n3");
 	assert_string_equal(result.preflight[0].text,
-			    SOCKET ", not " INFINIBAND " as on 3 of 4 nodes");
+			    SOCKET ", but " INFINIBAND " on 3 of 4 nodes");
 	result_release(&result);
 }
 

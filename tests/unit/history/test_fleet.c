@@ -216,7 +216,7 @@ static void test_slot(void **state)
 	judge_sample(&s, &f);
 	assert_string_equal(only(&f, FLEET_SLOT)->slot, "cuda:6");
 	words = fleet_subject_words(&f, only(&f, FLEET_SLOT));
-	assert_string_equal(words, "slot cuda:6 of most nodes");
+	assert_string_equal(words, "slot cuda:6 on most nodes");
 	free(words);
 	fleet_release(&f);
 }

@@ -195,9 +195,9 @@ static void resumed_runs_replace_their_first_part(void **state)
 	history_nights_release(&nights);
 	/* The first part again, and the same run with another figure, are not taken. */
 	assert_int_equal(add_version(h, 50e9, 0, "interrupted", &added, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "with 2 figures, and this result lacks 1 of them"));
+	assert_non_null(strstr(err.message, "with 2 values, and this result lacks 1 of them"));
 	assert_int_equal(add_version(h, 51e9, 40e9, "complete", &added, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "1 of its 2 figures differ"));
+	assert_non_null(strstr(err.message, "1 of its 2 values differ"));
 	assert_int_equal(add_version(h, 50e9, 40e9, "interrupted", &added, &err), STATUS_OK);
 	assert_int_equal(added, HISTORY_PRESENT);
 	assert_int_equal(look(h, 0).points, 2);
@@ -372,7 +372,7 @@ static void older_versions_are_migrated(void **state)
 	/* The one of tomorrow. */
 	with_sqlite("PRAGMA user_version = 8");
 	assert_int_equal(store_open(&h, path, STORE_READ, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "version 7"));
+	assert_non_null(strstr(err.message, "versions up to 7"));
 }
 
 static void refuse(const char *word)
@@ -394,7 +394,7 @@ static void other_files_are_refused(void **state)
 	(void)state;
 	memset(page, 'x', sizeof(page));
 	assert_int_equal(file_write(path, page, sizeof(page), &err), STATUS_OK);
-	refuse("not a history");
+	refuse("is not a history");
 	unlink(path);
 	with_sqlite("CREATE TABLE t (a);PRAGMA application_id = 7;PRAGMA user_version = 1");
 	refuse("another program");
@@ -513,11 +513,12 @@ static void notes_need_a_night(void **state)
 	(void)state;
 	assert_true(history_day("2026-01-03", &day));
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "the history has no runs"));
+	assert_non_null(strstr(err.message, "the history contains no runs"));
 	error_clear(&err);
 	add(h, 1, 50e9, "1", HISTORY_ADDED);
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "no run on 2026-01-03; nearest: 2026-01-02"));
+	assert_non_null(strstr(err.message,
+			       "the history has no run of 2026-01-03; the nearest: 2026-01-02"));
 	error_clear(&err);
 	add(h, 5, 50e9, "1", HISTORY_ADDED);
 	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);

@@ -377,10 +377,9 @@ static void mistakes_name_file_and_line(void **state)
 	static const struct {
 		const char *format, *text, *message;
 	} rows[] = {
-		{ "nvbandwith", "",
-		  "there is no format 'nvbandwith' to import; did you mean 'nvbandwidth'?" },
+		{ "nvbandwith", "", "unknown format 'nvbandwith'; did you mean 'nvbandwidth'?" },
 		{ "excel", "",
-		  "there is no format 'excel' to import; there are nvbandwidth, nccl-json, "
+		  "unknown format 'excel'; known: nvbandwidth, nccl-json, "
 		  "nccl-text, babelstream, google-benchmark, dcgm-diag, gpu-burn, gpu-fryer, "
 		  "mamf-finder, osu, p2p-bandwidth-latency, nvidia-smi" },
 		{ "nvbandwidth", "{\n\"a\": }", "x:2: unexpected token near '}'" },
@@ -393,13 +392,16 @@ static void mistakes_name_file_and_line(void **state)
 		  "x:7: nvbandwidth.testcases[0].bandwidth_matrix[0][0]: expected a number or "
 		  "\"N/A\"" },
 		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [[\"1\",\n\n\"2\"]]"),
-		  "x:8: nvbandwidth.testcases[0].bandwidth_matrix[0][1]: there is no such device "
-		  "in the list" },
+		  "x:8: nvbandwidth.testcases[0].bandwidth_matrix[0][1]: the list of devices does "
+		  "not "
+		  "contain this device" },
 		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [3]"),
 		  "x:6: nvbandwidth.testcases[0].bandwidth_matrix[0]: expected an array" },
-		{ "nvbandwidth", NVB "]}}", "x:1: has no values that nvbandwidth reads" },
+		{ "nvbandwidth", NVB "]}}",
+		  "x:1: the file has no values of the format nvbandwidth" },
 		{ "babelstream", "a\nb\n",
-		  "x:1: the file has no table: no line begins with 'function,' or 'Function '" },
+		  "x:1: the file has no table, because no line begins with 'function,' or "
+		  "'Function '" },
 		{ "babelstream", "function,a\n", "x:1: the heading has no column 'num_times'" },
 		{ "babelstream", "\n" CSV "Copy,100,1,8,fast,1,1,1\n",
 		  "x:3: expected a number above 0, not 'fast'" },
@@ -412,18 +414,20 @@ static void mistakes_name_file_and_line(void **state)
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2\n",
 		  "x:4: expected the 13 columns of the heading, not 12" },
 		{ "nccl-text", START "8 2 float sum -1 9 2 2 0 9 2 2 0\n",
-		  "x:3: no line '# size count type ...' names the columns" },
+		  "x:3: the columns are unknown, because the line '# size count type ...' is "
+		  "missing" },
 		{ "nccl-text", RANK "8 2 float sum -1 0 2 2 0 9 2 2 0\n",
-		  "x:4: expected a time above 0 and bandwidths not below it, not '0 2 2'" },
+		  "x:4: expected a time above 0 and bandwidths of at least 0, not '0 2 2'" },
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 -2 0\n",
-		  "x:4: expected a time above 0 and bandwidths not below it, not '9 2 -2'" },
+		  "x:4: expected a time above 0 and bandwidths of at least 0, not '9 2 -2'" },
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 -1 9 2 2 0\n",
 		  "x:4: expected a number of wrong elements, not '-1'" },
 		{ "nccl-text", RANK "18000 2 float sum -1 9 20 0 0 9 2 0 0\n",
-		  "x:4: 18000 bytes in 9 us are not 20 GB/s: columns of another heading?" },
+		  "x:4: 18000 bytes in 9 us do not give 20 GB/s; the heading may belong to other "
+		  "columns" },
 		{ "nccl-text", RANK "18000 2 float sum -1 9.0 2.00 3.00 0 9 2 0 0\n",
 		  "x:4: busbw 3 GB/s does not match algbw 2 GB/s for all_reduce on 1 rank, but "
-		  "it does on 4: device lines are missing" },
+		  "it does for 4; lines of devices may be missing" },
 		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
 		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
 		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),
@@ -435,15 +439,15 @@ static void mistakes_name_file_and_line(void **state)
 		{ "google-benchmark", BENCHMARK("\"real_time\": 1, \"bytes_per_second\": -3"),
 		  "x:3: benchmarks[0].bytes_per_second: expected a number of at least 0" },
 		{ "nccl-text", "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
-		  "x:1: no line '# Rank ...' names the devices" },
+		  "x:1: the devices are unknown, because the lines '# Rank ...' are missing" },
 		{ "nccl-text", RANK "\n8 2 float sum -1 1 x 1 0 1 1 1 0\n",
 		  "x:5: expected time, algbw and busbw, not '1 x 1'" },
 		{ "nccl-text",
 		  "# Collective test starting: all_reduce_perf\n"
 		  "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
-		  "x:2: no line '# Rank ...' names the devices" },
+		  "x:2: the devices are unknown, because the lines '# Rank ...' are missing" },
 		{ "osu", "# Size Bandwidth (MB/s)\n1 2.5\n",
-		  "x:2: no line '# OSU ...' names the test" },
+		  "x:2: the test is unknown, because the line '# OSU ...' is missing" },
 		{ "nccl-json", "{\n\"results\": 1}", "x:2: results: expected an array" },
 		{ "nccl-json", "{\"args\": [\"all_reduce_perf\"],\n\"results\": []}",
 		  "x:1: 'config' is missing" },
@@ -525,7 +529,7 @@ static void a_test_of_nvbandwidth_that_failed_is_an_error(void **state)
 	assert_int_equal(result.case_count, 1);
 	assert_string_equal(result.cases[0].id, "transfer/host_to_device_memcpy_ce@cuda:0");
 	assert_int_equal(result.cases[0].status, CASE_ERROR);
-	assert_string_equal(result.cases[0].reason, "nvbandwidth says: Error");
+	assert_string_equal(result.cases[0].reason, "nvbandwidth reports: Error");
 	result_release(&result);
 }
 
@@ -599,7 +603,7 @@ static void notes_do_not_grow_with_samples(void **state)
 			 STATUS_OK);
 	assert_int_equal(result.cases[0].metrics[0].n, 2000);
 	assert_string_equal(result.cases[0].notes,
-			    "From 1.00 to 200.00 Gflops/s. Throttling HW: false, Thermal SW: "
+			    "Range: 1.00 to 200.00 Gflops/s. Throttling HW: false, Thermal SW: "
 			    "true, Thermal HW: false.");
 	result_release(&result);
 	text_release(&text);

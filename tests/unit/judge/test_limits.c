@@ -291,7 +291,8 @@ static void an_unknown_gpu_is_judged_by_what_the_driver_tells(void **state)
 			    (v.checks[i].verdict == VERDICT_INCONCLUSIVE &&
 			     v.checks[i].cause == CAUSE_NO_DATA_SHEET));
 		derived += strstr(v.checks[i].bound_origin,
-				  "from the driver: 1215 MHz x 2 x 5120 bit") != NULL;
+				  "computed from the driver's report: 1215 MHz x 2 x 5120 bit") !=
+			   NULL;
 	}
 	assert_true(derived >= 4);
 	assert_int_equal(passes(&v, "cuda:0", "matmul.throughput"), 0);

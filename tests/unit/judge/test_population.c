@@ -75,20 +75,22 @@ static void what_is_wrong_is_named(void **state)
 		const char *text, *message;
 	} rows[] = {
 		{ "[cart a]\n", "p.ini:1: unknown section [cart a]" },
-		{ "[card a]\nmodel = A\n", "p.ini:1: [card a] needs model and measured" },
+		{ "[card a]\nmodel = A\n", "p.ini:1: [card a] needs the keys model and measured" },
 		{ "[card a]\nmeasured = 20.11.2026\n",
-		  "p.ini:2: measured = 20.11.2026 is not a day such as" },
+		  "p.ini:2: measured = 20.11.2026 is not a date; write it as" },
 		{ "[card a]\nmodel =\n", "p.ini:2: model: missing value" },
 		{ "[card a]\nlaunches = 0\n", "p.ini:2: launches = 0 is not a number from 1" },
 		{ "[card a+b]\n", "p.ini:1: 'a+b' is not a valid GPU name" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n[card a]\n",
 		  "p.ini:4: [card a] is repeated" },
 		{ "[population]\nshipped = maybe\n", "p.ini:2: shipped = maybe is not yes or no" },
-		{ FIGURE, "p.ini:1: the figure has no values" },
-		{ FIGURE "a = 1 GB/s\n", "p.ini:5: no [card a] before this line" },
-		{ "[figure 1]\ncase = x\na = 1 GB/s\n", "p.ini:3: case, metric and unit must be" },
+		{ FIGURE, "p.ini:1: the [figure] has no values" },
+		{ FIGURE "a = 1 GB/s\n",
+		  "p.ini:5: the section [card a] must come before this line" },
+		{ "[figure 1]\ncase = x\na = 1 GB/s\n",
+		  "p.ini:3: case, metric and unit must come" },
 		{ "[figure 1]\ncase = x\nmetric = y\nunit = s\na = 1 s\n",
-		  "p.ini:5: unit = s; populations contain rates" },
+		  "p.ini:5: unit = s is not allowed; a population contains only rates" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5\n", "p.ini:8: a: " },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 0 GB/s\n",
 		  "p.ini:8: a" },
@@ -97,7 +99,7 @@ static void what_is_wrong_is_named(void **state)
 		{ "[kinds 1]\ncase = x\n",
 		  "p.ini:1: unknown section [kinds 1]; sections: [population], [card ID] and" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5 GB/s\nunit = B/s\n",
-		  "p.ini:9: unit must be before the values" },
+		  "p.ini:9: unit must come before the values" },
 	};
 
 	(void)state;

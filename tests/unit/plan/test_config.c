@@ -144,11 +144,11 @@ static void wrong_overrides_are_errors(void **state)
 		{ "", "--set : write --set section.key=value\n" },
 		{ "run.label=$GPUPROOF_TEST_UNSET",
 		  "--set run.label=$GPUPROOF_TEST_UNSET: the environment variable "
-		  "GPUPROOF_TEST_UNSET is not set ($$ is a plain dollar)\n" },
+		  "GPUPROOF_TEST_UNSET is not set (write $$ for a dollar sign)\n" },
 		{ "run.label=a\nb",
 		  "--set run.label=a?b: the value contains the control character 0x0a\n" },
-		{ "run.label=;x",
-		  "--set run.label=;x: a value cannot start with ';', which starts a comment\n" },
+		{ "run.label=;x", "--set run.label=;x: a value cannot start with ';', because that "
+				  "starts a comment\n" },
 		{ "run.backend=hots", "--set run.backend=hots: [run] backend = hots: 'hots' is not "
 				      "one of auto, cuda, host (did you mean 'host'?)\n" },
 	};
@@ -395,13 +395,15 @@ static void unreadable_sources_are_errors(void **state)
 		{ "nothing.ini", "nothing.ini: no such file\n" },
 		{ "./quick", "./quick: no such file\n" },
 		{ "loop.ini", "loop.ini: cannot open: Too many levels of symbolic links\n" },
-		{ "", ": no file and no shipped config of this name; shipped: " EVERY_CONFIG },
-		{ "qick", "qick: no file and no shipped config of this name (did you mean "
+		{ "",
+		  ": neither a file nor a shipped config has this name; shipped: " EVERY_CONFIG },
+		{ "qick", "qick: neither a file nor a shipped config has this name (did you mean "
 			  "'quick'?); shipped: " EVERY_CONFIG },
-		{ "/dev/zero", "/dev/zero: larger than 4 MiB, so not a config\n" },
+		{ "/dev/zero", "/dev/zero: is larger than 4 MiB, so it is not a config\n" },
 		{ "locked.ini", "locked.ini: cannot open: Permission denied\n" },
-		{ "pipe", "pipe: is a pipe without a writer\n" },
-		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe without a writer\n" },
+		{ "pipe", "pipe: is a pipe to which no process writes\n" },
+		{ "includes.ini",
+		  "includes.ini:1: include = pipe: is a pipe to which no process writes\n" },
 	};
 	FILE *f;
 

@@ -201,7 +201,7 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	free(text);
 	text = ids_expanded(expand_twice);
 	assert_string_equal(text,
-			    "INTERNAL: the plan contains the case copy/down/16KiB@cuda:0 twice");
+			    "INTERNAL: the config contains the case copy/down/16KiB@cuda:0 twice");
 	free(text);
 	text = ids_expanded(expand_fails);
 	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");
@@ -219,7 +219,7 @@ static void a_plan_that_never_ends_is_refused(void **state)
 		  "sizes = 1..4096\n"
 		  "precisions = fp64, fp32, fp16\n[suite gemm c]\nsizes = 1..4096\nprecisions = "
 		  "fp64, fp32, fp16\n",
-		  0, 3, "the plan has more than 100000 cases; shorten the lists of gemm");
+		  0, 3, "the config has more than 100000 cases; shorten the lists of gemm");
 }
 
 static void cases_know_their_parameters(void **state)
@@ -346,20 +346,23 @@ static void devices_are_selected(void **state)
 		{ "devices = host:0, cuda:1\n", 0, 4, "cuda:1 host:0 " },
 		{ "devices = 1, cuda:0\n", 0, 4, "cuda:0 cuda:1 " },
 		{ "devices = 2\n", 0, 4,
-		  "USAGE: [run] devices: no device 2 on this machine; devices: cuda:0, cuda:1, "
+		  "USAGE: [run] devices: this machine has no device 2; it has: cuda:0, cuda:1, "
 		  "host:0, host:1" },
 		{ "backend = cuda\ndevices = host:0\n", 0, 4,
-		  "USAGE: [run] devices: no device host:0 of backend cuda on this machine; "
-		  "devices: "
+		  "USAGE: [run] devices: this machine has no device host:0 of backend cuda; "
+		  "it has: "
 		  "cuda:0, cuda:1, host:0, host:1" },
 		{ "backend = cuda\n", 2, 2,
-		  "UNSUPPORTED: [run] backend = cuda: no such device on this machine; devices: "
+		  "UNSUPPORTED: [run] backend = cuda: this machine has no device of this backend; "
+		  "it has: "
 		  "host:0, host:1" },
 		{ "", 0, 0,
-		  "UNSUPPORTED: [run] backend = host: no such device on this machine; devices: "
+		  "UNSUPPORTED: [run] backend = host: this machine has no device of this backend; "
+		  "it has: "
 		  "none" },
 		{ "backend = vulkan\n", 0, 4,
-		  "UNSUPPORTED: [run] backend = vulkan: no such device on this machine; devices: "
+		  "UNSUPPORTED: [run] backend = vulkan: this machine has no device of this "
+		  "backend; it has: "
 		  "cuda:0, cuda:1, host:0, host:1" },
 	};
 

@@ -375,11 +375,11 @@ static void templates_that_cannot_be_read_are_named(void **state)
 		int code;
 	} rows[] = {
 		{ "ln -s /dev/zero mine/run.mustache",
-		  "mine/run.mustache: larger than 4 MiB, so not a template", EXIT_USAGE },
+		  "mine/run.mustache: is larger than 4 MiB, so it is not a template", EXIT_USAGE },
 		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file",
 		  EXIT_ENVIRONMENT },
-		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe without a writer",
-		  EXIT_USAGE },
+		{ "mkfifo mine/run.mustache",
+		  "mine/run.mustache: is a pipe to which no process writes", EXIT_USAGE },
 		{ "mkdir mine/run.mustache", "mine/run.mustache: is a directory", EXIT_USAGE },
 		{ "ln -s nowhere mine/report.css; touch mine/a.mustache",
 		  "mine/report.css: No such file", EXIT_ENVIRONMENT },

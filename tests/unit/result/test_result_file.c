@@ -122,7 +122,7 @@ static void errors_name_the_file(void **state)
 	(void)state;
 	refused("/nonexistent/result.json", STATUS_IO, "No such file or directory");
 	refused(directory, STATUS_USAGE, "is a directory, not a result file");
-	refused("/dev/zero", STATUS_USAGE, "larger than 256 MiB, so not a result");
+	refused("/dev/zero", STATUS_USAGE, "is larger than 256 MiB, so it is not a result");
 	file = fopen(path, "w");
 	fputs("{\n\"a\": 1,\n\"b\" 2\n}", file);
 	fclose(file);

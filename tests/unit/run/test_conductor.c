@@ -75,7 +75,8 @@ static void statuses_become_case_statuses(void **state)
 static void what_does_not_fit_is_skipped_with_figures(void **state)
 {
 	(void)state;
-	with_bad_third(DO_WANT_MEMORY, CASE_SKIPPED, "needs 1153 PB on host:0, which has ");
+	with_bad_third(DO_WANT_MEMORY, CASE_SKIPPED,
+		       "needs 1153 PB of memory on host:0, which has ");
 }
 
 static void a_device_error_means_a_fresh_process(void **state)
@@ -208,7 +209,8 @@ static void a_device_that_never_opens(void **state)
 	setenv("GPUPROOF_FAKE", "hang@device_open", 1);
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	for (int i = 1; i <= 3; i++)
-		assert_reason(&rig, i, "hung: devices not opened within 300.0 ms (killed)");
+		assert_reason(&rig, i,
+			      "hung: the devices were not opened within 300.0 ms (killed)");
 	rig_end(&rig);
 	unsetenv("GPUPROOF_FAKE");
 }

@@ -406,7 +406,8 @@ static void another_host_is_refused(void **state)
 		assert_int_equal(rig_conduct(&rig, true), uuid ? STATUS_OK : STATUS_USAGE);
 		if (!uuid) {
 			assert_non_null(strstr(rig.err.message, ": the run began on host "));
-			assert_non_null(strstr(rig.err.message, ", but this is another.example; "));
+			assert_non_null(
+				strstr(rig.err.message, ", but this host is another.example; "));
 		}
 		rig_end(&rig);
 	}
@@ -447,11 +448,11 @@ static void a_torn_beginning_is_started_anew(void **state)
 		write_bytes(&rig, rows[i].start, rows[i].zeros);
 		assert_int_equal(rig_conduct(&rig, true), STATUS_USAGE);
 		assert_non_null(strstr(rig.err.message, rows[i].torn
-								? "start it again"
-								: "is not a journal of gpuproof"));
+								? "start a new run"
+								: "is not the journal of a run"));
 		assert_int_equal(rig_conduct(&rig, false), rows[i].torn ? STATUS_OK : STATUS_USAGE);
 		if (!rows[i].torn)
-			assert_non_null(strstr(rig.err.message, "is not a journal of gpuproof"));
+			assert_non_null(strstr(rig.err.message, "is not the journal of a run"));
 		rig_end(&rig);
 	}
 }
@@ -470,7 +471,7 @@ static void a_pipe_is_no_journal(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	for (int resume = 0; resume < 2; resume++) {
 		assert_int_equal(rig_conduct(&rig, resume), STATUS_USAGE);
-		assert_non_null(strstr(rig.err.message, "run.jsonl is not a file"));
+		assert_non_null(strstr(rig.err.message, "run.jsonl is not a regular file"));
 	}
 	free(path);
 	rig_end(&rig);
@@ -486,13 +487,14 @@ static void another_plan_is_refused(void **state)
 	rig_unplan(&rig);
 	rig_plan(&rig, RIG_STEPS "1..5\n");
 	assert_int_equal(rig_conduct(&rig, true), STATUS_USAGE);
-	assert_non_null(strstr(rig.err.message, "the plan has changed: 4 cases"));
+	assert_non_null(strstr(rig.err.message,
+			       "the cases have changed since the run began: 4 at its start"));
 	rig_unplan(&rig);
 	rig_plan(&rig, RIG_STEPS "1..4\n");
 	strcpy(rig.plan.devices[1].name, "Other CPU");
 	assert_int_equal(rig_conduct(&rig, true), STATUS_USAGE);
 	assert_non_null(strstr(rig.err.message, "the devices have changed"));
-	assert_non_null(strstr(rig.err.message, "now host:1 Other CPU"));
+	assert_non_null(strstr(rig.err.message, "host:1 Other CPU"));
 	rig_end(&rig);
 }
 

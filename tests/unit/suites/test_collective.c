@@ -84,8 +84,9 @@ static void plans_what_makes_sense(void **state)
 		const struct plan_case *c = &s.plan.cases[i];
 
 		if (case_integer(c, "devices") == 3)
-			assert_string_equal(c->skip_reason, "needs 3 devices, host has 2 "
-							    "(run.host_devices=3 divides the CPU)");
+			assert_string_equal(c->skip_reason,
+					    "needs 3 devices, and backend host has 2 "
+					    "(run.host_devices=3 divides the CPU)");
 		else
 			assert_null(c->skip_reason);
 	}

@@ -311,9 +311,9 @@ static void wrong_sections_are_told(void **state)
 		    PLACE("3", "metric = Speed: invalid name; use at most 40 lower-case "
 			       "letters, digits and '_', beginning with a letter\n"));
 	assert_said("command = a\n[suite command b]\ncommand = b\nkind = device\n",
-		    "x.ini:3: [suite command b]: another section of the suite has a metric "
+		    "x.ini:3: [suite command b]: another section of this suite declares metric "
 		    "command.time "
-		    "with another unit, direction, title or kind\n");
+		    "with a different unit, direction, title or kind\n");
 }
 
 /* Numbers are an axis of numbers, so that pages draw lines over them. */

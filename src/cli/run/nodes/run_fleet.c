@@ -223,7 +223,8 @@ static enum status repeat_undecided(struct run_check *check, const struct config
 			return err->status;
 		if (!options->quiet)
 			fprintf(stderr,
-				"gpuproof: %zu case%s of %zu node%s undecided: %d more launches\n",
+				"gpuproof: %zu case%s of %zu node%s undecided and will be repeated "
+				"in %d more launches\n",
 				cases, text_plural(cases), nodes,
 				nodes == 1 && cases == 1 ? " is" : "s are", LAUNCHES_EXTENSION);
 		status = fleet_run(config, &again, &next, err);
@@ -331,8 +332,8 @@ bool run_is_copied(void)
 		if (count <= 1)
 			continue;
 		fprintf(stderr,
-			"gpuproof run: %s has started %ld copies of this command, but one is "
-			"enough: it starts an agent on each node. Run: %s\n",
+			"gpuproof run: %s has started %ld copies of this command. Start only one, "
+			"because it starts an agent on each node: %s\n",
 			copiers[i].launcher, count, copiers[i].instead);
 		return true;
 	}
