@@ -166,47 +166,6 @@ struct burn_dose burn_dose_of(const struct result *all, const struct case_result
 	return dose;
 }
 
-/* Appends " 1.9 x 10^15 (bf16)," for each load with a known dose; sums the multiply-adds. */
-static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
-{
-	char words[32];
-
-	for (size_t i = 0; i < all->case_count; i++) {
-		const struct case_result *c = &all->cases[i];
-		const struct metric_value *done = case_metric(c, "burn.multiply_adds"),
-					  *rate = case_metric(c, "burn.detectable_rate");
-
-		if (done && c->status == CASE_OK)
-			*multiply_adds += done->value;
-		if (!rate || !(rate->value > 0) || !is_latest(all, c))
-			continue;
-		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
-			  power_of_ten(1 / rate->value, words, sizeof(words)),
-			  parameter_text_or_empty(c, "load"));
-	}
-}
-
-char *burn_statement(const struct result *all)
-{
-	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
-	double multiply_adds = 0;
-	bool clean = true;
-	char words[32];
-
-	dose_add_loads(all, &loads, &multiply_adds);
-	for (size_t i = 0; i < all->case_count; i++)
-		clean &= !dose_is_wrong(&all->cases[i]);
-	if (loads.length && clean)
-		text_addf(&out,
-			  "Soak: all results of %s multiply-adds per device were compared, and "
-			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
-			  "been found with a probability of 95 %%. Rarer or intermittent "
-			  "defects are possible.",
-			  power_of_ten(multiply_adds, words, sizeof(words)), loads.data);
-	text_release(&loads);
-	return out.length ? text_detach(&out) : NULL;
-}
-
 /* Formats "1.9 × 10¹⁵"; a dash if unknown. */
 static const char *burn_page_count(double value, char *out, size_t size)
 {
@@ -220,6 +179,47 @@ static const char *burn_page_count(double value, char *out, size_t size)
 	snprintf(out, size, "%.1f × 10%s%s", value / pow(10, exponent),
 		 exponent >= 10 ? raised[exponent / 10 % 10] : "", raised[exponent % 10]);
 	return out;
+}
+
+/* Appends " 1.9 × 10¹⁵ (bf16)," for each load with a known dose; sums the multiply-adds. */
+static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
+{
+	char words[FORMAT_SIZE];
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *c = &all->cases[i];
+		const struct metric_value *done = case_metric(c, "burn.multiply_adds"),
+					  *rate = case_metric(c, "burn.detectable_rate");
+
+		if (done && c->status == CASE_OK)
+			*multiply_adds += done->value;
+		if (!rate || !(rate->value > 0) || !is_latest(all, c))
+			continue;
+		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
+			  burn_page_count(1 / rate->value, words, sizeof(words)),
+			  parameter_text_or_empty(c, "load"));
+	}
+}
+
+char *burn_statement(const struct result *all)
+{
+	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
+	double multiply_adds = 0;
+	bool clean = true;
+	char words[FORMAT_SIZE];
+
+	dose_add_loads(all, &loads, &multiply_adds);
+	for (size_t i = 0; i < all->case_count; i++)
+		clean &= !dose_is_wrong(&all->cases[i]);
+	if (loads.length && clean)
+		text_addf(&out,
+			  "Soak: all results of %s multiply-adds per device were compared, and "
+			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
+			  "been found with a probability of 95 %%. Rarer or intermittent "
+			  "defects are possible.",
+			  burn_page_count(multiply_adds, words, sizeof(words)), loads.data);
+	text_release(&loads);
+	return out.length ? text_detach(&out) : NULL;
 }
 
 /* Sums a metric over the slices of the load of `c` in one run; 0 if no slice has it. */
