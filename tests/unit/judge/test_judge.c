@@ -17,6 +17,12 @@
 #define BANDWIDTH "metric = transfer.bandwidth\n"
 
 /* Judges results by one limit. */
+static void put_reason(struct case_result *c, const char *reason)
+{
+	free(c->reason);
+	c->reason = xstrdup(reason);
+}
+
 static void judge_by(const char *body, const struct result *results, size_t count,
 		     const struct result *baseline, struct verdicts *v)
 {
@@ -1178,6 +1184,71 @@ static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
 	result_release(&r[1]);
 }
 
+/* Only a device on which at least two cases failed by a fault, and no other ran, is unusable. */
+static void a_device_on_which_everything_fails_is_unusable(void **state)
+{
+	static const struct {
+		enum case_status status[3];
+		enum case_end end[3];
+		size_t cases;
+		bool unusable;
+	} rows[] = {
+		{ { CASE_ERROR }, { CASE_END_DEVICE }, 1, false },
+		{ { CASE_ERROR, CASE_ERROR }, { CASE_END_DEVICE, CASE_END_HUNG }, 2, true },
+		{ { CASE_ERROR, CASE_ERROR }, { CASE_END_CRASHED, CASE_END_HUNG }, 2, true },
+		{ { CASE_ERROR, CASE_ERROR }, { CASE_END_DEVICE, CASE_END_FAILED }, 2, false },
+		{ { CASE_ERROR, CASE_ERROR }, { CASE_END_LOST, CASE_END_REFUSED }, 2, false },
+		{ { CASE_ERROR, CASE_OK }, { CASE_END_DEVICE, CASE_END_DONE }, 2, false },
+		{ { CASE_ERROR, CASE_ERROR, CASE_SKIPPED },
+		  { CASE_END_DEVICE, CASE_END_DEVICE, CASE_END_UNSUPPORTED },
+		  3,
+		  true },
+		{ { CASE_ERROR, CASE_ERROR, CASE_FAILED },
+		  { CASE_END_DEVICE, CASE_END_DEVICE, CASE_END_DONE },
+		  3,
+		  false },
+		{ { CASE_ERROR, CASE_OK, CASE_ERROR },
+		  { CASE_END_DEVICE, CASE_END_DEVICE, CASE_END_DEVICE },
+		  3,
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		for (size_t device = 0; device < 3; device++) {
+			size_t found = 0;
+			struct verdicts v;
+			struct result r;
+
+			node_init(&r, 3, "NVIDIA H200");
+			for (size_t d = 0; d < 3; d++)
+				for (size_t k = 0; k < 3; k++) {
+					struct case_result *c = node_add(&r, d, 55e9, 0.001);
+					bool own = d == device && k < rows[i].cases;
+
+					c->status = own ? rows[i].status[k] : CASE_OK;
+					c->end = own ? rows[i].end[k] : CASE_END_DONE;
+					if (d == device && k >= rows[i].cases)
+						c->status = CASE_SKIPPED;
+					put_reason(c, c->status == CASE_OK ? "" : "it broke");
+				}
+			judge_by(BANDWIDTH "min = 1 GB/s\nallow_skipped = yes\n", &r, 1, NULL, &v);
+			for (size_t k = 0; k < v.count; k++)
+				if (v.checks[k].cause == CAUSE_GPU_UNUSABLE) {
+					assert_string_equal(v.checks[k].devices,
+							    r.devices[device].id);
+					assert_int_equal(v.checks[k].verdict, VERDICT_FAIL);
+					assert_non_null(strstr(v.checks[k].reason,
+							       "all 2 cases on this device failed; "
+							       "the first: it broke"));
+					found++;
+				}
+			assert_int_equal(found, rows[i].unusable);
+			verdicts_release(&v);
+			result_release(&r);
+		}
+}
+
 static void heat_is_a_finding(void **state)
 {
 	struct case_result *c;
@@ -1756,6 +1827,7 @@ int main(void)
 		cmocka_unit_test(launches_end_with_the_last_one),
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
+		cmocka_unit_test(a_device_on_which_everything_fails_is_unusable),
 		cmocka_unit_test(heat_is_a_finding),
 		cmocka_unit_test(the_longer_side_of_an_interval_decides),
 		cmocka_unit_test(devices_without_a_uuid_are_told_apart_by_their_host),

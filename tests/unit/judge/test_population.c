@@ -277,7 +277,8 @@ static void a_load_compares_with_loads(void **state)
 }
 
 /* The verdict on a device of `value`, by `population = 3 %`. */
-static enum verdict judge_value(const struct population *p, double value, struct verdicts *v)
+static enum verdict judge_limit(const char *limit, const struct population *p, double value,
+				struct verdicts *v)
 {
 	struct limits limits;
 	struct result r;
@@ -286,7 +287,7 @@ static enum verdict judge_value(const struct population *p, double value, struct
 	};
 	enum verdict verdict = VERDICT_COUNT;
 
-	limits_from(&limits, "metric = transfer.bandwidth\npopulation = 3 %\n");
+	limits_from(&limits, limit);
 	node_init(&r, 1, MODEL);
 	node_add(&r, 0, value, 0.0005)->verification.done = true;
 	memset(v, 0, sizeof(*v));
@@ -298,6 +299,11 @@ static enum verdict judge_value(const struct population *p, double value, struct
 	result_release(&r);
 	limits_release(&limits);
 	return verdict;
+}
+
+static enum verdict judge_value(const struct population *p, double value, struct verdicts *v)
+{
+	return judge_limit("metric = transfer.bandwidth\npopulation = 3 %\n", p, value, v);
 }
 
 static void expect_verdict(const struct population *p, double value, enum verdict expected)
@@ -398,6 +404,31 @@ static void no_known_card_is_said(void **state)
 	assert_int_equal(judge_value(&empty, 50e9, &v), VERDICT_SKIP);
 	assert_non_null(strstr(v.sentence, "no check could be evaluated"));
 	verdicts_release(&v);
+}
+
+/* A sentence of acceptance states that no reference GPU was known, if a limit asks for them. */
+static void an_accepted_node_says_that_no_card_is_known(void **state)
+{
+	static const char *const both = "metric = transfer.bandwidth\nmin = 1 GB/s\npopulation = 3 "
+					"%\nallow_skipped = yes\n";
+	static const struct population empty;
+	struct population known;
+	struct verdicts v;
+
+	(void)state;
+	cards(&known, 8);
+	for (int row = 0; row < 4; row++) {
+		bool without = row == 0;
+		const char *limit = row == 2 ? "metric = transfer.bandwidth\nmin = 1 GB/s\n" : both;
+
+		/* Nothing known; eight cards; a limit without them; a value that is too low. */
+		judge_limit(limit, row == 1 ? &known : &empty, row == 3 ? 0.5e9 : 50e9, &v);
+		assert_int_equal(strstr(v.sentence, "No reference GPUs are known") != NULL,
+				 without);
+		assert_int_equal(v.checks[0].verdict, row == 3 ? VERDICT_FAIL : VERDICT_PASS);
+		verdicts_release(&v);
+	}
+	population_release(&known);
 }
 
 #define NODE 8
@@ -541,6 +572,7 @@ int main(void)
 		cmocka_unit_test(groups_two_percent_apart_hide_no_slow_card),
 		cmocka_unit_test(a_good_card_tells_which_of_two_is_slow),
 		cmocka_unit_test(no_known_card_is_said),
+		cmocka_unit_test(an_accepted_node_says_that_no_card_is_known),
 		cmocka_unit_test(good_nodes_pass_and_slow_ones_do_not),
 	};
 

@@ -600,6 +600,15 @@ static void turns_preheat_both_and_stop_when_told(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_true(scripts[i].launches - series[i].count - series[i].warmup >= 50);
 	release_three(series);
+	for (int side = 0; side < 2; side++) {
+		/* A failure of either side after warm-up ends both, and is told. */
+		scripts[side].fail_at = (int)scripts[side].launches + 9;
+		assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_DEVICE);
+		assert_string_equal(err.message, "scripted failure");
+		scripts[side].fail_at = 0;
+		error_clear(&err);
+		release_three(series);
+	}
 	scripts[1].stop = &stop;
 	scripts[1].stop_at = scripts[1].launches + 8;
 	assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_INTERRUPTED);
@@ -792,7 +801,7 @@ static void a_load_says_how_well_its_mean_is_known(void **state)
 	series_finish(&series, 0);
 	mean = load_mean(series.samples, series.count, &low, &high);
 	assert_true(high > 1.1 * mean);
-	snprintf(expected, sizeof(expected), "mean to %.1f %%", 100 * (high / mean - 1));
+	snprintf(expected, sizeof(expected), "mean only known to %.1f %%", 100 * (high / mean - 1));
 	assert_true(series.statistics.noisy);
 	assert_string_equal(series.statistics.noise, expected);
 	free(series.samples);

@@ -846,6 +846,16 @@ static void exact_values_are_exact(void **state)
 		/* A sum beyond the limit is noticed, wherever it is. */
 		x.exact_most = 20.0 * x.range * x.range;
 		assert_false(exact_table_fill(table, &x));
+		/* The limit itself is still exact: of one block, the largest value of the table. */
+		x.k = 64;
+		x.exact_most = INFINITY;
+		assert_true(exact_table_fill(table, &x));
+		x.exact_most = 0;
+		for (uint32_t i = 0; i < SOAK_TABLE_ENTRIES; i++)
+			x.exact_most = fmax(x.exact_most, fabs(table[i]));
+		assert_true(exact_table_fill(table, &x));
+		x.exact_most -= 0.5;
+		assert_false(exact_table_fill(table, &x));
 	}
 	assert_int_equal(exact_problem_of(PRECISION_BF16, 64, 0).range, 256);
 	assert_int_equal(exact_problem_of(PRECISION_FP32, 8192, 0).range, 45);
