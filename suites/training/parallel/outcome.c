@@ -411,17 +411,37 @@ void outcome_verified(struct run *run, const struct outcome *o)
 
 /* Presentation of divided training steps on pages. */
 
-/* A bar for each strategy. The table of strategies has all other figures (pages/strategies.c). */
+/*
+ * A bar for each strategy, where a page has no table of them (pages/strategies.c); lines over nodes
+ * (report/fleet/fleet_scaling.c).
+ */
 #define STRATEGIES .kind = "bars", .bars = { "mode", "devices", "microbatches", "bucket" }
 
 const struct figure_row parallel_figures[] = {
+	{ .metric = "parallel.step_time",
+	  STRATEGIES,
+	  .logarithmic = true,
+	  .means = "Time of one training step on the slowest device" },
+	{ .metric = "parallel.speedup",
+	  STRATEGIES,
+	  .reference = 1,
+	  .ideal = "devices",
+	  .means = "Time of the same step on one device, measured in the same case / step time" },
+	{ .metric = "parallel.efficiency", STRATEGIES, .means = "Speed-up / number of devices" },
 	{ .metric = "parallel.weak_efficiency",
 	  STRATEGIES,
 	  .means = "Time on one device with its part of the batch / step time" },
+	{ .metric = "parallel.exposed_communication",
+	  STRATEGIES,
+	  .means = "Fraction of the step time that neither computation nor the pipeline bubble "
+		   "hides" },
 	{ .metric = "parallel.idle",
 	  STRATEGIES,
 	  .means = "Part of the step time in which a device does not compute, mean over the "
 		   "devices" },
+	{ .metric = "parallel.energy",
+	  STRATEGIES,
+	  .means = "Energy per training step, all devices together" },
 	{ .metric = "parallel.largest_batch",
 	  STRATEGIES,
 	  .means = "Largest global batch whose step fits every device, found by trial" },
