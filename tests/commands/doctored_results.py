@@ -236,6 +236,33 @@ def rejections():
 	         ("GPU cuda:1 is 20 % slower than cuda:0", "limit 2 %)", memory),
 	         ("GPU cuda:0 is 10 % slower than cuda:1 in all 4 GEMM types (undecided: limit 10 %)", "below the limit of 46.1 TFLOP/s", "Compare with more"))
 
+def one_slow_end():
+	"""A GPU that all slow links share is named, and not each of its links."""
+	def of_four(slow):
+		result = copy.deepcopy(HEALTHY)
+		text = json.dumps({"devices": HEALTHY["devices"], "cases": [c for c in HEALTHY["cases"] if "/p2p/" not in c["id"]]})
+		for old, new in ("cuda:0", "cuda:2"), ("cuda:1", "cuda:3"), ("serial-", "serial-2-"), ("uuid-", "uuid-2-"):
+			text = text.replace(old, new)
+		more = json.loads(text)
+		result["devices"] += more["devices"]
+		result["cases"] += more["cases"]
+		for like in [c for c in result["cases"] if "/p2p/" in c["id"] and c["id"].endswith("cuda:0,cuda:1")]:
+			for a, b in [(a, b) for a in range(4) for b in range(4) if a != b and {a, b} != {0, 1}]:
+				result["cases"].append(json.loads(json.dumps(like).replace("cuda:0", "cuda:A").replace("cuda:1", f"cuda:{b}")
+				                                  .replace("cuda:A", f"cuda:{a}")))
+		result["run"]["planned"] = len(result["cases"])
+		return slower(result, .3, *slow) if slow else result
+	json.dump(of_four(None), open("four.json", "w"))
+	if run("check", "four.json")[0] != 0:
+		failures.append("four sound GPUs are not accepted")
+	rejected("all links of cuda:2 slow", of_four(("cuda:2", "/p2p/")),
+	         ("GPU cuda:2 is 63 % below the limit in all 6 directions of copies between GPUs", "limit at least 315 GB/s", "nvidia-smi nvlink"))
+	if "Also:" in run("check", "rejected.json")[1]:
+		failures.append("the other ends of the links of cuda:2 are named as well")
+	two = slower(slower(of_four(None), .3, "cuda:2", "cuda:2,cuda:3", "cuda:3,cuda:2"), .3, "cuda:0", "cuda:0,cuda:1", "cuda:1,cuda:0")
+	rejected("two links slow", two, ("GPUs cuda:0 and cuda:1 are 63 % below the limit", "315 GB/s", ""),
+	         ("GPUs cuda:2 and cuda:3 are 63 % below the limit", "315 GB/s", ""))
+
 def collectives():
 	"""Limits on collectives judge pairs over NVLink: not copies through the host, several nodes, or more devices."""
 	def pair(share, links=18, chosen="transport: nccl", **parameters):
@@ -296,7 +323,7 @@ def write(path):
 			print(f"| {name} |", " | ".join(words.get(n, "") for n in names), "|", file=f)
 
 judged("as it was measured", HEALTHY, "ACCEPTED")
-for part in impossible, inconsistent, skipped, foreign, others, rejections, collectives:
+for part in impossible, inconsistent, skipped, foreign, others, rejections, collectives, one_slow_end:
 	part()
 if len(sys.argv) > 3:
 	write(sys.argv[3])

@@ -49,7 +49,7 @@ expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:0 is more than 99 % below
 expect nagios 2 'pcie-degraded' good -l warn.ini --strict
 # A wrong result is told before what is only slow.
 expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:5 computed or copied wrong data (gpu-wrong-result); GPU fake:0 ' wrong -l tight.ini
-expect nagios 3 'GPUPROOF UNKNOWN: INCONCLUSIVE: the node: the value is missing, or the reference that the limit compares it with (not-judged)' good -l gone.ini
+expect nagios 3 'GPUPROOF UNKNOWN: INCONCLUSIVE: the node: no case in this run matches this limit (not-judged)' good -l gone.ini
 expect nagios 3 'UNKNOWN: no verdict' nowhere
 expect nagios 3 'UNKNOWN: no verdict' good -l nowhere.ini
 expect nagios 3 'UNKNOWN: no verdict' good --no-such-option

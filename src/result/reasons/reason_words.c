@@ -360,9 +360,12 @@ static void reason_add_node(struct text *out, const struct verdict_check *c)
 		text_addf(out, " (%s)", c->reason);
 }
 
-/* True for findings whose reason is shorter and says more than the meaning of their cause. */
+/* True if the reason is shorter and says more than the meaning of the cause. */
 static bool reason_says_more(const struct verdict_check *c)
 {
+	/* A limit on the node, or one that matches no case. */
+	if (c->verdict == VERDICT_ERROR && !*c->case_id && *c->reason)
+		return true;
 	if (c->comparison != NO_COMPARISON || !*c->reason)
 		return false;
 	return c->cause == CAUSE_GPU_UNCORRECTED_ERROR || c->cause == CAUSE_GPU_CRITICAL_ERROR ||

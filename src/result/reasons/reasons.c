@@ -114,6 +114,83 @@ static int reasons_by_group(const void *a, const void *b)
 	return reasons_order_subjects(a, b);
 }
 
+#define CENTER_PAIRS_LEAST 3
+
+static bool is_of_two_devices(const struct faulty_check *f)
+{
+	const char *comma = strchr(f->devices, ',');
+
+	return f->check->aspect == ASPECT_LINK && comma && !strchr(comma + 1, ',');
+}
+
+/* True if the device, whose name has that length, is one of the two. */
+static bool pair_has_device(const struct faulty_check *pair, const char *device, size_t length)
+{
+	const char *comma = strchr(pair->devices, ',');
+
+	return ((size_t)(comma - pair->devices) == length &&
+		strncmp(pair->devices, device, length) == 0) ||
+	       (strlen(comma + 1) == length && strncmp(comma + 1, device, length) == 0);
+}
+
+/* True if the device is one end of each link of its machine that fails, and of several. */
+static bool is_center_of_links(const struct faulty_check *sorted, size_t count, const char *machine,
+			       const char *device, size_t length)
+{
+	const char *last = "";
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct faulty_check *f = &sorted[i];
+
+		if (f->check->verdict != VERDICT_FAIL || !is_of_two_devices(f) ||
+		    strcmp(f->check->machine, machine) != 0)
+			continue;
+		if (!pair_has_device(f, device, length))
+			return false;
+		pairs += strcmp(f->devices, last) != 0;
+		last = f->devices;
+	}
+	return pairs >= CENTER_PAIRS_LEAST;
+}
+
+/*
+ * If all links of a machine that fail share one device, it is at fault and not the other ends: it
+ * becomes the subject of the checks of all its links. True: at least one was found.
+ */
+static bool reasons_find_centers(struct faulty_check *sorted, size_t count)
+{
+	const char *machine = NULL;
+	bool found = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct faulty_check *f = &sorted[i];
+		const char *second = strchr(f->devices, ',');
+		size_t length = second ? (size_t)(second++ - f->devices) : 0;
+		char *center;
+
+		if (f->check->verdict != VERDICT_FAIL || !is_of_two_devices(f) ||
+		    (machine && strcmp(machine, f->check->machine) == 0))
+			continue;
+		machine = f->check->machine;
+		center = is_center_of_links(sorted, count, machine, f->devices, length)
+				 ? xasprintf("%.*s", (int)length, f->devices)
+			 : is_center_of_links(sorted, count, machine, second, strlen(second))
+				 ? xstrdup(second)
+				 : NULL;
+		found = found || center;
+		for (size_t k = 0; center && k < count; k++)
+			if (is_of_two_devices(&sorted[k]) &&
+			    strcmp(sorted[k].check->machine, machine) == 0 &&
+			    pair_has_device(&sorted[k], center, strlen(center))) {
+				free(sorted[k].devices);
+				sorted[k].devices = xstrdup(center);
+			}
+		free(center);
+	}
+	return found;
+}
+
 /* True for the median of several devices if each of them fails in this aspect on its own. */
 static bool is_told_by_devices(const struct faulty_check *sorted, size_t count,
 			       const struct faulty_check *of_node)
@@ -144,6 +221,8 @@ static void explain_checks(struct verdicts *v)
 		sorted[i] =
 			(struct faulty_check){ &v->checks[i], reasons_subject_of(&v->checks[i]) };
 	if (v->count)
+		qsort(sorted, v->count, sizeof(*sorted), reasons_by_subject);
+	if (reasons_find_centers(sorted, v->count))
 		qsort(sorted, v->count, sizeof(*sorted), reasons_by_subject);
 	for (size_t i = 0, next; i < v->count; i = next) {
 		for (next = i + 1; next < v->count; next++)
