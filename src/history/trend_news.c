@@ -182,8 +182,8 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 		return xasprintf("new statistics since %s, because hardware, driver or config "
 				 "changed; too few runs to compare the levels",
 				 date);
-	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
-			 "(±%.1f) %s: no clear difference",
+	return xasprintf("new statistics since %s, because hardware, driver or config changed; "
+			 "level %.1f %% (±%.1f) %s: no clear difference",
 			 date, 100 * fabs(expm1(seam->shift.value)), half,
 			 trend_direction(better, seam->ratio));
 }

@@ -57,7 +57,7 @@ const char *trend_found_name(enum change_found found);
  */
 char *trend_found_words(const struct trend_change *change);
 /*
- * A seam without a change: "starts anew 2026-11-02: levels 0.3 % (±1.2) better"; the caller frees
+ * A seam without a change: "new statistics since 2026-11-02, because ..."; the caller frees
  * the string.
  */
 char *trend_seam_words(const struct trend_seam *seam, enum better better);

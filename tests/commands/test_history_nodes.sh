@@ -141,6 +141,7 @@ expect 2 'node' history node
 # The trend of many nodes names the node that changed in its title.
 expect 0 '' history report -o trend.html
 grep -q '<h1>node07, stream' trend.html || complain "the trend of many nodes does not name the node: $(grep '<h1>' trend.html)"
+[ "$(wc -c <trend.html)" -lt 250000 ] || complain "the trend of many nodes weighs $(wc -c <trend.html) bytes"
 # A node without recent runs is not like the others, whatever it was like before.
 expect 0 'SILENT   node19: no run since 2026-03-27 (4 days missed)' history node node19
 expect 0 '' history node node19 -o silent.html

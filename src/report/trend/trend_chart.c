@@ -15,6 +15,7 @@
 #define TOP 24.0
 #define BOTTOM 42.0
 #define DATE_TICKS 6
+#define DOT 1.8 /* half a side */
 #define HOUR 60
 #define DAY (24 * HOUR)
 
@@ -22,7 +23,7 @@
 struct plot {
 	const struct trend_drawing *drawing;
 	struct scale y;
-	double left, right, top, bottom, dot;
+	double left, right, top, bottom;
 };
 
 static double trend_deviation(const struct trend_drawing *d, double value)
@@ -58,8 +59,7 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 			    .left = d->axes ? LEFT : 3,
 			    .right = (d->axes ? CHART_NARROW : SPARK_WIDTH) - (d->axes ? RIGHT : 3),
 			    .top = d->axes ? TOP : 4,
-			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4,
-			    .dot = d->axes ? 1.8 : 1.1 };
+			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4 };
 	trend_extent_add(&extent, d);
 	for (size_t i = 0; i < d->other_count; i++)
 		trend_extent_add(&extent, &d->others[i]);
@@ -89,11 +89,12 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 		const struct trend_night *n = &p->drawing->nights[i];
 		double x = trend_plot_x(p, n->time), y = trend_plot_y(p, n->value);
 
-		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
-			  2 * p->dot, 2 * p->dot);
-		/* A sparkline has no table of its own. */
-		if (p->drawing->axes)
-			text_addf(&columns, "%s%.1f", i ? " " : "", x);
+		/* A sparkline is its line alone, and has no table of its own. */
+		if (!p->drawing->axes)
+			continue;
+		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - DOT, y - DOT, 2 * DOT, 2 * DOT,
+			  2 * DOT);
+		text_addf(&columns, "%s%.1f", i ? " " : "", x);
 	}
 	trend_add_line(p, p->drawing, &line);
 	for (size_t i = 0; i < p->drawing->other_count; i++)

@@ -17,7 +17,7 @@
 #include "report/view/presented.h"
 
 #define MOST_INCIDENTS 24
-#define MOST_ROWS 60 /* of a suite */
+#define MOST_ROWS 40 /* of a suite */
 #define MOST_FACTS 3 /* of the environment, in the answer */
 
 /* If no series has enough runs there is no answer, and no tick. */
