@@ -147,6 +147,68 @@ static void nights_make_series(void **state)
 	store_close(h);
 }
 
+/* A night of another hardware, driver or config; `change` as in the rows of the test below. */
+static void add_changed(struct store *h, int day, int change, const char *section, const char *key)
+{
+	struct error err = ERROR_NONE;
+	enum history_added added;
+	struct device_info *d;
+	struct result r;
+
+	night(&r, day, 50e9, "580.1");
+	d = &r.devices[0];
+	d->ecc += change == 1;
+	d->memory_bytes += change == 2;
+	d->clock_hz += change == 3 ? 1e6 : 0;
+	d->pcie_generation_max += change == 4;
+	d->pcie_width_max += change == 5;
+	strcpy(d->module, change == 6 ? "other" : "");
+	d->numa_node += change == 7;
+	d->nvlink_count += change == 8;
+	strcpy(d->pci, change == 9 ? "0000:3b:00" : "");
+	r.settings = xcalloc(1, sizeof(*r.settings));
+	r.settings[r.setting_count++] =
+		(struct result_setting){ xstrdup(section), xstrdup(key),
+					 xstrdup(change == 10 ? "2" : "1"), xstrdup("config") };
+	assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
+	result_release(&r);
+}
+
+/* Hardware and settings begin an epoch; place, topology, labels, pages and limits do not. */
+static void hardware_and_config_begin_epochs(void **state)
+{
+	static const struct {
+		int change;
+		const char *section, *key;
+		bool epoch;
+	} rows[] = {
+		{ 0, "suite transfer", "size", false }, { 1, "suite transfer", "size", true },
+		{ 2, "suite transfer", "size", true },  { 3, "suite transfer", "size", true },
+		{ 4, "suite transfer", "size", true },  { 5, "suite transfer", "size", true },
+		{ 6, "suite transfer", "size", true },  { 7, "suite transfer", "size", false },
+		{ 8, "suite transfer", "size", false }, { 9, "suite transfer", "size", false },
+		{ 10, "suite transfer", "size", true }, { 10, "defaults", "max_time", true },
+		{ 10, "run", "label", false },          { 10, "run", "tags", false },
+		{ 10, "run", "verdict", false },        { 10, "report", "title", false },
+		{ 10, "limit", "min", false },          { 10, "limit gemm", "min", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct store *h;
+
+		unlink(path);
+		h = opened(STORE_CREATE);
+		add_changed(h, 0, 0, rows[i].section, rows[i].key);
+		add_changed(h, 1, 0, rows[i].section, rows[i].key);
+		add_changed(h, 2, rows[i].change, rows[i].section, rows[i].key);
+		assert_int_equal(look(h, 0).points, 3);
+		if (look(h, 0).epochs != rows[i].epoch)
+			fail_msg("row %zu: %zu epochs begin", i, look(h, 0).epochs);
+		store_close(h);
+	}
+}
+
 /* One more case on the same device. */
 static void add_case(struct result *r, double value)
 {
@@ -650,6 +712,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nights_make_series),
+		TEST(hardware_and_config_begin_epochs),
 		TEST(failures_are_gaps),
 		TEST(what_has_not_settled_is_a_gap),
 		TEST(resumed_runs_replace_their_first_part),
