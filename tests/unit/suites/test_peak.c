@@ -90,6 +90,31 @@ static void test_plan(void **state)
 	plan_done(f);
 }
 
+/* E5M2 is for tensor cores that have FP8, and for no other unit. */
+static void test_e5m2_needs_tensor_cores(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info info = f->infos[0];
+	struct peak_tensor_shape shape;
+
+	plan_from(f, "[suite peak]\nprecisions = fp8_e5m2\n", &info, 1);
+	assert_int_equal(f->plan.case_count, 1);
+	assert_string_equal(f->plan.cases[0].skip_reason,
+			    "host:0 has no tensor cores for fp8_e5m2");
+	plan_done(f);
+	info.capabilities |= DEVICE_HAS_TENSOR_CORES | DEVICE_HAS_WGMMA;
+	info.capability_major = 9;
+	plan_from(f, "[suite peak]\nprecisions = fp8_e5m2\n", &info, 1);
+	assert_null(f->plan.cases[0].skip_reason);
+	plan_done(f);
+	/* Sums of FP8 keep some 14 bits, so that they start anew with each step. */
+	shape = peak_tensor_shape(&info, PRECISION_E5M2);
+	assert_true(shape.k == 128 && !shape.adds_up);
+	info.capability_major = 8;
+	info.capabilities &= ~(unsigned)DEVICE_HAS_WGMMA;
+	assert_int_equal(peak_tensor_shape(&info, PRECISION_E5M2).m, 0);
+}
+
 /* A launch of many steps takes minutes on a slow device, which is no hang. */
 static void test_many_steps_have_time(void **state)
 {
@@ -144,8 +169,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_roofline_rises),   TEST(test_a_wrong_bit_is_found), TEST(test_plan),
-		TEST(test_many_steps_have_time), TEST(test_tensor_reference),
+		TEST(test_the_roofline_rises),
+		TEST(test_a_wrong_bit_is_found),
+		TEST(test_plan),
+		TEST(test_many_steps_have_time),
+		TEST(test_tensor_reference),
+		TEST(test_e5m2_needs_tensor_cores),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
