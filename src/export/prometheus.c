@@ -132,10 +132,11 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 				     r->state));
 	if (isfinite(finished))
 		prometheus_add_sample(samples, "gpuproof_run_finished_timestamp_seconds",
-				      "end of the run, in seconds since 1970", finished, NULL);
+				      "time at which the run ended, in seconds since 1970",
+				      finished, NULL);
 	if (isfinite(r->seconds))
 		prometheus_add_sample(samples, "gpuproof_run_duration_seconds",
-				      "duration of the run", r->seconds, NULL);
+				      "duration of the run in seconds", r->seconds, NULL);
 	prometheus_add_sample(samples, "gpuproof_run_planned_cases",
 			      "number of planned cases of the run", (double)r->planned, NULL);
 }

@@ -272,14 +272,14 @@ static void fleet_add_phases(const struct fleet_run *f, struct result *result, d
 		result_add_phase(result, "repeated cases", ended - began);
 		return;
 	}
-	result_add_phase(result, "start of the agents",
+	result_add_phase(result, "start-up of the agents",
 			 (f->own_began ? f->own_began : ended) - began);
 	if (f->own_began)
 		result_add_phase(result, "cases of each node", f->own_ended - f->own_began);
 	if (f->rounds)
 		result_add_phase(result, "cases of several nodes", ended - f->own_ended);
 	else
-		result_add_phase(result, "end of the agents", ended - f->own_ended);
+		result_add_phase(result, "shutdown of the agents", ended - f->own_ended);
 }
 
 static void fleet_collect_results(struct fleet_run *f, const struct config *config,

@@ -74,7 +74,7 @@ static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 		}
 	}
 	if (err->status == STATUS_OK && !l->name_count)
-		error_set(err, STATUS_USAGE, "%s contains no host", l->file);
+		error_set(err, STATUS_USAGE, "%s lists no hosts", l->file);
 	text_release(&content);
 	return err->status;
 }

@@ -41,7 +41,7 @@ import json, re
 for run in ("run", "unjudged"):
 	result = json.load(open(f"{run}/result.json"))
 	names = [p["name"] for p in result["phases"]]
-	assert names[:3] == ["start of the agents", "cases of each node", "end of the agents"], names
+	assert names[:3] == ["start-up of the agents", "cases of each node", "shutdown of the agents"], names
 	assert names[3:] in ([], ["repeated cases"]), names
 	assert abs(sum(p["seconds"] for p in result["phases"]) - result["run"]["seconds"]) < .01, result["phases"]
 	page = open(f"{run}/fleet.html").read()

@@ -147,7 +147,7 @@ expect 0 'SILENT   node19: no run since 2026-03-27 (4 days missed)' history node
 expect 0 '' history node node19 -o silent.html
 grep -q '<section class="verdict error"' silent.html && grep -q 'No recent run' silent.html && grep -q 'No run since 2026-03-27: 4 days[.]' silent.html ||
 	complain "the page of a silent node is green: $(grep -A3 'class="verdict' silent.html)"
-expect 0 'not compared: no other node has values of the same cases in the last days' history node node19 --nights 3
+expect 0 'not compared: no other node has recent values of the same cases' history node node19 --nights 3
 expect 0 '' history node S072 -o node.html
 python3 - <<'END' || complain "the page of a GPU has not one chart per suite"
 import re

@@ -47,7 +47,7 @@ says '^peer +at least 7\.875 GB/s \(warns\) ' k80
 says '^gemm, bf16 +at least 0\.7 \* spec\.peak ' v100-sxm2
 says '^memory +at least 0\.55 \* spec\.memory_bandwidth ' generic
 printf '[limit mine]\nmetric = stream.bandwidth\nmin = 0.5 * spec.memory_bandwidth\nseverity = warn\n' >mine.ini
-says '^mine +at least 2\.400 TB/s \(warns\) +- +- +stream\.bandwidth: every case' mine.ini --gpu h200
+says '^mine +at least 2\.400 TB/s \(warns\) +- +- +stream\.bandwidth: all cases' mine.ini --gpu h200
 
 refuses "did you mean 'h200'" h20
 refuses 'unknown model' mine.ini --gpu h20

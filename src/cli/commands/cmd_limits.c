@@ -106,7 +106,7 @@ static char *where_words(const struct limit *limit)
 		else if (c->test != CONDITION_IS)
 			text_addf(&out, "%g", c->number);
 	}
-	return out.length ? text_detach(&out) : xstrdup("every case");
+	return out.length ? text_detach(&out) : xstrdup("all cases");
 }
 
 static void add_row(struct output_table *table, const struct limit *limit, const struct gpu *gpu,

@@ -498,8 +498,7 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 		if (x->nights[i].day >= f->first_day && x->nights[i].count > others)
 			others = x->nights[i].count;
 	if (!x->recent)
-		return xasprintf("not compared: no other %s has values of the same cases in "
-				 "the last days",
+		return xasprintf("not compared: no other %s has recent values of the same cases",
 				 other);
 	if (isfinite(x->half))
 		snprintf(half, sizeof(half), "±%.2f", 100 * x->half);

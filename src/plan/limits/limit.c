@@ -76,8 +76,10 @@ static enum status bound_read_figure(struct bound *bound, const char *figure,
 		return STATUS_USAGE;
 	}
 	if (strcmp(key->unit, metric->unit) != 0)
-		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
-				 key->unit, metric->name, metric->unit);
+		return error_set(err, STATUS_USAGE,
+				 "the data-sheet value spec.%s has the unit %s, but the metric %s "
+				 "has the unit %s",
+				 key->name, key->unit, metric->name, metric->unit);
 	return STATUS_OK;
 }
 

@@ -346,7 +346,9 @@ static void check_gpudirect(const struct worker *w, struct attempt *a)
 	a->status = all > 0 ? error_set(&a->err, STATUS_UNSUPPORTED,
 					"NCCL uses GPUDirect RDMA in %.0f of %.0f connections to "
 					"other nodes: %s",
-					direct, all, w->network ? w->network : "of other ranks")
+					direct, all,
+					w->network ? w->network
+						   : "the connections are those of other ranks")
 			    : error_set(&a->err, STATUS_UNSUPPORTED,
 					"NCCL's log shows no connection to another node, so it "
 					"does not confirm GPUDirect RDMA");
