@@ -36,7 +36,7 @@ PY
 "$program" limits h200 >table
 grep -qE '^pcie +at least 50\.42 GB/s +2 % +5 % +transfer\.bandwidth: ' table || fail "no bound of the link: $(cat table)"
 grep -qE '^gemm, tf32 +at least 272\.0 TFLOP/s ' table || fail "no bound of a precision: $(cat table)"
-grep -qE '^memory +measured with this program: ' table || fail "no origin: $(cat table)"
+grep -qE '^memory +measured with gpuproof: ' table || fail "no origin: $(cat table)"
 
 # Limits that warn say so; a figure that the sheet lacks is as written.
 says() { # pattern, arguments...
