@@ -228,30 +228,3 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	trend_chart_draw_dots(&plot, map);
 	trend_chart_draw_seams(&plot, map);
 }
-
-static bool days_contain(const int64_t *days, size_t count, int64_t day)
-{
-	for (size_t i = 0; i < count; i++)
-		if (days[i] == day)
-			return true;
-	return false;
-}
-
-void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_t *days,
-			size_t day_count, int64_t first, int64_t last, struct tree *map)
-{
-	double cell = CHART_WIDTH / (double)(last - first + 1), x = 0;
-	struct text measured = TEXT_EMPTY, absent = TEXT_EMPTY;
-
-	cell = cell > 12 ? 12 : cell;
-	for (int64_t day = first; day <= last; day++, x += cell) {
-		if (days_contain(missed, missed_count, day))
-			text_addf(&absent, "M%.1f 4L%.1f 20M%.1f 20L%.1f 4", x + 0.5,
-				  x + cell - 0.5, x + 0.5, x + cell - 0.5);
-		else if (days_contain(days, day_count, day))
-			text_addf(&measured, "M%.1f 4h%.1fv16h-%.1fz", x + 0.5, cell - 1, cell - 1);
-	}
-	tree_text_owned(map, "measured", text_detach(&measured));
-	tree_text_owned(map, "absent", text_detach(&absent));
-	chart_coordinate(map, "strip_width", x);
-}

@@ -205,15 +205,11 @@ static void trend_add_table(const struct trend_page *p, size_t first, bool *take
 
 static void trend_add_missed_days(const struct trend_page *p)
 {
-	int64_t *days = xcalloc(p->nights.count + 1, sizeof(*days)), missing[MOST_MISSED];
+	int64_t missing[MOST_MISSED];
 	size_t count = history_missed(&p->nights, missing);
 	char date[16], last[16], *hosts = history_hosts(&p->nights);
 	struct tree *list;
 
-	for (size_t i = 0; i < p->nights.count; i++)
-		days[i] = p->nights.items[i].day;
-	trend_missed_strip(missing, count, days, p->nights.count, p->rows.first, p->rows.last,
-			   p->tree);
 	tree_textf(p->tree, "missed_count", "%zu", count);
 	list = tree_list(p->tree, "missed_dates");
 	for (size_t i = 0; i < count; i++) {
@@ -231,7 +227,6 @@ static void trend_add_missed_days(const struct trend_page *p)
 					    strcmp(date, last) ? last : "")
 				: xstrdup("No runs"));
 	free(hosts);
-	free(days);
 }
 
 static void trend_fill_page(const struct trend_page *p, const struct report_options *options)

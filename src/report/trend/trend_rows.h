@@ -119,13 +119,6 @@ struct trend_drawing {
 void trend_chart(const struct trend_drawing *drawing, const char *id, const char *title,
 		 const char *finding, struct tree *list);
 
-/*
- * Calendar for chart_missed.mustache: one cell per day from `first` to `last`, marked if it had a
- * night.
- */
-void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_t *days,
-			size_t day_count, int64_t first, int64_t last, struct tree *map);
-
 /* The page while it is filled. */
 struct trend_page {
 	struct store *history;
