@@ -213,26 +213,42 @@ static bool is_told_by_devices(const struct faulty_check *sorted, size_t count,
 	return all;
 }
 
+/* Collects the checks of machines that need a reason; most machines of a delivery need none. */
+static size_t reasons_collect(const struct verdicts *v, struct faulty_check *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0, next; i < v->count; i = next) {
+		bool needed = false;
+
+		for (next = i;
+		     next < v->count && strcmp(v->checks[next].machine, v->checks[i].machine) == 0;
+		     next++)
+			needed = needed || needs_reason(&v->checks[next]);
+		for (size_t k = i; needed && k < next; k++)
+			out[count++] = (struct faulty_check){ &v->checks[k],
+							      reasons_subject_of(&v->checks[k]) };
+	}
+	return count;
+}
+
 static void explain_checks(struct verdicts *v)
 {
 	struct faulty_check *sorted = xcalloc(v->count + 1, sizeof(*sorted));
+	size_t count = reasons_collect(v, sorted);
 
-	for (size_t i = 0; i < v->count; i++)
-		sorted[i] =
-			(struct faulty_check){ &v->checks[i], reasons_subject_of(&v->checks[i]) };
-	if (v->count)
-		qsort(sorted, v->count, sizeof(*sorted), reasons_by_subject);
-	if (reasons_find_centers(sorted, v->count))
-		qsort(sorted, v->count, sizeof(*sorted), reasons_by_subject);
-	for (size_t i = 0, next; i < v->count; i = next) {
-		for (next = i + 1; next < v->count; next++)
+	if (count)
+		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
+	if (reasons_find_centers(sorted, count))
+		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count; next++)
 			if (reasons_order_subjects(&sorted[i], &sorted[next]) != 0)
 				break;
-		if (needs_reason(sorted[i].check) &&
-		    !is_told_by_devices(sorted, v->count, &sorted[i]))
+		if (needs_reason(sorted[i].check) && !is_told_by_devices(sorted, count, &sorted[i]))
 			reasons_add(v, &sorted[i], next - i);
 	}
-	for (size_t i = 0; i < v->count; i++)
+	for (size_t i = 0; i < count; i++)
 		free(sorted[i].devices);
 	free(sorted);
 }
