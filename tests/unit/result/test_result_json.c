@@ -438,7 +438,7 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"n\": 1, ", "\"n\": 0, ",
 		  "cases[0].metrics.transfer.cold.n: 0; a value needs at least one sample" },
 		{ "\"series\": \"transfer.time\"", "\"series\": \"transfer.tame\"",
-		  "cases[0].metrics.transfer.bandwidth.series: the case has no samples "
+		  "cases[0].metrics.transfer.bandwidth.series: the case has no sample series "
 		  "'transfer.tame'" },
 		{ "\"values\": [0.0011, 0.1, ", "\"values\": [",
 		  "cases[0].samples.transfer.time.statistics.n: 8, but there are 6 samples" },
