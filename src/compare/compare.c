@@ -105,7 +105,7 @@ static bool compare_out_of_nothing(const struct comparison *out, const struct ob
 	if (!a->exact || !b->exact || better != BETTER_LOWER || compare_most_of(a) > 0)
 		return false;
 	row->change = CHANGE_REGRESSED;
-	comparison_give_reason(row, out->name_a, "has none");
+	comparison_give_reason(row, out->name_a, "has a value of zero");
 	return true;
 }
 
@@ -128,7 +128,7 @@ static bool compare_have_ratio(const struct comparison *out, const struct observ
 				       compare_most_of(a) > 0 && compare_most_of(b) > 0 ? ""
 				       : compare_most_of(a) > 0 ? out->name_b
 								: out->name_a,
-				       "is zero, so there is no ratio");
+				       "has a value of zero, so there is no ratio");
 	return false;
 }
 

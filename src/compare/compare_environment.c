@@ -60,7 +60,7 @@ static void compare_device(const struct device_info *a, const struct device_info
 				   : b->ecc   ? COMPARE_MISSING
 					      : "off");
 	free(name);
-	name = xasprintf("%s PCIe, at most", a->id);
+	name = xasprintf("%s maximum PCIe link", a->id);
 	snprintf(before, sizeof(before), "generation %d, x%d", a->pcie_generation_max,
 		 a->pcie_width_max);
 	snprintf(after, sizeof(after), "generation %d, x%d", b->pcie_generation_max,
@@ -242,7 +242,7 @@ static void compare_clocks(const struct comparison_input *input, struct comparis
 
 		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
 			continue;
-		name = xasprintf("%s clock under load, mean", id);
+		name = xasprintf("%s mean clock under load", id);
 		environment_add_difference(out, name, units_format(a, "Hz", before, sizeof(before)),
 					   units_format(b, "Hz", after, sizeof(after)));
 		free(name);

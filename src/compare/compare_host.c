@@ -137,17 +137,19 @@ static void compare_host_tell_common(struct comparison *c, const struct common *
 		  slower ? "slower" : "faster", c->name_b,
 		  slower ? common->shift : 1 / common->shift);
 	if (isnan(c->host_ratio))
-		text_add(&text, "the host was in another state, or driver or kernel changed; "
-				"the host reference does not show which");
+		text_add(&text, "the host was in another state, or the driver or kernel changed; "
+				"no host reference was recorded to tell which");
 	else if (log(c->host_ratio) / log(common->shift) > 0.5)
 		/* The reference moved in the same direction by a large part of the shift. */
 		text_addf(&text,
-			  "the host was in another state; its reference is %.3g times as slow",
+			  "the host was in another state, because its reference is %.3g times as "
+			  "slow",
 			  c->host_ratio);
 	else
 		text_addf(&text,
-			  "not the host, whose reference is %.3g times as slow; possible "
-			  "causes are driver, kernel, a library, or variation between sessions",
+			  "the cause is not the host, whose reference is %.3g times as slow; "
+			  "possible causes are driver, kernel, a library, or variation between "
+			  "sessions",
 			  c->host_ratio);
 	free(c->host_finding);
 	c->host_finding = text_detach(&text);
@@ -167,7 +169,7 @@ static void host_doubt_change(struct comparison *c, struct comparison_row *row, 
 	row->possible = true;
 	free(row->reason);
 	row->reason = isnan(c->host_ratio)
-			      ? xstrdup("as most host-bound figures")
+			      ? xstrdup("most other host-bound figures changed as well")
 			      : xasprintf("the host was %.3g times as slow", c->host_ratio);
 }
 

@@ -69,10 +69,9 @@ static void comparison_share_error(struct comparison *c, enum change change)
 			continue;
 		row->possible = true;
 		free(row->reason);
-		row->reason =
-			xasprintf("not certain among %zu figures: %.0f %% of comparisons show "
-				  "one by chance",
-				  c->count, 100 * highest);
+		row->reason = xasprintf("not certain among %zu figures: by chance, %.0f %% of "
+					"comparisons show such a change",
+					c->count, 100 * highest);
 	}
 	free(tested);
 }
@@ -148,8 +147,8 @@ static char *comparison_sentence(const struct comparison *c)
 	size_t one_sided = 0;
 
 	if (c->same_run)
-		return xasprintf("%s and %s are the same run: nothing to compare", c->name_a,
-				 c->name_b);
+		return xasprintf("%s and %s are the same run, so there is nothing to compare",
+				 c->name_a, c->name_b);
 	for (size_t i = 0; i < c->count; i++)
 		one_sided += c->rows[i].only_in != 0;
 	text_addf(&out, "%zu figure%s", c->count, c->count == 1 ? "" : "s");
@@ -158,9 +157,9 @@ static char *comparison_sentence(const struct comparison *c)
 				     c->counts[i] - (i == CHANGE_INCONCLUSIVE ? c->grouped : 0),
 				     change_name((enum change)i));
 	if (one_sided == c->counts[CHANGE_NONE] && one_sided)
-		text_add(&out, " (only in one of the runs)");
+		text_add(&out, " (each in only one of the runs)");
 	else if (one_sided)
-		text_addf(&out, " (%zu only in one of the runs)", one_sided);
+		text_addf(&out, " (%zu of them in only one of the runs)", one_sided);
 	comparison_add_count(&out, c->grouped, "not comparable between sessions");
 	if (c->possible)
 		text_addf(&out, "; %zu of the changes %s only possible", c->possible,
@@ -197,12 +196,13 @@ static char *comparison_advice(const struct comparison *c)
 		decided++;
 	free(needed);
 	if (few)
-		return xasprintf("to decide more, repeat both with --launches %d; fewer than "
-				 "%d do not show how launches vary",
+		return xasprintf("to decide more figures, repeat both with --launches %d; fewer "
+				 "than %d launches do not show how launches vary",
 				 FEWEST_LAUNCHES + 1, FEWEST_LAUNCHES);
 	if (!decided)
 		return xstrdup("");
-	return xasprintf("to decide %zu of the %zu inconclusive, repeat both with --launches %zu",
+	return xasprintf("to decide %zu of the %zu inconclusive figures, repeat both with "
+			 "--launches %zu",
 			 decided, c->counts[CHANGE_INCONCLUSIVE] - c->grouped, launches);
 }
 

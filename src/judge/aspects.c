@@ -234,8 +234,7 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
 	    !was_looked_at(a, d, ASPECT_CORRECTNESS)) {
 		judging_finding(a->verdicts, result, NULL, d->device->id, ASPECT_CORRECTNESS,
-				VERDICT_PASS, CAUSE_NONE,
-				"the results of %zu of %zu measured cases were verified",
+				VERDICT_PASS, CAUSE_NONE, "%zu of %zu measured cases were verified",
 				looks.verified, looks.measured);
 		aspects_note_check(a, a->verdicts->count - 1);
 	}

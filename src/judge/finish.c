@@ -117,7 +117,7 @@ static char *judgement_sentence(const struct verdicts *v, size_t judged)
 			       ? "ACCEPTED with warnings: "
 			       : openings[v->overall]);
 	if (!judged && v->trend && v->overall != VERDICT_FAIL)
-		text_add(&out, "no limits; the trend judges speed (verdict = trend)");
+		text_add(&out, "no limits; the trend decides on speed (verdict = trend)");
 	else if (!judged && passed)
 		text_addf(&out, "no limit covered any value; %zu of %zu %s passed", passed,
 			  v->count, checks);

@@ -160,7 +160,7 @@ static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 
 	check_compare_peers(check, j, &s);
 	check_decide(check, j->limit, verdict,
-		     "%.2f %% %s than the median of %zu devices of its model on %zu nodes%s",
+		     "%.2f %% %s than the median of %zu devices of the same model on %zu nodes%s",
 		     fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse", s.count,
 		     f->nodes, verdict != found ? DOUBT_WORDS : "");
 }
@@ -180,7 +180,7 @@ static bool is_too_small(const struct fleet_comparison *f)
 	for (size_t i = 0; i < f->count; i++)
 		check_decide(fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP,
 			     "%zu identical device%s on %zu node%s; a fleet limit needs at least "
-			     "%d on two nodes",
+			     "%d devices on two nodes",
 			     f->count, text_plural(f->count), f->nodes, text_plural(f->nodes),
 			     FEWEST_DEVICES);
 	return true;

@@ -129,7 +129,7 @@ static void judge_finding(const struct judge_input *input, const struct result *
 			 f->severity == SEVERITY_ERROR
 				 ? VERDICT_FAIL
 				 : verdict_of_warning(f, strcmp(when, "after") == 0),
-			 xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
+			 xasprintf("%s the run: %s: %s", when, f->subject, f->text), verdicts);
 }
 
 /* Searches from the entry after the last match: both lists usually have the same order. */
@@ -261,7 +261,7 @@ static void judge_nvlink(const struct result *r, const struct device_info *d,
 		return;
 	judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
 			none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_NVLINK_DEGRADED,
-			"%d of %.0f NVLink links are active (data sheet)%s",
+			"%d of %.0f NVLink links are active (number of links: data sheet)%s",
 			none ? 0 : d->nvlink_count, links,
 			none ? ", though the node has other GPUs" : "");
 }

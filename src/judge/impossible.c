@@ -47,7 +47,7 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 		limit *= derived / peak.figure;
 	if (!isfinite(m->value) || !(m->value > PEAK_TOLERANCE * limit))
 		return NULL;
-	return xasprintf("%s = %s exceeds the maximum of a %s: %s %s", m->name,
+	return xasprintf("%s = %s exceeds the maximum of %s (%s %s)", m->name,
 			 units_format(m->value, m->unit, value, sizeof(value)), device->name,
 			 peak.key, units_format(limit, m->unit, most, sizeof(most)));
 }
@@ -78,7 +78,7 @@ static char *unlike_samples(const struct case_result *c, const struct metric_val
 	if (!isfinite(first) || !isfinite(expected) ||
 	    fabs(first / expected - 1) <= VALUE_TOLERANCE)
 		return NULL;
-	return xasprintf("%s = %s does not match its samples, which give %s", m->name,
+	return xasprintf("%s = %s contradicts its samples, which give %s", m->name,
 			 units_format(first, m->unit, value, sizeof(value)),
 			 units_format(expected, m->unit, other, sizeof(other)));
 }

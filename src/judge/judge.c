@@ -24,7 +24,7 @@ static void judge_refuse_unsound(const struct subject *s, struct observation *o)
 		char *words = o->impossible ? NULL : impossible_figure(s->device, s->cases[i]);
 
 		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
-			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
+			observation_refuse(o, VERDICT_ERROR, "the result was never verified");
 		o->impossible = o->impossible || words;
 		if (words)
 			observation_refuse(o, VERDICT_ERROR, words);
@@ -209,9 +209,11 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s,
 	const char *key = spec_figure(bound->spec, s, check->metric, &figure, &most);
 
 	if (!key) {
-		*reason = xasprintf("no value for %s of a '%.60s' in data sheet or driver",
-				    bound->spec,
-				    s->device ? s->device->name : "device missing from the result");
+		*reason =
+			xasprintf("neither the data sheet nor the driver has a value for %s of a "
+				  "'%.60s'",
+				  bound->spec,
+				  s->device ? s->device->name : "the device is not in the result");
 		return false;
 	}
 	check->bound = bound->factor * most;
@@ -253,7 +255,7 @@ static char *baseline_fits_other_setting(const struct result *now, const struct 
 		if (strcmp(s->section, section) != 0 || !key_changes_certainty_only(s->key))
 			continue;
 		if (there && s->value && strcmp(there->value, s->value) != 0)
-			found = xasprintf("the baseline was measured with [%s] %s = %s, this "
+			found = xasprintf("the baseline was measured with [%s] %s = %s, but this "
 					  "run with %s",
 					  section, s->key, there->value, s->value);
 	}
@@ -269,7 +271,7 @@ static char *baseline_fits_other_parameter(const struct case_result *now,
 		const struct case_parameter *there = case_parameter(before, p->name);
 
 		if (there && strcmp(there->text, p->text) != 0)
-			return xasprintf("the baseline was measured with %s = %s, this run "
+			return xasprintf("the baseline was measured with %s = %s, but this run "
 					 "with %s",
 					 p->name, there->text, p->text);
 	}
@@ -301,7 +303,7 @@ static char *baseline_misfit(const struct judge_input *input, const struct subje
 
 	if (!reason && now->device && before->device &&
 	    strcmp(now->device->name, before->device->name) != 0)
-		reason = xasprintf("the baseline was measured on '%.60s', this run on '%.60s'",
+		reason = xasprintf("the baseline was measured on '%.60s', but this run on '%.60s'",
 				   before->device->name, now->device->name);
 	if (!reason)
 		reason = baseline_fits_other_parameter(now->first, before->first);
@@ -392,15 +394,16 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	struct spec_peak peak;
 
 	if (other) {
-		check_decide(check, j->limit, VERDICT_FAIL, "skipped here but measured on %s: %s",
-			     other->first->device, why);
+		check_decide(check, j->limit, VERDICT_FAIL,
+			     "skipped on this device, but measured on %s: %s", other->first->device,
+			     why);
 		check->cause = CAUSE_NOT_MEASURED;
 	} else if (j->limit->allow_skipped && s->device &&
 		   spec_peak(metric_sheet(check->metric), s->first, check->metric, s->device,
 			     &peak)) {
 		check_decide(check, j->limit, VERDICT_SKIP,
-			     "not measured, although a %s has %s: %s", s->device->name, peak.key,
-			     why);
+			     "not measured, although the data sheet of a %s has %s: %s",
+			     s->device->name, peak.key, why);
 		check->accepted = false;
 	} else {
 		check_decide(check, j->limit, VERDICT_SKIP, "%s", why);
@@ -445,13 +448,14 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 		if (half > 0)
 			check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
 		if (o->no_interval)
-			reason = xasprintf("%zu samples have no interval", o->samples);
+			reason = xasprintf("%zu samples are too few for an interval", o->samples);
 		else if (verdict != VERDICT_PASS)
 			reason = verdict_circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
 		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i])) {
 			check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
-				     "no data sheet for '%s'; limits derived from the driver apply",
+				     "no data sheet for '%s', so limits are derived from the "
+				     "driver's report",
 				     j->subjects[i]->device->name);
 			check->cause = CAUSE_NO_DATA_SHEET;
 			check->final = true; /* more samples do not help */
@@ -528,7 +532,7 @@ static void judge_coverage(const struct judging *j)
 			     "no case in this run matches this limit");
 	if (j->limit->devices && found != j->limit->devices)
 		check_decide(judge_add_plain(j->limit, j->verdicts), j->limit, VERDICT_FAIL,
-			     "measured on %zu device%s, expected %zu", found, text_plural(found),
+			     "measured on %zu device%s; expected: %zu", found, text_plural(found),
 			     j->limit->devices);
 }
 

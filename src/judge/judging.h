@@ -66,7 +66,7 @@ void judge_fleet(const struct judging *j);
  */
 enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
 					  const struct subject *subject, enum verdict verdict);
-#define DOUBT_WORDS "; it met its power limit during sampling. Set preheat = 1s and repeat"
+#define DOUBT_WORDS "; the GPU met its power limit during sampling. Set preheat = 1s and repeat"
 
 /* population.c */
 void judge_population(const struct judging *j);

@@ -115,7 +115,7 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 	if (file)
 		return load_shipped(limits, file, errors);
 	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini")) {
-		text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
+		text_addf(errors, "%s: no such file, and no shipped limits of this name", source);
 		hint_files(errors, source, embedded_limits);
 		text_add(errors, "\n");
 		return limits_refuse(errors);
@@ -125,7 +125,8 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 						     errors));
 	if (status == STATUS_OK && !limits->count) {
 		/* The file has suites but no limits: it is a config. */
-		text_addf(errors, "%s: no [limit NAME] section, so nothing to check\n", source);
+		text_addf(errors, "%s: no [limit NAME] section, so there is nothing to check\n",
+			  source);
 		limits_release(limits);
 		status = limits_refuse(errors);
 	}

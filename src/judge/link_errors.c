@@ -155,8 +155,8 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 				continue;
 			judging_finding(verdicts, r, NULL, l->f->device, ASPECT_CONDITION,
 					VERDICT_WARN, CAUSE_NVLINK_DEGRADED,
-					"NVLink link %zu had %.0f %s during the run, the median "
-					"link of this node %.0f",
+					"NVLink link %zu had %.0f %s during the run; the median "
+					"link of this node had %.0f",
 					l->link, l->errors, kinds[k].what, median);
 		}
 		free(values);

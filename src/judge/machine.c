@@ -205,7 +205,7 @@ static void judge_skipped_suite(const struct subjects *all, const struct result 
 	if (is_measured(all, c))
 		return;
 	judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
-			"no case of suite %s was measured; the first: %s", c->suite, c->reason)
+			"no case of suite %s was measured; the first case: %s", c->suite, c->reason)
 		->final = true;
 }
 
@@ -222,8 +222,8 @@ void judge_skips(const struct subjects *all, const struct judge_input *input,
 		if (other)
 			judging_finding(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
 					VERDICT_FAIL, CAUSE_NONE,
-					"skipped here but measured on %s: %s", other->first->device,
-					s->first->reason);
+					"skipped on this device, but measured on %s: %s",
+					other->first->device, s->first->reason);
 		else
 			judge_skipped_suite(all, &input->results[0], i, verdicts);
 	}

@@ -227,7 +227,7 @@ static void judge_node_bound(const struct judge_input *input, const struct limit
 	double value =
 		input->count ? node_value(input, limit, comparison == AT_MOST, &worst, &reason) : 0;
 	struct verdict_check *check = judging_node_check(verdicts, limit, bound, comparison, value,
-							 "unknown on this node");
+							 "no value for this node");
 
 	if (check->verdict != VERDICT_PASS && !isnan(value)) {
 		if (*worst)

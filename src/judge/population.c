@@ -107,7 +107,8 @@ static char *standing_words(const struct standing *s, const char *unit)
 		  fabs(100 * (1 - exp(-s->deficit))), s->deficit < 0 ? "better" : "worse",
 		  s->sample.cards, s->sample.cards == 1 ? "" : "s", center);
 	if (s->sample.cards < FEWEST_TO_FAIL && standing_verdict(s) != VERDICT_PASS)
-		text_addf(&out, "; warning only: rejection needs %d reference GPUs",
+		text_addf(&out,
+			  "; this limit only warns, because rejection needs %d reference GPUs",
 			  FEWEST_TO_FAIL);
 	return text_detach(&out);
 }
@@ -128,7 +129,7 @@ static char *standing_origin(const struct standing *s, const char *more)
 	if (*sample->driver)
 		text_addf(&out, ", driver %s", sample->driver);
 	if (sample->own)
-		text_addf(&out, ", %zu of them added here", sample->own);
+		text_addf(&out, "; %zu of them were added on this machine", sample->own);
 	if (*more)
 		text_addf(&out, "; %s", more);
 	return text_detach(&out);

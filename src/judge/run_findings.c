@@ -68,13 +68,12 @@ static void tell_xid(const struct result *result, const struct case_result *c, c
 	struct verdict_check *check;
 
 	if (number <= 0)
-		text_addf(&reason,
-			  "critical errors of the GPU (Xid; the kernel log says which) %s: %.0f",
+		text_addf(&reason, "critical errors of the GPU (Xid; see the kernel log) %s: %.0f",
 			  when, count);
 	else
 		text_addf(&reason, "Xid %" PRId64 "%s %s%s%s", number,
-			  count > 1 ? " and others" : "", when, *xid_meaning(number) ? ": " : "",
-			  xid_meaning(number));
+			  count > 1 ? " and other devices" : "", when,
+			  *xid_meaning(number) ? ": " : "", xid_meaning(number));
 	check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
 				verdict_of_xid(number),
 				number > 0 && xid_kind(number) == XID_MEMORY
@@ -284,8 +283,8 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		told = true;
 		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
 				injected ? CAUSE_FAULTS_INJECTED : CAUSE_NONE,
-				"%" PRIu64 " wrong word%s%s, the first: %s", t->wrong,
-				t->wrong == 1 ? "" : "s", injected ? " that the run injected" : "",
+				"%" PRIu64 " wrong word%s%s; first: %s", t->wrong,
+				t->wrong == 1 ? "" : "s", injected ? " that gpuproof injected" : "",
 				t->wrong_words)
 			->wrong = true;
 	}
@@ -314,7 +313,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 			judging_finding(verdicts, result, NULL,
 					lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE,
 					VERDICT_ERROR, CAUSE_WORKER_LOST,
-					"a worker process was lost, without loss of a case: %s",
+					"a worker process died, but no case was lost: %s",
 					lost->reason);
 
 		for (size_t d = 0; d < lost->device_count; d++)
@@ -332,8 +331,7 @@ static void judge_end(const struct result *result, struct verdicts *verdicts)
 	if (ended)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
 				CAUSE_STAGE_REJECTED,
-				"stage %s rejected the node, so %zu of %zu cases of later stages "
-				"were not run",
+				"stage %s rejected the node, so %zu of %zu cases were not run",
 				run_stage_names[ended], missing, result->planned);
 	else if (missing)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
@@ -341,7 +339,7 @@ static void judge_end(const struct result *result, struct verdicts *verdicts)
 				result->state, missing, result->planned);
 	else if (result->state && strcmp(result->state, "complete") != 0)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
-				CAUSE_NONE, "the run is %s: it did not finish", result->state);
+				CAUSE_NONE, "the run is %s and did not finish", result->state);
 }
 
 /* A run without any measured case fails, even if a limit on the node is met. */
@@ -353,7 +351,7 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 				return;
 	if (input->count)
 		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL,
-				CAUSE_NONE, "nothing was measured");
+				CAUSE_NONE, "no case was measured");
 }
 
 /* A node without a complete result is never accepted, whatever the others measured. */
@@ -432,7 +430,7 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 	if (count)
 		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR,
 				CAUSE_NONE, "the result of this case%s was never verified",
-				count > 1 ? " and of others" : "");
+				count > 1 ? " and of other cases" : "");
 }
 
 /* One failing case may be at fault itself; several different ones point to the device. */
@@ -462,7 +460,8 @@ static void judge_unusable(const struct result *result, struct verdicts *verdict
 			continue;
 		judging_finding(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
 				CAUSE_GPU_UNUSABLE,
-				"all %zu cases on this device failed; the first: %s", lost, reason);
+				"all %zu cases on this device failed; first error: %s", lost,
+				reason);
 	}
 }
 

@@ -131,12 +131,13 @@ static void judge_look(const struct result *result, const struct limit *limit,
 		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
 {
 	bool known = look->named || (!look->doubt && look->pairs && compared >= COMPARED_LEAST);
-	struct verdict_check *check = judging_node_check(
-		verdicts, limit, &limit->max, AT_MOST, known ? (double)look->named : (double)NAN,
-		look->doubt   ? look->doubt
-		: look->pairs ? "one slow pair cannot identify the slow node; three nodes are "
-				"needed"
-			      : "no pair with this node was measured");
+	struct verdict_check *check =
+		judging_node_check(verdicts, limit, &limit->max, AT_MOST,
+				   known ? (double)look->named : (double)NAN,
+				   look->doubt   ? look->doubt
+				   : look->pairs ? "a single slow pair cannot identify the slow "
+						   "node; measure at least three nodes"
+						 : "no pair with this node was measured");
 
 	judging_take(&check->devices, node_devices(result, look->node));
 	if (!known && !look->doubt && limit->allow_skipped)
@@ -313,7 +314,7 @@ void judge_suspects(const struct judge_input *input, const struct limit *limit,
 	if (!result->node_count) {
 		if (!limit->allow_skipped)
 			judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
-					   "known only in multi-node runs");
+					   "this value exists only in multi-node runs");
 		return;
 	}
 	looks = suspects_node_looks_make(result);

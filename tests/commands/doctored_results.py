@@ -14,7 +14,7 @@ from verdict_outputs import answers, disagreements, run
 HEALTHY = json.load(open(sys.argv[2]))
 HEALTHY.pop("judgement", None)
 failures, table = [], []
-CANNOT = "exceeds the maximum of a NVIDIA H200"
+CANNOT = "exceeds the maximum of NVIDIA H200"
 
 def judged(name, result, verdict, cause=""):
 	"""All outputs tell `verdict`, and the terminal the cause."""
@@ -90,7 +90,7 @@ def inconsistent():
 	for name in "stream.bandwidth", "transfer.bandwidth", "matmul.throughput", "parallel.step_time", "alloc.latency":
 		result, metric = one_figure(name)
 		scale([metric], 1.5, *FIGURE)
-		judged(f"{name} 1.5 x its samples", result, "INCONCLUSIVE", "does not match its samples")
+		judged(f"{name} 1.5 x its samples", result, "INCONCLUSIVE", "contradicts its samples")
 		result, metric = one_figure(name)
 		metric["launches"] = [metric["value"] * f for f in (1, 0.99, 0.98)]
 		scale([metric], 1.02, *FIGURE)
@@ -103,7 +103,7 @@ def skipped():
 			alone = lambda c, d=device: c["suite"] == suite and c["devices"] == [d]
 			if any(alone(c) for c in HEALTHY["cases"]) and any(c["suite"] == suite and c["devices"] != [device] and
 			                                                   len(c["devices"]) == 1 for c in HEALTHY["cases"]):
-				judged(f"{suite} skipped on {device}", skip(alone), "REJECTED", "skipped here but measured on cuda:")
+				judged(f"{suite} skipped on {device}", skip(alone), "REJECTED", "skipped on this device, but measured on cuda:")
 		judged(f"{suite} skipped on all", skip(lambda c: c["suite"] == suite), "INCONCLUSIVE",
 		       f"no case of suite {suite} was measured" if suite in ("alloc", "parallel") else "not measured, although")
 	for part in "h2d/pinned", "d2h/pinned", "p2p/":
@@ -111,7 +111,7 @@ def skipped():
 	for precision in "fp32", "tf32", "fp16", "bf16":
 		for device, other in ("cuda:0", "cuda:1"), ("cuda:1", "cuda:0"):
 			judged(f"matmul {precision} missing on {device}", skip(lambda c: c["id"].startswith(f"matmul/{precision}/") and
-			       c["device"] == device), "REJECTED", f"skipped here but measured on {other}")
+			       c["device"] == device), "REJECTED", f"skipped on this device, but measured on {other}")
 		judged(f"matmul {precision} skipped on all", skip(lambda c: c["id"].startswith(f"matmul/{precision}/")), "INCONCLUSIVE",
 		       "not measured, although")
 	result = copy.deepcopy(HEALTHY)
@@ -130,7 +130,7 @@ def foreign():
 
 def others():
 	result = json.loads(json.dumps(HEALTHY).replace("NVIDIA H200", "NVIDIA Foo 9000"))
-	judged("a model without data sheet", result, "INCONCLUSIVE", "no data sheet for 'NVIDIA Foo 9000'; limits derived from the driver apply")
+	judged("a model without data sheet", result, "INCONCLUSIVE", "no data sheet for 'NVIDIA Foo 9000', so limits are derived from the driver's report")
 	result = copy.deepcopy(HEALTHY)
 	last = [c for c in result["cases"] if c["device"] == "cuda:1" and "telemetry" in c][-1]["telemetry"]
 	last["after"]["ecc_uncorrected"] = (last["before"]["ecc_uncorrected"] or 0) + 2
@@ -164,7 +164,7 @@ def headlines():
 	blamed = blamed[:blamed.index("</ul>")]
 	if blamed.count("<li>") != 1 or "17 of 18" not in blamed or "more reason" in page:
 		failures.append(f"the page of a lost link has other reasons: {blamed[:400]}")
-	told("a skipped case", skip(lambda c: c["suite"] == "stream" and c["device"] == "cuda:1"), "GPU cuda:1 in 2 of 3 memory operations, triad and read: skipped here")
+	told("a skipped case", skip(lambda c: c["suite"] == "stream" and c["device"] == "cuda:1"), "GPU cuda:1 in 2 of 3 memory operations, triad and read: skipped on this device")
 	result = skip(lambda c: c["id"].startswith("matmul/tf32/") and c["device"] == "cuda:0")
 	case = next(c for c in result["cases"] if c["status"] == "SKIPPED" and c["id"].startswith("matmul/tf32/"))
 	case.update(status="ERROR", reason="killed by signal 11", end="crashed")

@@ -32,7 +32,7 @@ END
 echo 0 >rows
 GPUPROOF_FAKE="devices=2 rows=$folder/rows" "$program" run accept.ini --set "report.title=Delivery <4711>" --check -q -o changed >out 2>&1
 [ $? -eq 0 ] || complain "a warning is accepted: $(cat out)"
-grep -q 'after the run, remapped rows fake:1: 1' out || complain "the change is not in the verdict: $(cat out)"
+grep -q 'after the run: remapped rows fake:1: 1' out || complain "the change is not in the verdict: $(cat out)"
 [ "$(tail -n 1 out)" = changed/report.html ] || complain "the report's path is not the last line: $(cat out)"
 grep -q '"preflight": \[' changed/result.json || complain "no pre-flight in the result"
 grep -q '"remapped rows fake:1", "topic": "remapped rows", "device": "fake:1", "text": "1"' changed/result.json || complain "no post-flight in the result"
@@ -88,7 +88,7 @@ GPUPROOF_FAKE="devices=8 noise=0.5%" "$program" run node.ini --check -q -o sound
 [ $? -eq 0 ] && grep -q '^ACCEPTED: all 17 checks passed' out || complain "eight sound devices: $(cat out)"
 sed '/^.limit/,$d' node.ini >none.ini
 "$program" check sound --limits none.ini >out 2>&1
-[ $? -eq 2 ] && grep -q 'none.ini: no \[limit NAME\] section, so nothing to check' out || complain "a file without limits: $(cat out)"
+[ $? -eq 2 ] && grep -q 'none.ini: no \[limit NAME\] section, so there is nothing to check' out || complain "a file without limits: $(cat out)"
 rm sound/result.json
 "$program" check sound >out 2>&1
 [ $? -eq 3 ] && grep -q 'gpuproof run --resume sound' out || complain "a run without a result: $(cat out)"
@@ -126,7 +126,7 @@ unset GPUPROOF_FAKE
 head -c 56 /dev/zero >calls
 GPUPROOF_FAKE="devices=2 calls=$folder/calls fail@device_info:6" "$program" run pcie.ini --check -q -o gone >out 2>&1
 [ $? -eq 1 ] || complain "a device that is gone afterwards is accepted: $(cat out)"
-grep -q 'after the run, device fake:1: lost during the run' out || complain "which device is gone: $(cat out)"
+grep -q 'after the run: device fake:1: lost during the run' out || complain "which device is gone: $(cat out)"
 
 # A process that dies while it opens its devices: the run goes well, and is not accepted.
 for n in 3 4 5 6 7 8; do
@@ -142,7 +142,7 @@ for file in out died/acceptance.html died/report.html; do
 	grep -qi 'a worker process was lost\|a worker process died\|a worker died' $file || complain "$file does not tell of the lost worker"
 done
 grep -q 'INCONCLUSIVE' died/acceptance.html || complain "a lost worker does not leave it open"
-"$program" export junit died | grep -q '<error type="ERROR" message="ERROR: a worker process was lost' || complain "JUnit does not tell of the lost worker"
+"$program" export junit died | grep -q '<error type="ERROR" message="ERROR: a worker process died' || complain "JUnit does not tell of the lost worker"
 
 # The page later, from the result alone; one device too few.
 GPUPROOF_FAKE=devices=1 "$program" run accept.ini --check -q -o one >out 2>&1

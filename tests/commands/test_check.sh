@@ -94,7 +94,7 @@ expect 0 'baseline =' run -l base.ini --baseline before.json --all
 sed 's/"name": "[^"]*"/"name": "Tesla K80"/' before.json >k80.json
 expect 4 "the baseline was measured on 'Tesla K80'" run -l base.ini --baseline k80.json
 # Names of shipped limits, and what is near.
-expect 2 "h20: no such file, and no shipped limits of that name (did you mean 'h200'?); shipped: " run --limits h20
+expect 2 "h20: no such file, and no shipped limits of this name (did you mean 'h200'?); shipped: " run --limits h20
 expect 2 'nowhere.ini: no such file' run --limits nowhere.ini
 # A usage error is short: the message is not pushed off the screen by explanations.
 expect 2 'More: gpuproof help check' --limit x

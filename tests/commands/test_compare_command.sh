@@ -58,7 +58,7 @@ expect 0 'UNCHANGED' --all $a -- $c
 # shellcheck disable=SC2086
 expect 0 '1 figure: 1 UNCHANGED' --fail-on regression $a -- $c
 # A run against itself says so, by the names of both, and passes no gate.
-expect 0 'a.1 and b.1 are the same run: nothing to compare' a.1.json b.1.json
+expect 0 'a.1 and b.1 are the same run, so there is nothing to compare' a.1.json b.1.json
 expect 4 'are the same run' --fail-on certain a.1.json b.1.json
 # But one file four times is one launch.
 expect 2 'a/result.json and a/result.json are the same run; name each launch only once' --fail-on regression a a a a -- b

@@ -53,7 +53,7 @@ limit() { printf '[limit energy]\nmetric = matmul.energy\n%s\n' "$1" > limit.ini
 limit 'max = 6 J'
 expect 0 "PASS" check usual.json --limits limit.ini
 expect 1 "FAIL" check thirsty.json --limits limit.ini
-expect 4 "the result has no such metric" check run/result.json --limits limit.ini
+expect 4 "the case has no such metric" check run/result.json --limits limit.ini
 limit 'max = 1.05 * baseline'
 expect 1 "FAIL" check thirsty.json --limits limit.ini --baseline usual.json
 expect 4 "" check usual.json --limits limit.ini --baseline run/result.json

@@ -65,7 +65,7 @@ cat > limited.ini <<-INI
 	max = 1 MJ
 INI
 expect 4 "clock=host" limited.ini --check --launches 1
-says 'the result has no such metric; its notes: '
+says 'the case has no such metric; its notes: '
 grep -qF 'No energy was recorded: fake:0 has no energy counter' out/report.html || fail "the page does not say why there is no energy"
 expect 4 "clock=host watts=70 busy_watts=400 power=100% counter=off" limited.ini --check --launches 1
 says 'power readings every 20 ms has an uncertainty of'

@@ -80,16 +80,16 @@ GPUPROOF_POPULATION=mine.ini expect 2 "unknown key 'modle' in [card]; keys: mode
 
 # A result that is not good, not whole or not told apart is refused, and the file stays as it was.
 node bad 0.3 >bad.json
-expect 2 'bad.json: not accepted as reference GPUs: [limit memory] fails' population add bad.json -o p.ini
+expect 2 'bad.json: these GPUs cannot be reference GPUs, because [limit memory] fails' population add bad.json -o p.ini
 sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
-expect 2 'part.json: the run is interrupted, not complete' population add part.json -o p.ini
+expect 2 'part.json: the run is interrupted; only a complete run can be added' population add part.json -o p.ini
 sed 's/"uuid": "[^"]*"/"uuid": ""/g; s/"serial": "[^"]*"/"serial": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
 # The text of a result cannot write lines of its own into the file.
 sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json
-expect 2 "is not a UUID" population add lines.json -o p.ini
+expect 2 "invalid UUID" population add lines.json -o p.ini
 sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json
-expect 2 "is not a name" population add lines.json -o p.ini
+expect 2 "or name" population add lines.json -o p.ini
 [ ! -e p.ini ] || { echo "a refused result was added"; failed=1; }
 expect 2 'good.json and good.json are the same run' population add good.json good.json -o p.ini
 expect 2 'good.json' population add good.json -o good.json

@@ -69,7 +69,7 @@ sed 's/min = 1 TB/min = 99 TB/' s.ini >slow.ini
 GPUPROOF_FAKE="devices=2" "$program" run slow.ini --check -o slow >out 2>&1
 expect $? 1 slow "sanity passed,rates rejected,together not run,soak not run,"
 grep -q '^gpuproof: the run ends, because stage rates rejects the node: GPU.*Stages that were not run: together and soak$' out || complain "no line says why the run ended: $(cat out)"
-grep -q 'stage rates rejected the node, so 4 of 6 cases of later stages were not run' out || complain "the verdict does not name the stage: $(cat out)"
+grep -q 'stage rates rejected the node, so 4 of 6 cases were not run' out || complain "the verdict does not name the stage: $(cat out)"
 "$program" export junit slow/result.json | head -2 | grep -q ' failures="0"' && complain "JUnit is green"
 grep -q '"suite":"matmul"\|"suite": "matmul"' slow/run.jsonl && complain "a case of a later stage was run"
 # Resuming changes nothing, and is said.

@@ -297,7 +297,7 @@ same $? 2 "min_nodes"
 echo 0 >rows
 GPUPROOF_FAKE="devices=2 rows=$dir/rows" \
 	"$gpuproof" run short.ini -o rows.run --check --simulate-nodes 2 >rows.out 2>&1
-expect "the run, remapped rows n2/fake:1: " rows.out "remapped rows of a node"
+expect "the run: remapped rows n2/fake:1: " rows.out "remapped rows of a node"
 for list in preflight postflight; do
 	same "$(json rows.run/result.json "sum(f['subject'] == 'remapped rows n2/fake:1' for f in r['$list'])")" 1 "$list of a node"
 done
@@ -342,7 +342,7 @@ fails() { json "$1/result.json" "sorted({c['devices'] for c in r['judgement']['c
 fleet slow "10%"
 same $? 1 "exit code with a slow node"
 same "$(fails slow)" "['n3/fake:2']" "the slow node"
-expect "worse than the median of 3 devices of its model on 4 nodes" slow/result.json "reason of the slow node"
+expect "worse than the median of 3 devices of the same model on 4 nodes" slow/result.json "reason of the slow node"
 expect "4 more launches" slow.err "suspects are measured again"
 [ -e slow/nodes/n3/launch-5/run.jsonl ] || fail "n3 was not measured again"
 [ ! -e slow/nodes/n3/launch-6 ] && [ ! -e slow/nodes/n3/confirm ] || fail "n3 was measured more often than its verdict asks for"

@@ -98,7 +98,7 @@ void observation_refuse(struct observation *o, enum verdict verdict, const char 
 	if (rank[verdict] <= rank[o->verdict])
 		return;
 	free(o->reason);
-	o->reason = xstrdup(reason && *reason ? reason : "reason unknown");
+	o->reason = xstrdup(reason && *reason ? reason : "unknown reason");
 	o->verdict = verdict;
 }
 
@@ -124,11 +124,11 @@ static void observation_gather_value(struct observation_gathering *g, struct obs
 		return;
 	}
 	if (isnan(value) && m->launch_count)
-		snprintf(reason, sizeof(reason), "missing in some of its %zu launches",
-			 m->launch_count);
+		snprintf(reason, sizeof(reason),
+			 "the metric is missing in some of its %zu launches", m->launch_count);
 	else
-		snprintf(reason, sizeof(reason), "its value is %g%s", value,
-			 value < 0 ? "; limits cover only values that cannot be negative" : "");
+		snprintf(reason, sizeof(reason), "the value is %g%s", value,
+			 value < 0 ? "; limits cover only metrics that cannot be negative" : "");
 	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
@@ -149,7 +149,7 @@ static void observation_gather_metric(struct observation_gathering *g, struct ob
 	double half = metric_sample_half(m);
 
 	if (strcmp(m->unit, unit) != 0) {
-		char *reason = xasprintf("its unit is '%.30s', not %s", m->unit, unit);
+		char *reason = xasprintf("the unit is '%.30s', not %s", m->unit, unit);
 
 		observation_refuse(o, VERDICT_ERROR, reason);
 		free(reason);
@@ -173,7 +173,7 @@ static void observation_gather_metric(struct observation_gathering *g, struct ob
 static void observation_refuse_missing(struct observation *o, const struct case_result *c)
 {
 	bool noted = c->notes && *c->notes;
-	char *reason = xasprintf("the result has no such metric%s%s", noted ? "; its notes: " : "",
+	char *reason = xasprintf("the case has no such metric%s%s", noted ? "; its notes: " : "",
 				 noted ? c->notes : "");
 
 	observation_refuse(o, VERDICT_ERROR, reason);
@@ -192,7 +192,7 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 				   case_is_wrong(c)            ? VERDICT_FAIL
 				   : c->status == CASE_SKIPPED ? VERDICT_SKIP
 							       : VERDICT_ERROR,
-				   c->status == CASE_OK ? "its error exceeds the tolerance"
+				   c->status == CASE_OK ? "the error exceeds the tolerance"
 							: c->reason);
 		return;
 	}
@@ -213,7 +213,7 @@ static void refuse_unsettled(const struct observation_gathering *g, struct obser
 {
 	if (2 * g->unsettled > g->launches)
 		observation_refuse(o, VERDICT_INCONCLUSIVE,
-				   "not settled: the level still changed at the end; increase "
+				   "not settled: the values still changed at the end; increase "
 				   "settle_time or preheat");
 }
 

@@ -43,8 +43,8 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 		bad = first_rejecting_check(&verdicts);
 		if (bad)
 			error_set(err, STATUS_USAGE,
-				  "not accepted as reference GPUs: [limit %s] fails: %s %s; "
-				  "details: gpuproof check",
+				  "these GPUs cannot be reference GPUs, because [limit %s] fails: "
+				  "%s %s; details: gpuproof check",
 				  bad->limit, *bad->case_id ? bad->case_id : bad->metric,
 				  bad->reason);
 		limits_release(&limits);
@@ -66,7 +66,8 @@ static enum status population_refuse_results(const struct result *results, size_
 		return error_set(err, STATUS_USAGE, "driver '%.60s' is not a version", driver);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(results[i].state, "complete") != 0)
-			return error_set(err, STATUS_USAGE, "the run is %s, not complete",
+			return error_set(err, STATUS_USAGE,
+					 "the run is %s; only a complete run can be added",
 					 results[i].state);
 	for (size_t i = 0; i < results[0].device_count; i++) {
 		const struct device_info *d = &results[0].devices[i];
@@ -75,13 +76,13 @@ static enum status population_refuse_results(const struct result *results, size_
 		if (*population_id(d) &&
 		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
 			return error_set(err, STATUS_USAGE,
-					 "%s: '%.60s' is not a UUID, or '%.60s' is not a name",
-					 d->id, population_id(d), d->name);
+					 "%s: invalid UUID '%.60s' or name '%.60s'", d->id,
+					 population_id(d), d->name);
 	}
 	if (!known)
 		return error_set(err, STATUS_USAGE,
-				 "no device has a UUID or serial number, which is needed to "
-				 "count each GPU once");
+				 "no device has a UUID or a serial number; gpuproof needs one of "
+				 "them to count each GPU once");
 	return refuse_bad_cards(results, count, err);
 }
 

@@ -125,7 +125,7 @@ static void a_lower_clock_explains_a_lower_speed(void **state)
 	assert_float_equal(c.rows[0].at_same_clock, 1, 0.002);
 	/* And is named before any number. */
 	assert_int_equal(c.difference_count, 1);
-	assert_string_equal(c.differences[0].name, "cuda:0 clock under load, mean");
+	assert_string_equal(c.differences[0].name, "cuda:0 mean clock under load");
 	assert_string_equal(c.differences[0].b, "1.800 GHz");
 	comparison_release(&c);
 }
@@ -165,7 +165,7 @@ static void broken_and_missing_cases_are_named(void **state)
 	assert_int_equal(c.counts[CHANGE_NONE], 3);
 	assert_int_equal(comparison_gate(&c), 4);
 	assert_string_equal(c.rows[0].reason, "B: does not have this case");
-	assert_string_equal(c.rows[1].reason, "B: its value is nan");
+	assert_string_equal(c.rows[1].reason, "B: the value is nan");
 	assert_string_equal(c.rows[2].reason, "A: does not have this case");
 	comparison_release(&c);
 	b.cases[0].status = CASE_FAILED;
@@ -367,7 +367,8 @@ static void open_comparisons_have_advice(void **state)
 	compare(5, 5, 1, 0.03, 1, &c);
 	assert_int_equal(c.counts[CHANGE_INCONCLUSIVE], 1);
 	assert_true(c.rows[0].launches_needed > 5);
-	assert_non_null(strstr(c.advice, "to decide 1 of the 1 inconclusive, repeat both with"));
+	assert_non_null(
+		strstr(c.advice, "to decide 1 of the 1 inconclusive figures, repeat both with"));
 	comparison_release(&c);
 	compare(1, 1, 0.95, 0, 1, &c);
 	assert_non_null(strstr(c.advice, "repeat both with --launches 5"));
@@ -745,13 +746,13 @@ static void a_shift_of_the_host_is_one_finding(void **state)
 		size_t certain;
 		const char *finding;
 	} rows[] = {
-		{ 0.7, 0, 0, false, 0, "the host reference does not show which" },
+		{ 0.7, 0, 0, false, 0, "no host reference was recorded to tell which" },
 		{ 0.7, 2e-7, 2.9e-7, false, 0, "its reference is 1.45 times as slow" },
 		{ 0.7, 2e-7, 2e-7, false, 0, "not the host, whose reference is 1 times as slow" },
 		/* Four times as slow, and the host is not: that is no state of it. */
 		{ 0.25, 2e-7, 2e-7, false, 8, "not the host" },
 		{ 0.25, 2e-7, 8e-7, false, 0, "its reference is 4 times as slow" },
-		{ 0.25, 0, 0, false, 0, "reference does not show" },
+		{ 0.25, 0, 0, false, 0, "no host reference was recorded" },
 		{ 0.7, 2e-7, 2e-7, true, 8, "" },
 		{ 1, 2e-7, 2.9e-7, false, 0, "" },
 	};
@@ -1056,7 +1057,8 @@ static void a_run_is_not_compared_with_itself(void **state)
 	night_compare(&n, &c);
 	assert_true(c.same_run);
 	assert_int_equal(c.count, 0);
-	assert_string_equal(c.sentence, "n1 and n2 are the same run: nothing to compare");
+	assert_string_equal(c.sentence,
+			    "n1 and n2 are the same run, so there is nothing to compare");
 	assert_int_equal(comparison_gate(&c), 4);
 	comparison_release(&c);
 	night_release(&n);
@@ -1249,7 +1251,8 @@ static void a_side_of_zeros_is_named(void **state)
 						  .name_b = "new",
 						  .margin = 0.01 };
 		struct comparison c;
-		char *expected = xasprintf("%sis zero, so there is no ratio", rows[i].side);
+		char *expected =
+			xasprintf("%shas a value of zero, so there is no ratio", rows[i].side);
 
 		for (size_t l = 0; l < 2; l++) {
 			node_init(&a[l], 1, "NVIDIA H200");

@@ -190,8 +190,8 @@ static void test_slow_node(void **state)
 			assert_non_null(strstr(c->reason, "median of 3 identical devices"));
 		} else if (strcmp(c->devices, "n5/cuda:2") == 0) {
 			assert_string_equal(c->bound_text, "fleet = 3 %");
-			assert_non_null(strstr(c->reason,
-					       "the median of 31 devices of its model on 8 nodes"));
+			assert_non_null(strstr(c->reason, "the median of 31 devices of the same "
+							  "model on 8 nodes"));
 		}
 	}
 	verdicts_release(&v);

@@ -226,9 +226,8 @@ static void a_lost_worker_is_not_accepted(void **state)
 	assert_int_equal(v.counts[VERDICT_ERROR], 1);
 	assert_string_equal(v.checks[0].devices, "cuda:1");
 	assert_string_equal(v.checks[0].uuid, "GPU-1");
-	assert_string_equal(v.checks[0].reason, "a worker process was lost, without loss "
-						"of a case: "
-						"rank 1 (cuda:1) killed by signal 11");
+	assert_string_equal(v.checks[0].reason, "a worker process died, but no case was lost: rank "
+						"1 (cuda:1) killed by signal 11");
 	verdicts_release(&v);
 	result_release(&r);
 	result_release(&more);
@@ -324,14 +323,14 @@ static void missing_metric_and_wrong_unit_are_errors(void **state)
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(v.count, 2);
 	assert_int_equal(v.counts[VERDICT_ERROR], 2);
-	assert_string_equal(v.checks[0].reason, "its unit is 's', not B/s");
-	assert_string_equal(v.checks[1].reason, "the result has no such metric");
+	assert_string_equal(v.checks[0].reason, "the unit is 's', not B/s");
+	assert_string_equal(v.checks[1].reason, "the case has no such metric");
 	verdicts_release(&v);
 	/* A suite notes why it has no figure, such as an energy that was not measured. */
 	case_result_note(&r.cases[1], "No energy was recorded: no counter.");
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(v.checks[1].verdict, VERDICT_ERROR);
-	assert_string_equal(v.checks[1].reason, "the result has no such metric; its notes: "
+	assert_string_equal(v.checks[1].reason, "the case has no such metric; its notes: "
 						"No energy was recorded: no counter.");
 	verdicts_release(&v);
 	result_release(&r);
@@ -458,7 +457,7 @@ static void devices_are_counted(void **state)
 	judge_by(BANDWIDTH "min = 1 GB/s\ndevices = 8\n", &r, 1, NULL, &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 7);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);
-	assert_string_equal(v.checks[0].reason, "measured on 7 devices, expected 8");
+	assert_string_equal(v.checks[0].reason, "measured on 7 devices; expected: 8");
 	verdicts_release(&v);
 	r.planned = 8;
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
@@ -549,12 +548,12 @@ static void a_baseline_that_does_not_fit_is_an_error(void **state)
 		/* More samples of the same are the same. */
 		{ "NVIDIA H200", "2", "1s", "200", "" },
 		{ "Tesla K80", "2", "1s", "20",
-		  "the baseline was measured on 'Tesla K80', this run on 'NVIDIA H200'" },
+		  "the baseline was measured on 'Tesla K80', but this run on 'NVIDIA H200'" },
 		{ "NVIDIA H200", "1", "1s", "20",
 		  "the baseline is the run itself (1), so the check could never fail" },
 		{ "NVIDIA H200", "2", "0s", "20",
-		  "the baseline was measured with [suite transfer] preheat = 0s, "
-		  "this run with 1s" },
+		  "the baseline was measured with [suite transfer] preheat = 0s, but this run with "
+		  "1s" },
 	};
 
 	(void)state;
@@ -1178,7 +1177,7 @@ static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
 	pool_launches(&r[0], 1, &r[1], 1);
 	judge_by(BANDWIDTH "min = 1 GB/s\n", r, 1, NULL, &v);
 	assert_int_equal(v.checks[0].verdict, VERDICT_ERROR);
-	assert_string_equal(v.checks[0].reason, "missing in some of its 2 launches");
+	assert_string_equal(v.checks[0].reason, "the metric is missing in some of its 2 launches");
 	verdicts_release(&v);
 	result_release(&r[0]);
 	result_release(&r[1]);
@@ -1240,7 +1239,7 @@ static void a_device_on_which_everything_fails_is_unusable(void **state)
 					assert_int_equal(v.checks[k].verdict, VERDICT_FAIL);
 					assert_non_null(strstr(v.checks[k].reason,
 							       "all 2 cases on this device failed; "
-							       "the first: it broke"));
+							       "first error: it broke"));
 					found++;
 				}
 			assert_int_equal(found, rows[i].unusable);
@@ -1580,7 +1579,7 @@ static void what_was_not_verified_is_not_accepted(void **state)
 				 verdicts_exit_code(&v));
 		for (size_t c = 0; c < v.count; c++)
 			told = told || strcmp(v.checks[c].reason, rows[i].reason) == 0 ||
-			       strcmp(v.checks[c].reason, "its result was never verified") == 0;
+			       strcmp(v.checks[c].reason, "the result was never verified") == 0;
 		assert_true(told);
 		verdicts_release(&v);
 		for (size_t l = 0; l < launches; l++)

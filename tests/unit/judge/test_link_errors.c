@@ -102,9 +102,8 @@ static void a_link_that_stands_out_is_named_once(void **state)
 	assert_int_equal(alarms_of(&r, &v), 1);
 	assert_int_equal(v.checks[0].verdict, VERDICT_WARN);
 	assert_string_equal(v.checks[0].devices, "cuda:1");
-	assert_string_equal(v.checks[0].reason,
-			    "NVLink link 5 had 5000 replays during the run, the "
-			    "median link of this node 0");
+	assert_string_equal(v.checks[0].reason, "NVLink link 5 had 5000 replays during the run; "
+						"the median link of this node had 0");
 	verdicts_release(&v);
 	/* Over a longer time a link may have as many. */
 	node_add(&r, 0, 1e9, 0.01)->seconds = 600;

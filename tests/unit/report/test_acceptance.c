@@ -94,13 +94,13 @@ static void what_is_found_counts(void **state)
 		const char *says;
 	} rows[] = {
 		{ SEVERITY_ERROR, SEVERITY_ERROR, "remapped rows cuda:1", "pending", "pending",
-		  VERDICT_FAIL, 1, "before the run, remapped rows cuda:1: pending" },
+		  VERDICT_FAIL, 1, "before the run: remapped rows cuda:1: pending" },
 		{ SEVERITY_WARNING, SEVERITY_WARNING, "power cap cuda:1", "500 W", "500 W",
-		  VERDICT_WARN, 0, "before the run, power cap cuda:1: 500 W" },
+		  VERDICT_WARN, 0, "before the run: power cap cuda:1: 500 W" },
 		{ SEVERITY_OK, SEVERITY_WARNING, "retired pages cuda:1", "0", "1", VERDICT_WARN, 0,
-		  "after the run, retired pages cuda:1: 1" },
+		  "after the run: retired pages cuda:1: 1" },
 		{ SEVERITY_OK, SEVERITY_ERROR, "ecc errors cuda:1", "none", "uncorrected 1",
-		  VERDICT_FAIL, 1, "after the run, ecc errors cuda:1: uncorrected 1" },
+		  VERDICT_FAIL, 1, "after the run: ecc errors cuda:1: uncorrected 1" },
 		{ SEVERITY_OK, SEVERITY_OK, "nvlink cuda:1", "18 of 18", "17 of 17", VERDICT_WARN,
 		  0, "nvlink cuda:1 changed during the run: from 18 of 18 to 17 of 17" },
 	};
@@ -179,13 +179,14 @@ static void a_lost_nvlink_link_rejects(void **state)
 		const char *found; /* NULL: nothing */
 		enum verdict verdict;
 	} rows[] = {
-		{ "NVIDIA H200", 18, 17, "17 of 18 NVLink links are active (data sheet)",
-		  VERDICT_FAIL },
-		{ "NVIDIA A100-SXM4-80GB", 12, 11, "11 of 12 NVLink links are active (data sheet)",
-		  VERDICT_FAIL },
+		{ "NVIDIA H200", 18, 17,
+		  "17 of 18 NVLink links are active (number of links: data sheet)", VERDICT_FAIL },
+		{ "NVIDIA A100-SXM4-80GB", 12, 11,
+		  "11 of 12 NVLink links are active (number of links: data sheet)", VERDICT_FAIL },
 		{ "NVIDIA A100-SXM4-80GB", 12, 12, NULL, VERDICT_PASS },
 		{ "NVIDIA H200", 18, 0,
-		  "0 of 18 NVLink links are active (data sheet), though the node has other GPUs",
+		  "0 of 18 NVLink links are active (number of links: data sheet), though the node "
+		  "has other GPUs",
 		  VERDICT_INCONCLUSIVE },
 		{ "NVIDIA H100 NVL", 0, 12, NULL, VERDICT_PASS }, /* has no data sheet */
 		/* boards that wire fewer exist, and those without a bridge */
@@ -538,7 +539,7 @@ static void a_soak_blames_its_gpu(void **state)
 		blamed++;
 		assert_string_equal(c->uuid, r.devices[0].uuid);
 		assert_non_null(
-			strstr(c->reason, "12 wrong words that the run injected, the first: "));
+			strstr(c->reason, "12 wrong words that gpuproof injected; first: "));
 		assert_int_equal(c->cause, CAUSE_FAULTS_INJECTED);
 	}
 	assert_int_equal(blamed, 5);

@@ -413,7 +413,7 @@ static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against NVIDIA H200",
 					     "possibly regressed",
-					     "to decide more, repeat both with <code "
+					     "to decide more figures, repeat both with <code "
 					     "class=\"option\">--launches 5</code>; fewer",
 					     "Differs:",
 					     "possibly REGRESSED",
@@ -427,7 +427,7 @@ static void comparison_says_what_it_compares(void **state)
 	(void)state;
 	assert_in_order(html, order);
 	assert_has(html, "<small>only in A</small>");
-	assert_has(html, " only in one of the runs)");
+	assert_has(html, " in only one of the runs)");
 	assert_has(html, ", 1 launch of each.");
 	assert_null(strstr(html, "pairs of launches"));
 	assert_has(html, "cuda:1 only in A: NVIDIA H200");
