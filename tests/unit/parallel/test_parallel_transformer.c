@@ -333,7 +333,7 @@ static void what_is_not_computed_is_refused(void **state)
 			    "dp_naive does not support model = transformer");
 	s = tiny_transformer("tensor", 2, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
-			    "3 heads are not divisible into 2 parts");
+			    "3 attention heads are not divisible into 2 parts");
 	s = tiny_transformer("ddp", 3, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
 			    "8 sequences are not divisible into 3 parts");
