@@ -478,6 +478,54 @@ static void settings_that_change_the_measurement_are_differences(void **state)
 	}
 }
 
+/* Probability of chance of the one slower figure among `figures`; the others differ by `noise`. */
+static double chance_among(size_t figures, double noise)
+{
+	struct comparison_input input = { .a_count = 5, .b_count = 5, .launch_spread = 0.005 };
+	struct result sides[10];
+	struct comparison c;
+	double probability;
+
+	for (size_t k = 0; k < 10; k++) {
+		node_init(&sides[k], 1, "NVIDIA H200");
+		for (size_t f = 0; f < figures; f++) {
+			double own = f ? noise * sin((double)(3 * k + f)) : k < 5 ? 0 : -0.03;
+			struct case_result *added =
+				node_add(&sides[k], 0, 55e9 * (1 + own + 0.004 * (double)(k % 5)),
+					 0.001);
+
+			free(added->id);
+			added->id = xasprintf("transfer/figure %zu@cuda:0", f);
+		}
+	}
+	input.a = &sides[0];
+	input.b = &sides[5];
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+	assert_int_equal(c.count, figures);
+	assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
+	for (size_t f = 1; f < figures; f++)
+		assert_int_equal(c.rows[f].change,
+				 noise > 0 ? CHANGE_INCONCLUSIVE : CHANGE_UNCHANGED);
+	probability = c.rows[0].probability;
+	comparison_release(&c);
+	for (size_t k = 0; k < 10; k++)
+		result_release(&sides[k]);
+	return probability;
+}
+
+/* Holm: the clearest of n figures has n times its own probability, whatever the others show. */
+static void all_compared_figures_share_the_error(void **state)
+{
+	double alone = chance_among(1, 0);
+
+	(void)state;
+	assert_true(alone > 0 && alone < 0.01);
+	for (size_t figures = 2; figures < 5; figures++) {
+		assert_float_equal(chance_among(figures, 0) / alone, (double)figures, 1e-9);
+		assert_float_equal(chance_among(figures, 0.1) / alone, (double)figures, 1e-9);
+	}
+}
+
 /* Counted bytes are compared by the worst launch of each side; above 1 is worse. */
 static void exact_figures_are_compared_by_the_worst_launch(void **state)
 {
@@ -1343,6 +1391,7 @@ int main(void)
 		cmocka_unit_test(open_comparisons_have_advice),
 		cmocka_unit_test(environments_are_compared),
 		cmocka_unit_test(settings_that_change_the_measurement_are_differences),
+		cmocka_unit_test(all_compared_figures_share_the_error),
 		cmocka_unit_test(exact_figures_are_compared_by_the_worst_launch),
 		cmocka_unit_test(few_values_have_a_shift_alone),
 		cmocka_unit_test(signed_ranks_have_their_exact_distribution),
