@@ -76,9 +76,9 @@ wrong() { # WORDS ARGUMENTS...
 	"$program" report "${@:2}" >/dev/null 2>err || code=$?
 	[ $code = 2 ] && grep -qF -- "$1" err || { echo "report ${*:2}: $code: $(cat err)"; exit 1; }
 }
-wrong '--chart nonesuch: the page has no such chart; it has roofline, chart-1-1, ' own.json --chart nonesuch
-wrong '--chart writes one SVG' own.json --chart roofline --layout dir
-wrong '--chart writes one SVG' own.json --chart roofline --fleet
+wrong '--chart nonesuch: the page has no such chart; its charts are roofline, chart-1-1, ' own.json --chart nonesuch
+wrong '--chart writes one chart' own.json --chart roofline --layout dir
+wrong '--chart writes one chart' own.json --chart roofline --fleet
 [ ! -e nonesuch.svg ] || { echo "a chart that is not there has a file"; exit 1; }
 rm -r one own.json
 code=0

@@ -14,7 +14,7 @@ python3 - "$dir/page.html" "$top/docs/claims.md" <<'PY'
 import collections, html, re, sys
 page, doc = (open(f).read() for f in sys.argv[1:])
 verdicts = {}
-words = {"hold": "holds", "do not hold": "does not hold", "hold in one case and not in another": "depends"}
+words = {"hold": "holds", "do not hold": "does not hold", "hold in one case but not in another": "depends"}
 for heading, table in re.findall(r'<h3[^>]*>(.*?)</h3>.*?<table class="claims(.*?)</table>', page, re.S):
     said = re.sub(r"<span[^>]*>.*?</span> ", "", heading)
     said = "not tested" if said.startswith("Not tested") else re.sub(r"^\d+ ", "", said)
@@ -26,7 +26,7 @@ assert 'href="page-run.html"' in page and 'id="suite-1"' not in page
 run = open(sys.argv[1].replace("page.html", "page-run.html")).read()
 assert 'id="suite-1"' in run and 'id="claims"' not in run
 assert "<b>yes</b> after the refusal the GPU worked" in page and "claimed: no" in page and "1: yes" not in page
-assert '<p class="lead">10 do not hold, 17 hold in one case and not in another, 1 undecided, 1 better than claimed, 42 hold, 5 not tested.</p>' in page
+assert '<p class="lead">10 do not hold, 17 hold in one case but not in another, 1 undecided, 1 better than claimed, 42 hold, 5 not tested.</p>' in page
 assert count == {"holds": 42, "better than claimed": 1, "does not hold": 10, "depends": 17, "undecided": 1}, count
 # Each row has the guide's title with the place in it, and each figure what the claim requires.
 rows = re.findall(r'<tr id="[A-E]\d+">.*?</tr>', page, re.S)

@@ -86,7 +86,7 @@ expect 0 'Not settled: the level still changed at the end of sampling' markdown 
 expect 0 '-31.0 %' markdown drifts.json
 expect 0 'settled="false"' prometheus drifts.json
 expect 0 '"label": "not settled"' gbench drifts.json
-expect 0 'not settled: the level still changed' junit drifts.json -l loose.ini
+expect 0 'not settled: the values still changed' junit drifts.json -l loose.ini
 "$program" export csv drifts.json | python3 -c '
 import csv, sys
 rows = [r for r in csv.DictReader(sys.stdin) if r["metric"] == "alloc.latency"]
@@ -94,7 +94,7 @@ assert rows and all(r["settled"] == "0" and r["headline"] == "0" for r in rows),
 "$program" check drifts.json --limits loose.ini >out 2>&1
 [ $? -eq 4 ] || { echo "check of what has not settled does not end with 4"; cat out; failed=1; }
 "$program" report drifts.json -o drifts.html >/dev/null 2>&1
-grep -q 'not settled: the level still changed' drifts.html || { echo "the page does not say what has not settled"; failed=1; }
+grep -q 'not settled: the values still changed' drifts.html || { echo "the page does not say what has not settled"; failed=1; }
 
 grep -q '<b>not settled</b>' drifts.html || { echo "the page has a headline that has not settled"; failed=1; }
 grep -q 'Warm-up: 37 samples were dropped' drifts.html || { echo "the page does not say what was warm-up"; failed=1; }

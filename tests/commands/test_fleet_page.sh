@@ -32,7 +32,7 @@ done
 "$program" run nodes.ini --simulate-nodes 2 -o unjudged --quiet >said 2>&1 || fail "the run without limits: $(cat said)"
 grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '<p>2 nodes complete, not judged[.]</p>' unjudged/fleet.html ||
 	fail "nodes that were not judged are not counted so"
-! grep -q 'judged without a failure' unjudged/fleet.html || fail "nodes that were not judged are cleared"
+! grep -q 'judged, and no check failed' unjudged/fleet.html || fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
 
 # The cost by phase: parts of the run's time; a run that measures again has one more.
@@ -64,7 +64,7 @@ json.dump(r, open("gpus.json", "w"))
 END
 	"$program" report gpus.json --fleet -o gpus.html >said 2>&1 || fail "report of two GPUs: $(cat said)"
 	grep -q '2 × NVIDIA H100</bdi>' gpus.html && ! grep -q 'No GPU' gpus.html || fail "GPUs are not named"
-	grep -c '1 of 2 GPUs belong to another node as well' gpus.html >>shared
+	grep -c '1 of 2 GPUs also belong to another node' gpus.html >>shared
 done
 [ "$(tr '\n' ' ' <shared)" = "1 0 " ] || fail "GPUs of two nodes: $(cat shared)"
 
@@ -119,7 +119,7 @@ page, count = open(sys.argv[1]).read(), int(sys.argv[2])
 suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong> (\w+)', page)
 assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
 assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
-assert re.search(r'<p>2 nodes failed, 1 node not complete, \d+ nodes judged without a failure, 1 node complete, not judged[.]</p>', page), re.search('<p>.*failed.*', page)[0]
+assert re.search(r'<p>2 nodes failed, 1 node not complete, \d+ nodes judged, and no check failed, 1 node complete, not judged[.]</p>', page), re.search('<p>.*failed.*', page)[0]
 # The map has each node with a mark per device; a node that nothing judged, or that was lost, has no tick.
 there = page[page.index('id="map"'):page.index("</section>", page.index('id="map"'))]
 rows = dict(re.findall(r'<tr><th scope="row" class="\w+"><bdi>(node\d+)</bdi>(.*)', there))
@@ -145,7 +145,7 @@ done
 "$program" report 30.json 30.json --fleet -o no.html >said 2>&1
 [ $? -eq 2 ] && grep -q 'takes one RESULT, not 2' said || fail "two results: $(cat said)"
 "$program" report run/nodes/n1 --fleet -o no.html >said 2>&1
-[ $? -eq 2 ] && grep -q 'not of a run on several nodes' said || fail "one node: $(cat said)"
+[ $? -eq 2 ] && grep -q 'not from a multi-node run' said || fail "one node: $(cat said)"
 [ ! -e no.html ] || fail "a page that was refused is there"
 
 # Cases of several nodes: maps of pairs and rails, and curves over the number of nodes. A pair that is made slow by hand is
@@ -183,8 +183,8 @@ for case in result["cases"]:
 json.dump(result, open(sys.argv[2], "w"))
 PY
 "$program" report slow.json --fleet -o slow.html >said 2>&1 || fail "report of pairs: $(cat said)"
-for words in 'id="pair-map-1"' 'id="rail-map-2"' 'id="scaling-1"' '6 measurements of pairs, 1 of them below 90 % of the median' \
-	'the worst is n2 with n3: 10 %' 'The lowest is a rail of n'; do
+for words in 'id="pair-map-1"' 'id="rail-map-2"' 'id="scaling-1"' '6 measurements of pairs; 1 are below 90 % of the median' \
+	'The worst is n2 with n3: 10 %' 'The lowest value belongs to a rail of n'; do
 	grep -qF "$words" slow.html || fail "the page of pairs has no '$words'"
 done
 grep -qF 'all 1 devices' slow.html && fail "cases of several nodes are figures of a device"

@@ -70,7 +70,7 @@ static void acceptance_count_checks(const struct acceptance *a, struct tree *pag
 	} order[] = { { VERDICT_FAIL, "failed" },
 		      { VERDICT_ERROR, "could not be judged" },
 		      { VERDICT_INCONCLUSIVE, "inconclusive" },
-		      { VERDICT_WARN, "with a warning" },
+		      { VERDICT_WARN, "passed with a warning" },
 		      { VERDICT_SKIP, "not measured" },
 		      { VERDICT_PASS, "passed" } };
 	struct text counts = TEXT_EMPTY;
@@ -285,7 +285,7 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 		acceptance_set_words(item, s->warned ? "noisy" : "ok", s->warned ? "~" : "✓",
 				     s->warned ? "passed with warnings" : "passed");
 	if (stage == RUN_STAGE_SANITY)
-		tree_text(item, "detail", "findings about the GPUs before and after");
+		tree_text(item, "detail", "findings about the GPUs before and after the run");
 	else if (!s->ran)
 		view_text(item, "detail", s->skipped ? s->skipped : "");
 	else

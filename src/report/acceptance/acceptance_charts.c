@@ -98,7 +98,7 @@ static char *acceptance_chart_note_of_limits(const struct verdicts *v,
 
 	if (!warning || !isfinite(c->bound))
 		return xstrdup("");
-	return xasprintf("Rejects below %s; warns below %s.",
+	return xasprintf("A value below %s is rejected; a value below %s gets a warning.",
 			 format_quantity(c->bound, c->unit).text,
 			 format_quantity(warning->bound, c->unit).text);
 }
@@ -205,12 +205,12 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 	chart.title = xasprintf("%s, %s", name.text, c->point);
 	format_capital(chart.title);
 	acceptance_chart_members_collect(a, c, &members);
-	chart.shows = xstrdup(
-		members.count > MOST_ROWS
-			? "One tick for each device; below, the samples of those that did not "
-			  "pass; triangle: the median; dashed: the limit."
-			: "Every device and its samples, one tick each; triangle: the median; "
-			  "dashed: the limit.");
+	chart.shows =
+		xstrdup(members.count > MOST_ROWS
+				? "One tick for each device; below, the samples of the devices "
+				  "that did not pass; triangle: the median; dashed line: the limit."
+				: "One tick for each sample of every device; triangle: the median; "
+				  "dashed line: the limit.");
 	chart.finding = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices,
 				  *numbers ? ", " : "", numbers);
 	chart.y_name = xstrdup(name.text);

@@ -104,14 +104,17 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 	parts = tree_list(table, "parts");
 	checks_add_part(a, parts, rows, open, "");
 	if (shown > open)
-		checks_add_part(a, parts, rows + open, shown - open,
-				format_text("%zu more with larger margins", shown - open).text);
+		checks_add_part(
+			a, parts, rows + open, shown - open,
+			format_text("%zu more checks with larger margins", shown - open).text);
 	tree_text(table, "name", name);
 	tree_flag(table, "not_on_paper", count > MOST_ON_PAPER);
 	tree_flag(table, "any", count != 0);
 	tree_textf(table, "count", "%zu", count);
 	tree_textf(table, "left_out",
-		   count > MOST_ROWS ? "%zu more are not shown here; gpuproof check --all" : "",
+		   count > MOST_ROWS
+			   ? "%zu more checks are not shown here; see gpuproof check --all"
+			   : "",
 		   count - MOST_ROWS);
 	free(rows);
 }

@@ -198,7 +198,7 @@ struct tree *acceptance_add_aspect(const struct aspect_judgement *a, enum aspect
 	else if (a && a->promised)
 		acceptance_set_words(cell, "error", "?", "not judged");
 	else
-		acceptance_set_words(cell, "none", "·", "not asked for");
+		acceptance_set_words(cell, "none", "·", "not requested");
 	tree_text(cell, "aspect", aspect_name(aspect));
 	return cell;
 }

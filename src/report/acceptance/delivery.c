@@ -254,7 +254,7 @@ static void delivery_set_group(struct delivery *d, enum delivery_group group, st
 		   d->gpus[group], text_plural(d->gpus[group]));
 	tree_textf(item, "unshown",
 		   group != GROUP_ACCEPTED && count > shown
-			   ? "%zu more nodes are only in the list of serial numbers."
+			   ? "%zu more nodes appear only in the list of serial numbers."
 			   : "",
 		   count - shown);
 	tree_text(item, "mark", groups[group].mark);

@@ -238,8 +238,9 @@ enum status chart_file_render(const struct tree *page, const char *id,
 	const struct tree *chart = chart_file_find(page, id, &ids);
 
 	if (!chart)
-		error_set(err, STATUS_USAGE, "--chart %s: the page has no such chart; it has %s",
-			  id, ids.length ? ids.data : "none");
+		error_set(err, STATUS_USAGE,
+			  "--chart %s: the page has no such chart; its charts are %s", id,
+			  ids.length ? ids.data : "none");
 	else
 		svg_render(chart, source, template_dir, svg, err);
 	text_release(&ids);

@@ -403,7 +403,7 @@ static void claims_describe_nearest(struct text *t, const struct result *results
 			  on == CLAIM_ON_NVLINK ? "reports no active NVLink" : "is no GPU");
 	else
 		text_addf(t, " %s %s",
-			  case_metric(c, term->metric) ? "ended before it had settled:"
+			  case_metric(c, term->metric) ? "ended before its values had settled:"
 						       : "does not report",
 			  term->metric);
 }
@@ -478,12 +478,15 @@ static char *why_missing(const struct result *results, size_t count, const struc
 			 const struct claim_measure *m)
 {
 	static const char *const otherwise[] = {
-		[CLAIM_ONE_RESULT] = "its cases ran on different devices, or a value is zero",
-		[CLAIM_MODELS] = "its cases ran on different devices, or a value is zero",
-		[CLAIM_VERSIONS] = "it needs two results of one GPU model with different versions "
-				   "of driver, CUDA or system (gpuproof report A B --claims)",
+		[CLAIM_ONE_RESULT] =
+			"the cases of this claim ran on different devices, or a value is zero",
+		[CLAIM_MODELS] =
+			"the cases of this claim ran on different devices, or a value is zero",
+		[CLAIM_VERSIONS] =
+			"this claim needs two results of one GPU model with different versions of "
+			"driver, CUDA or system (gpuproof report A B --claims)",
 		[CLAIM_MACHINES] =
-			"it needs results of two machines (gpuproof report A B --claims)",
+			"this claim needs results of two machines (gpuproof report A B --claims)",
 	};
 	struct text t = TEXT_EMPTY;
 	bool wanted = !m->where_possible;

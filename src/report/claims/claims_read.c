@@ -22,14 +22,16 @@ static const char *const better[] = { "none", "higher", "lower", NULL };
 static const char *const across[] = { "one", "models", "versions", "machines", NULL };
 
 static const struct key guide_keys[] = {
-	{ .name = "title", .type = KEY_TEXT, .help = "heading of its table" },
+	{ .name = "title", .type = KEY_TEXT, .help = "heading of the guide's table on the page" },
 	{ .name = "about", .type = KEY_TEXT, .help = "subject of the guide" },
 	{ 0 },
 };
 static const struct key claim_keys[] = {
 	{ .name = "text", .type = KEY_TEXT, .help = "the claim, in your own words" },
-	{ .name = "source", .type = KEY_TEXT, .help = "where the guide says so" },
-	{ .name = "prediction", .type = KEY_TEXT, .help = "what formulas predict" },
+	{ .name = "source",
+	  .type = KEY_TEXT,
+	  .help = "section or page of the guide that makes the claim" },
+	{ .name = "prediction", .type = KEY_TEXT, .help = "value that formulas predict" },
 	{ .name = "devices", .type = KEY_CHOICE, .choices = devices, .fallback = "any" },
 	{ .name = "untestable", .type = KEY_TEXT, .fallback = "" },
 	{ 0 },
@@ -104,7 +106,8 @@ static enum status read_point(struct claims_reading *r, struct limit *limit, con
 		const struct condition *c = &limit->conditions[i];
 
 		if (c->test != CONDITION_IS || c->word_count != 1)
-			error_set(err, STATUS_USAGE, "'%.60s' takes one value here", c->name);
+			error_set(err, STATUS_USAGE, "'%.60s' accepts only one value here",
+				  c->name);
 		else
 			text_addf(&text, "%s%s:%s", i ? ", " : "", c->name, c->words[0]);
 	}
@@ -127,7 +130,8 @@ static enum status read_term(struct claims_reading *r, struct claim_term *term, 
 	if (limit_read_metric(&limit, r->schema, name, err) == STATUS_OK) {
 		term->metric = limit.metric->name;
 		if (!limit.suite)
-			error_set(err, STATUS_USAGE, "a metric of nodes, but no case has one");
+			error_set(err, STATUS_USAGE,
+				  "the metric belongs to nodes, but no case has one");
 		else if (point && read_point(r, &limit, point, &term->where, err) != STATUS_OK)
 			error_prefix(err, "%.60s", point);
 	}
@@ -149,7 +153,7 @@ static void claims_file_read_value(struct claims_reading *r, struct claim_measur
 		char *term = text_trimmed(p, over ? (size_t)(over - p) : strlen(p));
 
 		if (count == CLAIM_TERMS)
-			error_set(&err, STATUS_USAGE, "a quotient has %d terms at most",
+			error_set(&err, STATUS_USAGE, "a quotient has at most %d terms",
 				  CLAIM_TERMS);
 		else
 			read_term(r, &m->terms[count++], term, &err);
@@ -181,7 +185,7 @@ static double read_bound(struct claims_reading *r, const struct claim_measure *m
 		limit_read_metric(&limit, r->schema, m->terms[0].metric, &err);
 	if (bound_read(&limit.min, text, limit.metric, &err) == STATUS_OK &&
 	    limit.min.kind != BOUND_ABSOLUTE)
-		error_set(&err, STATUS_USAGE, "a claim is held against a number");
+		error_set(&err, STATUS_USAGE, "a claim compares its measures with numbers only");
 	if (err.status != STATUS_OK)
 		claims_file_bad_value(r, key, err.message);
 	none = limit.min.factor;
@@ -195,7 +199,7 @@ static void read_guide(struct claims_reading *r)
 
 	if (g->id)
 		document_problem(r->document, r->own->place,
-				 "second [guide]: a file has the claims of one guide");
+				 "second [guide]; a file contains the claims of one guide");
 	g->id = claims_keep_text(g, r->own->name);
 	g->title = claims_file_text_of(r, "title");
 	g->guide = claims_file_text_of(r, "about");
@@ -237,7 +241,7 @@ static void read_measure(struct claims_reading *r)
 	if (!c || count == CLAIM_MEASURES) {
 		document_problem(r->document, r->own->place,
 				 c ? "[measure %s]: a claim has at most %d measures"
-				   : "[measure %s] belongs to no [claim] above; write "
+				   : "[measure %s] does not belong to a [claim] above; write "
 				     "CLAIM.NUMBER, such as A1.1",
 				 id, CLAIM_MEASURES);
 		return;
@@ -255,7 +259,7 @@ static void read_measure(struct claims_reading *r)
 	m->low = read_bound(r, m, "min", -HUGE_VAL);
 	m->high = read_bound(r, m, "max", HUGE_VAL);
 	if (m->low > m->high)
-		claims_file_bad_value(r, "min", "above max");
+		claims_file_bad_value(r, "min", "min is above max");
 }
 
 static void read_section(struct claims_reading *r)
@@ -284,13 +288,13 @@ static void check_claims(const struct claim_group *g, struct document *d)
 			decided = decided || claim_is_decisive(&c->measures[k]);
 		if (decided == (c->untestable != NULL))
 			document_problem(d, document_find(d, "claim", c->id, "")->place,
-					 "[claim %s] needs a [measure] with min or max, or "
+					 "[claim %s] needs a [measure] with min or max, or the key "
 					 "untestable",
 					 c->id);
 	}
 	if (!d->problem_count && (!g->id || !g->count))
 		document_problem(d, (struct ini_place){ 0, 1 },
-				 "a file of claims needs a [guide] and a [claim]");
+				 "a claims file needs a [guide] and a [claim]");
 }
 
 enum status claims_read(struct claim_group *group, const struct schema *schema, const char *name,

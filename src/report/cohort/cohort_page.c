@@ -167,7 +167,8 @@ static void fleet_matrix(const struct fleet *f, struct tree *page)
 	for (size_t i = 0; i < shown && m.section_count; i++)
 		matrix_row(&m, order[i].index, rows);
 	tree_textf(page, "more_hosts",
-		   f->host_count > shown ? "Not shown: %zu nodes that differ less from the others."
+		   f->host_count > shown ? "%zu more nodes are not shown, because they differ less "
+					   "from the others."
 					 : "",
 		   f->host_count - shown);
 	free(order);
@@ -352,8 +353,8 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 			   "%s. %zu of %zu devices of %zu nodes compared, by their runs from %s "
 			   "to %s.%s",
 			   found.data, f->compared, f->device_count, f->host_count, first, last,
-			   f->too_few ? " For the others, too few devices have the same model, "
-					"driver and config."
+			   f->too_few ? " The remaining devices cannot be compared, because too "
+					"few devices have the same model, driver and config."
 				      : "");
 	else
 		tree_textf(page, "verdict",
@@ -386,7 +387,7 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 
 		view_text(map, "subject", machine);
 		history_date(p->day, date);
-		tree_textf(map, "words", "not in the last %zu runs of its node, last seen %s",
+		tree_textf(map, "words", "not in the last %zu runs of its node; last seen %s",
 			   f->gone[i].silent, date);
 		free(machine);
 	}

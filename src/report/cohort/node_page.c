@@ -76,8 +76,8 @@ void cohort_findings_show(const struct fleet *f, const struct fleet_subject *sub
 		view_text_owned(map, "subject", fleet_subject_words(f, x));
 		view_text_owned(map, "words", fleet_finding_words(f, x));
 	}
-	tree_textf(page, "more_findings", left ? "%zu more are in history fleet --json." : "",
-		   left);
+	tree_textf(page, "more_findings",
+		   left ? "%zu more findings are in history fleet --json." : "", left);
 }
 
 /* Nothing found is good news only where there was something to compare it with. */

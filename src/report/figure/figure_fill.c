@@ -123,9 +123,10 @@ static size_t count_distinct(char **texts, size_t count)
 
 static void figure_note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
 {
-	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.",
-					      shown, all, what)
-				  : xstrdup("");
+	chart->note =
+		all > shown ? xasprintf("Shows %zu of %zu %s; the table of cases has all of them.",
+					shown, all, what)
+			    : xstrdup("");
 }
 
 const char *figure_value(const struct selected_case *selected, const char *name)

@@ -58,10 +58,10 @@ static struct formatted figures_axis_text(const struct case_selection *selection
 
 static const char *figures_merged_words(const struct figure *f)
 {
-	return f->kind == CHART_BARS    ? "; bar: the middle device, dot: each device"
+	return f->kind == CHART_BARS    ? "; bar: the median device, dots: all devices"
 	       : f->kind == CHART_LINES ? "; the middle device, whisker: from the lowest to the "
 					  "highest device"
-					: "; of the middle device";
+					: "; of the median device";
 }
 
 static char *figure_shows_text(const struct figure *f, const struct chart *chart)

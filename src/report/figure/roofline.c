@@ -181,7 +181,7 @@ static void roofline_add_cases(const struct roofline *r, struct chart *chart,
 			point->ideal = roof->rate;
 		point->label = xstrdup(slope < roof->rate ? "memory bandwidth"
 				       : roof->peak       ? "arithmetic"
-						    : "arithmetic; its peak was not measured");
+						    : "arithmetic, whose peak was not measured");
 		free(words);
 	}
 	free(name);
@@ -227,14 +227,15 @@ static char *roofline_finding(const struct chart *chart)
 				worst = point;
 		}
 	if (!best || best == worst)
-		return best ? xasprintf("%s reaches %s of its roof, limited by %s.", best->text,
-					format_percent(best->y / best->ideal).text, best->label)
+		return best ? xasprintf("%s reaches %s of its roof, which is set by %s.",
+					best->text, format_percent(best->y / best->ideal).text,
+					best->label)
 			    : xstrdup(open ? "No case has a measured roof." : "");
 	return xasprintf("Nearest to %s roof: %s with %s, limited by %s; farthest: %s with %s.%s",
 			 open ? "a measured" : "its", best->text,
 			 format_percent(best->y / best->ideal).text, best->label, worst->text,
 			 format_percent(worst->y / worst->ideal).text,
-			 above ? " Cases above 100 % keep their data in a cache." : "");
+			 above ? " Cases above 100 % read their data from a cache." : "");
 }
 
 static void roofline_draw(const struct roofline *r, struct tree *charts)
@@ -248,11 +249,9 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 	chart.table_step = r->view->table_step;
 	chart.id = xstrdup("roofline");
 	chart.title = xasprintf("Roofline of %s", r->view->sources[r->source].label);
-	chart.shows = xasprintf("Rate over operations per byte, each operand moved once. Roofs: %s "
-				"of memory "
-				"(measured: %s), and the peak of each precision; dashed: its "
-				"highest rate, where "
-				"no peak was measured.",
+	chart.shows = xasprintf("Rate over operations per byte; the bytes count each operand once. "
+				"Roofs: %s of memory (measured: %s), and the peak of each "
+				"precision; dashed: its highest rate, if no peak was measured.",
 				format_rounded(r->bandwidth, "B/s").text, what);
 	chart.x_name = xstrdup("operations per byte");
 	chart.x_unit = xstrdup("");

@@ -310,8 +310,8 @@ static void fleet_nodes_show_suspect(const struct fleet_node *n, const struct re
 	for (size_t i = 0;
 	     i < reasons->count && (i == 0 || fleet_nodes_has_failed(reasons->worst[i])); i++)
 		fleet_node_show_reason(r, reasons->worst[i], shown);
-	tree_textf(item, "more", n->bad > shown->count ? "%zu checks in all did not pass" : "",
-		   n->bad);
+	tree_textf(item, "more",
+		   n->bad > shown->count ? "%zu checks of all devices did not pass" : "", n->bad);
 	tree_textf(item, "failures",
 		   !reasons->count && n->wrong_cases + n->error_cases
 			   ? "%zu wrong results, %zu errors"
@@ -396,8 +396,8 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	shown = suspects < MOST_SUSPECTS ? suspects : MOST_SUSPECTS;
 	fleet_nodes_show_suspects(nodes, shown, r, page);
 	tree_textf(page, "suspect_count", "%zu", suspects);
-	tree_textf(page, "more_suspects", suspects > shown ? "%zu more are in the table." : "",
-		   suspects - shown);
+	tree_textf(page, "more_suspects",
+		   suspects > shown ? "%zu more nodes are in the table." : "", suspects - shown);
 	rows = tree_list(page, "nodes");
 	others = tree_list(page, "other_nodes");
 	for (size_t i = 0; i < nodes->count; i++)

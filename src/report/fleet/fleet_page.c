@@ -62,14 +62,15 @@ static void fleet_cost(const struct result *r, struct tree *page)
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "
-			   "took %s of it. The rest is start, tests before and after, and waiting "
-			   "for the slowest node. Lost nodes count until the end.",
+			   "took %s of this time. The rest is start, tests before and after the "
+			   "run, and waiting for the slowest node. A lost node counts until the "
+			   "end of the run.",
 			   time.text, r->node_count, nodes.text, r->device_count, held.text,
 			   format_percent(cases / devices).text);
 	else
 		tree_textf(page, "cost",
-			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Lost "
-			   "nodes count until the end.",
+			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. "
+			   "A lost node counts until the end of the run.",
 			   time.text, r->node_count, nodes.text, r->device_count, held.text);
 }
 
@@ -111,7 +112,7 @@ static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_
 	fleet_add_count(&out, failed, "failed");
 	fleet_add_count(&out, lost, "not complete");
 	fleet_add_count(&out, open, "with errors or open checks");
-	fleet_add_count(&out, cleared, "judged without a failure");
+	fleet_add_count(&out, cleared, "judged, and no check failed");
 	fleet_add_count(&out, nodes->count - failed - lost - open - cleared,
 			"complete, not judged");
 	tree_text_owned(page, "counts", text_detach(&out));
@@ -177,8 +178,8 @@ static void fleet_set_devices(const struct result *r, struct tree *page)
 			   r->device_count);
 	else
 		tree_textf(page, "not_gpus",
-			   shared ? "%zu of %zu GPUs belong to another node as well: these nodes "
-				    "are simulated, and no figure is of one node alone."
+			   shared ? "%zu of %zu GPUs also belong to another node: these nodes are "
+				    "simulated, and no figure describes a single node."
 				  : "",
 			   shared, r->device_count);
 }
@@ -259,7 +260,7 @@ enum status fleet_page_write(const struct fleet_page *fleet, const struct report
 
 	if (!fleet->result->node_count)
 		return error_set(err, STATUS_USAGE,
-				 "the result is of one machine, not of a run on several nodes");
+				 "the result is from one machine, not from a multi-node run");
 	page = fleet_page_tree(fleet, options->title);
 	tree_flag(page, "charts_folder", false);
 	return html_write("fleet", options, page, err);

@@ -255,7 +255,7 @@ static char *pairs_sentence(const struct edges *e, const char *metric,
 		if (!worst || edge->share < worst->share)
 			worst = edge;
 	}
-	return xasprintf("%zu measurements of pairs, %zu of them below %.0f %% of the median; the "
+	return xasprintf("%zu measurements of pairs; %zu are below %.0f %% of the median. The "
 			 "worst is %s with %s: %.0f %%, %s.",
 			 measured, bad, 100 * BAD_SHARE, nodes->items[worst->nodes[0]].node->name,
 			 nodes->items[worst->nodes[1]].node->name, 100 * worst->share,
@@ -300,15 +300,15 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 	name = view_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
 				xasprintf("%s by pair of nodes", name.text),
-				"Each cell is a pair of nodes: its worst measurement, as a share "
-				"of the median of all pairs at the same point.",
+				"Each cell shows the worst measurement of a pair of nodes / the "
+				"median of all pairs at the same point.",
 				"share of the median");
 	chart.finding = pairs_sentence(e, metric, nodes);
 	if (rows.binned) {
 		free(chart.note);
 		chart.note = xasprintf("%zu nodes: a row combines several neighbours under the "
 				       "name of the first, and a cell shows their worst pair. A "
-				       "node whose best pair is bad has a row of its own.",
+				       "node with only bad pairs has its own row.",
 				       rows.count);
 	}
 	pairs_add_rows(&chart, &rows, nodes);
@@ -409,13 +409,14 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 	name = view_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "rail-map", charts->count + 1,
 				xasprintf("%s by rail", name.text),
-				"The best of each node's pairs on each rail, as a share of the "
-				"median of all "
-				"pairs: a low cell is the node's own rail, not its partner's.",
+				"Best measurement of each node on each rail / the median of all "
+				"pairs. A low cell points to the node's own rail, not to its "
+				"partner's.",
 				"share of the median");
 	if (count > shown) {
 		free(chart.note);
-		chart.note = xasprintf("The %zu nodes with the worst rails, of %zu.", shown, count);
+		chart.note =
+			xasprintf("Shows the %zu of %zu nodes with the worst rails.", shown, count);
 	}
 	for (size_t i = 0; i < shown; i++)
 		for (int64_t rail = 0; rail <= rails; rail++) {
@@ -428,7 +429,8 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 		}
 	if (shown) {
 		chart.finding =
-			xasprintf("The lowest is a rail of %s with %.0f %% of the median.",
+			xasprintf("The lowest value belongs to a rail of %s, with %.0f %% of the "
+				  "median.",
 				  nodes->items[order[0].node].node->name, 100 * order[0].share);
 		chart_in_percent(&chart);
 		chart_draw(&chart, charts);

@@ -166,7 +166,7 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 	chart.title = xasprintf("%s over nodes%s%s", name.text, *facet ? ", " : "", facet);
 	format_capital(chart.title);
 	chart.shows = xstrdup("One line per point. If several groups have the same number of "
-			      "nodes, it shows their median.");
+			      "nodes, the line shows their median.");
 	chart.x_name = xstrdup(s->without[0]);
 	chart.x_unit = xstrdup("1");
 	chart.x_scale = SCALE_LOG2;
@@ -176,7 +176,7 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 	chart.better = s->metric->better;
 	for (size_t i = 0; i < count; i++)
 		scaling_add_point(&chart, order[i], &left_out);
-	chart.note = left_out ? xasprintf("%zu further figures are among the cases.", left_out)
+	chart.note = left_out ? xasprintf("%zu more figures are in the table of cases.", left_out)
 			      : xstrdup("");
 	if (count)
 		chart_draw(&chart, charts);

@@ -303,8 +303,8 @@ enum status html_publish(const struct report_options *options, struct text *html
 
 	if (err->status == STATUS_OK && out && options->separate_css)
 		error_set(err, STATUS_USAGE,
-			  "--layout=dir needs a directory for the style sheet; standard "
-			  "output has none");
+			  "--layout=dir needs a directory for the style sheet, but the output is "
+			  "standard output");
 	if (err->status == STATUS_OK && options->separate_css)
 		write_css(options, err);
 	if (err->status == STATUS_OK && !out)
@@ -411,8 +411,9 @@ static enum status refuse_edited(const char *directory, struct error *err)
 	}
 	if (count)
 		error_set(err, STATUS_USAGE,
-			  "%s has templates that differ from the built-in ones: %s%s; nothing was "
-			  "written: choose another directory, or overwrite them with --force",
+			  "%s has templates that differ from the built-in ones: %s%s. Nothing was "
+			  "written: choose another directory, or overwrite the templates with "
+			  "--force",
 			  directory, names.data, count > 5 ? ", ..." : "");
 	text_release(&names);
 	return err->status;

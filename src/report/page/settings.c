@@ -37,38 +37,42 @@ const struct key report_keys[] = {
 	{ .name = "title",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "title of a run's page and of its acceptance page; empty: derived from the run" },
-	{ .name = "author", .type = KEY_TEXT, .fallback = "", .help = "who publishes the page" },
+	  .help = "title of a run's page and of its acceptance page; empty: a title derived from "
+		  "the run" },
+	{ .name = "author",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "name of the person or organisation that publishes the page" },
 	{ .name = "note",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "the publisher's own words, below the title of the page" },
+	  .help = "text of the publisher, shown below the title of the page" },
 	{ .name = "licence",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "licence of the page and its charts: CC-BY-4.0" },
+	  .help = "licence of the page and its charts, such as CC-BY-4.0" },
 	{ .name = "reference",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "GPUs whose published figures and data sheets are shown with the measured ones: "
-		  "all, or ids and architectures of `gpuproof list gpus`",
+	  .help = "reference GPUs to show next to the measured ones, with published figures and "
+		  "data sheets: all, or ids and architectures from `gpuproof list gpus`",
 	  .check = report_settings_check_reference },
 	{ .name = "claims",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "test the claims of guides about memory and several GPUs against the "
+	  .help = "test the claims of published guides on memory and several GPUs against the "
 		  "measurements" },
 	{ .name = "memory_limits",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "memory of a device for which the page names the best strategy of each model: "
-		  "sizes (8GiB) and ids of `gpuproof list gpus`",
+	  .help = "memory sizes of a device for which the page names the fastest strategy of each "
+		  "model: sizes (8GiB) or ids from `gpuproof list gpus`",
 	  .check = check_memory_limits },
 	{ .name = "baseline",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "reference: the GPU that ratios refer to; empty: the one with the most figures "
-		  "in common with the measured GPU",
+	  .help = "reference GPU for ratios; empty: the one that shares most figures with the "
+		  "measured GPU",
 	  .check = report_settings_check_baseline },
 	{ 0 },
 };

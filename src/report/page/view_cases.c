@@ -403,8 +403,8 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		tree_textf(map, "case_words", cases == 1 ? "The case" : "All %zu cases", cases);
 	else
 		tree_textf(map, "case_words",
-			   "%zu of %zu cases, cases without a figure first, then noisy ones "
-			   "(gpuproof export csv has all)",
+			   "%zu of %zu cases: first those without a figure, then noisy ones; "
+			   "gpuproof export csv has all",
 			   rows->count, cases);
 	tree_flag(map, "merged", all.count < cases);
 	tree_flag(map, "not_on_paper", all.count > MOST_ON_PAPER);

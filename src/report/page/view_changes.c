@@ -162,7 +162,8 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 	if (*row->reason && row->change != CHANGE_UNCHANGED)
 		change_show_reason(map, k->c, row);
 	else if (row->launches_needed)
-		tree_textf(map, "note", "%zu launches of each would decide", row->launches_needed);
+		tree_textf(map, "note", "%zu launches of each side would decide",
+			   row->launches_needed);
 	else
 		tree_text(map, "note", "");
 }
@@ -361,17 +362,17 @@ static void changes_name_folds(const struct folds *folds)
 {
 	for (size_t i = 0; i < folds->count; i++) {
 		struct tree *fold = folds->list->children[i];
-		char *words =
-			strcmp(folds->names[i], GROUPED) == 0
-				? xasprintf("%zu not comparable between sessions",
-					    folds->rows[i]->count)
-			: strcmp(folds->names[i], MISSING) == 0
-				? xasprintf("%zu without a value to compare with",
-					    folds->rows[i]->count)
-			: *folds->names[i]
-				? xasprintf("%s: %zu %s", folds->names[i], folds->rows[i]->count,
-					    change_name(CHANGE_INCONCLUSIVE))
-				: xasprintf("%zu more that were decided", folds->rows[i]->count);
+		char *words = strcmp(folds->names[i], GROUPED) == 0
+				      ? xasprintf("%zu not comparable between sessions",
+						  folds->rows[i]->count)
+			      : strcmp(folds->names[i], MISSING) == 0
+				      ? xasprintf("%zu without a value to compare with",
+						  folds->rows[i]->count)
+			      : *folds->names[i] ? xasprintf("%s: %zu %s", folds->names[i],
+							     folds->rows[i]->count,
+							     change_name(CHANGE_INCONCLUSIVE))
+						 : xasprintf("%zu more figures that were decided",
+							     folds->rows[i]->count);
 
 		view_text_owned(fold, "fold_words", words);
 	}

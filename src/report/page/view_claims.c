@@ -14,7 +14,7 @@ static const struct {
 	[CLAIM_HOLDS] = { "✓", "ok", "hold" },
 	[CLAIM_EXCEEDED] = { "✓", "ok", "better than claimed" },
 	[CLAIM_FAILS] = { "✗", "failed", "do not hold" },
-	[CLAIM_DEPENDS] = { "◐", "error", "hold in one case and not in another" },
+	[CLAIM_DEPENDS] = { "◐", "error", "hold in one case but not in another" },
 	[CLAIM_UNDECIDED] = { "?", "noisy", "undecided" },
 	[CLAIM_PARTIAL] = { "◔", "skipped", "tested in part" },
 	[CLAIM_UNTESTED] = { "○", "skipped", "not tested" },
@@ -99,8 +99,8 @@ static void claims_page_show_evidence(const struct view *view, const struct clai
 						 tree_item(list));
 	}
 	if (claim->untestable)
-		claims_page_show_missing("cannot be tested by this version", claim->untestable,
-					 false, tree_item(list));
+		claims_page_show_missing("cannot be tested by this version of gpuproof",
+					 claim->untestable, false, tree_item(list));
 }
 
 static void show_claim(const struct view *view, const struct claim_group *group,

@@ -192,10 +192,10 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 static void environment_visit_all(const struct view *view, environment_fn *visit, void *user)
 {
 	static const char *const yardsticks[][2] = {
-		{ "host.multiply", "Host: one multiplication of a dependent chain" },
+		{ "host.multiply", "Host: one multiplication in a dependent chain" },
 		{ "host.call", "Host: a system call" },
-		{ "host.page_fault", "Host: first touch of a page" },
-		{ "host.wake_up", "Host: waking a thread" },
+		{ "host.page_fault", "Host: first access to a page" },
+		{ "host.wake_up", "Host: wake-up of a thread" },
 	};
 
 	for (size_t r = 0; r < view->count; r++)

@@ -115,12 +115,12 @@ static void view_verdict_kind(const struct view_counts *n, const char **kind, co
 		*symbol = format_status_symbol(CASE_SKIPPED);
 	} else if (mostly_not_run(n)) {
 		*kind = "skipped";
-		*word = "Mostly not run";
+		*word = "Most cases were not run";
 		*symbol = format_status_symbol(CASE_SKIPPED);
 	} else {
 		/* No limit was applied: the page says only that, and not in green. */
 		*kind = "neutral";
-		*word = n->of[CASE_SKIPPED] ? "No errors in what ran; not judged"
+		*word = n->of[CASE_SKIPPED] ? "No errors in the cases that ran; not judged"
 					    : "No errors; not judged";
 		*symbol = "\u2022";
 	}

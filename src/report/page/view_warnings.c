@@ -89,7 +89,7 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 	}
 	if (count > NAMED)
 		text_addf(&devices, " and %zu more devices", count - NAMED);
-	warnings_add(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
+	warnings_add(list, "%s %s throttled in %zu %s (%s): %s clock was lower than possible.",
 		     devices.data, count == 1 ? "was" : "were", total, format_cases(total), words,
 		     count == 1 ? "its" : "their");
 	text_release(&devices);
@@ -141,12 +141,12 @@ static void warn_host(const struct view *view, struct tree *list)
 			text_addf(&labels, "%s%s", count++ ? ", " : "", source->label);
 	}
 	if (count == 1)
-		warnings_add(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.",
+		warnings_add(list, "%s is a CPU, so its figures do not describe a GPU.",
 			     labels.data);
 	else if (count)
 		warnings_add(list,
-			     "%s are a CPU or shares of one: their numbers are the CPU's, not a "
-			     "GPU's.",
+			     "%s are a CPU or parts of one, so their figures do not describe a "
+			     "GPU.",
 			     labels.data);
 	text_release(&labels);
 }
@@ -236,8 +236,8 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 		high = format_rounded(most, "s");
 		warnings_add(list,
 			     "%sThe host took %s to %s for the same multiplication in %zu "
-			     "launches: figures that depend on the host, such as call times, vary "
-			     "as much.",
+			     "launches. Figures that depend on the host, such as call times, vary "
+			     "by the same ratio.",
 			     warning_run(view, r).text, low.text, high.text, work->launch_count);
 	}
 }
@@ -277,8 +277,8 @@ static void warn_injected(const struct view *view, struct tree *list)
 		}
 	if (count)
 		warnings_add(list,
-			     "The run itself injected %.0f wrong words in %zu %s (inject), to test "
-			     "detection: %.0f wrong words were found in these.",
+			     "gpuproof injected %.0f wrong words in %zu %s (key inject) to test "
+			     "detection; it found %.0f wrong words in these cases.",
 			     injected, count, format_cases(count), wrong);
 }
 
@@ -301,7 +301,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	}
 	if (n.unsettled)
 		warnings_add(list,
-			     "%zu of %zu %s not settled: the level still changed at the end. Such "
+			     "%zu of %zu %s not settled: the values still changed at the end. Such "
 			     "figures are never headlines and never pass a limit. Increase "
 			     "settle_time or preheat.",
 			     n.unsettled, n.of[CASE_OK],
@@ -315,8 +315,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	if (n.no_interval)
 		warnings_add(list,
 			     "%zu %s no interval: fewer than six independent samples, or a drift "
-			     "beyond "
-			     "what was measured.",
+			     "that the samples do not cover.",
 			     n.no_interval, n.no_interval == 1 ? "case has" : "cases have");
 	free(seen);
 }

@@ -244,8 +244,8 @@ static char *watch_finding(const struct chart *chart)
 		}
 	}
 	if (!first)
-		return xstrdup("Nothing was read.");
-	return xasprintf("Between %s and %s; highest on %s, %s into the run.",
+		return xstrdup("No sensor was read.");
+	return xasprintf("Between %s and %s; highest on %s, %s after the start of the run.",
 			 format_quantity(lowest, chart->y_unit).text,
 			 format_quantity(highest, chart->y_unit).text, first->name, when);
 }
@@ -262,8 +262,7 @@ static char *watch_constants(const struct view *view, const char *suite)
 
 		if (!r.known || r.moves)
 			continue;
-		text_addf(&out, "%s%s %s",
-			  out.length ? ", " : "On all devices throughout the run: ",
+		text_addf(&out, "%s%s %s", out.length ? ", " : "All devices throughout the run: ",
 			  quantities[i].words,
 			  clock ? format_quantity(r.min, "Hz").text : format_short(r.min, 1).text);
 	}
@@ -294,7 +293,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	chart.id = xasprintf("time-%zu", view_suite_number(view, suite));
 	chart.title = xasprintf("%s over time", quantities[which].words);
 	format_capital(chart.title);
-	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading in it.",
+	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading.",
 				format_seconds(interval).text);
 	chart.y_name = xstrdup(quantities[which].words);
 	chart.x_name = xstrdup("seconds since the run began");

@@ -300,9 +300,9 @@ static bool run_title_add_outlier(struct text *out, const struct view *view,
 	text_addf(out, ": %s is %.0f %% slower than ", view->sources[most.source].label,
 		  100 * most.below);
 	if (most.others == 1)
-		text_add(out, "the other one");
+		text_add(out, "the other device");
 	else
-		text_addf(out, "the other %zu", most.others);
+		text_addf(out, "the other %zu devices", most.others);
 	text_addf(out, " in %s", most.quantity->title);
 	return true;
 }

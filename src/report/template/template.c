@@ -206,7 +206,7 @@ static enum status templates_take_file(void *context, const char *directory, con
 		return STATUS_OK;
 	if (templates_find(&own->seen, name))
 		return error_set(err, STATUS_USAGE,
-				 "%s/%s: another folder also has a template of this name",
+				 "%s/%s: another folder contains a template of the same name",
 				 directory, name);
 	ARRAY_GROW(own->seen.items, own->seen.count, own->seen.capacity);
 	own->seen.items[own->seen.count++] = (struct template_text){ .name = xstrdup(name) };
@@ -220,7 +220,7 @@ static enum status templates_from_directory(struct templates *templates, const c
 	enum status status = templates_each_file(directory, true, templates_take_file, &own, err);
 
 	if (status == STATUS_OK && !own.seen.count && !own.has_style)
-		status = error_set(err, STATUS_USAGE, "%s: there is no *%s and no %s in it",
+		status = error_set(err, STATUS_USAGE, "%s: the folder has no *%s and no %s",
 				   directory, SUFFIX, REPORT_STYLE_FILE);
 	templates_release(&own.seen);
 	return status;

@@ -95,7 +95,7 @@ static bool template_tags_next(struct template_tags *tags, struct template_tag *
 		text = start + strlen(tags->open);
 		end = strstr(text, tags->close);
 		if (!end) {
-			error_set(err, STATUS_USAGE, "template %s:%zu: a tag has no end",
+			error_set(err, STATUS_USAGE, "template %s:%zu: a tag is not closed",
 				  tags->template_name, tags->line);
 			return false;
 		}
@@ -164,7 +164,7 @@ static enum status is_cycle(const struct partial_walk *walk, size_t from,
 		text_addf(&chain, "%s -> ", walk->items[walk->chain[i]].name);
 	text_add(&chain, walk->items[again].name);
 	error_set(walk->err, STATUS_USAGE,
-		  "template %s.mustache:%zu: templates include each other without an end: %.600s",
+		  "template %s.mustache:%zu: templates include each other in a cycle: %.600s",
 		  walk->items[from].name, tag->line, chain.data);
 	text_release(&chain);
 	return walk->err->status;
@@ -226,7 +226,7 @@ static enum status template_close_section(struct template_checking *check,
 
 	if (!last)
 		return error_set(check->err, STATUS_USAGE,
-				 "template %s:%zu: {{/%.*s}} closes nothing", check->name,
+				 "template %s:%zu: {{/%.*s}} closes no open section", check->name,
 				 tag->line, (int)tag->length, tag->name);
 	if (last->length != tag->length || memcmp(last->name, tag->name, tag->length) != 0)
 		return error_set(check->err, STATUS_USAGE,

@@ -53,7 +53,7 @@ static void trend_set_sentence(const struct trend_page *p)
 	if (trend_nothing_known(p)) {
 		text_addf(&out,
 			  "A change can be found after %d runs with the same hardware, driver and "
-			  "config; one of %.0f\u00a0%% and more at once.",
+			  "config; a change of %.0f\u00a0%% or more at once.",
 			  TREND_LEAST_NIGHTS, 100 * TREND_SUDDEN);
 	} else {
 		format_count_of(&out, s->worse,
@@ -63,16 +63,17 @@ static void trend_set_sentence(const struct trend_page *p)
 		format_count_of(&out, s->improved,
 				s->improved == 1 ? "improvement" : "improvements");
 		format_count_of(&out, other,
-				other == 1 ? "change without a better direction"
-					   : "changes without a better direction");
+				other == 1 ? "change of a figure without a better direction"
+					   : "changes of figures without a better direction");
 		text_addf(&out, "%s in %zu figure%s.", out.length ? "" : "No new change", s->series,
 			  text_plural(s->series));
 		if (s->young)
-			text_addf(&out, " %zu of %zu have fewer than %d runs: cannot tell yet.",
+			text_addf(&out,
+				  " %zu of %zu figures have fewer than %d runs: cannot tell yet.",
 				  s->young, s->series, TREND_LEAST_NIGHTS);
 	}
 	if (p->rows.silent)
-		text_addf(&out, " %zu of %zu have no figure in the last run.", p->rows.silent,
+		text_addf(&out, " %zu of %zu figures are not in the last run.", p->rows.silent,
 			  s->series);
 	tree_text_owned(p->tree, "verdict", text_detach(&out));
 }
@@ -113,7 +114,7 @@ static void trend_set_advice(const struct trend_page *p, const struct incident *
 	struct text out = TEXT_EMPTY;
 
 	if (worst && worst->rows[0]->news == TREND_WARNS)
-		text_addf(&out, "Run again: %d runs of a new level confirm a change.",
+		text_addf(&out, "Run again: %d runs at a new level confirm a change.",
 			  CHANGE_MIN_SEGMENT);
 	if (c && worst->rows[0]->news <= TREND_BETTER)
 		history_differences(p->history, c->night_before, c->night, &found, p->err);
@@ -127,8 +128,9 @@ static void trend_set_advice(const struct trend_page *p, const struct incident *
 		text_add(&out, ".");
 	else if (c && worst->rows[0]->news <= TREND_BETTER)
 		text_addf(&out,
-			  "No recorded fact of machine, program or config changed then. Compare "
-			  "clocks, power limit and temperatures: gpuproof compare, runs %s and %s.",
+			  "No recorded fact of machine, program or config changed at that time. "
+			  "Compare clocks, power limit and temperatures: gpuproof compare, runs %s "
+			  "and %s.",
 			  trend_run_id(p, c->night_before), trend_run_id(p, c->night));
 	fact_differences_release(&found);
 	view_text_owned(p->tree, "advice", text_detach(&out));
@@ -199,7 +201,7 @@ static void trend_add_table(const struct trend_page *p, size_t first, bool *take
 			: "%zu figure%s, none changed",
 		   count, text_plural(count), news);
 	tree_textf(map, "more_rows",
-		   count > MOST_ROWS ? "%zu more: gpuproof history trend --all." : "",
+		   count > MOST_ROWS ? "%zu more figures: gpuproof history trend --all." : "",
 		   count - MOST_ROWS);
 }
 
@@ -251,7 +253,7 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	for (size_t i = 0; i < count && i < MOST_INCIDENTS; i++)
 		trend_add_incident(p, &incidents[i], list);
 	tree_textf(p->tree, "more_details",
-		   count > list->count ? "%zu more are in the tables below." : "",
+		   count > list->count ? "%zu more figures are in the tables below." : "",
 		   count - list->count);
 	for (size_t i = 0; i < p->rows.count; i++)
 		if (!taken[i])

@@ -34,8 +34,8 @@ static enum status memory_limit_parse_one(const char *word, struct memory_limit 
 		return STATUS_OK;
 	}
 	return error_set(err, STATUS_USAGE,
-			 "memory limit '%.40s': allowed are sizes, such as 8GiB, and ids of "
-			 "`gpuproof list gpus` with known memory",
+			 "memory limit '%.40s' is not valid; use a size, such as 8GiB, or an id "
+			 "from `gpuproof list gpus` whose memory is known",
 			 word);
 }
 

@@ -185,7 +185,7 @@ static void what_has_not_settled_is_no_evidence(void **state)
 	assert_int_equal(fixture_judge(&result, 1, &at_most), CLAIM_HOLDS);
 	s->unsettled = true;
 	assert_int_equal(claim_judge(&result, 1, &at_most, evidence), CLAIM_UNTESTED);
-	assert_non_null(strstr(evidence[0].missing, "ended before it had settled: "));
+	assert_non_null(strstr(evidence[0].missing, "ended before its values had settled: "));
 	claim_evidence_release(evidence);
 	result_release(&result);
 }

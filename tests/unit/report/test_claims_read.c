@@ -95,8 +95,8 @@ static void wrong_files_are_refused(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "", "f.ini:1: a file of claims needs a [guide] and a [claim]" },
-		{ GUIDE, "f.ini:1: a file of claims needs a [guide] and a [claim]" },
+		{ "", "f.ini:1: a claims file needs a [guide] and a [claim]" },
+		{ GUIDE, "f.ini:1: a claims file needs a [guide] and a [claim]" },
 		{ "title = T\n", "f.ini:1: 'title' is outside a section; " },
 		{ "[guide A]\ntitle = T\n" CLAIM,
 		  "f.ini:1: [guide A] needs the key about: subject of the guide" },
@@ -108,7 +108,7 @@ static void wrong_files_are_refused(void **state)
 		{ "[]\n", "f.ini:1: [] is not a section; sections: [guide NAME], [points], "
 			  "[claim NAME], [measure NAME]" },
 		{ GUIDE "[guide B]\ntitle = T\nabout = S\n",
-		  "f.ini:4: second [guide]: a file has the claims of one guide" },
+		  "f.ini:4: second [guide]; a file contains the claims of one guide" },
 		{ "[suite copy]\n", "f.ini:1: [suite copy] is not a section; sections: [guide "
 				    "NAME], [points], [claim NAME], [measure NAME]" },
 		{ "[claims A1]\n", "f.ini:1: [claims A1] is not a section; sections: [guide "
@@ -118,20 +118,22 @@ static void wrong_files_are_refused(void **state)
 		{ GUIDE "title = U\n", "f.ini:4: [guide A] title is repeated; first in line 2" },
 		{ "[guide A]\ntitle =\nabout = S\n", "f.ini:2: [guide A] title = : missing value" },
 		{ GUIDE "[claim A1]\ntext = t\nsource = s\n",
-		  "f.ini:4: [claim A1] needs the key prediction: what formulas predict" },
+		  "f.ini:4: [claim A1] needs the key prediction: value that formulas predict" },
 		{ GUIDE CLAIM,
-		  "f.ini:4: [claim A1] needs a [measure] with min or max, or untestable" },
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or the key untestable" },
 		{ GUIDE CLAIM "untestable = why\n" MEASURE "value = copy.time\nmax = 1 s\n",
-		  "f.ini:4: [claim A1] needs a [measure] with min or max, or untestable" },
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or the key untestable" },
 		{ GUIDE CLAIM CLAIM, "f.ini:8: [claim A1] is repeated; first in line 4" },
 		{ GUIDE CLAIM "devices = tpu\n", "f.ini:8: [claim A1] devices = tpu: 'tpu' is not "
 						 "one of any, gpu, nvlink (did you "
 						 "mean 'gpu'?)" },
 		{ GUIDE CLAIM "[measure A2.1]\nwhat = w\nvalue = copy.time\n",
-		  "f.ini:8: [measure A2.1] belongs to no [claim] above; write CLAIM.NUMBER, such "
+		  "f.ini:8: [measure A2.1] does not belong to a [claim] above; write CLAIM.NUMBER, "
+		  "such "
 		  "as A1.1" },
 		{ GUIDE MEASURE "value = copy.time\n" CLAIM,
-		  "f.ini:4: [measure A1.1] belongs to no [claim] above; write CLAIM.NUMBER, such "
+		  "f.ini:4: [measure A1.1] does not belong to a [claim] above; write CLAIM.NUMBER, "
+		  "such "
 		  "as A1.1" },
 		{ GUIDE CLAIM MEASURE "value = copy.time\n" MEASURE,
 		  "f.ini:11: [measure A1.1] is repeated; first in line 8" },
@@ -141,14 +143,14 @@ static void wrong_files_are_refused(void **state)
 		  "f.ini:10: [measure A1.1] value = copy.tiem: unknown metric 'copy.tiem' (did you "
 		  "mean 'copy.time'?); gpuproof list metrics shows all" },
 		{ GUIDE CLAIM MEASURE "value = node.accused\n",
-		  "f.ini:10: [measure A1.1] value = node.accused: a metric of nodes, but no "
-		  "case has one" },
+		  "f.ini:10: [measure A1.1] value = node.accused: the metric belongs to nodes, but "
+		  "no case has one" },
 		{ GUIDE CLAIM MEASURE "value = copy.time / \n",
 		  "f.ini:10: [measure A1.1] value = copy.time /: unknown metric 'copy.time /' (did "
 		  "you mean 'copy.time'?); gpuproof list metrics shows all" },
 		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time / copy.time / copy.time\n",
 		  "f.ini:10: [measure A1.1] value = copy.time / copy.time / copy.time / copy.time: "
-		  "a quotient has 3 terms at most" },
+		  "a quotient has at most 3 terms" },
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at smal\n",
 		  "f.ini:14: [measure A1.1] value = copy.time at smal: smal: [points] has no "
 		  "'smal' "
@@ -157,8 +159,8 @@ static void wrong_files_are_refused(void **state)
 		  "f.ini:10: [measure A1.1] value = copy.time at small: small: [points] has no "
 		  "'small'" },
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at any_of\n",
-		  "f.ini:14: [measure A1.1] value = copy.time at any_of: any_of: 'sizes' takes one "
-		  "value here" },
+		  "f.ini:14: [measure A1.1] value = copy.time at any_of: any_of: 'sizes' accepts "
+		  "only one value here" },
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at odd\n",
 		  "f.ini:14: [measure A1.1] value = copy.time at odd: odd: suite copy has no "
 		  "parameter 'colour'; use one of sizes, directions, device, model, backend, "
@@ -171,10 +173,10 @@ static void wrong_files_are_refused(void **state)
 		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time\nmax = 3 s\n",
 		  "f.ini:11: [measure A1.1] max = 3 s: '3 s' is not a number" },
 		{ GUIDE CLAIM MEASURE "value = copy.bandwidth\nmax = spec.memory_bandwidth\n",
-		  "f.ini:11: [measure A1.1] max = spec.memory_bandwidth: a claim is held against a "
-		  "number" },
+		  "f.ini:11: [measure A1.1] max = spec.memory_bandwidth: a claim compares its "
+		  "measures with numbers only" },
 		{ GUIDE CLAIM MEASURE "value = copy.time\nmin = 3 s\nmax = 2 s\n",
-		  "f.ini:11: [measure A1.1] min = 3 s: above max" },
+		  "f.ini:11: [measure A1.1] min = 3 s: min is above max" },
 		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time\nmax = 3 s\nacross = models\n",
 		  "f.ini:11: [measure A1.1] max = 3 s: '3 s' is not a number" },
 		{ GUIDE CLAIM MEASURE "value = copy.time\nmax = 3\nacross = models\n",

@@ -179,9 +179,9 @@ static void broken_templates_are_named(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "a\n{{#rows}}\n{{name}", "template t.mustache:3: a tag has no end" },
+		{ "a\n{{#rows}}\n{{name}", "template t.mustache:3: a tag is not closed" },
 		{ "a\n{{#rows}}{{name}}\n", "template t.mustache:2: {{rows}} is never closed" },
-		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes nothing" },
+		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes no open section" },
 		{ "{{=<% %>=}}\n<%#a%>{{/a}}", "template t.mustache:2: {{a}} is never closed" },
 		{ "a\n{{=}}",
 		  "template t.mustache:2: {{=}} does not change delimiters; write {{=<% %>=}}" },

@@ -127,7 +127,7 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 
 	(void)state;
 	/* One GPU cannot run the parallel splits over two: that is said in the first sentence. */
-	assert_has(html, "No errors in what ran; not judged");
+	assert_has(html, "No errors in the cases that ran; not judged");
 	assert_has(html, "<section class=\"verdict neutral\"");
 	assert_null(strstr(html, "<section class=\"verdict ok\""));
 	assert_has(html, "4 were not run");
@@ -156,7 +156,7 @@ static void a_run_that_mostly_did_not_run_is_not_green(void **state)
 	}
 	html = page_of(&result, 1);
 	assert_has(html, "<section class=\"verdict skipped\"");
-	assert_has(html, "Mostly not run");
+	assert_has(html, "Most cases were not run");
 	assert_has(html, "cases): needs 2 devices &amp; a switch.");
 	free(html);
 	result_release(&result);
@@ -842,7 +842,7 @@ static void very_many_cases_are_counted(void **state)
 		c->status = i == VERY_MANY - 1 ? CASE_ERROR : CASE_OK;
 	}
 	html = page_of(&result, 1);
-	assert_has(html, "1000 of 10001 cases, cases without a figure first");
+	assert_has(html, "1000 of 10001 cases: first those without a figure");
 	assert_has(html, "imported/10000");
 	assert_has(html, "imported/998<");
 	assert_null(strstr(html, "imported/999<"));

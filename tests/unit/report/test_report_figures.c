@@ -685,7 +685,7 @@ static void roofs_limit_cases(void **state)
 	add_product(&r, 3e13, 3e11); /* 100 FLOP/B: three quarters of 40 TFLOP/s */
 	html = page_of(&r);
 	/* Without a peak rate, what products reached is no roof of theirs. */
-	assert_non_null(strstr(html, "arithmetic; its peak was not measured"));
+	assert_non_null(strstr(html, "arithmetic, whose peak was not measured"));
 	free(html);
 
 	for (size_t i = 1; i < 3; i++) {

@@ -257,8 +257,8 @@ static void templates_may_be_in_folders(void **state)
 	text_reset(&out);
 	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir deep"),
 			 EXIT_USAGE);
-	assert_non_null(strstr(out.data, "section_method.mustache: another folder also has a "
-					 "template of this name"));
+	assert_non_null(strstr(out.data, "section_method.mustache: another folder contains a "
+					 "template of the same name"));
 	assert_false(there("never.html"));
 	text_release(&out);
 }
@@ -273,7 +273,7 @@ static void style_may_be_all_that_is_own(void **state)
 	put("style/notes.txt", "no template");
 	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir style"),
 			 EXIT_USAGE);
-	assert_non_null(strstr(out.data, "there is no *.mustache and no report.css in it"));
+	assert_non_null(strstr(out.data, "the folder has no *.mustache and no report.css"));
 	put("style/report.css", "/* our own style */\n");
 	assert_int_equal(gpuproof(NULL, "report a.json -o style.html --template-dir style"),
 			 EXIT_ACCEPTED);
@@ -325,11 +325,11 @@ static void templates_that_would_end_badly_are_named(void **state)
 		const char *name, *text, *message;
 	} rows[] = {
 		{ "run.mustache", "\n{{> run}}\n",
-		  "template run.mustache:2: templates include each other without an end: run -> "
+		  "template run.mustache:2: templates include each other in a cycle: run -> "
 		  "run" },
 		{ "section_method.mustache", "{{#a}}{{>section_head}}{{>run}}{{/a}}",
-		  "template section_method.mustache:1: templates include each other without an "
-		  "end: run -> section_method -> run" },
+		  "template section_method.mustache:1: templates include each other in a cycle: "
+		  "run -> section_method -> run" },
 		{ "run.mustache", "<p>\n{{> section_metod}}",
 		  "template run.mustache:2: there is no template 'section_metod'; did you mean "
 		  "'section_method'?" },
@@ -412,8 +412,8 @@ static void edited_templates_are_not_overwritten(void **state)
 	shell("rm edited/trend.mustache");
 	assert_int_equal(gpuproof(&out, "report --dump-templates edited"), EXIT_USAGE);
 	assert_non_null(strstr(out.data, "edited has templates that differ from the built-in ones: "
-					 "run.mustache; nothing was written: choose another "
-					 "directory, or overwrite them with --force"));
+					 "run.mustache. Nothing was written: choose another "
+					 "directory, or overwrite the templates with --force"));
 	assert_page("edited/run.mustache", "mine\n", true);
 	assert_false(there("edited/trend.mustache"));
 	assert_int_equal(gpuproof(NULL, "report --dump-templates edited --force"), EXIT_ACCEPTED);

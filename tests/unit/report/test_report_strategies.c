@@ -678,7 +678,8 @@ static void limits_are_sizes_and_gpus(void **state)
 		struct error err = ERROR_NONE;
 
 		assert_int_equal(memory_limits_parse(wrong[i], limits, &count, &err), STATUS_USAGE);
-		assert_non_null(strstr(err.message, "allowed are sizes, such as 8GiB, and ids"));
+		assert_non_null(
+			strstr(err.message, "is not valid; use a size, such as 8GiB, or an id"));
 	}
 	assert_int_equal(memory_limits_parse("", limits, &count, &(struct error){ 0 }), STATUS_OK);
 	assert_int_equal(count, 0);
