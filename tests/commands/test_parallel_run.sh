@@ -186,7 +186,7 @@ INI
 	fail "accumulation and recomputation: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.accumulate=3 --dry-run > "$dir/plan"
 [ "$(grep -c 'accumulate works with single, ddp and zero1' "$dir/plan")" = 4 ] &&
-	[ "$(grep -c 'pipelines accumulate over micro-batches' "$dir/plan")" = 6 ] ||
+	[ "$(grep -c 'a pipeline accumulates over its micro-batches' "$dir/plan")" = 6 ] ||
 	fail "four modes do not accumulate, six have micro-batches"
 "$gpuproof" run "$dir/all.ini" --set parallel.recompute=sqrt --dry-run > "$dir/plan"
 [ "$(grep -c 'recompute does not work with zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
