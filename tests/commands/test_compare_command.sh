@@ -84,7 +84,7 @@ expect 2 "unknown option '--marg'" a b --marg 1
 expect 3 'nothing' a nothing
 
 # The yardstick is one that both sides have; differences between visits may come from a history.
-expect 0 'host calibration, b over a: host.multiply' a b
+expect 0 'host reference, ratio b / a: host.multiply' a b
 expect 3 'nowhere.db' a b --db nowhere.db
 "$program" history add a b --db nights.db >/dev/null || failed=1
 expect 0 'margin 1 %' a b --db nights.db

@@ -183,7 +183,7 @@ static void print_host(const struct comparison *c)
 		printf("%s\n", c->host_finding);
 	if (!c->yardstick_count)
 		return;
-	printf("host calibration, %s over %s:", c->name_b, c->name_a);
+	printf("host reference, ratio %s / %s:", c->name_b, c->name_a);
 	for (size_t i = 0; i < c->yardstick_count; i++)
 		printf("%s %s %.3g", i ? "," : "", c->yardstick[i].name, c->yardstick[i].ratio);
 	printf("; together %.3g\n", c->host_ratio);

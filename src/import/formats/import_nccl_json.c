@@ -63,7 +63,7 @@ static void read_json_row(struct import *import, const json_t *result)
 		return;
 	row.bytes = read_nccl_number(import, result, "size");
 	if (!(row.bytes >= 0))
-		import_json_error(import, result, NULL, "'size' is not a size");
+		import_json_error(import, result, NULL, "'size' must be a size in bytes");
 	if (row.bytes == 0) {
 		import_left_out(import, "rows of size 0");
 		return;

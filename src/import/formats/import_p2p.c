@@ -127,7 +127,7 @@ const struct import_format import_p2p = {
 	.summary = "CUDA's sample p2pBandwidthLatencyTest > FILE",
 	.marks = { "[P2P (Peer-to-Peer)", "Unidirectional P2P=", "Bidirectional P2P=",
 		   "P2P=Enabled Latency", "P2P=Disabled Latency" },
-	.silent = "size of its copies, samples, clocks, power, temperatures, wrong data, driver",
+	.silent = "size of the copies, samples, clocks, power, temperatures, wrong data, driver",
 	.tool = "CUDA's p2pBandwidthLatencyTest",
 	.rules = p2p_lines,
 	.state_bytes = sizeof(struct p2p),
