@@ -3,9 +3,9 @@
  * In each kernel one thread copies tiles into shared memory with TMA, STAGES ahead, and two groups
  * of four warps compute, each on 64 of the block's 128 rows.
  *
- * A tile in shared memory consists of blocks of lines of 64 elements, padded with zeros by TMA; HEAD
- * of them are multiplied: a multiple of 16 from 64 to 128. Read along its lines, k is the head's elements (Q K^T); read across
- * them, k is its rows (P V). No tile is ever transposed.
+ * A tile in shared memory consists of blocks of lines of 64 elements, padded with zeros by TMA;
+ * HEAD of them are multiplied: a multiple of 16 from 64 to 128. Read along its lines, k is the
+ * head's elements (Q K^T); read across them, k is its rows (P V). No tile is ever transposed.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
