@@ -142,7 +142,7 @@ static void compare_host_tell_common(struct comparison *c, const struct common *
 	else if (log(c->host_ratio) / log(common->shift) > 0.5)
 		/* The reference moved in the same direction by a large part of the shift. */
 		text_addf(&text,
-			  "the host was in another state, because its reference is %.3g times as "
+			  "the host was in another state: its reference is %.3g times as "
 			  "slow",
 			  c->host_ratio);
 	else

@@ -72,8 +72,8 @@ static void check_persistence(struct gpu_findings *g)
 		gpu_add(g, SEVERITY_OK, "persistence", "on");
 	else
 		gpu_add(g, SEVERITY_NOTE, "persistence",
-			"off: when idle, the driver unloads, and the next first call takes a "
-			"second or more; to keep it loaded: nvidia-smi -pm 1 (root)");
+			"off: the driver unloads when the GPU is idle, so that a first call "
+			"takes a second or more; to keep it loaded: nvidia-smi -pm 1 (root)");
 }
 
 static void gpu_check_compute_mode(struct gpu_findings *g)
