@@ -26,11 +26,16 @@ static bool print_checks_is_alike(const struct verdict_check *c, const struct ve
 static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
 {
 	struct text names = TEXT_EMPTY;
+	size_t first = at;
 
 	/* Most checks are unlike all others; a fleet has 600,000. */
 	if (!print_checks_is_alike(&v->checks[at], &v->checks[at]))
 		return xstrdup(v->checks[at].limit);
-	for (size_t i = 0; i < v->count; i++) {
+	/* The checks of a machine are consecutive; a delivery has many machines. */
+	while (first > 0 && strcmp(v->checks[first - 1].machine, v->checks[at].machine) == 0)
+		first--;
+	for (size_t i = first;
+	     i < v->count && strcmp(v->checks[i].machine, v->checks[at].machine) == 0; i++) {
 		if (!print_checks_is_alike(&v->checks[i], &v->checks[at]))
 			continue;
 		if (i < at) {
