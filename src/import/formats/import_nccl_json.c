@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "import/formats/nccl.h"
+#include "import/formats/nccl_build.h"
 
 /* Digits of a number in the JSON of nccl-tests. */
 #define HALF_DIGIT 1e-6

@@ -11,13 +11,13 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "import/formats/nccl.h"
+#include "import/formats/nccl_build.h"
 
 struct nccl_log {
 	struct nccl_file file;
 	struct nccl_test *test;                  /* test that the lines belong to; NULL: none yet */
 	const struct nccl_collective *mentioned; /* in the last command line; NULL */
-	const char *columns;                     /* of the test: nccl.h */
+	const char *columns;                     /* of the test: nccl_build.h */
 	size_t words;                            /* per row; a timestamp has two */
 	bool of_cpu;                             /* times are CPU times */
 	bool in_place;                           /* only in-place figures */

@@ -3,7 +3,7 @@
  * the number of ranks is in the list of devices, in the devices per process and in busbw / algbw,
  * and a bandwidth is a size over a time. Contradictions are errors.
  */
-#include "import/formats/nccl.h"
+#include "import/formats/nccl_build.h"
 
 #include <ctype.h>
 #include <math.h>

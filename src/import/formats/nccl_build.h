@@ -2,8 +2,8 @@
  * Shared by the readers of the two forms of nccl-tests' output: what one file says is collected
  * first, then held against itself, and only then made cases of.
  */
-#ifndef GPUPROOF_IMPORT_NCCL_H
-#define GPUPROOF_IMPORT_NCCL_H
+#ifndef GPUPROOF_IMPORT_NCCL_BUILD_H
+#define GPUPROOF_IMPORT_NCCL_BUILD_H
 
 #include "import/reading.h"
 
