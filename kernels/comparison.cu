@@ -7,7 +7,7 @@
 #define THREADS 256
 
 /* Assembles a word from bytes, for unaligned memory and the last word. */
-static __device__ uint64_t word_of_bytes(const unsigned char *at, uint64_t count)
+static __device__ uint64_t comparison_word_of_bytes(const unsigned char *at, uint64_t count)
 {
 	uint64_t word = 0;
 
@@ -16,8 +16,8 @@ static __device__ uint64_t word_of_bytes(const unsigned char *at, uint64_t count
 	return word;
 }
 
-static __global__ void checksum(const unsigned char *memory, uint64_t bytes, bool aligned,
-				unsigned long long *out)
+static __global__ void comparison_checksum(const unsigned char *memory, uint64_t bytes,
+					   bool aligned, unsigned long long *out)
 {
 	__shared__ unsigned long long all;
 	uint64_t words = (bytes + 7) / 8, stride = (uint64_t)gridDim.x * THREADS;
@@ -29,9 +29,10 @@ static __global__ void checksum(const unsigned char *memory, uint64_t bytes, boo
 	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < words; i += stride) {
 		bool whole = aligned && 8 * i + 8 <= bytes;
 
-		sum += checksum_word(whole ? ((const uint64_t *)memory)[i]
-					   : word_of_bytes(memory + 8 * i, bytes - 8 * i),
-				     i);
+		sum += comparison_checksum_word(whole ? ((const uint64_t *)memory)[i]
+						      : comparison_word_of_bytes(memory + 8 * i,
+										 bytes - 8 * i),
+						i);
 	}
 	atomicAdd(&all, sum);
 	__syncthreads();
@@ -44,20 +45,20 @@ extern "C" enum status kernel_cuda_checksum(struct stream *stream, const void *a
 {
 	const struct checksum_arguments *a = (const struct checksum_arguments *)arguments;
 	unsigned most = (unsigned)cuda_stream_multiprocessors(stream) * 16;
-	unsigned blocks = grid_for((a->bytes + 7) / 8, THREADS);
+	unsigned blocks = storage_grid_for((a->bytes + 7) / 8, THREADS);
 
 	if (a->bytes == 0)
 		return STATUS_OK;
 	if (blocks > most)
 		blocks = most;
-	checksum<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(
+	comparison_checksum<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(
 		(const unsigned char *)a->memory, a->bytes, (uintptr_t)a->memory % 8 == 0,
 		(unsigned long long *)a->out);
-	return cuda_check_launch("checksum", err);
+	return cuda_device_check_launch("checksum", err);
 }
 
 /* One block per part; its threads add in a fixed order, so that equal numbers give equal sums. */
-template <typename T> static __global__ void difference(struct difference_arguments a)
+template <typename T> static __global__ void comparison_difference(struct difference_arguments a)
 {
 	__shared__ struct difference_part sums[THREADS];
 	const T *x = (const T *)a.x, *y = (const T *)a.y;
@@ -67,8 +68,8 @@ template <typename T> static __global__ void difference(struct difference_argume
 	     i += (uint64_t)gridDim.x * THREADS) {
 		double got, expected, d;
 
-		to_math(&got, x[i]);
-		to_math(&expected, y[i]);
+		storage_to_math(&got, x[i]);
+		storage_to_math(&expected, y[i]);
 		expected /= a.y_scale;
 		d = got / a.x_scale - expected;
 		mine.difference += d * d;
@@ -92,8 +93,8 @@ extern "C" enum status kernel_cuda_difference(struct stream *stream, const void 
 	const struct difference_arguments a = *(const struct difference_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-#define DIFFERENCE(T) difference<T><<<DIFFERENCE_PARTS, THREADS, 0, handle>>>(a)
+#define DIFFERENCE(T) comparison_difference<T><<<DIFFERENCE_PARTS, THREADS, 0, handle>>>(a)
 	FOR_STORAGE(a.precision, DIFFERENCE)
 #undef DIFFERENCE
-	return cuda_check_launch("difference", err);
+	return cuda_device_check_launch("difference", err);
 }

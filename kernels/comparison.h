@@ -13,7 +13,7 @@
  * each index (odd factors and shifted xors), so a single changed word always changes the sum, and
  * several nearly always do.
  */
-GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
+GENERATOR_FN uint64_t comparison_checksum_word(uint64_t word, uint64_t index)
 {
 	uint64_t x =
 		(word ^ (index + 1) * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -23,8 +23,9 @@ GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 }
 
 /*
- * "checksum": adds checksum_word() of every 8-byte word of `memory` to *out, modulo 2^64; the last
- * word is padded with zeros. Equal bytes give equal sums on every device, for any alignment.
+ * "checksum": adds comparison_checksum_word() of every 8-byte word of `memory` to *out, modulo
+ * 2^64; the last word is padded with zeros. Equal bytes give equal sums on every device, for any
+ * alignment.
  */
 struct checksum_arguments {
 	const void *memory;

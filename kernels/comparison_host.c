@@ -13,7 +13,8 @@ struct checksum_work {
 	uint64_t parts[HOST_PARALLEL_MAX];
 };
 
-static void checksum_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void comparison_host_checksum_slice(void *context, unsigned part, uint64_t begin,
+					   uint64_t end)
 {
 	struct checksum_work *work = context;
 	const unsigned char *memory = work->a->memory;
@@ -23,7 +24,7 @@ static void checksum_slice(void *context, unsigned part, uint64_t begin, uint64_
 		uint64_t left = work->a->bytes - 8 * i, word = 0;
 
 		memcpy(&word, memory + 8 * i, left < 8 ? left : 8);
-		sum += checksum_word(word, i);
+		sum += comparison_checksum_word(word, i);
 	}
 	work->parts[part] = sum;
 }
@@ -31,8 +32,8 @@ static void checksum_slice(void *context, unsigned part, uint64_t begin, uint64_
 static enum status checksum_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	struct checksum_work work = { .a = arguments };
-	unsigned parts =
-		host_parallel(stream, (work.a->bytes + 7) / 8, GRAIN, checksum_slice, &work);
+	unsigned parts = host_stream_parallel(stream, (work.a->bytes + 7) / 8, GRAIN,
+					      comparison_host_checksum_slice, &work);
 
 	(void)err;
 	for (unsigned i = 0; i < parts && work.a->bytes > 0; i++)
@@ -43,7 +44,8 @@ HOST_KERNEL(checksum)
 
 _Static_assert(DIFFERENCE_PARTS >= HOST_PARALLEL_MAX, "a part for each thread");
 
-static void difference_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void comparison_host_difference_slice(void *context, unsigned part, uint64_t begin,
+					     uint64_t end)
 {
 	const struct difference_arguments *a = context;
 	struct difference_part sum = { 0, 0 };
@@ -64,7 +66,7 @@ static enum status difference_run(struct stream *stream, const void *arguments, 
 
 	(void)err;
 	memset(a.parts, 0, DIFFERENCE_PARTS * sizeof(*a.parts));
-	host_parallel(stream, a.count, GRAIN, difference_slice, &a);
+	host_stream_parallel(stream, a.count, GRAIN, comparison_host_difference_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(difference)

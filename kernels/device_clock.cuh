@@ -17,7 +17,7 @@ static __device__ __forceinline__ unsigned long long device_clock_ns(void)
 }
 
 /* Yields the multiprocessor while a thread polls; older GPUs lack this instruction. */
-static __device__ __forceinline__ void device_relax(void)
+static __device__ __forceinline__ void device_clock_relax(void)
 {
 #if CODE_HAS_NANOSLEEP
 	__nanosleep(100);

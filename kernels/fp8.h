@@ -81,12 +81,12 @@ FP8_FN float fp8_to_float(uint8_t fp8)
 }
 
 #define E5M2_MOST 57344.0f
-FP8_FN uint8_t e5m2_from_float(float value)
+FP8_FN uint8_t fp8_e5m2_from_float(float value)
 {
 	return fp8_encode(value, 2, 15, 0x7b);
 }
 
-FP8_FN float e5m2_to_float(uint8_t e5m2)
+FP8_FN float fp8_e5m2_to_float(uint8_t e5m2)
 {
 	uint32_t magnitude = e5m2 & 0x7fu;
 	uint32_t bits = magnitude > 0x7c    ? 0x7fc00000u
@@ -96,14 +96,14 @@ FP8_FN float e5m2_to_float(uint8_t e5m2)
 	return fp8_float_of(bits | (uint32_t)(e5m2 & 0x80u) << 24);
 }
 
-FP8_FN int8_t fixed8_from_float(float value)
+FP8_FN int8_t fp8_fixed8_from_float(float value)
 {
 	float units = rintf(value * 128.0f);
 
 	return (int8_t)(units < -128.0f ? -128.0f : units > 127.0f ? 127.0f : units);
 }
 
-FP8_FN float fixed8_to_float(int8_t fixed8)
+FP8_FN float fp8_fixed8_to_float(int8_t fixed8)
 {
 	return (float)fixed8 * 0x1p-7f;
 }

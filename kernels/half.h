@@ -62,12 +62,12 @@ static inline uint16_t half_from_float(float value)
 	return (uint16_t)(half | sign);
 }
 
-static inline float bf16_to_float(uint16_t bf16)
+static inline float half_bf16_to_float(uint16_t bf16)
 {
 	return half_float_of((uint32_t)bf16 << 16);
 }
 
-static inline uint16_t bf16_from_float(float value)
+static inline uint16_t half_bf16_from_float(float value)
 {
 	uint32_t bits = half_bits_of(value);
 	uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
@@ -100,9 +100,9 @@ static inline uint16_t half_from_double(double value)
 	return half_from_float(half_round_to_odd(value));
 }
 
-static inline uint16_t bf16_from_double(double value)
+static inline uint16_t half_bf16_from_double(double value)
 {
-	return bf16_from_float(half_round_to_odd(value));
+	return half_bf16_from_float(half_round_to_odd(value));
 }
 
 #endif

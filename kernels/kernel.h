@@ -5,10 +5,10 @@
  * backend_launch(stream, "op", &arguments, err).
  *
  * A .cu file is small and flat: kernels, then `extern "C"` launchers that check the launch. It gets
- * the stream with cuda_stream_handle() and reports errors with cuda_check_launch()
+ * the stream with cuda_stream_handle() and reports errors with cuda_device_check_launch()
  * (src/device/cuda/cuda_kernel.h).
  *
- * A _host.c file uses host_threads(stream) threads (src/device/host/host_kernel.h).
+ * A _host.c file uses host_stream_threads(stream) threads (src/device/host/host_kernel.h).
  *
  * All shapes are row-major, all counts are elements, all pointers are memory of the stream's
  * device.

@@ -9,8 +9,8 @@
 
 /* Sum of element `index` over the ranks; sum of the magnitudes in *magnitude. */
 template <typename T>
-static __device__ double expected_sum(const struct check_reduction_arguments &a, uint64_t index,
-				      double *magnitude)
+static __device__ double reduction_expected_sum(const struct check_reduction_arguments &a,
+						uint64_t index, double *magnitude)
 {
 	double sum = 0;
 
@@ -19,9 +19,10 @@ static __device__ double expected_sum(const struct check_reduction_arguments &a,
 		T stored;
 		double x;
 
-		from_math(&stored,
-			  a.scale * (double)generator_uniform(a.seed + (uint64_t)rank, index));
-		to_math(&x, stored);
+		storage_from_math(&stored,
+				  a.scale * (double)generator_uniform(a.seed + (uint64_t)rank,
+								      index));
+		storage_to_math(&x, stored);
 		sum += x;
 		*magnitude += fabs(x);
 	}
@@ -29,7 +30,8 @@ static __device__ double expected_sum(const struct check_reduction_arguments &a,
 }
 
 /* Wrong elements are rare: a block adds its findings with few atomics. */
-template <typename T> static __global__ void check_sums(struct check_reduction_arguments a)
+template <typename T>
+static __global__ void reduction_check_sums(struct check_reduction_arguments a)
 {
 	__shared__ unsigned long long wrong, lowest, worst;
 	const T *memory = (const T *)a.memory;
@@ -43,9 +45,10 @@ template <typename T> static __global__ void check_sums(struct check_reduction_a
 	__syncthreads();
 	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < a.count;
 	     i += (uint64_t)gridDim.x * THREADS) {
-		double got, magnitude, sum = expected_sum<T>(a, a.first + i, &magnitude), error;
+		double got, magnitude, sum = reduction_expected_sum<T>(a, a.first + i, &magnitude),
+				       error;
 
-		to_math(&got, memory[i]);
+		storage_to_math(&got, memory[i]);
 		error = fabs(got - sum);
 		if (!(error <= a.tolerance * magnitude)) {
 			mine++;
@@ -72,14 +75,15 @@ template <typename T> static __global__ void check_sums(struct check_reduction_a
 }
 
 /* Runs after all blocks: reads the element at the lowest index. */
-template <typename T> static __global__ void report_sum(struct check_reduction_arguments a)
+template <typename T>
+static __global__ void reduction_report_sum(struct check_reduction_arguments a)
 {
 	double magnitude;
 
 	if (a.out->count == 0 || a.out->index >= a.count)
 		return;
-	a.out->expected = expected_sum<T>(a, a.first + a.out->index, &magnitude);
-	to_math(&a.out->got, ((const T *)a.memory)[a.out->index]);
+	a.out->expected = reduction_expected_sum<T>(a, a.first + a.out->index, &magnitude);
+	storage_to_math(&a.out->got, ((const T *)a.memory)[a.out->index]);
 }
 
 extern "C" enum status kernel_cuda_check_reduction(struct stream *stream, const void *arguments,
@@ -89,16 +93,16 @@ extern "C" enum status kernel_cuda_check_reduction(struct stream *stream, const 
 		*(const struct check_reduction_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned most = (unsigned)cuda_stream_multiprocessors(stream) * 32;
-	unsigned blocks = grid_for(a.count, THREADS);
+	unsigned blocks = storage_grid_for(a.count, THREADS);
 
 	if (a.count == 0)
 		return STATUS_OK;
 	if (blocks > most) /* enough to fill the device */
 		blocks = most;
-#define CHECK(T)                                          \
-	check_sums<T><<<blocks, THREADS, 0, handle>>>(a); \
-	report_sum<T><<<1, 1, 0, handle>>>(a)
+#define CHECK(T)                                                    \
+	reduction_check_sums<T><<<blocks, THREADS, 0, handle>>>(a); \
+	reduction_report_sum<T><<<1, 1, 0, handle>>>(a)
 	FOR_STORAGE(a.precision, CHECK)
 #undef CHECK
-	return cuda_check_launch("check_reduction", err);
+	return cuda_device_check_launch("check_reduction", err);
 }

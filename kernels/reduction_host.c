@@ -16,7 +16,7 @@ struct check {
 };
 
 /* `x` rounded to `precision`. */
-static double stored(double x, enum precision precision)
+static double reduction_host_stored(double x, enum precision precision)
 {
 	switch (precision) {
 	case PRECISION_FP64:
@@ -24,22 +24,22 @@ static double stored(double x, enum precision precision)
 	case PRECISION_FP16:
 		return (double)half_to_float(half_from_double(x));
 	case PRECISION_BF16:
-		return (double)bf16_to_float(bf16_from_double(x));
+		return (double)half_bf16_to_float(half_bf16_from_double(x));
 	default:
 		return (double)(float)x;
 	}
 }
 
-static double host_expected_sum(const struct check_reduction_arguments *a, uint64_t index,
-				double *magnitude)
+static double reduction_host_expected_sum(const struct check_reduction_arguments *a, uint64_t index,
+					  double *magnitude)
 {
 	double sum = 0;
 
 	*magnitude = 0;
 	for (int rank = 0; rank < a->ranks; rank++) {
-		double x = stored(a->scale * (double)generator_uniform(a->seed + (uint64_t)rank,
-								       index),
-				  a->precision);
+		double x = reduction_host_stored(
+			a->scale * (double)generator_uniform(a->seed + (uint64_t)rank, index),
+			a->precision);
 
 		sum += x;
 		*magnitude += fabs(x);
@@ -47,10 +47,10 @@ static double host_expected_sum(const struct check_reduction_arguments *a, uint6
 	return sum;
 }
 
-static void check_element(const struct check_reduction_arguments *a, uint64_t i,
-			  struct reduction_mismatch *found)
+static void reduction_host_check_element(const struct check_reduction_arguments *a, uint64_t i,
+					 struct reduction_mismatch *found)
 {
-	double magnitude, sum = host_expected_sum(a, a->first + i, &magnitude);
+	double magnitude, sum = reduction_host_expected_sum(a, a->first + i, &magnitude);
 	double got = stored_value(a->memory, a->precision, i), error = fabs(got - sum), relative;
 
 	if (!(error <= a->tolerance * magnitude) && found->count++ == 0) {
@@ -63,22 +63,22 @@ static void check_element(const struct check_reduction_arguments *a, uint64_t i,
 	found->error = fmax(found->error, relative);
 }
 
-static void reduction_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduction_host_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	struct reduction_mismatch *found = &check->found[part];
 
 	*found = (struct reduction_mismatch){ .index = UINT64_MAX };
 	for (uint64_t i = begin; i < end; i++)
-		check_element(check->a, i, found);
+		reduction_host_check_element(check->a, i, found);
 }
 
 static enum status check_reduction_run(struct stream *stream, const void *arguments,
 				       struct error *err)
 {
 	struct check check = { .a = arguments };
-	unsigned parts =
-		host_parallel(stream, check.a->count, GRAIN, reduction_check_slice, &check);
+	unsigned parts = host_stream_parallel(stream, check.a->count, GRAIN,
+					      reduction_host_check_slice, &check);
 
 	(void)err;
 	/* The parts are in the order of memory. */

@@ -12,8 +12,8 @@ struct seen {
 	struct wrong_word first;
 };
 
-static __device__ void note_wrong(struct seen *f, uint64_t offset, uint64_t address,
-				  uint64_t expected, uint64_t got)
+static __device__ void soak_note_wrong(struct seen *f, uint64_t offset, uint64_t address,
+				       uint64_t expected, uint64_t got)
 {
 	if (f->count++ == 0) {
 		f->first.offset = offset;
@@ -24,16 +24,16 @@ static __device__ void note_wrong(struct seen *f, uint64_t offset, uint64_t addr
 	f->flipped |= got ^ expected;
 }
 
-static __device__ void look(struct seen *f, uint64_t offset, uint64_t address, uint64_t expected,
-			    uint64_t got)
+static __device__ void soak_look(struct seen *f, uint64_t offset, uint64_t address,
+				 uint64_t expected, uint64_t got)
 {
 	f->compared++;
 	if (got != expected)
-		note_wrong(f, offset, address, expected, got);
+		soak_note_wrong(f, offset, address, expected, got);
 }
 
 /* Called by all threads of a block. Wrong words are rare: what costs time here is never seen. */
-static __device__ void report(const struct seen *f, struct wrong_words *out)
+static __device__ void soak_report(const struct seen *f, struct wrong_words *out)
 {
 	__shared__ unsigned long long count, compared;
 	unsigned long long words = f->compared;
@@ -76,24 +76,25 @@ static __global__ void soak_memory(ulonglong2 *memory, uint64_t pairs, uint64_t 
 		if (check) {
 			ulonglong2 got = memory[i];
 
-			look(&found, 8 * index, address, pattern_word(expected, index, address),
-			     got.x);
-			look(&found, 8 * index + 8, address + 8,
-			     pattern_word(expected, index + 1, address + 8), got.y);
+			soak_look(&found, 8 * index, address,
+				  soak_pattern_word(expected, index, address), got.x);
+			soak_look(&found, 8 * index + 8, address + 8,
+				  soak_pattern_word(expected, index + 1, address + 8), got.y);
 		}
 		if (write)
-			memory[i] = make_ulonglong2(pattern_word(next, index, address),
-						    pattern_word(next, index + 1, address + 8));
+			memory[i] =
+				make_ulonglong2(soak_pattern_word(next, index, address),
+						soak_pattern_word(next, index + 1, address + 8));
 	}
 	if (check)
-		report(&found, out);
+		soak_report(&found, out);
 }
 
-template <typename T> static __device__ void store_operand(T *to, int32_t value)
+template <typename T> static __device__ void soak_store_operand(T *to, int32_t value)
 {
-	from_math(to, (typename math_of<T>::type)value);
+	storage_from_math(to, (typename math_of<T>::type)value);
 }
-static __device__ void store_operand(fixed8 *to, int32_t value)
+static __device__ void soak_store_operand(fixed8 *to, int32_t value)
 {
 	to->units = (int8_t)value;
 }
@@ -107,9 +108,10 @@ static __global__ void soak_operand(T *memory, uint64_t rows, uint64_t count, ui
 	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
 		uint32_t row = (uint32_t)(i % rows), column = (uint32_t)(i / rows);
 
-		store_operand(memory + i,
-			      soak_value(seed, row_period ? row % row_period : row,
-					 column_period ? column % column_period : column, range));
+		soak_store_operand(memory + i,
+				   soak_value(seed, row_period ? row % row_period : row,
+					      column_period ? column % column_period : column,
+					      range));
 	}
 }
 
@@ -131,9 +133,9 @@ template <typename T> static __device__ __forceinline__ struct results<T> read_o
 }
 
 template <typename T>
-static __device__ __forceinline__ void look_at_results(struct seen *f, const T *memory,
-						       uint64_t index, struct results<T> expected,
-						       struct results<T> got)
+static __device__ __forceinline__ void
+soak_look_at_results(struct seen *f, const T *memory, uint64_t index, struct results<T> expected,
+		     struct results<T> got)
 {
 	const unsigned V = 16 / sizeof(T);
 	bool same = true;
@@ -146,9 +148,9 @@ static __device__ __forceinline__ void look_at_results(struct seen *f, const T *
 		return;
 	for (unsigned k = 0; k < V; k++)
 		if (got.v[k] != expected.v[k])
-			note_wrong(f, sizeof(T) * (index + k),
-				   (uint64_t)(uintptr_t)(memory + index + k), expected.v[k],
-				   got.v[k]);
+			soak_note_wrong(f, sizeof(T) * (index + k),
+					(uint64_t)(uintptr_t)(memory + index + k), expected.v[k],
+					got.v[k]);
 }
 
 /* A column's entries of the table: V copies, each one element further than the one before. */
@@ -209,19 +211,19 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
 			for (unsigned n = 0; n < LOADS; n++) {
 				if (i + n * THREADS * V < rows)
-					look_at_results(&found, memory,
-							column * rows + i + n * THREADS * V,
-							expected.from(at), got[n]);
+					soak_look_at_results(&found, memory,
+							     column * rows + i + n * THREADS * V,
+							     expected.from(at), got[n]);
 				at += step;
 				at -= at >= row_period ? row_period : 0;
 			}
 		}
 	}
-	report(&found, out);
+	soak_report(&found, out);
 }
 
 /* Enough blocks to fill the device; each then does several stretches. */
-static unsigned blocks_for(struct stream *stream, uint64_t pairs)
+static unsigned soak_blocks_for(struct stream *stream, uint64_t pairs)
 {
 	uint64_t most = (uint64_t)cuda_stream_multiprocessors(stream) * 16;
 	uint64_t blocks = (pairs + THREADS - 1) / THREADS;
@@ -240,18 +242,18 @@ extern "C" enum status kernel_cuda_soak_memory(struct stream *stream, const void
 				 "soak_memory: memory must be aligned to 16 bytes, and as long");
 	if (a->words == 0)
 		return STATUS_OK;
-	soak_memory<<<blocks_for(stream, a->words / 2), THREADS, 0, handle>>>(
+	soak_memory<<<soak_blocks_for(stream, a->words / 2), THREADS, 0, handle>>>(
 		(ulonglong2 *)a->memory, a->words / 2, a->first, a->expected, a->next, a->check,
 		a->write, a->descending, a->out);
-	return cuda_check_launch("soak_memory", err);
+	return cuda_device_check_launch("soak_memory", err);
 }
 
 template <typename T>
-static void fill_operand(struct stream *stream, const struct soak_operand_arguments *a)
+static void soak_fill_operand(struct stream *stream, const struct soak_operand_arguments *a)
 {
 	uint64_t count = a->rows * a->columns;
 
-	soak_operand<<<blocks_for(stream, count), THREADS, 0, cuda_stream_handle(stream)>>>(
+	soak_operand<<<soak_blocks_for(stream, count), THREADS, 0, cuda_stream_handle(stream)>>>(
 		(T *)a->memory, a->rows, count, a->row_period, a->column_period, a->range, a->seed);
 }
 
@@ -263,20 +265,20 @@ extern "C" enum status kernel_cuda_soak_operand(struct stream *stream, const voi
 	if (a->rows * a->columns == 0)
 		return STATUS_OK;
 	if (a->precision == PRECISION_FP8)
-		fill_operand<fp8_e4m3>(stream, a);
+		soak_fill_operand<fp8_e4m3>(stream, a);
 	else if (a->precision == PRECISION_INT8)
-		fill_operand<fixed8>(stream, a);
+		soak_fill_operand<fixed8>(stream, a);
 	else if (a->precision >= PRECISION_COUNT)
 		return error_set(err, STATUS_INTERNAL, "soak_operand: no operands of %s",
 				 precision_name(a->precision));
-#define FILL(T) fill_operand<T>(stream, a)
+#define FILL(T) soak_fill_operand<T>(stream, a)
 	FOR_STORAGE(a->precision, FILL)
 #undef FILL
-	return cuda_check_launch("soak_operand", err);
+	return cuda_device_check_launch("soak_operand", err);
 }
 
 template <typename T>
-static void compare_table(struct stream *stream, const struct soak_table_arguments *a)
+static void soak_compare_table(struct stream *stream, const struct soak_table_arguments *a)
 {
 	dim3 grid(a->column_period, BLOCKS_OF_COLUMNS);
 
@@ -297,8 +299,8 @@ extern "C" enum status kernel_cuda_soak_table(struct stream *stream, const void 
 	if (a->rows * a->columns == 0)
 		return STATUS_OK;
 	if (a->element_bytes == 8)
-		compare_table<unsigned long long>(stream, a);
+		soak_compare_table<unsigned long long>(stream, a);
 	else
-		compare_table<unsigned int>(stream, a);
-	return cuda_check_launch("soak_table", err);
+		soak_compare_table<unsigned int>(stream, a);
+	return cuda_device_check_launch("soak_table", err);
 }

@@ -40,7 +40,7 @@ struct pattern {
 	uint64_t inverted; /* ~0: all bits inverted; 0: unchanged */
 };
 
-GENERATOR_FN uint64_t pattern_word(struct pattern p, uint64_t index, uint64_t address)
+GENERATOR_FN uint64_t soak_pattern_word(struct pattern p, uint64_t index, uint64_t address)
 {
 	switch (p.kind) {
 	case PATTERN_WALKING:

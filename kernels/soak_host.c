@@ -15,8 +15,8 @@ struct findings {
 	struct wrong_words parts[HOST_PARALLEL_MAX];
 };
 
-static void record(struct wrong_words *found, uint64_t offset, uint64_t address, uint64_t expected,
-		   uint64_t got)
+static void soak_host_record(struct wrong_words *found, uint64_t offset, uint64_t address,
+			     uint64_t expected, uint64_t got)
 {
 	if (found->recorded < WRONG_WORDS)
 		found->words[found->recorded++] =
@@ -25,7 +25,8 @@ static void record(struct wrong_words *found, uint64_t offset, uint64_t address,
 	found->flipped |= got ^ expected;
 }
 
-static void merge(struct wrong_words *out, const struct wrong_words *parts, unsigned count)
+static void soak_host_merge(struct wrong_words *out, const struct wrong_words *parts,
+			    unsigned count)
 {
 	for (unsigned p = 0; p < count; p++) {
 		out->compared += parts[p].compared;
@@ -37,27 +38,28 @@ static void merge(struct wrong_words *out, const struct wrong_words *parts, unsi
 	}
 }
 
-static void sweep_word(const struct soak_memory_arguments *a, uint64_t i, struct wrong_words *found)
+static void soak_host_sweep_word(const struct soak_memory_arguments *a, uint64_t i,
+				 struct wrong_words *found)
 {
 	uint64_t *at = (uint64_t *)a->memory + i;
 	uint64_t index = a->first + i, address = (uint64_t)(uintptr_t)at;
-	uint64_t expected = pattern_word(a->expected, index, address);
+	uint64_t expected = soak_pattern_word(a->expected, index, address);
 
 	if (a->check && *at != expected)
-		record(found, 8 * index, address, expected, *at);
+		soak_host_record(found, 8 * index, address, expected, *at);
 	found->compared += a->check;
 	if (a->write)
-		*at = pattern_word(a->next, index, address);
+		*at = soak_pattern_word(a->next, index, address);
 }
 
-static void sweep_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void soak_host_sweep_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct findings *f = context;
 	const struct soak_memory_arguments *a = f->arguments;
 
 	memset(&f->parts[part], 0, sizeof(f->parts[part]));
 	for (uint64_t n = begin; n < end; n++)
-		sweep_word(a, a->descending ? a->words - 1 - n : n, &f->parts[part]);
+		soak_host_sweep_word(a, a->descending ? a->words - 1 - n : n, &f->parts[part]);
 }
 
 static enum status soak_memory_run(struct stream *stream, const void *arguments, struct error *err)
@@ -69,14 +71,14 @@ static enum status soak_memory_run(struct stream *stream, const void *arguments,
 	if (a->words % 2 || (uintptr_t)a->memory % 16)
 		return error_set(err, STATUS_INTERNAL,
 				 "soak_memory: memory must be aligned to 16 bytes, and as long");
-	parts = host_parallel(stream, a->words, GRAIN, sweep_slice, &found);
+	parts = host_stream_parallel(stream, a->words, GRAIN, soak_host_sweep_slice, &found);
 	if (a->check)
-		merge(a->out, found.parts, parts);
+		soak_host_merge(a->out, found.parts, parts);
 	return STATUS_OK;
 }
 HOST_KERNEL(soak_memory)
 
-static void fill_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void soak_host_fill_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct soak_operand_arguments *a = context;
 
@@ -106,45 +108,45 @@ static enum status soak_operand_run(struct stream *stream, const void *arguments
 	struct soak_operand_arguments a = *(const struct soak_operand_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.rows * a.columns, GRAIN, fill_slice, &a);
+	host_stream_parallel(stream, a.rows * a.columns, GRAIN, soak_host_fill_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(soak_operand)
 
-static uint64_t element_at(const void *memory, uint64_t index, uint32_t bytes)
+static uint64_t soak_host_element_at(const void *memory, uint64_t index, uint32_t bytes)
 {
 	return bytes == 8 ? ((const uint64_t *)memory)[index] : ((const uint32_t *)memory)[index];
 }
 
-static void check_column(const struct soak_table_arguments *a, uint64_t column,
-			 struct wrong_words *found)
+static void soak_host_check_column(const struct soak_table_arguments *a, uint64_t column,
+				   struct wrong_words *found)
 {
 	uint32_t kind = (uint32_t)((column + a->column_offset) % a->column_period),
 		 at = a->row_offset % a->row_period;
 
 	for (uint64_t row = 0; row < a->rows; row++) {
 		uint32_t entry = kind * a->row_period + at;
-		uint64_t expected = element_at(a->table, entry, a->element_bytes) ^
+		uint64_t expected = soak_host_element_at(a->table, entry, a->element_bytes) ^
 				    (entry == a->canary),
 			 index = column * a->rows + row;
-		uint64_t got = element_at(a->memory, index, a->element_bytes);
+		uint64_t got = soak_host_element_at(a->memory, index, a->element_bytes);
 
 		if (got != expected)
-			record(found, a->element_bytes * index,
-			       (uint64_t)(uintptr_t)a->memory + a->element_bytes * index, expected,
-			       got);
+			soak_host_record(found, a->element_bytes * index,
+					 (uint64_t)(uintptr_t)a->memory + a->element_bytes * index,
+					 expected, got);
 		at = at + 1 == a->row_period ? 0 : at + 1;
 	}
 	found->compared += a->rows;
 }
 
-static void table_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void soak_host_table_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct findings *f = context;
 
 	memset(&f->parts[part], 0, sizeof(f->parts[part]));
 	for (uint64_t column = begin; column < end; column++)
-		check_column(f->arguments, column, &f->parts[part]);
+		soak_host_check_column(f->arguments, column, &f->parts[part]);
 }
 
 static enum status soak_table_run(struct stream *stream, const void *arguments, struct error *err)
@@ -157,8 +159,9 @@ static enum status soak_table_run(struct stream *stream, const void *arguments, 
 	    a->row_period > SOAK_ROW_PERIOD_MOST)
 		return error_set(err, STATUS_INTERNAL,
 				 "soak_table: rows, alignment or period do not fit");
-	parts = host_parallel(stream, a->columns, 1 + GRAIN / (a->rows + 1), table_slice, &found);
-	merge(a->out, found.parts, parts);
+	parts = host_stream_parallel(stream, a->columns, 1 + GRAIN / (a->rows + 1),
+				     soak_host_table_slice, &found);
+	soak_host_merge(a->out, found.parts, parts);
 	return STATUS_OK;
 }
 HOST_KERNEL(soak_table)

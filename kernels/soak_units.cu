@@ -14,26 +14,26 @@ struct lane_sum {
 	uint64_t sum, fault;
 };
 
-static __device__ __forceinline__ void fold_value(struct lane_sum *lane, uint64_t bits)
+static __device__ __forceinline__ void soak_units_fold_value(struct lane_sum *lane, uint64_t bits)
 {
-	lane->sum = unit_fold(lane->sum, bits ^ lane->fault);
+	lane->sum = soak_units_fold(lane->sum, bits ^ lane->fault);
 	lane->fault = 0;
 }
 
-static __device__ __forceinline__ uint64_t value_bits(float x)
+static __device__ __forceinline__ uint64_t soak_units_value_bits(float x)
 {
 	return __float_as_uint(x);
 }
-static __device__ __forceinline__ uint64_t value_bits(double x)
+static __device__ __forceinline__ uint64_t soak_units_value_bits(double x)
 {
 	return (uint64_t)__double_as_longlong(x);
 }
-static __device__ __forceinline__ uint64_t value_bits(half2 x)
+static __device__ __forceinline__ uint64_t soak_units_value_bits(half2 x)
 {
 	return *reinterpret_cast<unsigned *>(&x);
 }
 /* uint32_t or int */
-template <typename T> static __device__ __forceinline__ uint64_t value_bits(T x)
+template <typename T> static __device__ __forceinline__ uint64_t soak_units_value_bits(T x)
 {
 	return (uint32_t)x;
 }
@@ -50,26 +50,26 @@ using unit_value =
 
 /* float or double */
 template <typename T>
-static __device__ __forceinline__ void begin_value(T *x, uint64_t seed, uint32_t lane,
-						   uint32_t chain)
+static __device__ __forceinline__ void soak_units_begin_value(T *x, uint64_t seed, uint32_t lane,
+							      uint32_t chain)
 {
-	*x = unit_start(seed, lane, chain);
+	*x = soak_units_start(seed, lane, chain);
 }
-static __device__ __forceinline__ void begin_value(half2 *x, uint64_t seed, uint32_t lane,
-						   uint32_t chain)
+static __device__ __forceinline__ void soak_units_begin_value(half2 *x, uint64_t seed,
+							      uint32_t lane, uint32_t chain)
 {
-	float start = unit_start(seed, lane, chain);
+	float start = soak_units_start(seed, lane, chain);
 
 	*x = __floats2half2_rn(start, 0.5f * start);
 }
-static __device__ __forceinline__ void begin_value(uint32_t *x, uint64_t seed, uint32_t lane,
-						   uint32_t chain)
+static __device__ __forceinline__ void soak_units_begin_value(uint32_t *x, uint64_t seed,
+							      uint32_t lane, uint32_t chain)
 {
-	*x = unit_start_bits(seed, lane, chain);
+	*x = soak_units_start_bits(seed, lane, chain);
 }
 
 /* The special functions' approximations, which differ between architectures. */
-static __device__ __forceinline__ float mufu_step(float x)
+static __device__ __forceinline__ float soak_units_mufu_step(float x)
 {
 	float power, logarithm, root, sine;
 
@@ -80,32 +80,32 @@ static __device__ __forceinline__ float mufu_step(float x)
 	return sine;
 }
 
-static __device__ __forceinline__ uint32_t convert_step(uint32_t x)
+static __device__ __forceinline__ uint32_t soak_units_convert_step(uint32_t x)
 {
 	float single = __int2float_rn((int)x);
 	double wide = (double)(x >> 4);
 	half narrow = __float2half_rn(single * 0x1p-20f);
 
-	return unit_imad(x ^ __float_as_uint(__half2float(narrow)) ^ __float_as_uint(single) ^
-			 __float_as_uint(__double2float_rn(wide)) ^
-			 (uint32_t)__float2int_rz(single * 0.25f));
+	return soak_units_imad(x ^ __float_as_uint(__half2float(narrow)) ^ __float_as_uint(single) ^
+			       __float_as_uint(__double2float_rn(wide)) ^
+			       (uint32_t)__float2int_rz(single * 0.25f));
 }
 
 template <int UNIT>
-static __device__ __forceinline__ unit_value<UNIT> next_value(unit_value<UNIT> x)
+static __device__ __forceinline__ unit_value<UNIT> soak_units_next_value(unit_value<UNIT> x)
 {
 	if constexpr (UNIT == UNIT_FFMA)
 		return fmaf(x, x, UNIT_SHIFT);
 	else if constexpr (UNIT == UNIT_DFMA)
 		return fma(x, x, (double)UNIT_SHIFT);
 	else if constexpr (UNIT == UNIT_MUFU)
-		return mufu_step(x);
+		return soak_units_mufu_step(x);
 	else if constexpr (UNIT == UNIT_IMAD)
-		return unit_imad(x);
+		return soak_units_imad(x);
 	else if constexpr (UNIT == UNIT_LOGIC)
-		return unit_logic(x);
+		return soak_units_logic(x);
 	else if constexpr (UNIT == UNIT_CONVERT)
-		return convert_step(x);
+		return soak_units_convert_step(x);
 #if CODE_HAS_HALF_ARITHMETIC
 	else
 		return __hfma2(x, x, __float2half2_rn(UNIT_SHIFT));
@@ -116,65 +116,68 @@ static __device__ __forceinline__ unit_value<UNIT> next_value(unit_value<UNIT> x
 }
 
 template <int UNIT>
-static __device__ __forceinline__ void run_chains(struct lane_sum *lane, uint32_t steps,
-						  uint64_t seed)
+static __device__ __forceinline__ void soak_units_run_chains(struct lane_sum *lane, uint32_t steps,
+							     uint64_t seed)
 {
 	unit_value<UNIT> x[UNIT_CHAINS];
 
 #pragma unroll
 	for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-		begin_value(&x[c], seed, threadIdx.x % UNIT_LANES, c);
+		soak_units_begin_value(&x[c], seed, threadIdx.x % UNIT_LANES, c);
 #pragma unroll 8
 	for (uint32_t step = 0; step < steps; step++)
 #pragma unroll
 		for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-			x[c] = next_value<UNIT>(x[c]);
+			x[c] = soak_units_next_value<UNIT>(x[c]);
 #pragma unroll
 	for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-		fold_value(lane, value_bits(x[c]));
+		soak_units_fold_value(lane, soak_units_value_bits(x[c]));
 }
 
-static __device__ void run_shuffle(struct lane_sum *lane, uint32_t steps, uint64_t seed)
+static __device__ void soak_units_run_shuffle(struct lane_sum *lane, uint32_t steps, uint64_t seed)
 {
 	uint32_t x[UNIT_CHAINS], self = threadIdx.x % UNIT_LANES;
 
 #pragma unroll
 	for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-		x[c] = unit_start_bits(seed, self, c);
+		x[c] = soak_units_start_bits(seed, self, c);
 	for (uint32_t step = 0; step < steps; step++)
 #pragma unroll
 		for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-			x[c] = unit_imad(x[c]) + __shfl_xor_sync(0xffffffff, x[c], step % 31 + 1) +
+			x[c] = soak_units_imad(x[c]) +
+			       __shfl_xor_sync(0xffffffff, x[c], step % 31 + 1) +
 			       __shfl_sync(0xffffffff, x[c], (self + 5 + step) % UNIT_LANES);
 #pragma unroll
 	for (uint32_t c = 0; c < UNIT_CHAINS; c++)
-		fold_value(lane, x[c]);
+		soak_units_fold_value(lane, x[c]);
 }
 
-static __device__ void run_registers(struct lane_sum *lane, uint32_t steps, uint64_t seed)
+static __device__ void soak_units_run_registers(struct lane_sum *lane, uint32_t steps,
+						uint64_t seed)
 {
 	uint32_t r[UNIT_REGISTERS_MOVED];
 
 #pragma unroll
 	for (uint32_t i = 0; i < UNIT_REGISTERS_MOVED; i++)
-		r[i] = unit_start_bits(seed, threadIdx.x % UNIT_LANES, i);
+		r[i] = soak_units_start_bits(seed, threadIdx.x % UNIT_LANES, i);
 #pragma unroll 1
 	for (uint32_t step = 0; step < steps; step++) {
 		uint32_t first = r[0];
 
 #pragma unroll
 		for (uint32_t i = 0; i + 1 < UNIT_REGISTERS_MOVED; i++)
-			r[i] = unit_move(r[i + 1]);
-		r[UNIT_REGISTERS_MOVED - 1] = unit_move(first);
+			r[i] = soak_units_move(r[i + 1]);
+		r[UNIT_REGISTERS_MOVED - 1] = soak_units_move(first);
 	}
 #pragma unroll
 	for (uint32_t i = 0; i < UNIT_REGISTERS_MOVED; i++)
-		fold_value(lane, r[i]);
+		soak_units_fold_value(lane, r[i]);
 }
 
 /* One element of March C-: reads each word, adds it up, and writes its inverse. */
-static __device__ void march(volatile uint32_t *memory, uint32_t words, uint64_t seed,
-			     uint32_t pass, uint32_t turned, bool down, bool write, uint32_t *sum)
+static __device__ void soak_units_march(volatile uint32_t *memory, uint32_t words, uint64_t seed,
+					uint32_t pass, uint32_t turned, bool down, bool write,
+					uint32_t *sum)
 {
 	uint32_t lane = threadIdx.x % UNIT_LANES;
 
@@ -182,43 +185,43 @@ static __device__ void march(volatile uint32_t *memory, uint32_t words, uint64_t
 	for (uint32_t n = lane; n < words; n += UNIT_LANES) {
 		uint32_t i = down ? words - UNIT_LANES + 2 * lane - n : n;
 
-		*sum = unit_imad(*sum) + memory[i];
+		*sum = soak_units_imad(*sum) + memory[i];
 		if (write)
-			memory[i] = ~(unit_pattern(seed, pass, i) ^ turned);
+			memory[i] = ~(soak_units_pattern(seed, pass, i) ^ turned);
 	}
 }
 
-static __device__ void run_shared(struct lane_sum *lane, uint32_t steps, uint64_t seed,
-				  volatile uint32_t *memory, uint32_t words)
+static __device__ void soak_units_run_shared(struct lane_sum *lane, uint32_t steps, uint64_t seed,
+					     volatile uint32_t *memory, uint32_t words)
 {
 	uint32_t sum = 0;
 
 	for (uint32_t pass = 0; pass < steps; pass++) {
 		for (uint32_t i = threadIdx.x % UNIT_LANES; i < words; i += UNIT_LANES)
-			memory[i] = unit_pattern(seed, pass, i);
-		march(memory, words, seed, pass, 0, false, true, &sum);
-		march(memory, words, seed, pass, UINT32_MAX, false, true, &sum);
-		march(memory, words, seed, pass, 0, true, true, &sum);
-		march(memory, words, seed, pass, UINT32_MAX, true, true, &sum);
-		march(memory, words, seed, pass, 0, false, false, &sum);
+			memory[i] = soak_units_pattern(seed, pass, i);
+		soak_units_march(memory, words, seed, pass, 0, false, true, &sum);
+		soak_units_march(memory, words, seed, pass, UINT32_MAX, false, true, &sum);
+		soak_units_march(memory, words, seed, pass, 0, true, true, &sum);
+		soak_units_march(memory, words, seed, pass, UINT32_MAX, true, true, &sum);
+		soak_units_march(memory, words, seed, pass, 0, false, false, &sum);
 	}
-	fold_value(lane, sum);
+	soak_units_fold_value(lane, sum);
 }
 
 /* Elements in a register of an operand. */
-template <int UNIT> static __device__ constexpr int packed(void)
+template <int UNIT> static __device__ constexpr int soak_units_packed(void)
 {
 	return UNIT == UNIT_MMA_TF32 ? 1 : UNIT == UNIT_MMA_FP16 || UNIT == UNIT_MMA_BF16 ? 2 : 4;
 }
 
 template <int UNIT>
-static __device__ unsigned mma_register(uint64_t seed, int side, int line, int first)
+static __device__ unsigned soak_units_mma_register(uint64_t seed, int side, int line, int first)
 {
-	const int count = packed<UNIT>();
+	const int count = soak_units_packed<UNIT>();
 	unsigned bits = 0;
 
 	for (int i = 0; i < count; i++) {
-		int element = unit_element(seed, side, line, first + i);
+		int element = soak_units_element(seed, side, line, first + i);
 		float value = (float)element;
 		unsigned stored = UNIT == UNIT_MMA_TF32 ? __float_as_uint(value)
 				  : UNIT == UNIT_MMA_FP16
@@ -232,7 +235,8 @@ static __device__ unsigned mma_register(uint64_t seed, int side, int line, int f
 	return bits;
 }
 
-static __device__ __forceinline__ void multiply_fp8(float *d, const unsigned *a, const unsigned *b)
+static __device__ __forceinline__ void soak_units_multiply_fp8(float *d, const unsigned *a,
+							       const unsigned *b)
 {
 #if CODE_HAS_FP8_MMA
 	float c[4];
@@ -250,7 +254,8 @@ static __device__ __forceinline__ void multiply_fp8(float *d, const unsigned *a,
 #endif
 }
 
-static __device__ __forceinline__ void multiply_int8(int *d, const unsigned *a, const unsigned *b)
+static __device__ __forceinline__ void soak_units_multiply_int8(int *d, const unsigned *a,
+								const unsigned *b)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, "
@@ -262,7 +267,7 @@ static __device__ __forceinline__ void multiply_int8(int *d, const unsigned *a, 
 #endif
 }
 
-static __device__ __forceinline__ void multiply_fp64(double *d, double a, double b)
+static __device__ __forceinline__ void soak_units_multiply_fp64(double *d, double a, double b)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, "
@@ -280,49 +285,51 @@ template <int UNIT> struct mma_operands {
 };
 
 template <int UNIT>
-static __device__ __forceinline__ void mma_begin(struct mma_operands<UNIT> *o, uint64_t seed)
+static __device__ __forceinline__ void soak_units_mma_begin(struct mma_operands<UNIT> *o,
+							    uint64_t seed)
 {
-	const int E = packed<UNIT>();
+	const int E = soak_units_packed<UNIT>();
 	int lane = threadIdx.x % UNIT_LANES, group = lane / 4, place = lane % 4;
 
 #pragma unroll
 	for (int i = 0; i < UNIT_LEFTS; i++) {
-		o->wide_a[i] = unit_element(seed, 0, 16 * i + group, place);
+		o->wide_a[i] = soak_units_element(seed, 0, 16 * i + group, place);
 #pragma unroll
 		for (int r = 0; r < 4; r++)
-			o->a[i][r] = mma_register<UNIT>(seed, 0, 16 * i + group + r % 2 * 8,
-							E * (place + r / 2 * 4));
+			o->a[i][r] =
+				soak_units_mma_register<UNIT>(seed, 0, 16 * i + group + r % 2 * 8,
+							      E * (place + r / 2 * 4));
 	}
 #pragma unroll
 	for (int j = 0; j < UNIT_RIGHTS; j++) {
-		o->wide_b[j] = unit_element(seed, 1, 8 * j + group, place);
+		o->wide_b[j] = soak_units_element(seed, 1, 8 * j + group, place);
 #pragma unroll
 		for (int r = 0; r < 2; r++)
-			o->b[j][r] =
-				mma_register<UNIT>(seed, 1, 8 * j + group, E * (place + r * 4));
+			o->b[j][r] = soak_units_mma_register<UNIT>(seed, 1, 8 * j + group,
+								   E * (place + r * 4));
 	}
 }
 
 template <int UNIT, typename SUM>
-static __device__ __forceinline__ void mma_step(const struct mma_operands<UNIT> &o, int i, int j,
-						SUM *sum)
+static __device__ __forceinline__ void soak_units_mma_step(const struct mma_operands<UNIT> &o,
+							   int i, int j, SUM *sum)
 {
 	if constexpr (UNIT == UNIT_MMA_FP16)
-		multiply_16(half(), sum, o.a[i], o.b[j]);
+		mma_multiply_16(half(), sum, o.a[i], o.b[j]);
 	else if constexpr (UNIT == UNIT_MMA_BF16)
-		multiply_16(__nv_bfloat16(), sum, o.a[i], o.b[j]);
+		mma_multiply_16(__nv_bfloat16(), sum, o.a[i], o.b[j]);
 	else if constexpr (UNIT == UNIT_MMA_TF32)
-		multiply_8(sum, o.a[i], o.b[j]);
+		mma_multiply_8(sum, o.a[i], o.b[j]);
 	else if constexpr (UNIT == UNIT_MMA_FP8)
-		multiply_fp8(sum, o.a[i], o.b[j]);
+		soak_units_multiply_fp8(sum, o.a[i], o.b[j]);
 	else if constexpr (UNIT == UNIT_MMA_INT8)
-		multiply_int8(sum, o.a[i], o.b[j]);
+		soak_units_multiply_int8(sum, o.a[i], o.b[j]);
 	else
-		multiply_fp64(sum, o.wide_a[i], o.wide_b[j]);
+		soak_units_multiply_fp64(sum, o.wide_a[i], o.wide_b[j]);
 }
 
 template <int UNIT>
-static __device__ void run_mma(struct lane_sum *lane, uint32_t steps, uint64_t seed)
+static __device__ void soak_units_run_mma(struct lane_sum *lane, uint32_t steps, uint64_t seed)
 {
 	/* Sums of a class, SUMS for each tile of a lane. */
 	typedef choose<UNIT == UNIT_MMA_INT8, int, choose<UNIT == UNIT_MMA_FP64, double, float>>
@@ -330,7 +337,7 @@ static __device__ void run_mma(struct lane_sum *lane, uint32_t steps, uint64_t s
 	const int SUMS = UNIT == UNIT_MMA_FP64 ? 2 : 4;
 	struct mma_operands<UNIT> o;
 
-	mma_begin<UNIT>(&o, seed);
+	soak_units_mma_begin<UNIT>(&o, seed);
 	for (uint32_t done = 0; done < steps; done += UNIT_EXACT_STEPS) {
 		uint32_t count = min(steps - done, (uint32_t)UNIT_EXACT_STEPS);
 		SUM sums[UNIT_LEFTS * UNIT_RIGHTS][4] = {};
@@ -338,17 +345,19 @@ static __device__ void run_mma(struct lane_sum *lane, uint32_t steps, uint64_t s
 		for (uint32_t step = 0; step < count; step++)
 #pragma unroll
 			for (int t = 0; t < UNIT_LEFTS * UNIT_RIGHTS; t++)
-				mma_step<UNIT>(o, t / UNIT_RIGHTS, t % UNIT_RIGHTS, sums[t]);
+				soak_units_mma_step<UNIT>(o, t / UNIT_RIGHTS, t % UNIT_RIGHTS,
+							  sums[t]);
 				/* Without -0. */
 #pragma unroll
 		for (int t = 0; t < UNIT_LEFTS * UNIT_RIGHTS; t++)
 #pragma unroll
 			for (int e = 0; e < SUMS; e++)
-				fold_value(lane, value_bits(sums[t][e] + (SUM)0));
+				soak_units_fold_value(lane,
+						      soak_units_value_bits(sums[t][e] + (SUM)0));
 	}
 }
 
-static __device__ __forceinline__ uint32_t multiprocessor(void)
+static __device__ __forceinline__ uint32_t soak_units_multiprocessor(void)
 {
 	uint32_t number;
 
@@ -361,23 +370,23 @@ static __global__ void __launch_bounds__(THREADS)
 	soak_units(struct soak_units_arguments a, uint32_t words)
 {
 	extern __shared__ uint32_t memory[];
-	uint32_t began = multiprocessor(), quarter = threadIdx.x / UNIT_LANES;
+	uint32_t began = soak_units_multiprocessor(), quarter = threadIdx.x / UNIT_LANES;
 	bool faulty = a.fault.is && a.fault.multiprocessor == began && a.fault.quarter == quarter &&
 		      threadIdx.x % UNIT_LANES == 0;
 	struct lane_sum lane = { 0, faulty ? UINT64_C(1) << a.fault.bit : 0 };
 	unsigned long long signature;
 
 	if constexpr (UNIT >= UNIT_MMA_FP16)
-		run_mma<UNIT>(&lane, a.steps, a.seed);
+		soak_units_run_mma<UNIT>(&lane, a.steps, a.seed);
 	else if constexpr (UNIT == UNIT_SHUFFLE)
-		run_shuffle(&lane, a.steps, a.seed);
+		soak_units_run_shuffle(&lane, a.steps, a.seed);
 	else if constexpr (UNIT == UNIT_REGISTERS)
-		run_registers(&lane, a.steps, a.seed);
+		soak_units_run_registers(&lane, a.steps, a.seed);
 	else if constexpr (UNIT == UNIT_SHARED)
-		run_shared(&lane, a.steps, a.seed, memory + quarter * words, words);
+		soak_units_run_shared(&lane, a.steps, a.seed, memory + quarter * words, words);
 	else
-		run_chains<UNIT>(&lane, a.steps, a.seed);
-	signature = unit_fold(lane.sum, threadIdx.x % UNIT_LANES);
+		soak_units_run_chains<UNIT>(&lane, a.steps, a.seed);
+	signature = soak_units_fold(lane.sum, threadIdx.x % UNIT_LANES);
 	for (int distance = 16; distance; distance /= 2)
 		signature += __shfl_xor_sync(0xffffffff, signature, distance);
 	if (threadIdx.x % UNIT_LANES == 0) {
@@ -385,13 +394,13 @@ static __global__ void __launch_bounds__(THREADS)
 
 		out->signature = signature;
 		out->began = began;
-		out->ended = multiprocessor();
+		out->ended = soak_units_multiprocessor();
 		out->words = words;
 		out->unused = 0;
 	}
 }
 
-static bool device_has_unit(const struct device_info *info, enum unit_class unit)
+static bool soak_units_device_has_unit(const struct device_info *info, enum unit_class unit)
 {
 	int capability = info->capability_major * 10 + info->capability_minor;
 
@@ -403,17 +412,18 @@ static bool device_has_unit(const struct device_info *info, enum unit_class unit
 }
 
 template <int UNIT>
-static enum status launch_unit(struct stream *stream, const struct soak_units_arguments *a,
-			       struct error *err)
+static enum status soak_units_launch(struct stream *stream, const struct soak_units_arguments *a,
+				     struct error *err)
 {
 	/* All of a multiprocessor's shared memory that a block may have: a second has no room. */
-	size_t bytes = (size_t)cuda_block_memory(stream) / (4 * THREADS) * (4 * THREADS);
+	size_t bytes = (size_t)cuda_stream_block_memory(stream) / (4 * THREADS) * (4 * THREADS);
 
-	if (cuda_shared_memory(stream, (const void *)soak_units<UNIT>, bytes, err) != STATUS_OK)
+	if (cuda_stream_shared_memory(stream, (const void *)soak_units<UNIT>, bytes, err) !=
+	    STATUS_OK)
 		return err->status;
 	soak_units<UNIT><<<a->blocks, THREADS, bytes, cuda_stream_handle(stream)>>>(
 		*a, (uint32_t)(bytes / 4 / UNIT_QUARTERS));
-	return cuda_check_launch("soak_units", err);
+	return cuda_device_check_launch("soak_units", err);
 }
 
 extern "C" enum status kernel_cuda_soak_units(struct stream *stream, const void *arguments,
@@ -421,14 +431,14 @@ extern "C" enum status kernel_cuda_soak_units(struct stream *stream, const void 
 {
 	static enum status (*const launches[])(struct stream *, const struct soak_units_arguments *,
 					       struct error *) = {
-#define X(symbol, name) launch_unit<UNIT_##symbol>,
+#define X(symbol, name) soak_units_launch<UNIT_##symbol>,
 		UNIT_CLASSES(X)
 #undef X
 	};
 	const struct soak_units_arguments *a = (const struct soak_units_arguments *)arguments;
 
-	if (!device_has_unit(&stream->device->info, a->unit))
+	if (!soak_units_device_has_unit(&stream->device->info, a->unit))
 		return error_set(err, STATUS_UNSUPPORTED, "soak_units: %s has no %s",
-				 stream->device->info.id, unit_class_name(a->unit));
+				 stream->device->info.id, soak_units_class_name(a->unit));
 	return launches[a->unit](stream, a, err);
 }

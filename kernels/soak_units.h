@@ -66,8 +66,8 @@ struct soak_units_arguments {
  * The signature by the CPU; `words`: those of the device. False: the instruction's result is not
  * fixed by a standard (mufu), so that only quarters can be compared.
  */
-bool soak_units_expected(const struct soak_units_arguments *a, uint32_t words, uint64_t *out);
-static inline const char *unit_class_name(enum unit_class unit)
+bool soak_units_host_expected(const struct soak_units_arguments *a, uint32_t words, uint64_t *out);
+static inline const char *soak_units_class_name(enum unit_class unit)
 {
 	static const char *const names[] = {
 #define X(symbol, name) name,
@@ -90,46 +90,46 @@ static inline const char *unit_class_name(enum unit_class unit)
 /* x = x * x + UNIT_SHIFT neither settles nor grows. */
 #define UNIT_SHIFT (-1.875f)
 
-GENERATOR_FN uint64_t unit_fold(uint64_t sum, uint64_t bits)
+GENERATOR_FN uint64_t soak_units_fold(uint64_t sum, uint64_t bits)
 {
 	return generator_bits(sum, bits);
 }
 
-GENERATOR_FN float unit_start(uint64_t seed, uint32_t lane, uint32_t chain)
+GENERATOR_FN float soak_units_start(uint64_t seed, uint32_t lane, uint32_t chain)
 {
 	return generator_uniform(seed, lane * UNIT_CHAINS + chain);
 }
 
-GENERATOR_FN uint32_t unit_start_bits(uint64_t seed, uint32_t lane, uint32_t chain)
+GENERATOR_FN uint32_t soak_units_start_bits(uint64_t seed, uint32_t lane, uint32_t chain)
 {
 	return (uint32_t)(generator_bits(seed, lane * 256 + chain) >> 32);
 }
 
-GENERATOR_FN uint32_t unit_imad(uint32_t x)
+GENERATOR_FN uint32_t soak_units_imad(uint32_t x)
 {
 	return x * UINT32_C(1664525) + UINT32_C(1013904223);
 }
 
-GENERATOR_FN uint32_t unit_logic(uint32_t x)
+GENERATOR_FN uint32_t soak_units_logic(uint32_t x)
 {
 	x ^= x << 13;
 	x ^= x >> 17;
 	return (x ^ x << 5) + UINT32_C(0x9E3779B9);
 }
 
-GENERATOR_FN uint32_t unit_move(uint32_t x)
+GENERATOR_FN uint32_t soak_units_move(uint32_t x)
 {
 	return (x << 1 | x >> 31) ^ UINT32_C(0x5A5A5A5A);
 }
 
 /* Word `i` of a quarter's shared memory in pass `pass`. */
-GENERATOR_FN uint32_t unit_pattern(uint64_t seed, uint32_t pass, uint32_t i)
+GENERATOR_FN uint32_t soak_units_pattern(uint64_t seed, uint32_t pass, uint32_t i)
 {
 	return ((i + 1) * UINT32_C(0x9E3779B9)) ^ ((uint32_t)seed + pass * UINT32_C(0x85EBCA6B));
 }
 
 /* Element `k` of line `line` of the left (0) or right (1) operands: -7 to 7. */
-GENERATOR_FN int unit_element(uint64_t seed, int side, int line, int k)
+GENERATOR_FN int soak_units_element(uint64_t seed, int side, int line, int k)
 {
 	return (int)(generator_bits(seed + 1 + (uint64_t)side, (uint64_t)(line * 64 + k)) >> 33) %
 		       15 -

@@ -16,7 +16,7 @@ struct host_warp {
 	uint64_t fault;            /* the bit that lane 0 turns in its first value */
 };
 
-static uint32_t bits_of_float(float x)
+static uint32_t soak_units_host_bits_of_float(float x)
 {
 	uint32_t bits;
 
@@ -24,9 +24,9 @@ static uint32_t bits_of_float(float x)
 	return bits;
 }
 
-static void fold_value(struct host_warp *w, uint32_t lane, uint64_t bits)
+static void soak_units_host_fold_value(struct host_warp *w, uint32_t lane, uint64_t bits)
 {
-	w->sums[lane] = unit_fold(w->sums[lane], bits ^ (lane == 0 ? w->fault : 0));
+	w->sums[lane] = soak_units_fold(w->sums[lane], bits ^ (lane == 0 ? w->fault : 0));
 	if (lane == 0)
 		w->fault = 0;
 }
@@ -34,7 +34,7 @@ static void fold_value(struct host_warp *w, uint32_t lane, uint64_t bits)
 #define CHAIN_VALUES (UNIT_LANES * UNIT_CHAINS)
 
 VECTORISED
-static void unit_steps_float(float *x, uint32_t steps)
+static void soak_units_host_steps_float(float *x, uint32_t steps)
 {
 	for (uint32_t step = 0; step < steps; step++)
 		for (int i = 0; i < CHAIN_VALUES; i++)
@@ -42,7 +42,7 @@ static void unit_steps_float(float *x, uint32_t steps)
 }
 
 VECTORISED
-static void unit_steps_double(double *x, uint32_t steps)
+static void soak_units_host_steps_double(double *x, uint32_t steps)
 {
 	for (uint32_t step = 0; step < steps; step++)
 		for (int i = 0; i < CHAIN_VALUES; i++)
@@ -50,7 +50,7 @@ static void unit_steps_double(double *x, uint32_t steps)
 }
 
 VECTORISED
-static void unit_steps_half(uint16_t *x, uint32_t steps)
+static void soak_units_host_steps_half(uint16_t *x, uint32_t steps)
 {
 	for (uint32_t step = 0; step < steps; step++)
 		for (int i = 0; i < CHAIN_VALUES; i++) {
@@ -61,98 +61,101 @@ static void unit_steps_half(uint16_t *x, uint32_t steps)
 		}
 }
 
-static void host_float(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_float(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	float x[CHAIN_VALUES];
 
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++)
-		x[i] = unit_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
-	unit_steps_float(x, a->steps);
+		x[i] = soak_units_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
+	soak_units_host_steps_float(x, a->steps);
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++)
-		fold_value(w, i / UNIT_CHAINS, bits_of_float(x[i]));
+		soak_units_host_fold_value(w, i / UNIT_CHAINS, soak_units_host_bits_of_float(x[i]));
 }
 
-static void host_double(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_double(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	double x[CHAIN_VALUES];
 
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++)
-		x[i] = (double)unit_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
-	unit_steps_double(x, a->steps);
+		x[i] = (double)soak_units_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
+	soak_units_host_steps_double(x, a->steps);
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++) {
 		uint64_t bits;
 
 		memcpy(&bits, &x[i], sizeof(bits));
-		fold_value(w, i / UNIT_CHAINS, bits);
+		soak_units_host_fold_value(w, i / UNIT_CHAINS, bits);
 	}
 }
 
 /* Pairs, each half a chain of its own. */
-static void host_half(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_half(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	uint16_t low[CHAIN_VALUES], high[CHAIN_VALUES];
 
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++) {
-		float start = unit_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
+		float start = soak_units_start(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
 
 		low[i] = half_from_float(start);
 		high[i] = half_from_float(0.5f * start);
 	}
-	unit_steps_half(low, a->steps);
-	unit_steps_half(high, a->steps);
+	soak_units_host_steps_half(low, a->steps);
+	soak_units_host_steps_half(high, a->steps);
 	for (uint32_t i = 0; i < CHAIN_VALUES; i++)
-		fold_value(w, i / UNIT_CHAINS, low[i] | (uint32_t)high[i] << 16);
+		soak_units_host_fold_value(w, i / UNIT_CHAINS, low[i] | (uint32_t)high[i] << 16);
 }
 
-static uint32_t convert_step(uint32_t x)
+static uint32_t soak_units_host_convert_step(uint32_t x)
 {
 	float single = (float)(int32_t)x;
 	double wide = (double)(x >> 4);
 	uint16_t half = half_from_float(single * 0x1p-20f);
 
-	return unit_imad(x ^ bits_of_float(half_to_float(half)) ^ bits_of_float(single) ^
-			 bits_of_float((float)wide) ^ (uint32_t)(int32_t)(single * 0.25f));
+	return soak_units_imad(x ^ soak_units_host_bits_of_float(half_to_float(half)) ^
+			       soak_units_host_bits_of_float(single) ^
+			       soak_units_host_bits_of_float((float)wide) ^
+			       (uint32_t)(int32_t)(single * 0.25f));
 }
 
-static void host_shuffle(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_shuffle(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	for (uint32_t chain = 0; chain < UNIT_CHAINS; chain++) {
 		uint32_t x[UNIT_LANES], old[UNIT_LANES];
 
 		for (uint32_t lane = 0; lane < UNIT_LANES; lane++)
-			x[lane] = unit_start_bits(a->seed, lane, chain);
+			x[lane] = soak_units_start_bits(a->seed, lane, chain);
 		for (uint32_t step = 0; step < a->steps; step++) {
 			memcpy(old, x, sizeof(old));
 			for (uint32_t lane = 0; lane < UNIT_LANES; lane++)
-				x[lane] = unit_imad(old[lane]) + old[lane ^ (step % 31 + 1)] +
+				x[lane] = soak_units_imad(old[lane]) + old[lane ^ (step % 31 + 1)] +
 					  old[(lane + 5 + step) % UNIT_LANES];
 		}
 		for (uint32_t lane = 0; lane < UNIT_LANES; lane++)
-			fold_value(w, lane, x[lane]);
+			soak_units_host_fold_value(w, lane, x[lane]);
 	}
 }
 
-static void host_registers(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_registers(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	for (uint32_t lane = 0; lane < UNIT_LANES; lane++) {
 		uint32_t r[UNIT_REGISTERS_MOVED];
 
 		for (uint32_t i = 0; i < UNIT_REGISTERS_MOVED; i++)
-			r[i] = unit_start_bits(a->seed, lane, i);
+			r[i] = soak_units_start_bits(a->seed, lane, i);
 		for (uint32_t step = 0; step < a->steps; step++) {
 			uint32_t first = r[0];
 
 			for (uint32_t i = 0; i + 1 < UNIT_REGISTERS_MOVED; i++)
-				r[i] = unit_move(r[i + 1]);
-			r[UNIT_REGISTERS_MOVED - 1] = unit_move(first);
+				r[i] = soak_units_move(r[i + 1]);
+			r[UNIT_REGISTERS_MOVED - 1] = soak_units_move(first);
 		}
 		for (uint32_t i = 0; i < UNIT_REGISTERS_MOVED; i++)
-			fold_value(w, lane, r[i]);
+			soak_units_host_fold_value(w, lane, r[i]);
 	}
 }
 
 /* March C-: each lane's sum over what it reads, in the order of its reads. */
-static void host_shared(struct host_warp *w, const struct soak_units_arguments *a, uint32_t words)
+static void soak_units_host_shared(struct host_warp *w, const struct soak_units_arguments *a,
+				   uint32_t words)
 {
 	for (uint32_t lane = 0; lane < UNIT_LANES; lane++) {
 		uint32_t sum = 0;
@@ -165,16 +168,16 @@ static void host_shared(struct host_warp *w, const struct soak_units_arguments *
 				for (uint32_t n = lane; n < words; n += UNIT_LANES) {
 					uint32_t i = down ? words - UNIT_LANES + 2 * lane - n : n;
 
-					sum = unit_imad(sum) +
-					      (unit_pattern(a->seed, pass, i) ^ turned);
+					sum = soak_units_imad(sum) +
+					      (soak_units_pattern(a->seed, pass, i) ^ turned);
 				}
 			}
-		fold_value(w, lane, sum);
+		soak_units_host_fold_value(w, lane, sum);
 	}
 }
 
 /* Bits of a sum as the class keeps it. */
-static uint64_t mma_sum_bits(enum unit_class unit, int64_t sum)
+static uint64_t soak_units_host_mma_sum_bits(enum unit_class unit, int64_t sum)
 {
 	double wide = (double)sum;
 	uint64_t bits;
@@ -182,13 +185,13 @@ static uint64_t mma_sum_bits(enum unit_class unit, int64_t sum)
 	if (unit == UNIT_MMA_INT8)
 		return (uint32_t)(int32_t)sum;
 	if (unit != UNIT_MMA_FP64)
-		return bits_of_float((float)sum);
+		return soak_units_host_bits_of_float((float)sum);
 	memcpy(&bits, &wide, sizeof(bits));
 	return bits;
 }
 
 /* The sums of the whole product as the lanes hold them: by tile, then by element. */
-static void host_mma(struct host_warp *w, const struct soak_units_arguments *a)
+static void soak_units_host_mma(struct host_warp *w, const struct soak_units_arguments *a)
 {
 	int64_t products[UNIT_LEFTS * 16][UNIT_RIGHTS * 8];
 	int elements = a->unit == UNIT_MMA_FP64 ? 2 : 4;
@@ -202,8 +205,8 @@ static void host_mma(struct host_warp *w, const struct soak_units_arguments *a)
 					     : a->unit < UNIT_MMA_TF32  ? 16
 									: 32);
 			     k++)
-				sum += (int64_t)unit_element(a->seed, 0, left, k) *
-				       unit_element(a->seed, 1, right, k);
+				sum += (int64_t)soak_units_element(a->seed, 0, left, k) *
+				       soak_units_element(a->seed, 1, right, k);
 			products[left][right] = sum;
 		}
 	for (uint32_t done = 0; done < a->steps; done += UNIT_EXACT_STEPS) {
@@ -217,54 +220,56 @@ static void host_mma(struct host_warp *w, const struct soak_units_arguments *a)
 			int left = tile / UNIT_RIGHTS * 16 + lane / 4 + element / 2 * 8,
 			    right = tile % UNIT_RIGHTS * 8 + lane % 4 * 2 + element % 2;
 
-			fold_value(w, (uint32_t)lane,
-				   mma_sum_bits(a->unit, steps * products[left][right]));
+			soak_units_host_fold_value(w, (uint32_t)lane,
+						   soak_units_host_mma_sum_bits(
+							   a->unit, steps * products[left][right]));
 		}
 	}
 }
 
-static uint64_t host_warp_signature(const struct soak_units_arguments *a, uint32_t words,
-				    uint64_t fault)
+static uint64_t soak_units_host_warp_signature(const struct soak_units_arguments *a, uint32_t words,
+					       uint64_t fault)
 {
 	struct host_warp w = { .fault = fault };
 	uint64_t signature = 0;
 
 	if (a->unit == UNIT_FFMA || a->unit == UNIT_MUFU)
-		host_float(&w, a);
+		soak_units_host_float(&w, a);
 	else if (a->unit == UNIT_DFMA)
-		host_double(&w, a);
+		soak_units_host_double(&w, a);
 	else if (a->unit == UNIT_HFMA2)
-		host_half(&w, a);
+		soak_units_host_half(&w, a);
 	else if (a->unit == UNIT_SHUFFLE)
-		host_shuffle(&w, a);
+		soak_units_host_shuffle(&w, a);
 	else if (a->unit == UNIT_REGISTERS)
-		host_registers(&w, a);
+		soak_units_host_registers(&w, a);
 	else if (a->unit == UNIT_SHARED)
-		host_shared(&w, a, words);
+		soak_units_host_shared(&w, a, words);
 	else if (a->unit >= UNIT_MMA_FP16)
-		host_mma(&w, a);
+		soak_units_host_mma(&w, a);
 	else
 		for (uint32_t i = 0; i < CHAIN_VALUES; i++) {
-			uint32_t x = unit_start_bits(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
+			uint32_t x =
+				soak_units_start_bits(a->seed, i / UNIT_CHAINS, i % UNIT_CHAINS);
 
 			for (uint32_t step = 0; step < a->steps; step++)
-				x = a->unit == UNIT_IMAD    ? unit_imad(x)
-				    : a->unit == UNIT_LOGIC ? unit_logic(x)
-							    : convert_step(x);
-			fold_value(&w, i / UNIT_CHAINS, x);
+				x = a->unit == UNIT_IMAD    ? soak_units_imad(x)
+				    : a->unit == UNIT_LOGIC ? soak_units_logic(x)
+							    : soak_units_host_convert_step(x);
+			soak_units_host_fold_value(&w, i / UNIT_CHAINS, x);
 		}
 	for (uint32_t lane = 0; lane < UNIT_LANES; lane++)
-		signature += unit_fold(w.sums[lane], lane);
+		signature += soak_units_fold(w.sums[lane], lane);
 	return signature;
 }
 
-bool soak_units_expected(const struct soak_units_arguments *a, uint32_t words, uint64_t *out)
+bool soak_units_host_expected(const struct soak_units_arguments *a, uint32_t words, uint64_t *out)
 {
-	*out = host_warp_signature(a, words, 0);
+	*out = soak_units_host_warp_signature(a, words, 0);
 	return a->unit != UNIT_MUFU;
 }
 
-static void units_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void soak_units_host_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct soak_units_arguments *a = context;
 
@@ -275,8 +280,8 @@ static void units_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 			      a->fault.quarter == quarter;
 
 		a->out[i] = (struct soak_unit){
-			.signature = host_warp_signature(a, HOST_WORDS,
-							 faulty ? UINT64_C(1) << a->fault.bit : 0),
+			.signature = soak_units_host_warp_signature(
+				a, HOST_WORDS, faulty ? UINT64_C(1) << a->fault.bit : 0),
 			.began = block,
 			.ended = block,
 			.words = HOST_WORDS,
@@ -289,7 +294,8 @@ static enum status soak_units_run(struct stream *stream, const void *arguments, 
 	struct soak_units_arguments a = *(const struct soak_units_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, (uint64_t)a.blocks * UNIT_QUARTERS, 1, units_slice, &a);
+	host_stream_parallel(stream, (uint64_t)a.blocks * UNIT_QUARTERS, 1, soak_units_host_slice,
+			     &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(soak_units)

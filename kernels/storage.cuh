@@ -37,40 +37,40 @@ template <> struct math_of<double> {
 	typedef double type;
 };
 
-static __device__ __forceinline__ void to_math(float *out, float x)
+static __device__ __forceinline__ void storage_to_math(float *out, float x)
 {
 	*out = x;
 }
-static __device__ __forceinline__ void to_math(float *out, half x)
+static __device__ __forceinline__ void storage_to_math(float *out, half x)
 {
 	*out = __half2float(x);
 }
-static __device__ __forceinline__ void to_math(float *out, bfloat16 x)
+static __device__ __forceinline__ void storage_to_math(float *out, bfloat16 x)
 {
 	*out = __uint_as_float((unsigned)x.bits << 16);
 }
-static __device__ __forceinline__ void to_math(double *out, double x)
+static __device__ __forceinline__ void storage_to_math(double *out, double x)
 {
 	*out = x;
 }
-template <typename T> static __device__ __forceinline__ void to_math(double *out, T x)
+template <typename T> static __device__ __forceinline__ void storage_to_math(double *out, T x)
 {
 	float f;
 
-	to_math(&f, x);
+	storage_to_math(&f, x);
 	*out = f;
 }
 
 /* Rounds to nearest even; NaN stays NaN. */
-static __device__ __forceinline__ void from_math(float *out, float x)
+static __device__ __forceinline__ void storage_from_math(float *out, float x)
 {
 	*out = x;
 }
-static __device__ __forceinline__ void from_math(half *out, float x)
+static __device__ __forceinline__ void storage_from_math(half *out, float x)
 {
 	*out = __float2half_rn(x);
 }
-static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
+static __device__ __forceinline__ void storage_from_math(bfloat16 *out, float x)
 {
 #if CODE_HAS_BF16_CONVERSION
 	asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out->bits) : "f"(x));
@@ -83,27 +83,27 @@ static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 		out->bits = (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 #endif
 }
-static __device__ __forceinline__ void from_math(fp8_e4m3 *out, float x)
+static __device__ __forceinline__ void storage_from_math(fp8_e4m3 *out, float x)
 {
 	out->bits = fp8_from_float(x);
 }
-static __device__ __forceinline__ void from_math(fp8_e5m2 *out, float x)
+static __device__ __forceinline__ void storage_from_math(fp8_e5m2 *out, float x)
 {
-	out->bits = e5m2_from_float(x);
+	out->bits = fp8_e5m2_from_float(x);
 }
-static __device__ __forceinline__ void from_math(fixed8 *out, float x)
+static __device__ __forceinline__ void storage_from_math(fixed8 *out, float x)
 {
-	out->units = fixed8_from_float(x);
+	out->units = fp8_fixed8_from_float(x);
 }
-static __device__ __forceinline__ void from_math(double *out, double x)
-{
-	*out = x;
-}
-static __device__ __forceinline__ void from_math(double *out, float x)
+static __device__ __forceinline__ void storage_from_math(double *out, double x)
 {
 	*out = x;
 }
-static __device__ __forceinline__ void from_math(float *out, double x)
+static __device__ __forceinline__ void storage_from_math(double *out, float x)
+{
+	*out = x;
+}
+static __device__ __forceinline__ void storage_from_math(float *out, double x)
 {
 	*out = (float)x;
 }
@@ -111,13 +111,13 @@ static __device__ __forceinline__ void from_math(float *out, double x)
  * Through float rounded to odd: float has more than two bits over half and bfloat16, so the second
  * rounding gives the same as one rounding of the double.
  */
-template <typename T> static __device__ __forceinline__ void from_math(T *out, double x)
+template <typename T> static __device__ __forceinline__ void storage_from_math(T *out, double x)
 {
 	float odd = __double2float_rz(x);
 
 	if ((double)odd != x)
 		odd = __uint_as_float(__float_as_uint(odd) | 1u);
-	from_math(out, odd);
+	storage_from_math(out, odd);
 }
 
 template <typename T, int V> struct alignas(sizeof(T) * V) pack {
@@ -126,72 +126,73 @@ template <typename T, int V> struct alignas(sizeof(T) * V) pack {
 
 /* Elements i .. i + V - 1 of p, those below n; `aligned`: one access can load all. */
 template <int V, typename M, typename T>
-static __device__ __forceinline__ void load_pack(M *out, const T *p, uint64_t i, uint64_t n,
-						 bool aligned)
+static __device__ __forceinline__ void storage_load_pack(M *out, const T *p, uint64_t i, uint64_t n,
+							 bool aligned)
 {
 	if (aligned && i + V <= n) {
 		pack<T, V> x = *reinterpret_cast<const pack<T, V> *>(p + i);
 
 #pragma unroll
 		for (int k = 0; k < V; k++)
-			to_math(&out[k], x.v[k]);
+			storage_to_math(&out[k], x.v[k]);
 		return;
 	}
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		out[k] = 0;
 		if (i + k < n)
-			to_math(&out[k], p[i + k]);
+			storage_to_math(&out[k], p[i + k]);
 	}
 }
 
 template <int V, typename M, typename T>
-static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i, uint64_t n,
-						  bool aligned)
+static __device__ __forceinline__ void storage_store_pack(T *p, const M *in, uint64_t i, uint64_t n,
+							  bool aligned)
 {
 	if (aligned && i + V <= n) {
 		pack<T, V> x;
 
 #pragma unroll
 		for (int k = 0; k < V; k++)
-			from_math(&x.v[k], in[k]);
+			storage_from_math(&x.v[k], in[k]);
 		*reinterpret_cast<pack<T, V> *>(p + i) = x;
 		return;
 	}
 #pragma unroll
 	for (int k = 0; k < V; k++)
 		if (i + k < n)
-			from_math(&p[i + k], in[k]);
+			storage_from_math(&p[i + k], in[k]);
 }
 
 /*
- * As load_pack() in two steps, for kernels that read several tensors: a thread issues all loads
- * before it waits for the first conversion. One access must be able to load p + i.
+ * As storage_load_pack() in two steps, for kernels that read several tensors: a thread issues all
+ * loads before it waits for the first conversion. One access must be able to load p + i.
  */
 template <int V, typename T>
-static __device__ __forceinline__ pack<T, V> fetch_pack(const T *p, uint64_t i)
+static __device__ __forceinline__ pack<T, V> storage_fetch_pack(const T *p, uint64_t i)
 {
 	return *reinterpret_cast<const pack<T, V> *>(p + i);
 }
 
 template <int V, typename M, typename T>
-static __device__ __forceinline__ void unpack(M *out, const pack<T, V> &x)
+static __device__ __forceinline__ void storage_unpack(M *out, const pack<T, V> &x)
 {
 #pragma unroll
 	for (int k = 0; k < V; k++)
-		to_math(&out[k], x.v[k]);
+		storage_to_math(&out[k], x.v[k]);
 }
 
 /* True if all pointers may be read in packs of 16 bytes; NULL is allowed. */
-static inline bool packs_aligned(const void *a, const void *b = nullptr, const void *c = nullptr,
-				 const void *d = nullptr, const void *e = nullptr)
+static inline bool storage_packs_aligned(const void *a, const void *b = nullptr,
+					 const void *c = nullptr, const void *d = nullptr,
+					 const void *e = nullptr)
 {
 	return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e) & 15) ==
 	       0;
 }
 
 /* Blocks of `threads` for `items`; kernels use grid-stride loops if there are more. */
-static inline unsigned grid_for(uint64_t items, unsigned threads)
+static inline unsigned storage_grid_for(uint64_t items, unsigned threads)
 {
 	uint64_t blocks = (items + threads - 1) / threads;
 
@@ -199,7 +200,7 @@ static inline unsigned grid_for(uint64_t items, unsigned threads)
 }
 
 /* Threads side by side for rows of `columns` in packs of V: a warp, or fewer for narrow rows. */
-static inline unsigned lanes_for(uint64_t columns, unsigned V)
+static inline unsigned storage_lanes_for(uint64_t columns, unsigned V)
 {
 	unsigned lanes = 32;
 

@@ -14,7 +14,7 @@ static inline double stored_value(const void *memory, enum precision precision, 
 	case PRECISION_FP16:
 		return (double)half_to_float(((const uint16_t *)memory)[i]);
 	case PRECISION_BF16:
-		return (double)bf16_to_float(((const uint16_t *)memory)[i]);
+		return (double)half_bf16_to_float(((const uint16_t *)memory)[i]);
 	default:
 		return (double)((const float *)memory)[i];
 	}

@@ -7,7 +7,7 @@
 
 #define THREADS 256
 
-static __global__ void spin(unsigned long long nanoseconds)
+static __global__ void timing_spin(unsigned long long nanoseconds)
 {
 	unsigned long long start = device_clock_ns();
 
@@ -20,15 +20,16 @@ extern "C" enum status kernel_cuda_spin(struct stream *stream, const void *argum
 {
 	const struct spin_arguments *a = (const struct spin_arguments *)arguments;
 
-	spin<<<1, 1, 0, cuda_stream_handle(stream)>>>((unsigned long long)(a->seconds * 1e9));
-	return cuda_check_launch("spin", err);
+	timing_spin<<<1, 1, 0, cuda_stream_handle(stream)>>>(
+		(unsigned long long)(a->seconds * 1e9));
+	return cuda_device_check_launch("spin", err);
 }
 
-static __global__ void empty()
+static __global__ void timing_empty()
 {
 }
 
-static __global__ void count_launch(uint64_t *counter)
+static __global__ void timing_count_launch(uint64_t *counter)
 {
 	++*counter;
 }
@@ -39,13 +40,13 @@ extern "C" enum status kernel_cuda_empty(struct stream *stream, const void *argu
 	const struct empty_arguments *a = (const struct empty_arguments *)arguments;
 
 	if (a->counter)
-		count_launch<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->counter);
+		timing_count_launch<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->counter);
 	else
-		empty<<<1, 1, 0, cuda_stream_handle(stream)>>>();
-	return cuda_check_launch("empty", err);
+		timing_empty<<<1, 1, 0, cuda_stream_handle(stream)>>>();
+	return cuda_device_check_launch("empty", err);
 }
 
-static __global__ void flush_cache(unsigned char *scratch, uint64_t bytes, bool aligned)
+static __global__ void timing_flush_cache(unsigned char *scratch, uint64_t bytes, bool aligned)
 {
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;
 
@@ -67,7 +68,8 @@ extern "C" enum status kernel_cuda_flush_cache(struct stream *stream, const void
 
 	if (a->bytes == 0)
 		return STATUS_OK;
-	flush_cache<<<grid_for(a->bytes, THREADS * 16), THREADS, 0, cuda_stream_handle(stream)>>>(
-		(unsigned char *)a->scratch, a->bytes, packs_aligned(a->scratch));
-	return cuda_check_launch("flush_cache", err);
+	timing_flush_cache<<<storage_grid_for(a->bytes, THREADS * 16), THREADS, 0,
+			     cuda_stream_handle(stream)>>>((unsigned char *)a->scratch, a->bytes,
+							   storage_packs_aligned(a->scratch));
+	return cuda_device_check_launch("flush_cache", err);
 }

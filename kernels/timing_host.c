@@ -32,7 +32,7 @@ HOST_KERNEL(empty)
 
 #define FLUSH_GRAIN (256u << 10)
 
-static void flush_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void timing_host_flush_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct flush_cache_arguments *a = context;
 
@@ -44,7 +44,7 @@ static enum status flush_cache_run(struct stream *stream, const void *arguments,
 	struct flush_cache_arguments a = *(const struct flush_cache_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.bytes, FLUSH_GRAIN, flush_slice, &a);
+	host_stream_parallel(stream, a.bytes, FLUSH_GRAIN, timing_host_flush_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(flush_cache)

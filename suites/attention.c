@@ -177,7 +177,7 @@ static bool attention_shape_of_case(const struct plan_case *c, const struct devi
 		return error_set(why, STATUS_UNSUPPORTED, "head size %llu exceeds hidden = %llu",
 				 (unsigned long long)head, (unsigned long long)hidden),
 		       false;
-	return attention_check(s, why) == STATUS_OK;
+	return kernel_attention_check(s, why) == STATUS_OK;
 }
 
 static enum status attention_launch_batch(void *state, unsigned batch, struct error *err)
@@ -238,7 +238,7 @@ static enum status attention_run(struct run *run, struct error *err)
 		if (a.implementation == PRODUCTS)
 			w.commands = 4 * a.shape.batch * (a.shape.heads / a.scored + 1);
 		work.workload = w;
-		work.operations = attention_operations(&a.shape, a.pass == FORWARD ? 2 : 5);
+		work.operations = kernel_attention_operations(&a.shape, a.pass == FORWARD ? 2 : 5);
 		if (sustained_sample(&work, err) == STATUS_OK)
 			sustained_record(&work);
 	}
@@ -274,7 +274,7 @@ static enum status attention_expand(struct plan *plan, struct plan_case *point, 
 				attention_count(&a, HEAD) * attention_element_bytes(&a, HEAD);
 			point->setup_seconds += HEADS * ROWS * CHECK_SECONDS_PER_VALUE *
 							(double)shape.sequence * shape.head_size +
-						10 * attention_operations(&shape, 7) /
+						10 * kernel_attention_operations(&shape, 7) /
 							estimate_flops(info, PRECISION_FP32);
 		}
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)

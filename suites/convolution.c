@@ -216,9 +216,9 @@ static uint64_t convolution_elements(const struct convolution_shape *s, enum ten
 	case INPUT:
 		return (uint64_t)s->batch * s->height * s->width * s->channels;
 	case WEIGHTS:
-		return convolution_weights(s);
+		return kernel_convolution_weights(s);
 	default:
-		return convolution_out_pixels(s) * s->filters;
+		return kernel_convolution_out_pixels(s) * s->filters;
 	}
 }
 
@@ -226,7 +226,7 @@ static uint64_t convolution_tensor_bytes(const struct convolution_shape *s,
 					 enum convolution_pass pass, enum tensor tensor)
 {
 	if (tensor == SCRATCH)
-		return pass == PASS_WEIGHTS ? convolution_scratch_bytes(s) : 0;
+		return pass == PASS_WEIGHTS ? kernel_convolution_scratch_bytes(s) : 0;
 	return convolution_elements(s, tensor) * precision_bytes(s->precision);
 }
 
@@ -255,7 +255,7 @@ static double convolution_scale_of(const struct convolution *c, enum tensor tens
 
 	if (tensor != WEIGHTS)
 		return 1;
-	return 1 / sqrt((double)s->kernel_height * s->kernel_width * convolution_depth(s));
+	return 1 / sqrt((double)s->kernel_height * s->kernel_width * kernel_convolution_depth(s));
 }
 
 /* Element `i` of an input tensor, as stored. */
@@ -341,7 +341,7 @@ static const char *convolution_candidate_name(const struct convolution *c, unsig
 		return c->engines->engines[candidate].name;
 	return candidate == CONVOLUTION_CHOSEN
 		       ? "choice by shape"
-		       : convolution_algorithm_name((enum convolution_algorithm)candidate);
+		       : kernel_convolution_algorithm_name((enum convolution_algorithm)candidate);
 }
 
 /* Selects the fastest candidate for later launches; without time the library's first that works. */
@@ -399,13 +399,15 @@ static bool convolution_input_of(const struct convolution_shape *s, const struct
 static uint64_t convolution_weight_of(const struct convolution_shape *s, const struct term *t)
 {
 	return ((t->f * s->kernel_height + t->ky) * s->kernel_width + t->kx) *
-		       convolution_depth(s) +
+		       kernel_convolution_depth(s) +
 	       t->d;
 }
 
 static uint64_t convolution_output_of(const struct convolution_shape *s, const struct term *t)
 {
-	return ((t->n * convolution_out_height(s) + t->oy) * convolution_out_width(s) + t->ox) *
+	return ((t->n * kernel_convolution_out_height(s) + t->oy) *
+			kernel_convolution_out_width(s) +
+		t->ox) *
 		       s->filters +
 	       t->f;
 }
@@ -419,13 +421,13 @@ static double convolution_output_element(const struct convolution *c, uint64_t i
 	uint64_t at;
 
 	i /= s->filters;
-	t.ox = i % convolution_out_width(s);
-	i /= convolution_out_width(s);
-	t.oy = i % convolution_out_height(s);
-	t.n = i / convolution_out_height(s);
+	t.ox = i % kernel_convolution_out_width(s);
+	i /= kernel_convolution_out_width(s);
+	t.oy = i % kernel_convolution_out_height(s);
+	t.n = i / kernel_convolution_out_height(s);
 	for (t.ky = 0; t.ky < s->kernel_height; t.ky++)
 		for (t.kx = 0; t.kx < s->kernel_width; t.kx++)
-			for (t.d = 0; t.d < convolution_depth(s); t.d++)
+			for (t.d = 0; t.d < kernel_convolution_depth(s); t.d++)
 				if (convolution_input_of(s, &t, &at))
 					sum += convolution_element(c, INPUT, at) *
 					       convolution_element(c, WEIGHTS,
@@ -453,7 +455,8 @@ static double convolution_input_element(const struct convolution *c, uint64_t i)
 				continue;
 			t.oy = (above - t.ky) / s->stride;
 			t.ox = (left - t.kx) / s->stride;
-			if (t.oy >= convolution_out_height(s) || t.ox >= convolution_out_width(s))
+			if (t.oy >= kernel_convolution_out_height(s) ||
+			    t.ox >= kernel_convolution_out_width(s))
 				continue;
 			for (t.f = first; t.f < last; t.f++)
 				sum += convolution_element(c, OUTPUT,
@@ -468,7 +471,7 @@ static double convolution_input_element(const struct convolution *c, uint64_t i)
 static double convolution_weight_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
-	uint64_t depth = convolution_depth(s), at;
+	uint64_t depth = kernel_convolution_depth(s), at;
 	struct term t = { .d = i % depth,
 			  .kx = i / depth % s->kernel_width,
 			  .ky = i / depth / s->kernel_width % s->kernel_height,
@@ -476,8 +479,8 @@ static double convolution_weight_element(const struct convolution *c, uint64_t i
 	double sum = 0;
 
 	for (t.n = 0; t.n < s->batch; t.n++)
-		for (t.oy = 0; t.oy < convolution_out_height(s); t.oy++)
-			for (t.ox = 0; t.ox < convolution_out_width(s); t.ox++)
+		for (t.oy = 0; t.oy < kernel_convolution_out_height(s); t.oy++)
+			for (t.ox = 0; t.ox < kernel_convolution_out_width(s); t.ox++)
 				if (convolution_input_of(s, &t, &at))
 					sum += convolution_element(c, INPUT, at) *
 					       convolution_element(c, OUTPUT,
@@ -526,7 +529,8 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 {
 	const struct convolution_shape *s = &c->shape;
 	uint64_t count = convolution_elements(s, convolution_result_of(c->pass));
-	double each = convolution_operations(s) / 2 / (double)count, difference = 0, square = 0;
+	double each = kernel_convolution_operations(s) / 2 / (double)count, difference = 0,
+	       square = 0;
 	uint64_t samples = (uint64_t)fmin(SAMPLES, fmax(4, CHECKED_PRODUCTS / fmax(each, 1)));
 	double tolerance = convolution_tolerance(s->precision), error;
 	char method[80];
@@ -601,7 +605,7 @@ static enum status convolution_prepare(struct run *run, struct convolution *c, s
 			return err->status;
 		run_value(run, "convolution.workspace", (double)workspace);
 	}
-	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
+	run_value(run, "convolution.weights", (double)kernel_convolution_weights(&c->shape));
 	run_value(run, "convolution.memory", (double)memory);
 	for (int t = 0; t < TENSORS; t++)
 		used += c->used[t];
@@ -627,7 +631,8 @@ static enum status convolution_run(struct run *run, struct error *err)
 				      .commands = c.engines ? ENGINE_COMMANDS : 2 };
 		struct sustained_work work = { .run = run,
 					       .workload = w,
-					       .operations = convolution_operations(&c.shape) };
+					       .operations =
+						       kernel_convolution_operations(&c.shape) };
 
 		if (sustained_sample(&work, err) == STATUS_OK)
 			sustained_record(&work);
@@ -679,7 +684,7 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 	enum convolution_pass pass = (enum convolution_pass)case_integer(point, "passes");
 	enum implementation asked = (enum implementation)case_integer(point, "implementations");
 	struct error wrong = ERROR_NONE;
-	bool right = convolution_check(&shape, &wrong) == STATUS_OK;
+	bool right = kernel_convolution_check(&shape, &wrong) == STATUS_OK;
 	uint64_t bytes = right ? convolution_bytes_of_all(&shape, pass) : 0,
 		 scratch = right ? convolution_tensor_bytes(&shape, pass, SCRATCH) : 0;
 
@@ -699,7 +704,7 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 		if (chosen == LIBRARY)
 			point->setup_seconds += CONVOLUTION_ENGINES * ENGINE_SECONDS;
 		if (!reason)
-			point->setup_seconds += 10 * convolution_operations(&shape) /
+			point->setup_seconds += 10 * kernel_convolution_operations(&shape) /
 						estimate_flops(info, PRECISION_FP32);
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;

@@ -246,9 +246,9 @@ static enum status matmul_launch(void *state, unsigned batch, struct error *err)
  */
 static unsigned matmul_commands_of(const struct device_info *info, const struct operands *o)
 {
-	bool singly =
-		o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
-		architecture_stores_half_only(device_capability_number(info), o->problem.precision);
+	bool singly = o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
+		      architecture_stores_half_only(architecture_capability_number(info),
+						    o->problem.precision);
 
 	return singly && o->batch > 2 ? (unsigned)o->batch : 2;
 }

@@ -142,9 +142,9 @@ static const char *peak_obstacle(enum unit unit, enum precision precision, const
 				 const struct device_info *info, char *reason, size_t size)
 {
 	bool tensor_cores = (info->capabilities & DEVICE_HAS_TENSOR_CORES) &&
-			    peak_tensor_shape(info, precision).m > 0;
+			    kernel_peak_tensor_shape(info, precision).m > 0;
 
-	if (unit == TENSOR && !tensor_cores && peak_lacks_wgmma(info))
+	if (unit == TENSOR && !tensor_cores && kernel_peak_lacks_wgmma(info))
 		snprintf(reason, size,
 			 "module %s was built without WGMMA code, which the tensor cores of %.31s "
 			 "need",
@@ -248,7 +248,7 @@ static void peak_choose_work(struct peak_work *w, const struct run *run)
 	w->unit = (enum unit)case_integer(run->c, "units");
 	w->precision = peak_chosen_precision(run->c, w->unit);
 	if (w->unit == TENSOR) {
-		w->shape = peak_tensor_shape(info, w->precision);
+		w->shape = kernel_peak_tensor_shape(info, w->precision);
 		w->count = multiprocessors * (uint64_t)w->shape.groups_per_multiprocessor;
 		w->steps = w->shape.most_steps < TENSOR_STEPS ? w->shape.most_steps : TENSOR_STEPS;
 	} else if (w->unit == FMA) {

@@ -47,26 +47,29 @@ struct attention_shape {
  * Forward fills the rest of `lse` with infinity, backward the rest of `delta` with 0.
  */
 #define ATTENTION_TILE 128
-static inline uint64_t attention_padded(unsigned sequence)
+static inline uint64_t kernel_attention_padded(unsigned sequence)
 {
 	return ((uint64_t)sequence + ATTENTION_TILE - 1) / ATTENTION_TILE * ATTENTION_TILE;
 }
-static inline uint64_t attention_row_values(const struct attention_shape *s)
+static inline uint64_t kernel_attention_row_values(const struct attention_shape *s)
 {
-	return (uint64_t)s->batch * s->heads * attention_padded(s->sequence);
+	return (uint64_t)s->batch * s->heads * kernel_attention_padded(s->sequence);
 }
 
 /*
  * Floating-point operations of the GEMMs as counted in publications: forward two GEMMs of sequence
  * x sequence x head_size, backward five; causal: half of them.
  */
-static inline double attention_operations(const struct attention_shape *s, int products)
+static inline double kernel_attention_operations(const struct attention_shape *s, int products)
 {
 	return 2.0 * products * s->batch * s->heads * s->sequence * s->sequence * s->head_size /
 	       (s->causal ? 2 : 1);
 }
 
-/* lse[i] = log of the sum over j of exp(S[i][j]): attention_row_values() floats, for backward. */
+/*
+ * lse[i] = log of the sum over j of exp(S[i][j]): kernel_attention_row_values() floats, for
+ * backward.
+ */
 struct attention_forward_arguments {
 	struct attention_shape shape;
 	const void *q, *k, *v;
@@ -76,7 +79,7 @@ struct attention_forward_arguments {
 
 /*
  * Computes the gradients from the forward's tensors and `d_o`, the gradient of o. `delta`: scratch
- * of attention_row_values() floats.
+ * of kernel_attention_row_values() floats.
  */
 struct attention_backward_arguments {
 	struct attention_shape shape;
@@ -87,7 +90,7 @@ struct attention_backward_arguments {
 };
 
 /* STATUS_OK if the kernels support this shape. */
-static inline enum status attention_check(const struct attention_shape *s, struct error *err)
+static inline enum status kernel_attention_check(const struct attention_shape *s, struct error *err)
 {
 	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)
 		return error_set(err, STATUS_UNSUPPORTED, "attention is not written for %s",

@@ -21,9 +21,9 @@
  * elements.
  */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem &p,
-						  const attention_place &at, const void *tensor,
-						  uint64_t ld, int row)
+static __device__ __forceinline__ void
+attention_mma_fetch_tile(T *to, const attention_problem &p, const attention_place &at,
+			 const void *tensor, uint64_t ld, int row)
 {
 	const T *from = (const T *)tensor + (uint64_t)at.batch * p.shape.sequence * ld +
 			(uint64_t)at.head * p.shape.head_size;
@@ -33,15 +33,15 @@ static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem
 		int line = i / (HEAD / 8), piece = i % (HEAD / 8);
 		bool in = row + line < (int)p.shape.sequence && piece * 8 < (int)p.shape.head_size;
 
-		copy_async<16>(tile_piece<T, HEAD>(to, line, piece),
+		copy_async<16>(mma_tile_piece<T, HEAD>(to, line, piece),
 			       in ? from + (row + line) * ld + piece * 8 : from, in);
 	}
 }
 
 /* s = left right^T: 16 lines of `left` from `line` on, the 64 lines of `right`. */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], const T *left,
-						      int line, const T *right)
+static __device__ __forceinline__ void
+attention_mma_multiply_lines(float (&s)[MMA_TILE / 2], const T *left, int line, const T *right)
 {
 #pragma unroll
 	for (int i = 0; i < MMA_TILE / 2; i++)
@@ -50,12 +50,12 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], 
 	for (int k = 0; k < HEAD; k += 16) {
 		unsigned a[4], b[4];
 
-		load_left<T, HEAD>(a, left, line, k);
+		mma_load_left<T, HEAD>(a, left, line, k);
 #pragma unroll
 		for (int n = 0; n < MMA_TILE; n += 16) {
-			load_right_lines<T, HEAD>(b, right, n, k);
-			multiply_16(T(), s + n / 2, a, b);
-			multiply_16(T(), s + n / 2 + 4, a, b + 2);
+			mma_load_right_lines<T, HEAD>(b, right, n, k);
+			mma_multiply_16(T(), s + n / 2, a, b);
+			mma_multiply_16(T(), s + n / 2 + 4, a, b + 2);
 		}
 	}
 }
@@ -63,7 +63,8 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], 
 /* d += packed tile, with k along the lines of the tile. */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
-multiply_rows(float (&d)[HEAD / 2], const unsigned (&packed)[MMA_TILE / 4], const T *tile)
+attention_mma_multiply_rows(float (&d)[HEAD / 2], const unsigned (&packed)[MMA_TILE / 4],
+			    const T *tile)
 {
 #pragma unroll
 	for (int k = 0; k < MMA_TILE; k += 16) {
@@ -71,15 +72,15 @@ multiply_rows(float (&d)[HEAD / 2], const unsigned (&packed)[MMA_TILE / 4], cons
 		for (int n = 0; n < HEAD; n += 16) {
 			unsigned b[4];
 
-			load_right_columns<T, HEAD>(b, tile, k, n);
-			multiply_16(T(), d + n / 2, packed + k / 4, b);
-			multiply_16(T(), d + n / 2 + 4, packed + k / 4, b + 2);
+			mma_load_right_columns<T, HEAD>(b, tile, k, n);
+			mma_multiply_16(T(), d + n / 2, packed + k / 4, b);
+			mma_multiply_16(T(), d + n / 2 + 4, packed + k / 4, b + 2);
 		}
 	}
 }
 
 template <typename T, int HEAD>
-static __device__ __forceinline__ void forward_mma(const attention_problem &p)
+static __device__ __forceinline__ void attention_mma_forward(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char mma_memory[];
 	T *q = (T *)mma_memory, *k = q + MMA_TILE * HEAD, *v = k + MMA_TILE * HEAD;
@@ -97,29 +98,30 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
 #pragma unroll
 	for (int i = 0; i < HEAD / 2; i++)
 		o[i] = 0;
-	fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
-	fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (steps - 1) * MMA_TILE);
-	copies_commit();
+	attention_mma_fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
+	attention_mma_fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (steps - 1) * MMA_TILE);
+	async_copy_commit();
 	for (int step = steps - 1; step >= 0; step--) {
-		copies_wait<0>();
+		async_copy_wait<0>();
 		__syncthreads(); /* K is loaded, and all warps are done with V */
-		fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
-		copies_commit();
-		multiply_lines<T, HEAD>(s, q, threadIdx.x / 32 * 16, k);
+		attention_mma_fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
+		async_copy_commit();
+		attention_mma_multiply_lines<T, HEAD>(s, q, threadIdx.x / 32 * 16, k);
 		if (step == steps - 1)
-			hide_keys(s, row, step * MMA_TILE, p.shape.sequence, p.shape.causal,
-				  -INFINITY);
-		softmax_step(s, most, sum, rescale, base2);
-		scale_rows(o, rescale);
-		pack_rows<T>(packed, s);
-		copies_wait<0>();
+			attention_rows_hide_keys(s, row, step * MMA_TILE, p.shape.sequence,
+						 p.shape.causal, -INFINITY);
+		attention_rows_softmax_step(s, most, sum, rescale, base2);
+		attention_rows_scale(o, rescale);
+		attention_rows_pack<T>(packed, s);
+		async_copy_wait<0>();
 		__syncthreads(); /* V is loaded, and all warps are done with K */
 		if (step > 0)
-			fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (step - 1) * MMA_TILE);
-		copies_commit();
-		multiply_rows<T, HEAD>(o, packed, v);
+			attention_mma_fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv,
+							  (step - 1) * MMA_TILE);
+		async_copy_commit();
+		attention_mma_multiply_rows<T, HEAD>(o, packed, v);
 	}
-	store_output<T>(p, at, row, o, most, sum);
+	attention_rows_store_output<T>(p, at, row, o, most, sum);
 	/* Pads lse to whole tiles of 128. */
 	if (at.tile == p.tiles - 1 && p.tiles % 2 && threadIdx.x < MMA_TILE)
 		p.lse[at.row_values + first + MMA_TILE + threadIdx.x] = INFINITY;
@@ -130,7 +132,7 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
  * block, so lse and delta are read from global memory.
  */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void dkdv_mma(const attention_problem &p)
+static __device__ __forceinline__ void attention_mma_dkdv(const attention_problem &p)
 {
 	static_assert(MMA_SHARED_BYTES(HEAD, 4) <= 64 << 10, "Turing");
 	extern __shared__ __align__(128) char mma_memory[];
@@ -145,46 +147,46 @@ static __device__ __forceinline__ void dkdv_mma(const attention_problem &p)
 #pragma unroll
 	for (int i = 0; i < HEAD / 2; i++)
 		dk[i] = dv[i] = 0;
-	fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, at.tile * MMA_TILE);
-	fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, at.tile * MMA_TILE);
+	attention_mma_fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, at.tile * MMA_TILE);
+	attention_mma_fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, at.tile * MMA_TILE);
 	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
 		int column = tile * MMA_TILE + lane % 4 * 2;
 		int64_t value = at.row_values + column;
 		float s[MMA_TILE / 2], dp[MMA_TILE / 2];
 		unsigned packed[MMA_TILE / 4];
 
-		fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, tile * MMA_TILE);
-		fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, tile * MMA_TILE);
-		copies_commit();
-		copies_wait<0>();
+		attention_mma_fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, tile * MMA_TILE);
+		attention_mma_fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, tile * MMA_TILE);
+		async_copy_commit();
+		async_copy_wait<0>();
 		__syncthreads();
-		multiply_lines<T, HEAD>(s, k, line, q);
+		attention_mma_multiply_lines<T, HEAD>(s, k, line, q);
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++) {
 			int query = i / 4 * 8 + i % 2;
 			float lse = __ldg(p.lse + value + query);
 
-			s[i] = power_of_two(fmaf(s[i], base2, -lse * LOG2_E));
+			s[i] = attention_rows_power_of_two(fmaf(s[i], base2, -lse * LOG2_E));
 			if (p.shape.causal && column + query < row + lane / 4 + i % 4 / 2 * 8)
 				s[i] = 0;
 		}
-		pack_rows<T>(packed, s);
-		multiply_rows<T, HEAD>(dv, packed, d_o);
-		multiply_lines<T, HEAD>(dp, v, line, d_o);
+		attention_rows_pack<T>(packed, s);
+		attention_mma_multiply_rows<T, HEAD>(dv, packed, d_o);
+		attention_mma_multiply_lines<T, HEAD>(dp, v, line, d_o);
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++)
 			s[i] *= dp[i] - __ldg(p.delta + value + i / 4 * 8 + i % 2);
-		pack_rows<T>(packed, s);
-		multiply_rows<T, HEAD>(dk, packed, q);
+		attention_rows_pack<T>(packed, s);
+		attention_mma_multiply_rows<T, HEAD>(dk, packed, q);
 		__syncthreads();
 	}
-	store_rows<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
-	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
+	attention_rows_store<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
+	attention_rows_store<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
 }
 
 /* dQ of 64 queries; rows are queries. */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void dq_mma(const attention_problem &p)
+static __device__ __forceinline__ void attention_mma_dq(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char mma_memory[];
 	T *q = (T *)mma_memory, *d_o = q + MMA_TILE * HEAD, *k = d_o + MMA_TILE * HEAD,
@@ -205,32 +207,33 @@ static __device__ __forceinline__ void dq_mma(const attention_problem &p)
 #pragma unroll
 	for (int i = 0; i < HEAD / 2; i++)
 		dq[i] = 0;
-	fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, at.tile * MMA_TILE);
-	fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, at.tile * MMA_TILE);
+	attention_mma_fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, at.tile * MMA_TILE);
+	attention_mma_fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, at.tile * MMA_TILE);
 	for (int step = steps - 1; step >= 0; step--) {
 		float s[MMA_TILE / 2], dp[MMA_TILE / 2];
 		unsigned packed[MMA_TILE / 4];
 
-		fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, step * MMA_TILE);
-		fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
-		copies_commit();
-		copies_wait<0>();
+		attention_mma_fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, step * MMA_TILE);
+		attention_mma_fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
+		async_copy_commit();
+		async_copy_wait<0>();
 		__syncthreads();
-		multiply_lines<T, HEAD>(s, q, line, k);
+		attention_mma_multiply_lines<T, HEAD>(s, q, line, k);
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++)
-			s[i] = power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
+			s[i] = attention_rows_power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
 		if (step == steps - 1)
-			hide_keys(s, row, step * MMA_TILE, p.shape.sequence, p.shape.causal, 0);
-		multiply_lines<T, HEAD>(dp, d_o, line, v);
+			attention_rows_hide_keys(s, row, step * MMA_TILE, p.shape.sequence,
+						 p.shape.causal, 0);
+		attention_mma_multiply_lines<T, HEAD>(dp, d_o, line, v);
 #pragma unroll
 		for (int i = 0; i < MMA_TILE / 2; i++)
 			s[i] *= dp[i] - delta[i % 4 / 2];
-		pack_rows<T>(packed, s);
-		multiply_rows<T, HEAD>(dq, packed, k);
+		attention_rows_pack<T>(packed, s);
+		attention_mma_multiply_rows<T, HEAD>(dq, packed, k);
 		__syncthreads();
 	}
-	store_rows<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
+	attention_rows_store<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
 }
 
 template <typename T> struct mma_since {
@@ -250,8 +253,8 @@ template <> struct mma_since<half> {
 		else                                                                             \
 			code_is_absent();                                                        \
 	}
-MMA_KERNEL(attention_forward_mma, forward_mma)
-MMA_KERNEL(attention_dkdv_mma, dkdv_mma)
-MMA_KERNEL(attention_dq_mma, dq_mma)
+MMA_KERNEL(attention_forward_mma, attention_mma_forward)
+MMA_KERNEL(attention_dkdv_mma, attention_mma_dkdv)
+MMA_KERNEL(attention_dq_mma, attention_mma_dq)
 
 #endif

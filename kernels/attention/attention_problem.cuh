@@ -20,7 +20,7 @@ struct attention_problem {
  */
 #define ATTENTION_NEAR_BYTES (16 << 20)
 
-static inline void attention_tile_rows(attention_problem *p, unsigned rows)
+static inline void attention_problem_tile_rows(attention_problem *p, unsigned rows)
 {
 	const attention_shape *s = &p->shape;
 	uint64_t heads = (uint64_t)s->batch * s->heads;
@@ -42,7 +42,7 @@ static inline attention_problem attention_problem_of(const attention_forward_arg
 	p.v = a->v;
 	p.out = a->o;
 	p.lse = a->lse;
-	attention_tile_rows(&p, rows);
+	attention_problem_tile_rows(&p, rows);
 	return p;
 }
 
@@ -62,11 +62,11 @@ static inline attention_problem attention_problem_of(const attention_backward_ar
 	p.dk = a->dk;
 	p.dv = a->dv;
 	p.delta = a->delta;
-	attention_tile_rows(&p, rows);
+	attention_problem_tile_rows(&p, rows);
 	return p;
 }
 
-static inline unsigned attention_blocks(const attention_problem &p)
+static inline unsigned attention_problem_blocks(const attention_problem &p)
 {
 	return (unsigned)p.tiles * p.shape.batch * p.shape.heads;
 }

@@ -39,7 +39,7 @@ struct attention_place {
 	}
 };
 
-static __device__ __forceinline__ float power_of_two(float x)
+static __device__ __forceinline__ float attention_rows_power_of_two(float x)
 {
 	float y;
 
@@ -47,13 +47,13 @@ static __device__ __forceinline__ float power_of_two(float x)
 	return y;
 }
 
-static __device__ __forceinline__ unsigned pair_of(half, float x, float y)
+static __device__ __forceinline__ unsigned attention_rows_pair_of(half, float x, float y)
 {
 	half2 pair = __floats2half2_rn(x, y);
 
 	return *reinterpret_cast<unsigned *>(&pair);
 }
-static __device__ __forceinline__ unsigned pair_of(__nv_bfloat16, float x, float y)
+static __device__ __forceinline__ unsigned attention_rows_pair_of(__nv_bfloat16, float x, float y)
 {
 	__nv_bfloat162 pair = __floats2bfloat162_rn(x, y);
 
@@ -61,18 +61,19 @@ static __device__ __forceinline__ unsigned pair_of(__nv_bfloat16, float x, float
 }
 
 template <typename T, int COUNT>
-static __device__ __forceinline__ void pack_rows(unsigned (&packed)[COUNT / 2],
-						 const float (&s)[COUNT])
+static __device__ __forceinline__ void attention_rows_pack(unsigned (&packed)[COUNT / 2],
+							   const float (&s)[COUNT])
 {
 #pragma unroll
 	for (int i = 0; i < COUNT / 2; i++)
-		packed[i] = pair_of(T(), s[2 * i], s[2 * i + 1]);
+		packed[i] = attention_rows_pair_of(T(), s[2 * i], s[2 * i + 1]);
 }
 
 /* Causal mask: rows are queries, columns keys; keys that a query must not see become `hidden`. */
 template <int COUNT>
-static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int column,
-						 int sequence, bool causal, float hidden)
+static __device__ __forceinline__ void attention_rows_hide_keys(float (&s)[COUNT], int row,
+								int column, int sequence,
+								bool causal, float hidden)
 {
 	int lane = threadIdx.x % 32;
 
@@ -93,7 +94,8 @@ static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int
  */
 template <int COUNT>
 static __device__ __forceinline__ void
-softmax_step(float (&s)[COUNT], float (&most)[2], float (&sum)[2], float (&rescale)[2], float base2)
+attention_rows_softmax_step(float (&s)[COUNT], float (&most)[2], float (&sum)[2],
+			    float (&rescale)[2], float base2)
 {
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
@@ -105,12 +107,13 @@ softmax_step(float (&s)[COUNT], float (&most)[2], float (&sum)[2], float (&resca
 		now = fmaxf(now, __shfl_xor_sync(~0u, now, 1));
 		now = fmaxf(now, __shfl_xor_sync(~0u, now, 2));
 		most[h] = now;
-		rescale[h] = power_of_two((before - now) * base2);
+		rescale[h] = attention_rows_power_of_two((before - now) * base2);
 #pragma unroll
 		for (int i = 0; i < COUNT; i += 4)
 #pragma unroll
 			for (int e = 0; e < 2; e++) {
-				float x = power_of_two(fmaf(s[i + 2 * h + e], base2, -now * base2));
+				float x = attention_rows_power_of_two(
+					fmaf(s[i + 2 * h + e], base2, -now * base2));
 
 				s[i + 2 * h + e] = x;
 				total += x;
@@ -120,7 +123,8 @@ softmax_step(float (&s)[COUNT], float (&most)[2], float (&sum)[2], float (&resca
 }
 
 template <int COUNT>
-static __device__ __forceinline__ void scale_rows(float (&d)[COUNT], const float (&factor)[2])
+static __device__ __forceinline__ void attention_rows_scale(float (&d)[COUNT],
+							    const float (&factor)[2])
 {
 #pragma unroll
 	for (int i = 0; i < COUNT; i++)
@@ -128,7 +132,7 @@ static __device__ __forceinline__ void scale_rows(float (&d)[COUNT], const float
 }
 
 /* Sum of a row over the four threads that share it. */
-static __device__ __forceinline__ float row_total(float x)
+static __device__ __forceinline__ float attention_rows_total(float x)
 {
 	x += __shfl_xor_sync(~0u, x, 1);
 	return x + __shfl_xor_sync(~0u, x, 2);
@@ -140,8 +144,8 @@ static __device__ __forceinline__ float row_total(float x)
  */
 template <typename T, int COUNT>
 static __device__ __forceinline__ void
-store_rows(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
-	   const float (&d)[COUNT], const float (&factor)[2])
+attention_rows_store(const attention_problem &p, const attention_place &at, void *to, uint64_t ld,
+		     int row, const float (&d)[COUNT], const float (&factor)[2])
 {
 	int lane = threadIdx.x % 32, column = lane % 4 * 8;
 
@@ -158,10 +162,11 @@ store_rows(const attention_problem &p, const attention_place &at, void *to, uint
 #pragma unroll
 			for (int k = 0; k < 4; k++)
 				v[k] = i + k < COUNT / 4
-					       ? pair_of(T(), d[4 * (i + k) + 2 * h] * factor[h],
+					       ? attention_rows_pair_of(
+							 T(), d[4 * (i + k) + 2 * h] * factor[h],
 							 d[4 * (i + k) + 2 * h + 1] * factor[h])
 					       : 0;
-			exchange_pairs(v);
+			mma_exchange_pairs(v);
 			if (s < (int)p.shape.sequence && i * 8 + column < (int)p.shape.head_size)
 				*reinterpret_cast<uint4 *>(line + i * 8) =
 					make_uint4(v[0], v[1], v[2], v[3]);
@@ -172,8 +177,8 @@ store_rows(const attention_problem &p, const attention_place &at, void *to, uint
 /* o = sums / sum, and lse; infinity in rows beyond the sequence. */
 template <typename T, int COUNT>
 static __device__ __forceinline__ void
-store_output(const attention_problem &p, const attention_place &at, int row,
-	     const float (&o)[COUNT], const float (&most)[2], const float (&sum)[2])
+attention_rows_store_output(const attention_problem &p, const attention_place &at, int row,
+			    const float (&o)[COUNT], const float (&most)[2], const float (&sum)[2])
 {
 	int lane = threadIdx.x % 32;
 	float factor[2];
@@ -181,7 +186,7 @@ store_output(const attention_problem &p, const attention_place &at, int row,
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
 		int s = row + lane / 4 + h * 8;
-		float total = row_total(sum[h]);
+		float total = attention_rows_total(sum[h]);
 
 		factor[h] = 1 / total;
 		if (lane % 4 == 0)
@@ -189,7 +194,7 @@ store_output(const attention_problem &p, const attention_place &at, int row,
 							   ? most[h] * p.shape.scale + logf(total)
 							   : INFINITY;
 	}
-	store_rows<T>(p, at, p.out, p.shape.ld_o, row, o, factor);
+	attention_rows_store<T>(p, at, p.out, p.shape.ld_o, row, o, factor);
 }
 
 #endif

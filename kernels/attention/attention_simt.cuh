@@ -19,9 +19,9 @@ template <int HEAD> struct simt_tile {
 
 /* Loads 16 positions from `row` on; zeros beyond the sequence and beyond the head's elements. */
 template <typename T, int HEAD>
-static __device__ __forceinline__ void fetch_simt(simt_tile<HEAD> &to, const attention_problem &p,
-						  const attention_place &at, const void *tensor,
-						  uint64_t ld, int row)
+static __device__ __forceinline__ void
+attention_simt_fetch(simt_tile<HEAD> &to, const attention_problem &p, const attention_place &at,
+		     const void *tensor, uint64_t ld, int row)
 {
 	const T *from = (const T *)tensor + (uint64_t)at.batch * p.shape.sequence * ld +
 			(uint64_t)at.head * p.shape.head_size;
@@ -31,14 +31,14 @@ static __device__ __forceinline__ void fetch_simt(simt_tile<HEAD> &to, const att
 		float x = 0;
 
 		if (row + line < (int)p.shape.sequence && d < (int)p.shape.head_size)
-			to_math(&x, from[(row + line) * ld + d]);
+			storage_to_math(&x, from[(row + line) * ld + d]);
 		to.at[line][d] = x;
 	}
 }
 
 template <int HEAD>
-static __device__ __forceinline__ float dot(const simt_tile<HEAD> &a, int r,
-					    const simt_tile<HEAD> &b, int c)
+static __device__ __forceinline__ float attention_simt_dot(const simt_tile<HEAD> &a, int r,
+							   const simt_tile<HEAD> &b, int c)
 {
 	float sum = 0;
 
@@ -50,9 +50,9 @@ static __device__ __forceinline__ float dot(const simt_tile<HEAD> &a, int r,
 
 /* out += sum over j of weight[j * step] * line j of the tile. */
 template <int HEAD>
-static __device__ __forceinline__ void add_lines(float (&out)[HEAD / SIMT_TILE],
-						 const float *weight, int step,
-						 const simt_tile<HEAD> &tile, int c)
+static __device__ __forceinline__ void attention_simt_add_lines(float (&out)[HEAD / SIMT_TILE],
+								const float *weight, int step,
+								const simt_tile<HEAD> &tile, int c)
 {
 #pragma unroll 4
 	for (int j = 0; j < SIMT_TILE; j++) {
@@ -66,8 +66,8 @@ static __device__ __forceinline__ void add_lines(float (&out)[HEAD / SIMT_TILE],
 
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
-store_simt(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
-	   int c, const float (&out)[HEAD / SIMT_TILE], float factor)
+attention_simt_store(const attention_problem &p, const attention_place &at, void *to, uint64_t ld,
+		     int row, int c, const float (&out)[HEAD / SIMT_TILE], float factor)
 {
 	T *line = (T *)to + ((uint64_t)at.batch * p.shape.sequence + row) * ld +
 		  (uint64_t)at.head * p.shape.head_size;
@@ -77,7 +77,7 @@ store_simt(const attention_problem &p, const attention_place &at, void *to, uint
 #pragma unroll
 	for (int i = 0; i < HEAD / SIMT_TILE; i++)
 		if (c + i * SIMT_TILE < (int)p.shape.head_size)
-			from_math(&line[c + i * SIMT_TILE], out[i] * factor);
+			storage_from_math(&line[c + i * SIMT_TILE], out[i] * factor);
 }
 
 template <typename T, int HEAD>
@@ -92,15 +92,15 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2)
 	float base2 = p.shape.scale * LOG2_E, most = -INFINITY, sum = 0;
 	float out[HEAD / SIMT_TILE] = { 0 };
 
-	fetch_simt<T>(q, p, at, p.q, p.shape.ld_qkv, at.tile * SIMT_TILE);
+	attention_simt_fetch<T>(q, p, at, p.q, p.shape.ld_qkv, at.tile * SIMT_TILE);
 	for (int step = 0; step < steps; step++) {
 		int key = step * SIMT_TILE + c;
 		float s, now, rescale;
 
-		fetch_simt<T>(k, p, at, p.k, p.shape.ld_qkv, step * SIMT_TILE);
-		fetch_simt<T>(v, p, at, p.v, p.shape.ld_qkv, step * SIMT_TILE);
+		attention_simt_fetch<T>(k, p, at, p.k, p.shape.ld_qkv, step * SIMT_TILE);
+		attention_simt_fetch<T>(v, p, at, p.v, p.shape.ld_qkv, step * SIMT_TILE);
 		__syncthreads();
-		s = dot(q, r, k, c);
+		s = attention_simt_dot(q, r, k, c);
 		if (key >= (int)p.shape.sequence || (p.shape.causal && key > row))
 			s = -INFINITY;
 		now = s;
@@ -108,22 +108,22 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2)
 		for (int lane = SIMT_TILE / 2; lane > 0; lane /= 2)
 			now = fmaxf(now, __shfl_xor_sync(~0u, now, lane));
 		now = fmaxf(now, most);
-		rescale = power_of_two((most - now) * base2);
+		rescale = attention_rows_power_of_two((most - now) * base2);
 		most = now;
-		s = power_of_two((s - now) * base2);
+		s = attention_rows_power_of_two((s - now) * base2);
 		weight[r][c] = s;
 		sum = sum * rescale + s;
 #pragma unroll
 		for (int i = 0; i < HEAD / SIMT_TILE; i++)
 			out[i] *= rescale;
 		__syncwarp();
-		add_lines(out, weight[r], 1, v, c);
+		attention_simt_add_lines(out, weight[r], 1, v, c);
 		__syncthreads();
 	}
 #pragma unroll
 	for (int lane = SIMT_TILE / 2; lane > 0; lane /= 2)
 		sum += __shfl_xor_sync(~0u, sum, lane);
-	store_simt<T, HEAD>(p, at, p.out, p.shape.ld_o, row, c, out, 1 / sum);
+	attention_simt_store<T, HEAD>(p, at, p.out, p.shape.ld_o, row, c, out, 1 / sum);
 	if (c == 0)
 		p.lse[at.row_values + row] =
 			row < (int)p.shape.sequence ? most * p.shape.scale + logf(sum) : INFINITY;
@@ -147,10 +147,11 @@ struct simt_pair {
 	{
 		float lse = p.lse[at.row_values + query], delta = p.delta[at.row_values + query];
 
-		probability = power_of_two((dot(q, r, k, c) * p.shape.scale - lse) * LOG2_E);
+		probability = attention_rows_power_of_two(
+			(attention_simt_dot(q, r, k, c) * p.shape.scale - lse) * LOG2_E);
 		if (key >= (int)p.shape.sequence || (p.shape.causal && key > query))
 			probability = 0;
-		gradient = probability * (dot(d_o, r, v, c) - delta);
+		gradient = probability * (attention_simt_dot(d_o, r, v, c) - delta);
 	}
 };
 
@@ -164,22 +165,22 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_dkdv_simt(at
 	int first = at.tile * SIMT_TILE;
 	float dk[HEAD / SIMT_TILE] = { 0 }, dv[HEAD / SIMT_TILE] = { 0 };
 
-	fetch_simt<T>(k, p, at, p.k, p.shape.ld_qkv, first);
-	fetch_simt<T>(v, p, at, p.v, p.shape.ld_qkv, first);
+	attention_simt_fetch<T>(k, p, at, p.k, p.shape.ld_qkv, first);
+	attention_simt_fetch<T>(v, p, at, p.v, p.shape.ld_qkv, first);
 	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
-		fetch_simt<T>(q, p, at, p.q, p.shape.ld_qkv, tile * SIMT_TILE);
-		fetch_simt<T>(d_o, p, at, p.d_o, p.shape.ld_o, tile * SIMT_TILE);
+		attention_simt_fetch<T>(q, p, at, p.q, p.shape.ld_qkv, tile * SIMT_TILE);
+		attention_simt_fetch<T>(d_o, p, at, p.d_o, p.shape.ld_o, tile * SIMT_TILE);
 		__syncthreads();
 		simt_pair pair(p, at, q, d_o, r, k, v, c, tile * SIMT_TILE + r, first + c);
 		probability[r][c] = pair.probability;
 		gradient[r][c] = pair.gradient;
 		__syncthreads();
-		add_lines(dv, &probability[0][r], SIMT_TILE + 1, d_o, c);
-		add_lines(dk, &gradient[0][r], SIMT_TILE + 1, q, c);
+		attention_simt_add_lines(dv, &probability[0][r], SIMT_TILE + 1, d_o, c);
+		attention_simt_add_lines(dk, &gradient[0][r], SIMT_TILE + 1, q, c);
 		__syncthreads();
 	}
-	store_simt<T, HEAD>(p, at, p.dv, p.shape.ld_qkv, first + r, c, dv, 1);
-	store_simt<T, HEAD>(p, at, p.dk, p.shape.ld_qkv, first + r, c, dk, p.shape.scale);
+	attention_simt_store<T, HEAD>(p, at, p.dv, p.shape.ld_qkv, first + r, c, dv, 1);
+	attention_simt_store<T, HEAD>(p, at, p.dk, p.shape.ld_qkv, first + r, c, dk, p.shape.scale);
 }
 
 template <typename T, int HEAD>
@@ -192,25 +193,25 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_dq_simt(atte
 	int first = at.tile * SIMT_TILE, steps = p.shape.causal ? at.tile + 1 : p.tiles;
 	float dq[HEAD / SIMT_TILE] = { 0 };
 
-	fetch_simt<T>(q, p, at, p.q, p.shape.ld_qkv, first);
-	fetch_simt<T>(d_o, p, at, p.d_o, p.shape.ld_o, first);
+	attention_simt_fetch<T>(q, p, at, p.q, p.shape.ld_qkv, first);
+	attention_simt_fetch<T>(d_o, p, at, p.d_o, p.shape.ld_o, first);
 	for (int step = 0; step < steps; step++) {
-		fetch_simt<T>(k, p, at, p.k, p.shape.ld_qkv, step * SIMT_TILE);
-		fetch_simt<T>(v, p, at, p.v, p.shape.ld_qkv, step * SIMT_TILE);
+		attention_simt_fetch<T>(k, p, at, p.k, p.shape.ld_qkv, step * SIMT_TILE);
+		attention_simt_fetch<T>(v, p, at, p.v, p.shape.ld_qkv, step * SIMT_TILE);
 		__syncthreads();
 		gradient[r][c] =
 			simt_pair(p, at, q, d_o, r, k, v, c, first + r, step * SIMT_TILE + c)
 				.gradient;
 		__syncwarp();
-		add_lines(dq, gradient[r], 1, k, c);
+		attention_simt_add_lines(dq, gradient[r], 1, k, c);
 		__syncthreads();
 	}
-	store_simt<T, HEAD>(p, at, p.dq, p.shape.ld_qkv, first + r, c, dq, p.shape.scale);
+	attention_simt_store<T, HEAD>(p, at, p.dq, p.shape.ld_qkv, first + r, c, dq, p.shape.scale);
 }
 
 /* delta = sum of do o, one warp per position of a head, zero beyond the sequence. */
 template <typename T>
-static __global__ void attention_delta(attention_problem p, uint64_t padded, uint64_t values)
+static __global__ void attention_simt_delta(attention_problem p, uint64_t padded, uint64_t values)
 {
 	const attention_shape &s = p.shape;
 	uint64_t value = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -224,8 +225,8 @@ static __global__ void attention_delta(attention_problem p, uint64_t padded, uin
 	for (unsigned d = threadIdx.x % 32; position < s.sequence && d < s.head_size; d += 32) {
 		float x, y;
 
-		to_math(&x, ((const T *)p.o)[at + d]);
-		to_math(&y, ((const T *)p.d_o)[at + d]);
+		storage_to_math(&x, ((const T *)p.o)[at + d]);
+		storage_to_math(&y, ((const T *)p.d_o)[at + d]);
 		sum = fmaf(x, y, sum);
 	}
 #pragma unroll

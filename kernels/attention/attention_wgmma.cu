@@ -12,70 +12,75 @@ extern "C" bool attention_wgmma_takes(const struct attention_shape *s)
 }
 
 /* TMA map of a tensor of this shape, copied in boxes of 64 elements of one head x `rows`. */
-static bool encode(CUtensorMap *map, const struct attention_shape *s, const void *tensor,
-		   uint64_t ld, unsigned rows)
+static bool attention_wgmma_encode(CUtensorMap *map, const struct attention_shape *s,
+				   const void *tensor, uint64_t ld, unsigned rows)
 {
 	cuuint64_t sizes[4] = { s->head_size, s->heads, s->sequence, s->batch };
 	cuuint64_t strides[3] = { s->head_size * 2, ld * 2, ld * s->sequence * 2 };
 	cuuint32_t box[4] = { ATTENTION_LINE, 1, rows, 1 };
 
-	return tensor_map(map,
-			  s->precision == PRECISION_FP16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-							 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-			  tensor, 4, sizes, strides, box);
+	return tma_tensor_map(map,
+			      s->precision == PRECISION_FP16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+							     : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+			      tensor, 4, sizes, strides, box);
 }
 
 /* The boxes have `q_rows` of q and do, `k_rows` of k and v. `d_o` may be NULL. */
-static enum status encode_all(attention_maps *maps, const attention_problem &p, unsigned q_rows,
-			      unsigned k_rows, struct error *err)
+static enum status attention_wgmma_encode_all(attention_maps *maps, const attention_problem &p,
+					      unsigned q_rows, unsigned k_rows, struct error *err)
 {
 	const struct attention_shape *s = &p.shape;
 
-	if (encode(&maps->q, s, p.q, s->ld_qkv, q_rows) &&
-	    encode(&maps->k, s, p.k, s->ld_qkv, k_rows) &&
-	    encode(&maps->v, s, p.v, s->ld_qkv, k_rows) &&
-	    (!p.d_o || encode(&maps->d_o, s, p.d_o, s->ld_o, q_rows)))
+	if (attention_wgmma_encode(&maps->q, s, p.q, s->ld_qkv, q_rows) &&
+	    attention_wgmma_encode(&maps->k, s, p.k, s->ld_qkv, k_rows) &&
+	    attention_wgmma_encode(&maps->v, s, p.v, s->ld_qkv, k_rows) &&
+	    (!p.d_o || attention_wgmma_encode(&maps->d_o, s, p.d_o, s->ld_o, q_rows)))
 		return STATUS_OK;
 	return error_set(err, STATUS_DEVICE, "attention: the driver refuses a tensor map");
 }
 
 typedef void attention_kernel(const attention_problem p, const attention_maps maps);
 
-static enum status launch(struct stream *stream, attention_kernel *kernel,
-			  const attention_problem &p, const attention_maps &maps, int bytes,
-			  const char *operation, struct error *err)
+static enum status attention_wgmma_launch(struct stream *stream, attention_kernel *kernel,
+					  const attention_problem &p, const attention_maps &maps,
+					  int bytes, const char *operation, struct error *err)
 {
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (cuda_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
+	if (cuda_stream_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
 		return err->status;
-	kernel<<<attention_blocks(p), ATTENTION_THREADS, bytes, handle>>>(p, maps);
-	return cuda_check_path(operation, "WGMMA", err);
+	kernel<<<attention_problem_blocks(p), ATTENTION_THREADS, bytes, handle>>>(p, maps);
+	return cuda_device_check_path(operation, "WGMMA", err);
 }
 
 template <typename T, int HEAD>
-static enum status forward(struct stream *stream, const attention_problem &p, struct error *err)
+static enum status attention_wgmma_launch_forward(struct stream *stream, const attention_problem &p,
+						  struct error *err)
 {
 	attention_maps maps;
 
-	if (encode_all(&maps, p, ATTENTION_ROWS, FORWARD_KEYS, err) != STATUS_OK)
+	if (attention_wgmma_encode_all(&maps, p, ATTENTION_ROWS, FORWARD_KEYS, err) != STATUS_OK)
 		return err->status;
-	return launch(stream, attention_forward_wgmma<T, HEAD>, p, maps,
-		      forward_memory<HEAD>::BYTES, "attention_forward", err);
+	return attention_wgmma_launch(stream, attention_forward_wgmma<T, HEAD>, p, maps,
+				      forward_memory<HEAD>::BYTES, "attention_forward", err);
 }
 
 template <typename T, int HEAD>
-static enum status backward(struct stream *stream, const attention_problem &p, struct error *err)
+static enum status attention_wgmma_launch_backward(struct stream *stream,
+						   const attention_problem &p, struct error *err)
 {
 	attention_maps maps;
 
-	if (encode_all(&maps, p, BACKWARD_TILE(HEAD), ATTENTION_ROWS, err) != STATUS_OK ||
-	    launch(stream, attention_dkdv_wgmma<T, HEAD>, p, maps, dkdv_memory<HEAD>::BYTES,
-		   "attention_backward", err) != STATUS_OK ||
-	    encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE(HEAD), err) != STATUS_OK)
+	if (attention_wgmma_encode_all(&maps, p, BACKWARD_TILE(HEAD), ATTENTION_ROWS, err) !=
+		    STATUS_OK ||
+	    attention_wgmma_launch(stream, attention_dkdv_wgmma<T, HEAD>, p, maps,
+				   dkdv_memory<HEAD>::BYTES, "attention_backward",
+				   err) != STATUS_OK ||
+	    attention_wgmma_encode_all(&maps, p, ATTENTION_ROWS, BACKWARD_TILE(HEAD), err) !=
+		    STATUS_OK)
 		return err->status;
-	return launch(stream, attention_dq_wgmma<T, HEAD>, p, maps, dq_memory<HEAD>::BYTES,
-		      "attention_backward", err);
+	return attention_wgmma_launch(stream, attention_dq_wgmma<T, HEAD>, p, maps,
+				      dq_memory<HEAD>::BYTES, "attention_backward", err);
 }
 
 /* Uses the smallest multiple of 16 from 64 to 128 that holds the head. */
@@ -94,7 +99,7 @@ extern "C" enum status attention_wgmma_forward(struct stream *stream,
 {
 	attention_problem p = attention_problem_of(a, ATTENTION_ROWS);
 
-	return FOR_TYPE_AND_HEAD(forward);
+	return FOR_TYPE_AND_HEAD(attention_wgmma_launch_forward);
 }
 
 extern "C" enum status attention_wgmma_backward(struct stream *stream,
@@ -103,5 +108,5 @@ extern "C" enum status attention_wgmma_backward(struct stream *stream,
 {
 	attention_problem p = attention_problem_of(a, ATTENTION_ROWS);
 
-	return FOR_TYPE_AND_HEAD(backward);
+	return FOR_TYPE_AND_HEAD(attention_wgmma_launch_backward);
 }

@@ -33,8 +33,9 @@ struct attention_maps {
 #define TILE_BYTES(head, rows) (HEAD_LINES(head) * LINES_BYTES(rows))
 
 template <int HEAD, int ROWS>
-static __device__ __forceinline__ void
-copy_tile(char *to, const CUtensorMap *map, const attention_place &at, int row, uint64_t *barrier)
+static __device__ __forceinline__ void attention_wgmma_copy_tile(char *to, const CUtensorMap *map,
+								 const attention_place &at, int row,
+								 uint64_t *barrier)
 {
 #pragma unroll
 	for (int i = 0; i < HEAD_LINES(HEAD); i++)
@@ -44,10 +45,11 @@ copy_tile(char *to, const CUtensorMap *map, const attention_place &at, int row, 
 
 /* s = left right^T over the head's elements; the tiles have LEFT and RIGHT rows. */
 template <typename T, int HEAD, int LEFT, int RIGHT, int COUNT>
-static __device__ __forceinline__ void multiply_lines(float (&s)[COUNT], const char *left,
-						      const char *right)
+static __device__ __forceinline__ void
+attention_wgmma_multiply_lines(float (&s)[COUNT], const char *left, const char *right)
 {
-	uint64_t a = operand_descriptor(left, 16, 1024), b = operand_descriptor(right, 16, 1024);
+	uint64_t a = wgmma_operand_descriptor(left, 16, 1024),
+		 b = wgmma_operand_descriptor(right, 16, 1024);
 
 #pragma unroll
 	for (int i = 0; i < HEAD / 16; i++)
@@ -57,11 +59,11 @@ static __device__ __forceinline__ void multiply_lines(float (&s)[COUNT], const c
 
 /* d = d * keep + packed tile, with k along the rows of the tile. */
 template <typename T, int ROWS, int COUNT>
-static __device__ __forceinline__ void multiply_rows(float (&d)[COUNT],
-						     const unsigned (&packed)[ROWS / 4],
-						     const char *tile, bool keep = true)
+static __device__ __forceinline__ void
+attention_wgmma_multiply_rows(float (&d)[COUNT], const unsigned (&packed)[ROWS / 4],
+			      const char *tile, bool keep = true)
 {
-	uint64_t b = operand_descriptor(tile, LINES_BYTES(ROWS), 1024);
+	uint64_t b = wgmma_operand_descriptor(tile, LINES_BYTES(ROWS), 1024);
 
 #pragma unroll
 	for (int i = 0; i < ROWS / 16; i++)
@@ -69,11 +71,11 @@ static __device__ __forceinline__ void multiply_rows(float (&d)[COUNT],
 }
 
 /* Aligns to 1,024 bytes, from which the swizzle counts lines. */
-static __device__ __forceinline__ char *aligned_memory(void)
+static __device__ __forceinline__ char *attention_wgmma_aligned_memory(void)
 {
 	extern __shared__ char attention_memory[];
 
-	return attention_memory + (1024 - shared_address(attention_memory) % 1024) % 1024;
+	return attention_memory + (1024 - wgmma_shared_address(attention_memory) % 1024) % 1024;
 }
 
 /* Barriers of a block: for its own tile, and for two rings. */
@@ -84,12 +86,12 @@ template <int STAGES> struct attention_barriers {
 	__device__ __forceinline__ void init(unsigned arrivals = CONSUMER_THREADS / 32)
 	{
 		if (threadIdx.x == 0) {
-			mbarrier_init(&own, 1);
+			tma_mbarrier_init(&own, 1);
 			for (int i = 0; i < 2 * STAGES; i++) {
-				mbarrier_init(&full[0][i], 1);
-				mbarrier_init(&empty[0][i], arrivals);
+				tma_mbarrier_init(&full[0][i], 1);
+				tma_mbarrier_init(&empty[0][i], arrivals);
 			}
-			mbarriers_publish();
+			tma_mbarriers_publish();
 		}
 		__syncthreads();
 	}
@@ -99,11 +101,11 @@ template <int STAGES> struct attention_barriers {
  * The two groups issue their GEMMs alternately: while the tensor cores work for one, the other
  * computes its softmax (Shah et al., FlashAttention-3, 2024, 3.1).
  */
-static __device__ __forceinline__ void turn_wait(int group)
+static __device__ __forceinline__ void attention_wgmma_turn_wait(int group)
 {
 	asm volatile("bar.sync %0, 256;" ::"r"(1 + group) : "memory");
 }
-static __device__ __forceinline__ void turn_pass(int group)
+static __device__ __forceinline__ void attention_wgmma_turn_pass(int group)
 {
 	asm volatile("bar.arrive %0, 256;" ::"r"(2 - group) : "memory");
 }
@@ -117,25 +119,27 @@ template <int HEAD> struct forward_memory {
 
 template <int HEAD>
 static __device__ __forceinline__ void
-forward_produce(const attention_maps &maps, const attention_place &at, char *memory,
-		attention_barriers<FORWARD_STAGES> *b, int steps)
+attention_wgmma_forward_produce(const attention_maps &maps, const attention_place &at, char *memory,
+				attention_barriers<FORWARD_STAGES> *b, int steps)
 {
 	const int TILE = forward_memory<HEAD>::TILE;
 	pipeline_state<FORWARD_STAGES> r;
 
-	mbarrier_expect_tx(&b->own, TILE);
-	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at, at.tile * ATTENTION_ROWS, &b->own);
+	tma_mbarrier_expect_tx(&b->own, TILE);
+	attention_wgmma_copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at,
+							at.tile * ATTENTION_ROWS, &b->own);
 	for (int step = steps - 1; step >= 0; step--) {
 		char *k = memory + (1 + 2 * r.stage) * TILE;
 
-		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		mbarrier_expect_tx(&b->full[0][r.stage], TILE);
-		copy_tile<HEAD, FORWARD_KEYS>(k, &maps.k, at, step * FORWARD_KEYS,
-					      &b->full[0][r.stage]);
-		mbarrier_wait(&b->empty[1][r.stage], r.phase ^ 1);
-		mbarrier_expect_tx(&b->full[1][r.stage], TILE);
-		copy_tile<HEAD, FORWARD_KEYS>(k + TILE, &maps.v, at, step * FORWARD_KEYS,
-					      &b->full[1][r.stage]);
+		tma_mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		tma_mbarrier_expect_tx(&b->full[0][r.stage], TILE);
+		attention_wgmma_copy_tile<HEAD, FORWARD_KEYS>(k, &maps.k, at, step * FORWARD_KEYS,
+							      &b->full[0][r.stage]);
+		tma_mbarrier_wait(&b->empty[1][r.stage], r.phase ^ 1);
+		tma_mbarrier_expect_tx(&b->full[1][r.stage], TILE);
+		attention_wgmma_copy_tile<HEAD, FORWARD_KEYS>(k + TILE, &maps.v, at,
+							      step * FORWARD_KEYS,
+							      &b->full[1][r.stage]);
 		r.advance();
 	}
 }
@@ -146,8 +150,8 @@ forward_produce(const attention_maps &maps, const attention_place &at, char *mem
  */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
-forward_consume(const attention_problem &p, const attention_place &at, char *memory,
-		attention_barriers<FORWARD_STAGES> *b, int steps)
+attention_wgmma_forward_consume(const attention_problem &p, const attention_place &at, char *memory,
+				attention_barriers<FORWARD_STAGES> *b, int steps)
 {
 	const int TILE = forward_memory<HEAD>::TILE;
 	const bool TURNS = HEAD < 128; /* then the softmax takes as long as the GEMMs */
@@ -163,61 +167,66 @@ forward_consume(const attention_problem &p, const attention_place &at, char *mem
 #pragma unroll
 	for (int i = 0; i < HEAD / 2; i++)
 		o[i] = 0;
-	mbarrier_wait(&b->own, 0);
-	mbarrier_wait(&b->full[0][0], 0);
+	tma_mbarrier_wait(&b->own, 0);
+	tma_mbarrier_wait(&b->full[0][0], 0);
 	wgmma_begin();
-	multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(first, q, memory + TILE);
+	attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(first, q,
+									      memory + TILE);
 	wgmma_commit();
 	wgmma_wait<0>();
 	accumulators_fence(first);
-	consumer_release(&b->empty[0][0]);
+	tma_consumer_release(&b->empty[0][0]);
 	keys.advance();
-	hide_keys(first, row, (steps - 1) * FORWARD_KEYS, p.shape.sequence, p.shape.causal,
-		  -INFINITY);
-	softmax_step(first, most, sum, rescale, base2);
-	pack_rows<T>(packed, first);
+	attention_rows_hide_keys(first, row, (steps - 1) * FORWARD_KEYS, p.shape.sequence,
+				 p.shape.causal, -INFINITY);
+	attention_rows_softmax_step(first, most, sum, rescale, base2);
+	attention_rows_pack<T>(packed, first);
 	if (TURNS && group == 1 && steps > 1)
-		turn_pass(group);
+		attention_wgmma_turn_pass(group);
 	for (int step = 1; step < steps; step++) {
 		float s[FORWARD_KEYS /
 			2]; /* does not depend on the old values: the tensor cores need not wait */
 
 		if (TURNS)
-			turn_wait(group);
-		mbarrier_wait(&b->full[0][keys.stage], keys.phase);
+			attention_wgmma_turn_wait(group);
+		tma_mbarrier_wait(&b->full[0][keys.stage], keys.phase);
 		wgmma_begin();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(
+		attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, FORWARD_KEYS>(
 			s, q, memory + (1 + 2 * keys.stage) * TILE);
 		wgmma_commit();
-		mbarrier_wait(&b->full[1][values.stage], values.phase);
+		tma_mbarrier_wait(&b->full[1][values.stage], values.phase);
 		wgmma_begin();
-		multiply_rows<T, FORWARD_KEYS>(o, packed, memory + (2 + 2 * values.stage) * TILE);
+		attention_wgmma_multiply_rows<T, FORWARD_KEYS>(o, packed,
+							       memory + (2 + 2 * values.stage) *
+										TILE);
 		wgmma_commit();
 		if (TURNS && (group == 0 || step + 1 < steps))
-			turn_pass(group);
+			attention_wgmma_turn_pass(group);
 		wgmma_wait<1>();
 		accumulators_fence(s);
-		consumer_release(&b->empty[0][keys.stage]);
+		tma_consumer_release(&b->empty[0][keys.stage]);
 		keys.advance();
-		softmax_step(s, most, sum, rescale, base2);
+		attention_rows_softmax_step(s, most, sum, rescale, base2);
 		wgmma_wait<0>();
 		accumulators_fence(o);
-		consumer_release(&b->empty[1][values.stage]);
+		tma_consumer_release(&b->empty[1][values.stage]);
 		values.advance();
-		pack_rows<T>(packed, s);
-		scale_rows(o, rescale);
+		attention_rows_pack<T>(packed, s);
+		attention_rows_scale(o, rescale);
 	}
-	mbarrier_wait(&b->full[1][values.stage], values.phase);
+	tma_mbarrier_wait(&b->full[1][values.stage], values.phase);
 	wgmma_begin();
-	multiply_rows<T, FORWARD_KEYS>(o, packed, memory + (2 + 2 * values.stage) * TILE);
+	attention_wgmma_multiply_rows<T, FORWARD_KEYS>(o, packed,
+						       memory + (2 + 2 * values.stage) * TILE);
 	wgmma_commit();
 	wgmma_wait<0>();
 	accumulators_fence(o);
-	store_output<T>(p, at, row, o, most, sum);
+	attention_rows_store_output<T>(p, at, row, o, most, sum);
 }
 
 /* Number of tiles of `keys` that queries up to `end` may see. */
-static __device__ __forceinline__ int key_tiles(const attention_problem &p, int end, int keys)
+static __device__ __forceinline__ int attention_wgmma_key_tiles(const attention_problem &p, int end,
+								int keys)
 {
 	int last = p.shape.causal && end < (int)p.shape.sequence ? end : (int)p.shape.sequence;
 
@@ -230,18 +239,18 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 				const __grid_constant__ attention_maps maps)
 {
 	__shared__ attention_barriers<FORWARD_STAGES> barriers;
-	char *memory = aligned_memory();
+	char *memory = attention_wgmma_aligned_memory();
 	attention_place at(p, true);
-	int steps = key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, FORWARD_KEYS);
+	int steps = attention_wgmma_key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, FORWARD_KEYS);
 
 	barriers.init();
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
-			forward_produce<HEAD>(maps, at, memory, &barriers, steps);
+			attention_wgmma_forward_produce<HEAD>(maps, at, memory, &barriers, steps);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-		forward_consume<T, HEAD>(p, at, memory, &barriers, steps);
+		attention_wgmma_forward_consume<T, HEAD>(p, at, memory, &barriers, steps);
 	}
 }
 
@@ -267,39 +276,43 @@ template <int HEAD> struct dkdv_memory {
 
 template <int HEAD>
 static __device__ __forceinline__ void
-dkdv_produce(const attention_problem &p, const attention_maps &maps, const attention_place &at,
-	     char *memory, attention_barriers<DKDV_STAGES> *b, int first, int end)
+attention_wgmma_dkdv_produce(const attention_problem &p, const attention_maps &maps,
+			     const attention_place &at, char *memory,
+			     attention_barriers<DKDV_STAGES> *b, int first, int end)
 {
 	typedef dkdv_memory<HEAD> M;
 	pipeline_state<DKDV_STAGES> r;
 
-	mbarrier_expect_tx(&b->own, 2 * M::OWN);
-	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.k, at, at.tile * ATTENTION_ROWS, &b->own);
-	copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.v, at, at.tile * ATTENTION_ROWS,
-					&b->own);
+	tma_mbarrier_expect_tx(&b->own, 2 * M::OWN);
+	attention_wgmma_copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.k, at,
+							at.tile * ATTENTION_ROWS, &b->own);
+	attention_wgmma_copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.v, at,
+							at.tile * ATTENTION_ROWS, &b->own);
 	for (int tile = first; tile < end; tile++) {
 		char *q = memory + 2 * M::OWN + 2 * r.stage * M::TILE;
 		float *values = (float *)(memory + M::VALUES) + r.stage * 2 * BACKWARD_TILE(HEAD);
 		int64_t row = at.row_values + tile * BACKWARD_TILE(HEAD);
 		uint64_t *full = &b->full[0][r.stage];
 
-		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		mbarrier_expect_tx(full, 2 * M::TILE + 2 * BACKWARD_TILE(HEAD) * sizeof(float));
-		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q, &maps.q, at, tile * BACKWARD_TILE(HEAD),
-						     full);
-		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q + M::TILE, &maps.d_o, at,
-						     tile * BACKWARD_TILE(HEAD), full);
-		bulk_load(values, p.lse + row, BACKWARD_TILE(HEAD) * sizeof(float), full);
-		bulk_load(values + BACKWARD_TILE(HEAD), p.delta + row,
-			  BACKWARD_TILE(HEAD) * sizeof(float), full);
+		tma_mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		tma_mbarrier_expect_tx(full, 2 * M::TILE + 2 * BACKWARD_TILE(HEAD) * sizeof(float));
+		attention_wgmma_copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q, &maps.q, at,
+								     tile * BACKWARD_TILE(HEAD),
+								     full);
+		attention_wgmma_copy_tile<HEAD, BACKWARD_TILE(HEAD)>(q + M::TILE, &maps.d_o, at,
+								     tile * BACKWARD_TILE(HEAD),
+								     full);
+		tma_bulk_load(values, p.lse + row, BACKWARD_TILE(HEAD) * sizeof(float), full);
+		tma_bulk_load(values + BACKWARD_TILE(HEAD), p.delta + row,
+			      BACKWARD_TILE(HEAD) * sizeof(float), full);
 		r.advance();
 	}
 }
 
 /* s = P^T from S^T, with each column's lse. */
 template <int COUNT>
-static __device__ __forceinline__ void probabilities(float (&s)[COUNT], const float *lse,
-						     float base2)
+static __device__ __forceinline__ void attention_wgmma_probabilities(float (&s)[COUNT],
+								     const float *lse, float base2)
 {
 #pragma unroll
 	for (int i = 0; i < COUNT; i += 4) {
@@ -307,15 +320,15 @@ static __device__ __forceinline__ void probabilities(float (&s)[COUNT], const fl
 
 #pragma unroll
 		for (int e = 0; e < 4; e++)
-			s[i + e] =
-				power_of_two(fmaf(s[i + e], base2, -(e % 2 ? c.y : c.x) * LOG2_E));
+			s[i + e] = attention_rows_power_of_two(
+				fmaf(s[i + e], base2, -(e % 2 ? c.y : c.x) * LOG2_E));
 	}
 }
 
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
-dkdv_consume(const attention_problem &p, const attention_place &at, char *memory,
-	     attention_barriers<DKDV_STAGES> *b, int first, int end)
+attention_wgmma_dkdv_consume(const attention_problem &p, const attention_place &at, char *memory,
+			     attention_barriers<DKDV_STAGES> *b, int first, int end)
 {
 	typedef dkdv_memory<HEAD> M;
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
@@ -327,7 +340,7 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 	float scale[2] = { p.shape.scale, p.shape.scale }, one[2] = { 1, 1 };
 	pipeline_state<DKDV_STAGES> r;
 
-	mbarrier_wait(&b->own, 0);
+	tma_mbarrier_wait(&b->own, 0);
 	for (int tile = first; tile < end; tile++) {
 		const char *q = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *d_o = q + M::TILE;
 		const float *lse = (const float *)(memory + M::VALUES) +
@@ -336,15 +349,17 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 		float s[BACKWARD_TILE(HEAD) / 2], dp[BACKWARD_TILE(HEAD) / 2];
 		unsigned probability[BACKWARD_TILE(HEAD) / 4], gradient[BACKWARD_TILE(HEAD) / 4];
 
-		mbarrier_wait(&b->full[0][r.stage], r.phase);
+		tma_mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, k, q);
+		attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, k,
+											     q);
 		wgmma_commit();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp, v, d_o);
+		attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp, v,
+											     d_o);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(s);
-		probabilities(s, lse, base2);
+		attention_wgmma_probabilities(s, lse, base2);
 		if (p.shape.causal && tile * BACKWARD_TILE(HEAD) < row + 15) {
 #pragma unroll
 			for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
@@ -352,9 +367,10 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 				    row + lane / 4 + i % 4 / 2 * 8)
 					s[i] = 0;
 		}
-		pack_rows<T>(probability, s);
+		attention_rows_pack<T>(probability, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE(HEAD)>(dv, probability, d_o, tile > first);
+		attention_wgmma_multiply_rows<T, BACKWARD_TILE(HEAD)>(dv, probability, d_o,
+								      tile > first);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(dp);
@@ -366,9 +382,10 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 			for (int e = 0; e < 4; e++)
 				s[i + e] *= dp[i + e] - (e % 2 ? c.y : c.x);
 		}
-		pack_rows<T>(gradient, s);
+		attention_rows_pack<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE(HEAD)>(dk, gradient, q, tile > first);
+		attention_wgmma_multiply_rows<T, BACKWARD_TILE(HEAD)>(dk, gradient, q,
+								      tile > first);
 		wgmma_commit();
 		wgmma_wait<0>();
 		accumulators_fence(dk);
@@ -377,11 +394,11 @@ dkdv_consume(const attention_problem &p, const attention_place &at, char *memory
 		 * Every lane arrives, not one per warp, because each has loaded lse and delta
 		 * itself.
 		 */
-		mbarrier_arrive(&b->empty[0][r.stage]);
+		tma_mbarrier_arrive(&b->empty[0][r.stage]);
 		r.advance();
 	}
-	store_rows<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
-	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
+	attention_rows_store<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
+	attention_rows_store<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
 }
 
 template <typename T, int HEAD>
@@ -390,7 +407,7 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 			     const __grid_constant__ attention_maps maps)
 {
 	__shared__ attention_barriers<DKDV_STAGES> barriers;
-	char *memory = aligned_memory();
+	char *memory = attention_wgmma_aligned_memory();
 	attention_place at(p, false);
 	int first = p.shape.causal ? at.tile * (ATTENTION_ROWS / BACKWARD_TILE(HEAD)) : 0;
 	int end = (p.shape.sequence + BACKWARD_TILE(HEAD) - 1) / BACKWARD_TILE(HEAD);
@@ -399,10 +416,11 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
-			dkdv_produce<HEAD>(p, maps, at, memory, &barriers, first, end);
+			attention_wgmma_dkdv_produce<HEAD>(p, maps, at, memory, &barriers, first,
+							   end);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-		dkdv_consume<T, HEAD>(p, at, memory, &barriers, first, end);
+		attention_wgmma_dkdv_consume<T, HEAD>(p, at, memory, &barriers, first, end);
 	}
 }
 
@@ -415,35 +433,38 @@ template <int HEAD> struct dq_memory {
 };
 
 template <int HEAD>
-static __device__ __forceinline__ void dq_produce(const attention_maps &maps,
-						  const attention_place &at, char *memory,
-						  attention_barriers<DQ_STAGES> *b, int steps)
+static __device__ __forceinline__ void
+attention_wgmma_dq_produce(const attention_maps &maps, const attention_place &at, char *memory,
+			   attention_barriers<DQ_STAGES> *b, int steps)
 {
 	typedef dq_memory<HEAD> M;
 	pipeline_state<DQ_STAGES> r;
 
-	mbarrier_expect_tx(&b->own, 2 * M::OWN);
-	copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at, at.tile * ATTENTION_ROWS, &b->own);
-	copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.d_o, at, at.tile * ATTENTION_ROWS,
-					&b->own);
+	tma_mbarrier_expect_tx(&b->own, 2 * M::OWN);
+	attention_wgmma_copy_tile<HEAD, ATTENTION_ROWS>(memory, &maps.q, at,
+							at.tile * ATTENTION_ROWS, &b->own);
+	attention_wgmma_copy_tile<HEAD, ATTENTION_ROWS>(memory + M::OWN, &maps.d_o, at,
+							at.tile * ATTENTION_ROWS, &b->own);
 	for (int step = steps - 1; step >= 0; step--) {
 		char *k = memory + 2 * M::OWN + 2 * r.stage * M::TILE;
 		uint64_t *full = &b->full[0][r.stage];
 
-		mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
-		mbarrier_expect_tx(full, 2 * M::TILE);
-		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k, &maps.k, at, step * BACKWARD_TILE(HEAD),
-						     full);
-		copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k + M::TILE, &maps.v, at,
-						     step * BACKWARD_TILE(HEAD), full);
+		tma_mbarrier_wait(&b->empty[0][r.stage], r.phase ^ 1);
+		tma_mbarrier_expect_tx(full, 2 * M::TILE);
+		attention_wgmma_copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k, &maps.k, at,
+								     step * BACKWARD_TILE(HEAD),
+								     full);
+		attention_wgmma_copy_tile<HEAD, BACKWARD_TILE(HEAD)>(k + M::TILE, &maps.v, at,
+								     step * BACKWARD_TILE(HEAD),
+								     full);
 		r.advance();
 	}
 }
 
 template <typename T, int HEAD>
-static __device__ __forceinline__ void dq_consume(const attention_problem &p,
-						  const attention_place &at, char *memory,
-						  attention_barriers<DQ_STAGES> *b, int steps)
+static __device__ __forceinline__ void
+attention_wgmma_dq_consume(const attention_problem &p, const attention_place &at, char *memory,
+			   attention_barriers<DQ_STAGES> *b, int steps)
 {
 	typedef dq_memory<HEAD> M;
 	/* If registers are left, the last GEMM of a step is awaited in the next one. */
@@ -465,50 +486,55 @@ static __device__ __forceinline__ void dq_consume(const attention_problem &p,
 		lse[h] = p.lse[at_row] * LOG2_E;
 		delta[h] = p.delta[at_row];
 	}
-	mbarrier_wait(&b->own, 0);
+	tma_mbarrier_wait(&b->own, 0);
 	for (int step = steps - 1; step >= 0; step--) {
 		const char *k = memory + 2 * M::OWN + 2 * r.stage * M::TILE, *v = k + M::TILE;
 		int column = step * BACKWARD_TILE(HEAD);
 		float s[BACKWARD_TILE(HEAD) / 2], dp[BACKWARD_TILE(HEAD) / 2];
 		unsigned gradient[BACKWARD_TILE(HEAD) / 4];
 
-		mbarrier_wait(&b->full[0][r.stage], r.phase);
+		tma_mbarrier_wait(&b->full[0][r.stage], r.phase);
 		wgmma_begin();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, q, k);
+		attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(s, q,
+											     k);
 		wgmma_commit();
-		multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp, d_o, v);
+		attention_wgmma_multiply_lines<T, HEAD, ATTENTION_ROWS, BACKWARD_TILE(HEAD)>(dp,
+											     d_o,
+											     v);
 		wgmma_commit();
 		wgmma_wait<1>();
 		accumulators_fence(s);
 		if (OVERLAP && step < steps - 1)
-			consumer_release(&b->empty[0][last]);
+			tma_consumer_release(&b->empty[0][last]);
 #pragma unroll
 		for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
-			s[i] = power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
+			s[i] = attention_rows_power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
 		if ((p.shape.causal && column + BACKWARD_TILE(HEAD) > row) ||
 		    column + BACKWARD_TILE(HEAD) > (int)p.shape.sequence)
-			hide_keys(s, row, column, p.shape.sequence, p.shape.causal, 0);
+			attention_rows_hide_keys(s, row, column, p.shape.sequence, p.shape.causal,
+						 0);
 		wgmma_wait<0>();
 		accumulators_fence(dp);
 #pragma unroll
 		for (int i = 0; i < BACKWARD_TILE(HEAD) / 2; i++)
 			s[i] *= dp[i] - delta[i % 4 / 2];
-		pack_rows<T>(gradient, s);
+		attention_rows_pack<T>(gradient, s);
 		wgmma_begin();
-		multiply_rows<T, BACKWARD_TILE(HEAD)>(dq, gradient, k, step < steps - 1);
+		attention_wgmma_multiply_rows<T, BACKWARD_TILE(HEAD)>(dq, gradient, k,
+								      step < steps - 1);
 		wgmma_commit();
 		if (OVERLAP) {
 			last = r.stage;
 		} else {
 			wgmma_wait<0>();
 			accumulators_fence(dq);
-			consumer_release(&b->empty[0][r.stage]);
+			tma_consumer_release(&b->empty[0][r.stage]);
 		}
 		r.advance();
 	}
 	wgmma_wait<0>();
 	accumulators_fence(dq);
-	store_rows<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
+	attention_rows_store<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
 }
 
 template <typename T, int HEAD>
@@ -517,18 +543,19 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 			   const __grid_constant__ attention_maps maps)
 {
 	__shared__ attention_barriers<DQ_STAGES> barriers;
-	char *memory = aligned_memory();
+	char *memory = attention_wgmma_aligned_memory();
 	attention_place at(p, true);
-	int steps = key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, BACKWARD_TILE(HEAD));
+	int steps =
+		attention_wgmma_key_tiles(p, (at.tile + 1) * ATTENTION_ROWS, BACKWARD_TILE(HEAD));
 
 	barriers.init();
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 		if (threadIdx.x == 0)
-			dq_produce<HEAD>(maps, at, memory, &barriers, steps);
+			attention_wgmma_dq_produce<HEAD>(maps, at, memory, &barriers, steps);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-		dq_consume<T, HEAD>(p, at, memory, &barriers, steps);
+		attention_wgmma_dq_consume<T, HEAD>(p, at, memory, &barriers, steps);
 	}
 }
 

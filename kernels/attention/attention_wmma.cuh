@@ -32,9 +32,9 @@ typedef wmma::fragment<wmma::matrix_a, WMMA_SIDE, WMMA_SIDE, WMMA_SIDE, half, wm
  * Loads 64 positions from `row` on of this head; zeros beyond the sequence and the head's elements.
  */
 template <int HEAD>
-static __device__ __forceinline__ void load_tile(half *to, const attention_problem &p,
-						 const attention_place &at, const void *tensor,
-						 uint64_t ld, int row)
+static __device__ __forceinline__ void
+attention_wmma_load_tile(half *to, const attention_problem &p, const attention_place &at,
+			 const void *tensor, uint64_t ld, int row)
 {
 	const half *from = (const half *)tensor + (uint64_t)at.batch * p.shape.sequence * ld +
 			   (uint64_t)at.head * p.shape.head_size;
@@ -49,7 +49,8 @@ static __device__ __forceinline__ void load_tile(half *to, const attention_probl
 	}
 }
 
-template <int COUNT> static __device__ __forceinline__ void clear(wmma_sums (&sums)[COUNT])
+template <int COUNT>
+static __device__ __forceinline__ void attention_wmma_clear(wmma_sums (&sums)[COUNT])
 {
 #pragma unroll
 	for (int i = 0; i < COUNT; i++)
@@ -58,13 +59,14 @@ template <int COUNT> static __device__ __forceinline__ void clear(wmma_sums (&su
 
 /* s = left right^T: the warp's 16 lines of `left`, the 64 lines of `right`. */
 template <int HEAD>
-static __device__ __forceinline__ void multiply_lines(wmma_sums (&s)[WMMA_TILE / WMMA_SIDE],
-						      const half *left, const half *right)
+static __device__ __forceinline__ void
+attention_wmma_multiply_lines(wmma_sums (&s)[WMMA_TILE / WMMA_SIDE], const half *left,
+			      const half *right)
 {
 	wmma::fragment<wmma::matrix_b, WMMA_SIDE, WMMA_SIDE, WMMA_SIDE, half, wmma::col_major> b;
 	wmma_left a;
 
-	clear(s);
+	attention_wmma_clear(s);
 #pragma unroll 1
 	for (int k = 0; k < HEAD; k += WMMA_SIDE) {
 		wmma::load_matrix_sync(a, left + k, WMMA_LINE(HEAD));
@@ -79,8 +81,9 @@ static __device__ __forceinline__ void multiply_lines(wmma_sums (&s)[WMMA_TILE /
 
 /* sums += left tile: 16 lines of 64 elements, as long as lines of the scores. */
 template <int HEAD>
-static __device__ __forceinline__ void multiply_rows(wmma_sums (&sums)[HEAD / WMMA_SIDE],
-						     const half *left, const half *tile)
+static __device__ __forceinline__ void
+attention_wmma_multiply_rows(wmma_sums (&sums)[HEAD / WMMA_SIDE], const half *left,
+			     const half *tile)
 {
 	wmma::fragment<wmma::matrix_b, WMMA_SIDE, WMMA_SIDE, WMMA_SIDE, half, wmma::row_major> b;
 	wmma_left a;
@@ -157,8 +160,9 @@ struct score_line {
 /* Stores a warp's 16 rows, from `row` on, to a tensor, through the memory of its scores. */
 template <int HEAD>
 static __device__ __forceinline__ void
-store_sums(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
-	   const wmma_sums (&sums)[HEAD / WMMA_SIDE], float *scores, float factor)
+attention_wmma_store_sums(const attention_problem &p, const attention_place &at, void *to,
+			  uint64_t ld, int row, const wmma_sums (&sums)[HEAD / WMMA_SIDE],
+			  float *scores, float factor)
 {
 	int line = threadIdx.x % 32 / 2, s = row + line;
 	half *out = (half *)to + ((uint64_t)at.batch * p.shape.sequence + s) * ld +
@@ -180,7 +184,8 @@ store_sums(const attention_problem &p, const attention_place &at, void *to, uint
 	}
 }
 
-template <int HEAD> static __device__ __forceinline__ void forward_wmma(const attention_problem &p)
+template <int HEAD>
+static __device__ __forceinline__ void attention_wmma_forward(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
 	__shared__ float factors[WMMA_TILE]; /* of the rows, in one step */
@@ -198,17 +203,17 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 	fragment_rows rows;
 	score_line x(scores);
 
-	clear(o);
+	attention_wmma_clear(o);
 	rows.find(scores);
-	load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
+	attention_wmma_load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
 	for (int key = 0; key < last; key += WMMA_TILE) {
 		float before = most, total = 0, rescale;
 
 		__syncthreads(); /* all warps are done with K and V */
-		load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
-		load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
+		attention_wmma_load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
+		attention_wmma_load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
 		__syncthreads();
-		multiply_lines<HEAD>(s, q + warp * WMMA_SIDE * WMMA_LINE(HEAD), k);
+		attention_wmma_multiply_lines<HEAD>(s, q + warp * WMMA_SIDE * WMMA_LINE(HEAD), k);
 		x.take(scores, s);
 #pragma unroll
 		for (int i = 0; i < WMMA_TILE / 2; i++) {
@@ -219,10 +224,10 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 			most = fmaxf(most, x.x[i]);
 		}
 		most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-		rescale = power_of_two((before - most) * base2);
+		rescale = attention_rows_power_of_two((before - most) * base2);
 #pragma unroll
 		for (int i = 0; i < WMMA_TILE / 2; i++) {
-			x.x[i] = power_of_two(fmaf(x.x[i], base2, -most * base2));
+			x.x[i] = attention_rows_power_of_two(fmaf(x.x[i], base2, -most * base2));
 			total += x.x[i];
 		}
 		sum = sum * rescale + total;
@@ -233,11 +238,12 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 #pragma unroll
 			for (int e = 0; e < 8; e++)
 				o[n].x[e] *= factors[warp * WMMA_SIDE + rows.row[e]];
-		multiply_rows<HEAD>(o, (const half *)scores, v);
+		attention_wmma_multiply_rows<HEAD>(o, (const half *)scores, v);
 		__syncwarp();
 	}
 	sum += __shfl_xor_sync(~0u, sum, 1);
-	store_sums<HEAD>(p, at, p.out, p.shape.ld_o, first + warp * WMMA_SIDE, o, scores, 1 / sum);
+	attention_wmma_store_sums<HEAD>(p, at, p.out, p.shape.ld_o, first + warp * WMMA_SIDE, o,
+					scores, 1 / sum);
 	p.lse[at.row_values + query] =
 		query < (int)p.shape.sequence ? most * p.shape.scale + logf(sum) : INFINITY;
 	/* Pads lse to whole tiles of 128. */
@@ -246,7 +252,8 @@ template <int HEAD> static __device__ __forceinline__ void forward_wmma(const at
 }
 
 /* dK and dV of 64 keys; rows are keys. */
-template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const attention_problem &p)
+template <int HEAD>
+static __device__ __forceinline__ void attention_wmma_dkdv(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
 	__shared__ float values[2][WMMA_TILE]; /* lse and delta of a tile's queries */
@@ -261,50 +268,53 @@ template <int HEAD> static __device__ __forceinline__ void dkdv_wmma(const atten
 	wmma_sums dk[HEAD / WMMA_SIDE], dv[HEAD / WMMA_SIDE], s[WMMA_TILE / WMMA_SIDE];
 	score_line x(scores), dp(scores);
 
-	clear(dk);
-	clear(dv);
-	load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, first);
-	load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, first);
+	attention_wmma_clear(dk);
+	attention_wmma_clear(dv);
+	attention_wmma_load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, first);
+	attention_wmma_load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, first);
 	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
 		int query = tile * WMMA_TILE;
 
 		__syncthreads(); /* all warps are done with Q and dO */
-		load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, query);
-		load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, query);
+		attention_wmma_load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, query);
+		attention_wmma_load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, query);
 		values[threadIdx.x / WMMA_TILE][threadIdx.x % WMMA_TILE] =
 			(threadIdx.x < WMMA_TILE
 				 ? p.lse
 				 : p.delta)[at.row_values + query + threadIdx.x % WMMA_TILE];
 		__syncthreads();
-		multiply_lines<HEAD>(s, k + own, q);
+		attention_wmma_multiply_lines<HEAD>(s, k + own, q);
 		x.take(scores, s);
 #pragma unroll
 		for (int i = 0; i < WMMA_TILE / 2; i++) {
 			int column = 2 * i + x.first;
 
-			x.x[i] = power_of_two(fmaf(x.x[i], base2, -values[0][column] * LOG2_E));
+			x.x[i] = attention_rows_power_of_two(
+				fmaf(x.x[i], base2, -values[0][column] * LOG2_E));
 			if (p.shape.causal && query + column < key)
 				x.x[i] = 0;
 		}
 		x.put();
-		multiply_rows<HEAD>(dv, (const half *)scores, d_o);
+		attention_wmma_multiply_rows<HEAD>(dv, (const half *)scores, d_o);
 		__syncwarp();
-		multiply_lines<HEAD>(s, v + own, d_o);
+		attention_wmma_multiply_lines<HEAD>(s, v + own, d_o);
 		dp.take(scores, s);
 #pragma unroll
 		for (int i = 0; i < WMMA_TILE / 2; i++)
 			x.x[i] *= dp.x[i] - values[1][2 * i + x.first];
 		x.put();
-		multiply_rows<HEAD>(dk, (const half *)scores, q);
+		attention_wmma_multiply_rows<HEAD>(dk, (const half *)scores, q);
 		__syncwarp();
 	}
-	store_sums<HEAD>(p, at, p.dv, p.shape.ld_qkv, first + warp * WMMA_SIDE, dv, scores, 1);
-	store_sums<HEAD>(p, at, p.dk, p.shape.ld_qkv, first + warp * WMMA_SIDE, dk, scores,
-			 p.shape.scale);
+	attention_wmma_store_sums<HEAD>(p, at, p.dv, p.shape.ld_qkv, first + warp * WMMA_SIDE, dv,
+					scores, 1);
+	attention_wmma_store_sums<HEAD>(p, at, p.dk, p.shape.ld_qkv, first + warp * WMMA_SIDE, dk,
+					scores, p.shape.scale);
 }
 
 /* dQ of 64 queries; rows are queries. */
-template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attention_problem &p)
+template <int HEAD>
+static __device__ __forceinline__ void attention_wmma_dq(const attention_problem &p)
 {
 	extern __shared__ __align__(128) char wmma_memory[];
 	half *q = (half *)wmma_memory, *d_o = q + WMMA_TILE * WMMA_LINE(HEAD),
@@ -319,17 +329,17 @@ template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attenti
 	wmma_sums dq[HEAD / WMMA_SIDE], s[WMMA_TILE / WMMA_SIDE];
 	score_line x(scores), dp(scores);
 
-	clear(dq);
-	load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
-	load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, first);
+	attention_wmma_clear(dq);
+	attention_wmma_load_tile<HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
+	attention_wmma_load_tile<HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, first);
 	for (int key = 0; key < last && key < (int)p.shape.sequence; key += WMMA_TILE) {
 		__syncthreads(); /* all warps are done with K and V */
-		load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
-		load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
+		attention_wmma_load_tile<HEAD>(k, p, at, p.k, p.shape.ld_qkv, key);
+		attention_wmma_load_tile<HEAD>(v, p, at, p.v, p.shape.ld_qkv, key);
 		__syncthreads();
-		multiply_lines<HEAD>(s, q + own, k);
+		attention_wmma_multiply_lines<HEAD>(s, q + own, k);
 		x.take(scores, s);
-		multiply_lines<HEAD>(s, d_o + own, v);
+		attention_wmma_multiply_lines<HEAD>(s, d_o + own, v);
 		dp.take(scores, s);
 #pragma unroll
 		for (int i = 0; i < WMMA_TILE / 2; i++) {
@@ -338,15 +348,15 @@ template <int HEAD> static __device__ __forceinline__ void dq_wmma(const attenti
 			x.x[i] = column >= (int)p.shape.sequence ||
 						 (p.shape.causal && column > query)
 					 ? 0
-					 : power_of_two(fmaf(x.x[i], base2, -lse)) *
+					 : attention_rows_power_of_two(fmaf(x.x[i], base2, -lse)) *
 						   (dp.x[i] - delta);
 		}
 		x.put();
-		multiply_rows<HEAD>(dq, (const half *)scores, k);
+		attention_wmma_multiply_rows<HEAD>(dq, (const half *)scores, k);
 		__syncwarp();
 	}
-	store_sums<HEAD>(p, at, p.dq, p.shape.ld_qkv, first + warp * WMMA_SIDE, dq, scores,
-			 p.shape.scale);
+	attention_wmma_store_sums<HEAD>(p, at, p.dq, p.shape.ld_qkv, first + warp * WMMA_SIDE, dq,
+					scores, p.shape.scale);
 }
 
 #endif
@@ -357,7 +367,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS)
 	attention_forward_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
-	forward_wmma<HEAD>(p);
+	attention_wmma_forward<HEAD>(p);
 #else
 	code_is_absent();
 #endif
@@ -368,7 +378,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS)
 	attention_dkdv_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
-	dkdv_wmma<HEAD>(p);
+	attention_wmma_dkdv<HEAD>(p);
 #else
 	code_is_absent();
 #endif
@@ -378,7 +388,7 @@ template <int HEAD>
 static __global__ void __launch_bounds__(WMMA_THREADS) attention_dq_wmma(const attention_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
-	dq_wmma<HEAD>(p);
+	attention_wmma_dq<HEAD>(p);
 #else
 	code_is_absent();
 #endif

@@ -24,7 +24,7 @@ enum convolution_algorithm {
 	CONVOLUTION_MMA_ROWS,
 	CONVOLUTION_ALGORITHMS
 };
-static inline const char *convolution_algorithm_name(enum convolution_algorithm algorithm)
+static inline const char *kernel_convolution_algorithm_name(enum convolution_algorithm algorithm)
 {
 	static const char *const names[] = {
 		"chosen",       "SIMT, 64 wide", "SIMT, 128 wide",
@@ -47,31 +47,34 @@ struct convolution_shape {
 	enum convolution_algorithm algorithm;
 };
 
-static inline unsigned convolution_out_height(const struct convolution_shape *s)
+static inline unsigned kernel_convolution_out_height(const struct convolution_shape *s)
 {
 	return (s->height + 2 * s->padding - s->kernel_height) / s->stride + 1;
 }
-static inline unsigned convolution_out_width(const struct convolution_shape *s)
+static inline unsigned kernel_convolution_out_width(const struct convolution_shape *s)
 {
 	return (s->width + 2 * s->padding - s->kernel_width) / s->stride + 1;
 }
-static inline uint64_t convolution_out_pixels(const struct convolution_shape *s)
+static inline uint64_t kernel_convolution_out_pixels(const struct convolution_shape *s)
 {
-	return (uint64_t)s->batch * convolution_out_height(s) * convolution_out_width(s);
+	return (uint64_t)s->batch * kernel_convolution_out_height(s) *
+	       kernel_convolution_out_width(s);
 }
 /* Number of channels that a filter reads. */
-static inline unsigned convolution_depth(const struct convolution_shape *s)
+static inline unsigned kernel_convolution_depth(const struct convolution_shape *s)
 {
 	return s->depthwise ? 1 : s->channels;
 }
-static inline uint64_t convolution_weights(const struct convolution_shape *s)
+static inline uint64_t kernel_convolution_weights(const struct convolution_shape *s)
 {
-	return (uint64_t)s->filters * s->kernel_height * s->kernel_width * convolution_depth(s);
+	return (uint64_t)s->filters * s->kernel_height * s->kernel_width *
+	       kernel_convolution_depth(s);
 }
 /* Floating-point operations of each of the three passes. */
-static inline double convolution_operations(const struct convolution_shape *s)
+static inline double kernel_convolution_operations(const struct convolution_shape *s)
 {
-	return 2.0 * (double)convolution_out_pixels(s) * (double)convolution_weights(s);
+	return 2.0 * (double)kernel_convolution_out_pixels(s) *
+	       (double)kernel_convolution_weights(s);
 }
 
 /* "convolution_forward": y = x * w (a cross-correlation, as usual in machine learning). */
@@ -90,8 +93,8 @@ struct convolution_data_gradient_arguments {
 
 /*
  * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
- * is split into convolution_parts(), which are added in FP32 in `scratch` of
- * convolution_scratch_bytes().
+ * is split into kernel_convolution_parts(), which are added in FP32 in `scratch` of
+ * kernel_convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
 	struct convolution_shape shape;
@@ -106,33 +109,35 @@ struct convolution_weight_gradient_arguments {
  * one or two tiles over all pixels would leave most of a GPU idle. Independent of the batch, so
  * that the scratch is, too.
  */
-static inline unsigned convolution_parts(const struct convolution_shape *s)
+static inline unsigned kernel_convolution_parts(const struct convolution_shape *s)
 {
-	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width * convolution_depth(s),
+	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width * kernel_convolution_depth(s),
 		 blocks = ((taps + 127) / 128) * ((s->filters + 127) / 128);
 
 	if (s->depthwise) /* few channels per part */
 		return 64;
 	return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
 }
-static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
+static inline uint64_t kernel_convolution_scratch_bytes(const struct convolution_shape *s)
 {
-	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
+	return kernel_convolution_parts(s) * kernel_convolution_weights(s) * sizeof(float);
 }
 
 #define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */
 #define CONVOLUTION_MOST \
 	(INT32_MAX - 1024) /* maximum number of weights, of pixels, and of bytes of a tensor */
 
-static inline enum status convolution_refuse(const struct convolution_shape *s, struct error *err)
+static inline enum status kernel_convolution_refuse(const struct convolution_shape *s,
+						    struct error *err)
 {
 	return error_set(err, STATUS_UNSUPPORTED,
 			 "convolution: algorithm \"%s\" is not written for this shape and device",
-			 convolution_algorithm_name(s->algorithm));
+			 kernel_convolution_algorithm_name(s->algorithm));
 }
 
 /* STATUS_OK if the kernels support this shape. */
-static inline enum status convolution_check(const struct convolution_shape *s, struct error *err)
+static inline enum status kernel_convolution_check(const struct convolution_shape *s,
+						   struct error *err)
 {
 	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)
 		return error_set(err, STATUS_UNSUPPORTED, "convolution is not written for %s",
@@ -155,8 +160,8 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "convolution: depthwise kernel of %u x %u; allowed: %d taps",
 				 s->kernel_height, s->kernel_width, CONVOLUTION_DEPTHWISE_TAPS);
-	if (convolution_weights(s) > CONVOLUTION_MOST ||
-	    convolution_out_pixels(s) > CONVOLUTION_MOST ||
+	if (kernel_convolution_weights(s) > CONVOLUTION_MOST ||
+	    kernel_convolution_out_pixels(s) > CONVOLUTION_MOST ||
 	    (uint64_t)s->batch * s->height * s->width > CONVOLUTION_MOST ||
 	    (uint64_t)s->channels * precision_bytes(s->precision) > CONVOLUTION_MOST)
 		return error_set(err, STATUS_UNSUPPORTED,

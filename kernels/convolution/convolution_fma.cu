@@ -9,7 +9,7 @@
 #define FMA_STAGES 2
 #define FMA_SIDE 16 /* threads along the rows, and along the columns, of a tile */
 
-static __device__ __forceinline__ void load_four(float *to, const float *from)
+static __device__ __forceinline__ void convolution_fma_load_four(float *to, const float *from)
 {
 	float4 x = *reinterpret_cast<const float4 *>(from);
 
@@ -18,30 +18,34 @@ static __device__ __forceinline__ void load_four(float *to, const float *from)
 	to[2] = x.z;
 	to[3] = x.w;
 }
-template <typename T> static __device__ __forceinline__ void load_four(float *to, const T *from)
+template <typename T>
+static __device__ __forceinline__ void convolution_fma_load_four(float *to, const T *from)
 {
 	uint2 bits = *reinterpret_cast<const uint2 *>(from);
 	const T *x = reinterpret_cast<const T *>(&bits);
 
 #pragma unroll
 	for (int i = 0; i < 4; i++)
-		to_math(&to[i], x[i]);
+		storage_to_math(&to[i], x[i]);
 }
 
 /* Index of line i of an operand for thread `t` of 16. */
-template <bool ALONG> static __device__ __forceinline__ int line_of(int t, int i)
+template <bool ALONG> static __device__ __forceinline__ int convolution_fma_line_of(int t, int i)
 {
 	return ALONG ? t + i * FMA_SIDE : t * 4 + i % 4 + i / 4 * 4 * FMA_SIDE;
 }
 
 /* Loads COUNT lines at a depth, from a tile whose lines run across k. */
 template <typename T, int WIDTH, int COUNT>
-static __device__ __forceinline__ void load_across(float (&x)[COUNT], const T *tile, int t,
-						   int depth)
+static __device__ __forceinline__ void convolution_fma_load_across(float (&x)[COUNT], const T *tile,
+								   int t, int depth)
 {
 #pragma unroll
 	for (int i = 0; i < COUNT; i += 4)
-		load_four(x + i, tile + tile_offset<T, false, WIDTH>(depth, line_of<false>(t, i)));
+		convolution_fma_load_four(x + i,
+					  tile + convolution_gemm_tile_offset<T, false, WIDTH>(
+							 depth,
+							 convolution_fma_line_of<false>(t, i)));
 }
 
 template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
@@ -77,13 +81,15 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
 				float across[N];
 
 				if (RIGHT_ALONG) {
-					int line = line_of<true>(right_thread(), j);
+					int line = convolution_fma_line_of<true>(right_thread(), j);
 
-					load_four(b[j],
-						  right + tile_offset<T, true, DEPTH>(line, depth));
+					convolution_fma_load_four(
+						b[j], right + convolution_gemm_tile_offset<
+								      T, true, DEPTH>(line, depth));
 					continue;
 				}
-				load_across<T, COLUMNS>(across, right, right_thread(), depth + j);
+				convolution_fma_load_across<T, COLUMNS>(across, right,
+									right_thread(), depth + j);
 #pragma unroll
 				for (int l = 0; l < N; l++)
 					b[l][j] = across[l];
@@ -93,13 +99,16 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
 				float a[LEFT_ALONG ? 4 : M];
 
 				if constexpr (LEFT_ALONG) {
-					int line = line_of<true>(left_thread(), i);
+					int line = convolution_fma_line_of<true>(left_thread(), i);
 
-					load_four(a,
-						  left + tile_offset<T, true, DEPTH>(line, depth));
+					convolution_fma_load_four(
+						a,
+						left + convolution_gemm_tile_offset<T, true, DEPTH>(
+							       line, depth));
 				} else {
-					load_across<T, GEMM_ROWS>(a, left, left_thread(),
-								  depth + i);
+					convolution_fma_load_across<T, GEMM_ROWS>(a, left,
+										  left_thread(),
+										  depth + i);
 				}
 #pragma unroll
 				for (int k = 0; k < (LEFT_ALONG ? 4 : M); k++)
@@ -120,18 +129,22 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
 
 #pragma unroll
 		for (int l = 0; l < (DOWN ? N : M); l++) {
-			auto line = to.line(DOWN ? line_of<RIGHT_ALONG>(right_thread(), l)
-						 : line_of<LEFT_ALONG>(left_thread(), l));
+			auto line = to.line(
+				DOWN ? convolution_fma_line_of<RIGHT_ALONG>(right_thread(), l)
+				     : convolution_fma_line_of<LEFT_ALONG>(left_thread(), l));
 
 			if (!line)
 				continue;
 #pragma unroll
 			for (int e = 0; e < (DOWN ? M : N); e++) {
-				int at = DOWN ? line_of<LEFT_ALONG>(left_thread(), e)
-					      : line_of<RIGHT_ALONG>(right_thread(), e);
+				int at =
+					DOWN ? convolution_fma_line_of<LEFT_ALONG>(left_thread(), e)
+					     : convolution_fma_line_of<RIGHT_ALONG>(right_thread(),
+										    e);
 
 				if (at < end)
-					from_math(line + at, DOWN ? sums[e][l] : sums[l][e]);
+					storage_from_math(line + at,
+							  DOWN ? sums[e][l] : sums[l][e]);
 			}
 		}
 	}
@@ -141,33 +154,38 @@ template <typename T, convolution_pass PASS, int PACK, int COLUMNS>
 static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	convolution_fma(const convolution_gemm_arguments a)
 {
-	multiply_tile<T, PASS, PACK, PACK, COLUMNS, FMA_STAGES, fma_products<T, PASS, COLUMNS>>(a);
+	convolution_gemm_multiply_tile<T, PASS, PACK, PACK, COLUMNS, FMA_STAGES,
+				       fma_products<T, PASS, COLUMNS>>(a);
 }
 
 template <typename T, int PACK>
-static enum status launch_columns(struct stream *stream, const convolution_problem &p,
-				  enum convolution_pass pass, int columns, struct error *err)
+static enum status
+convolution_fma_launch_columns(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err)
 {
-	const int WIDE = sizeof(T) == 4 && PACK > 1 ? 128 : 64; /* as convolution_fma_wide() */
+	const int WIDE =
+		sizeof(T) == 4 && PACK > 1 ? 128 : 64; /* as convolution_problem_fma_wide() */
 
-	return for_pass(pass, [&](auto constant) {
+	return convolution_gemm_for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
 
-		return launch_gemm<PASS>(stream,
-					 columns == WIDE ? convolution_fma<T, PASS, PACK, WIDE>
-							 : convolution_fma<T, PASS, PACK, 64>,
-					 p, columns, GEMM_DEPTH(T), FMA_STAGES, err);
+		return convolution_gemm_launch<PASS>(stream,
+						     columns == WIDE
+							     ? convolution_fma<T, PASS, PACK, WIDE>
+							     : convolution_fma<T, PASS, PACK, 64>,
+						     p, columns, GEMM_DEPTH(T), FMA_STAGES, err);
 	});
 }
 
 enum status convolution_by_fma(struct stream *stream, const convolution_problem &p,
 			       enum convolution_pass pass, int columns, struct error *err)
 {
-#define CALL(T)                                                                           \
-	return packs_whole(p, 16)                                                         \
-		       ? launch_columns<T, 16 / sizeof(T)>(stream, p, pass, columns, err) \
-		       : launch_columns<T, 1>(stream, p, pass, columns, err)
+#define CALL(T)                                                                             \
+	return convolution_problem_packs_whole(p, 16)                                       \
+		       ? convolution_fma_launch_columns<T, 16 / sizeof(T)>(stream, p, pass, \
+									   columns, err)    \
+		       : convolution_fma_launch_columns<T, 1>(stream, p, pass, columns, err)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
-	return convolution_refuse(&p.shape, err);
+	return kernel_convolution_refuse(&p.shape, err);
 }

@@ -50,7 +50,7 @@ struct divider {
 	}
 };
 
-static inline divider divider_of(unsigned size)
+static inline divider convolution_gemm_divider_of(unsigned size)
 {
 	unsigned shift = 0;
 
@@ -80,8 +80,8 @@ struct alignas(16) row_pixel {
 };
 
 template <enum convolution_pass PASS>
-static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_arguments &a,
-							 int row, int end)
+static __device__ __forceinline__ row_pixel
+convolution_gemm_row_pixel_of(const convolution_gemm_arguments &a, int row, int end)
 {
 	const convolution_shape &s = a.problem.shape;
 	int stride = s.stride, padding = s.padding, w, h;
@@ -108,7 +108,7 @@ static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_
  * instructions.
  */
 template <typename T, bool ALONG, int WIDTH, typename Index>
-static __device__ __forceinline__ int tile_offset(Index line, Index at)
+static __device__ __forceinline__ int convolution_gemm_tile_offset(Index line, Index at)
 {
 	const Index V = 16 / sizeof(T);
 	Index exchange = ALONG            ? line / 2 % 4
@@ -127,7 +127,8 @@ static __device__ __forceinline__ int tile_offset(Index line, Index at)
 enum gather_phase { GATHER_COPY, GATHER_LOAD, GATHER_STORE };
 
 template <typename T, int PACK, gather_phase PHASE>
-static __device__ __forceinline__ void copy_pack(T *to, const T *from, bool in, uint16_t *held)
+static __device__ __forceinline__ void convolution_gemm_copy_pack(T *to, const T *from, bool in,
+								  uint16_t *held)
 {
 	if (PHASE == GATHER_COPY)
 		copy_async<PACK * sizeof(T) >= 16 ? 16 : 4>(to, from, in);
@@ -139,17 +140,17 @@ static __device__ __forceinline__ void copy_pack(T *to, const T *from, bool in, 
 
 /* Copies element `at` of a tensor. */
 template <typename T, int PACK, gather_phase PHASE>
-static __device__ __forceinline__ void copy_element(T *to, const T *tensor, int64_t at, bool in,
-						    uint16_t *held)
+static __device__ __forceinline__ void
+convolution_gemm_copy_element(T *to, const T *tensor, int64_t at, bool in, uint16_t *held)
 {
-	copy_pack<T, PACK, PHASE>(to, tensor + (in ? at : 0), in, held);
+	convolution_gemm_copy_pack<T, PACK, PHASE>(to, tensor + (in ? at : 0), in, held);
 }
 
 /*
  * threadIdx.x, read again here so that values computed from it do not occupy registers while a
  * stage is multiplied, which needs all of them.
  */
-static __device__ __forceinline__ int thread_now(void)
+static __device__ __forceinline__ int convolution_gemm_thread_now(void)
 {
 	int thread = (int)threadIdx.x;
 
@@ -159,9 +160,9 @@ static __device__ __forceinline__ int thread_now(void)
 
 /* Gathers along k: the channels of an image's pixels that a row's taps read. */
 template <typename T, convolution_pass PASS, int PACK, gather_phase PHASE>
-static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_gemm_arguments &a,
-						     const row_pixel *rows, int first, int end,
-						     uint16_t *held)
+static __device__ __forceinline__ void
+convolution_gemm_gather_pixels(T *tile, const convolution_gemm_arguments &a, const row_pixel *rows,
+			       int first, int end, uint16_t *held)
 {
 	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
 	const convolution_problem &p = a.problem;
@@ -184,21 +185,20 @@ static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 		row_pixel r = rows[line];
 
-		copy_element<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
-					     (int64_t)(r.first + row * (int)width + column) *
-							     channels +
-						     channel,
-					     first + at < end && (unsigned)(r.h + row) < height &&
-						     (unsigned)(r.w + column) < width,
-					     held + i);
+		convolution_gemm_copy_element<T, PACK, PHASE>(
+			tile + convolution_gemm_tile_offset<T, true, DEPTH>(line, at), tensor,
+			(int64_t)(r.first + row * (int)width + column) * channels + channel,
+			first + at < end && (unsigned)(r.h + row) < height &&
+				(unsigned)(r.w + column) < width,
+			held + i);
 	}
 }
 
 /* Gathers along k: filters. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
-static __device__ __forceinline__ void gather_filters(T *tile, const convolution_gemm_arguments &a,
-						      int column, int first, int end,
-						      uint16_t *held)
+static __device__ __forceinline__ void
+convolution_gemm_gather_filters(T *tile, const convolution_gemm_arguments &a, int column, int first,
+				int end, uint16_t *held)
 {
 	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
 	int at = threadIdx.x % PACKS * PACK;
@@ -207,22 +207,22 @@ static __device__ __forceinline__ void gather_filters(T *tile, const convolution
 	for (int i = 0; i < COLUMNS * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_element<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at),
-					     (const T *)a.problem.weights,
-					     (int64_t)(column + line) * a.depth + first + at,
-					     first + at < end && column + line < a.columns,
-					     held + i);
+		convolution_gemm_copy_element<T, PACK, PHASE>(
+			tile + convolution_gemm_tile_offset<T, true, DEPTH>(line, at),
+			(const T *)a.problem.weights,
+			(int64_t)(column + line) * a.depth + first + at,
+			first + at < end && column + line < a.columns, held + i);
 	}
 }
 
 /* Gathers across k: weights of a class's taps and their filters. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
-static __device__ __forceinline__ void gather_channels(T *tile, const convolution_gemm_arguments &a,
-						       int column, int first, int end,
-						       uint16_t *held)
+static __device__ __forceinline__ void
+convolution_gemm_gather_channels(T *tile, const convolution_gemm_arguments &a, int column,
+				 int first, int end, uint16_t *held)
 {
 	const int PACKS = COLUMNS / PACK;
-	int thread = thread_now();
+	int thread = convolution_gemm_thread_now();
 	const convolution_shape &s = a.problem.shape;
 	int stride = s.stride, taps = s.kernel_height * s.kernel_width;
 	int at = thread % PACKS * PACK;
@@ -235,23 +235,24 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 		int tap = (a.taps.row + r * stride) * (int)s.kernel_width + a.taps.column +
 			  c * stride;
 
-		copy_element<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
-					     (const T *)a.problem.weights,
-					     ((int64_t)filter * taps + tap) * s.channels + column +
-						     at,
-					     first + line < end && column + at < a.columns,
-					     held + i);
+		convolution_gemm_copy_element<T, PACK, PHASE>(
+			tile + convolution_gemm_tile_offset<T, false, COLUMNS>(line, at),
+			(const T *)a.problem.weights,
+			((int64_t)filter * taps + tap) * s.channels + column + at,
+			first + line < end && column + at < a.columns, held + i);
 	}
 }
 
 /* Gathers across k: image values that taps read for pixels of y; rows are taps x channels. */
 template <typename T, int PACK, gather_phase PHASE>
-static __device__ __forceinline__ void gather_taps(T *tile, const convolution_gemm_arguments &a,
-						   const row_pixel *pixels, int row, uint16_t *held)
+static __device__ __forceinline__ void
+convolution_gemm_gather_taps(T *tile, const convolution_gemm_arguments &a, const row_pixel *pixels,
+			     int row, uint16_t *held)
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
-	unsigned thread = (unsigned)thread_now() % GEMM_THREADS; /* a known range */
+	unsigned thread =
+		(unsigned)convolution_gemm_thread_now() % GEMM_THREADS; /* a known range */
 	int at = thread % PACKS * PACK, channel, c;
 	int r = a.tap_columns.quotient(a.depth_channels.quotient(row + at, &channel), &c);
 	const char *tap =
@@ -274,8 +275,9 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 			int line = thread / PACKS + (first + i) * (GEMM_THREADS / PACKS);
 			const row_pixel &p = group[i];
 
-			copy_pack<T, PACK, PHASE>(
-				tile + tile_offset<T, false, GEMM_ROWS, unsigned>(line, at),
+			convolution_gemm_copy_pack<T, PACK, PHASE>(
+				tile + convolution_gemm_tile_offset<T, false, GEMM_ROWS, unsigned>(
+					       line, at),
 				(const T *)(tap + (int64_t)p.first * pitch),
 				in & ((unsigned)(p.h + r) < s.height) &
 					((unsigned)(p.w + c) < s.width),
@@ -287,8 +289,8 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 /* Gathers across k: the filters of a pixel of dy. */
 template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void
-gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int first, int end,
-		 uint16_t *held)
+convolution_gemm_gather_gradients(T *tile, const convolution_gemm_arguments &a, int column,
+				  int first, int end, uint16_t *held)
 {
 	const int PACKS = COLUMNS / PACK;
 	int at = threadIdx.x % PACKS * PACK;
@@ -297,23 +299,25 @@ gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int f
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS, unsigned>(line, at),
-					  (const T *)a.problem.gradient +
-						  (int64_t)(first + line) * a.columns + column + at,
-					  first + line < end && column + at < a.columns, held + i);
+		convolution_gemm_copy_pack<T, PACK, PHASE>(
+			tile + convolution_gemm_tile_offset<T, false, COLUMNS, unsigned>(line, at),
+			(const T *)a.problem.gradient + (int64_t)(first + line) * a.columns +
+				column + at,
+			first + line < end && column + at < a.columns, held + i);
 	}
 }
 
-static __device__ __forceinline__ void store_two(float *to, float x, float y)
+static __device__ __forceinline__ void convolution_gemm_store_two(float *to, float x, float y)
 {
 	*reinterpret_cast<float2 *>(to) = make_float2(x, y);
 }
-template <typename T> static __device__ __forceinline__ void store_two(T *to, float x, float y)
+template <typename T>
+static __device__ __forceinline__ void convolution_gemm_store_two(T *to, float x, float y)
 {
 	alignas(4) T pair[2];
 
-	from_math(&pair[0], x);
-	from_math(&pair[1], y);
+	storage_from_math(&pair[0], x);
+	storage_from_math(&pair[1], y);
 	*reinterpret_cast<unsigned *>(to) = *reinterpret_cast<const unsigned *>(pair);
 }
 
@@ -355,12 +359,13 @@ template <typename T, convolution_pass PASS> struct tile_store {
 };
 
 /*
- * PRODUCTS keeps a thread's sums: add(left, right) multiplies a stage, store(to) stores them.
- * STAGES stages are being copied or multiplied. RIGHT: pack of the right operand.
+ * PRODUCTS keeps a thread's sums: add(left, right) multiplies a stage, attention_host_store(to)
+ * stores them. STAGES stages are being copied or multiplied. RIGHT: pack of the right operand.
  */
 template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS, int STAGES,
 	  typename PRODUCTS>
-static __device__ __forceinline__ void multiply_tile(const convolution_gemm_arguments &a)
+static __device__ __forceinline__ void
+convolution_gemm_multiply_tile(const convolution_gemm_arguments &a)
 {
 	extern __shared__ __align__(128) char gemm_memory[];
 	/* Weights: pixels along k; one half of the table is filled while the other is read. */
@@ -376,10 +381,12 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		for (int i = threadIdx.x; i < 2 * GEMM_ROWS; i += GEMM_THREADS) {
 			int pixel = begin / GEMM_ROWS * GEMM_ROWS + i;
 
-			rows[pixel % (2 * GEMM_ROWS)] = row_pixel_of<PASS>(a, pixel, end);
+			rows[pixel % (2 * GEMM_ROWS)] =
+				convolution_gemm_row_pixel_of<PASS>(a, pixel, end);
 		}
 	else if (threadIdx.x < GEMM_ROWS)
-		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
+		rows[threadIdx.x] =
+			convolution_gemm_row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
 	const bool HELD = PACK * sizeof(T) < 4, HELD_RIGHT = RIGHT * sizeof(T) < 4;
 	/* one more element, because an array must not be empty */
@@ -401,21 +408,28 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		if constexpr (END && !HELD)
 			(void)left;
 		else if constexpr (PASS == PASS_WEIGHTS)
-			gather_taps<T, PACK, OF_LEFT>(left, a, rows + first % (2 * GEMM_ROWS), row,
-						      held_left);
+			convolution_gemm_gather_taps<T, PACK, OF_LEFT>(
+				left, a, rows + first % (2 * GEMM_ROWS), row, held_left);
 		else
-			gather_pixels<T, PASS, PACK, OF_LEFT>(left, a, rows, first, end, held_left);
+			convolution_gemm_gather_pixels<T, PASS, PACK, OF_LEFT>(left, a, rows, first,
+									       end, held_left);
 		if (END && !HELD_RIGHT)
 			return;
 		if (PASS == PASS_FORWARD)
-			gather_filters<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
-								    held_right);
+			convolution_gemm_gather_filters<T, RIGHT, COLUMNS, OF_RIGHT>(right, a,
+										     column, first,
+										     end,
+										     held_right);
 		else if (PASS == PASS_DATA)
-			gather_channels<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
-								     held_right);
+			convolution_gemm_gather_channels<T, RIGHT, COLUMNS, OF_RIGHT>(right, a,
+										      column, first,
+										      end,
+										      held_right);
 		else
-			gather_gradients<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
-								      held_right);
+			convolution_gemm_gather_gradients<T, RIGHT, COLUMNS, OF_RIGHT>(right, a,
+										       column,
+										       first, end,
+										       held_right);
 	};
 	std::integral_constant<bool, false> begin_copies;
 	std::integral_constant<bool, true> end_copies;
@@ -429,11 +443,11 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		int from = to + 1 < STAGES ? to + 1 : 0;
 		const T *left = (const T *)(gemm_memory + from * GEMM_STAGE_BYTES(COLUMNS));
 
-		copies_wait<STAGES - 2>();
+		async_copy_wait<STAGES - 2>();
 		/* the stage is loaded, and all warps are done with the previous one */
 		__syncthreads();
 		gather(begin_copies, first + (STAGES - 1) * DEPTH);
-		copies_commit();
+		async_copy_commit();
 		if (PASS == PASS_WEIGHTS) {
 			int next = first + (STAGES - 1) * DEPTH;
 
@@ -443,7 +457,8 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 			 */
 			if (next % GEMM_ROWS == 0 && threadIdx.x < GEMM_ROWS) {
 				next += GEMM_ROWS + (int)threadIdx.x;
-				rows[next % (2 * GEMM_ROWS)] = row_pixel_of<PASS>(a, next, end);
+				rows[next % (2 * GEMM_ROWS)] =
+					convolution_gemm_row_pixel_of<PASS>(a, next, end);
 			}
 		}
 		if (first >= begin)
@@ -457,16 +472,16 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 
 typedef void convolution_gemm_kernel(const convolution_gemm_arguments a);
 
-static inline int gemm_ceiling(int64_t count, int size)
+static inline int convolution_gemm_ceiling(int64_t count, int size)
 {
 	return (int)((count + size - 1) / size);
 }
 
 /* Launches a kernel for tiles of `columns`, steps of `depth`: once, or per class of pixels. */
 template <enum convolution_pass PASS>
-static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *kernel,
-			       const convolution_problem &p, int columns, int depth, int stages,
-			       struct error *err)
+static enum status convolution_gemm_launch(struct stream *stream, convolution_gemm_kernel *kernel,
+					   const convolution_problem &p, int columns, int depth,
+					   int stages, struct error *err)
 {
 	const convolution_shape &s = p.shape;
 	int taps = (int)(s.kernel_height * s.kernel_width), stride = (int)s.stride;
@@ -475,7 +490,7 @@ static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *k
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	bytes = stages * GEMM_STAGE_BYTES(columns);
-	if (cuda_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
+	if (cuda_stream_shared_memory(stream, (const void *)kernel, bytes, err) != STATUS_OK)
 		return err->status;
 	a.problem = p;
 	for (int kind = 0; kind < classes; kind++) {
@@ -484,11 +499,11 @@ static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *k
 		a.taps = { 0, 0, 0, 0, (int)s.kernel_height, (int)s.kernel_width };
 		a.columns = (int)(PASS == PASS_DATA ? s.channels : s.filters);
 		a.depth = taps * (int)s.channels;
-		a.rows = (int)convolution_out_pixels(&s);
+		a.rows = (int)kernel_convolution_out_pixels(&s);
 		if (PASS == PASS_DATA) {
-			a.taps = class_taps_of(s, kind);
-			a.row_width = gemm_ceiling((int)s.width - a.taps.x, stride);
-			a.row_height = gemm_ceiling((int)s.height - a.taps.y, stride);
+			a.taps = convolution_problem_class_taps_of(s, kind);
+			a.row_width = convolution_gemm_ceiling((int)s.width - a.taps.x, stride);
+			a.row_height = convolution_gemm_ceiling((int)s.height - a.taps.y, stride);
 			a.rows = (int)s.batch * a.row_height * a.row_width;
 			a.depth = a.taps.rows * a.taps.columns * (int)s.filters;
 		}
@@ -497,25 +512,31 @@ static enum status launch_gemm(struct stream *stream, convolution_gemm_kernel *k
 
 			a.rows = a.depth;
 			a.depth = pixels;
-			parts = (int)convolution_parts(&s);
+			parts = (int)kernel_convolution_parts(&s);
 		}
 		if (a.rows == 0)
 			continue;
-		a.part = gemm_ceiling(gemm_ceiling(a.depth, parts), depth) * depth;
-		a.tap_columns = divider_of(a.taps.columns > 0 ? (unsigned)a.taps.columns : 1);
-		a.width = divider_of((unsigned)a.row_width);
-		a.height = divider_of((unsigned)a.row_height);
-		a.depth_channels = divider_of(PASS == PASS_DATA ? s.filters : s.channels);
-		a.column_tiles = divider_of((unsigned)gemm_ceiling(a.columns, columns));
-		kernel<<<dim3((unsigned)gemm_ceiling(a.rows, GEMM_ROWS) * a.column_tiles.size, 1,
-			      (unsigned)parts),
+		a.part = convolution_gemm_ceiling(convolution_gemm_ceiling(a.depth, parts), depth) *
+			 depth;
+		a.tap_columns = convolution_gemm_divider_of(
+			a.taps.columns > 0 ? (unsigned)a.taps.columns : 1);
+		a.width = convolution_gemm_divider_of((unsigned)a.row_width);
+		a.height = convolution_gemm_divider_of((unsigned)a.row_height);
+		a.depth_channels =
+			convolution_gemm_divider_of(PASS == PASS_DATA ? s.filters : s.channels);
+		a.column_tiles = convolution_gemm_divider_of(
+			(unsigned)convolution_gemm_ceiling(a.columns, columns));
+		kernel<<<dim3((unsigned)convolution_gemm_ceiling(a.rows, GEMM_ROWS) *
+				      a.column_tiles.size,
+			      1, (unsigned)parts),
 			 GEMM_THREADS, bytes, handle>>>(a);
 	}
 	return STATUS_OK;
 }
 
 /* Calls launch() with the pass as a constant. */
-template <typename Launch> static enum status for_pass(enum convolution_pass pass, Launch launch)
+template <typename Launch>
+static enum status convolution_gemm_for_pass(enum convolution_pass pass, Launch launch)
 {
 	if (pass == PASS_FORWARD)
 		return launch(std::integral_constant<convolution_pass, PASS_FORWARD>());

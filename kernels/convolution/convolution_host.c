@@ -9,8 +9,8 @@
 #include "device/host/host_kernel.h"
 
 /* A tensor as FP32: in place, or a converted copy that close_tensor() frees. */
-static const float *open_tensor(const void *tensor, enum precision precision, uint64_t count,
-				float **copy)
+static const float *convolution_host_open_tensor(const void *tensor, enum precision precision,
+						 uint64_t count, float **copy)
 {
 	*copy = precision_bytes(precision) == 2 ? xmalloc((count + 1) * sizeof(**copy)) : NULL;
 	return elements_open(tensor, precision, 0, count, *copy);
@@ -26,22 +26,23 @@ struct pass {
 };
 
 HOST_VECTORISED
-static void add_scaled(float *sum, const float *x, float factor, uint64_t count)
+static void convolution_host_add_scaled(float *sum, const float *x, float factor, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		sum[i] += factor * x[i];
 }
 
 HOST_VECTORISED
-static void convolution_add_products(float *sum, const float *x, const float *y, uint64_t count)
+static void convolution_host_add_products(float *sum, const float *x, const float *y,
+					  uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		sum[i] += x[i] * y[i];
 }
 
 /* The pixel of an image that tap (r, s) of output pixel (p, q) reads; NULL in the padding. */
-static const float *pixel_of(const struct pass *a, unsigned n, unsigned p, unsigned q, unsigned r,
-			     unsigned s)
+static const float *convolution_host_pixel_of(const struct pass *a, unsigned n, unsigned p,
+					      unsigned q, unsigned r, unsigned s)
 {
 	const struct convolution_shape *c = &a->shape;
 	int64_t h = (int64_t)p * c->stride + r - c->padding,
@@ -53,45 +54,49 @@ static const float *pixel_of(const struct pass *a, unsigned n, unsigned p, unsig
 	       (((uint64_t)n * c->height + (uint64_t)h) * c->width + (uint64_t)w) * c->channels;
 }
 
-static void forward_pixel(const struct pass *a, float *sum, unsigned n, unsigned p, unsigned q)
+static void convolution_host_forward_pixel(const struct pass *a, float *sum, unsigned n, unsigned p,
+					   unsigned q)
 {
 	const struct convolution_shape *c = &a->shape;
-	unsigned depth = convolution_depth(c);
+	unsigned depth = kernel_convolution_depth(c);
 
 	memset(sum, 0, c->filters * sizeof(*sum));
 	for (unsigned r = 0; r < c->kernel_height; r++)
 		for (unsigned s = 0; s < c->kernel_width; s++) {
-			const float *x = pixel_of(a, n, p, q, r, s),
+			const float *x = convolution_host_pixel_of(a, n, p, q, r, s),
 				    *w = a->weights +
 					 (uint64_t)(r * c->kernel_width + s) * depth * c->filters;
 
 			if (x && c->depthwise)
-				convolution_add_products(sum, x, w, c->filters);
+				convolution_host_add_products(sum, x, w, c->filters);
 			for (unsigned k = 0; x && !c->depthwise && k < depth; k++)
-				add_scaled(sum, w + (uint64_t)k * c->filters, x[k], c->filters);
+				convolution_host_add_scaled(sum, w + (uint64_t)k * c->filters, x[k],
+							    c->filters);
 		}
 }
 
-static void convolution_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void convolution_host_forward_slice(void *context, unsigned part, uint64_t begin,
+					   uint64_t end)
 {
 	const struct pass *a = context;
-	unsigned height = convolution_out_height(&a->shape),
-		 width = convolution_out_width(&a->shape), filters = a->shape.filters;
+	unsigned height = kernel_convolution_out_height(&a->shape),
+		 width = kernel_convolution_out_width(&a->shape), filters = a->shape.filters;
 	float *sum = xmalloc((filters + 1) * sizeof(*sum));
 
 	(void)part;
 	for (uint64_t i = begin; i < end; i++) {
-		forward_pixel(a, sum, (unsigned)(i / width / height),
-			      (unsigned)(i / width % height), (unsigned)(i % width));
+		convolution_host_forward_pixel(a, sum, (unsigned)(i / width / height),
+					       (unsigned)(i / width % height),
+					       (unsigned)(i % width));
 		elements_store(a->out, a->shape.precision, i * filters, filters, sum);
 	}
 	free(sum);
 }
 
 /* Transposes filters x taps x channels to taps x channels x filters. */
-static float *turned_weights(const struct convolution_shape *s, const float *w)
+static float *convolution_host_turned_weights(const struct convolution_shape *s, const float *w)
 {
-	uint64_t line = (uint64_t)s->kernel_height * s->kernel_width * convolution_depth(s);
+	uint64_t line = (uint64_t)s->kernel_height * s->kernel_width * kernel_convolution_depth(s);
 	float *turned = xmalloc((line * s->filters + 1) * sizeof(*turned));
 
 	for (uint64_t f = 0; f < s->filters; f++)
@@ -100,7 +105,7 @@ static float *turned_weights(const struct convolution_shape *s, const float *w)
 	return turned;
 }
 
-static uint64_t image_elements(const struct convolution_shape *s)
+static uint64_t convolution_host_image_elements(const struct convolution_shape *s)
 {
 	return (uint64_t)s->batch * s->height * s->width * s->channels;
 }
@@ -114,16 +119,19 @@ static enum status convolution_forward_run(struct stream *stream, const void *ar
 	float *x, *w, *turned;
 	struct pass pass = { .shape = *s, .out = a.y };
 
-	if (convolution_check(s, err) != STATUS_OK)
+	if (kernel_convolution_check(s, err) != STATUS_OK)
 		return err->status;
 	if (s->algorithm != CONVOLUTION_CHOSEN)
-		return convolution_refuse(s, err);
-	pass.images = open_tensor(a.x, s->precision, image_elements(s), &x);
-	turned = turned_weights(s, open_tensor(a.w, s->precision, convolution_weights(s), &w));
+		return kernel_convolution_refuse(s, err);
+	pass.images = convolution_host_open_tensor(a.x, s->precision,
+						   convolution_host_image_elements(s), &x);
+	turned = convolution_host_turned_weights(
+		s,
+		convolution_host_open_tensor(a.w, s->precision, kernel_convolution_weights(s), &w));
 	pass.weights = turned;
-	host_parallel(stream, convolution_out_pixels(s),
-		      1 + ELEMENTS_GRAIN / (convolution_weights(s) + 1), convolution_forward_slice,
-		      &pass);
+	host_stream_parallel(stream, kernel_convolution_out_pixels(s),
+			     1 + ELEMENTS_GRAIN / (kernel_convolution_weights(s) + 1),
+			     convolution_host_forward_slice, &pass);
 	free(x);
 	free(w);
 	free(turned);
@@ -132,7 +140,8 @@ static enum status convolution_forward_run(struct stream *stream, const void *ar
 HOST_KERNEL(convolution_forward)
 
 /* Index of the output pixel whose tap `tap` reads coordinate `at`; -1: none. */
-static int64_t reader(unsigned at, unsigned tap, unsigned out, const struct convolution_shape *s)
+static int64_t convolution_host_reader(unsigned at, unsigned tap, unsigned out,
+				       const struct convolution_shape *s)
 {
 	int64_t distance = (int64_t)at + s->padding - tap;
 
@@ -141,16 +150,18 @@ static int64_t reader(unsigned at, unsigned tap, unsigned out, const struct conv
 		       : distance / s->stride;
 }
 
-static void data_pixel(const struct pass *a, float *sum, unsigned n, unsigned h, unsigned w)
+static void convolution_host_data_pixel(const struct pass *a, float *sum, unsigned n, unsigned h,
+					unsigned w)
 {
 	const struct convolution_shape *c = &a->shape;
-	unsigned out_height = convolution_out_height(c), out_width = convolution_out_width(c),
-		 depth = convolution_depth(c), taps = c->kernel_height * c->kernel_width;
+	unsigned out_height = kernel_convolution_out_height(c),
+		 out_width = kernel_convolution_out_width(c), depth = kernel_convolution_depth(c),
+		 taps = c->kernel_height * c->kernel_width;
 
 	memset(sum, 0, c->channels * sizeof(*sum));
 	for (unsigned t = 0; t < taps; t++) {
-		int64_t p = reader(h, t / c->kernel_width, out_height, c),
-			q = reader(w, t % c->kernel_width, out_width, c);
+		int64_t p = convolution_host_reader(h, t / c->kernel_width, out_height, c),
+			q = convolution_host_reader(w, t % c->kernel_width, out_width, c);
 		const float *dy;
 
 		if (p < 0 || q < 0)
@@ -164,12 +175,12 @@ static void data_pixel(const struct pass *a, float *sum, unsigned n, unsigned h,
 			if (c->depthwise)
 				sum[f] += dy[f] * *line;
 			else
-				add_scaled(sum, line, dy[f], depth);
+				convolution_host_add_scaled(sum, line, dy[f], depth);
 		}
 	}
 }
 
-static void data_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void convolution_host_data_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct pass *a = context;
 	unsigned height = a->shape.height, width = a->shape.width, channels = a->shape.channels;
@@ -177,8 +188,8 @@ static void data_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 
 	(void)part;
 	for (uint64_t i = begin; i < end; i++) {
-		data_pixel(a, sum, (unsigned)(i / width / height), (unsigned)(i / width % height),
-			   (unsigned)(i % width));
+		convolution_host_data_pixel(a, sum, (unsigned)(i / width / height),
+					    (unsigned)(i / width % height), (unsigned)(i % width));
 		elements_store(a->out, a->shape.precision, i * channels, channels, sum);
 	}
 	free(sum);
@@ -193,15 +204,18 @@ static enum status convolution_data_gradient_run(struct stream *stream, const vo
 	struct pass pass = { .shape = *s, .out = a.dx };
 	float *dy, *w;
 
-	if (convolution_check(s, err) != STATUS_OK)
+	if (kernel_convolution_check(s, err) != STATUS_OK)
 		return err->status;
 	if (s->algorithm != CONVOLUTION_CHOSEN)
-		return convolution_refuse(s, err);
+		return kernel_convolution_refuse(s, err);
 	pass.gradients =
-		open_tensor(a.dy, s->precision, convolution_out_pixels(s) * s->filters, &dy);
-	pass.weights = open_tensor(a.w, s->precision, convolution_weights(s), &w);
-	host_parallel(stream, (uint64_t)s->batch * s->height * s->width,
-		      1 + ELEMENTS_GRAIN / (convolution_weights(s) + 1), data_slice, &pass);
+		convolution_host_open_tensor(a.dy, s->precision,
+					     kernel_convolution_out_pixels(s) * s->filters, &dy);
+	pass.weights =
+		convolution_host_open_tensor(a.w, s->precision, kernel_convolution_weights(s), &w);
+	host_stream_parallel(stream, (uint64_t)s->batch * s->height * s->width,
+			     1 + ELEMENTS_GRAIN / (kernel_convolution_weights(s) + 1),
+			     convolution_host_data_slice, &pass);
 	free(dy);
 	free(w);
 	return STATUS_OK;
@@ -209,43 +223,45 @@ static enum status convolution_data_gradient_run(struct stream *stream, const vo
 HOST_KERNEL(convolution_data_gradient)
 
 /* Gradient of filter f, taps x channels. */
-static void filter_gradient(const struct pass *a, float *sum, unsigned f)
+static void convolution_host_filter_gradient(const struct pass *a, float *sum, unsigned f)
 {
 	const struct convolution_shape *c = &a->shape;
-	unsigned height = convolution_out_height(c), width = convolution_out_width(c),
-		 depth = convolution_depth(c), taps = c->kernel_height * c->kernel_width;
+	unsigned height = kernel_convolution_out_height(c), width = kernel_convolution_out_width(c),
+		 depth = kernel_convolution_depth(c), taps = c->kernel_height * c->kernel_width;
 
 	memset(sum, 0, (uint64_t)taps * depth * sizeof(*sum));
-	for (uint64_t i = 0; i < convolution_out_pixels(c); i++) {
+	for (uint64_t i = 0; i < kernel_convolution_out_pixels(c); i++) {
 		float dy = a->gradients[i * c->filters + f];
 
 		for (unsigned t = 0; t < taps; t++) {
 			const float *x =
-				pixel_of(a, (unsigned)(i / width / height),
-					 (unsigned)(i / width % height), (unsigned)(i % width),
-					 t / c->kernel_width, t % c->kernel_width);
+				convolution_host_pixel_of(a, (unsigned)(i / width / height),
+							  (unsigned)(i / width % height),
+							  (unsigned)(i % width),
+							  t / c->kernel_width, t % c->kernel_width);
 
 			if (x)
-				add_scaled(sum + (uint64_t)t * depth, x + (c->depthwise ? f : 0),
-					   dy, depth);
+				convolution_host_add_scaled(sum + (uint64_t)t * depth,
+							    x + (c->depthwise ? f : 0), dy, depth);
 		}
 	}
 }
 
-static void weight_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void convolution_host_weight_slice(void *context, unsigned part, uint64_t begin,
+					  uint64_t end)
 {
 	const struct pass *a = context;
-	uint64_t line = convolution_weights(&a->shape) / a->shape.filters;
+	uint64_t line = kernel_convolution_weights(&a->shape) / a->shape.filters;
 	float *sum = xmalloc(2 * (line + 1) * sizeof(*sum));
 
 	(void)part;
 	for (uint64_t f = begin; f < end; f++) {
-		filter_gradient(a, sum, (unsigned)f);
+		convolution_host_filter_gradient(a, sum, (unsigned)f);
 		if (a->keep != 0)
-			add_scaled(sum,
-				   elements_open(a->out, a->shape.precision, f * line, line,
-						 sum + line),
-				   a->keep, line);
+			convolution_host_add_scaled(sum,
+						    elements_open(a->out, a->shape.precision,
+								  f * line, line, sum + line),
+						    a->keep, line);
 		elements_store(a->out, a->shape.precision, f * line, line, sum);
 	}
 	free(sum);
@@ -260,18 +276,21 @@ static enum status convolution_weight_gradient_run(struct stream *stream, const 
 	struct pass pass = { .shape = *s, .out = a.dw, .keep = a.keep };
 	float *x, *dy;
 
-	if (convolution_check(s, err) != STATUS_OK)
+	if (kernel_convolution_check(s, err) != STATUS_OK)
 		return err->status;
 	if (s->algorithm != CONVOLUTION_CHOSEN)
-		return convolution_refuse(s, err);
-	pass.images = open_tensor(a.x, s->precision, image_elements(s), &x);
+		return kernel_convolution_refuse(s, err);
+	pass.images = convolution_host_open_tensor(a.x, s->precision,
+						   convolution_host_image_elements(s), &x);
 	pass.gradients =
-		open_tensor(a.dy, s->precision, convolution_out_pixels(s) * s->filters, &dy);
-	host_parallel(stream, s->filters,
-		      1 + ELEMENTS_GRAIN / (convolution_out_pixels(s) * s->kernel_height *
-						    s->kernel_width * convolution_depth(s) +
-					    1),
-		      weight_slice, &pass);
+		convolution_host_open_tensor(a.dy, s->precision,
+					     kernel_convolution_out_pixels(s) * s->filters, &dy);
+	host_stream_parallel(stream, s->filters,
+			     1 + ELEMENTS_GRAIN / (kernel_convolution_out_pixels(s) *
+							   s->kernel_height * s->kernel_width *
+							   kernel_convolution_depth(s) +
+						   1),
+			     convolution_host_weight_slice, &pass);
 	free(x);
 	free(dy);
 	return STATUS_OK;

@@ -18,7 +18,7 @@ template <> struct mma_of<half> {
 	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
 							const unsigned *b)
 	{
-		multiply_16(half(), d, a, b);
+		mma_multiply_16(half(), d, a, b);
 	}
 };
 template <> struct mma_of<bfloat16> {
@@ -26,7 +26,7 @@ template <> struct mma_of<bfloat16> {
 	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
 							const unsigned *b)
 	{
-		multiply_16(__nv_bfloat16(), d, a, b);
+		mma_multiply_16(__nv_bfloat16(), d, a, b);
 	}
 };
 template <> struct mma_of<float> {
@@ -34,7 +34,7 @@ template <> struct mma_of<float> {
 	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
 							const unsigned *b)
 	{
-		multiply_8(d, a, b);
+		mma_multiply_8(d, a, b);
 	}
 };
 
@@ -43,25 +43,26 @@ template <> struct mma_of<float> {
  * lines x 16 bytes along k. Left: the two of 8 lines first; right: the two of 8 lines' k first.
  */
 template <typename T, bool ALONG, bool LEFT, int WIDTH>
-static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T *tile, int line,
-						      int depth)
+static __device__ __forceinline__ void
+convolution_mma_load_fragments(unsigned (&r)[4], const T *tile, int line, int depth)
 {
 	const int V = 16 / sizeof(T);
 	int lane = threadIdx.x % 32, of_lines = LEFT ? lane / 8 % 2 : lane / 16,
 	    of_depth = LEFT ? lane / 16 : lane / 8 % 2;
 
 	if (ALONG)
-		load_matrices<false>(r, tile + tile_offset<T, true, GEMM_DEPTH(T)>(
-						       line + of_lines * 8 + lane % 8,
-						       depth + of_depth * V));
+		mma_load_matrices<false>(
+			r, tile + convolution_gemm_tile_offset<T, true, GEMM_DEPTH(T)>(
+					  line + of_lines * 8 + lane % 8, depth + of_depth * V));
 	else if (sizeof(T) == 2)
-		load_matrices<true>(r, tile + tile_offset<T, false, WIDTH>(depth + of_depth * 8 +
-										   lane % 8,
-									   line + of_lines * 8));
+		mma_load_matrices<true>(r, tile + convolution_gemm_tile_offset<T, false, WIDTH>(
+							  depth + of_depth * 8 + lane % 8,
+							  line + of_lines * 8));
 	else {
 		/*
-		 * No instruction transposes these. Equals tile_offset() with constants except for
-		 * the lane's part; a call would take two instructions per register.
+		 * No instruction transposes these. Equals convolution_gemm_tile_offset() with
+		 * constants except for the lane's part; a call would take two instructions per
+		 * register.
 		 */
 		const T *of_lane = tile + lane % 4 * WIDTH + lane / 4;
 
@@ -75,7 +76,7 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 		}
 	}
 	if (sizeof(T) == 4)
-		round_to_tf32<4>(r);
+		mma_round_to_tf32<4>(r);
 }
 
 template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
@@ -102,14 +103,12 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 
 #pragma unroll
 			for (int i = 0; i < M / 16; i++)
-				load_fragments<T, LEFT_ALONG, true, GEMM_ROWS>(a[i], left,
-									       row() + i * 16,
-									       depth);
+				convolution_mma_load_fragments<T, LEFT_ALONG, true, GEMM_ROWS>(
+					a[i], left, row() + i * 16, depth);
 #pragma unroll
 			for (int j = 0; j < N / 16; j++)
-				load_fragments<T, RIGHT_ALONG, false, COLUMNS>(b[j], right,
-									       column() + j * 16,
-									       depth);
+				convolution_mma_load_fragments<T, RIGHT_ALONG, false, COLUMNS>(
+					b[j], right, column() + j * 16, depth);
 #pragma unroll
 			for (int i = 0; i < M / 16; i++)
 #pragma unroll
@@ -153,14 +152,15 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 #pragma unroll
 				for (int j = 0; j < N / 8; j++)
 					if (c + j * 8 < end)
-						store_two(line + c + j * 8, sum(i, j, 0),
-							  sum(i, j, 1));
+						convolution_gemm_store_two(line + c + j * 8,
+									   sum(i, j, 0),
+									   sum(i, j, 1));
 			if (!pairs)
 #pragma unroll
 				for (int j = 0; j < N / 4; j++)
 					if (c + j / 2 * 8 + j % 2 < end)
-						from_math(line + c + j / 2 * 8 + j % 2,
-							  sum(i, j / 2, j % 2));
+						storage_from_math(line + c + j / 2 * 8 + j % 2,
+								  sum(i, j / 2, j % 2));
 		}
 	}
 };
@@ -171,26 +171,27 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	convolution_mma(const convolution_gemm_arguments a)
 {
 	if constexpr (CODE_CAPABILITY >= mma_of<T>::since)
-		multiply_tile<T, PASS, PACK, RIGHT, COLUMNS, MMA_STAGES,
-			      mma_products<T, PASS, COLUMNS>>(a);
+		convolution_gemm_multiply_tile<T, PASS, PACK, RIGHT, COLUMNS, MMA_STAGES,
+					       mma_products<T, PASS, COLUMNS>>(a);
 	else
 		code_is_absent();
 }
 
 template <typename T, int PACK>
-static enum status launch_columns(struct stream *stream, const convolution_problem &p,
-				  enum convolution_pass pass, int columns, struct error *err)
+static enum status
+convolution_mma_launch_columns(struct stream *stream, const convolution_problem &p,
+			       enum convolution_pass pass, int columns, struct error *err)
 {
-	const int WIDE = PACK > 1 ? 128 : 64; /* as convolution_mma_wide() */
+	const int WIDE = PACK > 1 ? 128 : 64; /* as convolution_problem_mma_wide() */
 
-	return for_pass(pass, [&](auto constant) {
+	return convolution_gemm_for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
 		/* Images of 3 channels with filters in whole packs: first layers. */
 		const int RIGHT = PASS == PASS_WEIGHTS && PACK == 1 ? 16 / sizeof(T) : PACK;
-		bool whole =
-			RIGHT != PACK && p.shape.filters % RIGHT == 0 && packs_aligned(p.gradient);
+		bool whole = RIGHT != PACK && p.shape.filters % RIGHT == 0 &&
+			     storage_packs_aligned(p.gradient);
 
-		return launch_gemm<PASS>(
+		return convolution_gemm_launch<PASS>(
 			stream,
 			columns == WIDE ? (whole ? convolution_mma<T, PASS, PACK, RIGHT, WIDE>
 						 : convolution_mma<T, PASS, PACK, PACK, WIDE>)
@@ -201,36 +202,40 @@ static enum status launch_columns(struct stream *stream, const convolution_probl
 
 /* Gradient of images with few channels: dy in whole packs, the weights by elements. */
 template <typename T, int COLUMNS>
-static enum status launch_image_gradient(struct stream *stream, const convolution_problem &p,
-					 struct error *err)
+static enum status convolution_mma_launch_image_gradient(struct stream *stream,
+							 const convolution_problem &p,
+							 struct error *err)
 {
-	return launch_gemm<PASS_DATA>(stream,
-				      convolution_mma<T, PASS_DATA, 16 / sizeof(T), 1, COLUMNS>, p,
-				      COLUMNS, GEMM_DEPTH(T), MMA_STAGES, err);
+	return convolution_gemm_launch<PASS_DATA>(
+		stream, convolution_mma<T, PASS_DATA, 16 / sizeof(T), 1, COLUMNS>, p, COLUMNS,
+		GEMM_DEPTH(T), MMA_STAGES, err);
 }
 
 template <typename T>
-static enum status launch_packs(struct stream *stream, const convolution_problem &p,
-				enum convolution_pass pass, int columns, struct error *err)
+static enum status convolution_mma_launch_packs(struct stream *stream, const convolution_problem &p,
+						enum convolution_pass pass, int columns,
+						struct error *err)
 {
 	const unsigned WHOLE = 16 / sizeof(T);
 
-	if (packs_whole(p, 16))
-		return launch_columns<T, WHOLE>(stream, p, pass, columns, err);
+	if (convolution_problem_packs_whole(p, 16))
+		return convolution_mma_launch_columns<T, WHOLE>(stream, p, pass, columns, err);
 	if (pass == PASS_DATA && p.shape.channels <= 32 && p.shape.filters % WHOLE == 0 &&
-	    packs_aligned(p.gradient))
-		return p.shape.channels <= 16 ? launch_image_gradient<T, 16>(stream, p, err)
-					      : launch_image_gradient<T, 32>(stream, p, err);
-	if (packs_whole(p, 4))
-		return launch_columns<T, 4 / sizeof(T)>(stream, p, pass, columns, err);
-	return launch_columns<T, 1>(stream, p, pass, columns, err);
+	    storage_packs_aligned(p.gradient))
+		return p.shape.channels <= 16
+			       ? convolution_mma_launch_image_gradient<T, 16>(stream, p, err)
+			       : convolution_mma_launch_image_gradient<T, 32>(stream, p, err);
+	if (convolution_problem_packs_whole(p, 4))
+		return convolution_mma_launch_columns<T, 4 / sizeof(T)>(stream, p, pass, columns,
+									err);
+	return convolution_mma_launch_columns<T, 1>(stream, p, pass, columns, err);
 }
 
 enum status convolution_by_mma(struct stream *stream, const convolution_problem &p,
 			       enum convolution_pass pass, int columns, struct error *err)
 {
-#define CALL(T) return launch_packs<T>(stream, p, pass, columns, err)
+#define CALL(T) return convolution_mma_launch_packs<T>(stream, p, pass, columns, err)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
-	return convolution_refuse(&p.shape, err);
+	return kernel_convolution_refuse(&p.shape, err);
 }

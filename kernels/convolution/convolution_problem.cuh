@@ -19,8 +19,8 @@ static inline convolution_problem convolution_problem_of(const convolution_shape
 	convolution_problem p = {};
 
 	p.shape = *shape;
-	p.out_height = (int)convolution_out_height(shape);
-	p.out_width = (int)convolution_out_width(shape);
+	p.out_height = (int)kernel_convolution_out_height(shape);
+	p.out_width = (int)kernel_convolution_out_width(shape);
 	return p;
 }
 
@@ -34,8 +34,8 @@ struct class_taps {
 	int rows, columns;
 };
 
-static __host__ __device__ __forceinline__ class_taps class_taps_of(const convolution_shape &s,
-								    int kind)
+static __host__ __device__ __forceinline__ class_taps
+convolution_problem_class_taps_of(const convolution_shape &s, int kind)
 {
 	int stride = s.stride, y = kind / stride, x = kind % stride;
 	int row = (y + (int)s.padding) % stride, column = (x + (int)s.padding) % stride;
@@ -49,7 +49,7 @@ static __host__ __device__ __forceinline__ class_taps class_taps_of(const convol
 }
 
 /* True if the tensors can be copied in packs of `bytes`: 16, or 4. */
-static inline bool packs_whole(const convolution_problem &p, unsigned bytes)
+static inline bool convolution_problem_packs_whole(const convolution_problem &p, unsigned bytes)
 {
 	unsigned elements = bytes / (unsigned)precision_bytes(p.shape.precision);
 
@@ -58,13 +58,13 @@ static inline bool packs_whole(const convolution_problem &p, unsigned bytes)
 }
 
 /* True if there are tiles of 128 columns: only for FP32 copied in packs. Others lack registers. */
-static inline bool convolution_fma_wide(const convolution_problem &p)
+static inline bool convolution_problem_fma_wide(const convolution_problem &p)
 {
-	return precision_bytes(p.shape.precision) == 4 && packs_whole(p, 16);
+	return precision_bytes(p.shape.precision) == 4 && convolution_problem_packs_whole(p, 16);
 }
-static inline bool convolution_mma_wide(const convolution_problem &p)
+static inline bool convolution_problem_mma_wide(const convolution_problem &p)
 {
-	return packs_whole(p, precision_bytes(p.shape.precision) == 4 ? 16 : 4);
+	return convolution_problem_packs_whole(p, precision_bytes(p.shape.precision) == 4 ? 16 : 4);
 }
 
 /*

@@ -29,20 +29,20 @@ struct image_rows {
 	int across, tiles;
 };
 
-static int words_of(int elements)
+static int convolution_rows_words_of(int elements)
 {
 	return (elements + 1) / 2;
 }
 
-static image_rows image_rows_of(const convolution_problem &p)
+static image_rows convolution_rows_image_of(const convolution_problem &p)
 {
 	const convolution_shape &s = p.shape;
 	int span = (ROWS_PIXELS - 1) * (int)s.stride + (int)s.kernel_width;
 	image_rows r = {};
 
 	r.problem = p;
-	r.taps = words_of((int)(s.kernel_width * s.channels));
-	r.line = words_of(span * (int)s.channels) + 1;
+	r.taps = convolution_rows_words_of((int)(s.kernel_width * s.channels));
+	r.line = convolution_rows_words_of(span * (int)s.channels) + 1;
 	r.step = (int)(s.stride * s.channels) / 2;
 	r.depth = ((int)s.kernel_height * r.taps + 7) / 8 * 8;
 	r.pitch = r.depth + 4; /* 8 filters x 4 pairs in different banks */
@@ -51,7 +51,7 @@ static image_rows image_rows_of(const convolution_problem &p)
 	return r;
 }
 
-static size_t shared_bytes(const image_rows &r)
+static size_t convolution_rows_shared_bytes(const image_rows &r)
 {
 	return ((size_t)ROWS_FILTERS * r.pitch + 2 * (size_t)r.depth +
 		(size_t)r.problem.shape.kernel_height * r.line) *
@@ -62,12 +62,13 @@ bool convolution_rows_takes(const struct stream *stream, const convolution_probl
 			    enum convolution_pass pass)
 {
 	const convolution_shape &s = p.shape;
-	size_t most = (size_t)cuda_block_memory(stream);
+	size_t most = (size_t)cuda_stream_block_memory(stream);
 
 	return pass == PASS_FORWARD && precision_bytes(s.precision) == 2 && !s.depthwise &&
 	       s.channels <= 8 && s.stride * s.channels % 2 == 0 && s.filters % 8 == 0 &&
 	       s.filters <= ROWS_FILTERS && (uintptr_t)p.out % 16 == 0 &&
-	       shared_bytes(image_rows_of(p)) <= (most < ROWS_SHARED ? most : ROWS_SHARED);
+	       convolution_rows_shared_bytes(convolution_rows_image_of(p)) <=
+		       (most < ROWS_SHARED ? most : ROWS_SHARED);
 }
 
 /*
@@ -75,7 +76,8 @@ bool convolution_rows_takes(const struct stream *stream, const convolution_probl
  * mask.
  */
 template <typename T>
-static __device__ __forceinline__ void load_filters(const image_rows &r, T *weights, uint2 *place)
+static __device__ __forceinline__ void convolution_rows_load_filters(const image_rows &r,
+								     T *weights, uint2 *place)
 {
 	const convolution_shape &s = r.problem.shape;
 	int row = s.kernel_width * s.channels, of_filter = s.kernel_height * row;
@@ -86,7 +88,7 @@ static __device__ __forceinline__ void load_filters(const image_rows &r, T *weig
 		bool in = filter < (int)s.filters && y < (int)s.kernel_height && x < row;
 		T zero;
 
-		from_math(&zero, 0.0f);
+		storage_from_math(&zero, 0.0f);
 		weights[filter * r.pitch * 2 + at] =
 			in ? ((const T *)r.problem.weights)[filter * of_filter + y * row + x]
 			   : zero;
@@ -103,14 +105,15 @@ static __device__ __forceinline__ void load_filters(const image_rows &r, T *weig
 
 /* Loads the rows of image n that output row h reads for pixels from w on; zeros for the padding. */
 template <typename T>
-static __device__ __forceinline__ void load_rows(const image_rows &r, T *rows, int n, int h, int w)
+static __device__ __forceinline__ void convolution_rows_load(const image_rows &r, T *rows, int n,
+							     int h, int w)
 {
 	const convolution_shape &s = r.problem.shape;
 	int first = (w * (int)s.stride - (int)s.padding) * (int)s.channels,
 	    end = (int)(s.width * s.channels);
 	T zero;
 
-	from_math(&zero, 0.0f);
+	storage_from_math(&zero, 0.0f);
 	for (int y = 0; y < (int)s.kernel_height; y++) {
 		int in = h * (int)s.stride - (int)s.padding + y;
 		const T *line = (const T *)r.problem.image +
@@ -124,36 +127,38 @@ static __device__ __forceinline__ void load_rows(const image_rows &r, T *rows, i
 	}
 }
 
-static __device__ __forceinline__ unsigned stored_pair(const half *, float x, float y)
+static __device__ __forceinline__ unsigned convolution_rows_stored_pair(const half *, float x,
+									float y)
 {
 	half2 pair = __floats2half2_rn(x, y);
 
 	return *reinterpret_cast<unsigned *>(&pair);
 }
-static __device__ __forceinline__ unsigned stored_pair(const bfloat16 *, float x, float y)
+static __device__ __forceinline__ unsigned convolution_rows_stored_pair(const bfloat16 *, float x,
+									float y)
 {
 	bfloat16 low, high;
 
-	from_math(&low, x);
-	from_math(&high, y);
+	storage_from_math(&low, x);
+	storage_from_math(&high, y);
 	return (unsigned)high.bits << 16 | low.bits;
 }
-static __device__ __forceinline__ void multiply_pairs(const half *, float *d, const unsigned *a,
-						      const unsigned *b)
+static __device__ __forceinline__ void
+convolution_rows_multiply_pairs(const half *, float *d, const unsigned *a, const unsigned *b)
 {
-	multiply_16(half(), d, a, b);
+	mma_multiply_16(half(), d, a, b);
 }
-static __device__ __forceinline__ void multiply_pairs(const bfloat16 *, float *d, const unsigned *a,
-						      const unsigned *b)
+static __device__ __forceinline__ void
+convolution_rows_multiply_pairs(const bfloat16 *, float *d, const unsigned *a, const unsigned *b)
 {
-	multiply_16(__nv_bfloat16(), d, a, b);
+	mma_multiply_16(__nv_bfloat16(), d, a, b);
 }
 
 /* Multiplies 2 x 16 pixels and all filters, from `pixel` of the tile on. */
 template <typename T>
-static __device__ __forceinline__ void multiply_rows(const image_rows &r, const unsigned *weights,
-						     const uint2 *place, const unsigned *rows,
-						     int pixel, float (&sums)[2][8][4])
+static __device__ __forceinline__ void
+convolution_rows_multiply(const image_rows &r, const unsigned *weights, const uint2 *place,
+			  const unsigned *rows, int pixel, float (&sums)[2][8][4])
 {
 	int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 	const unsigned *from = rows + (pixel + g) * r.step, *filter = weights + g * r.pitch + t;
@@ -175,15 +180,16 @@ static __device__ __forceinline__ void multiply_rows(const image_rows &r, const 
 
 #pragma unroll
 			for (int i = 0; i < 2; i++)
-				multiply_pairs((const T *)nullptr, sums[i][j], a[i], b);
+				convolution_rows_multiply_pairs((const T *)nullptr, sums[i][j],
+								a[i], b);
 		}
 	}
 }
 
 /* Stores the filters of a thread's pixels, 16 bytes at a time. */
 template <typename T>
-static __device__ __forceinline__ void store_rows(const image_rows &r, int64_t line, int w,
-						  const float (&sums)[2][8][4])
+static __device__ __forceinline__ void convolution_rows_store(const image_rows &r, int64_t line,
+							      int w, const float (&sums)[2][8][4])
 {
 	int lane = threadIdx.x % 32, filters = r.problem.shape.filters;
 
@@ -201,10 +207,10 @@ static __device__ __forceinline__ void store_rows(const image_rows &r, int64_t l
 
 #pragma unroll
 				for (int k = 0; k < 4; k++)
-					v[k] = stored_pair((const T *)nullptr,
-							   sums[i][j + k][2 * h],
-							   sums[i][j + k][2 * h + 1]);
-				exchange_pairs(v);
+					v[k] = convolution_rows_stored_pair(
+						(const T *)nullptr, sums[i][j + k][2 * h],
+						sums[i][j + k][2 * h + 1]);
+				mma_exchange_pairs(v);
 				if (column < r.problem.out_width && f < filters)
 					*reinterpret_cast<uint4 *>(to + f) =
 						make_uint4(v[0], v[1], v[2], v[3]);
@@ -220,33 +226,35 @@ static __global__ void __launch_bounds__(ROWS_THREADS) convolution_rows(image_ro
 	uint2 *place = reinterpret_cast<uint2 *>(weights + ROWS_FILTERS * r.pitch);
 	unsigned *rows = reinterpret_cast<unsigned *>(place + r.depth);
 
-	load_filters(r, (T *)weights, place);
+	convolution_rows_load_filters(r, (T *)weights, place);
 	for (int tile = blockIdx.x; tile < r.tiles; tile += gridDim.x) {
 		int line = tile / r.across, w = tile % r.across * ROWS_PIXELS,
 		    pixel = threadIdx.x / 32 * 32;
 		float sums[2][8][4] = {};
 
 		__syncthreads(); /* all warps are done with the previous rows */
-		load_rows(r, (T *)rows, line / r.problem.out_height, line % r.problem.out_height,
-			  w);
+		convolution_rows_load(r, (T *)rows, line / r.problem.out_height,
+				      line % r.problem.out_height, w);
 		__syncthreads();
 		if (w + pixel >= r.problem.out_width)
 			continue;
-		multiply_rows<T>(r, weights, place, rows, pixel, sums);
-		store_rows<T>(r, (int64_t)line * r.problem.out_width, w + pixel, sums);
+		convolution_rows_multiply<T>(r, weights, place, rows, pixel, sums);
+		convolution_rows_store<T>(r, (int64_t)line * r.problem.out_width, w + pixel, sums);
 	}
 }
 
 template <typename T>
-static enum status launch(struct stream *stream, const convolution_problem &p, struct error *err)
+static enum status convolution_rows_launch(struct stream *stream, const convolution_problem &p,
+					   struct error *err)
 {
-	image_rows r = image_rows_of(p);
-	size_t bytes = shared_bytes(r);
+	image_rows r = convolution_rows_image_of(p);
+	size_t bytes = convolution_rows_shared_bytes(r);
 	int most = cuda_stream_multiprocessors(stream) * 4,
 	    blocks = most < r.tiles ? most : r.tiles;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (cuda_shared_memory(stream, (const void *)convolution_rows<T>, bytes, err) != STATUS_OK)
+	if (cuda_stream_shared_memory(stream, (const void *)convolution_rows<T>, bytes, err) !=
+	    STATUS_OK)
 		return err->status;
 	convolution_rows<T><<<blocks, ROWS_THREADS, bytes, handle>>>(r);
 	return STATUS_OK;
@@ -255,6 +263,7 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 enum status convolution_by_rows(struct stream *stream, const convolution_problem &p,
 				struct error *err)
 {
-	return p.shape.precision == PRECISION_FP16 ? launch<half>(stream, p, err)
-						   : launch<bfloat16>(stream, p, err);
+	return p.shape.precision == PRECISION_FP16
+		       ? convolution_rows_launch<half>(stream, p, err)
+		       : convolution_rows_launch<bfloat16>(stream, p, err);
 }

@@ -28,8 +28,9 @@ struct depthwise_pixel {
 };
 
 /* The pixel of x that tap (r, s) of a pixel of y reads; -1 in the padding. */
-static __device__ __forceinline__ int64_t read_pixel(const convolution_problem &p,
-						     const depthwise_pixel &at, int r, int s)
+static __device__ __forceinline__ int64_t depthwise_read_pixel(const convolution_problem &p,
+							       const depthwise_pixel &at, int r,
+							       int s)
 {
 	int h = at.h * (int)p.shape.stride + r - (int)p.shape.padding,
 	    w = at.w * (int)p.shape.stride + s - (int)p.shape.padding;
@@ -40,8 +41,9 @@ static __device__ __forceinline__ int64_t read_pixel(const convolution_problem &
 }
 
 /* The pixel of dy whose tap (r, s) reads a pixel of x; -1: none. */
-static __device__ __forceinline__ int64_t reading_pixel(const convolution_problem &p,
-							const depthwise_pixel &at, int r, int s)
+static __device__ __forceinline__ int64_t depthwise_reading_pixel(const convolution_problem &p,
+								  const depthwise_pixel &at, int r,
+								  int s)
 {
 	int stride = p.shape.stride, h = at.h + (int)p.shape.padding - r,
 	    w = at.w + (int)p.shape.padding - s;
@@ -83,21 +85,23 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 		for (int r = 0; r < (int)p.shape.kernel_height; r++)
 #pragma unroll 1 /* most filters are 3 wide, but the compiler unrolls by 4 */
 			for (int s = 0; s < (int)p.shape.kernel_width; s++) {
-				int64_t pixel = PASS == PASS_FORWARD ? read_pixel(p, at, r, s)
-								     : reading_pixel(p, at, r, s);
+				int64_t pixel = PASS == PASS_FORWARD
+							? depthwise_read_pixel(p, at, r, s)
+							: depthwise_reading_pixel(p, at, r, s);
 				float x[V], w[V];
 
 				if (pixel < 0)
 					continue;
-				load_pack<V>(x, (const T *)from, pixel * channels + c, UINT64_MAX,
-					     true);
-				load_pack<V>(w, &weights[r * (int)p.shape.kernel_width + s][0],
-					     lane * V, UINT64_MAX, true);
+				storage_load_pack<V>(x, (const T *)from, pixel * channels + c,
+						     UINT64_MAX, true);
+				storage_load_pack<V>(w,
+						     &weights[r * (int)p.shape.kernel_width + s][0],
+						     lane * V, UINT64_MAX, true);
 #pragma unroll
 				for (int k = 0; k < V; k++)
 					sum[k] = fmaf(x[k], w[k], sum[k]);
 			}
-		store_pack<V>((T *)p.out, sum, (int64_t)i * channels + c, UINT64_MAX, true);
+		storage_store_pack<V>((T *)p.out, sum, (int64_t)i * channels + c, UINT64_MAX, true);
 	}
 }
 
@@ -127,15 +131,16 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 		depthwise_pixel at(i, p.out_height, p.out_width);
 		float dy[V], x[V];
 
-		load_pack<V>(dy, (const T *)p.gradient, (int64_t)i * channels + c, UINT64_MAX,
-			     true);
+		storage_load_pack<V>(dy, (const T *)p.gradient, (int64_t)i * channels + c,
+				     UINT64_MAX, true);
 #pragma unroll
 		for (int s = 0; s < WIDTH; s++) {
-			int64_t pixel = read_pixel(p, at, r, s0 + s);
+			int64_t pixel = depthwise_read_pixel(p, at, r, s0 + s);
 
 			if (pixel < 0)
 				continue;
-			load_pack<V>(x, (const T *)p.image, pixel * channels + c, UINT64_MAX, true);
+			storage_load_pack<V>(x, (const T *)p.image, pixel * channels + c,
+					     UINT64_MAX, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				sum[s][k] = fmaf(dy[k], x[k], sum[s][k]);

@@ -47,7 +47,8 @@ template <int V> struct greatest {
 				int at = y * (int)s.width + x;
 				float v[V];
 
-				load_pack<V>(v, image, (uint64_t)at * s.channels, UINT64_MAX, true);
+				storage_load_pack<V>(v, image, (uint64_t)at * s.channels,
+						     UINT64_MAX, true);
 #pragma unroll
 				for (int k = 0; k < V; k++)
 					if (g.at[k] < 0 || v[k] > g.value[k] ||
@@ -75,15 +76,16 @@ static __global__ void pooling_forward(pooling_forward_arguments a, int height, 
 		float sum[V] = {}, v[V];
 
 		if (!s.average) {
-			store_pack<V>((T *)a.y, greatest<V>::of(image, s, h, w).value,
-				      (uint64_t)i * V, UINT64_MAX, true);
+			storage_store_pack<V>((T *)a.y, greatest<V>::of(image, s, h, w).value,
+					      (uint64_t)i * V, UINT64_MAX, true);
 			continue;
 		}
 		for (int y = h.first; y < h.end; y++)
 #pragma unroll 1
 			for (int x = w.first; x < w.end; x++) {
-				load_pack<V>(v, image, ((uint64_t)y * s.width + x) * s.channels,
-					     UINT64_MAX, true);
+				storage_load_pack<V>(v, image,
+						     ((uint64_t)y * s.width + x) * s.channels,
+						     UINT64_MAX, true);
 #pragma unroll
 				for (int k = 0; k < V; k++)
 					sum[k] += v[k];
@@ -91,7 +93,7 @@ static __global__ void pooling_forward(pooling_forward_arguments a, int height, 
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			sum[k] /= (h.end - h.first) * (w.end - w.first);
-		store_pack<V>((T *)a.y, sum, (uint64_t)i * V, UINT64_MAX, true);
+		storage_store_pack<V>((T *)a.y, sum, (uint64_t)i * V, UINT64_MAX, true);
 	}
 }
 
@@ -118,8 +120,9 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 					      w = pooling_window(&s, q, s.width);
 				greatest<V> g;
 
-				load_pack<V>(dy, gradients, ((uint64_t)p * width + q) * s.channels,
-					     UINT64_MAX, true);
+				storage_load_pack<V>(dy, gradients,
+						     ((uint64_t)p * width + q) * s.channels,
+						     UINT64_MAX, true);
 				if (!s.average)
 					g = greatest<V>::of(image, s, h, w);
 #pragma unroll
@@ -130,7 +133,7 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 					else if (g.at[k] == at.h * (int)s.width + at.w)
 						sum[k] += dy[k];
 			}
-		store_pack<V>((T *)a.dx, sum, (uint64_t)i * V, UINT64_MAX, true);
+		storage_store_pack<V>((T *)a.dx, sum, (uint64_t)i * V, UINT64_MAX, true);
 	}
 }
 
@@ -140,7 +143,8 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
  * result.
  */
 template <typename Launch>
-static void launch_slices(const pooling_shape &s, bool aligned, uint64_t each, Launch launch)
+static void pooling_launch_slices(const pooling_shape &s, bool aligned, uint64_t each,
+				  Launch launch)
 {
 	unsigned most = (unsigned)(INT32_MAX / each);
 
@@ -161,7 +165,8 @@ static void launch_slices(const pooling_shape &s, bool aligned, uint64_t each, L
 	}
 }
 
-template <typename T> static const void *image_of(const void *images, uint64_t first, uint64_t each)
+template <typename T>
+static const void *pooling_image_of(const void *images, uint64_t first, uint64_t each)
 {
 	return (const T *)images + first * each;
 }
@@ -179,20 +184,21 @@ extern "C" enum status kernel_cuda_pooling_forward(struct stream *stream, const 
 		return STATUS_OK;
 	in = pooling_in_elements(&a->shape) / a->shape.batch;
 	out = pooling_out_elements(&a->shape) / a->shape.batch;
-	launch_slices(a->shape, packs_aligned(a->x, a->y), out,
-		      [=](auto stored, auto pack, unsigned first, unsigned images) {
-			      typedef decltype(stored) T;
-			      unsigned count = (unsigned)(images * out / pack);
-			      pooling_forward_arguments slice = *a;
+	pooling_launch_slices(
+		a->shape, storage_packs_aligned(a->x, a->y), out,
+		[=](auto stored, auto pack, unsigned first, unsigned images) {
+			typedef decltype(stored) T;
+			unsigned count = (unsigned)(images * out / pack);
+			pooling_forward_arguments slice = *a;
 
-			      slice.x = image_of<T>(a->x, first, in);
-			      slice.y = (void *)image_of<T>(a->y, first, out);
-			      pooling_forward<T, decltype(pack)::value>
-				      <<<grid_for(count, THREADS), THREADS, 0, handle>>>(
-					      slice, (int)pooling_out(&a->shape, a->shape.height),
-					      (int)pooling_out(&a->shape, a->shape.width), count);
-		      });
-	return cuda_check_launch("pooling_forward", err);
+			slice.x = pooling_image_of<T>(a->x, first, in);
+			slice.y = (void *)pooling_image_of<T>(a->y, first, out);
+			pooling_forward<T, decltype(pack)::value>
+				<<<storage_grid_for(count, THREADS), THREADS, 0, handle>>>(
+					slice, (int)pooling_out(&a->shape, a->shape.height),
+					(int)pooling_out(&a->shape, a->shape.width), count);
+		});
+	return cuda_device_check_launch("pooling_forward", err);
 }
 
 extern "C" enum status kernel_cuda_pooling_backward(struct stream *stream, const void *arguments,
@@ -208,19 +214,20 @@ extern "C" enum status kernel_cuda_pooling_backward(struct stream *stream, const
 		return STATUS_OK;
 	in = pooling_in_elements(&a->shape) / a->shape.batch;
 	out = pooling_out_elements(&a->shape) / a->shape.batch;
-	launch_slices(a->shape, packs_aligned(a->x, a->dy, a->dx), in,
-		      [=](auto stored, auto pack, unsigned first, unsigned images) {
-			      typedef decltype(stored) T;
-			      unsigned count = (unsigned)(images * in / pack);
-			      pooling_backward_arguments slice = *a;
+	pooling_launch_slices(
+		a->shape, storage_packs_aligned(a->x, a->dy, a->dx), in,
+		[=](auto stored, auto pack, unsigned first, unsigned images) {
+			typedef decltype(stored) T;
+			unsigned count = (unsigned)(images * in / pack);
+			pooling_backward_arguments slice = *a;
 
-			      slice.x = image_of<T>(a->x, first, in);
-			      slice.dy = image_of<T>(a->dy, first, out);
-			      slice.dx = (void *)image_of<T>(a->dx, first, in);
-			      pooling_backward<T, decltype(pack)::value>
-				      <<<grid_for(count, THREADS), THREADS, 0, handle>>>(
-					      slice, (int)pooling_out(&a->shape, a->shape.height),
-					      (int)pooling_out(&a->shape, a->shape.width), count);
-		      });
-	return cuda_check_launch("pooling_backward", err);
+			slice.x = pooling_image_of<T>(a->x, first, in);
+			slice.dy = pooling_image_of<T>(a->dy, first, out);
+			slice.dx = (void *)pooling_image_of<T>(a->dx, first, in);
+			pooling_backward<T, decltype(pack)::value>
+				<<<storage_grid_for(count, THREADS), THREADS, 0, handle>>>(
+					slice, (int)pooling_out(&a->shape, a->shape.height),
+					(int)pooling_out(&a->shape, a->shape.width), count);
+		});
+	return cuda_device_check_launch("pooling_backward", err);
 }

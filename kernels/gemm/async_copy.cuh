@@ -51,7 +51,7 @@ template <int BYTES> static __device__ __forceinline__ void copy_async(void *to,
 }
 
 /* Ends a group of copies. */
-static __device__ __forceinline__ void copies_commit(void)
+static __device__ __forceinline__ void async_copy_commit(void)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("cp.async.commit_group;" ::: "memory");
@@ -59,7 +59,7 @@ static __device__ __forceinline__ void copies_commit(void)
 }
 
 /* Waits until at most `PENDING` groups are in flight. */
-template <int PENDING> static __device__ __forceinline__ void copies_wait(void)
+template <int PENDING> static __device__ __forceinline__ void async_copy_wait(void)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");

@@ -27,15 +27,15 @@
 typedef gemm_problem<half> half2_problem;
 
 /* Position of piece `chunk` (of four) of column n of B. */
-static __device__ __forceinline__ int half2_place(int n, int chunk)
+static __device__ __forceinline__ int gemm_half2_place(int n, int chunk)
 {
 	return n * HALF2_BK + (chunk ^ (n >> 1 & 3)) * 8;
 }
 
 /* Copies eight halves to shared memory; without WIDE one by one, and synchronously. */
 template <bool WIDE>
-static __device__ __forceinline__ void half2_piece(half *to, const half *matrix, int64_t ld,
-						   int line, int lines, int at, int length)
+static __device__ __forceinline__ void gemm_half2_piece(half *to, const half *matrix, int64_t ld,
+							int line, int lines, int at, int length)
 {
 	if (WIDE) {
 		bool in = line < lines && at < length;
@@ -50,26 +50,26 @@ static __device__ __forceinline__ void half2_piece(half *to, const half *matrix,
 }
 
 template <bool WIDE>
-static __device__ __forceinline__ void half2_load(const half2_problem &p, half *stage, int row,
-						  int column, int depth)
+static __device__ __forceinline__ void gemm_half2_load(const half2_problem &p, half *stage, int row,
+						       int column, int depth)
 {
 	half *b = stage + HALF2_BK * HALF2_BM;
 
 	for (int i = threadIdx.x; i < HALF2_BK * HALF2_BM / 8; i += HALF2_THREADS) {
 		int l = i / (HALF2_BM / 8), m = i % (HALF2_BM / 8) * 8;
 
-		half2_piece<WIDE>(stage + l * HALF2_BM + m, p.a, p.lda, depth + l, p.k, row + m,
-				  p.m);
+		gemm_half2_piece<WIDE>(stage + l * HALF2_BM + m, p.a, p.lda, depth + l, p.k,
+				       row + m, p.m);
 	}
 	for (int i = threadIdx.x; i < HALF2_BN * HALF2_BK / 8; i += HALF2_THREADS) {
 		int n = i / (HALF2_BK / 8), chunk = i % (HALF2_BK / 8);
 
-		half2_piece<WIDE>(b + half2_place(n, chunk), p.b, p.ldb, column + n, p.n,
-				  depth + chunk * 8, p.k);
+		gemm_half2_piece<WIDE>(b + gemm_half2_place(n, chunk), p.b, p.ldb, column + n, p.n,
+				       depth + chunk * 8, p.k);
 	}
 }
 
-static __device__ __forceinline__ half2 half2_fma(half2 a, half2 b, half2 c)
+static __device__ __forceinline__ half2 gemm_half2_fma(half2 a, half2 b, half2 c)
 {
 #if CODE_HAS_HALF_ARITHMETIC
 	return __hfma2(a, b, c);
@@ -79,15 +79,15 @@ static __device__ __forceinline__ half2 half2_fma(half2 a, half2 b, half2 c)
 }
 
 /* Pair `i` of four, by member name, because an index would put the piece into local memory. */
-static __device__ __forceinline__ half2 half2_of(uint4 piece, int i)
+static __device__ __forceinline__ half2 gemm_half2_of(uint4 piece, int i)
 {
 	unsigned bits = i == 0 ? piece.x : i == 1 ? piece.y : i == 2 ? piece.z : piece.w;
 
 	return *reinterpret_cast<half2 *>(&bits);
 }
 
-static __device__ __forceinline__ void half2_multiply(const half *stage, int m, int n,
-						      half2 sums[HALF2_PIECES * 4][HALF2_COLUMNS])
+static __device__ __forceinline__ void
+gemm_half2_multiply(const half *stage, int m, int n, half2 sums[HALF2_PIECES * 4][HALF2_COLUMNS])
 {
 	const half *b = stage + HALF2_BK * HALF2_BM;
 
@@ -97,8 +97,8 @@ static __device__ __forceinline__ void half2_multiply(const half *stage, int m, 
 
 #pragma unroll
 		for (int j = 0; j < HALF2_COLUMNS; j++)
-			right[j] =
-				*reinterpret_cast<const uint4 *>(b + half2_place(n + j * 8, chunk));
+			right[j] = *reinterpret_cast<const uint4 *>(
+				b + gemm_half2_place(n + j * 8, chunk));
 #pragma unroll
 		for (int l = 0; l < 8; l++) {
 			uint4 left[HALF2_PIECES];
@@ -109,12 +109,13 @@ static __device__ __forceinline__ void half2_multiply(const half *stage, int m, 
 					stage + (chunk * 8 + l) * HALF2_BM + m + i * 32);
 #pragma unroll
 			for (int j = 0; j < HALF2_COLUMNS; j++) {
-				half2 pair = half2_of(right[j], l / 2);
+				half2 pair = gemm_half2_of(right[j], l / 2);
 				half2 r = l % 2 ? __high2half2(pair) : __low2half2(pair);
 
 #pragma unroll
 				for (int i = 0; i < HALF2_PIECES * 4; i++)
-					sums[i][j] = half2_fma(half2_of(left[i / 4], i % 4), r,
+					sums[i][j] =
+						gemm_half2_fma(gemm_half2_of(left[i / 4], i % 4), r,
 							       sums[i][j]);
 			}
 		}
@@ -122,8 +123,8 @@ static __device__ __forceinline__ void half2_multiply(const half *stage, int m, 
 }
 
 static __device__ __forceinline__ void
-half2_store(const half2_problem &p, int row, int column,
-	    const half2 sums[HALF2_PIECES * 4][HALF2_COLUMNS])
+gemm_half2_store(const half2_problem &p, int row, int column,
+		 const half2 sums[HALF2_PIECES * 4][HALF2_COLUMNS])
 {
 #pragma unroll
 	for (int j = 0; j < HALF2_COLUMNS; j++) {
@@ -157,8 +158,8 @@ static __global__ void __launch_bounds__(HALF2_THREADS) gemm_half2(half2_problem
 	half2 sums[HALF2_PIECES * 4][HALF2_COLUMNS];
 	int row, column;
 
-	tile_of_block(blockIdx.x, (p.m + HALF2_BM - 1) / HALF2_BM, (p.n + HALF2_BN - 1) / HALF2_BN,
-		      &row, &column);
+	tile_order_of_block(blockIdx.x, (p.m + HALF2_BM - 1) / HALF2_BM,
+			    (p.n + HALF2_BN - 1) / HALF2_BN, &row, &column);
 	row *= HALF2_BM;
 	column *= HALF2_BN;
 	p.a += blockIdx.z * p.stride_a;
@@ -170,18 +171,18 @@ static __global__ void __launch_bounds__(HALF2_THREADS) gemm_half2(half2_problem
 		for (int j = 0; j < HALF2_COLUMNS; j++)
 			sums[i][j] = __float2half2_rn(0);
 	if (steps > 0)
-		half2_load<WIDE>(p, shared, row, column, 0);
-	copies_commit();
+		gemm_half2_load<WIDE>(p, shared, row, column, 0);
+	async_copy_commit();
 	for (int step = 0; step < steps; step++) {
-		copies_wait<0>();
+		async_copy_wait<0>();
 		__syncthreads();
 		if (step + 1 < steps)
-			half2_load<WIDE>(p, shared + (step + 1) % HALF2_STAGES * HALF2_STAGE, row,
-					 column, (step + 1) * HALF2_BK);
-		copies_commit();
-		half2_multiply(shared + step % HALF2_STAGES * HALF2_STAGE, m, n, sums);
+			gemm_half2_load<WIDE>(p, shared + (step + 1) % HALF2_STAGES * HALF2_STAGE,
+					      row, column, (step + 1) * HALF2_BK);
+		async_copy_commit();
+		gemm_half2_multiply(shared + step % HALF2_STAGES * HALF2_STAGE, m, n, sums);
 	}
-	half2_store(p, row + m, column + n, sums);
+	gemm_half2_store(p, row + m, column + n, sums);
 }
 
 #endif

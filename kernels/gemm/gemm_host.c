@@ -15,8 +15,8 @@
  * rows.
  */
 HOST_VECTORISED
-static void multiply_panel(const struct gemm *g, const float *a, const float *b, float *c,
-			   int64_t rows, int64_t columns, int64_t depth)
+static void gemm_host_multiply_panel(const struct gemm *g, const float *a, const float *b, float *c,
+				     int64_t rows, int64_t columns, int64_t depth)
 {
 	for (int64_t j = 0; j < columns; j++) {
 		float *to = c + j * g->ldc;
@@ -31,13 +31,13 @@ static void multiply_panel(const struct gemm *g, const float *a, const float *b,
 	}
 }
 
-static int64_t gemm_min(int64_t a, int64_t b)
+static int64_t gemm_host_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* With beta = 0 the old C is not read. */
-static void scale_columns(const struct gemm *g, float *c, int64_t columns)
+static void gemm_host_scale_columns(const struct gemm *g, float *c, int64_t columns)
 {
 	for (int64_t j = 0; j < columns; j++)
 		for (int64_t i = 0; i < g->m; i++)
@@ -45,7 +45,7 @@ static void scale_columns(const struct gemm *g, float *c, int64_t columns)
 }
 
 /* Columns begin to end - 1 of one GEMM. */
-static void multiply_columns(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void gemm_host_multiply_columns(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct gemm *g = context;
 	int64_t first = (int64_t)begin, columns = (int64_t)(end - begin);
@@ -53,14 +53,15 @@ static void multiply_columns(void *context, unsigned part, uint64_t begin, uint6
 	float *c = (float *)g->c + first * g->ldc;
 
 	(void)part;
-	scale_columns(g, c, columns);
+	gemm_host_scale_columns(g, c, columns);
 	for (int64_t i = 0; i < g->m; i += ROWS)
 		for (int64_t l = 0; l < g->k; l += DEPTH)
 			for (int64_t j = 0; j < columns; j += COLUMNS)
-				multiply_panel(g, a + i + l * g->lda, b + l + j * g->ldb,
-					       c + i + j * g->ldc, gemm_min(ROWS, g->m - i),
-					       gemm_min(COLUMNS, columns - j),
-					       gemm_min(DEPTH, g->k - l));
+				gemm_host_multiply_panel(g, a + i + l * g->lda, b + l + j * g->ldb,
+							 c + i + j * g->ldc,
+							 gemm_host_min(ROWS, g->m - i),
+							 gemm_host_min(COLUMNS, columns - j),
+							 gemm_host_min(DEPTH, g->k - l));
 }
 
 static enum status gemm_simt_run(struct stream *stream, const void *arguments, struct error *err)
@@ -74,7 +75,8 @@ static enum status gemm_simt_run(struct stream *stream, const void *arguments, s
 		one.a = (const float *)all->a + i * all->stride_a;
 		one.b = (const float *)all->b + i * all->stride_b;
 		one.c = (float *)all->c + i * all->stride_c;
-		host_parallel(stream, (uint64_t)all->n, 16, multiply_columns, &one);
+		host_stream_parallel(stream, (uint64_t)all->n, 16, gemm_host_multiply_columns,
+				     &one);
 	}
 	return STATUS_OK;
 }
@@ -86,5 +88,5 @@ enum status kernel_host_gemm_simt(struct stream *stream, const void *arguments, 
 	if (gemm_kernel_check("gemm_simt", gemm, 1u << PRECISION_FP32, err) != STATUS_OK ||
 	    gemm->n == 0)
 		return err->status;
-	return stream_enqueue(stream, gemm_simt_run, gemm, sizeof(*gemm), err);
+	return host_stream_enqueue(stream, gemm_simt_run, gemm, sizeof(*gemm), err);
 }

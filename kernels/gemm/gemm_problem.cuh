@@ -27,21 +27,21 @@ template <typename T> static gemm_problem<T> gemm_problem_of(const struct gemm *
 	return p;
 }
 
-static inline unsigned gemm_batch(const struct gemm *g)
+static inline unsigned gemm_problem_batch(const struct gemm *g)
 {
 	return g->batch > 0 ? (unsigned)g->batch : 1;
 }
 
 /* One block per tile of `rows` x `columns` and per GEMM of the batch. */
-static inline dim3 gemm_grid(const struct gemm *g, int rows, int columns)
+static inline dim3 gemm_problem_grid(const struct gemm *g, int rows, int columns)
 {
 	return dim3((unsigned)((g->m + rows - 1) / rows) *
 			    (unsigned)((g->n + columns - 1) / columns),
-		    1, gemm_batch(g));
+		    1, gemm_problem_batch(g));
 }
 
 /* True if C has no elements; a grid without blocks cannot be launched. */
-static inline bool gemm_is_empty(const struct gemm *g)
+static inline bool gemm_problem_is_empty(const struct gemm *g)
 {
 	return g->m == 0 || g->n == 0;
 }

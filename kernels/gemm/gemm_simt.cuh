@@ -36,8 +36,8 @@ struct simt_shape {
 
 /* Loads one stage; elements beyond the matrices become 0. WIDE: 16 bytes of A at a time, else 4. */
 template <typename S, bool WIDE>
-static __device__ __forceinline__ void simt_load(const simt_problem &p, float *stage, int row,
-						 int column, int depth)
+static __device__ __forceinline__ void gemm_simt_load(const simt_problem &p, float *stage, int row,
+						      int column, int depth)
 {
 	const int piece = WIDE ? 4 : 1;
 	float *b = stage + S::BK * S::BM;
@@ -69,8 +69,8 @@ struct simt_source {
 };
 
 template <typename S>
-static __device__ __forceinline__ simt_source simt_source_of(const simt_problem &p, int row,
-							     int column)
+static __device__ __forceinline__ simt_source gemm_simt_source_of(const simt_problem &p, int row,
+								  int column)
 {
 	int t = threadIdx.x, l = t / (S::BM / 4), m = t % (S::BM / 4) * 4, n = t / S::BK,
 	    depth = t % S::BK;
@@ -86,7 +86,7 @@ static __device__ __forceinline__ simt_source simt_source_of(const simt_problem 
 
 /* Advances to the next stage. */
 template <typename S>
-static __device__ __forceinline__ void simt_load_whole(simt_source *source, float *stage)
+static __device__ __forceinline__ void gemm_simt_load_whole(simt_source *source, float *stage)
 {
 	const float *b = source->b;
 
@@ -109,8 +109,8 @@ template <typename S> struct simt_pieces {
 };
 
 template <typename S>
-static __device__ __forceinline__ void simt_read(simt_pieces<S> *x, const float *stage, int l,
-						 int m, int n)
+static __device__ __forceinline__ void gemm_simt_read(simt_pieces<S> *x, const float *stage, int l,
+						      int m, int n)
 {
 	const float *a = stage + l * S::BM + m, *b = stage + S::BK * S::BM + l * S::LINE + n;
 
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void simt_read(simt_pieces<S> *x, const float 
 		x->right[j] = *reinterpret_cast<const float4 *>(b + j * S::LANES_N * 4);
 }
 
-static __device__ __forceinline__ float simt_part(float4 x, int i)
+static __device__ __forceinline__ float gemm_simt_part(float4 x, int i)
 {
 	return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w;
 }
@@ -132,8 +132,8 @@ static __device__ __forceinline__ float simt_part(float4 x, int i)
  * multiply-adds.
  */
 template <typename S>
-static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
-						     float sums[S::TM][S::TN])
+static __device__ __forceinline__ void gemm_simt_multiply(const simt_pieces<S> &x,
+							  float sums[S::TM][S::TN])
 {
 #pragma unroll
 	for (int j = 0; j < S::TN; j++)
@@ -141,14 +141,14 @@ static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
 		for (int turn = 0; turn < S::TM; turn++) {
 			int i = j % 2 ? S::TM - 1 - turn : turn;
 
-			sums[i][j] = fmaf(simt_part(x.left[i / 4], i % 4),
-					  simt_part(x.right[j / 4], j % 4), sums[i][j]);
+			sums[i][j] = fmaf(gemm_simt_part(x.left[i / 4], i % 4),
+					  gemm_simt_part(x.right[j / 4], j % 4), sums[i][j]);
 		}
 }
 
 template <typename S>
-static __device__ __forceinline__ void simt_store(const simt_problem &p, int row, int column,
-						  bool wide, const float sums[S::TM][S::TN])
+static __device__ __forceinline__ void gemm_simt_store(const simt_problem &p, int row, int column,
+						       bool wide, const float sums[S::TM][S::TN])
 {
 #pragma unroll
 	for (int j = 0; j < S::TN; j++) {
@@ -198,14 +198,14 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 		 */
 		return;
 #endif
-	tile_of_block(blockIdx.x, (p.m + S::BM - 1) / S::BM, (p.n + S::BN - 1) / S::BN, &row,
-		      &column);
+	tile_order_of_block(blockIdx.x, (p.m + S::BM - 1) / S::BM, (p.n + S::BN - 1) / S::BN, &row,
+			    &column);
 	row *= S::BM;
 	column *= S::BN;
 	p.a += blockIdx.z * p.stride_a;
 	p.b += blockIdx.z * p.stride_b;
 	p.c += blockIdx.z * p.stride_c;
-	simt_source source = simt_source_of<S>(p, row, column);
+	simt_source source = gemm_simt_source_of<S>(p, row, column);
 #pragma unroll
 	for (int i = 0; i < S::TM; i++)
 #pragma unroll
@@ -214,40 +214,40 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 #pragma unroll
 	for (int s = 0; s < S::STAGES - 1; s++) {
 		if (s < steps && WHOLE)
-			simt_load_whole<S>(&source, simt_memory + s * S::STAGE_FLOATS);
+			gemm_simt_load_whole<S>(&source, simt_memory + s * S::STAGE_FLOATS);
 		else if (s < steps)
-			simt_load<S, WIDE>(p, simt_memory + s * S::STAGE_FLOATS, row, column,
-					   s * S::BK);
-		copies_commit();
+			gemm_simt_load<S, WIDE>(p, simt_memory + s * S::STAGE_FLOATS, row, column,
+						s * S::BK);
+		async_copy_commit();
 	}
-	copies_wait<S::STAGES - 2>();
+	async_copy_wait<S::STAGES - 2>();
 	__syncthreads();
-	simt_read<S>(&pieces[0], simt_memory, 0, m, n);
+	gemm_simt_read<S>(&pieces[0], simt_memory, 0, m, n);
 #pragma unroll 1
 	for (int step = 0; step < steps; step++) {
 		const float *stage = simt_memory + current * S::STAGE_FLOATS;
 
 		if (step + S::STAGES - 1 < steps && WHOLE)
-			simt_load_whole<S>(&source, simt_memory + next * S::STAGE_FLOATS);
+			gemm_simt_load_whole<S>(&source, simt_memory + next * S::STAGE_FLOATS);
 		else if (step + S::STAGES - 1 < steps)
-			simt_load<S, WIDE>(p, simt_memory + next * S::STAGE_FLOATS, row, column,
-					   (step + S::STAGES - 1) * S::BK);
-		copies_commit();
+			gemm_simt_load<S, WIDE>(p, simt_memory + next * S::STAGE_FLOATS, row,
+						column, (step + S::STAGES - 1) * S::BK);
+		async_copy_commit();
 		next = next + 1 == S::STAGES ? 0 : next + 1;
 		current = current + 1 == S::STAGES ? 0 : current + 1;
 #pragma unroll
 		for (int l = 0; l < S::BK; l++) {
 			if (l == S::BK - 1) {
-				copies_wait<S::STAGES - 2>();
+				async_copy_wait<S::STAGES - 2>();
 				__syncthreads();
 				stage = simt_memory + current * S::STAGE_FLOATS;
 			}
-			simt_read<S>(&pieces[(l + 1) % 2], stage, (l + 1) % S::BK, m, n);
-			simt_multiply<S>(pieces[l % 2], sums);
+			gemm_simt_read<S>(&pieces[(l + 1) % 2], stage, (l + 1) % S::BK, m, n);
+			gemm_simt_multiply<S>(pieces[l % 2], sums);
 		}
 	}
-	simt_store<S>(p, row + m, column + n, WIDE && p.ldc % 4 == 0 && (uintptr_t)p.c % 16 == 0,
-		      sums);
+	gemm_simt_store<S>(p, row + m, column + n,
+			   WIDE && p.ldc % 4 == 0 && (uintptr_t)p.c % 16 == 0, sums);
 }
 
 #endif

@@ -9,9 +9,9 @@
 #include "device/cuda/cuda_kernel.h"
 
 template <typename T>
-static void launch(const wmma_problem &p, const struct gemm *g, cudaStream_t stream)
+static void gemm_tensor_launch(const wmma_problem &p, const struct gemm *g, cudaStream_t stream)
 {
-	dim3 grid = gemm_grid(g, WMMA_TILE, WMMA_TILE);
+	dim3 grid = gemm_problem_grid(g, WMMA_TILE, WMMA_TILE);
 
 	if (gemm_kernel_aligned(g, 8))
 		gemm_wmma<T, true><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
@@ -33,12 +33,13 @@ extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void
 	    (g->precision == PRECISION_BF16 && info->capability_major < 8))
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no tensor cores for %s", info->id,
 				 g->precision == PRECISION_FP16 ? "fp16" : "bf16");
-	if (gemm_is_empty(g))
+	if (gemm_problem_is_empty(g))
 		return STATUS_OK;
 	if (g->precision == PRECISION_FP16)
-		launch<half>(p, g, cuda_stream_handle(stream));
+		gemm_tensor_launch<half>(p, g, cuda_stream_handle(stream));
 	else
-		launch<__nv_bfloat16>(p, g, cuda_stream_handle(stream));
-	return cuda_check_path("gemm_tensor",
-			       gemm_kernel_aligned(g, 8) ? "WMMA" : "WMMA, narrow loads", err);
+		gemm_tensor_launch<__nv_bfloat16>(p, g, cuda_stream_handle(stream));
+	return cuda_device_check_path("gemm_tensor",
+				      gemm_kernel_aligned(g, 8) ? "WMMA" : "WMMA, narrow loads",
+				      err);
 }

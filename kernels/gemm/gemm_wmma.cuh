@@ -30,8 +30,8 @@ typedef gemm_problem<void> wmma_problem;
 
 /* Copies eight elements to shared memory; without WIDE one by one, and synchronously. */
 template <typename T, bool WIDE>
-static __device__ __forceinline__ void wmma_piece(T *to, const T *matrix, int64_t ld, int line,
-						  int lines, int at, int length)
+static __device__ __forceinline__ void gemm_wmma_piece(T *to, const T *matrix, int64_t ld, int line,
+						       int lines, int at, int length)
 {
 	if (WIDE) {
 		bool in = line < lines && at < length;
@@ -46,27 +46,28 @@ static __device__ __forceinline__ void wmma_piece(T *to, const T *matrix, int64_
 }
 
 template <typename T, bool WIDE>
-static __device__ __forceinline__ void wmma_load(const wmma_problem &p, T *stage, int row,
-						 int column, int depth)
+static __device__ __forceinline__ void gemm_wmma_load(const wmma_problem &p, T *stage, int row,
+						      int column, int depth)
 {
 	T *b = stage + WMMA_DEPTH * WMMA_LINE_A;
 
 	for (int i = threadIdx.x; i < WMMA_DEPTH * WMMA_TILE / 8; i += WMMA_THREADS) {
 		int l = i / (WMMA_TILE / 8), m = i % (WMMA_TILE / 8) * 8;
 
-		wmma_piece<T, WIDE>(stage + l * WMMA_LINE_A + m, (const T *)p.a, p.lda, depth + l,
-				    p.k, row + m, p.m);
+		gemm_wmma_piece<T, WIDE>(stage + l * WMMA_LINE_A + m, (const T *)p.a, p.lda,
+					 depth + l, p.k, row + m, p.m);
 	}
 	for (int i = threadIdx.x; i < WMMA_TILE * WMMA_DEPTH / 8; i += WMMA_THREADS) {
 		int n = i / (WMMA_DEPTH / 8), l = i % (WMMA_DEPTH / 8) * 8;
 
-		wmma_piece<T, WIDE>(b + n * WMMA_LINE_B + l, (const T *)p.b, p.ldb, column + n, p.n,
-				    depth + l, p.k);
+		gemm_wmma_piece<T, WIDE>(b + n * WMMA_LINE_B + l, (const T *)p.b, p.ldb, column + n,
+					 p.n, depth + l, p.k);
 	}
 }
 
 #if CODE_HAS_TENSOR_CORES
-template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_tile(wmma_problem &p)
+template <typename T, bool WIDE>
+static __device__ __forceinline__ void gemm_wmma_tile(wmma_problem &p)
 {
 	using namespace nvcuda::wmma;
 	extern __shared__ __align__(32) char wmma_memory[];
@@ -77,8 +78,8 @@ template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_til
 	float *own = (float *)wmma_memory + warp * 256;
 	T *c = (T *)p.c + blockIdx.z * p.stride_c;
 
-	tile_of_block(blockIdx.x, (p.m + WMMA_TILE - 1) / WMMA_TILE,
-		      (p.n + WMMA_TILE - 1) / WMMA_TILE, &row, &column);
+	tile_order_of_block(blockIdx.x, (p.m + WMMA_TILE - 1) / WMMA_TILE,
+			    (p.n + WMMA_TILE - 1) / WMMA_TILE, &row, &column);
 	row *= WMMA_TILE;
 	column *= WMMA_TILE;
 	p.a = (const T *)p.a + blockIdx.z * p.stride_a;
@@ -87,17 +88,17 @@ template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_til
 		for (int j = 0; j < 2; j++)
 			fill_fragment(sums[i][j], 0.0f);
 	if (steps > 0)
-		wmma_load<T, WIDE>(p, shared, row, column, 0);
-	copies_commit();
+		gemm_wmma_load<T, WIDE>(p, shared, row, column, 0);
+	async_copy_commit();
 	for (int step = 0; step < steps; step++) {
 		const T *a = shared + step % 2 * WMMA_STAGE, *b = a + WMMA_DEPTH * WMMA_LINE_A;
 
-		copies_wait<0>();
+		async_copy_wait<0>();
 		__syncthreads();
 		if (step + 1 < steps)
-			wmma_load<T, WIDE>(p, shared + (step + 1) % 2 * WMMA_STAGE, row, column,
-					   (step + 1) * WMMA_DEPTH);
-		copies_commit();
+			gemm_wmma_load<T, WIDE>(p, shared + (step + 1) % 2 * WMMA_STAGE, row,
+						column, (step + 1) * WMMA_DEPTH);
+		async_copy_commit();
 #pragma unroll
 		for (int l = 0; l < WMMA_DEPTH; l += 16) {
 			fragment<matrix_a, 16, 16, 16, T, col_major> left[4];
@@ -153,7 +154,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS) gemm_wmma(wmma_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= wmma_since<T>::capability)
-		wmma_tile<T, WIDE>(p);
+		gemm_wmma_tile<T, WIDE>(p);
 	else
 #endif
 		code_is_absent();

@@ -17,13 +17,13 @@
 #include "kernels/launch/compat.h"
 
 template <typename T, int WIDTH>
-static __device__ __forceinline__ T *tile_piece(T *tile, int line, int piece)
+static __device__ __forceinline__ T *mma_tile_piece(T *tile, int line, int piece)
 {
 	return tile + line * WIDTH + (piece ^ line % 8) * 8;
 }
 
-static __device__ __forceinline__ void multiply_16(half, float *d, const unsigned *a,
-						   const unsigned *b)
+static __device__ __forceinline__ void mma_multiply_16(half, float *d, const unsigned *a,
+						       const unsigned *b)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, "
@@ -42,8 +42,8 @@ static __device__ __forceinline__ void multiply_16(half, float *d, const unsigne
 #endif
 }
 
-static __device__ __forceinline__ void multiply_16(__nv_bfloat16, float *d, const unsigned *a,
-						   const unsigned *b)
+static __device__ __forceinline__ void mma_multiply_16(__nv_bfloat16, float *d, const unsigned *a,
+						       const unsigned *b)
 {
 #if CODE_HAS_ASYNC_COPY
 	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, "
@@ -55,8 +55,9 @@ static __device__ __forceinline__ void multiply_16(__nv_bfloat16, float *d, cons
 #endif
 }
 
-/* TF32, 8 deep: FP32 elements after round_to_tf32(). */
-static __device__ __forceinline__ void multiply_8(float *d, const unsigned *a, const unsigned *b)
+/* TF32, 8 deep: FP32 elements after mma_round_to_tf32(). */
+static __device__ __forceinline__ void mma_multiply_8(float *d, const unsigned *a,
+						      const unsigned *b)
 {
 #if CODE_HAS_TF32
 	asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, "
@@ -69,7 +70,7 @@ static __device__ __forceinline__ void multiply_8(float *d, const unsigned *a, c
 }
 
 /* Rounds COUNT registers to TF32, half away from zero: the tensor cores would truncate. */
-template <int COUNT> static __device__ __forceinline__ void round_to_tf32(unsigned *r)
+template <int COUNT> static __device__ __forceinline__ void mma_round_to_tf32(unsigned *r)
 {
 #if CODE_HAS_TF32
 #pragma unroll
@@ -80,7 +81,7 @@ template <int COUNT> static __device__ __forceinline__ void round_to_tf32(unsign
 
 /* Loads four 8 x 8 matrices; `piece`: address of the line that this thread provides. */
 template <bool TRANSPOSED>
-static __device__ __forceinline__ void load_matrices(unsigned *r, const void *piece)
+static __device__ __forceinline__ void mma_load_matrices(unsigned *r, const void *piece)
 {
 #if CODE_HAS_MATRIX_LOADS
 	unsigned address = (unsigned)__cvta_generic_to_shared(piece);
@@ -101,34 +102,36 @@ static __device__ __forceinline__ void load_matrices(unsigned *r, const void *pi
 
 /* Left operand: 16 lines of a tile from `line` on, 16 elements from `depth` on. */
 template <typename T, int WIDTH>
-static __device__ __forceinline__ void load_left(unsigned *r, const T *tile, int line, int depth)
+static __device__ __forceinline__ void mma_load_left(unsigned *r, const T *tile, int line,
+						     int depth)
 {
 	int lane = threadIdx.x % 32;
 
-	load_matrices<false>(r, tile_piece<const T, WIDTH>(tile, line + lane % 16,
-							   depth / 8 + lane / 16));
+	mma_load_matrices<false>(r, mma_tile_piece<const T, WIDTH>(tile, line + lane % 16,
+								   depth / 8 + lane / 16));
 }
 
 /* Two right operands: columns are 16 lines from `line` on, k are 16 elements from `depth` on. */
 template <typename T, int WIDTH>
-static __device__ __forceinline__ void load_right_lines(unsigned *r, const T *tile, int line,
-							int depth)
+static __device__ __forceinline__ void mma_load_right_lines(unsigned *r, const T *tile, int line,
+							    int depth)
 {
 	int lane = threadIdx.x % 32;
 
-	load_matrices<false>(r, tile_piece<const T, WIDTH>(tile, line + lane / 16 * 8 + lane % 8,
-							   depth / 8 + lane / 8 % 2));
+	mma_load_matrices<false>(r, mma_tile_piece<const T, WIDTH>(tile,
+								   line + lane / 16 * 8 + lane % 8,
+								   depth / 8 + lane / 8 % 2));
 }
 
 /* Two right operands: k are 16 lines from `line` on, columns 16 elements from `column` on. */
 template <typename T, int WIDTH>
-static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *tile, int line,
-							  int column)
+static __device__ __forceinline__ void mma_load_right_columns(unsigned *r, const T *tile, int line,
+							      int column)
 {
 	int lane = threadIdx.x % 32;
 
-	load_matrices<true>(r, tile_piece<const T, WIDTH>(tile, line + lane % 16,
-							  column / 8 + lane / 16));
+	mma_load_matrices<true>(r, mma_tile_piece<const T, WIDTH>(tile, line + lane % 16,
+								  column / 8 + lane / 16));
 }
 
 /*
@@ -136,7 +139,7 @@ static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *
  * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16
  * contiguous bytes to store. Collective over the warp.
  */
-static __device__ __forceinline__ void exchange_pairs(unsigned (&v)[4])
+static __device__ __forceinline__ void mma_exchange_pairs(unsigned (&v)[4])
 {
 #if CODE_HAS_MATRIX_LOADS
 #pragma unroll

@@ -7,8 +7,8 @@
 
 #define TILE_ORDER_GROUP 8
 
-static __device__ __forceinline__ void tile_of_block(int block, int rows, int columns, int *row,
-						     int *column)
+static __device__ __forceinline__ void tile_order_of_block(int block, int rows, int columns,
+							   int *row, int *column)
 {
 	int group = block / (TILE_ORDER_GROUP * columns), first = group * TILE_ORDER_GROUP;
 	int height = rows - first < TILE_ORDER_GROUP ? rows - first : TILE_ORDER_GROUP;

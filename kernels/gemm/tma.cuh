@@ -9,30 +9,30 @@
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/gemm/wgmma.cuh"
 
-static __device__ __forceinline__ void mbarrier_init(uint64_t *barrier, unsigned count)
+static __device__ __forceinline__ void tma_mbarrier_init(uint64_t *barrier, unsigned count)
 {
-	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(wgmma_shared_address(barrier)),
 		     "r"(count));
 }
 
 /* Makes initialised barriers visible to TMA; call before a __syncthreads(). */
-static __device__ __forceinline__ void mbarriers_publish(void)
+static __device__ __forceinline__ void tma_mbarriers_publish(void)
 {
 	asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-static __device__ __forceinline__ void mbarrier_expect_tx(uint64_t *barrier, unsigned bytes)
+static __device__ __forceinline__ void tma_mbarrier_expect_tx(uint64_t *barrier, unsigned bytes)
 {
 	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-			     shared_address(barrier)),
+			     wgmma_shared_address(barrier)),
 		     "r"(bytes)
 		     : "memory");
 }
 
-static __device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier)
+static __device__ __forceinline__ void tma_mbarrier_arrive(uint64_t *barrier)
 {
-	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(wgmma_shared_address(barrier))
 		     : "memory");
 }
 
@@ -40,14 +40,14 @@ static __device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier)
  * Releases a stage that a warp has read. All lanes have read it with ordinary loads: __syncwarp()
  * orders these before the arrival of lane 0 (PTX memory model).
  */
-static __device__ __forceinline__ void consumer_release(uint64_t *empty)
+static __device__ __forceinline__ void tma_consumer_release(uint64_t *empty)
 {
 	__syncwarp();
 	if (threadIdx.x % 32 == 0)
-		mbarrier_arrive(empty);
+		tma_mbarrier_arrive(empty);
 }
 
-static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned phase)
+static __device__ __forceinline__ void tma_mbarrier_wait(uint64_t *barrier, unsigned phase)
 {
 	asm volatile("{\n"
 		     ".reg .pred done;\n"
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, unsigned
 		     "@done bra over;\n"
 		     "bra again;\n"
 		     "over:\n"
-		     "}" ::"r"(shared_address(barrier)),
+		     "}" ::"r"(wgmma_shared_address(barrier)),
 		     "r"(phase)
 		     : "memory");
 }
@@ -66,18 +66,18 @@ static __device__ __forceinline__ void tma_load(void *to, const CUtensorMap *map
 						int z, int w, uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
-		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
+		     "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(wgmma_shared_address(to)),
+		     "l"(map), "r"(wgmma_shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
 		     : "memory");
 }
 
 /* Copies contiguous `bytes`, a multiple of 16, between addresses aligned to 16. */
-static __device__ __forceinline__ void bulk_load(void *to, const void *from, unsigned bytes,
-						 uint64_t *barrier)
+static __device__ __forceinline__ void tma_bulk_load(void *to, const void *from, unsigned bytes,
+						     uint64_t *barrier)
 {
 	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-		     "[%1], %3, [%2];" ::"r"(shared_address(to)),
-		     "l"(from), "r"(shared_address(barrier)), "r"(bytes)
+		     "[%1], %3, [%2];" ::"r"(wgmma_shared_address(to)),
+		     "l"(from), "r"(wgmma_shared_address(barrier)), "r"(bytes)
 		     : "memory");
 }
 
@@ -100,13 +100,13 @@ template <int STAGES> struct pipeline_state {
  * innermost first; strides in bytes of all but the innermost. False if the driver lacks the
  * function or refuses.
  */
-static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
-			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
-			      const cuuint32_t *box)
+static inline bool tma_tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
+				  unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
+				  const cuuint32_t *box)
 {
 	static const cuuint32_t steps[5] = { 1, 1, 1, 1, 1 };
 	decltype(&cuTensorMapEncodeTiled) encode =
-		(decltype(&cuTensorMapEncodeTiled))cuda_tensor_map_encoder();
+		(decltype(&cuTensorMapEncodeTiled))cuda_driver_tensor_map_encoder();
 
 	return encode && encode(map, type, rank, (void *)memory, sizes, strides, box, steps,
 				CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,

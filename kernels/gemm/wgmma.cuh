@@ -6,7 +6,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-static __device__ __forceinline__ unsigned shared_address(const void *p)
+static __device__ __forceinline__ unsigned wgmma_shared_address(const void *p)
 {
 	return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -15,10 +15,10 @@ static __device__ __forceinline__ unsigned shared_address(const void *p)
  * Matrix descriptor of an operand: address, distance between neighbouring lines of 64 elements
  * (leading; unused along k), distance between groups of eight lines (stride), 128-byte swizzle.
  */
-static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, unsigned leading,
-							      unsigned stride)
+static __device__ __forceinline__ uint64_t wgmma_operand_descriptor(const void *p, unsigned leading,
+								    unsigned stride)
 {
-	return (uint64_t)(shared_address(p) >> 4 & 0x3fff) | (uint64_t)(leading >> 4) << 16 |
+	return (uint64_t)(wgmma_shared_address(p) >> 4 & 0x3fff) | (uint64_t)(leading >> 4) << 16 |
 	       (uint64_t)(stride >> 4) << 32 | (uint64_t)1 << 62;
 }
 

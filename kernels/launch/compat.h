@@ -4,8 +4,8 @@
  * toolkit dropped a field of cudaDeviceProp (13: the clocks), files use cudaDeviceGetAttribute,
  * which all have.
  *
- * Adding a code path of a kernel for some architectures: cuda_check_path() (cuda_kernel.h) in its
- * launcher, and a row in tests/gpu/coverage.c.
+ * Adding a code path of a kernel for some architectures: cuda_device_check_path() (cuda_kernel.h)
+ * in its launcher, and a row in tests/gpu/coverage.c.
  */
 #ifndef GPUPROOF_KERNELS_LAUNCH_COMPAT_H
 #define GPUPROOF_KERNELS_LAUNCH_COMPAT_H

@@ -6,47 +6,47 @@
 #include "device/host/host_kernel.h"
 
 HOST_VECTORISED
-static void load_fp16(float *to, const uint16_t *from, uint64_t count)
+static void elements_load_fp16(float *to, const uint16_t *from, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		to[i] = half_to_float(from[i]);
 }
 
 HOST_VECTORISED
-static void load_bf16(float *to, const uint16_t *from, uint64_t count)
+static void elements_load_bf16(float *to, const uint16_t *from, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		to[i] = bf16_to_float(from[i]);
+		to[i] = half_bf16_to_float(from[i]);
 }
 
 HOST_VECTORISED
-static void store_fp16(uint16_t *to, const float *from, uint64_t count)
+static void elements_store_fp16(uint16_t *to, const float *from, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		to[i] = half_from_float(from[i]);
 }
 
 HOST_VECTORISED
-static void store_bf16(uint16_t *to, const float *from, uint64_t count)
+static void elements_store_bf16(uint16_t *to, const float *from, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		to[i] = bf16_from_float(from[i]);
+		to[i] = half_bf16_from_float(from[i]);
 }
 
 void elements_from_16(float *to, const uint16_t *from, uint64_t count, enum precision precision)
 {
 	if (precision == PRECISION_FP16)
-		load_fp16(to, from, count);
+		elements_load_fp16(to, from, count);
 	else
-		load_bf16(to, from, count);
+		elements_load_bf16(to, from, count);
 }
 
 void elements_to_16(uint16_t *to, const float *from, uint64_t count, enum precision precision)
 {
 	if (precision == PRECISION_FP16)
-		store_fp16(to, from, count);
+		elements_store_fp16(to, from, count);
 	else
-		store_bf16(to, from, count);
+		elements_store_bf16(to, from, count);
 }
 
 float *elements_open(const void *tensor, enum precision precision, uint64_t first, uint64_t count,

@@ -21,7 +21,7 @@ struct batch_columns {
 };
 
 /* Number of rows in part `part`. */
-static __device__ __forceinline__ float part_rows(const batch_columns &a, unsigned part)
+static __device__ __forceinline__ float batch_norm_part_rows(const batch_columns &a, unsigned part)
 {
 	uint64_t begin = part * a.rows_per_part;
 
@@ -31,7 +31,8 @@ static __device__ __forceinline__ float part_rows(const batch_columns &a, unsign
 }
 
 /* Number of rows in [begin, end) for the threads with threadIdx.y = y. */
-static __device__ __forceinline__ float thread_rows(uint64_t begin, uint64_t end, unsigned y)
+static __device__ __forceinline__ float batch_norm_thread_rows(uint64_t begin, uint64_t end,
+							       unsigned y)
 {
 	return begin + y < end ? (float)((end - begin - y - 1) / blockDim.y + 1) : 0;
 }
@@ -55,11 +56,11 @@ struct moments {
 /* gamma * rstd and beta of some columns: the norm is (x - mean) * factor + offset. */
 template <typename T, int V>
 static __device__ __forceinline__ void
-load_affine(float (&factor)[V], float (&offset)[V], const void *gamma, const void *beta,
-	    const float *rstd, uint64_t column, uint64_t columns)
+batch_norm_load_affine(float (&factor)[V], float (&offset)[V], const void *gamma, const void *beta,
+		       const float *rstd, uint64_t column, uint64_t columns)
 {
-	load_pack<V>(factor, (const T *)gamma, column, columns, true);
-	load_pack<V>(offset, (const T *)beta, column, columns, true);
+	storage_load_pack<V>(factor, (const T *)gamma, column, columns, true);
+	storage_load_pack<V>(offset, (const T *)beta, column, columns, true);
 #pragma unroll
 	for (int k = 0; k < V; k++)
 		factor[k] *= rstd[column + k];
@@ -80,7 +81,8 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 	bool in = column < a.columns, relu = GRADIENTS && a.beta && in;
 
 	if (relu)
-		load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column, a.columns);
+		batch_norm_load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column,
+					     a.columns);
 	end = end < a.rows ? end : a.rows;
 #pragma unroll
 	for (int k = 0; k < V; k++)
@@ -89,16 +91,16 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 			rstd[k] = a.rstd[column + k];
 		}
 	if (!GRADIENTS && in && begin + threadIdx.y < end)
-		load_pack<V>(mean, (const T *)a.x + (begin + threadIdx.y) * a.columns, column,
-			     a.columns, true);
+		storage_load_pack<V>(mean, (const T *)a.x + (begin + threadIdx.y) * a.columns,
+				     column, a.columns, true);
 #pragma unroll 4
 	for (uint64_t row = begin + threadIdx.y; row < end && in; row += blockDim.y) {
 		float x[V], dy[V];
 
-		load_pack<V>(x, (const T *)a.x + row * a.columns, column, a.columns, true);
+		storage_load_pack<V>(x, (const T *)a.x + row * a.columns, column, a.columns, true);
 		if (GRADIENTS)
-			load_pack<V>(dy, (const T *)a.dy + row * a.columns, column, a.columns,
-				     true);
+			storage_load_pack<V>(dy, (const T *)a.dy + row * a.columns, column,
+					     a.columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			float distance = x[k] - mean[k];
@@ -111,7 +113,7 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 	}
 #pragma unroll
 	for (int k = 0; k < V; k++) {
-		float count = fmaxf(thread_rows(begin, end, threadIdx.y), 1);
+		float count = fmaxf(batch_norm_thread_rows(begin, end, threadIdx.y), 1);
 		unsigned at = threadIdx.y * width + threadIdx.x * V + k;
 
 		sums[0][at] = GRADIENTS ? first[k] : mean[k] + first[k] / count;
@@ -131,7 +133,7 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 				all.mean += one;
 				all.squares += two;
 			} else {
-				all.add({ thread_rows(begin, end, y), one, two });
+				all.add({ batch_norm_thread_rows(begin, end, y), one, two });
 			}
 		}
 		a.scratch[blockIdx.y * a.columns + at] = all.mean;
@@ -144,15 +146,15 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
  * thread their results; threads are STRIP columns x GROUPS. True for the thread with the result.
  */
 template <bool GRADIENTS>
-static __device__ __forceinline__ bool join_parts(const batch_columns &a, uint64_t column,
-						  moments *all)
+static __device__ __forceinline__ bool batch_norm_join_parts(const batch_columns &a,
+							     uint64_t column, moments *all)
 {
 	__shared__ moments groups[GROUPS][STRIP];
 	const float *parts = a.scratch + column;
 
 	*all = {};
 	for (unsigned p = threadIdx.y; p < BATCH_NORM_PARTS && column < a.columns; p += GROUPS) {
-		moments part = { part_rows(a, p), parts[p * a.columns],
+		moments part = { batch_norm_part_rows(a, p), parts[p * a.columns],
 				 parts[(BATCH_NORM_PARTS + p) * a.columns] };
 
 		if (GRADIENTS) {
@@ -184,7 +186,7 @@ static __global__ void batch_norm_moments(batch_norm_forward_arguments a, batch_
 	uint64_t column = (uint64_t)blockIdx.x * STRIP + threadIdx.x;
 	moments all;
 
-	if (!join_parts<false>(columns, column, &all))
+	if (!batch_norm_join_parts<false>(columns, column, &all))
 		return;
 	a.mean[column] = all.mean;
 	a.rstd[column] = rsqrtf(all.squares / a.rows + a.epsilon);
@@ -197,7 +199,7 @@ static __global__ void batch_norm_gradients(batch_norm_backward_arguments a, bat
 	float *sums = a.scratch + 2 * BATCH_NORM_PARTS * a.columns;
 	moments all;
 
-	if (!join_parts<true>(columns, column, &all))
+	if (!batch_norm_join_parts<true>(columns, column, &all))
 		return;
 	for (int i = 0; i < 2; i++) {
 		float total = i == 0 ? all.mean : all.squares, old = 0;
@@ -205,8 +207,8 @@ static __global__ void batch_norm_gradients(batch_norm_backward_arguments a, bat
 
 		sums[i * a.columns + column] = total;
 		if (a.keep != 0)
-			to_math(&old, *out);
-		from_math(out, a.keep != 0 ? a.keep * old + total : total);
+			storage_to_math(&old, *out);
+		storage_from_math(out, a.keep != 0 ? a.keep * old + total : total);
 	}
 }
 
@@ -222,19 +224,19 @@ template <typename T, int V> static __global__ void batch_norm_apply(batch_norm_
 
 	if (column >= a.columns)
 		return;
-	load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column, a.columns);
+	batch_norm_load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column, a.columns);
 #pragma unroll
 	for (int k = 0; k < V; k++)
 		mean[k] = a.mean[column + k];
 	FOR_ROWS(r)
 	{
-		load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
+		storage_load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			v[k] = (v[k] - mean[k]) * factor[k] + offset[k];
 		if (a.residual) {
-			load_pack<V>(other, (const T *)a.residual + r * a.columns, column,
-				     a.columns, true);
+			storage_load_pack<V>(other, (const T *)a.residual + r * a.columns, column,
+					     a.columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				v[k] += other[k];
@@ -242,7 +244,7 @@ template <typename T, int V> static __global__ void batch_norm_apply(batch_norm_
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			v[k] = a.relu && v[k] <= 0 ? 0 : v[k];
-		store_pack<V>((T *)a.y + r * a.columns, v, column, a.columns, true);
+		storage_store_pack<V>((T *)a.y + r * a.columns, v, column, a.columns, true);
 	}
 }
 
@@ -255,8 +257,8 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 
 	if (column >= a.columns)
 		return;
-	load_affine<T, V>(factor, offset, a.gamma, a.beta ? a.beta : a.gamma, a.rstd, column,
-			  a.columns);
+	batch_norm_load_affine<T, V>(factor, offset, a.gamma, a.beta ? a.beta : a.gamma, a.rstd,
+				     column, a.columns);
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		mean[k] = a.mean[column + k];
@@ -266,8 +268,8 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 	}
 	FOR_ROWS(r)
 	{
-		load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
-		load_pack<V>(dy, (const T *)a.dy + r * a.columns, column, a.columns, true);
+		storage_load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
+		storage_load_pack<V>(dy, (const T *)a.dy + r * a.columns, column, a.columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			float distance = v[k] - mean[k];
@@ -276,11 +278,11 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 				dy[k] = 0;
 			v[k] = factor[k] * (dy[k] - beta[k] - distance * rstd[k] * gamma[k]);
 		}
-		store_pack<V>((T *)a.dx + r * a.columns, v, column, a.columns, true);
+		storage_store_pack<V>((T *)a.dx + r * a.columns, v, column, a.columns, true);
 	}
 }
 
-static uint64_t rows_per_part(uint64_t rows)
+static uint64_t batch_norm_rows_per_part(uint64_t rows)
 {
 	return (rows + BATCH_NORM_PARTS - 1) / BATCH_NORM_PARTS;
 }
@@ -291,23 +293,23 @@ struct batch_grid {
 	batch_grid(uint64_t rows, uint64_t columns, unsigned V)
 	{
 		const unsigned most = 65535; /* maximum rows of blocks in a grid */
-		unsigned lanes = lanes_for(columns, V), height = THREADS / lanes;
+		unsigned lanes = storage_lanes_for(columns, V), height = THREADS / lanes;
 		uint64_t row_blocks = (rows + height - 1) / height;
 
 		threads = dim3(lanes, height);
-		blocks = dim3(grid_for(columns, lanes * V),
+		blocks = dim3(storage_grid_for(columns, lanes * V),
 			      row_blocks > most ? most : (unsigned)row_blocks);
 	}
 };
 
 /* Sums of parts: of x, or of dy and dy n. */
 template <typename T, bool GRADIENTS>
-static void launch_parts(const batch_columns &a, cudaStream_t stream)
+static void batch_norm_launch_parts(const batch_columns &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	bool packs = packs_aligned(a.x, a.dy, a.gamma, a.beta) && a.columns % V == 0;
-	unsigned lanes = lanes_for(a.columns, packs ? V : 1);
-	dim3 blocks(grid_for(a.columns, lanes * (packs ? V : 1)), BATCH_NORM_PARTS),
+	bool packs = storage_packs_aligned(a.x, a.dy, a.gamma, a.beta) && a.columns % V == 0;
+	unsigned lanes = storage_lanes_for(a.columns, packs ? V : 1);
+	dim3 blocks(storage_grid_for(a.columns, lanes * (packs ? V : 1)), BATCH_NORM_PARTS),
 		threads(lanes, PARTS_THREADS / lanes);
 
 	if (packs)
@@ -317,17 +319,20 @@ static void launch_parts(const batch_columns &a, cudaStream_t stream)
 }
 
 template <typename T>
-static void launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
+static void batch_norm_launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x,    nullptr,   nullptr, nullptr,   a.mean,
-				  a.rstd, a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
-	bool packs = packs_aligned(a.x, a.y, a.gamma, a.beta, a.residual) && a.columns % V == 0;
+	batch_columns columns = {
+		a.x,    nullptr,   nullptr, nullptr,   a.mean,
+		a.rstd, a.scratch, a.rows,  a.columns, batch_norm_rows_per_part(a.rows)
+	};
+	bool packs =
+		storage_packs_aligned(a.x, a.y, a.gamma, a.beta, a.residual) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	launch_parts<T, false>(columns, stream);
-	batch_norm_moments<<<grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a,
-											   columns);
+	batch_norm_launch_parts<T, false>(columns, stream);
+	batch_norm_moments<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(
+		a, columns);
 	if (packs)
 		batch_norm_apply<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
 	else
@@ -335,17 +340,20 @@ static void launch_forward(const batch_norm_forward_arguments &a, cudaStream_t s
 }
 
 template <typename T>
-static void launch_backward(const batch_norm_backward_arguments &a, cudaStream_t stream)
+static void batch_norm_launch_backward(const batch_norm_backward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x,    a.dy,      a.gamma, a.beta,    a.mean,
-				  a.rstd, a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
-	bool packs = packs_aligned(a.x, a.dy, a.dx, a.gamma, a.beta) && a.columns % V == 0;
+	batch_columns columns = {
+		a.x,    a.dy,      a.gamma, a.beta,    a.mean,
+		a.rstd, a.scratch, a.rows,  a.columns, batch_norm_rows_per_part(a.rows)
+	};
+	bool packs = storage_packs_aligned(a.x, a.dy, a.dx, a.gamma, a.beta) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	launch_parts<T, true>(columns, stream);
+	batch_norm_launch_parts<T, true>(columns, stream);
 	batch_norm_gradients<T>
-		<<<grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a, columns);
+		<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a,
+											 columns);
 	if (packs)
 		batch_norm_input_gradient<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
 	else
@@ -359,7 +367,9 @@ extern "C" enum status kernel_cuda_batch_norm_forward(struct stream *stream, con
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("batch_norm_forward", a, a->rows > 0 && a->columns > 0, err,
-			    [=](auto stored) { launch_forward<decltype(stored)>(*a, handle); });
+			    [=](auto stored) {
+				    batch_norm_launch_forward<decltype(stored)>(*a, handle);
+			    });
 }
 
 extern "C" enum status kernel_cuda_batch_norm_backward(struct stream *stream, const void *arguments,
@@ -369,5 +379,7 @@ extern "C" enum status kernel_cuda_batch_norm_backward(struct stream *stream, co
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("batch_norm_backward", a, a->rows > 0 && a->columns > 0, err,
-			    [=](auto stored) { launch_backward<decltype(stored)>(*a, handle); });
+			    [=](auto stored) {
+				    batch_norm_launch_backward<decltype(stored)>(*a, handle);
+			    });
 }

@@ -22,16 +22,16 @@ template <typename T> static __global__ void embedding_gather(embedding_gather_a
 			float x = 0, p = 0;
 
 			if (there)
-				to_math(&x, row[c]);
+				storage_to_math(&x, row[c]);
 			if (position)
-				to_math(&p, position[i % a.positions * a.columns + c]);
-			from_math((T *)a.y + i * a.columns + c, x + p);
+				storage_to_math(&p, position[i % a.positions * a.columns + c]);
+			storage_from_math((T *)a.y + i * a.columns + c, x + p);
 		}
 	}
 }
 
-static __global__ void count_ids(const int32_t *ids, uint64_t count, uint32_t *counts,
-				 uint64_t first, uint64_t rows)
+static __global__ void embedding_count_ids(const int32_t *ids, uint64_t count, uint32_t *counts,
+					   uint64_t first, uint64_t rows)
 {
 	for (uint64_t i = (uint64_t)blockIdx.x * SORT_THREADS + threadIdx.x; i < count;
 	     i += (uint64_t)gridDim.x * SORT_THREADS)
@@ -43,7 +43,8 @@ static __global__ void count_ids(const int32_t *ids, uint64_t count, uint32_t *c
  * Exclusive prefix sum: counts[v] becomes the sum of those before it, counts[rows] that of all.
  * Runs in one block, range by range.
  */
-static __global__ void __launch_bounds__(SCAN_THREADS) scan_counts(uint32_t *counts, uint64_t rows)
+static __global__ void __launch_bounds__(SCAN_THREADS)
+	embedding_scan_counts(uint32_t *counts, uint64_t rows)
 {
 	__shared__ uint32_t sums[SCAN_THREADS];
 	uint64_t each = (rows + SCAN_THREADS - 1) / SCAN_THREADS;
@@ -73,8 +74,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS) scan_counts(uint32_t *cou
 }
 
 static __global__ void __launch_bounds__(SORT_THREADS)
-	sort_places(const int32_t *ids, uint64_t count, const uint32_t *firsts, uint32_t *places,
-		    uint64_t row, uint64_t rows)
+	embedding_sort_places(const int32_t *ids, uint64_t count, const uint32_t *firsts,
+			      uint32_t *places, uint64_t row, uint64_t rows)
 {
 	__shared__ int32_t near[SORT_THREADS];
 	uint64_t i = (uint64_t)blockIdx.x * SORT_THREADS + threadIdx.x;
@@ -109,12 +110,12 @@ template <typename T> static __global__ void embedding_scatter(embedding_scatter
 			for (uint32_t p = begin; p < end; p++) {
 				float x;
 
-				to_math(&x, ((const T *)a.dy)[places[p] * a.columns + c]);
+				storage_to_math(&x, ((const T *)a.dy)[places[p] * a.columns + c]);
 				sum += x;
 			}
 			if (a.keep != 0)
-				to_math(&old, out[c]);
-			from_math(&out[c], a.keep != 0 ? a.keep * old + sum : sum);
+				storage_to_math(&old, out[c]);
+			storage_from_math(&out[c], a.keep != 0 ? a.keep * old + sum : sum);
 		}
 	}
 }
@@ -129,10 +130,10 @@ extern "C" enum status kernel_cuda_embedding_gather(struct stream *stream, const
 		return err->status;
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T) embedding_gather<T><<<grid_for(a->count, 1), THREADS, 0, handle>>>(*a)
+#define CALL(T) embedding_gather<T><<<storage_grid_for(a->count, 1), THREADS, 0, handle>>>(*a)
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("embedding_gather", err);
+	return cuda_device_check_launch("embedding_gather", err);
 }
 
 extern "C" enum status kernel_cuda_embedding_scatter_add(struct stream *stream,
@@ -149,14 +150,15 @@ extern "C" enum status kernel_cuda_embedding_scatter_add(struct stream *stream,
 		return STATUS_OK;
 	cudaMemsetAsync(firsts, 0, (a->rows + 1) * sizeof(*firsts), handle);
 	if (a->count > 0)
-		count_ids<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(
-			a->ids, a->count, firsts, a->first, a->rows);
-	scan_counts<<<1, SCAN_THREADS, 0, handle>>>(firsts, a->rows);
+		embedding_count_ids<<<storage_grid_for(a->count, SORT_THREADS), SORT_THREADS, 0,
+				      handle>>>(a->ids, a->count, firsts, a->first, a->rows);
+	embedding_scan_counts<<<1, SCAN_THREADS, 0, handle>>>(firsts, a->rows);
 	if (a->count > 0)
-		sort_places<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(
-			a->ids, a->count, firsts, firsts + a->rows + 1, a->first, a->rows);
-#define CALL(T) embedding_scatter<T><<<grid_for(a->rows, 1), THREADS, 0, handle>>>(*a)
+		embedding_sort_places<<<storage_grid_for(a->count, SORT_THREADS), SORT_THREADS, 0,
+					handle>>>(a->ids, a->count, firsts, firsts + a->rows + 1,
+						  a->first, a->rows);
+#define CALL(T) embedding_scatter<T><<<storage_grid_for(a->rows, 1), THREADS, 0, handle>>>(*a)
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("embedding_scatter_add", err);
+	return cuda_device_check_launch("embedding_scatter_add", err);
 }

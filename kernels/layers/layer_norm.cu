@@ -8,7 +8,7 @@
 #define GROUPS 8
 
 /* Sum over a block, for all its threads, in a fixed order. */
-static __device__ __forceinline__ float block_sum(float x)
+static __device__ __forceinline__ float layer_norm_block_sum(float x)
 {
 	__shared__ float warps[THREADS / 32];
 	float total = 0;
@@ -40,30 +40,30 @@ static __global__ void __launch_bounds__(THREADS) layer_norm_forward(layer_norm_
 
 		FOR_ROW(c)
 		{
-			load_pack<V>(v, x, c, columns, true);
+			storage_load_pack<V>(v, x, c, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				sum += v[k];
 		}
-		mean = block_sum(sum) / columns;
+		mean = layer_norm_block_sum(sum) / columns;
 		sum = 0;
 		FOR_ROW(c)
 		{
-			load_pack<V>(v, x, c, columns, true);
+			storage_load_pack<V>(v, x, c, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				sum += (v[k] - mean) * (v[k] - mean);
 		}
-		rstd = rsqrtf(block_sum(sum) / columns + a.epsilon);
+		rstd = rsqrtf(layer_norm_block_sum(sum) / columns + a.epsilon);
 		FOR_ROW(c)
 		{
-			load_pack<V>(v, x, c, columns, true);
-			load_pack<V>(g, (const T *)a.gamma, c, columns, true);
-			load_pack<V>(b, (const T *)a.beta, c, columns, true);
+			storage_load_pack<V>(v, x, c, columns, true);
+			storage_load_pack<V>(g, (const T *)a.gamma, c, columns, true);
+			storage_load_pack<V>(b, (const T *)a.beta, c, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				v[k] = (v[k] - mean) * rstd * g[k] + b[k];
-			store_pack<V>((T *)a.y + row * columns, v, c, columns, true);
+			storage_store_pack<V>((T *)a.y + row * columns, v, c, columns, true);
 		}
 		if (threadIdx.x == 0) {
 			a.mean[row] = mean;
@@ -85,26 +85,26 @@ static __global__ void __launch_bounds__(THREADS)
 
 		FOR_ROW(c)
 		{
-			load_pack<V>(v, x, c, columns, true);
-			load_pack<V>(d, dy, c, columns, true);
-			load_pack<V>(g, (const T *)a.gamma, c, columns, true);
+			storage_load_pack<V>(v, x, c, columns, true);
+			storage_load_pack<V>(d, dy, c, columns, true);
+			storage_load_pack<V>(g, (const T *)a.gamma, c, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++) {
 				sum += d[k] * g[k];
 				product += d[k] * g[k] * (v[k] - mean) * rstd;
 			}
 		}
-		sum = block_sum(sum) / columns;
-		product = block_sum(product) / columns;
+		sum = layer_norm_block_sum(sum) / columns;
+		product = layer_norm_block_sum(product) / columns;
 		FOR_ROW(c)
 		{
-			load_pack<V>(v, x, c, columns, true);
-			load_pack<V>(d, dy, c, columns, true);
-			load_pack<V>(g, (const T *)a.gamma, c, columns, true);
+			storage_load_pack<V>(v, x, c, columns, true);
+			storage_load_pack<V>(d, dy, c, columns, true);
+			storage_load_pack<V>(g, (const T *)a.gamma, c, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				v[k] = rstd * (d[k] * g[k] - sum - (v[k] - mean) * rstd * product);
-			store_pack<V>((T *)a.dx + row * columns, v, c, columns, true);
+			storage_store_pack<V>((T *)a.dx + row * columns, v, c, columns, true);
 		}
 	}
 }
@@ -122,8 +122,8 @@ static __global__ void layer_norm_parts(layer_norm_backward_arguments a, uint64_
 	     row += GROUPS) {
 		float x, dy;
 
-		to_math(&x, ((const T *)a.x)[row * a.columns + column]);
-		to_math(&dy, ((const T *)a.dy)[row * a.columns + column]);
+		storage_to_math(&x, ((const T *)a.x)[row * a.columns + column]);
+		storage_to_math(&dy, ((const T *)a.dy)[row * a.columns + column]);
 		gamma += dy * (x - a.mean[row]) * a.rstd[row];
 		beta += dy;
 	}
@@ -150,35 +150,38 @@ template <typename T> static __global__ void layer_norm_join(layer_norm_backward
 	for (int p = 0; p < LAYER_NORM_PARTS; p++)
 		total += parts[p * a.columns + column];
 	if (a.keep != 0)
-		to_math(&old, out[column]);
-	from_math(&out[column], a.keep != 0 ? a.keep * old + total : total);
+		storage_to_math(&old, out[column]);
+	storage_from_math(&out[column], a.keep != 0 ? a.keep * old + total : total);
 }
 
 template <typename T>
-static void launch_forward(const layer_norm_forward_arguments &a, cudaStream_t stream)
+static void layer_norm_launch_forward(const layer_norm_forward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
 
-	if (packs_aligned(a.x, a.y, a.gamma, a.beta) && a.columns % V == 0)
-		layer_norm_forward<T, V><<<grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
+	if (storage_packs_aligned(a.x, a.y, a.gamma, a.beta) && a.columns % V == 0)
+		layer_norm_forward<T, V><<<storage_grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
 	else
-		layer_norm_forward<T, 1><<<grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
+		layer_norm_forward<T, 1><<<storage_grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
 }
 
 template <typename T>
-static void launch_backward(const layer_norm_backward_arguments &a, cudaStream_t stream)
+static void layer_norm_launch_backward(const layer_norm_backward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
 	uint64_t each = (a.rows + LAYER_NORM_PARTS - 1) / LAYER_NORM_PARTS;
 
 	/* The sums first, because dx may be dy. */
-	layer_norm_parts<T><<<dim3(grid_for(a.columns, STRIP), LAYER_NORM_PARTS),
+	layer_norm_parts<T><<<dim3(storage_grid_for(a.columns, STRIP), LAYER_NORM_PARTS),
 			      dim3(STRIP, GROUPS), 0, stream>>>(a, each);
-	layer_norm_join<T><<<dim3(grid_for(a.columns, THREADS), 2), THREADS, 0, stream>>>(a);
-	if (packs_aligned(a.x, a.dx, a.gamma, a.dy) && a.columns % V == 0)
-		layer_norm_input_gradient<T, V><<<grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
+	layer_norm_join<T>
+		<<<dim3(storage_grid_for(a.columns, THREADS), 2), THREADS, 0, stream>>>(a);
+	if (storage_packs_aligned(a.x, a.dx, a.gamma, a.dy) && a.columns % V == 0)
+		layer_norm_input_gradient<T, V>
+			<<<storage_grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
 	else
-		layer_norm_input_gradient<T, 1><<<grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
+		layer_norm_input_gradient<T, 1>
+			<<<storage_grid_for(a.rows, 1), THREADS, 0, stream>>>(a);
 }
 
 extern "C" enum status kernel_cuda_layer_norm_forward(struct stream *stream, const void *arguments,
@@ -188,7 +191,9 @@ extern "C" enum status kernel_cuda_layer_norm_forward(struct stream *stream, con
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("layer_norm_forward", a, a->rows > 0 && a->columns > 0, err,
-			    [=](auto stored) { launch_forward<decltype(stored)>(*a, handle); });
+			    [=](auto stored) {
+				    layer_norm_launch_forward<decltype(stored)>(*a, handle);
+			    });
 }
 
 extern "C" enum status kernel_cuda_layer_norm_backward(struct stream *stream, const void *arguments,
@@ -198,5 +203,7 @@ extern "C" enum status kernel_cuda_layer_norm_backward(struct stream *stream, co
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("layer_norm_backward", a, a->rows > 0 && a->columns > 0, err,
-			    [=](auto stored) { launch_backward<decltype(stored)>(*a, handle); });
+			    [=](auto stored) {
+				    layer_norm_launch_backward<decltype(stored)>(*a, handle);
+			    });
 }

@@ -22,7 +22,7 @@ static enum status layer_launch(const char *name, const A *a, bool any, struct e
 #define CALL(T) launch(T())
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch(name, err);
+	return cuda_device_check_launch(name, err);
 }
 
 #endif

@@ -58,8 +58,8 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
  * "batch_norm_forward" (Ioffe and Szegedy 2015, in training): for each column of x (a channel; rows
  * are the pixels of the whole batch) mean and the biased variance, then y = (x - mean) * rstd *
  * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: one value per column, for
- * backward. No running averages. `scratch`: batch_norm_scratch_bytes(columns). `residual` (or NULL)
- * is added to y; with `relu`, the positive part of the sum is stored.
+ * backward. No running averages. `scratch`: layers_batch_norm_scratch_bytes(columns). `residual`
+ * (or NULL) is added to y; with `relu`, the positive part of the sum is stored.
  */
 #define BATCH_NORM_PARTS 128
 struct batch_norm_forward_arguments {
@@ -87,7 +87,7 @@ struct batch_norm_backward_arguments {
 	uint64_t rows, columns;
 	float keep;
 };
-static inline uint64_t batch_norm_scratch_bytes(uint64_t columns)
+static inline uint64_t layers_batch_norm_scratch_bytes(uint64_t columns)
 {
 	return 2 * (BATCH_NORM_PARTS + 1) * columns * sizeof(float);
 }
@@ -148,7 +148,7 @@ struct embedding_gather_arguments {
 /*
  * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in
  * the order of i. Also writes the rows without ids. The table has rows [first, first + rows) of a
- * larger one; other ids are ignored. `scratch`: embedding_scratch_bytes() of device memory.
+ * larger one; other ids are ignored. `scratch`: layers_embedding_scratch_bytes() of device memory.
  */
 struct embedding_scatter_add_arguments {
 	const void *dy;
@@ -159,7 +159,7 @@ struct embedding_scatter_add_arguments {
 	uint64_t count, columns, rows, first; /* count and rows below 2^31 */
 	float keep;
 };
-static inline uint64_t embedding_scratch_bytes(uint64_t count, uint64_t rows)
+static inline uint64_t layers_embedding_scratch_bytes(uint64_t count, uint64_t rows)
 {
 	return (count + rows + 1) * sizeof(uint32_t);
 }

@@ -10,8 +10,8 @@
 #include "kernels/layers/layers.h"
 
 /* Columns [column, column + count) of a row. */
-static void activate(const struct activation_forward_arguments *a, uint64_t row, uint64_t column,
-		     uint64_t count)
+static void layers_host_activate(const struct activation_forward_arguments *a, uint64_t row,
+				 uint64_t column, uint64_t count)
 {
 	float x_buffer[ELEMENTS_BLOCK], bias_buffer[ELEMENTS_BLOCK], y[ELEMENTS_BLOCK];
 	uint64_t at = row * a->columns + column;
@@ -32,14 +32,14 @@ static void activate(const struct activation_forward_arguments *a, uint64_t row,
 	elements_store(a->y, a->precision, at, count, y);
 }
 
-static void activation_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_activation_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct activation_forward_arguments *a = context;
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++)
 		FOR_BLOCKS (column, count, 0, a->columns)
-			activate(a, row, column, count);
+			layers_host_activate(a, row, column, count);
 }
 
 static enum status activation_forward_run(struct stream *stream, const void *arguments,
@@ -50,12 +50,13 @@ static enum status activation_forward_run(struct stream *stream, const void *arg
 
 	if (layer_check("activation_forward", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), activation_slice, &a);
+	host_stream_parallel(stream, a.rows, elements_grain_rows(a.columns),
+			     layers_host_activation_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(activation_forward)
 
-static void layers_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct activation_backward_arguments *a = context;
 	float x_buffer[ELEMENTS_BLOCK], dy_buffer[ELEMENTS_BLOCK], dx[ELEMENTS_BLOCK];
@@ -79,12 +80,12 @@ static enum status activation_backward_run(struct stream *stream, const void *ar
 
 	if (layer_check("activation_backward", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, layers_gradient_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, layers_host_gradient_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(activation_backward)
 
-static void add_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_add_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct residual_add_arguments *a = context;
 	float a_buffer[ELEMENTS_BLOCK], b_buffer[ELEMENTS_BLOCK], y[ELEMENTS_BLOCK];
@@ -106,12 +107,12 @@ static enum status residual_add_run(struct stream *stream, const void *arguments
 
 	if (layer_check("residual_add", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, add_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, layers_host_add_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(residual_add)
 
-static void gather_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_gather_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	static const float zeros[ELEMENTS_BLOCK];
 	const struct embedding_gather_arguments *a = context;
@@ -145,13 +146,14 @@ static enum status embedding_gather_run(struct stream *stream, const void *argum
 
 	if (layer_check("embedding_gather", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.count, elements_grain_rows(a.columns), gather_slice, &a);
+	host_stream_parallel(stream, a.count, elements_grain_rows(a.columns),
+			     layers_host_gather_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(embedding_gather)
 
 /* Sorts the positions by id and then by position, and finds the start of each row's. */
-static void sort_places(const struct embedding_scatter_add_arguments *a)
+static void layers_host_sort_places(const struct embedding_scatter_add_arguments *a)
 {
 	uint32_t *firsts = a->scratch, *places = firsts + a->rows + 1;
 	uint32_t sum = 0;
@@ -174,7 +176,7 @@ static void sort_places(const struct embedding_scatter_add_arguments *a)
 	firsts[0] = 0;
 }
 
-static void scatter_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_scatter_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct embedding_scatter_add_arguments *a = context;
 	const uint32_t *firsts = a->scratch, *places = firsts + a->rows + 1;
@@ -215,8 +217,9 @@ static enum status embedding_scatter_add_run(struct stream *stream, const void *
 		return err->status;
 	if (a.rows == 0)
 		return STATUS_OK;
-	sort_places(&a);
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), scatter_slice, &a);
+	layers_host_sort_places(&a);
+	host_stream_parallel(stream, a.rows, elements_grain_rows(a.columns),
+			     layers_host_scatter_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(embedding_scatter_add)
@@ -227,37 +230,38 @@ struct row_buffers {
 	uint64_t columns;
 };
 
-static struct row_buffers buffers_new(uint64_t columns, unsigned count)
+static struct row_buffers layers_host_buffers_new(uint64_t columns, unsigned count)
 {
 	return (struct row_buffers){ xmalloc(columns * count * sizeof(float)), columns };
 }
 
-static float *open_row(const struct row_buffers *b, unsigned n, const void *tensor,
-		       enum precision precision, uint64_t row)
+static float *layers_host_open_row(const struct row_buffers *b, unsigned n, const void *tensor,
+				   enum precision precision, uint64_t row)
 {
 	return elements_open(tensor, precision, row * b->columns, b->columns,
 			     b->memory + n * b->columns);
 }
 
 HOST_VECTORISED
-static void normalise(float *y, const float *x, const float *gamma, const float *beta, float mean,
-		      float rstd, uint64_t count)
+static void layers_host_normalise(float *y, const float *x, const float *gamma, const float *beta,
+				  float mean, float rstd, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
 }
 
-static void layer_norm_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_norm_forward_slice(void *context, unsigned part, uint64_t begin,
+					   uint64_t end)
 {
 	const struct layer_norm_forward_arguments *a = context;
-	struct row_buffers b = buffers_new(a->columns, 4);
-	const float *gamma = open_row(&b, 0, a->gamma, a->precision, 0),
-		    *beta = open_row(&b, 1, a->beta, a->precision, 0);
+	struct row_buffers b = layers_host_buffers_new(a->columns, 4);
+	const float *gamma = layers_host_open_row(&b, 0, a->gamma, a->precision, 0),
+		    *beta = layers_host_open_row(&b, 1, a->beta, a->precision, 0);
 	float *y = b.memory + 3 * a->columns;
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++) {
-		const float *x = open_row(&b, 2, a->x, a->precision, row);
+		const float *x = layers_host_open_row(&b, 2, a->x, a->precision, row);
 		double sum = 0, squares = 0, mean;
 
 		for (uint64_t c = 0; c < a->columns; c++)
@@ -267,7 +271,7 @@ static void layer_norm_forward_slice(void *context, unsigned part, uint64_t begi
 			squares += ((double)x[c] - mean) * ((double)x[c] - mean);
 		a->mean[row] = (float)mean;
 		a->rstd[row] = (float)(1 / sqrt(squares / (double)a->columns + (double)a->epsilon));
-		normalise(y, x, gamma, beta, a->mean[row], a->rstd[row], a->columns);
+		layers_host_normalise(y, x, gamma, beta, a->mean[row], a->rstd[row], a->columns);
 		elements_store(a->y, a->precision, row * a->columns, a->columns, y);
 	}
 	free(b.memory);
@@ -281,14 +285,15 @@ static enum status layer_norm_forward_run(struct stream *stream, const void *arg
 
 	if (layer_check("layer_norm_forward", a.precision, err) != STATUS_OK)
 		return err->status;
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), layer_norm_forward_slice, &a);
+	host_stream_parallel(stream, a.rows, elements_grain_rows(a.columns),
+			     layers_host_norm_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(layer_norm_forward)
 
 HOST_VECTORISED
-static void layer_norm_add_products(float *gamma, float *beta, const float *x, const float *dy,
-				    float mean, float rstd, uint64_t count)
+static void layers_host_norm_add_products(float *gamma, float *beta, const float *x,
+					  const float *dy, float mean, float rstd, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		gamma[i] += dy[i] * (x[i] - mean) * rstd;
@@ -299,10 +304,10 @@ static void layer_norm_add_products(float *gamma, float *beta, const float *x, c
 /*
  * Sums fixed parts of the rows into the scratch, in an order that does not depend on the threads.
  */
-static void parts_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_parts_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct layer_norm_backward_arguments *a = context;
-	struct row_buffers b = buffers_new(a->columns, 2);
+	struct row_buffers b = layers_host_buffers_new(a->columns, 2);
 
 	(void)part;
 	for (uint64_t p = begin; p < end; p++) {
@@ -313,19 +318,19 @@ static void parts_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 			gamma[c] = beta[c] = 0;
 		for (uint64_t row = a->rows * p / LAYER_NORM_PARTS;
 		     row < a->rows * (p + 1) / LAYER_NORM_PARTS; row++)
-			layer_norm_add_products(gamma, beta,
-						open_row(&b, 0, a->x, a->precision, row),
-						open_row(&b, 1, a->dy, a->precision, row),
-						a->mean[row], a->rstd[row], a->columns);
+			layers_host_norm_add_products(
+				gamma, beta, layers_host_open_row(&b, 0, a->x, a->precision, row),
+				layers_host_open_row(&b, 1, a->dy, a->precision, row), a->mean[row],
+				a->rstd[row], a->columns);
 	}
 	free(b.memory);
 }
 
-static void layer_norm_join_parts(const struct layer_norm_backward_arguments *a, void *out,
-				  const float *parts)
+static void layers_host_norm_join_parts(const struct layer_norm_backward_arguments *a, void *out,
+					const float *parts)
 {
-	struct row_buffers b = buffers_new(a->columns, 2);
-	const float *old = a->keep != 0 ? open_row(&b, 0, out, a->precision, 0) : NULL;
+	struct row_buffers b = layers_host_buffers_new(a->columns, 2);
+	const float *old = a->keep != 0 ? layers_host_open_row(&b, 0, out, a->precision, 0) : NULL;
 	float *sum = b.memory + a->columns;
 
 	for (uint64_t c = 0; c < a->columns; c++) {
@@ -339,17 +344,17 @@ static void layer_norm_join_parts(const struct layer_norm_backward_arguments *a,
 	free(b.memory);
 }
 
-static void input_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_input_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct layer_norm_backward_arguments *a = context;
-	struct row_buffers b = buffers_new(a->columns, 4);
-	const float *gamma = open_row(&b, 0, a->gamma, a->precision, 0);
+	struct row_buffers b = layers_host_buffers_new(a->columns, 4);
+	const float *gamma = layers_host_open_row(&b, 0, a->gamma, a->precision, 0);
 	float *dx = b.memory + 3 * a->columns;
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++) {
-		const float *x = open_row(&b, 1, a->x, a->precision, row),
-			    *dy = open_row(&b, 2, a->dy, a->precision, row);
+		const float *x = layers_host_open_row(&b, 1, a->x, a->precision, row),
+			    *dy = layers_host_open_row(&b, 2, a->dy, a->precision, row);
 		float mean = a->mean[row], rstd = a->rstd[row], mean_gradient, mean_product;
 		double sum = 0, product = 0;
 
@@ -378,12 +383,13 @@ static enum status layer_norm_backward_run(struct stream *stream, const void *ar
 	if (layer_check("layer_norm_backward", a.precision, err) != STATUS_OK)
 		return err->status;
 	/* The sums first, because dx may be dy. */
-	host_parallel(stream, LAYER_NORM_PARTS,
-		      1 + ELEMENTS_GRAIN * LAYER_NORM_PARTS / (a.rows * a.columns + 1), parts_slice,
-		      &a);
-	layer_norm_join_parts(&a, a.dgamma, a.scratch);
-	layer_norm_join_parts(&a, a.dbeta, a.scratch + LAYER_NORM_PARTS * a.columns);
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), input_slice, &a);
+	host_stream_parallel(stream, LAYER_NORM_PARTS,
+			     1 + ELEMENTS_GRAIN * LAYER_NORM_PARTS / (a.rows * a.columns + 1),
+			     layers_host_parts_slice, &a);
+	layers_host_norm_join_parts(&a, a.dgamma, a.scratch);
+	layers_host_norm_join_parts(&a, a.dbeta, a.scratch + LAYER_NORM_PARTS * a.columns);
+	host_stream_parallel(stream, a.rows, elements_grain_rows(a.columns),
+			     layers_host_input_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(layer_norm_backward)
@@ -395,20 +401,20 @@ HOST_KERNEL(layer_norm_backward)
 #define COLUMNS_GRAIN 16
 
 /* Columns [first, first + count) of a row, converted to `buffer` unless they are FP32. */
-static float *open_part(const void *tensor, enum precision precision, uint64_t columns,
-			uint64_t row, uint64_t first, uint64_t count, float *buffer)
+static float *layers_host_open_part(const void *tensor, enum precision precision, uint64_t columns,
+				    uint64_t row, uint64_t first, uint64_t count, float *buffer)
 {
 	return elements_open(tensor, precision, row * columns + first, count, buffer);
 }
 
 /* Both passes call it, so that backward finds the same sign. */
-static float batch_norm_value(float x, float mean, float rstd, float gamma, float beta)
+static float layers_host_batch_norm_value(float x, float mean, float rstd, float gamma, float beta)
 {
 	return (x - mean) * rstd * gamma + beta;
 }
 
-static void forward_columns(const struct batch_norm_forward_arguments *a, uint64_t first,
-			    uint64_t count)
+static void layers_host_forward_columns(const struct batch_norm_forward_arguments *a,
+					uint64_t first, uint64_t count)
 {
 	float x_buffer[ELEMENTS_BLOCK], gamma[ELEMENTS_BLOCK], beta[ELEMENTS_BLOCK],
 		y[ELEMENTS_BLOCK], residual_buffer[ELEMENTS_BLOCK];
@@ -417,15 +423,15 @@ static void forward_columns(const struct batch_norm_forward_arguments *a, uint64
 		    *b = elements_open(a->beta, a->precision, first, count, beta);
 
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x =
-			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
+		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
+						       count, x_buffer);
 
 		for (uint64_t c = 0; c < count; c++)
 			mean[c] += (double)x[c] / (double)a->rows;
 	}
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x =
-			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
+		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
+						       count, x_buffer);
 
 		for (uint64_t c = 0; c < count; c++)
 			squares[c] += ((double)x[c] - mean[c]) * ((double)x[c] - mean[c]);
@@ -436,17 +442,17 @@ static void forward_columns(const struct batch_norm_forward_arguments *a, uint64
 			(float)(1 / sqrt(squares[c] / (double)a->rows + (double)a->epsilon));
 	}
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x =
-			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
+		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
+						       count, x_buffer);
 
-		const float *residual = a->residual
-						? open_part(a->residual, a->precision, a->columns,
+		const float *residual =
+			a->residual ? layers_host_open_part(a->residual, a->precision, a->columns,
 							    row, first, count, residual_buffer)
-						: NULL;
+				    : NULL;
 
 		for (uint64_t c = 0; c < count; c++) {
-			y[c] = batch_norm_value(x[c], a->mean[first + c], a->rstd[first + c], g[c],
-						b[c]);
+			y[c] = layers_host_batch_norm_value(x[c], a->mean[first + c],
+							    a->rstd[first + c], g[c], b[c]);
 			if (residual)
 				y[c] += residual[c];
 			if (a->relu && y[c] <= 0)
@@ -456,11 +462,12 @@ static void forward_columns(const struct batch_norm_forward_arguments *a, uint64
 	}
 }
 
-static void batch_norm_forward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_batch_norm_forward_slice(void *context, unsigned part, uint64_t begin,
+						 uint64_t end)
 {
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end)
-		forward_columns(context, first, count);
+		layers_host_forward_columns(context, first, count);
 }
 
 static enum status batch_norm_forward_run(struct stream *stream, const void *arguments,
@@ -472,14 +479,16 @@ static enum status batch_norm_forward_run(struct stream *stream, const void *arg
 	if (layer_check("batch_norm_forward", a.precision, err) != STATUS_OK)
 		return err->status;
 	if (a.rows > 0)
-		host_parallel(stream, a.columns, COLUMNS_GRAIN, batch_norm_forward_slice, &a);
+		host_stream_parallel(stream, a.columns, COLUMNS_GRAIN,
+				     layers_host_batch_norm_forward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(batch_norm_forward)
 
 /* Adds a column's sum to keep * the old value. */
-static void batch_norm_store_sums(const struct batch_norm_backward_arguments *a, void *out,
-				  const double *sum, uint64_t first, uint64_t count)
+static void layers_host_batch_norm_store_sums(const struct batch_norm_backward_arguments *a,
+					      void *out, const double *sum, uint64_t first,
+					      uint64_t count)
 {
 	float old_buffer[ELEMENTS_BLOCK], total[ELEMENTS_BLOCK];
 	const float *old =
@@ -491,22 +500,25 @@ static void batch_norm_store_sums(const struct batch_norm_backward_arguments *a,
 }
 
 /* dy of some columns of a row, 0 where the ReLU after the norm was off; in `out`. */
-static void batch_norm_masked(const struct batch_norm_backward_arguments *a, uint64_t row,
-			      uint64_t first, uint64_t count, const float *x, const float *gamma,
-			      const float *beta, float *out)
+static void layers_host_batch_norm_masked(const struct batch_norm_backward_arguments *a,
+					  uint64_t row, uint64_t first, uint64_t count,
+					  const float *x, const float *gamma, const float *beta,
+					  float *out)
 {
 	float buffer[ELEMENTS_BLOCK];
-	const float *dy = open_part(a->dy, a->precision, a->columns, row, first, count, buffer);
+	const float *dy =
+		layers_host_open_part(a->dy, a->precision, a->columns, row, first, count, buffer);
 
 	for (uint64_t c = 0; c < count; c++)
-		out[c] = beta && !(batch_norm_value(x[c], a->mean[first + c], a->rstd[first + c],
-						    gamma[c], beta[c]) > 0)
+		out[c] = beta && !(layers_host_batch_norm_value(x[c], a->mean[first + c],
+								a->rstd[first + c], gamma[c],
+								beta[c]) > 0)
 				 ? 0
 				 : dy[c];
 }
 
-static void backward_columns(const struct batch_norm_backward_arguments *a, uint64_t first,
-			     uint64_t count)
+static void layers_host_backward_columns(const struct batch_norm_backward_arguments *a,
+					 uint64_t first, uint64_t count)
 {
 	float x_buffer[ELEMENTS_BLOCK], dy[ELEMENTS_BLOCK], gamma[ELEMENTS_BLOCK],
 		beta[ELEMENTS_BLOCK], dx[ELEMENTS_BLOCK];
@@ -515,23 +527,23 @@ static void backward_columns(const struct batch_norm_backward_arguments *a, uint
 		    *b = a->beta ? elements_open(a->beta, a->precision, first, count, beta) : NULL;
 
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x =
-			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
+		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
+						       count, x_buffer);
 
-		batch_norm_masked(a, row, first, count, x, g, b, dy);
+		layers_host_batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {
 			sum[c] += (double)dy[c];
 			product[c] +=
 				(double)(dy[c] * (x[c] - a->mean[first + c]) * a->rstd[first + c]);
 		}
 	}
-	batch_norm_store_sums(a, a->dbeta, sum, first, count);
-	batch_norm_store_sums(a, a->dgamma, product, first, count);
+	layers_host_batch_norm_store_sums(a, a->dbeta, sum, first, count);
+	layers_host_batch_norm_store_sums(a, a->dgamma, product, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x =
-			open_part(a->x, a->precision, a->columns, row, first, count, x_buffer);
+		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
+						       count, x_buffer);
 
-		batch_norm_masked(a, row, first, count, x, g, b, dy);
+		layers_host_batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {
 			float rstd = a->rstd[first + c], n = (x[c] - a->mean[first + c]) * rstd;
 
@@ -543,11 +555,12 @@ static void backward_columns(const struct batch_norm_backward_arguments *a, uint
 	}
 }
 
-static void batch_norm_backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void layers_host_batch_norm_backward_slice(void *context, unsigned part, uint64_t begin,
+						  uint64_t end)
 {
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end)
-		backward_columns(context, first, count);
+		layers_host_backward_columns(context, first, count);
 }
 
 static enum status batch_norm_backward_run(struct stream *stream, const void *arguments,
@@ -559,7 +572,8 @@ static enum status batch_norm_backward_run(struct stream *stream, const void *ar
 	if (layer_check("batch_norm_backward", a.precision, err) != STATUS_OK)
 		return err->status;
 	if (a.rows > 0)
-		host_parallel(stream, a.columns, COLUMNS_GRAIN, batch_norm_backward_slice, &a);
+		host_stream_parallel(stream, a.columns, COLUMNS_GRAIN,
+				     layers_host_batch_norm_backward_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(batch_norm_backward)

@@ -28,5 +28,5 @@ extern "C" enum status kernel_cuda_chase(struct stream *stream, const void *argu
 
 	chase<<<blocks, 1, 0, cuda_stream_handle(stream)>>>((uint64_t *)a->cursor, a->hops,
 							    (unsigned)(a->turn % blocks));
-	return cuda_check_launch("chase", err);
+	return cuda_device_check_launch("chase", err);
 }

@@ -17,8 +17,8 @@
  * Copies DEPTH vectors, `lane` apart, from vector `first` on, then advances by `step`, within
  * `count`; vector by vector at the end.
  */
-static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64_t first,
-			    uint64_t lane, uint64_t step)
+static __device__ void memory_copy_move(uint4 *to, const uint4 *from, uint64_t count,
+					uint64_t first, uint64_t lane, uint64_t step)
 {
 	for (uint64_t at = first; at < count; at += step) {
 		uint4 x[DEPTH];
@@ -38,22 +38,22 @@ static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64
 }
 
 /* Copies the bytes after the last whole vector. */
-static __device__ void move_rest(char *to, const char *from, uint64_t bytes)
+static __device__ void memory_copy_move_rest(char *to, const char *from, uint64_t bytes)
 {
 	if (blockIdx.x == 0 && threadIdx.x < bytes % 16)
 		to[bytes / 16 * 16 + threadIdx.x] = from[bytes / 16 * 16 + threadIdx.x];
 }
 
 static __global__ void __launch_bounds__(THREADS, 2)
-	copy(char *to, const char *from, uint64_t bytes, uint64_t count, bool blocked)
+	memory_copy_kernel(char *to, const char *from, uint64_t bytes, uint64_t count, bool blocked)
 {
 	uint64_t width = blocked ? THREADS : (uint64_t)gridDim.x * THREADS;
 	uint64_t first = (uint64_t)blockIdx.x * THREADS * (blocked ? DEPTH : 1) + threadIdx.x;
 
 	for (uint64_t i = 0; i < count; i++) {
-		move((uint4 *)to, (const uint4 *)from, bytes / 16, first, width,
-		     (uint64_t)gridDim.x * THREADS * DEPTH);
-		move_rest(to, from, bytes);
+		memory_copy_move((uint4 *)to, (const uint4 *)from, bytes / 16, first, width,
+				 (uint64_t)gridDim.x * THREADS * DEPTH);
+		memory_copy_move_rest(to, from, bytes);
 	}
 }
 
@@ -61,8 +61,8 @@ static __global__ void __launch_bounds__(THREADS, 2)
  * Warps alternate: an even one copies a vector per thread forth, the next odd one the same vectors
  * back.
  */
-static __global__ void copy_both_by_warps(char *to, const char *from, char *back_to,
-					  const char *back_from, uint64_t bytes)
+static __global__ void memory_copy_both_by_warps(char *to, const char *from, char *back_to,
+						 const char *back_from, uint64_t bytes)
 {
 	uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	uint64_t at = thread / 64 * 32 + thread % 32;
@@ -79,8 +79,8 @@ static __global__ void copy_both_by_warps(char *to, const char *from, char *back
 
 /* Every thread copies in both directions, so that neither can run ahead. */
 static __global__ void __launch_bounds__(THREADS, 2)
-	copy_both_by_threads(char *to, const char *from, char *back_to, const char *back_from,
-			     uint64_t bytes)
+	memory_copy_both_by_threads(char *to, const char *from, char *back_to,
+				    const char *back_from, uint64_t bytes)
 {
 	uint64_t step = (uint64_t)gridDim.x * THREADS;
 
@@ -91,22 +91,25 @@ static __global__ void __launch_bounds__(THREADS, 2)
 		((uint4 *)to)[at] = forth;
 		((uint4 *)back_to)[at] = back;
 	}
-	move_rest(to, from, bytes);
-	move_rest(back_to, back_from, bytes);
+	memory_copy_move_rest(to, from, bytes);
+	memory_copy_move_rest(back_to, back_from, bytes);
 }
 
-static void launch_both(const struct copy_arguments *a, unsigned most, cudaStream_t stream)
+static void memory_copy_launch_both(const struct copy_arguments *a, unsigned most,
+				    cudaStream_t stream)
 {
 	char *to = (char *)a->to, *back_to = (char *)a->back_to;
 	const char *from = (const char *)a->from, *back_from = (const char *)a->back_from;
 
 	for (uint64_t i = 0; i < a->count; i++) {
 		if (a->method == COPY_STRIDED)
-			copy_both_by_threads<<<most, THREADS, 0, stream>>>(to, from, back_to,
-									   back_from, a->bytes);
+			memory_copy_both_by_threads<<<most, THREADS, 0, stream>>>(to, from, back_to,
+										  back_from,
+										  a->bytes);
 		else
-			copy_both_by_warps<<<grid_for(a->bytes, THREADS * 8), THREADS, 0, stream>>>(
-				to, from, back_to, back_from, a->bytes);
+			memory_copy_both_by_warps<<<storage_grid_for(a->bytes, THREADS * 8),
+						    THREADS, 0, stream>>>(to, from, back_to,
+									  back_from, a->bytes);
 	}
 }
 
@@ -115,19 +118,22 @@ extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *argum
 {
 	const struct copy_arguments *a = (const struct copy_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
-	uint64_t wanted = grid_for(a->bytes, THREADS * 16);
+	uint64_t wanted = storage_grid_for(a->bytes, THREADS * 16);
 	unsigned most = (unsigned)cuda_stream_multiprocessors(stream);
 	unsigned blocks = wanted < most ? (unsigned)wanted : most;
 
-	if (!packs_aligned(a->to) || !packs_aligned(a->from) ||
-	    (a->back_to && !(packs_aligned(a->back_to) && packs_aligned(a->back_from))))
+	if (!storage_packs_aligned(a->to) || !storage_packs_aligned(a->from) ||
+	    (a->back_to &&
+	     !(storage_packs_aligned(a->back_to) && storage_packs_aligned(a->back_from))))
 		return error_set(err, STATUS_INTERNAL, "copy: memory must be aligned to 16 bytes");
 	if (a->bytes == 0)
 		return STATUS_OK;
 	if (a->back_to)
-		launch_both(a, blocks, handle);
+		memory_copy_launch_both(a, blocks, handle);
 	else
-		copy<<<blocks, THREADS, 0, handle>>>((char *)a->to, (const char *)a->from, a->bytes,
-						     a->count, a->method != COPY_STRIDED);
-	return cuda_check_launch("copy", err);
+		memory_copy_kernel<<<blocks, THREADS, 0, handle>>>((char *)a->to,
+								   (const char *)a->from, a->bytes,
+								   a->count,
+								   a->method != COPY_STRIDED);
+	return cuda_device_check_launch("copy", err);
 }

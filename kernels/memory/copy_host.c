@@ -7,7 +7,7 @@
 /* One core copies smaller pieces faster than a second one wakes up. */
 #define GRAIN_BYTES (256u << 10)
 
-static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void copy_host_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct copy_arguments *a = context;
 
@@ -23,7 +23,7 @@ static enum status copy_run(struct stream *stream, const void *arguments, struct
 
 	(void)err;
 	for (uint64_t i = 0; i < a.count; i++)
-		host_parallel(stream, a.bytes, GRAIN_BYTES, copy_slice, &a);
+		host_stream_parallel(stream, a.bytes, GRAIN_BYTES, copy_host_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(copy)

@@ -43,15 +43,17 @@ static __global__ void fill_numbers(T *memory, uint64_t count, uint64_t first, u
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			x[k] = scale * (double)generator_uniform(seed, first + i + k);
-		store_pack<V>(memory, x, i, count, aligned);
+		storage_store_pack<V>(memory, x, i, count, aligned);
 	}
 }
 
 template <typename T>
-static void launch_numbers(const struct fill_arguments *a, cudaStream_t stream)
+static void fill_launch_numbers(const struct fill_arguments *a, cudaStream_t stream)
 {
-	fill_numbers<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, stream>>>(
-		(T *)a->memory, a->count, a->first, a->seed, a->scale, packs_aligned(a->memory));
+	fill_numbers<T>
+		<<<storage_grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, stream>>>(
+			(T *)a->memory, a->count, a->first, a->seed, a->scale,
+			storage_packs_aligned(a->memory));
 }
 
 extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *arguments,
@@ -64,43 +66,43 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 		return STATUS_OK;
 	switch (a->kind) {
 	case FILL_BITS:
-		if (a->first % 8 || !packs_aligned(a->memory))
+		if (a->first % 8 || !storage_packs_aligned(a->memory))
 			return error_set(err, STATUS_INTERNAL,
 					 "fill: memory must be aligned to 16 and first to 8 bytes");
-		fill_bits<<<grid_for(a->count, THREADS * 16), THREADS, 0, handle>>>(
+		fill_bits<<<storage_grid_for(a->count, THREADS * 16), THREADS, 0, handle>>>(
 			(unsigned char *)a->memory, a->count, a->first / 8, a->seed);
 		break;
 	case FILL_FP64:
-		launch_numbers<double>(a, handle);
+		fill_launch_numbers<double>(a, handle);
 		break;
 	case FILL_FP32:
-		launch_numbers<float>(a, handle);
+		fill_launch_numbers<float>(a, handle);
 		break;
 	case FILL_FP16:
-		launch_numbers<half>(a, handle);
+		fill_launch_numbers<half>(a, handle);
 		break;
 	case FILL_BF16:
-		launch_numbers<bfloat16>(a, handle);
+		fill_launch_numbers<bfloat16>(a, handle);
 		break;
 	case FILL_FP8:
-		launch_numbers<fp8_e4m3>(a, handle);
+		fill_launch_numbers<fp8_e4m3>(a, handle);
 		break;
 	case FILL_E5M2:
-		launch_numbers<fp8_e5m2>(a, handle);
+		fill_launch_numbers<fp8_e5m2>(a, handle);
 		break;
 	case FILL_FIXED8:
-		launch_numbers<fixed8>(a, handle);
+		fill_launch_numbers<fixed8>(a, handle);
 		break;
 	}
-	return cuda_check_launch("fill", err);
+	return cuda_device_check_launch("fill", err);
 }
 
 /*
  * The 8-byte word at `at`, using only bytes below `bytes`; the same bytes of `expected` in
  * *expected.
  */
-static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uint64_t bytes,
-				   uint64_t *expected)
+static __device__ uint64_t fill_word_at(const unsigned char *memory, uint64_t at, uint64_t bytes,
+					uint64_t *expected)
 {
 	uint64_t got = 0;
 
@@ -142,7 +144,7 @@ static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, u
 		for (uint64_t w = at; w < at + 16 && w < bytes; w += 8) {
 			uint64_t expected = generator_bits(seed, first_word + w / 8);
 
-			if (word_at(memory, w, bytes, &expected) != expected) {
+			if (fill_word_at(memory, w, bytes, &expected) != expected) {
 				mine++;
 				where = w < where ? w : where;
 			}
@@ -169,7 +171,7 @@ static __global__ void check_fill_report(const unsigned char *memory, uint64_t b
 	if (out->count == 0 || out->index >= bytes)
 		return;
 	expected = generator_bits(seed, first_word + out->index / 8);
-	got = word_at(memory, out->index, bytes, &expected);
+	got = fill_word_at(memory, out->index, bytes, &expected);
 	if (got == expected)
 		return; /* from an earlier launch, in other memory */
 	out->got = got;
@@ -183,7 +185,7 @@ extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void 
 	const unsigned char *memory = (const unsigned char *)a->memory;
 	cudaStream_t handle = cuda_stream_handle(stream);
 	uint64_t most = (uint64_t)cuda_stream_multiprocessors(stream) * 32;
-	uint64_t blocks = grid_for(a->bytes, THREADS * 16);
+	uint64_t blocks = storage_grid_for(a->bytes, THREADS * 16);
 
 	if (blocks > most) /* enough to fill the device; each block then processes several ranges */
 		blocks = most;
@@ -193,8 +195,8 @@ extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void 
 	if (a->bytes == 0)
 		return STATUS_OK;
 	check_fill<<<(unsigned)blocks, THREADS, 0, handle>>>(memory, a->bytes, a->first / 8,
-							     a->seed, packs_aligned(memory),
+							     a->seed, storage_packs_aligned(memory),
 							     a->out);
 	check_fill_report<<<1, 1, 0, handle>>>(memory, a->bytes, a->first / 8, a->seed, a->out);
-	return cuda_check_launch("check_fill", err);
+	return cuda_device_check_launch("check_fill", err);
 }

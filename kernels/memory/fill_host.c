@@ -11,7 +11,7 @@
 #define GRAIN 16384
 
 /* Word `index` of the byte stream, as in memory. */
-static inline uint64_t stored_word(uint64_t seed, uint64_t index)
+static inline uint64_t fill_host_stored_word(uint64_t seed, uint64_t index)
 {
 	uint64_t word = generator_bits(seed, index);
 
@@ -22,25 +22,25 @@ static inline uint64_t stored_word(uint64_t seed, uint64_t index)
 }
 
 HOST_VECTORISED
-static void fill_words(char *to, uint64_t first, uint64_t count, uint64_t seed)
+static void fill_host_words(char *to, uint64_t first, uint64_t count, uint64_t seed)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t word = stored_word(seed, first + i);
+		uint64_t word = fill_host_stored_word(seed, first + i);
 
 		memcpy(to + 8 * i, &word, sizeof(word));
 	}
 }
 
 /* A slice is counted in words; only the last word of all may be partial. */
-static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void fill_host_bits_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct fill_arguments *a = context;
 	uint64_t whole = a->count / 8, last = end < whole ? end : whole;
 
 	(void)part;
-	fill_words((char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin, a->seed);
+	fill_host_words((char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin, a->seed);
 	if (end > whole) {
-		uint64_t word = stored_word(a->seed, a->first / 8 + whole);
+		uint64_t word = fill_host_stored_word(a->seed, a->first / 8 + whole);
 
 		memcpy((char *)a->memory + 8 * whole, &word, a->count % 8);
 	}
@@ -58,31 +58,31 @@ static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64
 FILL_LOOP(fp64, double, (double))
 FILL_LOOP(fp32, float, (float))
 FILL_LOOP(fp16, uint16_t, half_from_double)
-FILL_LOOP(bf16, uint16_t, bf16_from_double)
+FILL_LOOP(bf16, uint16_t, half_bf16_from_double)
 
 /*
  * Through FP32 rounded to odd, so that the second rounding gives the same as one rounding of the
  * double.
  */
-static inline uint8_t fp8_from_double(double value)
+static inline uint8_t fill_host_fp8_from_double(double value)
 {
 	return fp8_from_float(half_round_to_odd(value));
 }
 
-static inline uint8_t e5m2_from_double(double value)
+static inline uint8_t fill_host_e5m2_from_double(double value)
 {
-	return e5m2_from_float(half_round_to_odd(value));
+	return fp8_e5m2_from_float(half_round_to_odd(value));
 }
 
-static inline int8_t fixed8_from_double(double value)
+static inline int8_t fill_host_fixed8_from_double(double value)
 {
-	return fixed8_from_float(half_round_to_odd(value));
+	return fp8_fixed8_from_float(half_round_to_odd(value));
 }
-FILL_LOOP(fp8, uint8_t, fp8_from_double)
-FILL_LOOP(e5m2, uint8_t, e5m2_from_double)
-FILL_LOOP(fixed8, int8_t, fixed8_from_double)
+FILL_LOOP(fp8, uint8_t, fill_host_fp8_from_double)
+FILL_LOOP(e5m2, uint8_t, fill_host_e5m2_from_double)
+FILL_LOOP(fixed8, int8_t, fill_host_fixed8_from_double)
 
-static void fill_elements_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void fill_host_elements_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct fill_arguments *a = context;
 	uint64_t first = a->first + begin, count = end - begin;
@@ -119,9 +119,9 @@ static enum status fill_run(struct stream *stream, const void *arguments, struct
 	if (a.kind == FILL_BITS && a.first % 8 != 0)
 		return error_set(err, STATUS_INTERNAL, "fill: first is not a multiple of 8");
 	if (a.kind == FILL_BITS)
-		host_parallel(stream, (a.count + 7) / 8, GRAIN, fill_bits_slice, &a);
+		host_stream_parallel(stream, (a.count + 7) / 8, GRAIN, fill_host_bits_slice, &a);
 	else
-		host_parallel(stream, a.count, GRAIN, fill_elements_slice, &a);
+		host_stream_parallel(stream, a.count, GRAIN, fill_host_elements_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(fill)
@@ -135,7 +135,8 @@ struct check {
  * Number of wrong words in a range of whole words: the fast test, which nearly always finds none.
  */
 HOST_VECTORISED
-static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, uint64_t seed)
+static uint64_t fill_host_count_wrong(const char *memory, uint64_t first, uint64_t count,
+				      uint64_t seed)
 {
 	uint64_t wrong = 0;
 
@@ -143,7 +144,7 @@ static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, 
 		uint64_t got;
 
 		memcpy(&got, memory + 8 * i, sizeof(got));
-		wrong += got != stored_word(seed, first + i);
+		wrong += got != fill_host_stored_word(seed, first + i);
 	}
 	return wrong;
 }
@@ -152,10 +153,10 @@ static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, 
  * Word `index` of the range, `bytes` of which count; a partial word is compared and reported padded
  * with zeros.
  */
-static void check_word(const struct check_fill_arguments *a, uint64_t index, size_t bytes,
-		       struct fill_mismatch *found)
+static void fill_host_check_word(const struct check_fill_arguments *a, uint64_t index, size_t bytes,
+				 struct fill_mismatch *found)
 {
-	uint64_t word = stored_word(a->seed, a->first / 8 + index), expected = 0, got = 0;
+	uint64_t word = fill_host_stored_word(a->seed, a->first / 8 + index), expected = 0, got = 0;
 
 	memcpy(&expected, &word, bytes);
 	memcpy(&got, (const char *)a->memory + 8 * index, bytes);
@@ -168,7 +169,7 @@ static void check_word(const struct check_fill_arguments *a, uint64_t index, siz
 	}
 }
 
-static void fill_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void fill_host_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	const struct check_fill_arguments *a = check->a;
@@ -176,13 +177,13 @@ static void fill_check_slice(void *context, unsigned part, uint64_t begin, uint6
 	uint64_t whole = a->bytes / 8, last = end < whole ? end : whole;
 
 	memset(found, 0, sizeof(*found));
-	if (count_wrong((const char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin,
-			a->seed) > 0) {
+	if (fill_host_count_wrong((const char *)a->memory + 8 * begin, a->first / 8 + begin,
+				  last - begin, a->seed) > 0) {
 		for (uint64_t i = begin; i < last; i++)
-			check_word(a, i, 8, found);
+			fill_host_check_word(a, i, 8, found);
 	}
 	if (end > whole)
-		check_word(a, whole, a->bytes % 8, found);
+		fill_host_check_word(a, whole, a->bytes % 8, found);
 }
 
 static enum status check_fill_run(struct stream *stream, const void *arguments, struct error *err)
@@ -194,7 +195,8 @@ static enum status check_fill_run(struct stream *stream, const void *arguments, 
 	if (a->first % 8 != 0)
 		return error_set(err, STATUS_INTERNAL, "check_fill: first is not a multiple of 8");
 	check.a = a;
-	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, fill_check_slice, &check);
+	parts = host_stream_parallel(stream, (a->bytes + 7) / 8, GRAIN, fill_host_check_slice,
+				     &check);
 	/*
 	 * Merges the parts, in the order of memory, with the findings of earlier launches in `out`.
 	 */

@@ -8,12 +8,14 @@
 
 #define MAX_THREADS 1024
 
-template <bool STREAMING, typename P> static __device__ __forceinline__ P load16(const P *p)
+template <bool STREAMING, typename P>
+static __device__ __forceinline__ P memory_stream_load16(const P *p)
 {
 	return STREAMING ? __ldcs(p) : *p;
 }
 
-template <bool STREAMING, typename P> static __device__ __forceinline__ void store16(P *p, P value)
+template <bool STREAMING, typename P>
+static __device__ __forceinline__ void memory_stream_store16(P *p, P value)
 {
 	if (STREAMING)
 		__stcs(p, value);
@@ -21,7 +23,7 @@ template <bool STREAMING, typename P> static __device__ __forceinline__ void sto
 		*p = value;
 }
 
-template <int OP, typename T> static __device__ __forceinline__ T one(T x, T y)
+template <int OP, typename T> static __device__ __forceinline__ T memory_stream_one(T x, T y)
 {
 	return OP == STREAM_COPY  ? x
 	       : OP == STREAM_MUL ? (T)STREAM_SCALAR * x
@@ -29,15 +31,16 @@ template <int OP, typename T> static __device__ __forceinline__ T one(T x, T y)
 				  : x + (T)STREAM_SCALAR * y;
 }
 
-template <int OP> static __device__ __forceinline__ double2 pack_of(double2 x, double2 y)
+template <int OP>
+static __device__ __forceinline__ double2 memory_stream_pack_of(double2 x, double2 y)
 {
-	return make_double2(one<OP>(x.x, y.x), one<OP>(x.y, y.y));
+	return make_double2(memory_stream_one<OP>(x.x, y.x), memory_stream_one<OP>(x.y, y.y));
 }
 
-template <int OP> static __device__ __forceinline__ float4 pack_of(float4 x, float4 y)
+template <int OP> static __device__ __forceinline__ float4 memory_stream_pack_of(float4 x, float4 y)
 {
-	return make_float4(one<OP>(x.x, y.x), one<OP>(x.y, y.y), one<OP>(x.z, y.z),
-			   one<OP>(x.w, y.w));
+	return make_float4(memory_stream_one<OP>(x.x, y.x), memory_stream_one<OP>(x.y, y.y),
+			   memory_stream_one<OP>(x.z, y.z), memory_stream_one<OP>(x.w, y.w));
 }
 
 /*
@@ -46,7 +49,7 @@ template <int OP> static __device__ __forceinline__ float4 pack_of(float4 x, flo
  */
 template <int OP, typename P, int U, bool STREAMING>
 static __global__ void __launch_bounds__(MAX_THREADS)
-	elementwise(P *out, const P *x, const P *y, uint64_t packs)
+	memory_stream_elementwise(P *out, const P *x, const P *y, uint64_t packs)
 {
 	const bool two = OP == STREAM_ADD || OP == STREAM_TRIAD;
 	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
@@ -57,22 +60,24 @@ static __global__ void __launch_bounds__(MAX_THREADS)
 
 #pragma unroll
 		for (int j = 0; j < U; j++) {
-			a[j] = load16<STREAMING>(x + base + (uint64_t)j * blockDim.x);
-			b[j] = two ? load16<STREAMING>(y + base + (uint64_t)j * blockDim.x) : a[j];
+			a[j] = memory_stream_load16<STREAMING>(x + base + (uint64_t)j * blockDim.x);
+			b[j] = two ? memory_stream_load16<STREAMING>(y + base +
+								     (uint64_t)j * blockDim.x)
+				   : a[j];
 		}
 #pragma unroll
 		for (int j = 0; j < U; j++)
-			store16<STREAMING>(out + base + (uint64_t)j * blockDim.x,
-					   pack_of<OP>(a[j], b[j]));
+			memory_stream_store16<STREAMING>(out + base + (uint64_t)j * blockDim.x,
+							 memory_stream_pack_of<OP>(a[j], b[j]));
 	}
 	for (int j = 0; j < U; j++, base += blockDim.x)
 		if (base < packs)
-			out[base] = pack_of<OP>(x[base], two ? y[base] : x[base]);
+			out[base] = memory_stream_pack_of<OP>(x[base], two ? y[base] : x[base]);
 }
 
 template <int U, bool STREAMING>
 static __global__ void __launch_bounds__(MAX_THREADS)
-	write_words(ulonglong2 *out, uint64_t seed, uint64_t packs)
+	memory_stream_write_words(ulonglong2 *out, uint64_t seed, uint64_t packs)
 {
 	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
 
@@ -83,29 +88,29 @@ static __global__ void __launch_bounds__(MAX_THREADS)
 			uint64_t word = seed + 2 * i * STREAM_STEP;
 
 			if (i < packs)
-				store16<STREAMING>(out + i,
-						   make_ulonglong2(word, word + STREAM_STEP));
+				memory_stream_store16<STREAMING>(
+					out + i, make_ulonglong2(word, word + STREAM_STEP));
 		}
 	}
 }
 
-static __device__ __forceinline__ double shuffle_down(double x, int by)
+static __device__ __forceinline__ double memory_stream_shuffle_down(double x, int by)
 {
 	return __shfl_down_sync(~0u, x, by);
 }
-static __device__ __forceinline__ uint64_t shuffle_down(uint64_t x, int by)
+static __device__ __forceinline__ uint64_t memory_stream_shuffle_down(uint64_t x, int by)
 {
 	return (uint64_t)__shfl_down_sync(~0u, (unsigned long long)x, by);
 }
 
 /* Sum over the block, in thread 0. */
-template <typename A> static __device__ A block_sum(A mine)
+template <typename A> static __device__ A memory_stream_block_sum(A mine)
 {
 	__shared__ A warps[MAX_THREADS / 32];
 	unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
 	for (int by = 16; by; by /= 2)
-		mine += shuffle_down(mine, by);
+		mine += memory_stream_shuffle_down(mine, by);
 	__syncthreads(); /* an earlier sum may still use `warps` */
 	if (lane == 0)
 		warps[warp] = mine;
@@ -113,13 +118,14 @@ template <typename A> static __device__ A block_sum(A mine)
 	if (warp == 0) {
 		mine = lane < blockDim.x / 32 ? warps[lane] : A(0);
 		for (int by = 16; by; by /= 2)
-			mine += shuffle_down(mine, by);
+			mine += memory_stream_shuffle_down(mine, by);
 	}
 	return mine;
 }
 
 /* The number or the words of a sum or part. */
-template <typename A, typename VALUE> static __device__ __forceinline__ auto &value_of(VALUE &value)
+template <typename A, typename VALUE>
+static __device__ __forceinline__ auto &memory_stream_value_of(VALUE &value)
 {
 	if constexpr (std::is_same<A, double>::value)
 		return value.number;
@@ -128,13 +134,13 @@ template <typename A, typename VALUE> static __device__ __forceinline__ auto &va
 }
 
 /* Sum over the grid: the last block to finish adds the parts in a fixed order. */
-template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mine)
+template <typename A> static __device__ void memory_stream_grid_sum(struct stream_sum *s, A mine)
 {
 	__shared__ bool last;
-	A total = block_sum(mine);
+	A total = memory_stream_block_sum(mine);
 
 	if (threadIdx.x == 0) {
-		value_of<A>(s->parts[blockIdx.x]) = total;
+		memory_stream_value_of<A>(s->parts[blockIdx.x]) = total;
 		__threadfence();
 		last = atomicAdd((unsigned long long *)&s->finished, 1ull) == gridDim.x - 1;
 	}
@@ -144,23 +150,24 @@ template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mi
 	__threadfence();
 	mine = 0;
 	for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x)
-		mine += value_of<A>(const_cast<const volatile struct stream_sum *>(s)->parts[i]);
-	total = block_sum(mine);
+		mine += memory_stream_value_of<A>(
+			const_cast<const volatile struct stream_sum *>(s)->parts[i]);
+	total = memory_stream_block_sum(mine);
 	if (threadIdx.x == 0) {
-		value_of<A>(s->sum) = total;
+		memory_stream_value_of<A>(s->sum) = total;
 		s->finished = 0;
 	}
 }
 
-static __device__ __forceinline__ double term(double2 x, double2 y)
+static __device__ __forceinline__ double memory_stream_term(double2 x, double2 y)
 {
 	return x.x * y.x + x.y * y.y;
 }
-static __device__ __forceinline__ double term(float4 x, float4 y)
+static __device__ __forceinline__ double memory_stream_term(float4 x, float4 y)
 {
 	return ((double)x.x * y.x + (double)x.y * y.y) + ((double)x.z * y.z + (double)x.w * y.w);
 }
-static __device__ __forceinline__ uint64_t term(ulonglong2 x, ulonglong2)
+static __device__ __forceinline__ uint64_t memory_stream_term(ulonglong2 x, ulonglong2)
 {
 	return (uint64_t)x.x + (uint64_t)x.y;
 }
@@ -168,7 +175,7 @@ static __device__ __forceinline__ uint64_t term(ulonglong2 x, ulonglong2)
 /* STREAM_DOT and, over words, STREAM_READ. */
 template <typename P, typename A, int U>
 static __global__ void __launch_bounds__(MAX_THREADS)
-	sum_packs(struct stream_sum *s, const P *x, const P *y, uint64_t packs)
+	memory_stream_sum_packs(struct stream_sum *s, const P *x, const P *y, uint64_t packs)
 {
 	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
 	uint64_t base = blockIdx.x * stretch + threadIdx.x;
@@ -184,16 +191,17 @@ static __global__ void __launch_bounds__(MAX_THREADS)
 		}
 #pragma unroll
 		for (int j = 0; j < U; j++)
-			mine += term(a[j], b[j]);
+			mine += memory_stream_term(a[j], b[j]);
 	}
 	for (int j = 0; j < U; j++, base += blockDim.x)
 		if (base < packs)
-			mine += term(x[base], y ? y[base] : x[base]);
-	grid_sum(s, mine);
+			mine += memory_stream_term(x[base], y ? y[base] : x[base]);
+	memory_stream_grid_sum(s, mine);
 }
 
 static __global__ void __launch_bounds__(MAX_THREADS)
-	strided(struct stream_sum *s, const uint64_t *x, uint64_t rows, uint64_t stride)
+	memory_stream_strided(struct stream_sum *s, const uint64_t *x, uint64_t rows,
+			      uint64_t stride)
 {
 	uint64_t step = (uint64_t)gridDim.x * blockDim.x, mine = 0;
 
@@ -203,19 +211,19 @@ static __global__ void __launch_bounds__(MAX_THREADS)
 		     row += step)
 			mine += x[row * stride + pass];
 	}
-	grid_sum(s, mine);
+	memory_stream_grid_sum(s, mine);
 }
 
 static __global__ void __launch_bounds__(MAX_THREADS)
-	gather(struct stream_sum *s, const uint64_t *x, uint64_t words, uint64_t accesses,
-	       uint64_t seed)
+	memory_stream_gather(struct stream_sum *s, const uint64_t *x, uint64_t words,
+			     uint64_t accesses, uint64_t seed)
 {
 	uint64_t step = (uint64_t)gridDim.x * blockDim.x, mine = 0;
 
 #pragma unroll 8
 	for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < accesses; i += step)
-		mine += x[stream_random(seed, i, words)];
-	grid_sum(s, mine);
+		mine += x[memory_stream_random(seed, i, words)];
+	memory_stream_grid_sum(s, mine);
 }
 
 struct launch {
@@ -226,7 +234,7 @@ struct launch {
 };
 
 /* Blocks for `stretches` ranges: one each, or as many as the variant sets for the device. */
-static unsigned blocks_for(const struct launch *l, uint64_t stretches)
+static unsigned memory_stream_blocks_for(const struct launch *l, uint64_t stretches)
 {
 	uint64_t blocks = stretches ? stretches : 1;
 	uint64_t most = (uint64_t)l->a->variant.blocks * l->multiprocessors;
@@ -237,14 +245,14 @@ static unsigned blocks_for(const struct launch *l, uint64_t stretches)
 }
 
 /* A sum has few blocks, because each leaves a part. */
-static unsigned sum_blocks(const struct launch *l, uint64_t stretches)
+static unsigned memory_stream_sum_blocks(const struct launch *l, uint64_t stretches)
 {
-	unsigned blocks = blocks_for(l, stretches);
+	unsigned blocks = memory_stream_blocks_for(l, stretches);
 
 	return blocks > STREAM_PARTS ? STREAM_PARTS : blocks;
 }
 
-static uint64_t stretches(const struct launch *l, unsigned unroll)
+static uint64_t memory_stream_stretches(const struct launch *l, unsigned unroll)
 {
 	uint64_t packs = (uint64_t)unroll * l->a->variant.threads;
 
@@ -252,72 +260,75 @@ static uint64_t stretches(const struct launch *l, unsigned unroll)
 }
 
 template <int OP, typename P, int U, bool STREAMING>
-static void launch_elementwise(const struct launch *l)
+static void memory_stream_launch_elementwise(const struct launch *l)
 {
 	const struct stream_arguments *a = l->a;
 
-	elementwise<OP, P, U, STREAMING>
-		<<<blocks_for(l, stretches(l, U)), a->variant.threads, 0, l->stream>>>(
-			(P *)a->out, (const P *)a->x, (const P *)a->y, l->packs);
+	memory_stream_elementwise<OP, P, U, STREAMING>
+		<<<memory_stream_blocks_for(l, memory_stream_stretches(l, U)), a->variant.threads,
+		   0, l->stream>>>((P *)a->out, (const P *)a->x, (const P *)a->y, l->packs);
 }
 
-template <int OP, typename P> static void choose_elementwise(const struct launch *l)
+template <int OP, typename P> static void memory_stream_choose_elementwise(const struct launch *l)
 {
 	bool streaming = l->a->variant.streaming;
 
 	if (l->a->variant.unroll >= 4)
-		streaming ? launch_elementwise<OP, P, 4, true>(l)
-			  : launch_elementwise<OP, P, 4, false>(l);
+		streaming ? memory_stream_launch_elementwise<OP, P, 4, true>(l)
+			  : memory_stream_launch_elementwise<OP, P, 4, false>(l);
 	else if (l->a->variant.unroll >= 2)
-		streaming ? launch_elementwise<OP, P, 2, true>(l)
-			  : launch_elementwise<OP, P, 2, false>(l);
+		streaming ? memory_stream_launch_elementwise<OP, P, 2, true>(l)
+			  : memory_stream_launch_elementwise<OP, P, 2, false>(l);
 	else
-		streaming ? launch_elementwise<OP, P, 1, true>(l)
-			  : launch_elementwise<OP, P, 1, false>(l);
+		streaming ? memory_stream_launch_elementwise<OP, P, 1, true>(l)
+			  : memory_stream_launch_elementwise<OP, P, 1, false>(l);
 }
 
-template <typename P> static void launch_numbers(const struct launch *l)
+template <typename P> static void memory_stream_launch_numbers(const struct launch *l)
 {
 	if (l->a->operation == STREAM_MUL)
-		choose_elementwise<STREAM_MUL, P>(l);
+		memory_stream_choose_elementwise<STREAM_MUL, P>(l);
 	else if (l->a->operation == STREAM_ADD)
-		choose_elementwise<STREAM_ADD, P>(l);
+		memory_stream_choose_elementwise<STREAM_ADD, P>(l);
 	else
-		choose_elementwise<STREAM_TRIAD, P>(l);
+		memory_stream_choose_elementwise<STREAM_TRIAD, P>(l);
 }
 
-template <typename P, typename A, int U> static void launch_sum(const struct launch *l)
+template <typename P, typename A, int U>
+static void memory_stream_launch_sum(const struct launch *l)
 {
 	const struct stream_arguments *a = l->a;
 
-	sum_packs<P, A, U><<<sum_blocks(l, stretches(l, U)), a->variant.threads, 0, l->stream>>>(
-		a->sum, (const P *)a->x, a->operation == STREAM_DOT ? (const P *)a->y : nullptr,
-		l->packs);
+	memory_stream_sum_packs<P, A, U>
+		<<<memory_stream_sum_blocks(l, memory_stream_stretches(l, U)), a->variant.threads,
+		   0, l->stream>>>(a->sum, (const P *)a->x,
+				   a->operation == STREAM_DOT ? (const P *)a->y : nullptr,
+				   l->packs);
 }
 
-template <typename P, typename A> static void choose_sum(const struct launch *l)
+template <typename P, typename A> static void memory_stream_choose_sum(const struct launch *l)
 {
 	if (l->a->variant.unroll >= 8)
-		launch_sum<P, A, 8>(l);
+		memory_stream_launch_sum<P, A, 8>(l);
 	else if (l->a->variant.unroll >= 4)
-		launch_sum<P, A, 4>(l);
+		memory_stream_launch_sum<P, A, 4>(l);
 	else if (l->a->variant.unroll >= 2)
-		launch_sum<P, A, 2>(l);
+		memory_stream_launch_sum<P, A, 2>(l);
 	else
-		launch_sum<P, A, 1>(l);
+		memory_stream_launch_sum<P, A, 1>(l);
 }
 
-template <int U> static void launch_write(const struct launch *l)
+template <int U> static void memory_stream_launch_write(const struct launch *l)
 {
 	const struct stream_arguments *a = l->a;
-	unsigned blocks = blocks_for(l, stretches(l, U));
+	unsigned blocks = memory_stream_blocks_for(l, memory_stream_stretches(l, U));
 
 	if (a->variant.streaming)
-		write_words<U, true>
+		memory_stream_write_words<U, true>
 			<<<blocks, a->variant.threads, 0, l->stream>>>((ulonglong2 *)a->out,
 								       a->seed, l->packs);
 	else
-		write_words<U, false>
+		memory_stream_write_words<U, false>
 			<<<blocks, a->variant.threads, 0, l->stream>>>((ulonglong2 *)a->out,
 								       a->seed, l->packs);
 }
@@ -325,21 +336,20 @@ template <int U> static void launch_write(const struct launch *l)
 /* Independent accesses of a thread in one block's share of the work. */
 #define SCATTERED 8
 
-static void launch_scattered(const struct launch *l)
+static void memory_stream_launch_scattered(const struct launch *l)
 {
 	const struct stream_arguments *a = l->a;
 	uint64_t stride = a->stride / 8;
 	uint64_t items = a->operation == STREAM_RANDOM ? a->accesses : a->bytes / a->stride;
-	unsigned blocks = sum_blocks(l, grid_for(items, a->variant.threads * SCATTERED));
+	unsigned blocks = memory_stream_sum_blocks(l, storage_grid_for(items, a->variant.threads *
+										      SCATTERED));
 
 	if (a->operation == STREAM_RANDOM)
-		gather<<<blocks, a->variant.threads, 0, l->stream>>>(a->sum, (const uint64_t *)a->x,
-								     a->bytes / 8, a->accesses,
-								     a->seed);
+		memory_stream_gather<<<blocks, a->variant.threads, 0, l->stream>>>(
+			a->sum, (const uint64_t *)a->x, a->bytes / 8, a->accesses, a->seed);
 	else
-		strided<<<blocks, a->variant.threads, 0, l->stream>>>(a->sum,
-								      (const uint64_t *)a->x, items,
-								      stride);
+		memory_stream_strided<<<blocks, a->variant.threads, 0, l->stream>>>(
+			a->sum, (const uint64_t *)a->x, items, stride);
 }
 
 extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arguments,
@@ -352,28 +362,30 @@ extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arg
 
 	switch (a->operation) {
 	case STREAM_COPY:
-		choose_elementwise<STREAM_COPY, double2>(&l);
+		memory_stream_choose_elementwise<STREAM_COPY, double2>(&l);
 		break;
 	case STREAM_MUL:
 	case STREAM_ADD:
 	case STREAM_TRIAD:
-		fp32 ? launch_numbers<float4>(&l) : launch_numbers<double2>(&l);
+		fp32 ? memory_stream_launch_numbers<float4>(&l)
+		     : memory_stream_launch_numbers<double2>(&l);
 		break;
 	case STREAM_DOT:
-		fp32 ? choose_sum<float4, double>(&l) : choose_sum<double2, double>(&l);
+		fp32 ? memory_stream_choose_sum<float4, double>(&l)
+		     : memory_stream_choose_sum<double2, double>(&l);
 		break;
 	case STREAM_READ:
-		choose_sum<ulonglong2, uint64_t>(&l);
+		memory_stream_choose_sum<ulonglong2, uint64_t>(&l);
 		break;
 	case STREAM_WRITE:
-		a->variant.unroll >= 4   ? launch_write<4>(&l)
-		: a->variant.unroll >= 2 ? launch_write<2>(&l)
-					 : launch_write<1>(&l);
+		a->variant.unroll >= 4   ? memory_stream_launch_write<4>(&l)
+		: a->variant.unroll >= 2 ? memory_stream_launch_write<2>(&l)
+					 : memory_stream_launch_write<1>(&l);
 		break;
 	case STREAM_STRIDED:
 	case STREAM_RANDOM:
-		launch_scattered(&l);
+		memory_stream_launch_scattered(&l);
 		break;
 	}
-	return cuda_check_launch("stream", err);
+	return cuda_device_check_launch("stream", err);
 }

@@ -21,7 +21,7 @@ enum stream_operation {
 	STREAM_WRITE, /* word i of out = seed + i STREAM_STEP */
 	/* sum of all words of x, `stride` bytes apart, in as many passes as a stride has words */
 	STREAM_STRIDED,
-	/* sum of `accesses` words of x; access i reads word stream_random(seed, i, words) */
+	/* sum of `accesses` words of x; access i reads word memory_stream_random(seed, i, words) */
 	STREAM_RANDOM
 };
 
@@ -78,7 +78,7 @@ struct check_stream_arguments {
 };
 
 /* Factors of x and y in `out`. */
-GENERATOR_FN double stream_weight(enum stream_operation operation, int operand)
+GENERATOR_FN double memory_stream_weight(enum stream_operation operation, int operand)
 {
 	if (operand == 0)
 		return operation == STREAM_MUL ? STREAM_SCALAR : 1;
@@ -86,7 +86,7 @@ GENERATOR_FN double stream_weight(enum stream_operation operation, int operand)
 }
 
 /* Word that access `i` of STREAM_RANDOM reads. words <= 2^32. */
-GENERATOR_FN uint64_t stream_random(uint64_t seed, uint64_t i, uint64_t words)
+GENERATOR_FN uint64_t memory_stream_random(uint64_t seed, uint64_t i, uint64_t words)
 {
 	return (generator_bits(seed, i) >> 32) * words >> 32;
 }

@@ -63,14 +63,15 @@ ELEMENTWISE(triad, double, TRIAD)
 ELEMENTWISE(triad, float, TRIAD)
 
 VECTORISED
-static void write_words(uint64_t *out, uint64_t first, uint64_t packs, uint64_t seed)
+static void stream_host_write_words(uint64_t *out, uint64_t first, uint64_t packs, uint64_t seed)
 {
 	for (uint64_t i = 0; i < 2 * packs; i++)
 		out[i] = seed + (first + i) * STREAM_STEP;
 }
 
 VECTORISED
-static void write_words_streaming(pack_words *out, uint64_t first, uint64_t packs, uint64_t seed)
+static void stream_host_write_words_past_cache(pack_words *out, uint64_t first, uint64_t packs,
+					       uint64_t seed)
 {
 	for (uint64_t i = 0; i < packs; i++) {
 		uint64_t word = seed + (first + 2 * i) * STREAM_STEP;
@@ -104,7 +105,7 @@ DOT(double)
 DOT(float)
 
 VECTORISED
-static uint64_t read_words(const uint64_t *x, uint64_t words)
+static uint64_t stream_host_read_words(const uint64_t *x, uint64_t words)
 {
 	uint64_t sum = 0;
 
@@ -114,7 +115,8 @@ static uint64_t read_words(const uint64_t *x, uint64_t words)
 }
 
 /* Rows begin to end-1 of each pass. */
-static uint64_t read_strided(const uint64_t *x, uint64_t begin, uint64_t end, uint64_t stride)
+static uint64_t stream_host_read_strided(const uint64_t *x, uint64_t begin, uint64_t end,
+					 uint64_t stride)
 {
 	uint64_t sum = 0;
 
@@ -124,13 +126,14 @@ static uint64_t read_strided(const uint64_t *x, uint64_t begin, uint64_t end, ui
 	return sum;
 }
 
-static uint64_t read_random(const struct stream_arguments *a, uint64_t begin, uint64_t end)
+static uint64_t stream_host_read_random(const struct stream_arguments *a, uint64_t begin,
+					uint64_t end)
 {
 	const uint64_t *x = a->x;
 	uint64_t words = a->bytes / 8, sum = 0;
 
 	for (uint64_t i = begin; i < end; i++)
-		sum += x[stream_random(a->seed, i, words)];
+		sum += x[memory_stream_random(a->seed, i, words)];
 	return sum;
 }
 
@@ -154,7 +157,7 @@ static uint64_t read_random(const struct stream_arguments *a, uint64_t begin, ui
 			CALL(name, double);         \
 	} while (0)
 
-static void array_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void stream_host_array_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct stream_arguments *a = context;
 
@@ -174,15 +177,15 @@ static void array_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 		break;
 	default:
 		if (a->variant.streaming)
-			write_words_streaming((pack_words *)a->out + begin, 2 * begin, end - begin,
-					      a->seed);
+			stream_host_write_words_past_cache((pack_words *)a->out + begin, 2 * begin,
+							   end - begin, a->seed);
 		else
-			write_words((uint64_t *)a->out + 2 * begin, 2 * begin, end - begin,
-				    a->seed);
+			stream_host_write_words((uint64_t *)a->out + 2 * begin, 2 * begin,
+						end - begin, a->seed);
 	}
 }
 
-static void sum_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void stream_host_sum_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct stream_arguments *a = context;
 
@@ -197,17 +200,19 @@ static void sum_slice(void *context, unsigned part, uint64_t begin, uint64_t end
 		break;
 	case STREAM_READ:
 		a->sum->parts[part].words =
-			read_words((const uint64_t *)a->x + 2 * begin, 2 * (end - begin));
+			stream_host_read_words((const uint64_t *)a->x + 2 * begin,
+					       2 * (end - begin));
 		break;
 	case STREAM_STRIDED:
-		a->sum->parts[part].words = read_strided(a->x, begin, end, a->stride / 8);
+		a->sum->parts[part].words =
+			stream_host_read_strided(a->x, begin, end, a->stride / 8);
 		break;
 	default:
-		a->sum->parts[part].words = read_random(a, begin, end);
+		a->sum->parts[part].words = stream_host_read_random(a, begin, end);
 	}
 }
 
-static uint64_t items_of(const struct stream_arguments *a)
+static uint64_t stream_host_items_of(const struct stream_arguments *a)
 {
 	switch (a->operation) {
 	case STREAM_STRIDED:
@@ -227,7 +232,8 @@ static enum status stream_run(struct stream *stream, const void *arguments, stru
 	bool sums = a.operation == STREAM_DOT || a.operation == STREAM_READ ||
 		    a.operation == STREAM_STRIDED || a.operation == STREAM_RANDOM;
 	unsigned parts =
-		host_parallel(stream, items_of(&a), GRAIN, sums ? sum_slice : array_slice, &a);
+		host_stream_parallel(stream, stream_host_items_of(&a), GRAIN,
+				     sums ? stream_host_sum_slice : stream_host_array_slice, &a);
 	double number = 0;
 	uint64_t words = 0;
 
@@ -254,11 +260,12 @@ struct check {
 };
 
 /* Expected bits of element i after the operation. */
-static inline uint64_t host_expected_bits(const struct check_stream_arguments *a, bool fp32,
-					  uint64_t i)
+static inline uint64_t stream_host_expected_bits(const struct check_stream_arguments *a, bool fp32,
+						 uint64_t i)
 {
-	double value = stream_weight(a->operation, 0) * (double)generator_uniform(a->seeds[0], i) +
-		       stream_weight(a->operation, 1) * (double)generator_uniform(a->seeds[1], i);
+	double value =
+		memory_stream_weight(a->operation, 0) * (double)generator_uniform(a->seeds[0], i) +
+		memory_stream_weight(a->operation, 1) * (double)generator_uniform(a->seeds[1], i);
 	float rounded = (float)value;
 	uint64_t bits = 0;
 
@@ -271,22 +278,22 @@ static inline uint64_t host_expected_bits(const struct check_stream_arguments *a
 	return bits;
 }
 
-static bool is_fp32(const struct check_stream_arguments *a)
+static bool stream_host_is_fp32(const struct check_stream_arguments *a)
 {
 	return a->precision == PRECISION_FP32 && a->operation != STREAM_WRITE;
 }
 
-static void stream_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void stream_host_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct check *check = context;
 	const struct check_stream_arguments *a = check->a;
 	struct fill_mismatch *found = &check->found[part];
-	bool fp32 = is_fp32(a);
+	bool fp32 = stream_host_is_fp32(a);
 
 	memset(found, 0, sizeof(*found));
 	for (uint64_t i = begin; i < end; i++) {
 		uint64_t got = fp32 ? ((const uint32_t *)a->out)[i] : ((const uint64_t *)a->out)[i],
-			 expected = host_expected_bits(a, fp32, i);
+			 expected = stream_host_expected_bits(a, fp32, i);
 
 		if (got == expected || found->count++ > 0)
 			continue;
@@ -300,8 +307,8 @@ static enum status check_stream_run(struct stream *stream, const void *arguments
 {
 	const struct check_stream_arguments *a = arguments;
 	struct check check = { .a = a };
-	unsigned parts = host_parallel(stream, a->bytes / (is_fp32(a) ? 4 : 8), GRAIN,
-				       stream_check_slice, &check);
+	unsigned parts = host_stream_parallel(stream, a->bytes / (stream_host_is_fp32(a) ? 4 : 8),
+					      GRAIN, stream_host_check_slice, &check);
 
 	(void)err;
 	for (unsigned i = 0; i < parts; i++) {

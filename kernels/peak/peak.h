@@ -44,7 +44,7 @@ struct peak_stream_arguments {
 /*
  * "peak_tensor": `groups` groups of threads multiply the same small integers repeatedly, and
  * accumulate: TF32, FP16, BF16, FP8 (E4M3 or E5M2) or INT8. out[group] is the sum of all elements
- * of the final accumulator. The shape of a step depends on the device: peak_tensor_shape().
+ * of the final accumulator. The shape of a step depends on the device: kernel_peak_tensor_shape().
  */
 struct peak_tensor_arguments {
 	enum precision precision;
@@ -62,13 +62,13 @@ struct peak_tensor_shape {
 };
 
 /* Start value of a chain; a pair's halves are neighbouring chains of twice as many. */
-GENERATOR_FN float peak_start(uint64_t lane, uint64_t chain, uint64_t chains)
+GENERATOR_FN float kernel_peak_start(uint64_t lane, uint64_t chain, uint64_t chains)
 {
 	return generator_uniform(PEAK_SEED, lane % PEAK_PERIOD * chains + chain);
 }
 
 /* Element k of line `line` of the left (0) or right (1) matrices: -7 to 7. */
-GENERATOR_FN int peak_element(int side, int line, int k)
+GENERATOR_FN int kernel_peak_element(int side, int line, int k)
 {
 	return (int)(generator_bits(PEAK_SEED + 1 + (uint64_t)side,
 				    (uint64_t)line * 128 + (uint64_t)k) >>
@@ -81,7 +81,7 @@ GENERATOR_FN int peak_element(int side, int line, int k)
  * True for 9.0 with a module without WGMMA code: its tensor cores then cannot reach their peak
  * rate.
  */
-static inline bool peak_lacks_wgmma(const struct device_info *info)
+static inline bool kernel_peak_lacks_wgmma(const struct device_info *info)
 {
 	return info->capability_major == 9 && info->capability_minor == 0 &&
 	       !(info->capabilities & DEVICE_HAS_WGMMA);
@@ -92,8 +92,8 @@ static inline bool peak_lacks_wgmma(const struct device_info *info)
  * with these. m = 0: the device has no tensor cores for this precision, or the module has no code
  * that reaches their peak rate.
  */
-static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
-							 enum precision precision)
+static inline struct peak_tensor_shape kernel_peak_tensor_shape(const struct device_info *info,
+								enum precision precision)
 {
 	int since = precision == PRECISION_FP16 ? 70 : precision == PRECISION_INT8 ? 72 : 80;
 	int capability = info->capability_major * 10 + info->capability_minor;
@@ -108,7 +108,7 @@ static inline struct peak_tensor_shape peak_tensor_shape(const struct device_inf
 	bool fp8 = precision == PRECISION_FP8 || precision == PRECISION_E5M2;
 	struct peak_tensor_shape large = { 64, 256, deep, 1, 1, 2, 2048, !fp8 };
 
-	if (peak_lacks_wgmma(info))
+	if (kernel_peak_lacks_wgmma(info))
 		return none;
 	if (info->capabilities & DEVICE_HAS_WGMMA)
 		return large;

@@ -12,32 +12,32 @@
 #define LANES_FP32 (128 / PEAK_CHAINS)
 #define LANES_FP64 (64 / PEAK_CHAINS)
 
-#define CHAINS(type, lanes, fused)                                                    \
-	HOST_VECTORISED                                                               \
-	static void chains_##type(uint64_t first, uint64_t steps, uint64_t *out)      \
-	{                                                                             \
-		type x[lanes * PEAK_CHAINS];                                          \
-                                                                                      \
-		for (int i = 0; i < lanes * PEAK_CHAINS; i++)                         \
-			x[i] = peak_start(first + (uint64_t)i / PEAK_CHAINS,          \
-					  (uint64_t)i % PEAK_CHAINS, PEAK_CHAINS);    \
-		for (uint64_t step = 0; step < steps; step++)                         \
-			for (int i = 0; i < lanes * PEAK_CHAINS; i++)                 \
-				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);           \
-		for (int i = 0; i < lanes; i++) {                                     \
-			out[i] = 0;                                                   \
-			for (int c = 0; c < PEAK_CHAINS; c++) {                       \
-				uint64_t bits = 0;                                    \
-                                                                                      \
-				memcpy(&bits, &x[i * PEAK_CHAINS + c], sizeof(type)); \
-				out[i] ^= bits;                                       \
-			}                                                             \
-		}                                                                     \
+#define CHAINS(type, lanes, fused)                                                        \
+	HOST_VECTORISED                                                                   \
+	static void chains_##type(uint64_t first, uint64_t steps, uint64_t *out)          \
+	{                                                                                 \
+		type x[lanes * PEAK_CHAINS];                                              \
+                                                                                          \
+		for (int i = 0; i < lanes * PEAK_CHAINS; i++)                             \
+			x[i] = kernel_peak_start(first + (uint64_t)i / PEAK_CHAINS,       \
+						 (uint64_t)i % PEAK_CHAINS, PEAK_CHAINS); \
+		for (uint64_t step = 0; step < steps; step++)                             \
+			for (int i = 0; i < lanes * PEAK_CHAINS; i++)                     \
+				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);               \
+		for (int i = 0; i < lanes; i++) {                                         \
+			out[i] = 0;                                                       \
+			for (int c = 0; c < PEAK_CHAINS; c++) {                           \
+				uint64_t bits = 0;                                        \
+                                                                                          \
+				memcpy(&bits, &x[i * PEAK_CHAINS + c], sizeof(type));     \
+				out[i] ^= bits;                                           \
+			}                                                                 \
+		}                                                                         \
 	}
 CHAINS(float, LANES_FP32, __builtin_fmaf)
 CHAINS(double, LANES_FP64, __builtin_fma)
 
-static void fma_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void peak_host_fma_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct peak_fma_arguments *a = context;
 
@@ -58,7 +58,7 @@ static enum status peak_fma_run(struct stream *stream, const void *arguments, st
 	struct peak_fma_arguments a = *(const struct peak_fma_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.lanes / LANES_FP32, 1, fma_slice, &a);
+	host_stream_parallel(stream, a.lanes / LANES_FP32, 1, peak_host_fma_slice, &a);
 	return STATUS_OK;
 }
 
@@ -68,7 +68,7 @@ enum status kernel_host_peak_fma(struct stream *stream, const void *arguments, s
 
 	if (a->precision != PRECISION_FP32 && a->precision != PRECISION_FP64)
 		return error_set(err, STATUS_UNSUPPORTED, "a CPU does not support FP16");
-	return stream_enqueue(stream, peak_fma_run, a, sizeof(*a), err);
+	return host_stream_enqueue(stream, peak_fma_run, a, sizeof(*a), err);
 }
 
 /* Elements that are processed together, in registers. */
@@ -92,7 +92,7 @@ enum status kernel_host_peak_fma(struct stream *stream, const void *arguments, s
 STREAM(float, BLOCK_FP32, __builtin_fmaf)
 STREAM(double, BLOCK_FP64, __builtin_fma)
 
-static void stream_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void peak_host_stream_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct peak_stream_arguments *a = context;
 
@@ -112,8 +112,9 @@ static enum status peak_stream_run(struct stream *stream, const void *arguments,
 	struct peak_stream_arguments a = *(const struct peak_stream_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count / (a.precision == PRECISION_FP32 ? BLOCK_FP32 : BLOCK_FP64),
-		      16, stream_slice, &a);
+	host_stream_parallel(stream,
+			     a.count / (a.precision == PRECISION_FP32 ? BLOCK_FP32 : BLOCK_FP64),
+			     16, peak_host_stream_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(peak_stream)

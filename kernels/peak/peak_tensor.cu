@@ -51,7 +51,8 @@ template <> struct peak_type<tf32_number> {
 };
 #endif
 
-template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t steps, int64_t *out)
+template <typename T>
+static __device__ __forceinline__ void peak_tensor_warp(uint64_t steps, int64_t *out)
 {
 	using namespace nvcuda::wmma;
 	typedef peak_fragments<T> F;
@@ -67,7 +68,8 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 		int side = matrix >= LEFTS;
 
 		numbers[matrix][i % (16 * F::depth)] = (typename F::element)(
-			float)peak_element(side, (side ? matrix - LEFTS : matrix) * 16 + line, k);
+			float)kernel_peak_element(side,
+						  (side ? matrix - LEFTS : matrix) * 16 + line, k);
 	}
 	__syncthreads();
 	for (int i = 0; i < LEFTS; i++)
@@ -101,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, in
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= peak_fragments<T>::since)
-		peak_warp<T>(steps, out);
+		peak_tensor_warp<T>(steps, out);
 	else
 #endif
 		code_is_absent();
@@ -111,7 +113,8 @@ extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void
 					       struct error *err)
 {
 	const struct peak_tensor_arguments *a = (const struct peak_tensor_arguments *)arguments;
-	struct peak_tensor_shape shape = peak_tensor_shape(&stream->device->info, a->precision);
+	struct peak_tensor_shape shape =
+		kernel_peak_tensor_shape(&stream->device->info, a->precision);
 	unsigned blocks = (unsigned)(a->groups * 32 / THREADS);
 	cudaStream_t handle = cuda_stream_handle(stream);
 
@@ -129,5 +132,5 @@ extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void
 		peak_tensor<tf32_number><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 	else
 		peak_tensor<signed char><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
-	return cuda_check_path("peak_tensor", "WMMA", err);
+	return cuda_device_check_path("peak_tensor", "WMMA", err);
 }

@@ -42,27 +42,27 @@ struct e5m2 {
 	unsigned char bits;
 };
 
-static __device__ __forceinline__ void peak_put(half *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(half *to, int x)
 {
 	*to = __float2half_rn((float)x);
 }
-static __device__ __forceinline__ void peak_put(__nv_bfloat16 *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(__nv_bfloat16 *to, int x)
 {
 	*to = __float2bfloat16_rn((float)x);
 }
-static __device__ __forceinline__ void peak_put(float *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(float *to, int x)
 {
 	*to = (float)x;
 }
-static __device__ __forceinline__ void peak_put(e4m3 *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(e4m3 *to, int x)
 {
 	to->bits = fp8_from_float((float)x);
 }
-static __device__ __forceinline__ void peak_put(e5m2 *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(e5m2 *to, int x)
 {
-	to->bits = e5m2_from_float((float)x);
+	to->bits = fp8_e5m2_from_float((float)x);
 }
-static __device__ __forceinline__ void peak_put(signed char *to, int x)
+static __device__ __forceinline__ void peak_wgmma_put(signed char *to, int x)
 {
 	*to = (signed char)x;
 }
@@ -72,7 +72,7 @@ static __device__ __forceinline__ void peak_put(signed char *to, int x)
  * expect.
  */
 template <typename T>
-static __device__ __forceinline__ void peak_fill(char *to, int side, int lines)
+static __device__ __forceinline__ void peak_wgmma_fill(char *to, int side, int lines)
 {
 	const int depth = LINE / sizeof(T);
 
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void peak_fill(char *to, int side, int lines)
 		int line = i / depth, byte = i % depth * (int)sizeof(T);
 		int place = line * LINE + ((byte / 16 ^ line % 8) * 16) + byte % 16;
 
-		peak_put((T *)(to + place), peak_element(side, line, i % depth));
+		peak_wgmma_put((T *)(to + place), kernel_peak_element(side, line, i % depth));
 	}
 }
 
@@ -94,12 +94,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
 	uint64_t at_left, at_right;
 	double total = 0;
 
-	peak_fill<T>(left, 0, LEFT_LINES);
-	peak_fill<T>(right, 1, RIGHT_LINES);
+	peak_wgmma_fill<T>(left, 0, LEFT_LINES);
+	peak_wgmma_fill<T>(right, 1, RIGHT_LINES);
 	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 	__syncthreads();
-	at_left = operand_descriptor(left, 16, 1024);
-	at_right = operand_descriptor(right, 16, 1024);
+	at_left = wgmma_operand_descriptor(left, 16, 1024);
+	at_right = wgmma_operand_descriptor(right, 16, 1024);
 #pragma unroll
 	for (int i = 0; i < 128; i++)
 		d[i] = 0;
@@ -132,7 +132,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
 extern "C" enum status peak_wgmma_launch(struct stream *stream,
 					 const struct peak_tensor_arguments *a, struct error *err)
 {
-	struct peak_tensor_shape shape = peak_tensor_shape(&stream->device->info, a->precision);
+	struct peak_tensor_shape shape =
+		kernel_peak_tensor_shape(&stream->device->info, a->precision);
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned blocks = (unsigned)(a->groups / 2), steps = (unsigned)a->steps;
 
@@ -151,5 +152,5 @@ extern "C" enum status peak_wgmma_launch(struct stream *stream,
 	default:
 		return error_set(err, STATUS_INTERNAL, "peak_tensor: precision %d", a->precision);
 	}
-	return cuda_check_path("peak_tensor", "WGMMA", err);
+	return cuda_device_check_path("peak_tensor", "WGMMA", err);
 }

@@ -23,31 +23,31 @@ template <> struct wider<double, double> {
 };
 
 template <typename T, typename F>
-static __global__ void convert(T *to, const F *from, uint64_t count, bool aligned)
+static __global__ void elementwise_convert(T *to, const F *from, uint64_t count, bool aligned)
 {
 	const int V = 16 / (sizeof(T) > sizeof(F) ? sizeof(T) : sizeof(F));
 
 	for (uint64_t i = FIRST_PACK(V); i < count; i += PACK_STRIDE(V)) {
 		typename wider<T, F>::type x[V];
 
-		load_pack<V>(x, from, i, count, aligned);
-		store_pack<V>(to, x, i, count, aligned);
+		storage_load_pack<V>(x, from, i, count, aligned);
+		storage_store_pack<V>(to, x, i, count, aligned);
 	}
 }
 
 template <typename T, typename F>
-static void launch_convert(const struct convert_arguments *a, cudaStream_t stream)
+static void elementwise_launch_convert(const struct convert_arguments *a, cudaStream_t stream)
 {
 	const unsigned V = 16 / (sizeof(T) > sizeof(F) ? sizeof(T) : sizeof(F));
 
-	convert<T, F><<<grid_for(a->count, THREADS * V), THREADS, 0, stream>>>(
-		(T *)a->to, (const F *)a->from, a->count, packs_aligned(a->to, a->from));
+	elementwise_convert<T, F><<<storage_grid_for(a->count, THREADS * V), THREADS, 0, stream>>>(
+		(T *)a->to, (const F *)a->from, a->count, storage_packs_aligned(a->to, a->from));
 }
 
 template <typename F>
-static void launch_convert_from(const struct convert_arguments *a, cudaStream_t stream)
+static void elementwise_launch_convert_from(const struct convert_arguments *a, cudaStream_t stream)
 {
-#define CALL(T) launch_convert<T, F>(a, stream)
+#define CALL(T) elementwise_launch_convert<T, F>(a, stream)
 	FOR_STORAGE(a->to_precision, CALL)
 #undef CALL
 }
@@ -60,14 +60,14 @@ extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *ar
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(F) launch_convert_from<F>(a, handle)
+#define CALL(F) elementwise_launch_convert_from<F>(a, handle)
 	FOR_STORAGE(a->from_precision, CALL)
 #undef CALL
-	return cuda_check_launch("convert", err);
+	return cuda_device_check_launch("convert", err);
 }
 
 template <typename T>
-static __global__ void scale(T *x, uint64_t count, double factor, bool aligned)
+static __global__ void elementwise_scale(T *x, uint64_t count, double factor, bool aligned)
 {
 	typedef typename math_of<T>::type math;
 	const int V = 16 / sizeof(T);
@@ -75,11 +75,11 @@ static __global__ void scale(T *x, uint64_t count, double factor, bool aligned)
 	for (uint64_t i = FIRST_PACK(V); i < count; i += PACK_STRIDE(V)) {
 		math v[V];
 
-		load_pack<V>(v, x, i, count, aligned);
+		storage_load_pack<V>(v, x, i, count, aligned);
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			v[k] *= (math)factor;
-		store_pack<V>(x, v, i, count, aligned);
+		storage_store_pack<V>(x, v, i, count, aligned);
 	}
 }
 
@@ -91,17 +91,19 @@ extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *argu
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                         \
-	scale<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
-		(T *)a->x, a->count, a->factor, packs_aligned(a->x))
+#define CALL(T)                                                                                 \
+	elementwise_scale<T>                                                                    \
+		<<<storage_grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
+			(T *)a->x, a->count, a->factor, storage_packs_aligned(a->x))
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("scale", err);
+	return cuda_device_check_launch("scale", err);
 }
 
 /* One row of threads per matrix row, so that no thread needs a division to find its column. */
 template <typename T, int V>
-static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu)
+static __global__ void elementwise_bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns,
+					     bool relu)
 {
 	typedef typename math_of<T>::type math;
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
@@ -110,44 +112,46 @@ static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t co
 
 	if (column >= columns)
 		return;
-	load_pack<V>(b, bias, column, columns, true);
+	storage_load_pack<V>(b, bias, column, columns, true);
 	for (uint64_t r = (uint64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += stride) {
 		T *row = y + r * columns;
 		math v[V];
 
-		load_pack<V>(v, row, column, columns, true);
+		storage_load_pack<V>(v, row, column, columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			v[k] += b[k];
 			if (relu && v[k] < 0) /* keeps NaN, so that it is noticed */
 				v[k] = 0;
 		}
-		store_pack<V>(row, v, column, columns, true);
+		storage_store_pack<V>(row, v, column, columns, true);
 	}
 }
 
 template <typename T, int V>
-static void launch_bias_relu_packs(const struct bias_relu_arguments *a, cudaStream_t stream)
+static void elementwise_launch_bias_relu_packs(const struct bias_relu_arguments *a,
+					       cudaStream_t stream)
 {
 	const unsigned most = 65535; /* maximum rows of blocks in a grid */
-	unsigned lanes = lanes_for(a->columns, V), height = THREADS / lanes;
+	unsigned lanes = storage_lanes_for(a->columns, V), height = THREADS / lanes;
 	uint64_t row_blocks = (a->rows + height - 1) / height;
-	dim3 grid(grid_for(a->columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);
+	dim3 grid(storage_grid_for(a->columns, lanes * V),
+		  row_blocks > most ? most : (unsigned)row_blocks);
 
-	bias_relu<T, V><<<grid, dim3(lanes, height), 0, stream>>>((T *)a->y, (const T *)a->bias,
-								  a->rows, a->columns,
-								  a->relu != 0);
+	elementwise_bias_relu<T, V>
+		<<<grid, dim3(lanes, height), 0, stream>>>((T *)a->y, (const T *)a->bias, a->rows,
+							   a->columns, a->relu != 0);
 }
 
 template <typename T>
-static void launch_bias_relu(const struct bias_relu_arguments *a, cudaStream_t stream)
+static void elementwise_launch_bias_relu(const struct bias_relu_arguments *a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
 
-	if (packs_aligned(a->y, a->bias) && a->columns % V == 0)
-		launch_bias_relu_packs<T, V>(a, stream);
+	if (storage_packs_aligned(a->y, a->bias) && a->columns % V == 0)
+		elementwise_launch_bias_relu_packs<T, V>(a, stream);
 	else
-		launch_bias_relu_packs<T, 1>(a, stream);
+		elementwise_launch_bias_relu_packs<T, 1>(a, stream);
 }
 
 extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *arguments,
@@ -158,8 +162,8 @@ extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *
 
 	if (a->rows == 0 || a->columns == 0)
 		return STATUS_OK;
-#define CALL(T) launch_bias_relu<T>(a, handle)
+#define CALL(T) elementwise_launch_bias_relu<T>(a, handle)
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("bias_relu", err);
+	return cuda_device_check_launch("bias_relu", err);
 }

@@ -30,7 +30,8 @@ template <> struct exponent<double> {
 };
 
 /* The bits of exponent<T>::CARRY show that an element of the pack is not finite. */
-template <typename T> static __device__ __forceinline__ unsigned carries(const uint4 &pack)
+template <typename T>
+static __device__ __forceinline__ unsigned loss_scale_carries(const uint4 &pack)
 {
 	const unsigned BITS = exponent<T>::BITS, LOWEST = exponent<T>::LOWEST;
 	unsigned upper = ((pack.y & BITS) + LOWEST) | ((pack.w & BITS) + LOWEST);
@@ -41,8 +42,8 @@ template <typename T> static __device__ __forceinline__ unsigned carries(const u
 }
 
 template <typename T>
-static __global__ void check(const T *gradient, uint64_t count, struct loss_scale *state,
-			     bool aligned)
+static __global__ void loss_scale_check_kernel(const T *gradient, uint64_t count,
+					       struct loss_scale *state, bool aligned)
 {
 	const int V = 16 / sizeof(T);
 	uint64_t packs = aligned ? count / V : 0, stride = (uint64_t)gridDim.x * THREADS;
@@ -60,13 +61,13 @@ static __global__ void check(const T *gradient, uint64_t count, struct loss_scal
 				       : make_uint4(0, 0, 0, 0);
 #pragma unroll
 		for (int e = 0; e < EACH; e++)
-			found |= carries<T>(x[e]);
+			found |= loss_scale_carries<T>(x[e]);
 	}
 	for (uint64_t i = packs * V + (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count;
 	     i += stride) {
 		typename math_of<T>::type g;
 
-		to_math(&g, gradient[i]);
+		storage_to_math(&g, gradient[i]);
 		bad |= !isfinite(g);
 	}
 	/* All writers write the same value. */
@@ -75,11 +76,12 @@ static __global__ void check(const T *gradient, uint64_t count, struct loss_scal
 }
 
 template <typename T>
-static void launch_check(const struct loss_scale_check_arguments *a, cudaStream_t stream)
+static void loss_scale_launch_check(const struct loss_scale_check_arguments *a, cudaStream_t stream)
 {
-	check<T><<<grid_for(a->count, THREADS * EACH * (16 / (int)sizeof(T))), THREADS, 0,
+	loss_scale_check_kernel<T>
+		<<<storage_grid_for(a->count, THREADS * EACH * (16 / (int)sizeof(T))), THREADS, 0,
 		   stream>>>((const T *)a->gradient, a->count, a->state,
-			     packs_aligned(a->gradient));
+			     storage_packs_aligned(a->gradient));
 }
 
 extern "C" enum status kernel_cuda_loss_scale_check(struct stream *stream, const void *arguments,
@@ -91,13 +93,14 @@ extern "C" enum status kernel_cuda_loss_scale_check(struct stream *stream, const
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T) launch_check<T>(a, handle)
+#define CALL(T) loss_scale_launch_check<T>(a, handle)
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("loss_scale_check", err);
+	return cuda_device_check_launch("loss_scale_check", err);
 }
 
-static __global__ void decide(struct loss_scale *s, double beta1, double beta2, uint64_t interval)
+static __global__ void loss_scale_decide_kernel(struct loss_scale *s, double beta1, double beta2,
+						uint64_t interval)
 {
 	if (s->found != 0) {
 		s->inverse = 0;
@@ -123,6 +126,7 @@ extern "C" enum status kernel_cuda_loss_scale_decide(struct stream *stream, cons
 	const struct loss_scale_decide_arguments *a =
 		(const struct loss_scale_decide_arguments *)arguments;
 
-	decide<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->state, a->beta1, a->beta2, a->interval);
-	return cuda_check_launch("loss_scale_decide", err);
+	loss_scale_decide_kernel<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->state, a->beta1,
+									  a->beta2, a->interval);
+	return cuda_device_check_launch("loss_scale_decide", err);
 }

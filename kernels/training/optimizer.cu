@@ -10,9 +10,9 @@
 /* Sized by the master weights, which are never narrower than the gradient. */
 #define PACK(M) ((int)(16 / sizeof(M)))
 
-static unsigned grid_within(uint64_t items, unsigned most)
+static unsigned optimizer_grid_within(uint64_t items, unsigned most)
 {
-	unsigned blocks = grid_for(items, THREADS);
+	unsigned blocks = storage_grid_for(items, THREADS);
 
 	return most && most < blocks ? most : blocks;
 }
@@ -24,39 +24,40 @@ template <typename T, typename M, int V> struct operands {
 };
 
 template <int V, typename T, typename M>
-static __device__ __forceinline__ void fetch(operands<T, M, V> *x, const M *weights, const M *first,
-					     const M *second, const T *gradient, const T *copy,
-					     uint64_t i)
+static __device__ __forceinline__ void optimizer_fetch(operands<T, M, V> *x, const M *weights,
+						       const M *first, const M *second,
+						       const T *gradient, const T *copy, uint64_t i)
 {
 	if (weights)
-		x->weights = fetch_pack<V>(weights, i);
+		x->weights = storage_fetch_pack<V>(weights, i);
 	else
-		x->copy = fetch_pack<V>(copy, i);
-	x->gradient = fetch_pack<V>(gradient, i);
+		x->copy = storage_fetch_pack<V>(copy, i);
+	x->gradient = storage_fetch_pack<V>(gradient, i);
 	if (first)
-		x->first = fetch_pack<V>(first, i);
+		x->first = storage_fetch_pack<V>(first, i);
 	if (second)
-		x->second = fetch_pack<V>(second, i);
+		x->second = storage_fetch_pack<V>(second, i);
 }
 
 /* The old weights, from wherever they are stored. */
 template <typename T, typename M, int V>
-static __device__ __forceinline__ void unpack_weights(M *out, const operands<T, M, V> &x,
-						      bool masters)
+static __device__ __forceinline__ void optimizer_unpack_weights(M *out, const operands<T, M, V> &x,
+								bool masters)
 {
 	if (masters)
-		unpack<V>(out, x.weights);
+		storage_unpack<V>(out, x.weights);
 	else
-		unpack<V>(out, x.copy);
+		storage_unpack<V>(out, x.copy);
 }
 
 template <int V, typename T, typename M>
-static __device__ __forceinline__ void store_weights(M *weights, T *copy, const M *w, uint64_t i)
+static __device__ __forceinline__ void optimizer_store_weights(M *weights, T *copy, const M *w,
+							       uint64_t i)
 {
 	if (weights)
-		store_pack<V>(weights, w, i, i + V, true);
+		storage_store_pack<V>(weights, w, i, i + V, true);
 	if (copy)
-		store_pack<V>(copy, w, i, i + V, true);
+		storage_store_pack<V>(copy, w, i, i + V, true);
 }
 
 template <typename M> struct sgd_factors {
@@ -65,22 +66,22 @@ template <typename M> struct sgd_factors {
 
 /* Elements i .. i + V - 1. Reads the loss scale after all other loads have been issued. */
 template <int V, typename T, typename M>
-static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T *gradient, T *copy,
-						uint64_t i, const sgd_factors<M> &f,
-						const struct loss_scale *loss_scale)
+static __device__ __forceinline__ void
+optimizer_sgd_pack(M *weights, M *velocity, const T *gradient, T *copy, uint64_t i,
+		   const sgd_factors<M> &f, const struct loss_scale *loss_scale)
 {
 	M gradient_scale = f.gradient_scale, w[V], g[V], u[V];
 	operands<T, M, V> x;
 
-	fetch<V>(&x, weights, velocity, (const M *)nullptr, gradient, copy, i);
+	optimizer_fetch<V>(&x, weights, velocity, (const M *)nullptr, gradient, copy, i);
 	if (loss_scale && loss_scale->inverse == 0)
 		return;
 	if (loss_scale)
 		gradient_scale *= (M)loss_scale->inverse;
-	unpack_weights(w, x, weights != nullptr);
-	unpack<V>(g, x.gradient);
+	optimizer_unpack_weights(w, x, weights != nullptr);
+	storage_unpack<V>(g, x.gradient);
 	if (velocity)
-		unpack<V>(u, x.first);
+		storage_unpack<V>(u, x.first);
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		g[k] *= gradient_scale;
@@ -88,8 +89,8 @@ static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T
 		w[k] -= f.rate * u[k];
 	}
 	if (velocity)
-		store_pack<V>(velocity, u, i, i + V, true);
-	store_weights<V>(weights, copy, w, i);
+		storage_store_pack<V>(velocity, u, i, i + V, true);
+	optimizer_store_weights<V>(weights, copy, w, i);
 }
 
 /* CALL(V, i) for whole packs, CALL(1, i) for the remaining elements. */
@@ -109,24 +110,28 @@ static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T
 	} while (0)
 
 template <typename T, typename M>
-static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, uint64_t count,
-			   sgd_factors<M> f, bool aligned, const struct loss_scale *loss_scale)
+static __global__ void optimizer_sgd_kernel(M *weights, M *velocity, const T *gradient, T *copy,
+					    uint64_t count, sgd_factors<M> f, bool aligned,
+					    const struct loss_scale *loss_scale)
 {
-#define CALL(V, i) sgd_pack<V>(weights, velocity, gradient, copy, i, f, loss_scale)
+#define CALL(V, i) optimizer_sgd_pack<V>(weights, velocity, gradient, copy, i, f, loss_scale)
 	FOR_PACKS(M, count, aligned, CALL);
 #undef CALL
 }
 
 template <typename T>
-static void launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t stream)
+static void optimizer_launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t stream)
 {
 	typedef typename math_of<T>::type math;
 	sgd_factors<math> f = { (math)a->rate, (math)a->momentum, (math)a->gradient_scale };
 
-	sgd<T, math><<<grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0, stream>>>(
-		(math *)a->weights, a->momentum != 0 ? (math *)a->velocity : (math *)nullptr,
-		(const T *)a->gradient, (T *)a->copy, a->count, f,
-		packs_aligned(a->weights, a->velocity, a->gradient, a->copy), a->loss_scale);
+	optimizer_sgd_kernel<T, math>
+		<<<optimizer_grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0,
+		   stream>>>((math *)a->weights,
+			     a->momentum != 0 ? (math *)a->velocity : (math *)nullptr,
+			     (const T *)a->gradient, (T *)a->copy, a->count, f,
+			     storage_packs_aligned(a->weights, a->velocity, a->gradient, a->copy),
+			     a->loss_scale);
 }
 
 extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const void *arguments,
@@ -137,10 +142,10 @@ extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const vo
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T) launch_sgd<T>(a, handle)
+#define CALL(T) optimizer_launch_sgd<T>(a, handle)
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("optimizer_sgd", err);
+	return cuda_device_check_launch("optimizer_sgd", err);
 }
 
 template <typename M> struct adam_factors {
@@ -148,16 +153,17 @@ template <typename M> struct adam_factors {
 	M rate, beta1, rest1, beta2, rest2, epsilon, correction1, correction2, gradient_scale;
 };
 
-/* Elements i .. i + V - 1, as in sgd_pack(). */
+/* Elements i .. i + V - 1, as in optimizer_sgd_pack(). */
 template <int V, typename T, typename M>
 static __device__ __forceinline__ void
-adam_pack(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t i, adam_factors<M> f,
-	  const struct loss_scale *loss_scale, const struct optimizer_clock *clock)
+optimizer_adam_pack(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t i,
+		    adam_factors<M> f, const struct loss_scale *loss_scale,
+		    const struct optimizer_clock *clock)
 {
 	M w[V], g[V], first[V], second[V];
 	operands<T, M, V> x;
 
-	fetch<V>(&x, weights, m, v, gradient, copy, i);
+	optimizer_fetch<V>(&x, weights, m, v, gradient, copy, i);
 	if (loss_scale && loss_scale->inverse == 0)
 		return;
 	if (loss_scale) {
@@ -169,10 +175,10 @@ adam_pack(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t i, adam_f
 		f.correction1 = (M)clock->correction1;
 		f.correction2 = (M)clock->correction2;
 	}
-	unpack_weights(w, x, weights != nullptr);
-	unpack<V>(g, x.gradient);
-	unpack<V>(first, x.first);
-	unpack<V>(second, x.second);
+	optimizer_unpack_weights(w, x, weights != nullptr);
+	storage_unpack<V>(g, x.gradient);
+	storage_unpack<V>(first, x.first);
+	storage_unpack<V>(second, x.second);
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		g[k] *= f.gradient_scale;
@@ -181,23 +187,24 @@ adam_pack(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t i, adam_f
 		w[k] -= f.rate * (first[k] / f.correction1) /
 			(sqrt(second[k] / f.correction2) + f.epsilon);
 	}
-	store_pack<V>(m, first, i, i + V, true);
-	store_pack<V>(v, second, i, i + V, true);
-	store_weights<V>(weights, copy, w, i);
+	storage_store_pack<V>(m, first, i, i + V, true);
+	storage_store_pack<V>(v, second, i, i + V, true);
+	optimizer_store_weights<V>(weights, copy, w, i);
 }
 
 template <typename T, typename M>
-static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t count,
-			    adam_factors<M> f, bool aligned, const struct loss_scale *loss_scale,
-			    const struct optimizer_clock *clock)
+static __global__ void optimizer_adam_kernel(M *weights, M *m, M *v, const T *gradient, T *copy,
+					     uint64_t count, adam_factors<M> f, bool aligned,
+					     const struct loss_scale *loss_scale,
+					     const struct optimizer_clock *clock)
 {
-#define CALL(V, i) adam_pack<V>(weights, m, v, gradient, copy, i, f, loss_scale, clock)
+#define CALL(V, i) optimizer_adam_pack<V>(weights, m, v, gradient, copy, i, f, loss_scale, clock)
 	FOR_PACKS(M, count, aligned, CALL);
 #undef CALL
 }
 
 template <typename T>
-static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t stream)
+static void optimizer_launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t stream)
 {
 	typedef typename math_of<T>::type math;
 	adam_factors<math> f = {
@@ -206,11 +213,12 @@ static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t s
 		(math)a->correction1, (math)a->correction2, (math)a->gradient_scale
 	};
 
-	adam<T, math><<<grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0, stream>>>(
-		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
-		(T *)a->copy, a->count, f,
-		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy), a->loss_scale,
-		a->clock);
+	optimizer_adam_kernel<T, math>
+		<<<optimizer_grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0,
+		   stream>>>((math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
+			     (T *)a->copy, a->count, f,
+			     storage_packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy),
+			     a->loss_scale, a->clock);
 }
 
 extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const void *arguments,
@@ -222,14 +230,14 @@ extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const v
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T) launch_adam<T>(a, handle)
+#define CALL(T) optimizer_launch_adam<T>(a, handle)
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("optimizer_adam", err);
+	return cuda_device_check_launch("optimizer_adam", err);
 }
 
-static __global__ void tick(struct optimizer_clock *clock, const double *corrections,
-			    uint64_t count)
+static __global__ void optimizer_tick_kernel(struct optimizer_clock *clock,
+					     const double *corrections, uint64_t count)
 {
 	uint64_t updates = clock->updates + 1, pair = (updates < count ? updates : count) - 1;
 
@@ -244,6 +252,7 @@ extern "C" enum status kernel_cuda_optimizer_tick(struct stream *stream, const v
 	const struct optimizer_tick_arguments *a =
 		(const struct optimizer_tick_arguments *)arguments;
 
-	tick<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->clock, a->corrections, a->count);
-	return cuda_check_launch("optimizer_tick", err);
+	optimizer_tick_kernel<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->clock, a->corrections,
+								       a->count);
+	return cuda_device_check_launch("optimizer_tick", err);
 }

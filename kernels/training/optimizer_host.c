@@ -17,7 +17,7 @@
 #include "kernels/training/optimizer_loops.inc"
 
 /* True if the step is skipped; else copies the decision of the loss scale to the arguments. */
-static bool skips(const struct loss_scale *scale, double *gradient_scale)
+static bool optimizer_host_skips(const struct loss_scale *scale, double *gradient_scale)
 {
 	if (scale)
 		*gradient_scale *= (double)scale->inverse;
@@ -25,14 +25,14 @@ static bool skips(const struct loss_scale *scale, double *gradient_scale)
 }
 
 /* The weights; if there are no separate ones, those of the copy, in `buffer`. */
-static float *weights_open(void *weights, const void *copy, enum precision precision,
-			   uint64_t first, uint64_t count, float *buffer)
+static float *optimizer_host_weights_open(void *weights, const void *copy, enum precision precision,
+					  uint64_t first, uint64_t count, float *buffer)
 {
 	return weights ? (float *)weights + first
 		       : elements_open(copy, precision, first, count, buffer);
 }
 
-static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void optimizer_host_sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct optimizer_sgd_arguments *a = context;
 	float *velocity = a->velocity, buffer[ELEMENTS_BLOCK], stored[ELEMENTS_BLOCK];
@@ -40,7 +40,8 @@ static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end) {
 		const float *g = elements_open(a->gradient, a->precision, first, count, buffer);
-		float *w = weights_open(a->weights, a->copy, a->precision, first, count, stored);
+		float *w = optimizer_host_weights_open(a->weights, a->copy, a->precision, first,
+						       count, stored);
 
 		if (velocity)
 			sgd_momentum_float(w, velocity + first, g, count, (float)a->rate,
@@ -52,7 +53,8 @@ static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end
 	}
 }
 
-static void sgd_slice_fp64(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void optimizer_host_sgd_slice_fp64(void *context, unsigned part, uint64_t begin,
+					  uint64_t end)
 {
 	const struct optimizer_sgd_arguments *a = context;
 	double *w = (double *)a->weights + begin, *velocity = a->velocity;
@@ -74,22 +76,25 @@ static enum status optimizer_sgd_run(struct stream *stream, const void *argument
 	struct optimizer_sgd_arguments a = *(const struct optimizer_sgd_arguments *)arguments;
 
 	(void)err;
-	if (skips(a.loss_scale, &a.gradient_scale))
+	if (optimizer_host_skips(a.loss_scale, &a.gradient_scale))
 		return STATUS_OK;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN,
-		      a.precision == PRECISION_FP64 ? sgd_slice_fp64 : sgd_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN,
+			     a.precision == PRECISION_FP64 ? optimizer_host_sgd_slice_fp64
+							   : optimizer_host_sgd_slice,
+			     &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(optimizer_sgd)
 
-static void adam_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void optimizer_host_adam_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct optimizer_adam_arguments *a = context;
 	float *m = a->m, *v = a->v, buffer[ELEMENTS_BLOCK], stored[ELEMENTS_BLOCK];
 
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end) {
-		float *w = weights_open(a->weights, a->copy, a->precision, first, count, stored);
+		float *w = optimizer_host_weights_open(a->weights, a->copy, a->precision, first,
+						       count, stored);
 
 		adam_float(w, m + first, v + first,
 			   elements_open(a->gradient, a->precision, first, count, buffer), count,
@@ -99,7 +104,8 @@ static void adam_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 	}
 }
 
-static void adam_slice_fp64(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void optimizer_host_adam_slice_fp64(void *context, unsigned part, uint64_t begin,
+					   uint64_t end)
 {
 	const struct optimizer_adam_arguments *a = context;
 	double *w = (double *)a->weights + begin;
@@ -117,7 +123,7 @@ static enum status optimizer_adam_run(struct stream *stream, const void *argumen
 	struct optimizer_adam_arguments a = *(const struct optimizer_adam_arguments *)arguments;
 
 	(void)err;
-	if (skips(a.loss_scale, &a.gradient_scale))
+	if (optimizer_host_skips(a.loss_scale, &a.gradient_scale))
 		return STATUS_OK;
 	if (a.loss_scale) {
 		a.correction1 = (double)a.loss_scale->correction1;
@@ -127,8 +133,10 @@ static enum status optimizer_adam_run(struct stream *stream, const void *argumen
 		a.correction1 = a.clock->correction1;
 		a.correction2 = a.clock->correction2;
 	}
-	host_parallel(stream, a.count, ELEMENTS_GRAIN,
-		      a.precision == PRECISION_FP64 ? adam_slice_fp64 : adam_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN,
+			     a.precision == PRECISION_FP64 ? optimizer_host_adam_slice_fp64
+							   : optimizer_host_adam_slice,
+			     &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(optimizer_adam)
@@ -151,7 +159,8 @@ static enum status optimizer_tick_run(struct stream *stream, const void *argumen
 HOST_KERNEL(optimizer_tick)
 
 /* Several threads may find something; all write the same value. */
-static void loss_scale_check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void optimizer_host_loss_scale_check_slice(void *context, unsigned part, uint64_t begin,
+						  uint64_t end)
 {
 	const struct loss_scale_check_arguments *a = context;
 	float buffer[ELEMENTS_BLOCK];
@@ -178,7 +187,8 @@ static enum status loss_scale_check_run(struct stream *stream, const void *argum
 	struct loss_scale_check_arguments a = *(const struct loss_scale_check_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, loss_scale_check_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, optimizer_host_loss_scale_check_slice,
+			     &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(loss_scale_check)

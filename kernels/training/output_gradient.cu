@@ -22,7 +22,7 @@ struct output_gradient_cut {
 	uint64_t rows_per_part;
 };
 
-static struct output_gradient_cut cut_rows(uint64_t rows, unsigned tile)
+static struct output_gradient_cut output_gradient_cut_rows(uint64_t rows, unsigned tile)
 {
 	uint64_t tiles = (rows + tile - 1) / tile;
 	uint64_t each = (tiles + OUTPUT_GRADIENT_PARTS - 1) / OUTPUT_GRADIENT_PARTS;
@@ -45,22 +45,24 @@ template <int V, bool TRANSPOSES> struct layout {
 
 /* ReLU mask: the gradient becomes zero where the output is not positive. */
 template <typename T, int V>
-static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pack<T, V> *output)
+static __device__ __forceinline__ void output_gradient_mask_pack(pack<T, V> *gradient,
+								 const pack<T, V> *output)
 {
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		typename math_of<T>::type y;
 
-		to_math(&y, output->v[k]);
+		storage_to_math(&y, output->v[k]);
 		if (!(y > 0))
-			from_math(&gradient->v[k], (typename math_of<T>::type)0);
+			storage_from_math(&gradient->v[k], (typename math_of<T>::type)0);
 	}
 }
 
 /* Rows first, first + GROUPS, ... below `end`, EACH of them, masked; zero beyond. */
 template <typename T, int V, int GROUPS, int EACH>
-static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *y, uint64_t first,
-						 uint64_t end, uint64_t column, uint64_t columns)
+static __device__ __forceinline__ void output_gradient_read_rows(pack<T, V> *v, T *dy, const T *y,
+								 uint64_t first, uint64_t end,
+								 uint64_t column, uint64_t columns)
 {
 	pack<T, V> output[EACH];
 	uint64_t at = first * columns + column;
@@ -69,7 +71,7 @@ static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *
 	for (int i = 0; i < EACH; i++) {
 #pragma unroll
 		for (int k = 0; k < V; k++)
-			from_math(&v[i].v[k], (typename math_of<T>::type)0);
+			storage_from_math(&v[i].v[k], (typename math_of<T>::type)0);
 		if (first + i * GROUPS < end && column < columns)
 			v[i] = *reinterpret_cast<const pack<T, V> *>(dy + at +
 								     i * GROUPS * columns);
@@ -84,16 +86,16 @@ static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *
 #pragma unroll
 	for (int i = 0; i < EACH; i++)
 		if (first + i * GROUPS < end && column < columns) {
-			mask_pack<T, V>(&v[i], &output[i]);
+			output_gradient_mask_pack<T, V>(&v[i], &output[i]);
 			*reinterpret_cast<pack<T, V> *>(dy + at + i * GROUPS * columns) = v[i];
 		}
 }
 
 /* Adds rows [row, end) of a tile to the sums, and copies them to shared memory. */
 template <typename T, int V, bool TRANSPOSES>
-static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *sum, T *dy,
-						 const T *y, uint64_t row, uint64_t end,
-						 uint64_t column, uint64_t columns)
+static __device__ __forceinline__ void
+output_gradient_read_tile(T (*tile)[TILE + 1], double *sum, T *dy, const T *y, uint64_t row,
+			  uint64_t end, uint64_t column, uint64_t columns)
 {
 	typedef typename math_of<T>::type math;
 	typedef layout<V, TRANSPOSES> L;
@@ -105,14 +107,15 @@ static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *su
 		int r = first + threadIdx.x / L::LANES;
 		pack<T, V> v[L::EACH];
 
-		read_rows<T, V, L::GROUPS, L::EACH>(v, dy, y, row + r, end, column, columns);
+		output_gradient_read_rows<T, V, L::GROUPS, L::EACH>(v, dy, y, row + r, end, column,
+								    columns);
 #pragma unroll
 		for (int i = 0; i < L::EACH; i++)
 #pragma unroll
 			for (int k = 0; k < V; k++) {
 				math x;
 
-				to_math(&x, v[i].v[k]);
+				storage_to_math(&x, v[i].v[k]);
 				run[k] += x;
 				if (TRANSPOSES)
 					tile[r + i * L::GROUPS][lane * V + k] = v[i].v[k];
@@ -125,9 +128,9 @@ static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *su
 
 /* Writes a tile's columns from `column` on, V rows of each per thread. */
 template <typename T, int V>
-static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *transposed,
-						  uint64_t ld, uint64_t row, uint64_t end,
-						  uint64_t column, uint64_t columns)
+static __device__ __forceinline__ void
+output_gradient_write_tile(const T (*tile)[TILE + 1], T *transposed, uint64_t ld, uint64_t row,
+			   uint64_t end, uint64_t column, uint64_t columns)
 {
 	const int LANES = layout<V, true>::LANES, GROUPS = layout<V, true>::GROUPS;
 	uint64_t first = row + threadIdx.x % LANES * V;
@@ -153,8 +156,8 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
  * threads per column add a range of groups, then one adds their sums.
  */
 template <int STRIP, int GROUPS>
-static __device__ __forceinline__ void join_groups(double (*joined)[STRIP], double *out,
-						   uint64_t columns)
+static __device__ __forceinline__ void output_gradient_join_groups(double (*joined)[STRIP],
+								   double *out, uint64_t columns)
 {
 	const int STRETCHES = THREADS / STRIP, EACH = GROUPS / STRETCHES;
 	unsigned column = threadIdx.x % STRIP, stretch = threadIdx.x / STRIP;
@@ -188,11 +191,12 @@ static __global__ void __launch_bounds__(THREADS)
 	double sum[V] = { 0 };
 
 	for (uint64_t row = begin; row < end; row += L::ROWS) {
-		read_tile<T, V, TRANSPOSES>(tile, sum, dy, y, row, end, column, columns);
+		output_gradient_read_tile<T, V, TRANSPOSES>(tile, sum, dy, y, row, end, column,
+							    columns);
 		if (!TRANSPOSES)
 			continue;
 		__syncthreads();
-		write_tile<T, V>(tile, transposed, ld, row, end, strip, columns);
+		output_gradient_write_tile<T, V>(tile, transposed, ld, row, end, strip, columns);
 		__syncthreads();
 	}
 	if (!parts)
@@ -200,8 +204,9 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
 	for (int k = 0; k < V; k++)
 		joined[threadIdx.x / L::LANES][threadIdx.x % L::LANES * V + k] = sum[k];
-	join_groups<L::STRIP, L::GROUPS>(joined, parts + blockIdx.y * columns + strip,
-					 columns - strip);
+	output_gradient_join_groups<L::STRIP, L::GROUPS>(joined,
+							 parts + blockIdx.y * columns + strip,
+							 columns - strip);
 }
 
 /* Second pass of the sums: a row of JOIN_GROUPS threads per column. */
@@ -209,8 +214,8 @@ static __global__ void __launch_bounds__(THREADS)
 #define JOIN_GROUPS 8
 
 template <typename T>
-static __global__ void join_parts(T *out, const double *parts, unsigned count, uint64_t columns,
-				  double beta)
+static __global__ void output_gradient_join_parts(T *out, const double *parts, unsigned count,
+						  uint64_t columns, double beta)
 {
 	__shared__ double joined[JOIN_GROUPS][JOIN_COLUMNS];
 	uint64_t column = (uint64_t)blockIdx.x * JOIN_COLUMNS + threadIdx.x;
@@ -225,17 +230,18 @@ static __global__ void join_parts(T *out, const double *parts, unsigned count, u
 	for (int g = 1; g < JOIN_GROUPS; g++)
 		total += joined[g][threadIdx.x];
 	if (beta != 0) /* as in BLAS, beta 0 does not read the output */
-		to_math(&before, out[column]);
-	from_math(&out[column], beta != 0 ? beta * before + total : total);
+		storage_to_math(&before, out[column]);
+	storage_from_math(&out[column], beta != 0 ? beta * before + total : total);
 }
 
 /* Returns the number of partial sums. */
 template <typename T, int V, bool TRANSPOSES>
-static unsigned launch_pass(const struct output_gradient_arguments *a, cudaStream_t stream)
+static unsigned output_gradient_launch_pass(const struct output_gradient_arguments *a,
+					    cudaStream_t stream)
 {
 	typedef layout<V, TRANSPOSES> L;
-	struct output_gradient_cut cut = cut_rows(a->rows, L::ROWS);
-	dim3 grid(grid_for(a->columns, L::STRIP), cut.parts);
+	struct output_gradient_cut cut = output_gradient_cut_rows(a->rows, L::ROWS);
+	dim3 grid(storage_grid_for(a->columns, L::STRIP), cut.parts);
 
 	output_gradient<T, V, TRANSPOSES>
 		<<<grid, THREADS, 0, stream>>>((T *)a->dy, (const T *)a->y, (T *)a->transposed,
@@ -245,24 +251,26 @@ static unsigned launch_pass(const struct output_gradient_arguments *a, cudaStrea
 }
 
 template <typename T, int V>
-static unsigned launch_packs(const struct output_gradient_arguments *a, cudaStream_t stream)
+static unsigned output_gradient_launch_packs(const struct output_gradient_arguments *a,
+					     cudaStream_t stream)
 {
-	return a->transposed ? launch_pass<T, V, true>(a, stream)
-			     : launch_pass<T, V, false>(a, stream);
+	return a->transposed ? output_gradient_launch_pass<T, V, true>(a, stream)
+			     : output_gradient_launch_pass<T, V, false>(a, stream);
 }
 
 template <typename T>
 static void launch_output_gradient(const struct output_gradient_arguments *a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	bool packs = packs_aligned(a->dy, a->y, a->transposed) && a->columns % V == 0 &&
+	bool packs = storage_packs_aligned(a->dy, a->y, a->transposed) && a->columns % V == 0 &&
 		     (!a->transposed || a->ld % V == 0);
-	unsigned parts = packs ? launch_packs<T, V>(a, stream) : launch_packs<T, 1>(a, stream);
+	unsigned parts = packs ? output_gradient_launch_packs<T, V>(a, stream)
+			       : output_gradient_launch_packs<T, 1>(a, stream);
 
 	if (a->sum)
-		join_parts<T><<<grid_for(a->columns, JOIN_COLUMNS), dim3(JOIN_COLUMNS, JOIN_GROUPS),
-				0, stream>>>((T *)a->sum, (const double *)a->scratch, parts,
-					     a->columns, a->beta);
+		output_gradient_join_parts<T><<<storage_grid_for(a->columns, JOIN_COLUMNS),
+						dim3(JOIN_COLUMNS, JOIN_GROUPS), 0, stream>>>(
+			(T *)a->sum, (const double *)a->scratch, parts, a->columns, a->beta);
 }
 
 extern "C" enum status kernel_cuda_output_gradient(struct stream *stream, const void *arguments,
@@ -277,5 +285,5 @@ extern "C" enum status kernel_cuda_output_gradient(struct stream *stream, const 
 #define CALL(T) launch_output_gradient<T>(a, handle)
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
-	return cuda_check_launch("output_gradient", err);
+	return cuda_device_check_launch("output_gradient", err);
 }

@@ -16,7 +16,8 @@
 /* Edge of the squares transposed at a time: both sides fit into the L1 cache. */
 #define SQUARE 32
 
-static void mask_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_mask_slice(void *context, unsigned part, uint64_t begin,
+					    uint64_t end)
 {
 	const struct output_gradient_arguments *a = context;
 	float dy_buffer[ELEMENTS_BLOCK], y_buffer[ELEMENTS_BLOCK];
@@ -34,7 +35,7 @@ static void mask_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 	}
 }
 
-static void output_gradient_copy_element(char *to, const char *from, size_t bytes)
+static void output_gradient_host_copy_element(char *to, const char *from, size_t bytes)
 {
 	if (bytes == 4)
 		memcpy(to, from, 4);
@@ -44,26 +45,27 @@ static void output_gradient_copy_element(char *to, const char *from, size_t byte
 		memcpy(to, from, 8);
 }
 
-static uint64_t output_gradient_min(uint64_t a, uint64_t b)
+static uint64_t output_gradient_host_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* A slice of strips of SQUARE columns. */
-static void transpose_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_transpose_slice(void *context, unsigned part, uint64_t begin,
+						 uint64_t end)
 {
 	const struct output_gradient_arguments *a = context;
 	size_t bytes = precision_bytes(a->precision);
-	uint64_t last = output_gradient_min(end * SQUARE, a->columns);
+	uint64_t last = output_gradient_host_min(end * SQUARE, a->columns);
 
 	(void)part;
 	for (uint64_t column = begin * SQUARE; column < last; column += SQUARE)
 		for (uint64_t row = 0; row < a->rows; row += SQUARE)
-			for (uint64_t c = column; c < output_gradient_min(column + SQUARE, last);
-			     c++)
+			for (uint64_t c = column;
+			     c < output_gradient_host_min(column + SQUARE, last); c++)
 				for (uint64_t r = row;
-				     r < output_gradient_min(row + SQUARE, a->rows); r++)
-					output_gradient_copy_element(
+				     r < output_gradient_host_min(row + SQUARE, a->rows); r++)
+					output_gradient_host_copy_element(
 						(char *)a->transposed + (c * a->ld + r) * bytes,
 						(const char *)a->dy + (r * a->columns + c) * bytes,
 						bytes);
@@ -73,7 +75,7 @@ static void transpose_slice(void *context, unsigned part, uint64_t begin, uint64
  * Sums a fixed part of the rows into its row of the scratch: the order does not depend on the
  * threads.
  */
-static void sum_rows(const struct output_gradient_arguments *a, uint64_t part)
+static void output_gradient_host_sum_rows(const struct output_gradient_arguments *a, uint64_t part)
 {
 	double *sum = (double *)a->scratch + part * a->columns;
 	uint64_t begin = a->rows * part / OUTPUT_GRADIENT_PARTS,
@@ -94,16 +96,17 @@ static void sum_rows(const struct output_gradient_arguments *a, uint64_t part)
 	}
 }
 
-static void sum_rows_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_sum_rows_slice(void *context, unsigned part, uint64_t begin,
+						uint64_t end)
 {
 	(void)part;
 	for (uint64_t i = begin; i < end; i++)
-		sum_rows(context, i);
+		output_gradient_host_sum_rows(context, i);
 }
 
 /* beta * old value + sum, from column `first` on. */
-static void output_gradient_store_sums(const struct output_gradient_arguments *a, double *sum,
-				       uint64_t first, uint64_t count)
+static void output_gradient_host_store_sums(const struct output_gradient_arguments *a, double *sum,
+					    uint64_t first, uint64_t count)
 {
 	float buffer[ELEMENTS_BLOCK];
 
@@ -125,7 +128,8 @@ static void output_gradient_store_sums(const struct output_gradient_arguments *a
 	elements_store(a->sum, a->precision, first, count, buffer);
 }
 
-static void sum_parts_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_sum_parts_slice(void *context, unsigned part, uint64_t begin,
+						 uint64_t end)
 {
 	const struct output_gradient_arguments *a = context;
 	double sum[ELEMENTS_BLOCK];
@@ -136,7 +140,7 @@ static void sum_parts_slice(void *context, unsigned part, uint64_t begin, uint64
 		for (uint64_t p = 0; p < OUTPUT_GRADIENT_PARTS; p++)
 			add_to_double(sum, (const double *)a->scratch + p * a->columns + first,
 				      count);
-		output_gradient_store_sums(a, sum, first, count);
+		output_gradient_host_store_sums(a, sum, first, count);
 	}
 }
 
@@ -148,16 +152,19 @@ static enum status output_gradient_run(struct stream *stream, const void *argume
 
 	(void)err;
 	if (a.y)
-		host_parallel(stream, a.rows * a.columns, ELEMENTS_GRAIN, mask_slice, &a);
+		host_stream_parallel(stream, a.rows * a.columns, ELEMENTS_GRAIN,
+				     output_gradient_host_mask_slice, &a);
 	if (a.transposed)
-		host_parallel(stream, (a.columns + SQUARE - 1) / SQUARE,
-			      1 + ELEMENTS_GRAIN / (SQUARE * a.rows + 1), transpose_slice, &a);
+		host_stream_parallel(stream, (a.columns + SQUARE - 1) / SQUARE,
+				     1 + ELEMENTS_GRAIN / (SQUARE * a.rows + 1),
+				     output_gradient_host_transpose_slice, &a);
 	if (!a.sum)
 		return STATUS_OK;
-	host_parallel(stream, OUTPUT_GRADIENT_PARTS, 1 + ELEMENTS_GRAIN / (part_elements + 1),
-		      sum_rows_slice, &a);
-	host_parallel(stream, a.columns, ELEMENTS_GRAIN / OUTPUT_GRADIENT_PARTS, sum_parts_slice,
-		      &a);
+	host_stream_parallel(stream, OUTPUT_GRADIENT_PARTS,
+			     1 + ELEMENTS_GRAIN / (part_elements + 1),
+			     output_gradient_host_sum_rows_slice, &a);
+	host_stream_parallel(stream, a.columns, ELEMENTS_GRAIN / OUTPUT_GRADIENT_PARTS,
+			     output_gradient_host_sum_parts_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(output_gradient)
@@ -170,8 +177,8 @@ HOST_KERNEL(output_gradient)
 #define LOOP(name) name##_double
 #include "kernels/training/elementwise_loops.inc"
 
-static void store_doubles(void *to, enum precision precision, const double *from, uint64_t first,
-			  uint64_t count)
+static void output_gradient_host_store_doubles(void *to, enum precision precision,
+					       const double *from, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
 		if (precision == PRECISION_FP64)
@@ -179,20 +186,22 @@ static void store_doubles(void *to, enum precision precision, const double *from
 		else if (precision == PRECISION_FP16)
 			((uint16_t *)to)[i] = half_from_double(from[i]);
 		else if (precision == PRECISION_BF16)
-			((uint16_t *)to)[i] = bf16_from_double(from[i]);
+			((uint16_t *)to)[i] = half_bf16_from_double(from[i]);
 		else
 			((float *)to)[i] = (float)from[i];
 	}
 }
 
-static void convert_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_convert_slice(void *context, unsigned part, uint64_t begin,
+					       uint64_t end)
 {
 	const struct convert_arguments *a = context;
 	float buffer[ELEMENTS_BLOCK];
 
 	(void)part;
 	if (a->from_precision == PRECISION_FP64) {
-		store_doubles(a->to, a->to_precision, a->from, begin, end - begin);
+		output_gradient_host_store_doubles(a->to, a->to_precision, a->from, begin,
+						   end - begin);
 		return;
 	}
 	FOR_BLOCKS (first, count, begin, end)
@@ -205,12 +214,14 @@ static enum status convert_run(struct stream *stream, const void *arguments, str
 	struct convert_arguments a = *(const struct convert_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, convert_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, output_gradient_host_convert_slice,
+			     &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(convert)
 
-static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_scale_slice(void *context, unsigned part, uint64_t begin,
+					     uint64_t end)
 {
 	const struct scale_arguments *a = context;
 	float buffer[ELEMENTS_BLOCK];
@@ -233,12 +244,12 @@ static enum status scale_run(struct stream *stream, const void *arguments, struc
 	struct scale_arguments a = *(const struct scale_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, scale_slice, &a);
+	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, output_gradient_host_scale_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(scale)
 
-static void bias_relu_row(const struct bias_relu_arguments *a, uint64_t row)
+static void output_gradient_host_bias_relu_row(const struct bias_relu_arguments *a, uint64_t row)
 {
 	float y_buffer[ELEMENTS_BLOCK], bias_buffer[ELEMENTS_BLOCK];
 
@@ -256,14 +267,15 @@ static void bias_relu_row(const struct bias_relu_arguments *a, uint64_t row)
 	}
 }
 
-static void bias_relu_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void output_gradient_host_bias_relu_slice(void *context, unsigned part, uint64_t begin,
+						 uint64_t end)
 {
 	const struct bias_relu_arguments *a = context;
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++) {
 		if (a->precision != PRECISION_FP64)
-			bias_relu_row(a, row);
+			output_gradient_host_bias_relu_row(a, row);
 		else if (a->relu)
 			bias_relu_double((double *)a->y + row * a->columns, a->bias, a->columns);
 		else
@@ -276,7 +288,8 @@ static enum status bias_relu_run(struct stream *stream, const void *arguments, s
 	struct bias_relu_arguments a = *(const struct bias_relu_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.rows, elements_grain_rows(a.columns), bias_relu_slice, &a);
+	host_stream_parallel(stream, a.rows, elements_grain_rows(a.columns),
+			     output_gradient_host_bias_relu_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(bias_relu)

@@ -18,7 +18,7 @@
 #define REAL_EXP exp
 #include "kernels/training/reduce_loops.inc"
 
-static void softmax_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduce_host_softmax_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct softmax_cross_entropy_arguments *a = context;
 	float *buffer =
@@ -58,14 +58,15 @@ static enum status softmax_cross_entropy_run(struct stream *stream, const void *
 					 a.labels[row], (unsigned long long)row,
 					 (unsigned long long)a.columns);
 	}
-	host_parallel(stream, a.rows, 1 + elements_grain_rows(a.columns) / 16, softmax_slice, &a);
+	host_stream_parallel(stream, a.rows, 1 + elements_grain_rows(a.columns) / 16,
+			     reduce_host_softmax_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(softmax_cross_entropy)
 
 /* Combined statistics of a whole row. */
-static struct softmax_statistics softmax_joined(const struct softmax_gradient_arguments *a,
-						uint64_t row)
+static struct softmax_statistics
+reduce_host_softmax_joined(const struct softmax_gradient_arguments *a, uint64_t row)
 {
 	struct softmax_statistics all = a->statistics[row];
 
@@ -82,12 +83,12 @@ static struct softmax_statistics softmax_joined(const struct softmax_gradient_ar
 }
 
 /* The label's column in this part; at least `columns` if it is in another one. */
-static uint64_t part_label(const struct softmax_part *part, uint64_t row)
+static uint64_t reduce_host_part_label(const struct softmax_part *part, uint64_t row)
 {
 	return (uint64_t)part->labels[row] - part->first;
 }
 
-static void statistics_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduce_host_statistics_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct softmax_statistics_arguments *a = context;
 	float *buffer = precision_bytes(a->part.precision) == 2
@@ -96,7 +97,7 @@ static void statistics_slice(void *context, unsigned part, uint64_t begin, uint6
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++) {
-		uint64_t at = row * a->part.columns, label = part_label(&a->part, row);
+		uint64_t at = row * a->part.columns, label = reduce_host_part_label(&a->part, row);
 		struct softmax_statistics *out = &a->statistics[row];
 
 		if (a->part.precision == PRECISION_FP64) {
@@ -115,7 +116,7 @@ static void statistics_slice(void *context, unsigned part, uint64_t begin, uint6
 	free(buffer);
 }
 
-static void reduce_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void reduce_host_gradient_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct softmax_gradient_arguments *a = context;
 	float *buffer = precision_bytes(a->part.precision) == 2
@@ -124,8 +125,8 @@ static void reduce_gradient_slice(void *context, unsigned part, uint64_t begin, 
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++) {
-		uint64_t at = row * a->part.columns, label = part_label(&a->part, row);
-		struct softmax_statistics all = softmax_joined(a, row);
+		uint64_t at = row * a->part.columns, label = reduce_host_part_label(&a->part, row);
+		struct softmax_statistics all = reduce_host_softmax_joined(a, row);
 		float *logits;
 
 		a->row_loss[row] = log(all.sum) + all.highest - all.target;
@@ -152,8 +153,9 @@ static enum status softmax_statistics_run(struct stream *stream, const void *arg
 
 	(void)err;
 	if (a.part.columns > 0)
-		host_parallel(stream, a.part.rows, 1 + elements_grain_rows(a.part.columns) / 16,
-			      statistics_slice, &a);
+		host_stream_parallel(stream, a.part.rows,
+				     1 + elements_grain_rows(a.part.columns) / 16,
+				     reduce_host_statistics_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(softmax_statistics)
@@ -167,8 +169,9 @@ static enum status softmax_gradient_run(struct stream *stream, const void *argum
 	if (a.loss_scale)
 		a.gradient_scale *= (double)a.loss_scale->scale;
 	if (a.part.columns > 0)
-		host_parallel(stream, a.part.rows, 1 + elements_grain_rows(a.part.columns) / 16,
-			      reduce_gradient_slice, &a);
+		host_stream_parallel(stream, a.part.rows,
+				     1 + elements_grain_rows(a.part.columns) / 16,
+				     reduce_host_gradient_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(softmax_gradient)

@@ -45,7 +45,7 @@ struct bias_relu_arguments {
  *   transposed[c * ld + r] = dy[r][c], for GEMMs that read it along the rows (NULL: not needed);
  *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not needed), in a
  *   fixed order that may differ with and without `transposed`. `scratch`:
- *   output_gradient_scratch_bytes(columns) bytes of device memory if `sum` is set.
+ *   kernel_training_scratch_bytes(columns) bytes of device memory if `sum` is set.
  */
 #define OUTPUT_GRADIENT_PARTS 64
 struct output_gradient_arguments {
@@ -59,7 +59,7 @@ struct output_gradient_arguments {
 	enum precision precision;
 	uint64_t rows, columns;
 };
-static inline uint64_t output_gradient_scratch_bytes(uint64_t columns)
+static inline uint64_t kernel_training_scratch_bytes(uint64_t columns)
 {
 	return OUTPUT_GRADIENT_PARTS * columns * sizeof(double);
 }

@@ -23,7 +23,7 @@ bool architecture_stores_half_only(int capability, enum precision precision);
  */
 const char *architecture_gemm_path(int capability, enum precision precision);
 
-static inline int device_capability_number(const struct device_info *info)
+static inline int architecture_capability_number(const struct device_info *info)
 {
 	return info->capability_major * 10 + info->capability_minor;
 }

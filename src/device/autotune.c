@@ -78,8 +78,8 @@ static enum status autotune_trial_all(struct tuning *c, double seconds, double e
  * Loading a candidate is a rest of some milliseconds, which changes the clock. All are therefore
  * loaded before the first trial, and then the device is put under load.
  */
-static enum status trial_all_under_load(struct tuning *c, double seconds,
-					struct autotune_result *out, struct error *err)
+static enum status autotune_trial_all_under_load(struct tuning *c, double seconds,
+						 struct autotune_result *out, struct error *err)
 {
 	double begin = clock_seconds(), ignored;
 	bool warm = false;
@@ -109,7 +109,8 @@ static size_t autotune_best_of(const double *seconds, size_t count)
 }
 
 /* Selects the fastest so far, at most `most`, after the first usable one. */
-static size_t choose_finalists(const struct tuning *c, size_t finalists[FINALISTS], size_t most)
+static size_t autotune_choose_finalists(const struct tuning *c, size_t finalists[FINALISTS],
+					size_t most)
 {
 	double limit = FINALIST_RATIO * c->seconds[autotune_best_of(c->seconds, c->count)];
 	size_t count = 1, first = 0;
@@ -138,9 +139,10 @@ static double autotune_median_of_rounds(const double *x)
 }
 _Static_assert(ROUNDS == 3, "median_of_rounds");
 
-static enum status finals_rested(struct tuning *c, struct autotune_result *out, struct error *err)
+static enum status autotune_finals_rested(struct tuning *c, struct autotune_result *out,
+					  struct error *err)
 {
-	size_t finalists[FINALISTS], count = choose_finalists(c, finalists, FINALISTS);
+	size_t finalists[FINALISTS], count = autotune_choose_finalists(c, finalists, FINALISTS);
 	double times[FINALISTS][ROUNDS], medians[FINALISTS];
 	double slice = (c->end - clock_seconds()) / (double)(2 * ROUNDS * count);
 	size_t best;
@@ -189,7 +191,7 @@ static enum status autotune_take_turn(struct tuning *c, struct finalist *f, stru
 	return STATUS_OK;
 }
 
-static const struct finalist *leader_of(const struct finalist *finalists, size_t count)
+static const struct finalist *autotune_leader_of(const struct finalist *finalists, size_t count)
 {
 	const struct finalist *leader = &finalists[0];
 
@@ -205,7 +207,7 @@ static const struct finalist *leader_of(const struct finalist *finalists, size_t
  */
 static bool autotune_drop_slow(struct finalist *finalists, size_t count)
 {
-	double limit = GIVE_UP_RATIO * autotune_mean_of(leader_of(finalists, count));
+	double limit = GIVE_UP_RATIO * autotune_mean_of(autotune_leader_of(finalists, count));
 	bool left = false;
 
 	for (size_t i = 1; i < count; i++) {
@@ -216,7 +218,7 @@ static bool autotune_drop_slow(struct finalist *finalists, size_t count)
 }
 
 /* Number of finalists that leaves half of the time for second turns. */
-static size_t finalists_within(double seconds)
+static size_t autotune_finalists_within(double seconds)
 {
 	double most = seconds / (1.5 * TURN_SECONDS);
 
@@ -224,11 +226,13 @@ static size_t finalists_within(double seconds)
 }
 
 /* The order of turns alternates, so that slow drift affects all candidates equally. */
-static enum status finals_sustained(struct tuning *c, struct autotune_result *out,
-				    struct error *err)
+static enum status autotune_finals_sustained(struct tuning *c, struct autotune_result *out,
+					     struct error *err)
 {
 	size_t chosen[FINALISTS];
-	size_t count = choose_finalists(c, chosen, finalists_within(c->end - clock_seconds()));
+	size_t count =
+		autotune_choose_finalists(c, chosen,
+					  autotune_finalists_within(c->end - clock_seconds()));
 	struct finalist finalists[FINALISTS] = { 0 };
 	const struct finalist *leader;
 	bool left = true;
@@ -244,7 +248,7 @@ static enum status finals_sustained(struct tuning *c, struct autotune_result *ou
 		}
 		left = autotune_drop_slow(finalists, count);
 	}
-	leader = leader_of(finalists, count);
+	leader = autotune_leader_of(finalists, count);
 	out->best = leader->candidate;
 	out->first = chosen[0];
 	out->seconds = autotune_mean_of(leader);
@@ -267,7 +271,7 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 	for (size_t i = 0; i < count; i++)
 		c.seconds[i] = INFINITY;
 	status = rules->sustained
-			 ? trial_all_under_load(&c, rules->seconds, out, err)
+			 ? autotune_trial_all_under_load(&c, rules->seconds, out, err)
 			 : autotune_trial_all(&c, TRIAL_SECONDS,
 					      clock_seconds() + TRIAL_SHARE * rules->seconds, out,
 					      err);
@@ -275,8 +279,8 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 		status = error_set(err, STATUS_UNSUPPORTED, "all %zu candidates failed%s%s", count,
 				   count > 0 ? "; last error: " : "", c.refusal.message);
 	if (status == STATUS_OK)
-		status = rules->sustained ? finals_sustained(&c, out, err)
-					  : finals_rested(&c, out, err);
+		status = rules->sustained ? autotune_finals_sustained(&c, out, err)
+					  : autotune_finals_rested(&c, out, err);
 	free(c.seconds);
 	return status;
 }

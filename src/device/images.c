@@ -17,7 +17,7 @@ struct image {
  * Reads the next image of the list `*at`; false at the end. Skips code for one architecture (90a),
  * because no other can run it.
  */
-static bool next_image(const char **at, struct image *out)
+static bool device_images_next(const char **at, struct image *out)
 {
 	for (;;) {
 		size_t length;
@@ -36,14 +36,14 @@ static bool next_image(const char **at, struct image *out)
 	}
 }
 
-enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size,
-		       struct error *err)
+enum status device_images_for(const char *images, int capability, bool compiles, char *how,
+			      size_t size, struct error *err)
 {
 	const char *at = images;
 	int machine = 0, intermediate = 0;
 	struct image image;
 
-	while (next_image(&at, &image)) {
+	while (device_images_next(&at, &image)) {
 		if (image.capability > capability)
 			continue;
 		if (image.machine && image.capability / 10 == capability / 10 &&
@@ -66,7 +66,7 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 					 "cannot compile the PTX code for %d.%d",
 					 capability / 10, capability % 10, intermediate / 10,
 					 intermediate % 10);
-		while (next_image(&images, &image))
+		while (device_images_next(&images, &image))
 			text_addf(&list, "%s%d.%d%s", list.length ? ", " : "",
 				  image.capability / 10, image.capability % 10,
 				  image.machine ? "" : " and newer");
@@ -79,7 +79,7 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 	return STATUS_OK;
 }
 
-bool images_compiled(const char *how)
+bool device_images_compiled(const char *how)
 {
 	return text_starts_with(how, COMPILED);
 }

@@ -16,10 +16,10 @@
  * later capabilities. STATUS_OK with "machine code for 6.1" in `how`, or "compiled by the driver
  * from the code for 3.5"; STATUS_UNSUPPORTED with the reason.
  */
-enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size,
-		       struct error *err);
+enum status device_images_for(const char *images, int capability, bool compiles, char *how,
+			      size_t size, struct error *err);
 
 /* True if `how` describes compilation by the driver, which takes seconds at first use. */
-bool images_compiled(const char *how);
+bool device_images_compiled(const char *how);
 
 #endif

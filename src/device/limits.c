@@ -8,7 +8,7 @@
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-bool limits_read_line(char *line, size_t size, const char *format, ...)
+bool device_limits_read_line(char *line, size_t size, const char *format, ...)
 {
 	char path[1400];
 	va_list ap;
@@ -29,7 +29,7 @@ bool limits_read_line(char *line, size_t size, const char *format, ...)
 }
 
 /* Value in bytes of a row in a file like /proc/meminfo; 0 if it is missing. */
-static uint64_t meminfo_row_bytes(const char *path, const char *key)
+static uint64_t device_limits_meminfo_row_bytes(const char *path, const char *key)
 {
 	FILE *f = fopen(path, "re");
 	size_t length = strlen(key);
@@ -52,7 +52,7 @@ static uint64_t meminfo_row_bytes(const char *path, const char *key)
  * This process's folder for `controller` ("" for version 2) below the cgroup mount. A container may
  * see the folder as its own root: the caller then finds nothing there and goes up.
  */
-static bool cgroup_folder(const char *controller, char *folder, size_t size)
+static bool device_limits_cgroup_folder(const char *controller, char *folder, size_t size)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	char line[1024];
@@ -80,13 +80,14 @@ static bool cgroup_folder(const char *controller, char *folder, size_t size)
  * Calls `look` for the process's folder and every folder above it, because each level has its own
  * limit.
  */
-static void cgroup_each_level(const char *controller,
-			      void (*look)(const char *folder, void *context), void *context)
+static void device_limits_cgroup_each_level(const char *controller,
+					    void (*look)(const char *folder, void *context),
+					    void *context)
 {
 	char folder[1280];
 	char *slash;
 
-	if (!cgroup_folder(controller, folder, sizeof(folder)))
+	if (!device_limits_cgroup_folder(controller, folder, sizeof(folder)))
 		return;
 	while (strlen(folder) >= sizeof(CGROUP_ROOT) - 1) {
 		look(folder, context);
@@ -97,11 +98,11 @@ static void cgroup_each_level(const char *controller,
 	}
 }
 
-static bool cgroup_read_number(const char *folder, const char *file, double *value)
+static bool device_limits_cgroup_read_number(const char *folder, const char *file, double *value)
 {
 	char line[64];
 
-	return limits_read_line(line, sizeof(line), "%s/%s", folder, file) &&
+	return device_limits_read_line(line, sizeof(line), "%s/%s", folder, file) &&
 	       sscanf(line, "%lf", value) == 1;
 }
 
@@ -111,7 +112,7 @@ struct cgroup_memory_limit {
 };
 
 /* Page cache that the kernel reclaims on demand, although it counts as used. */
-static double cgroup_reclaimable(const char *folder, const char *key)
+static double device_limits_cgroup_reclaimable(const char *folder, const char *key)
 {
 	char path[1400], line[128], name[64];
 	double value, found = 0;
@@ -129,81 +130,81 @@ static double cgroup_reclaimable(const char *folder, const char *key)
 	return found;
 }
 
-static void cgroup_look_memory(const char *folder, void *context)
+static void device_limits_cgroup_look_memory(const char *folder, void *context)
 {
 	struct cgroup_memory_limit *limit = context;
 	double total, used;
 
-	if (!cgroup_read_number(folder, limit->limit_file, &total))
+	if (!device_limits_cgroup_read_number(folder, limit->limit_file, &total))
 		return; /* "max", or a level without this controller */
 	limit->total = fmin(limit->total, total);
-	if (cgroup_read_number(folder, limit->usage_file, &used))
-		limit->available =
-			fmin(limit->available,
-			     fmax(0, total - used +
-					     cgroup_reclaimable(folder, limit->reclaimable_key)));
+	if (device_limits_cgroup_read_number(folder, limit->usage_file, &used))
+		limit->available = fmin(limit->available,
+					fmax(0, total - used +
+							device_limits_cgroup_reclaimable(
+								folder, limit->reclaimable_key)));
 }
 
-static struct cgroup_memory_limit memory_limit(void)
+static struct cgroup_memory_limit device_limits_of_memory(void)
 {
 	struct cgroup_memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY,
 					  INFINITY };
 	struct cgroup_memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes",
 					  "total_inactive_file", INFINITY, INFINITY };
 
-	cgroup_each_level("", cgroup_look_memory, &v2);
-	cgroup_each_level("memory", cgroup_look_memory, &v1);
+	device_limits_cgroup_each_level("", device_limits_cgroup_look_memory, &v2);
+	device_limits_cgroup_each_level("memory", device_limits_cgroup_look_memory, &v1);
 	v2.total = fmin(v2.total, v1.total);
 	v2.available = fmin(v2.available, v1.available);
 	return v2;
 }
 
-uint64_t limits_memory_total(void)
+uint64_t device_limits_memory_total(void)
 {
-	double total = (double)meminfo_row_bytes("/proc/meminfo", "MemTotal"),
-	       limit = memory_limit().total;
+	double total = (double)device_limits_meminfo_row_bytes("/proc/meminfo", "MemTotal"),
+	       limit = device_limits_of_memory().total;
 
 	return (uint64_t)fmin(total, limit);
 }
 
-uint64_t limits_memory_available(void)
+uint64_t device_limits_memory_available(void)
 {
-	double available = (double)meminfo_row_bytes("/proc/meminfo", "MemAvailable"),
-	       limit = memory_limit().available;
+	double available = (double)device_limits_meminfo_row_bytes("/proc/meminfo", "MemAvailable"),
+	       limit = device_limits_of_memory().available;
 
 	return (uint64_t)fmin(available, limit);
 }
 
-uint64_t limits_memory_resident(void)
+uint64_t device_limits_memory_resident(void)
 {
-	return meminfo_row_bytes("/proc/self/smaps_rollup", "Rss");
+	return device_limits_meminfo_row_bytes("/proc/self/smaps_rollup", "Rss");
 }
 
-static void look_quota_v2(const char *folder, void *context)
+static void device_limits_look_quota_v2(const char *folder, void *context)
 {
 	double quota, period, *cores = context;
 	char line[64];
 
-	if (limits_read_line(line, sizeof(line), "%s/cpu.max", folder) &&
+	if (device_limits_read_line(line, sizeof(line), "%s/cpu.max", folder) &&
 	    sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
 		*cores = fmin(*cores, quota / period);
 }
 
-static void look_quota_v1(const char *folder, void *context)
+static void device_limits_look_quota_v1(const char *folder, void *context)
 {
 	double quota, period, *cores = context;
 
-	if (cgroup_read_number(folder, "cpu.cfs_quota_us", &quota) && quota > 0 &&
-	    cgroup_read_number(folder, "cpu.cfs_period_us", &period) && period > 0)
+	if (device_limits_cgroup_read_number(folder, "cpu.cfs_quota_us", &quota) && quota > 0 &&
+	    device_limits_cgroup_read_number(folder, "cpu.cfs_period_us", &period) && period > 0)
 		*cores = fmin(*cores, quota / period);
 }
 
-double limits_cpu_quota(void)
+double device_limits_cpu_quota(void)
 {
 	double cores = INFINITY;
 
-	cgroup_each_level("", look_quota_v2, &cores);
-	cgroup_each_level("cpu", look_quota_v1, &cores);
-	cgroup_each_level("cpu,cpuacct", look_quota_v1, &cores);
+	device_limits_cgroup_each_level("", device_limits_look_quota_v2, &cores);
+	device_limits_cgroup_each_level("cpu", device_limits_look_quota_v1, &cores);
+	device_limits_cgroup_each_level("cpu,cpuacct", device_limits_look_quota_v1, &cores);
 	return cores;
 }

@@ -19,7 +19,7 @@ void backend_module_name(const char *path, char *name, size_t size)
 	snprintf(name, size, "%.*s", (int)(length > 3 ? length - 3 : 0), file);
 }
 
-static int newest_first(const void *a, const void *b)
+static int modules_newest_first(const void *a, const void *b)
 {
 	return -strverscmp(*(char *const *)a, *(char *const *)b);
 }
@@ -42,7 +42,7 @@ static bool find_modules(struct backend_modules *modules, const char *folder)
 	closedir(dir);
 	if (modules->count > first)
 		qsort(modules->paths + first, modules->count - first, sizeof(*modules->paths),
-		      newest_first);
+		      modules_newest_first);
 	return true;
 }
 
@@ -50,7 +50,7 @@ static bool find_modules(struct backend_modules *modules, const char *folder)
  * backends/ next to the program, or where `cmake --install` puts them: the first folder that
  * exists.
  */
-static void find_installed(struct backend_modules *modules)
+static void modules_find_installed(struct backend_modules *modules)
 {
 	static const char *const folders[] = { "backends", "../lib/gpuproof/backends",
 					       "../lib64/gpuproof/backends" };
@@ -97,7 +97,7 @@ bool backend_modules_find(struct backend_modules *modules)
 	*modules = (struct backend_modules){ 0 };
 	readable = !extra || !*extra || find_modules(modules, extra);
 	reason = errno;
-	find_installed(modules);
+	modules_find_installed(modules);
 	errno = reason;
 	return readable;
 }

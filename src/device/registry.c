@@ -25,7 +25,7 @@ static void registry_add_missing(struct backend_list *list, const char *name, co
  * True if `only` ("auto", NULL, or names separated by commas or spaces) contains `name`: "cuda"
  * includes cuda13.
  */
-static bool backend_is_wanted(const char *only, const char *name)
+static bool registry_backend_is_wanted(const char *only, const char *name)
 {
 	static const char separators[] = ", \t";
 	size_t length;
@@ -72,8 +72,8 @@ static void registry_open_backend(struct backend_list *list, const char *name,
  * A module stays loaded until the process ends, even if it is not used: its libraries may have left
  * threads and exit handlers.
  */
-static void open_module(struct backend_list *list, const char *path,
-			const struct backend_options *options)
+static void registry_open_module(struct backend_list *list, const char *path,
+				 const struct backend_options *options)
 {
 	const struct backend *backend;
 	char name[64], why[128];
@@ -108,8 +108,8 @@ static bool registry_first_of_name(const struct backend_list *list, size_t which
 }
 
 /* "cuda13: machine code for 9.0" or "not cuda13: ..."; true if it has code for the device. */
-static bool backend_drives_device(const struct backend *backend, int index, bool chosen_already,
-				  struct device_choice *choice)
+static bool registry_backend_drives_device(const struct backend *backend, int index,
+					   bool chosen_already, struct device_choice *choice)
 {
 	struct error err = ERROR_NONE;
 	size_t length = strlen(choice->why);
@@ -122,7 +122,7 @@ static bool backend_drives_device(const struct backend *backend, int index, bool
 	drives = !backend->drives || backend->drives(index, how, sizeof(how), &err) == STATUS_OK;
 	if (drives && !chosen_already) {
 		choice->backend = backend;
-		choice->severity = images_compiled(how) ? SEVERITY_NOTE : SEVERITY_OK;
+		choice->severity = device_images_compiled(how) ? SEVERITY_NOTE : SEVERITY_OK;
 	}
 	snprintf(choice->why + length, sizeof(choice->why) - length,
 		 drives ? "%s%.20s%s%.100s" : "%snot %.20s%s%.200s", separator, backend->module,
@@ -147,7 +147,8 @@ static void registry_choose_for(struct backend_list *list, size_t first, int ind
 					  .severity = SEVERITY_WARNING };
 	for (size_t i = first; i < list->count; i++)
 		if (strcmp(list->backends[i]->name, name) == 0)
-			chosen |= backend_drives_device(list->backends[i], index, chosen, choice);
+			chosen |= registry_backend_drives_device(list->backends[i], index, chosen,
+								 choice);
 	list->choice_count++;
 }
 
@@ -159,7 +160,7 @@ static bool registry_is_chosen(const struct backend_list *list, const struct bac
 	return false;
 }
 
-static void close_unneeded(struct backend_list *list)
+static void registry_close_unneeded(struct backend_list *list)
 {
 	size_t kept = 0;
 
@@ -195,7 +196,7 @@ void backends_open(struct backend_list *list, const char *only,
 	memset(list, 0, sizeof(*list));
 	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++) {
 		text_addf(&names, "%s%s", i ? ", " : "", built_in[i]->name);
-		if (backend_is_wanted(only, built_in[i]->name))
+		if (registry_backend_is_wanted(only, built_in[i]->name))
 			registry_open_backend(list, built_in[i]->name, built_in[i], options);
 	}
 	if (!backend_modules_find(&modules))
@@ -203,8 +204,8 @@ void backends_open(struct backend_list *list, const char *only,
 	for (size_t i = 0; i < modules.count; i++) {
 		backend_module_name(modules.paths[i], name, sizeof(name));
 		text_addf(&names, ", %s", name);
-		if (backend_is_wanted(only, name))
-			open_module(list, modules.paths[i], options);
+		if (registry_backend_is_wanted(only, name))
+			registry_open_module(list, modules.paths[i], options);
 	}
 	backend_modules_release(&modules);
 	for (size_t i = 0; i < list->count; i++)
@@ -212,7 +213,7 @@ void backends_open(struct backend_list *list, const char *only,
 		     registry_first_of_name(list, i) && index < list->backends[i]->device_count();
 		     index++)
 			registry_choose_for(list, i, index);
-	close_unneeded(list);
+	registry_close_unneeded(list);
 	if (list->count == 0 && list->missing_count == 0) {
 		char *why = xasprintf("unknown backend; found: %s", names.data);
 

@@ -515,7 +515,7 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 	plan->group = *group;
 	plan->config = config;
 	plan->device_count = device_count;
-	plan->host_bytes = limits_memory_total();
+	plan->host_bytes = device_limits_memory_total();
 	plan->devices = xcalloc(device_count, sizeof(*plan->devices));
 	if (device_count)
 		memcpy(plan->devices, devices, device_count * sizeof(*devices));

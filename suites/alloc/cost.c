@@ -45,7 +45,7 @@ static enum status cost_read_memory(struct cost *c, int64_t *taken, struct error
 	uint64_t unused;
 
 	if (shared || !origin_on_device(c->origin.kind)) {
-		*taken = (int64_t)limits_memory_resident();
+		*taken = (int64_t)device_limits_memory_resident();
 		return STATUS_OK;
 	}
 	if (alloc_free_bytes(c->device, &unused, err) != STATUS_OK)

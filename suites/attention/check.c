@@ -242,7 +242,7 @@ static enum status attention_fetch_forward(struct head *e, struct error *err)
 	const struct attention *a = e->a;
 	unsigned n = a->shape.sequence, d = a->shape.head_size;
 	float *lse = xmalloc(n * sizeof(*lse));
-	uint64_t row = (e->b * a->shape.heads + e->h) * attention_padded(n);
+	uint64_t row = (e->b * a->shape.heads + e->h) * kernel_attention_padded(n);
 
 	if (attention_found_row(a, OUTPUTS, attention_place_out(a, e->b, 0, e->h), n, a->shape.ld_o,
 				e->outputs, err) == STATUS_OK &&

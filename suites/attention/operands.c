@@ -18,9 +18,9 @@ uint64_t attention_count(const struct attention *a, enum tensor tensor)
 	case RESULTS:
 		return backward ? rows * s->ld_qkv : 0;
 	case LSE:
-		return fused ? attention_row_values(s) : 0;
+		return fused ? kernel_attention_row_values(s) : 0;
 	case DELTA:
-		return fused && backward ? attention_row_values(s) : 0;
+		return fused && backward ? kernel_attention_row_values(s) : 0;
 	case HEAD:
 		return (uint64_t)s->sequence * s->head_size;
 	default:

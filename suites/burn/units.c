@@ -116,8 +116,8 @@ static void units_expect(void *context, size_t begin, size_t end)
 
 	for (size_t i = begin; i < end; i++)
 		if (work[i].has)
-			work[i].known = soak_units_expected(&work[i].arguments, work[i].words,
-							    &work[i].expected);
+			work[i].known = soak_units_host_expected(&work[i].arguments, work[i].words,
+								 &work[i].expected);
 }
 
 static enum status units_open(struct units *u, struct burn *b, struct error *err)
@@ -218,19 +218,19 @@ static enum status units_name(struct units *u, const struct wrong_unit *wrong, s
 	if (units_repeat(u, wrong, &again, err) != STATUS_OK)
 		return err->status;
 	event.again = (uint64_t)again;
-	snprintf(text, sizeof(text), "units, class %s", unit_class_name(wrong->unit));
+	snprintf(text, sizeof(text), "units, class %s", soak_units_class_name(wrong->unit));
 	burn_note_event(u->burn, &event, text, wrong->expected, wrong->got);
 	snprintf(text, sizeof(text),
 		 "multiprocessor %" PRIu32 ", quarter %" PRIu32 ", class %s: signature %#" PRIx64
 		 " instead of %#" PRIx64
 		 ", which %zu of %zu quarters have; again in %d of %d repeats",
-		 wrong->multiprocessor, wrong->quarter, unit_class_name(wrong->unit), wrong->got,
-		 wrong->expected, wrong->right, u->count, again, BURN_REPEATS);
+		 wrong->multiprocessor, wrong->quarter, soak_units_class_name(wrong->unit),
+		 wrong->got, wrong->expected, wrong->right, u->count, again, BURN_REPEATS);
 	burn_note_wrong(u->burn, 1, text);
 	text_addf(&u->names,
 		  "%smultiprocessor %" PRIu32 ", quarter %" PRIu32 " (%s, again in %d of %d)",
 		  u->names.length ? "; " : "", wrong->multiprocessor, wrong->quarter,
-		  unit_class_name(wrong->unit), again, BURN_REPEATS);
+		  soak_units_class_name(wrong->unit), again, BURN_REPEATS);
 	return STATUS_OK;
 }
 
@@ -250,7 +250,7 @@ static enum status units_claim(struct units *u, const struct soak_units_argument
 					 "bit %" PRIu32
 					 " injected into %s of multiprocessor %" PRIu32
 					 ", quarter %" PRIu32 " was not found",
-					 a->fault.bit, unit_class_name(a->unit),
+					 a->fault.bit, soak_units_class_name(a->unit),
 					 a->fault.multiprocessor, a->fault.quarter);
 		u->burn->tally.injected_found++;
 	}
@@ -275,7 +275,7 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 		snprintf(text, sizeof(text),
 			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
 			 ", but the CPU computes %#" PRIx64,
-			 unit_class_name(unit), votes, u->count, expected, w->expected);
+			 soak_units_class_name(unit), votes, u->count, expected, w->expected);
 		burn_note_wrong(u->burn, votes, text);
 		u->burn->tally.alike = true;
 		return STATUS_OK;
@@ -354,7 +354,7 @@ static size_t units_count_classes(const struct units *u, struct text *lacking)
 		count += u->work[c].has;
 		if (!u->work[c].has && lacking)
 			text_addf(lacking, "%s%s", lacking->length ? ", " : "",
-				  unit_class_name((enum unit_class)c));
+				  soak_units_class_name((enum unit_class)c));
 	}
 	return count;
 }

@@ -125,7 +125,7 @@ static const char *matmul_obstacle(const struct matmul_case *s, const struct dev
 		 !(info->capabilities & DEVICE_HAS_TENSOR_CORES))
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(p->precision));
-	else if (p->fp8.scaling_a && device_capability_number(info) != SCALES_CAPABILITY)
+	else if (p->fp8.scaling_a && architecture_capability_number(info) != SCALES_CAPABILITY)
 		snprintf(reason, size,
 			 "FP8 with FP32 scales per row or block needs compute capability 9.0; %s "
 			 "has %d.%d",

@@ -40,8 +40,9 @@ static void expect_fp16(uint64_t steps, uint64_t *expected)
 	double x[2 * CHAINS];
 
 	for (size_t i = 0; i < 2 * CHAINS; i++)
-		x[i] = half_to_float(half_from_float(
-			peak_start(i / (2 * PEAK_CHAINS), i % (2 * PEAK_CHAINS), 2 * PEAK_CHAINS)));
+		x[i] = half_to_float(
+			half_from_float(kernel_peak_start(i / (2 * PEAK_CHAINS),
+							  i % (2 * PEAK_CHAINS), 2 * PEAK_CHAINS)));
 	run_fp16(x, 2 * CHAINS, steps);
 	for (size_t i = 0; i < 2 * CHAINS; i++)
 		expected[i / (2 * PEAK_CHAINS)] ^= (uint64_t)half_from_double(x[i]) << (i % 2 * 16);
@@ -54,7 +55,7 @@ void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected
 		double x[CHAINS];
 
 		for (size_t i = 0; i < CHAINS; i++)
-			x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+			x[i] = kernel_peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
 		run_fp64(x, CHAINS, steps);
 		for (size_t i = 0; i < CHAINS; i++) {
 			uint64_t bits;
@@ -66,7 +67,7 @@ void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected
 		float x[CHAINS];
 
 		for (size_t i = 0; i < CHAINS; i++)
-			x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+			x[i] = kernel_peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
 		expected_run_fp32(x, CHAINS, steps);
 		for (size_t i = 0; i < CHAINS; i++) {
 			uint32_t bits;
@@ -102,9 +103,9 @@ int64_t peak_expect_tensor(const struct peak_tensor_shape *shape, uint64_t steps
 		int64_t left = 0, right = 0;
 
 		for (int line = 0; line < shape->m * shape->lefts; line++)
-			left += peak_element(0, line, k);
+			left += kernel_peak_element(0, line, k);
 		for (int line = 0; line < shape->n * shape->rights; line++)
-			right += peak_element(1, line, k);
+			right += kernel_peak_element(1, line, k);
 		sum += left * right;
 	}
 	return shape->adds_up ? sum * (int64_t)steps : sum;

@@ -19,7 +19,7 @@ struct convolution_work {
 	enum convolution_pass pass;
 	struct convolution_engines *engines; /* NULL: the built-in kernels */
 	unsigned engine;
-	/* workspace: of the library's engine, or convolution_scratch_bytes() */
+	/* workspace: of the library's engine, or kernel_convolution_scratch_bytes() */
 	struct convolution_tensors tensors;
 };
 

@@ -13,13 +13,13 @@ double number_stored(enum precision precision, double value)
 	case PRECISION_FP16_ACC16:
 		return half_to_float(half_from_double(value));
 	case PRECISION_BF16:
-		return bf16_to_float(bf16_from_double(value));
+		return half_bf16_to_float(half_bf16_from_double(value));
 	case PRECISION_FP8:
 		return fp8_to_float(fp8_from_float(half_round_to_odd(value)));
 	case PRECISION_E5M2:
-		return e5m2_to_float(e5m2_from_float(half_round_to_odd(value)));
+		return fp8_e5m2_to_float(fp8_e5m2_from_float(half_round_to_odd(value)));
 	case PRECISION_INT8:
-		return fixed8_to_float(fixed8_from_float(half_round_to_odd(value)));
+		return fp8_fixed8_to_float(fp8_fixed8_from_float(half_round_to_odd(value)));
 	default:
 		return (float)value;
 	}
@@ -39,10 +39,10 @@ void number_round_to_odd(double *values, size_t count)
 			values[i] = load(store((float)values[i])); \
 	}
 ROUND(fp16, half_to_float, half_from_float)
-ROUND(bf16, bf16_to_float, bf16_from_float)
+ROUND(bf16, half_bf16_to_float, half_bf16_from_float)
 ROUND(fp8, fp8_to_float, fp8_from_float)
-ROUND(e5m2, e5m2_to_float, e5m2_from_float)
-ROUND(fixed8, fixed8_to_float, fixed8_from_float)
+ROUND(e5m2, fp8_e5m2_to_float, fp8_e5m2_from_float)
+ROUND(fixed8, fp8_fixed8_to_float, fp8_fixed8_from_float)
 
 VECTORISED
 static void gemm_numbers_round_fp32(double *values, size_t count)
@@ -92,7 +92,7 @@ void number_round(enum precision precision, double *values, size_t count)
 DECODE(fp64, double, (double))
 DECODE(fp32, float, (double))
 DECODE(fp16, uint16_t, half_to_float)
-DECODE(bf16, uint16_t, bf16_to_float)
+DECODE(bf16, uint16_t, half_bf16_to_float)
 /* Products of two numbers in units of 2^-7. */
 DECODE(int32, int32_t, 0x1p-14 * (double))
 

@@ -90,7 +90,7 @@ static void add_random(void *context, size_t begin, size_t end)
 	uint64_t sum = 0;
 
 	for (uint64_t i = begin; i < end; i++)
-		sum += generator_bits(s->seeds[0], stream_random(s->seeds[1], i, s->words));
+		sum += generator_bits(s->seeds[0], memory_stream_random(s->seeds[1], i, s->words));
 	atomic_fetch_add(&s->total, sum);
 }
 

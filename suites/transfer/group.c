@@ -51,7 +51,7 @@ static bool rotation_groups_with(const struct plan_case *c, const struct plan_ca
 	uint64_t bytes = (uint64_t)case_integer(c, "sizes") * c->device_count * lanes_each(c);
 
 	if (info->timing != TIME_FIRST || c->device_count != other->device_count ||
-	    bytes > limits_memory_available() / HOST_SHARE)
+	    bytes > device_limits_memory_available() / HOST_SHARE)
 		return false;
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!rotation_has_device(other, c->devices[i]))

@@ -277,7 +277,7 @@ static bool may_keep(const struct pool *pool, const struct pool_block *block)
 	if (allocator_on_device(block->buffer.allocator))
 		return kept_with(pool, block) <=
 		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
-	return kept_with(pool, block) <= limits_memory_available() / HOST_SHARE;
+	return kept_with(pool, block) <= device_limits_memory_available() / HOST_SHARE;
 }
 
 void pool_give(struct pool *pool, struct buffer *buffer)

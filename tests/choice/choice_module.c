@@ -44,7 +44,7 @@ static enum status device_info(int index, struct device_info *out, struct error 
 
 static enum status drives(int index, char *how, size_t size, struct error *err)
 {
-	return images_for(CHOICE_IMAGES, capabilities[index], true, how, size, err);
+	return device_images_for(CHOICE_IMAGES, capabilities[index], true, how, size, err);
 }
 
 static enum status device_open(int index, struct device **out, struct error *err)

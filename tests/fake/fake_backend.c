@@ -426,7 +426,7 @@ enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_
 
 static void take_path(const struct device_info *info, enum precision precision)
 {
-	const char *path = architecture_gemm_path(device_capability_number(info), precision);
+	const char *path = architecture_gemm_path(architecture_capability_number(info), precision);
 
 	for (size_t i = 0; i < taken_count; i++)
 		if (taken[i].path == path)

@@ -68,14 +68,14 @@ enum status fake_communicator_open(struct device *device,
 		fake_nested++;
 		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);
 		if (status == STATUS_OK && !relayed) {
-			status = host_relay_open(*out, &ops, err);
+			status = host_communicator_relay_open(*out, &ops, err);
 			(*out)->operations = NULL;
 			(*out)->transport = TRANSPORT_SHARED_MEMORY;
 		}
 		fake_nested--;
 	}
 	if (status == STATUS_OK && relayed)
-		status = host_relay_open(*out, &ops, err);
+		status = host_communicator_relay_open(*out, &ops, err);
 	if (status == STATUS_OK && options->transport != TRANSPORT_AUTO)
 		(*out)->transport = options->transport;
 	else if (status != STATUS_OK && *out)

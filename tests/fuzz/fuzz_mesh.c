@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (; size >= sizeof(said); data += sizeof(said), size -= sizeof(said)) {
 		memcpy(&said, data, sizeof(said));
-		mesh_admit_peer(fd++, &said, &mine, 1, RANKS, peers, table);
+		tcp_mesh_admit_peer(fd++, &said, &mine, 1, RANKS, peers, table);
 	}
 	if (peers[0] != -1)
 		abort();

@@ -96,8 +96,9 @@ static enum status time_attention(struct check_context *context, const struct at
 	STEP(random_elements(context, s->precision, elements, &o, err));
 	STEP(random_elements(context, s->precision, elements, &d_o, err));
 	STEP(random_elements(context, s->precision, 3 * elements, &gradients, err));
-	STEP(random_elements(context, s->precision, 2 * attention_row_values(s), &lse, err));
-	STEP(random_elements(context, s->precision, 2 * attention_row_values(s), &delta, err));
+	STEP(random_elements(context, s->precision, 2 * kernel_attention_row_values(s), &lse, err));
+	STEP(random_elements(context, s->precision, 2 * kernel_attention_row_values(s), &delta,
+			     err));
 	first = qkv;
 	gradient = gradients;
 	STEP(time_kernel(context->stream, "attention_forward",
@@ -125,8 +126,8 @@ static enum status time_attention(struct check_context *context, const struct at
 	       "backward %.3f ms, %.0f TFLOP/s\n",
 	       precision_name(s->precision), s->head_size, s->batch, s->heads, s->sequence,
 	       s->causal ? "causal" : "full", 1e3 * forward,
-	       attention_operations(s, 2) / forward / 1e12, 1e3 * backward,
-	       attention_operations(s, 5) / backward / 1e12);
+	       kernel_attention_operations(s, 2) / forward / 1e12, 1e3 * backward,
+	       kernel_attention_operations(s, 5) / backward / 1e12);
 	backend_memory_free(context->device, ALLOCATOR_DEVICE, qkv, 6 * elements, NULL, err);
 	backend_memory_free(context->device, ALLOCATOR_DEVICE, gradients, 6 * elements, NULL, err);
 	backend_memory_free(context->device, ALLOCATOR_DEVICE, o, 2 * elements, NULL, err);
@@ -159,21 +160,21 @@ static enum status time_convolution(struct check_context *context,
 				    const struct convolution_shape *s, struct error *err)
 {
 	uint64_t pixels = (uint64_t)s->batch * s->height * s->width,
-		 out = convolution_out_pixels(s) * s->filters;
+		 out = kernel_convolution_out_pixels(s) * s->filters;
 	void *x, *y, *w, *scratch;
-	double forward, data, weights, operations = convolution_operations(s);
+	double forward, data, weights, operations = kernel_convolution_operations(s);
 
 	STEP(random_elements(context, s->precision, pixels * s->channels, &x, err));
 	STEP(random_elements(context, s->precision, out, &y, err));
-	STEP(random_elements(context, s->precision, convolution_weights(s), &w, err));
-	STEP(random_elements(context, PRECISION_FP32, convolution_scratch_bytes(s) / 4, &scratch,
-			     err));
+	STEP(random_elements(context, s->precision, kernel_convolution_weights(s), &w, err));
+	STEP(random_elements(context, PRECISION_FP32, kernel_convolution_scratch_bytes(s) / 4,
+			     &scratch, err));
 	STEP(time_kernel(context->stream, "convolution_forward",
 			 &(struct convolution_forward_arguments){ *s, x, w, y }, &forward, err));
 	STEP(time_kernel(context->stream, "convolution_weight_gradient",
 			 &(struct convolution_weight_gradient_arguments){ *s, x, y, w, scratch, 0 },
 			 &weights, err));
-	STEP(random_elements(context, s->precision, convolution_weights(s), &w, err));
+	STEP(random_elements(context, s->precision, kernel_convolution_weights(s), &w, err));
 	STEP(time_kernel(context->stream, "convolution_data_gradient",
 			 &(struct convolution_data_gradient_arguments){ *s, y, w, x }, &data, err));
 	printf("rate convolution %s %ux%u, %u x %u x %u x %u to %u%s, stride %u: forward %.3f ms, "
@@ -235,16 +236,16 @@ static enum status time_algorithms(struct check_context *context, struct convolu
 				   struct error *err)
 {
 	uint64_t in = (uint64_t)s.batch * s.height * s.width * s.channels,
-		 out = convolution_out_pixels(&s) * s.filters;
+		 out = kernel_convolution_out_pixels(&s) * s.filters;
 	void *x, *y, *w, *dw, *scratch;
 	char forward[16], data[16], weights[16];
 
 	STEP(random_elements(context, s.precision, in, &x, err));
 	STEP(random_elements(context, s.precision, out, &y, err));
-	STEP(random_elements(context, s.precision, convolution_weights(&s), &w, err));
-	STEP(random_elements(context, s.precision, convolution_weights(&s), &dw, err));
-	STEP(random_elements(context, PRECISION_FP32, convolution_scratch_bytes(&s) / 4, &scratch,
-			     err));
+	STEP(random_elements(context, s.precision, kernel_convolution_weights(&s), &w, err));
+	STEP(random_elements(context, s.precision, kernel_convolution_weights(&s), &dw, err));
+	STEP(random_elements(context, PRECISION_FP32, kernel_convolution_scratch_bytes(&s) / 4,
+			     &scratch, err));
 	printf("rate algorithms %s %ux%u, %u x %u x %u to %u, stride %u, ms:",
 	       precision_name(s.precision), s.kernel_height, s.kernel_width, s.batch, s.height,
 	       s.channels, s.filters, s.stride);
@@ -260,8 +261,8 @@ static enum status time_algorithms(struct check_context *context, struct convolu
 		STEP(time_algorithm(context, "convolution_forward",
 				    &(struct convolution_forward_arguments){ s, x, w, y }, forward,
 				    err));
-		printf(" %s %s/%s/%s;", convolution_algorithm_name(s.algorithm), forward, data,
-		       weights);
+		printf(" %s %s/%s/%s;", kernel_convolution_algorithm_name(s.algorithm), forward,
+		       data, weights);
 	}
 	printf("\n");
 	return STATUS_OK;

@@ -150,7 +150,8 @@ static void check_output(struct bench *bench, struct attention_data *x, unsigned
 	const struct attention_shape *s = &x->shape;
 	unsigned n = s->sequence;
 	enum precision precision = x->qkv.precision;
-	const float *lse = x->lse_now + ((size_t)b * s->heads + h) * attention_padded(s->sequence);
+	const float *lse =
+		x->lse_now + ((size_t)b * s->heads + h) * kernel_attention_padded(s->sequence);
 
 	for (unsigned i = 0; i < n && bench_ok(bench); i++) {
 		compare(bench->err, "attention_forward's lse", precision, i, (double)lse[i],
@@ -174,7 +175,7 @@ static void check_output(struct bench *bench, struct attention_data *x, unsigned
 					1.01 * element_rounding(precision, o));
 		}
 	}
-	for (uint64_t i = n; i < attention_padded(n) && bench_ok(bench); i++)
+	for (uint64_t i = n; i < kernel_attention_padded(n) && bench_ok(bench); i++)
 		if (lse[i] != INFINITY)
 			error_set(bench->err, STATUS_MISMATCH,
 				  "attention_forward: lse after the sequence is %g",
@@ -271,13 +272,14 @@ static void run_both(struct bench *b, struct attention_data *x)
 			     .dq = gradients,
 			     .dk = gradients + part,
 			     .dv = gradients + 2 * part,
-			     .delta = bench_upload(b, NULL,
-						   attention_row_values(s) * sizeof(float)) });
+			     .delta = bench_upload(
+				     b, NULL, kernel_attention_row_values(s) * sizeof(float)) });
 	tensor_fetch(b, &x->qkv, "attention");
 	tensor_fetch(b, &x->d_o, "attention");
 	tensor_fetch(b, &x->o, "attention");
 	tensor_fetch(b, &x->gradients, "attention");
-	bench_download(b, x->lse_now, x->lse_device, attention_row_values(s) * sizeof(float));
+	bench_download(b, x->lse_now, x->lse_device,
+		       kernel_attention_row_values(s) * sizeof(float));
 }
 
 static void check_attention_case(struct bench *b, enum precision precision,
@@ -301,8 +303,8 @@ static void check_attention_case(struct bench *b, enum precision precision,
 	tensor_make(b, &x.d_o, precision, (size_t)c->batch * n * s->ld_o, 13, 1);
 	tensor_make(b, &x.gradients, precision, x.qkv.count, 14, 1);
 	x.lse = xcalloc(n, sizeof(*x.lse));
-	x.lse_now = xcalloc(attention_row_values(s), sizeof(*x.lse_now));
-	x.lse_device = bench_upload(b, NULL, attention_row_values(s) * sizeof(float));
+	x.lse_now = xcalloc(kernel_attention_row_values(s), sizeof(*x.lse_now));
+	x.lse_device = bench_upload(b, NULL, kernel_attention_row_values(s) * sizeof(float));
 	x.s = xcalloc(6 * square, sizeof(*x.s));
 	x.p = x.s + square;
 	x.dp = x.s + 2 * square;

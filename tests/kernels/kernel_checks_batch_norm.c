@@ -86,7 +86,7 @@ static void check_norm(struct bench *b, enum precision precision, size_t rows, s
 	struct batch_norm n = { .rows = rows, .columns = columns, .after = after };
 	void *mean = bench_upload(b, NULL, columns * sizeof(float)),
 	     *rstd = bench_upload(b, NULL, columns * sizeof(float)),
-	     *scratch = bench_upload(b, NULL, batch_norm_scratch_bytes(columns));
+	     *scratch = bench_upload(b, NULL, layers_batch_norm_scratch_bytes(columns));
 
 	tensor_make(b, &n.x, precision, rows * columns, 81, 2);
 	tensor_make(b, &n.gamma, precision, columns, 82, 1);

@@ -20,7 +20,7 @@ static uint64_t checksum_of(const unsigned char *bytes, uint64_t count)
 
 		for (uint64_t k = 0; k < 8 && 8 * i + k < count; k++)
 			word |= (uint64_t)bytes[8 * i + k] << 8 * k;
-		sum += checksum_word(word, i);
+		sum += comparison_checksum_word(word, i);
 	}
 	return sum;
 }

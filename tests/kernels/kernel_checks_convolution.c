@@ -65,7 +65,7 @@ static void add_term(double *sum, double *magnitude, size_t at, double term)
 static void add_pixel(struct convolution_data *d, size_t out, size_t in, unsigned tap)
 {
 	const struct convolution_shape *s = &d->shape;
-	unsigned depth = convolution_depth(s), taps = s->kernel_height * s->kernel_width;
+	unsigned depth = kernel_convolution_depth(s), taps = s->kernel_height * s->kernel_width;
 
 	for (unsigned f = 0; f < s->filters; f++)
 		for (unsigned c = 0; c < depth; c++) {
@@ -82,9 +82,9 @@ static void add_pixel(struct convolution_data *d, size_t out, size_t in, unsigne
 static void make_reference(struct convolution_data *d)
 {
 	const struct convolution_shape *s = &d->shape;
-	unsigned height = convolution_out_height(s), width = convolution_out_width(s);
+	unsigned height = kernel_convolution_out_height(s), width = kernel_convolution_out_width(s);
 
-	for (size_t out = 0; out < convolution_out_pixels(s); out++)
+	for (size_t out = 0; out < kernel_convolution_out_pixels(s); out++)
 		for (unsigned tap = 0; tap < s->kernel_height * s->kernel_width; tap++) {
 			long h = (long)(out / width % height * s->stride + tap / s->kernel_width) -
 				 (long)s->padding,
@@ -147,7 +147,7 @@ static void check_passes(struct bench *b, struct convolution_data *d, float *scr
 							    d->y.device },
 		   &d->y))
 		check_all(b, "convolution_forward", &d->y, d->y_sum, d->y_magnitude,
-			  taps * convolution_depth(&s), 0, product);
+			  taps * kernel_convolution_depth(&s), 0, product);
 	if (launch(b, &s, "convolution_data_gradient",
 		   &(struct convolution_data_gradient_arguments){ s, d->dy.device, d->w.device,
 								  d->dx.device },
@@ -159,9 +159,9 @@ static void check_passes(struct bench *b, struct convolution_data *d, float *scr
 								    d->dw.device, scratch, keep },
 		   &d->dw))
 		check_all(b, "convolution_weight_gradient", &d->dw, d->dw_sum, d->dw_magnitude,
-			  (double)convolution_out_pixels(&s), (double)keep, product);
+			  (double)kernel_convolution_out_pixels(&s), (double)keep, product);
 	if (b->err->status != STATUS_OK)
-		error_prefix(b->err, "%s", convolution_algorithm_name(s.algorithm));
+		error_prefix(b->err, "%s", kernel_convolution_algorithm_name(s.algorithm));
 }
 
 /* A pass by engines of the library, which may have none for a shape. */
@@ -179,7 +179,7 @@ static void check_library(struct bench *b, struct convolution_data *d, enum conv
 				   &d->y,
 				   d->y_sum,
 				   d->y_magnitude,
-				   s->kernel_height * s->kernel_width * convolution_depth(s),
+				   s->kernel_height * s->kernel_width * kernel_convolution_depth(s),
 				   { d->x.device, d->w.device, d->y.device } },
 		[PASS_DATA] = { "library, data_gradient",
 				&d->dx,
@@ -191,7 +191,7 @@ static void check_library(struct bench *b, struct convolution_data *d, enum conv
 				   &d->dw,
 				   d->dw_sum,
 				   d->dw_magnitude,
-				   (double)convolution_out_pixels(s),
+				   (double)kernel_convolution_out_pixels(s),
 				   { d->x.device, d->dw.device, d->dy.device } },
 	};
 	struct convolution_tensors tensors = passes[pass].tensors;
@@ -225,8 +225,9 @@ static void check_library(struct bench *b, struct convolution_data *d, enum conv
 static void check_shape(struct bench *b, const struct convolution_shape *s, float keep)
 {
 	size_t in = (size_t)s->batch * s->height * s->width * s->channels,
-	       out = convolution_out_pixels(s) * s->filters, weights = convolution_weights(s);
-	float *scratch = bench_upload(b, NULL, convolution_scratch_bytes(s));
+	       out = kernel_convolution_out_pixels(s) * s->filters,
+	       weights = kernel_convolution_weights(s);
+	float *scratch = bench_upload(b, NULL, kernel_convolution_scratch_bytes(s));
 	enum precision stored = s->precision == PRECISION_TF32 ? PRECISION_FP32 : s->precision;
 	struct convolution_data d = { .shape = *s };
 

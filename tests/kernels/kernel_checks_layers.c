@@ -376,7 +376,7 @@ static void check_embedding_of(struct bench *b, enum precision precision, const 
 	bench_launch(b, "embedding_scatter_add",
 		     &(struct embedding_scatter_add_arguments){
 			     y.device, ids_device, dtable.device,
-			     bench_upload(b, NULL, embedding_scratch_bytes(s->rows, rows)),
+			     bench_upload(b, NULL, layers_embedding_scratch_bytes(s->rows, rows)),
 			     precision, s->rows, s->columns, rows, first, keep });
 	bench_launch(b, "embedding_gather",
 		     &(struct embedding_gather_arguments){

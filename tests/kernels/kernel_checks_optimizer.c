@@ -267,7 +267,7 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 	int32_t labels[ROWS] = { 0 };
 	void *device_labels = bench_upload(b, labels, sizeof(labels)),
 	     *loss = bench_upload(b, NULL, ROWS * sizeof(double));
-	void *scratch = bench_upload(b, NULL, output_gradient_scratch_bytes(COLUMNS));
+	void *scratch = bench_upload(b, NULL, kernel_training_scratch_bytes(COLUMNS));
 
 	tensor_make(b, &x, precision, ROWS * COLUMNS, 1, 1);
 	tensor_make(b, &logits, precision, ROWS * COLUMNS, 1, 1);

@@ -20,7 +20,7 @@ static uint64_t lane_bits(enum precision precision, uint64_t lane)
 	for (uint64_t c = 0; c < chains; c++) {
 		uint64_t word = 0;
 
-		element_set(&word, stored, 0, (double)peak_start(lane, c, chains));
+		element_set(&word, stored, 0, (double)kernel_peak_start(lane, c, chains));
 		for (int step = 0; step < STEPS; step++) {
 			double x = element_get(&word, stored, 0);
 
@@ -106,7 +106,7 @@ static int64_t product_sum(const struct peak_tensor_shape *s)
 	for (int m = 0; m < s->m * s->lefts; m++)
 		for (int n = 0; n < s->n * s->rights; n++)
 			for (int k = 0; k < s->k; k++)
-				sum += peak_element(0, m, k) * peak_element(1, n, k);
+				sum += kernel_peak_element(0, m, k) * kernel_peak_element(1, n, k);
 	return sum;
 }
 
@@ -124,7 +124,7 @@ enum status check_peak_tensor(struct device *device, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no tensor cores");
 	bench_open(&b, device, err);
 	for (size_t p = 0; p < ARRAY_SIZE(precisions) && bench_ok(&b); p++) {
-		struct peak_tensor_shape s = peak_tensor_shape(&device->info, precisions[p]);
+		struct peak_tensor_shape s = kernel_peak_tensor_shape(&device->info, precisions[p]);
 		int64_t expected = product_sum(&s) * (s.adds_up ? STEPS : 1);
 		void *out = bench_upload(&b, NULL, sizeof(got));
 		struct peak_tensor_arguments a = { precisions[p], ARRAY_SIZE(got), STEPS, out };

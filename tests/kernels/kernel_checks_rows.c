@@ -125,7 +125,7 @@ static void check_pass(struct bench *b, enum precision precision, const struct s
 		       const struct pass *pass)
 {
 	struct tensor dy, y, copy, out;
-	void *scratch = bench_upload(b, NULL, output_gradient_scratch_bytes(s->columns));
+	void *scratch = bench_upload(b, NULL, kernel_training_scratch_bytes(s->columns));
 
 	tensor_make(b, &dy, precision, s->rows * s->columns, 7, 1);
 	tensor_make(b, &y, precision, s->rows * s->columns, 2, 1);

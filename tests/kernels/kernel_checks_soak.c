@@ -160,8 +160,9 @@ static double stored(const void *memory, size_t i, enum precision precision)
 		return (double)fp8_to_float(((const uint8_t *)memory)[i]);
 	if (precision_bytes(precision) == 4)
 		return (double)((const float *)memory)[i];
-	return precision == PRECISION_FP16 ? (double)half_to_float(((const uint16_t *)memory)[i])
-					   : (double)bf16_to_float(((const uint16_t *)memory)[i]);
+	return precision == PRECISION_FP16
+		       ? (double)half_to_float(((const uint16_t *)memory)[i])
+		       : (double)half_bf16_to_float(((const uint16_t *)memory)[i]);
 }
 
 static void check_operand(struct bench *b, enum precision precision, uint32_t row_period,
@@ -307,14 +308,14 @@ static void compare_units(struct bench *b, const struct soak_units_arguments *a,
 	uint64_t expected = 0;
 
 	bench_download(b, got, a->out, count * sizeof(*got));
-	if (bench_ok(b) && !soak_units_expected(a, got[0].words, &expected))
+	if (bench_ok(b) && !soak_units_host_expected(a, got[0].words, &expected))
 		expected = got[0].signature;
 	for (size_t i = 0; i < count && bench_ok(b); i++)
 		if ((got[i].signature != expected) != (i == faulty) || got[i].words != got[0].words)
 			error_set(b->err, STATUS_MISMATCH,
 				  "soak_units: %s, multiprocessor %u, quarter %zu: %#llx; the CPU: "
 				  "%#llx",
-				  unit_class_name(a->unit), got[i].began, i % UNIT_QUARTERS,
+				  soak_units_class_name(a->unit), got[i].began, i % UNIT_QUARTERS,
 				  (unsigned long long)got[i].signature,
 				  (unsigned long long)expected);
 	free(got);

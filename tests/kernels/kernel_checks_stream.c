@@ -186,7 +186,7 @@ static void check_words(struct sums *s, const struct stream_variant *variant)
 	for (size_t i = 0; i < s->bytes / 8; i++)
 		all += words[i];
 	for (uint64_t i = 0; i < a.accesses; i++)
-		random += words[stream_random(a.seed, i, s->bytes / 8)];
+		random += words[memory_stream_random(a.seed, i, s->bytes / 8)];
 	expect_words(s, &a, "read", all);
 	a.operation = STREAM_STRIDED;
 	expect_words(s, &a, "strided, 16 bytes", all);

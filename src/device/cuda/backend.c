@@ -14,7 +14,7 @@
 typedef bool version_fn(char *out, size_t size);
 
 /* CUDA's version numbers: 13000 is 13.0. */
-static bool cuda_number(int version, char *out, size_t size)
+static bool cuda_backend_number(int version, char *out, size_t size)
 {
 	if (version <= 0)
 		return false;
@@ -23,31 +23,31 @@ static bool cuda_number(int version, char *out, size_t size)
 }
 
 /* NVML reports the driver version; without NVML only the newest supported CUDA version is known. */
-static bool nvml_driver_version(char *out, size_t size)
+static bool cuda_backend_nvml_driver_version(char *out, size_t size)
 {
 	return nvml_open(NULL) == STATUS_OK &&
 	       nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
 }
 
-static bool driver_api_version(char *out, size_t size)
+static bool cuda_backend_driver_api_version(char *out, size_t size)
 {
 	int version = 0;
 
 	if (cudaDriverGetVersion(&version) != cudaSuccess)
 		cudaGetLastError();
-	return cuda_number(version, out, size);
+	return cuda_backend_number(version, out, size);
 }
 
 /*
  * The runtime is linked statically, so its version is the toolkit's; before 12 it reports none
  * without a driver.
  */
-static bool runtime_version(char *out, size_t size)
+static bool cuda_backend_runtime_version(char *out, size_t size)
 {
-	return cuda_number(CUDART_VERSION, out, size);
+	return cuda_backend_number(CUDART_VERSION, out, size);
 }
 
-static bool found_cublas(char *out, size_t size)
+static bool cuda_backend_found_cublas(char *out, size_t size)
 {
 	if (cublas_open(NULL) != STATUS_OK)
 		return false;
@@ -55,7 +55,7 @@ static bool found_cublas(char *out, size_t size)
 	return true;
 }
 
-static bool found_cublaslt(char *out, size_t size)
+static bool cuda_backend_found_cublaslt(char *out, size_t size)
 {
 	if (library_open(&cublaslt_library, NULL) != STATUS_OK)
 		return false;
@@ -63,7 +63,7 @@ static bool found_cublaslt(char *out, size_t size)
 	return true;
 }
 
-static bool components_found_cudnn(char *out, size_t size)
+static bool cuda_backend_components_found_cudnn(char *out, size_t size)
 {
 	if (library_open(&cudnn_library, NULL) != STATUS_OK)
 		return false;
@@ -71,7 +71,7 @@ static bool components_found_cudnn(char *out, size_t size)
 	return true;
 }
 
-static bool components_found_nccl(char *out, size_t size)
+static bool cuda_backend_components_found_nccl(char *out, size_t size)
 {
 	if (nccl_open(NULL) != STATUS_OK)
 		return false;
@@ -79,7 +79,7 @@ static bool components_found_nccl(char *out, size_t size)
 	return true;
 }
 
-static bool components_found_nvml(char *out, size_t size)
+static bool cuda_backend_components_found_nvml(char *out, size_t size)
 {
 	if (nvml_open(NULL) != STATUS_OK)
 		return false;
@@ -95,16 +95,17 @@ static const struct {
 	const struct library *library; /* NULL: not a separate library */
 	const char *detail;            /* of those */
 } pieces[] = {
-	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, from NVML" },
-	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
+	{ "NVIDIA driver", "driver", cuda_backend_nvml_driver_version, NULL,
+	  "kernel driver, from NVML" },
+	{ "CUDA driver API", "cuda_driver", cuda_backend_driver_api_version, NULL,
 	  "newest CUDA version that the driver supports" },
-	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,
+	{ "CUDA runtime", "cuda_runtime", cuda_backend_runtime_version, NULL,
 	  "linked into module " GPUPROOF_CUDA_MODULE },
-	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
-	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
-	{ "cuDNN", "cudnn", components_found_cudnn, &cudnn_library, NULL },
-	{ "NCCL", "nccl", components_found_nccl, &nccl_library, NULL },
-	{ "NVML", NULL, components_found_nvml, &nvml_library, NULL },
+	{ "cuBLAS", "cublas", cuda_backend_found_cublas, &cublas_library, NULL },
+	{ "cuBLASLt", NULL, cuda_backend_found_cublaslt, &cublaslt_library, NULL },
+	{ "cuDNN", "cudnn", cuda_backend_components_found_cudnn, &cudnn_library, NULL },
+	{ "NCCL", "nccl", cuda_backend_components_found_nccl, &nccl_library, NULL },
+	{ "NVML", NULL, cuda_backend_components_found_nvml, &nvml_library, NULL },
 };
 
 void cuda_facts(fact_fn *add, void *context)
@@ -116,8 +117,9 @@ void cuda_facts(fact_fn *add, void *context)
 			add(context, pieces[i].fact, version);
 }
 
-static void component_describe_library(struct component *out, const struct library *library,
-				       const char *detail)
+static void cuda_backend_component_describe_library(struct component *out,
+						    const struct library *library,
+						    const char *detail)
 {
 	if (!library)
 		snprintf(out->detail, sizeof(out->detail), "%s",
@@ -139,7 +141,8 @@ size_t cuda_components(struct component *out, size_t capacity)
 		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
 		if (!out[i].present)
 			out[i].version[0] = '\0';
-		component_describe_library(&out[i], pieces[i].library, pieces[i].detail);
+		cuda_backend_component_describe_library(&out[i], pieces[i].library,
+							pieces[i].detail);
 	}
 	return count;
 }
@@ -152,7 +155,7 @@ static struct code_path taken[128];
 static size_t taken_count;
 
 /* Texts are literals, so the pointers are usually equal. */
-static bool code_path_is_known(const char *kernel, const char *path)
+static bool cuda_backend_code_path_is_known(const char *kernel, const char *path)
 {
 	for (size_t i = 0; i < taken_count; i++)
 		if (taken[i].kernel == kernel && taken[i].path == path)
@@ -163,9 +166,9 @@ static bool code_path_is_known(const char *kernel, const char *path)
 	return false;
 }
 
-void cuda_path(const char *kernel, const char *path)
+void cuda_backend_path(const char *kernel, const char *path)
 {
-	if (taken_count < ARRAY_SIZE(taken) && !code_path_is_known(kernel, path))
+	if (taken_count < ARRAY_SIZE(taken) && !cuda_backend_code_path_is_known(kernel, path))
 		taken[taken_count++] = (struct code_path){ kernel, path };
 }
 

@@ -44,12 +44,12 @@ struct cuda_event {
  * device.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName:
  * text". Clears the runtime's last error, so that the next launch does not report it.
  */
-enum status cuda_check(cudaError_t code, const char *call, struct error *err);
-enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes,
-			    struct error *err);
+enum status cuda_device_check(cudaError_t code, const char *call, struct error *err);
+enum status cuda_device_check_size(cudaError_t code, const char *function, size_t bytes,
+				   struct error *err);
 
 /* device.c: makes `device` current; free if it already is. */
-enum status cuda_use(const struct device *device, struct error *err);
+enum status cuda_device_use(const struct device *device, struct error *err);
 
 /* Operations, implemented in the files of this folder. */
 #define FUNCTION(result, name, parameters) result cuda_##name parameters;
@@ -57,9 +57,9 @@ enum status cuda_use(const struct device *device, struct error *err);
 
 /* device.c. emulate: see struct backend_options. */
 enum status cuda_devices_find(int emulate, struct error *err);
-int cuda_emulated_capability(void);
+int cuda_device_emulated_capability(void);
 
-void cuda_gate_release(struct cuda_stream *stream);
+void cuda_stream_gate_release(struct cuda_stream *stream);
 
 /*
  * gate.cu: spins until *opened >= ticket, or for `timeout_ns` of the device's clock; then writes

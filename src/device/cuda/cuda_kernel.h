@@ -7,7 +7,7 @@
  *	{
  *		...
  *		scale<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(...);
- *		return cuda_check_launch("scale", err);
+ *		return cuda_device_check_launch("scale", err);
  *	}
  */
 #ifndef GPUPROOF_DEVICE_CUDA_CUDA_KERNEL_H
@@ -28,28 +28,28 @@ cudaStream_t cuda_stream_handle(struct stream *stream);
 int cuda_stream_multiprocessors(const struct stream *stream);
 
 /* Maximum shared memory per block on the stream's device (or on the emulated one), in bytes. */
-int cuda_block_memory(const struct stream *stream);
+int cuda_stream_block_memory(const struct stream *stream);
 
 /*
  * Call before a launch with `bytes` of dynamic shared memory. The default limit is 48 KiB:
  * STATUS_OK, or an error if a block has no room for them.
  */
-enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
-			       struct error *err);
+enum status cuda_stream_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
+				      struct error *err);
 
 /* cuTensorMapEncodeTiled; NULL if the driver lacks it (before CUDA 12.0). */
-void *cuda_tensor_map_encoder(void);
+void *cuda_driver_tensor_map_encoder(void);
 
 /* STATUS_OK, or the launch error of `kernel`. */
-enum status cuda_check_launch(const char *kernel, struct error *err);
+enum status cuda_device_check_launch(const char *kernel, struct error *err);
 
 /*
- * As cuda_check_launch(), for a kernel with several code paths; `path` is the one launched
+ * As cuda_device_check_launch(), for a kernel with several code paths; `path` is the one launched
  * ("WMMA"). Pass string literals only.
  */
-enum status cuda_check_path(const char *kernel, const char *path, struct error *err);
+enum status cuda_device_check_path(const char *kernel, const char *path, struct error *err);
 /* Only records a path, for code that is not a kernel. */
-void cuda_path(const char *kernel, const char *path);
+void cuda_backend_path(const char *kernel, const char *path);
 
 #ifdef __cplusplus
 }

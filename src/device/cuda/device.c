@@ -14,7 +14,7 @@
 #include "device/cuda/ranks/nccl.h"
 #include "device/images.h"
 
-static enum status status_of_cuda_error(cudaError_t code)
+static enum status cuda_device_status_of_error(cudaError_t code)
 {
 	switch (code) {
 	case cudaErrorMemoryAllocation:
@@ -36,41 +36,42 @@ static enum status status_of_cuda_error(cudaError_t code)
 	}
 }
 
-enum status cuda_check(cudaError_t code, const char *call, struct error *err)
+enum status cuda_device_check(cudaError_t code, const char *call, struct error *err)
 {
 	if (code == cudaSuccess)
 		return STATUS_OK;
 	cudaGetLastError();
-	return error_set(err, status_of_cuda_error(code), "%s: %s: %s", call,
+	return error_set(err, cuda_device_status_of_error(code), "%s: %s: %s", call,
 			 cudaGetErrorName(code), cudaGetErrorString(code));
 }
 
-enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes, struct error *err)
+enum status cuda_device_check_size(cudaError_t code, const char *function, size_t bytes,
+				   struct error *err)
 {
 	char call[128], size[32];
 
 	if (code == cudaSuccess)
 		return STATUS_OK;
 	snprintf(call, sizeof(call), "%s(%s)", function, units_size(bytes, size, sizeof(size)));
-	return cuda_check(code, call, err);
+	return cuda_device_check(code, call, err);
 }
 
-enum status cuda_check_launch(const char *kernel, struct error *err)
+enum status cuda_device_check_launch(const char *kernel, struct error *err)
 {
-	return cuda_check_path(kernel, "", err);
+	return cuda_device_check_path(kernel, "", err);
 }
 
-enum status cuda_check_path(const char *kernel, const char *path, struct error *err)
+enum status cuda_device_check_path(const char *kernel, const char *path, struct error *err)
 {
 	char call[128];
 	cudaError_t code = cudaGetLastError();
 
 	if (code == cudaSuccess) {
-		cuda_path(kernel, path);
+		cuda_backend_path(kernel, path);
 		return STATUS_OK;
 	}
 	snprintf(call, sizeof(call), "launch of kernel %s", kernel);
-	return cuda_check(code, call, err);
+	return cuda_device_check(code, call, err);
 }
 
 static int device_count;
@@ -81,7 +82,7 @@ static _Thread_local int current_index = -1;
 /*
  * Why no driver may be available, from other sources: the runtime only reports that there is none.
  */
-static void driver_hint(char *out, size_t size)
+static void cuda_device_driver_hint(char *out, size_t size)
 {
 	static const char node[] = "/dev/nvidiactl";
 
@@ -94,7 +95,7 @@ static void driver_hint(char *out, size_t size)
 }
 
 /* NVML reports the driver version. */
-static void driver_age(char *out, size_t size)
+static void cuda_device_driver_age(char *out, size_t size)
 {
 	char version[80] = "an older one";
 
@@ -117,9 +118,9 @@ enum status cuda_devices_find(int emulate, struct error *err)
 		code = cudaErrorNoDevice;
 	cudaGetLastError();
 	if (code == cudaErrorInsufficientDriver && access("/dev/nvidiactl", F_OK) == 0)
-		driver_age(hint, sizeof(hint));
+		cuda_device_driver_age(hint, sizeof(hint));
 	else
-		driver_hint(hint, sizeof(hint));
+		cuda_device_driver_hint(hint, sizeof(hint));
 	return error_set(err, STATUS_UNSUPPORTED, "cudaGetDeviceCount: %s: %s%s",
 			 cudaGetErrorName(code), cudaGetErrorString(code), hint);
 }
@@ -129,7 +130,7 @@ int cuda_device_count(void)
 	return device_count;
 }
 
-int cuda_emulated_capability(void)
+int cuda_device_emulated_capability(void)
 {
 	return emulated;
 }
@@ -139,29 +140,31 @@ enum status cuda_drives(int index, char *how, size_t size, struct error *err)
 {
 	int major = 0, minor = 0, driver = 0;
 	enum status status =
-		cuda_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index),
-			   "cudaDeviceGetAttribute", err);
+		cuda_device_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+							 index),
+				  "cudaDeviceGetAttribute", err);
 
 	if (status == STATUS_OK)
-		status =
-			cuda_check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
-							  index),
-				   "cudaDeviceGetAttribute", err);
+		status = cuda_device_check(cudaDeviceGetAttribute(&minor,
+								  cudaDevAttrComputeCapabilityMinor,
+								  index),
+					   "cudaDeviceGetAttribute", err);
 	if (status == STATUS_OK)
-		status = cuda_check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion", err);
+		status = cuda_device_check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion",
+					   err);
 	if (status != STATUS_OK)
 		return status;
-	return images_for(GPUPROOF_CUDA_IMAGES, major * 10 + minor, driver >= CUDART_VERSION, how,
-			  size, err);
+	return device_images_for(GPUPROOF_CUDA_IMAGES, major * 10 + minor, driver >= CUDART_VERSION,
+				 how, size, err);
 }
 
-enum status cuda_use(const struct device *device, struct error *err)
+enum status cuda_device_use(const struct device *device, struct error *err)
 {
 	enum status status;
 
 	if (device->info.index == current_index)
 		return STATUS_OK;
-	status = cuda_check(cudaSetDevice(device->info.index), "cudaSetDevice", err);
+	status = cuda_device_check(cudaSetDevice(device->info.index), "cudaSetDevice", err);
 	if (status == STATUS_OK)
 		current_index = device->info.index;
 	return status;
@@ -183,7 +186,7 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	enum status status;
 
 	device->base.backend = &gpuproof_backend;
-	device->managed = cuda_managed_open();
+	device->managed = cuda_memory_managed_open();
 	status = cuda_device_info(index, &device->base.info, err);
 	if (status == STATUS_OK)
 		status = device_check_code(&device->base.info, err);
@@ -192,17 +195,17 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 		 * Creates the context and reads the range of stream priorities. cudaFree(0) is the
 		 * documented way to make the runtime create it.
 		 */
-		status = cuda_use(&device->base, err);
+		status = cuda_device_use(&device->base, err);
 		if (status == STATUS_OK)
-			status = cuda_check(cudaFree(NULL),
-					    "cudaFree(0), which creates the context", err);
+			status = cuda_device_check(cudaFree(NULL),
+						   "cudaFree(0), which creates the context", err);
 		if (status == STATUS_OK)
-			status =
-				cuda_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
-									    &device->priority_high),
-					   "cudaDeviceGetStreamPriorityRange", err);
+			status = cuda_device_check(
+				cudaDeviceGetStreamPriorityRange(&device->priority_low,
+								 &device->priority_high),
+				"cudaDeviceGetStreamPriorityRange", err);
 		if (status == STATUS_OK && (device->base.info.capabilities & DEVICE_HAS_POOLS))
-			status = cuda_pool_keep(&device->base, true, err);
+			status = cuda_memory_pool_keep(&device->base, true, err);
 	}
 	if (status != STATUS_OK) {
 		free(device->managed);
@@ -225,20 +228,20 @@ void cuda_device_close(struct device *device)
 		return;
 	cuda_device_synchronize(device, &ignored);
 	if (device->info.capabilities & DEVICE_HAS_POOLS)
-		cuda_pool_keep(device, false, &ignored);
-	cuda_pools_destroy(device);
+		cuda_memory_pool_keep(device, false, &ignored);
+	cuda_memory_pools_destroy(device);
 	free(((struct cuda_device *)device)->managed);
 	free(device);
 }
 
 enum status cuda_device_synchronize(struct device *device, struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err);
+		status = cuda_device_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err);
 	if (status == STATUS_OK)
-		status = cuda_communicators_check((struct cuda_device *)device, err);
+		status = nccl_communicators_check((struct cuda_device *)device, err);
 	return status;
 }
 
@@ -246,10 +249,11 @@ enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint
 			       struct error *err)
 {
 	size_t available = 0, total = 0;
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo", err);
+		status = cuda_device_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo",
+					   err);
 	*free_bytes = available;
 	*total_bytes = total;
 	return status;
@@ -259,7 +263,7 @@ enum status cuda_peer_access(struct device *device, struct device *peer, bool en
 			     struct error *err)
 {
 	int index = peer->info.index;
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 	cudaError_t code;
 
 	if (status != STATUS_OK || index == device->info.index)
@@ -270,7 +274,8 @@ enum status cuda_peer_access(struct device *device, struct device *peer, bool en
 		cudaGetLastError();
 		return STATUS_OK;
 	}
-	return cuda_check(code,
-			  enable ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess",
-			  err);
+	return cuda_device_check(code,
+				 enable ? "cudaDeviceEnablePeerAccess"
+					: "cudaDeviceDisablePeerAccess",
+				 err);
 }

@@ -31,7 +31,7 @@ enum status driver_open(struct error *err)
 	return library_open(&driver_library, err);
 }
 
-void *cuda_tensor_map_encoder(void)
+void *cuda_driver_tensor_map_encoder(void)
 {
 	struct error ignored = ERROR_NONE;
 

@@ -24,11 +24,11 @@ struct gpu_findings {
 	const char *subject; /* a file instead of the device; NULL: none */
 };
 
-static void gpu_add(struct gpu_findings *g, enum severity severity, const char *topic,
-		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void cuda_findings_add(struct gpu_findings *g, enum severity severity, const char *topic,
+			      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void gpu_add(struct gpu_findings *g, enum severity severity, const char *topic,
-		    const char *format, ...)
+static void cuda_findings_add(struct gpu_findings *g, enum severity severity, const char *topic,
+			      const char *format, ...)
 {
 	struct finding *f = &g->out[g->count];
 	va_list ap;
@@ -46,37 +46,38 @@ static void gpu_add(struct gpu_findings *g, enum severity severity, const char *
 	va_end(ap);
 }
 
-static void check_permissions(struct gpu_findings *g)
+static void cuda_findings_check_permissions(struct gpu_findings *g)
 {
 	static const char *const nodes[] = { "/dev/nvidiactl", "/dev/nvidia-uvm" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		g->subject = nodes[i];
 		if (access(nodes[i], R_OK | W_OK) == 0)
-			gpu_add(g, SEVERITY_OK, "permissions", "readable and writable");
+			cuda_findings_add(g, SEVERITY_OK, "permissions", "readable and writable");
 		else
-			gpu_add(g, SEVERITY_WARNING, "permissions", "%s: device calls may fail",
-				strerror(errno));
+			cuda_findings_add(g, SEVERITY_WARNING, "permissions",
+					  "%s: device calls may fail", strerror(errno));
 	}
 	g->subject = NULL;
 }
 
-static void check_persistence(struct gpu_findings *g)
+static void cuda_findings_check_persistence(struct gpu_findings *g)
 {
 	int mode = NVML_FEATURE_DISABLED;
 
 	if (!NVML_OK(nvmlDeviceGetPersistenceMode, g->device, &mode))
-		gpu_add(g, SEVERITY_NOTE, "persistence",
-			"NVML does not report the persistence mode of this device");
+		cuda_findings_add(g, SEVERITY_NOTE, "persistence",
+				  "NVML does not report the persistence mode of this device");
 	else if (mode == NVML_FEATURE_ENABLED)
-		gpu_add(g, SEVERITY_OK, "persistence", "on");
+		cuda_findings_add(g, SEVERITY_OK, "persistence", "on");
 	else
-		gpu_add(g, SEVERITY_NOTE, "persistence",
+		cuda_findings_add(
+			g, SEVERITY_NOTE, "persistence",
 			"off: the driver unloads when the GPU is idle, so that a first call "
 			"takes a second or more; to keep it loaded: nvidia-smi -pm 1 (root)");
 }
 
-static void gpu_check_compute_mode(struct gpu_findings *g)
+static void cuda_findings_check_compute_mode(struct gpu_findings *g)
 {
 	int mode = cudaComputeModeDefault;
 
@@ -85,16 +86,17 @@ static void gpu_check_compute_mode(struct gpu_findings *g)
 		return;
 	}
 	if (mode == cudaComputeModeProhibited)
-		gpu_add(g, SEVERITY_ERROR, "compute mode",
-			"prohibited: no process may use this GPU; to allow it: nvidia-smi -c "
-			"DEFAULT (root)");
+		cuda_findings_add(g, SEVERITY_ERROR, "compute mode",
+				  "prohibited: no process may use this GPU; to allow it: "
+				  "nvidia-smi -c "
+				  "DEFAULT (root)");
 	else if (mode != cudaComputeModeDefault)
-		gpu_add(g, SEVERITY_NOTE, "compute mode",
-			"exclusive: only one process at a time may use this GPU");
+		cuda_findings_add(g, SEVERITY_NOTE, "compute mode",
+				  "exclusive: only one process at a time may use this GPU");
 }
 
-static bool running_processes(const struct gpu_findings *g, unsigned *count,
-			      struct nvml_process *processes)
+static bool cuda_findings_running_processes(const struct gpu_findings *g, unsigned *count,
+					    struct nvml_process *processes)
 {
 	unsigned capacity = *count;
 
@@ -104,15 +106,15 @@ static bool running_processes(const struct gpu_findings *g, unsigned *count,
 	return NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, g->device, count, processes);
 }
 
-static void check_processes(struct gpu_findings *g)
+static void cuda_findings_check_processes(struct gpu_findings *g)
 {
 	struct nvml_process processes[64];
 	unsigned count = ARRAY_SIZE(processes), others = 0;
 	struct text pids = TEXT_EMPTY;
 
-	if (!running_processes(g, &count, processes)) {
-		gpu_add(g, SEVERITY_NOTE, "processes",
-			"NVML does not report which processes use the device");
+	if (!cuda_findings_running_processes(g, &count, processes)) {
+		cuda_findings_add(g, SEVERITY_NOTE, "processes",
+				  "NVML does not report which processes use the device");
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -121,57 +123,62 @@ static void check_processes(struct gpu_findings *g)
 		text_addf(&pids, "%s%u", others++ ? ", " : "", processes[i].pid);
 	}
 	if (others)
-		gpu_add(g, SEVERITY_WARNING, "processes",
-			"%u other %s use this GPU (pid %s) and will slow down measurements", others,
-			others == 1 ? "process may" : "processes may", pids.data);
+		cuda_findings_add(g, SEVERITY_WARNING, "processes",
+				  "%u other %s use this GPU (pid %s) and will slow down "
+				  "measurements",
+				  others, others == 1 ? "process may" : "processes may", pids.data);
 	else
-		gpu_add(g, SEVERITY_OK, "processes", "no other process uses this GPU");
+		cuda_findings_add(g, SEVERITY_OK, "processes", "no other process uses this GPU");
 	text_release(&pids);
 }
 
-static void gpu_check_memory(struct gpu_findings *g)
+static void cuda_findings_check_memory(struct gpu_findings *g)
 {
 	char used[32], total[32];
 
 	if (!g->info.memory_free_bytes ||
 	    g->info.memory_free_bytes >= g->info.memory_bytes / 10 * 9)
 		return;
-	gpu_add(g, SEVERITY_NOTE, "memory", "%s of %s are in use already",
-		units_format((double)(g->info.memory_bytes - g->info.memory_free_bytes), "B", used,
-			     sizeof(used)),
-		units_format((double)g->info.memory_bytes, "B", total, sizeof(total)));
+	cuda_findings_add(g, SEVERITY_NOTE, "memory", "%s of %s are in use already",
+			  units_format((double)(g->info.memory_bytes - g->info.memory_free_bytes),
+				       "B", used, sizeof(used)),
+			  units_format((double)g->info.memory_bytes, "B", total, sizeof(total)));
 }
 
-static bool gpu_ecc_count(const struct gpu_findings *g, int type, int counter,
-			  unsigned long long *count)
+static bool cuda_findings_ecc_count(const struct gpu_findings *g, int type, int counter,
+				    unsigned long long *count)
 {
 	return NVML_OK(nvmlDeviceGetTotalEccErrors, g->device, type, counter, count);
 }
 
 /* Since the driver was loaded (volatile), and over the life of the board (aggregate). */
-static void gpu_check_ecc_errors(struct gpu_findings *g)
+static void cuda_findings_check_ecc_errors(struct gpu_findings *g)
 {
 	unsigned long long now = 0, ever = 0, corrected = 0, ever_corrected = 0;
 
-	if (!gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &now) ||
-	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &ever) ||
-	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &corrected) ||
-	    !gpu_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
-			   &ever_corrected))
+	if (!cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC,
+				     &now) ||
+	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC,
+				     &ever) ||
+	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC,
+				     &corrected) ||
+	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
+				     &ever_corrected))
 		return;
-	gpu_add(g,
-		now              ? SEVERITY_ERROR
-		: ever           ? SEVERITY_WARNING
-		: ever_corrected ? SEVERITY_NOTE
-				 : SEVERITY_OK,
-		"ecc errors",
-		"uncorrected: %llu since the driver was loaded, %llu in the GPU's lifetime; "
-		"corrected: %llu, %llu in its lifetime",
-		now, ever, corrected, ever_corrected);
+	cuda_findings_add(g,
+			  now              ? SEVERITY_ERROR
+			  : ever           ? SEVERITY_WARNING
+			  : ever_corrected ? SEVERITY_NOTE
+					   : SEVERITY_OK,
+			  "ecc errors",
+			  "uncorrected: %llu since the driver was loaded, %llu in the GPU's "
+			  "lifetime; "
+			  "corrected: %llu, %llu in its lifetime",
+			  now, ever, corrected, ever_corrected);
 }
 
 /* Boards before Ampere retire pages, later ones remap rows. */
-static void gpu_check_pages(struct gpu_findings *g)
+static void cuda_findings_check_pages(struct gpu_findings *g)
 {
 	unsigned count, total = 0;
 	bool known = false;
@@ -192,52 +199,54 @@ static void gpu_check_pages(struct gpu_findings *g)
 		}
 	}
 	if (known)
-		gpu_add(g, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages", "%u%s", total,
-			total ? ": memory cells have failed" : "");
+		cuda_findings_add(g, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages",
+				  "%u%s", total, total ? ": memory cells have failed" : "");
 }
 
-static void gpu_check_rows(struct gpu_findings *g)
+static void cuda_findings_check_rows(struct gpu_findings *g)
 {
 	unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
 
 	if (!NVML_OK(nvmlDeviceGetRemappedRows, g->device, &corrected, &uncorrected, &pending,
 		     &failed))
 		return;
-	gpu_add(g,
-		failed || pending          ? SEVERITY_ERROR
-		: corrected || uncorrected ? SEVERITY_WARNING
-					   : SEVERITY_OK,
-		"remapped rows", "%u after uncorrected errors, %u after corrected errors%s%s",
-		uncorrected, corrected,
-		pending ? "; another remapping is pending: reset the GPU" : "",
-		failed ? "; a remapping has failed: replace the board" : "");
+	cuda_findings_add(g,
+			  failed || pending          ? SEVERITY_ERROR
+			  : corrected || uncorrected ? SEVERITY_WARNING
+						     : SEVERITY_OK,
+			  "remapped rows",
+			  "%u after uncorrected errors, %u after corrected errors%s%s", uncorrected,
+			  corrected, pending ? "; another remapping is pending: reset the GPU" : "",
+			  failed ? "; a remapping has failed: replace the board" : "");
 }
 
-static void gpu_check_power(struct gpu_findings *g)
+static void cuda_findings_check_power(struct gpu_findings *g)
 {
 	unsigned limit, usual;
 
 	if (!NVML_OK(nvmlDeviceGetPowerManagementLimit, g->device, &limit))
 		return;
 	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, g->device, &usual) && limit < usual)
-		gpu_add(g, SEVERITY_WARNING, "power cap",
-			"%.0f W, below the board's default of %.0f W: the GPU is slower; to change "
-			"it: nvidia-smi -pl (root)",
-			1e-3 * limit, 1e-3 * usual);
+		cuda_findings_add(g, SEVERITY_WARNING, "power cap",
+				  "%.0f W, below the board's default of %.0f W: the GPU is slower; "
+				  "to change "
+				  "it: nvidia-smi -pl (root)",
+				  1e-3 * limit, 1e-3 * usual);
 	else
-		gpu_add(g, SEVERITY_OK, "power cap", "%.0f W", 1e-3 * limit);
+		cuda_findings_add(g, SEVERITY_OK, "power cap", "%.0f W", 1e-3 * limit);
 }
 
-static void gpu_check_clocks(struct gpu_findings *g)
+static void cuda_findings_check_clocks(struct gpu_findings *g)
 {
 	unsigned sm, memory;
 
 	if (NVML_OK(nvmlDeviceGetMaxClockInfo, g->device, NVML_CLOCK_SM, &sm) &&
 	    NVML_OK(nvmlDeviceGetMaxClockInfo, g->device, NVML_CLOCK_MEM, &memory))
-		gpu_add(g, SEVERITY_OK, "clocks", "at most %u MHz, memory %u MHz", sm, memory);
+		cuda_findings_add(g, SEVERITY_OK, "clocks", "at most %u MHz, memory %u MHz", sm,
+				  memory);
 }
 
-static void gpu_check_nvlink(struct gpu_findings *g)
+static void cuda_findings_check_nvlink(struct gpu_findings *g)
 {
 	unsigned links = 0, active = 0;
 	int state;
@@ -248,25 +257,26 @@ static void gpu_check_nvlink(struct gpu_findings *g)
 		links++;
 	}
 	if (!links && g->info.capability_major >= 7 && g->info.capability_minor == 0)
-		gpu_add(g, SEVERITY_NOTE, FINDING_NVLINK,
-			"the driver reports no NVLink, as in a virtual machine with a single GPU: "
-			"links are not checked");
+		cuda_findings_add(g, SEVERITY_NOTE, FINDING_NVLINK,
+				  "the driver reports no NVLink, as in a virtual machine with a "
+				  "single GPU: "
+				  "links are not checked");
 	if (!links)
 		return;
 	/*
 	 * No active link is normal for a board without a bridge; some active links indicate a
 	 * broken one.
 	 */
-	gpu_add(g,
-		active == links ? SEVERITY_OK
-		: active        ? SEVERITY_WARNING
-				: SEVERITY_NOTE,
-		"nvlink", "%u of %u links are active", active, links);
+	cuda_findings_add(g,
+			  active == links ? SEVERITY_OK
+			  : active        ? SEVERITY_WARNING
+					  : SEVERITY_NOTE,
+			  "nvlink", "%u of %u links are active", active, links);
 }
 
 /* Reads one field; `link`: of which link, where it is of links. */
-static bool gpu_read_field(const struct gpu_findings *g, unsigned id, unsigned link,
-			   unsigned long long *value)
+static bool cuda_findings_read_field(const struct gpu_findings *g, unsigned id, unsigned link,
+				     unsigned long long *value)
 {
 	struct nvml_field field = { .id = id, .scope = link };
 
@@ -294,8 +304,8 @@ static const struct link_counter {
 	  NVML_FIELD_NVLINK_RECOVERIES },
 };
 
-static int64_t gpu_link_errors(const struct gpu_findings *g, unsigned link,
-			       const struct link_counter *c)
+static int64_t cuda_findings_link_errors(const struct gpu_findings *g, unsigned link,
+					 const struct link_counter *c)
 {
 	unsigned long long count;
 	int64_t sum = -1;
@@ -304,13 +314,13 @@ static int64_t gpu_link_errors(const struct gpu_findings *g, unsigned link,
 		if (c->counters[i] >= 0 && NVML_OK(nvmlDeviceGetNvLinkErrorCounter, g->device, link,
 						   c->counters[i], &count))
 			sum = (sum < 0 ? 0 : sum) + (int64_t)count;
-	if (sum < 0 && c->field && gpu_read_field(g, c->field, link, &count))
+	if (sum < 0 && c->field && cuda_findings_read_field(g, c->field, link, &count))
 		sum = (int64_t)count;
 	return sum;
 }
 
 /* The counters of all active links, for the judge; no count of them alone is a fault. */
-static void gpu_check_link_errors(struct gpu_findings *g)
+static void cuda_findings_check_link_errors(struct gpu_findings *g)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(link_counters); k++) {
 		struct finding *f = &g->out[g->count];
@@ -321,9 +331,10 @@ static void gpu_check_link_errors(struct gpu_findings *g)
 
 		while (link < FINDING_COUNTS &&
 		       NVML_OK(nvmlDeviceGetNvLinkState, g->device, link, &active)) {
-			counts[link] = active == NVML_FEATURE_ENABLED
-					       ? gpu_link_errors(g, link, &link_counters[k])
-					       : -1;
+			counts[link] =
+				active == NVML_FEATURE_ENABLED
+					? cuda_findings_link_errors(g, link, &link_counters[k])
+					: -1;
 			sum += counts[link] > 0 ? counts[link] : 0;
 			worst = counts[link] > most ? link : worst;
 			most = counts[link] > most ? counts[link] : most;
@@ -331,16 +342,17 @@ static void gpu_check_link_errors(struct gpu_findings *g)
 		}
 		if (most < 0 || g->count == g->capacity)
 			continue;
-		gpu_add(g, SEVERITY_OK, link_counters[k].topic,
-			"%lld %s on all links since the driver was loaded; link %u has most: %lld",
-			(long long)sum, link_counters[k].what, worst, (long long)most);
+		cuda_findings_add(g, SEVERITY_OK, link_counters[k].topic,
+				  "%lld %s on all links since the driver was loaded; link %u has "
+				  "most: %lld",
+				  (long long)sum, link_counters[k].what, worst, (long long)most);
 		f->count = link;
 		memcpy(f->counts, counts, link * sizeof(*counts));
 	}
 }
 
 /* The driver asks for an action after errors that it cannot mend itself. */
-static void gpu_check_recovery(struct gpu_findings *g)
+static void cuda_findings_check_recovery(struct gpu_findings *g)
 {
 	static const char *const asks[NVML_RECOVERY_ACTIONS] = {
 		[NVML_RECOVERY_RESET] = "a reset of the GPU: nvidia-smi --gpu-reset (root)",
@@ -352,36 +364,39 @@ static void gpu_check_recovery(struct gpu_findings *g)
 	};
 	unsigned long long action;
 
-	if (!gpu_read_field(g, NVML_FIELD_RECOVERY_ACTION, 0, &action))
+	if (!cuda_findings_read_field(g, NVML_FIELD_RECOVERY_ACTION, 0, &action))
 		return;
 	if (action == NVML_RECOVERY_NONE)
-		gpu_add(g, SEVERITY_OK, FINDING_RECOVERY, "the driver requests no action");
+		cuda_findings_add(g, SEVERITY_OK, FINDING_RECOVERY,
+				  "the driver requests no action");
 	else
-		gpu_add(g, SEVERITY_ERROR, FINDING_RECOVERY, "the driver requests %s",
-			action < NVML_RECOVERY_ACTIONS ? asks[action]
-						       : "an unknown action: see nvidia-smi -q");
+		cuda_findings_add(g, SEVERITY_ERROR, FINDING_RECOVERY, "the driver requests %s",
+				  action < NVML_RECOVERY_ACTIONS
+					  ? asks[action]
+					  : "an unknown action: see nvidia-smi -q");
 }
 
 /* Limits are of whole GPUs. */
-static void gpu_check_mig(struct gpu_findings *g)
+static void cuda_findings_check_mig(struct gpu_findings *g)
 {
 	unsigned now, pending;
 
 	if (!NVML_OK(nvmlDeviceGetMigMode, g->device, &now, &pending))
 		return;
 	if (now == NVML_FEATURE_ENABLED)
-		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
-			"on: gpuproof can measure only a part of the GPU; to turn MIG off: "
-			"nvidia-smi -mig 0 (root)");
+		cuda_findings_add(g, SEVERITY_WARNING, FINDING_MIG,
+				  "on: gpuproof can measure only a part of the GPU; to turn MIG "
+				  "off: "
+				  "nvidia-smi -mig 0 (root)");
 	else if (pending != now)
-		gpu_add(g, SEVERITY_WARNING, FINDING_MIG,
-			"off, but on after the next reset of the GPU");
+		cuda_findings_add(g, SEVERITY_WARNING, FINDING_MIG,
+				  "off, but on after the next reset of the GPU");
 	else
-		gpu_add(g, SEVERITY_OK, FINDING_MIG, "off");
+		cuda_findings_add(g, SEVERITY_OK, FINDING_MIG, "off");
 }
 
 /* Why a GPU that is registered is not whole in the fabric; NULL: it is. */
-static const char *fabric_trouble(unsigned health)
+static const char *cuda_findings_fabric_trouble(unsigned health)
 {
 	static const char *const configurations[16] = { [2] = "wrong system GUID",
 							[3] = "wrong serial number of the chassis",
@@ -403,7 +418,7 @@ static const char *fabric_trouble(unsigned health)
  * Registration with the fabric of NVSwitch systems. A GPU alone, as in a virtual machine, need not
  * be registered.
  */
-static void gpu_check_fabric(struct gpu_findings *g)
+static void cuda_findings_check_fabric(struct gpu_findings *g)
 {
 	struct nvml_fabric_v2 now = { .version = sizeof(now) | 2u << 24 };
 	struct nvml_fabric old;
@@ -417,28 +432,29 @@ static void gpu_check_fabric(struct gpu_findings *g)
 		now.status = old.status;
 		now.health = 0;
 	}
-	trouble = fabric_trouble(now.health);
+	trouble = cuda_findings_fabric_trouble(now.health);
 	if (now.state == NVML_FABRIC_NONE)
 		return;
 	if (now.state != NVML_FABRIC_COMPLETED)
-		gpu_add(g, bad, FINDING_FABRIC,
-			"registration %s: check the fabric manager (systemctl status "
-			"nvidia-fabricmanager)",
-			now.state == NVML_FABRIC_NOT_STARTED ? "has not started"
-							     : "is in progress");
+		cuda_findings_add(g, bad, FINDING_FABRIC,
+				  "registration %s: check the fabric manager (systemctl status "
+				  "nvidia-fabricmanager)",
+				  now.state == NVML_FABRIC_NOT_STARTED ? "has not started"
+								       : "is in progress");
 	else if (now.status != NVML_SUCCESS)
-		gpu_add(g, bad, FINDING_FABRIC,
-			"registration failed (%s): check the log of the fabric manager",
-			nvml.nvmlErrorString(now.status));
+		cuda_findings_add(g, bad, FINDING_FABRIC,
+				  "registration failed (%s): check the log of the fabric manager",
+				  nvml.nvmlErrorString(now.status));
 	else if (trouble)
-		gpu_add(g, bad, FINDING_FABRIC,
-			"registered, but %s: check the log of the fabric manager", trouble);
+		cuda_findings_add(g, bad, FINDING_FABRIC,
+				  "registered, but %s: check the log of the fabric manager",
+				  trouble);
 	else
-		gpu_add(g, SEVERITY_OK, FINDING_FABRIC, "registered");
+		cuda_findings_add(g, SEVERITY_OK, FINDING_FABRIC, "registered");
 }
 
 /* Direct access to the memory of the others, as far as they are the same model. */
-static void gpu_check_peers(struct gpu_findings *g)
+static void cuda_findings_check_peers(struct gpu_findings *g)
 {
 	unsigned others = 0, reached = 0;
 
@@ -452,26 +468,30 @@ static void gpu_check_peers(struct gpu_findings *g)
 		reached += device_bits_has(&g->info.peers, i);
 	}
 	if (others)
-		gpu_add(g, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers",
-			"direct access to %u of %u GPUs of the same model", reached, others);
+		cuda_findings_add(g, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers",
+				  "direct access to %u of %u GPUs of the same model", reached,
+				  others);
 }
 
 size_t cuda_findings(struct finding *out, size_t capacity)
 {
 	static void (*const of_nvml[])(struct gpu_findings *) = {
-		check_persistence,     check_processes,  gpu_check_ecc_errors, gpu_check_pages,
-		gpu_check_rows,        gpu_check_power,  gpu_check_clocks,     gpu_check_nvlink,
-		gpu_check_link_errors, gpu_check_fabric, gpu_check_recovery,   gpu_check_mig,
+		cuda_findings_check_persistence, cuda_findings_check_processes,
+		cuda_findings_check_ecc_errors,  cuda_findings_check_pages,
+		cuda_findings_check_rows,        cuda_findings_check_power,
+		cuda_findings_check_clocks,      cuda_findings_check_nvlink,
+		cuda_findings_check_link_errors, cuda_findings_check_fabric,
+		cuda_findings_check_recovery,    cuda_findings_check_mig,
 	};
 	struct gpu_findings g = { .out = out, .capacity = capacity };
 
-	check_permissions(&g);
+	cuda_findings_check_permissions(&g);
 	for (int i = 0; i < cuda_device_count(); i++) {
 		if (cuda_device_info(i, &g.info, NULL) != STATUS_OK)
 			continue;
-		gpu_check_compute_mode(&g);
-		gpu_check_memory(&g);
-		gpu_check_peers(&g);
+		cuda_findings_check_compute_mode(&g);
+		cuda_findings_check_memory(&g);
+		cuda_findings_check_peers(&g);
 		g.device = nvml_device(g.info.pci);
 		for (size_t k = 0; g.device && k < ARRAY_SIZE(of_nvml); k++)
 			of_nvml[k](&g);

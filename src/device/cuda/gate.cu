@@ -13,7 +13,7 @@ static __global__ void gate_kernel(const volatile unsigned *opened, volatile uns
 				*expired = ticket;
 			break;
 		}
-		device_relax();
+		device_clock_relax();
 	}
 	__threadfence_system();
 }
@@ -23,5 +23,5 @@ enum status cuda_gate_launch(struct stream *stream, const volatile unsigned *ope
 			     unsigned long long timeout_ns, struct error *err)
 {
 	gate_kernel<<<1, 1, 0, cuda_stream_handle(stream)>>>(opened, expired, ticket, timeout_ns);
-	return cuda_check_launch("gate", err);
+	return cuda_device_check_launch("gate", err);
 }

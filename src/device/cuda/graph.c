@@ -10,7 +10,7 @@ struct cuda_graph {
 	cudaGraphExec_t handle;
 };
 
-static cudaStream_t graph_handle_of(struct stream *stream)
+static cudaStream_t cuda_graph_handle_of(struct stream *stream)
 {
 	return ((struct cuda_stream *)stream)->handle;
 }
@@ -18,12 +18,12 @@ static cudaStream_t graph_handle_of(struct stream *stream)
 /* Relaxed mode: libraries may allocate internally during the capture, which does not affect it. */
 enum status cuda_graph_begin(struct stream *stream, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamBeginCapture(graph_handle_of(stream),
-							   cudaStreamCaptureModeRelaxed),
-				    "cudaStreamBeginCapture", err);
+		status = cuda_device_check(cudaStreamBeginCapture(cuda_graph_handle_of(stream),
+								  cudaStreamCaptureModeRelaxed),
+					   "cudaStreamBeginCapture", err);
 	return status;
 }
 
@@ -31,13 +31,14 @@ enum status cuda_graph_begin(struct stream *stream, struct error *err)
 static enum status cuda_graph_instantiate(struct cuda_graph *graph, cudaGraph_t captured,
 					  struct stream *stream, struct error *err)
 {
-	enum status status = cuda_check(cudaGraphInstantiateWithFlags(&graph->handle, captured, 0),
-					"cudaGraphInstantiateWithFlags", err);
+	enum status status =
+		cuda_device_check(cudaGraphInstantiateWithFlags(&graph->handle, captured, 0),
+				  "cudaGraphInstantiateWithFlags", err);
 
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_check(cudaGraphUpload(graph->handle, graph_handle_of(stream)),
-			    "cudaGraphUpload", err);
+	status = cuda_device_check(cudaGraphUpload(graph->handle, cuda_graph_handle_of(stream)),
+				   "cudaGraphUpload", err);
 	if (status != STATUS_OK)
 		cudaGraphExecDestroy(graph->handle);
 	return status;
@@ -47,11 +48,12 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 {
 	struct cuda_graph *graph;
 	cudaGraph_t captured = NULL;
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamEndCapture(graph_handle_of(stream), &captured),
-				    "cudaStreamEndCapture", err);
+		status = cuda_device_check(cudaStreamEndCapture(cuda_graph_handle_of(stream),
+								&captured),
+					   "cudaStreamEndCapture", err);
 	if (status != STATUS_OK)
 		return status;
 	graph = xcalloc(1, sizeof(*graph));
@@ -68,12 +70,12 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 
 enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
-						    graph_handle_of(stream)),
-				    "cudaGraphLaunch", err);
+		status = cuda_device_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
+							   cuda_graph_handle_of(stream)),
+					   "cudaGraphLaunch", err);
 	return status;
 }
 
@@ -89,10 +91,11 @@ void cuda_graph_destroy(struct graph *graph)
 enum status cuda_callback(struct stream *stream, callback_fn *callback, void *context,
 			  struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaLaunchHostFunc(graph_handle_of(stream), callback, context),
-				    "cudaLaunchHostFunc", err);
+		status = cuda_device_check(cudaLaunchHostFunc(cuda_graph_handle_of(stream),
+							      callback, context),
+					   "cudaLaunchHostFunc", err);
 	return status;
 }

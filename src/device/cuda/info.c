@@ -15,7 +15,7 @@
 #include "device/cuda/ranks/nccl.h"
 
 /* The attribute, or `otherwise` if the toolkit or driver returns an error. */
-static int device_attribute_or(int index, enum cudaDeviceAttr which, int otherwise)
+static int cuda_info_device_attribute_or(int index, enum cudaDeviceAttr which, int otherwise)
 {
 	int value = otherwise;
 
@@ -26,7 +26,7 @@ static int device_attribute_or(int index, enum cudaDeviceAttr which, int otherwi
 	return value;
 }
 
-static void format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
+static void cuda_info_format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
 {
 	const unsigned char *b = (const unsigned char *)uuid->bytes;
 
@@ -36,7 +36,7 @@ static void format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
 		 b[14], b[15]);
 }
 
-static int pci_numa_node(const char *pci)
+static int cuda_info_pci_numa_node(const char *pci)
 {
 	char path[128];
 	int node = -1;
@@ -53,24 +53,24 @@ static int pci_numa_node(const char *pci)
 }
 
 /* An emulated device before Pascal has no pools, so that the code without pools is tested. */
-static bool lacks_pools(int capability)
+static bool cuda_info_lacks_pools(int capability)
 {
-	return cuda_emulated_capability() && capability < 60;
+	return cuda_device_emulated_capability() && capability < 60;
 }
 
-static unsigned cuda_capabilities(const struct device_info *info)
+static unsigned cuda_info_capabilities(const struct device_info *info)
 {
-	int capability = device_capability_number(info);
+	int capability = architecture_capability_number(info);
 	unsigned mask = architecture_capabilities(capability) | device_implied_capabilities(info);
 
-	if (device_attribute_or(info->index, cudaDevAttrIntegrated, 0))
+	if (cuda_info_device_attribute_or(info->index, cudaDevAttrIntegrated, 0))
 		mask |= DEVICE_SHARES_HOST_MEMORY;
-	if (device_attribute_or(info->index, cudaDevAttrMemoryPoolsSupported, 0) &&
-	    !lacks_pools(capability))
+	if (cuda_info_device_attribute_or(info->index, cudaDevAttrMemoryPoolsSupported, 0) &&
+	    !cuda_info_lacks_pools(capability))
 		mask |= DEVICE_HAS_POOLS;
 	/* Without NCCL, collectives copy through host memory. */
 	if (nccl_serves(capability, NULL) == STATUS_OK ||
-	    device_attribute_or(info->index, cudaDevAttrHostRegisterSupported, 0))
+	    cuda_info_device_attribute_or(info->index, cudaDevAttrHostRegisterSupported, 0))
 		mask |= DEVICE_HAS_COLLECTIVES;
 	if (cudnn_serves(capability, NULL) == STATUS_OK)
 		mask |= DEVICE_HAS_CONVOLUTIONS;
@@ -82,7 +82,7 @@ static unsigned cuda_capabilities(const struct device_info *info)
 /*
  * Sets the code paths of another capability; the code itself is what the module has for the device.
  */
-static void cuda_emulate_capability(struct device_info *info, int capability)
+static void cuda_info_emulate_capability(struct device_info *info, int capability)
 {
 	snprintf(info->emulated_on, sizeof(info->emulated_on), "%d.%d", info->capability_major,
 		 info->capability_minor);
@@ -93,7 +93,7 @@ static void cuda_emulate_capability(struct device_info *info, int capability)
 		 " (code of %d.%d)", info->capability_major, info->capability_minor);
 }
 
-static int active_nvlinks(nvmlDevice_t device)
+static int cuda_info_active_nvlinks(nvmlDevice_t device)
 {
 	int count = 0;
 
@@ -129,19 +129,19 @@ static void cuda_info_ask_nvml(struct device_info *info)
 	info->ecc = NVML_OK(nvmlDeviceGetEccMode, device, &mode, &pending)
 			    ? mode == NVML_FEATURE_ENABLED
 			    : -1;
-	info->nvlink_count = active_nvlinks(device);
+	info->nvlink_count = cuda_info_active_nvlinks(device);
 	if (!NVML_OK(nvmlDeviceGetSerial, device, info->serial, sizeof(info->serial)))
 		info->serial[0] = '\0';
 	if (!NVML_OK(nvmlDeviceGetVbiosVersion, device, info->vbios, sizeof(info->vbios)))
 		info->vbios[0] = '\0';
 }
 
-static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p)
+static void cuda_info_ask_runtime(struct device_info *info, const struct cudaDeviceProp *p)
 {
 	int index = info->index;
 
 	snprintf(info->name, sizeof(info->name), "%.127s", p->name);
-	format_uuid(&p->uuid, info->uuid, sizeof(info->uuid));
+	cuda_info_format_uuid(&p->uuid, info->uuid, sizeof(info->uuid));
 	if (cudaDeviceGetPCIBusId(info->pci, sizeof(info->pci), info->index) != cudaSuccess) {
 		cudaGetLastError();
 		info->pci[0] = '\0';
@@ -150,17 +150,19 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 		*c = (char)tolower((unsigned char)*c);
 	info->capability_major = p->major;
 	info->capability_minor = p->minor;
-	if (cuda_emulated_capability())
-		cuda_emulate_capability(info, cuda_emulated_capability());
+	if (cuda_device_emulated_capability())
+		cuda_info_emulate_capability(info, cuda_device_emulated_capability());
 	info->multiprocessors = p->multiProcessorCount;
 	info->memory_bytes = p->totalGlobalMem;
-	info->l2_bytes = (uint64_t)device_attribute_or(index, cudaDevAttrL2CacheSize, 0);
-	info->clock_hz = 1e3 * device_attribute_or(index, cudaDevAttrClockRate, 0);
-	info->memory_clock_hz = 1e3 * device_attribute_or(index, cudaDevAttrMemoryClockRate, 0);
-	info->memory_bus_bits = device_attribute_or(index, cudaDevAttrGlobalMemoryBusWidth, 0);
-	info->ecc = device_attribute_or(index, cudaDevAttrEccEnabled, -1);
-	info->numa_node = pci_numa_node(info->pci);
-	info->capabilities = cuda_capabilities(info);
+	info->l2_bytes = (uint64_t)cuda_info_device_attribute_or(index, cudaDevAttrL2CacheSize, 0);
+	info->clock_hz = 1e3 * cuda_info_device_attribute_or(index, cudaDevAttrClockRate, 0);
+	info->memory_clock_hz =
+		1e3 * cuda_info_device_attribute_or(index, cudaDevAttrMemoryClockRate, 0);
+	info->memory_bus_bits =
+		cuda_info_device_attribute_or(index, cudaDevAttrGlobalMemoryBusWidth, 0);
+	info->ecc = cuda_info_device_attribute_or(index, cudaDevAttrEccEnabled, -1);
+	info->numa_node = cuda_info_pci_numa_node(info->pci);
+	info->capabilities = cuda_info_capabilities(info);
 	for (int peer = 0; peer < cuda_device_count(); peer++) {
 		int can = 0;
 
@@ -182,15 +184,15 @@ enum status cuda_device_info(int index, struct device_info *out, struct error *e
 	if (index < 0 || index >= cuda_device_count())
 		return error_set(err, STATUS_USAGE, "no device cuda:%d; there are %d", index,
 				 cuda_device_count());
-	status = cuda_check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties",
-			    err);
+	status = cuda_device_check(cudaGetDeviceProperties(&properties, index),
+				   "cudaGetDeviceProperties", err);
 	if (status != STATUS_OK)
 		return status;
 	snprintf(out->id, sizeof(out->id), "cuda:%d", index);
 	snprintf(out->backend, sizeof(out->backend), "cuda");
 	snprintf(out->module, sizeof(out->module), "%s", GPUPROOF_CUDA_MODULE);
 	out->index = index;
-	ask_runtime(out, &properties);
+	cuda_info_ask_runtime(out, &properties);
 	cuda_info_ask_nvml(out);
 	return STATUS_OK;
 }

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 
-static void remember_path(struct library *library)
+static void cuda_library_remember_path(struct library *library)
 {
 	struct link_map *map = NULL;
 	char real[PATH_MAX];
@@ -67,7 +67,7 @@ static bool library_open_in_pattern(struct library *library, const char *pattern
 	return opened;
 }
 
-static bool open_in_toolkits(struct library *library)
+static bool cuda_library_open_in_toolkits(struct library *library)
 {
 	static const char *const patterns[] = { "/usr/local/cuda/lib64", "/usr/local/cuda*/lib64",
 						"/usr/local/cuda*/targets/*/lib" };
@@ -105,8 +105,9 @@ enum status library_open(struct library *library, struct error *err)
 	if (!library->tried) {
 		library->tried = true;
 		if (library_open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) ||
-		    library_open_file(library, library->soname) || open_in_toolkits(library)) {
-			remember_path(library);
+		    library_open_file(library, library->soname) ||
+		    cuda_library_open_in_toolkits(library)) {
+			cuda_library_remember_path(library);
 			library_find_symbols(library);
 		}
 	}

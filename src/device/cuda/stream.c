@@ -30,19 +30,19 @@ struct gate {
 	double timeout_seconds;
 };
 
-static enum status gate_new(struct gate **out, struct error *err)
+static enum status cuda_stream_gate_new(struct gate **out, struct error *err)
 {
 	struct gate *gate = xcalloc(1, sizeof(*gate));
 	enum status status;
 
-	status = cuda_check(cudaHostAlloc((void **)&gate->words, sizeof(*gate->words),
-					  cudaHostAllocMapped | cudaHostAllocPortable),
-			    "cudaHostAlloc for the gate", err);
+	status = cuda_device_check(cudaHostAlloc((void **)&gate->words, sizeof(*gate->words),
+						 cudaHostAllocMapped | cudaHostAllocPortable),
+				   "cudaHostAlloc for the gate", err);
 	if (status == STATUS_OK) {
 		gate->words->opened = gate->words->expired = 0;
-		status = cuda_check(cudaHostGetDevicePointer((void **)&gate->device_words,
-							     gate->words, 0),
-				    "cudaHostGetDevicePointer for the gate", err);
+		status = cuda_device_check(cudaHostGetDevicePointer((void **)&gate->device_words,
+								    gate->words, 0),
+					   "cudaHostGetDevicePointer for the gate", err);
 	}
 	if (status != STATUS_OK) {
 		cudaFreeHost(gate->words);
@@ -56,10 +56,10 @@ static enum status gate_new(struct gate **out, struct error *err)
 enum status cuda_gate_close(struct stream *stream, double timeout_seconds, struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK && !s->gate)
-		status = gate_new(&s->gate, err);
+		status = cuda_stream_gate_new(&s->gate, err);
 	if (status != STATUS_OK)
 		return status;
 	s->gate->timeout_seconds = timeout_seconds;
@@ -94,7 +94,7 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
 
-void cuda_gate_release(struct cuda_stream *stream)
+void cuda_stream_gate_release(struct cuda_stream *stream)
 {
 	struct gate *gate = stream->gate;
 
@@ -113,7 +113,7 @@ static struct cuda_stream *cuda_stream_of(struct stream *stream)
 	return (struct cuda_stream *)stream;
 }
 
-static struct cuda_event *cuda_event(struct event *event)
+static struct cuda_event *cuda_stream_event(struct event *event)
 {
 	return (struct cuda_event *)event;
 }
@@ -122,7 +122,7 @@ cudaStream_t cuda_stream_handle(struct stream *stream)
 {
 	struct error ignored = ERROR_NONE; /* a launch on the wrong device fails by itself */
 
-	cuda_use(stream->device, &ignored);
+	cuda_device_use(stream->device, &ignored);
 	return cuda_stream_of(stream)->handle;
 }
 
@@ -131,9 +131,9 @@ int cuda_stream_multiprocessors(const struct stream *stream)
 	return stream->device->info.multiprocessors;
 }
 
-int cuda_block_memory(const struct stream *stream)
+int cuda_stream_block_memory(const struct stream *stream)
 {
-	int emulated = cuda_emulated_capability(), most = 48 << 10;
+	int emulated = cuda_device_emulated_capability(), most = 48 << 10;
 
 	if (emulated) {
 		/*
@@ -156,24 +156,25 @@ int cuda_block_memory(const struct stream *stream)
 	return most < 48 << 10 ? 48 << 10 : most;
 }
 
-enum status cuda_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
-			       struct error *err)
+enum status cuda_stream_shared_memory(const struct stream *stream, const void *kernel, size_t bytes,
+				      struct error *err)
 {
 	struct cudaFuncAttributes attributes = { .sharedSizeBytes = 0 };
-	int most = cuda_block_memory(stream);
+	int most = cuda_stream_block_memory(stream);
 
 	/* The runtime checks the real device; this check is for an emulated one. */
-	if (cuda_emulated_capability() && cuda_check(cudaFuncGetAttributes(&attributes, kernel),
-						     "cudaFuncGetAttributes", err) != STATUS_OK)
+	if (cuda_device_emulated_capability() &&
+	    cuda_device_check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes",
+			      err) != STATUS_OK)
 		return err->status;
 	if (attributes.sharedSizeBytes + bytes > (size_t)most)
 		return error_set(err, STATUS_DEVICE,
 				 "%s needs blocks of %zu bytes of shared memory; the device has %d",
 				 stream->device->info.id, attributes.sharedSizeBytes + bytes, most);
-	return cuda_check_size(cudaFuncSetAttribute(kernel,
-						    cudaFuncAttributeMaxDynamicSharedMemorySize,
-						    (int)bytes),
-			       "cudaFuncSetAttribute", bytes, err);
+	return cuda_device_check_size(
+		cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+				     (int)bytes),
+		"cudaFuncSetAttribute", bytes, err);
 }
 
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
@@ -181,15 +182,16 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 {
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_stream *stream = xcalloc(1, sizeof(*stream));
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	stream->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamCreateWithPriority(&stream->handle,
-								 cudaStreamNonBlocking,
-								 high_priority ? d->priority_high
-									       : d->priority_low),
-				    "cudaStreamCreateWithPriority", err);
+		status = cuda_device_check(cudaStreamCreateWithPriority(&stream->handle,
+									cudaStreamNonBlocking,
+									high_priority
+										? d->priority_high
+										: d->priority_low),
+					   "cudaStreamCreateWithPriority", err);
 	if (status != STATUS_OK) {
 		free(stream);
 		return status;
@@ -201,7 +203,7 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 enum status cuda_stream_native(struct stream *stream, void **out, struct error *err)
 {
 	*out = (void *)cuda_stream_of(stream)->handle;
-	return cuda_use(stream->device, err);
+	return cuda_device_use(stream->device, err);
 }
 
 void cuda_stream_destroy(struct stream *stream)
@@ -210,10 +212,10 @@ void cuda_stream_destroy(struct stream *stream)
 
 	if (!stream)
 		return;
-	cuda_use(stream->device, &ignored);
-	cuda_gate_release(cuda_stream_of(stream));
+	cuda_device_use(stream->device, &ignored);
+	cuda_stream_gate_release(cuda_stream_of(stream));
 	cudaStreamSynchronize(cuda_stream_of(stream)->handle);
-	cublas_context_free(cuda_stream_of(stream)->cublas);
+	blas_gemm_context_free(cuda_stream_of(stream)->cublas);
 	lt_context_free(cuda_stream_of(stream)->lt);
 	cudnn_handle_free(cuda_stream_of(stream)->cudnn);
 	cudaStreamDestroy(cuda_stream_of(stream)->handle);
@@ -223,35 +225,35 @@ void cuda_stream_destroy(struct stream *stream)
 
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamSynchronize(cuda_stream_of(stream)->handle),
-				    "cudaStreamSynchronize", err);
+		status = cuda_device_check(cudaStreamSynchronize(cuda_stream_of(stream)->handle),
+					   "cudaStreamSynchronize", err);
 	if (status == STATUS_OK)
-		status = cuda_communicators_check((struct cuda_device *)stream->device, err);
+		status = nccl_communicators_check((struct cuda_device *)stream->device, err);
 	return status;
 }
 
 enum status cuda_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamWaitEvent(cuda_stream_of(stream)->handle,
-							cuda_event(event)->handle, 0),
-				    "cudaStreamWaitEvent", err);
+		status = cuda_device_check(cudaStreamWaitEvent(cuda_stream_of(stream)->handle,
+							       cuda_stream_event(event)->handle, 0),
+					   "cudaStreamWaitEvent", err);
 	return status;
 }
 
 enum status cuda_event_create(struct device *device, struct event **out, struct error *err)
 {
 	struct cuda_event *event = xcalloc(1, sizeof(*event));
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	event->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventCreate(&event->handle), "cudaEventCreate", err);
+		status = cuda_device_check(cudaEventCreate(&event->handle), "cudaEventCreate", err);
 	if (status != STATUS_OK) {
 		free(event);
 		return status;
@@ -264,43 +266,43 @@ void cuda_event_destroy(struct event *event)
 {
 	if (!event)
 		return;
-	cudaEventDestroy(cuda_event(event)->handle);
+	cudaEventDestroy(cuda_stream_event(event)->handle);
 	cudaGetLastError();
-	free(cuda_event(event));
+	free(cuda_stream_event(event));
 }
 
 enum status cuda_event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventRecord(cuda_event(event)->handle,
-						    cuda_stream_of(stream)->handle),
-				    "cudaEventRecord", err);
+		status = cuda_device_check(cudaEventRecord(cuda_stream_event(event)->handle,
+							   cuda_stream_of(stream)->handle),
+					   "cudaEventRecord", err);
 	return status;
 }
 
 enum status cuda_event_synchronize(struct event *event, struct error *err)
 {
-	enum status status = cuda_use(event->device, err);
+	enum status status = cuda_device_use(event->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventSynchronize(cuda_event(event)->handle),
-				    "cudaEventSynchronize", err);
+		status = cuda_device_check(cudaEventSynchronize(cuda_stream_event(event)->handle),
+					   "cudaEventSynchronize", err);
 	return status;
 }
 
 enum status cuda_event_reached(struct event *event, bool *out, struct error *err)
 {
-	enum status status = cuda_use(event->device, err);
+	enum status status = cuda_device_use(event->device, err);
 	cudaError_t state;
 
 	if (status != STATUS_OK)
 		return status;
-	state = cudaEventQuery(cuda_event(event)->handle);
+	state = cudaEventQuery(cuda_stream_event(event)->handle);
 	*out = state == cudaSuccess;
 	if (state != cudaErrorNotReady)
-		return cuda_check(state, "cudaEventQuery", err);
+		return cuda_device_check(state, "cudaEventQuery", err);
 	cudaGetLastError(); /* not an error */
 	return STATUS_OK;
 }
@@ -309,12 +311,13 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 			       struct error *err)
 {
 	float milliseconds = 0;
-	enum status status = cuda_use(start->device, err);
+	enum status status = cuda_device_use(start->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventElapsedTime(&milliseconds, cuda_event(start)->handle,
-							 cuda_event(end)->handle),
-				    "cudaEventElapsedTime", err);
+		status = cuda_device_check(cudaEventElapsedTime(&milliseconds,
+								cuda_stream_event(start)->handle,
+								cuda_stream_event(end)->handle),
+					   "cudaEventElapsedTime", err);
 	*seconds = (double)milliseconds * 1e-3;
 	return status;
 }
@@ -322,12 +325,12 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 		      struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-							 cuda_stream_of(stream)->handle),
-					 "cudaMemcpyAsync", bytes, err);
+		status = cuda_device_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
+								cuda_stream_of(stream)->handle),
+						"cudaMemcpyAsync", bytes, err);
 	return status;
 }
 
@@ -335,38 +338,38 @@ enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_de
 			   const void *from, struct device *from_device, size_t bytes,
 			   struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
-							     from_device->info.index, bytes,
-							     cuda_stream_of(stream)->handle),
-					 "cudaMemcpyPeerAsync", bytes, err);
+		status = cuda_device_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
+								    from_device->info.index, bytes,
+								    cuda_stream_of(stream)->handle),
+						"cudaMemcpyPeerAsync", bytes, err);
 	return status;
 }
 
 enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
 			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status =
-			cuda_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
-							  row_bytes, rows, cudaMemcpyDeviceToDevice,
-							  cuda_stream_of(stream)->handle),
-					"cudaMemcpy2DAsync", row_bytes * rows, err);
+		status = cuda_device_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
+								  row_bytes, rows,
+								  cudaMemcpyDeviceToDevice,
+								  cuda_stream_of(stream)->handle),
+						"cudaMemcpy2DAsync", row_bytes * rows, err);
 	return status;
 }
 
 enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err)
 {
-	enum status status = cuda_use(stream->device, err);
+	enum status status = cuda_device_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes,
-							 cuda_stream_of(stream)->handle),
-					 "cudaMemsetAsync", bytes, err);
+		status = cuda_device_check_size(cudaMemsetAsync(memory, byte, bytes,
+								cuda_stream_of(stream)->handle),
+						"cudaMemsetAsync", bytes, err);
 	return status;
 }

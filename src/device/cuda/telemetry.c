@@ -8,14 +8,14 @@
 #include "device/cuda/nvml.h"
 #include "device/xid.h"
 
-static double nvml_clock_hz(nvmlDevice_t device, int type)
+static double cuda_telemetry_clock_hz(nvmlDevice_t device, int type)
 {
 	unsigned mhz;
 
 	return NVML_OK(nvmlDeviceGetClockInfo, device, type, &mhz) ? 1e6 * mhz : (double)NAN;
 }
 
-static int64_t nvml_ecc_errors(nvmlDevice_t device, int type)
+static int64_t cuda_telemetry_ecc_errors(nvmlDevice_t device, int type)
 {
 	unsigned long long count;
 
@@ -25,7 +25,7 @@ static int64_t nvml_ecc_errors(nvmlDevice_t device, int type)
 }
 
 /* Newer drivers call throttle reasons "event reasons"; the bits are the same. */
-static int64_t throttle_reasons(nvmlDevice_t device)
+static int64_t cuda_telemetry_throttle_reasons(nvmlDevice_t device)
 {
 	unsigned long long mask;
 
@@ -39,7 +39,7 @@ static int64_t throttle_reasons(nvmlDevice_t device)
  * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
  * elsewhere: a counter that the driver does not know adds nothing; -1 if it knows none.
  */
-static int64_t nvml_nvlink_errors(nvmlDevice_t device)
+static int64_t cuda_telemetry_nvlink_errors(nvmlDevice_t device)
 {
 	static const int counters[] = { NVML_NVLINK_ERROR_DL_REPLAY, NVML_NVLINK_ERROR_DL_RECOVERY,
 					NVML_NVLINK_ERROR_DL_CRC_FLIT,
@@ -67,7 +67,7 @@ static int64_t nvml_nvlink_errors(nvmlDevice_t device)
  * first call for a device. If the driver sends no events (some containers, virtual GPUs), the count
  * stays unknown.
  */
-static void ask_xid_errors(int index, nvmlDevice_t device, struct telemetry *out)
+static void cuda_telemetry_ask_xid_errors(int index, nvmlDevice_t device, struct telemetry *out)
 {
 	static struct {
 		nvmlEventSet_t set;
@@ -97,7 +97,8 @@ static void ask_xid_errors(int index, nvmlDevice_t device, struct telemetry *out
 	out->xid = (int)xids[index].worst;
 }
 
-static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle, struct error *err)
+static enum status cuda_telemetry_find_device(struct device *device, nvmlDevice_t *handle,
+					      struct error *err)
 {
 	if (nvml_open(err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
@@ -115,8 +116,8 @@ static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle,
 #define POWER_MEAN_SECONDS 1.0
 #define POWER_UPDATE_SECONDS 0.1
 
-static void nvml_ask_power(nvmlDevice_t handle, const struct device_info *info,
-			   struct telemetry *out)
+static void cuda_telemetry_ask_power(nvmlDevice_t handle, const struct device_info *info,
+				     struct telemetry *out)
 {
 	struct nvml_field field = { .id = NVML_FIELD_POWER_INSTANT };
 	bool mean = info->capability_major > 8 ||
@@ -134,7 +135,8 @@ static void nvml_ask_power(nvmlDevice_t handle, const struct device_info *info,
 	}
 }
 
-static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struct telemetry *out)
+static void cuda_telemetry_ask_quick(nvmlDevice_t handle, const struct device_info *info,
+				     struct telemetry *out)
 {
 	unsigned value;
 
@@ -146,23 +148,23 @@ static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struc
 				   .nvlink_errors = -1,
 				   .xid_errors = -1,
 				   .xid = -1 };
-	out->sm_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_SM);
-	out->memory_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_MEM);
-	nvml_ask_power(handle, info, out);
+	out->sm_clock_hz = cuda_telemetry_clock_hz(handle, NVML_CLOCK_SM);
+	out->memory_clock_hz = cuda_telemetry_clock_hz(handle, NVML_CLOCK_MEM);
+	cuda_telemetry_ask_power(handle, info, out);
 	out->temperature_celsius =
 		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value)
 			? value
 			: (double)NAN;
-	out->throttle_reasons = throttle_reasons(handle);
+	out->throttle_reasons = cuda_telemetry_throttle_reasons(handle);
 }
 
 enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
 {
 	nvmlDevice_t handle;
-	enum status status = nvml_find_device(device, &handle, err);
+	enum status status = cuda_telemetry_find_device(device, &handle, err);
 
 	if (status == STATUS_OK)
-		ask_quick(handle, &device->info, out);
+		cuda_telemetry_ask_quick(handle, &device->info, out);
 	return status;
 }
 
@@ -170,14 +172,15 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 {
 	nvmlDevice_t handle;
 	unsigned value;
-	enum status status = nvml_find_device(device, &handle, err);
+	enum status status = cuda_telemetry_find_device(device, &handle, err);
 
 	if (status != STATUS_OK)
 		return status;
-	ask_quick(handle, &device->info, out);
-	out->ecc_corrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
-	out->ecc_uncorrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
-	ask_xid_errors(device->info.index, handle, out);
+	cuda_telemetry_ask_quick(handle, &device->info, out);
+	out->ecc_corrected = cuda_telemetry_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
+	out->ecc_uncorrected =
+		cuda_telemetry_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+	cuda_telemetry_ask_xid_errors(device->info.index, handle, out);
 	out->pcie_generation =
 		NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, handle, &value) ? (int64_t)value : -1;
 	out->pcie_width =
@@ -190,10 +193,10 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 enum status cuda_link_errors(struct device *device, int64_t *out, struct error *err)
 {
 	nvmlDevice_t handle;
-	enum status status = nvml_find_device(device, &handle, err);
+	enum status status = cuda_telemetry_find_device(device, &handle, err);
 
 	if (status == STATUS_OK)
-		*out = nvml_nvlink_errors(handle);
+		*out = cuda_telemetry_nvlink_errors(handle);
 	return status;
 }
 
@@ -208,7 +211,7 @@ enum status cuda_energy(struct device *device, struct energy *out, struct error 
 	nvmlDevice_t handle;
 	unsigned long long millijoules;
 
-	if (nvml_find_device(device, &handle, err) != STATUS_OK)
+	if (cuda_telemetry_find_device(device, &handle, err) != STATUS_OK)
 		return err->status;
 	if (!NVML_OK(nvmlDeviceGetTotalEnergyConsumption, handle, &millijoules))
 		return error_set(err, STATUS_UNSUPPORTED,

@@ -14,7 +14,7 @@
 #include "device/ranks/relay.h"
 
 /* Facts about the environment of the host backend. */
-static void hwloc_version(char *out, size_t size)
+static void host_backend_hwloc_version(char *out, size_t size)
 {
 	unsigned version = hwloc_get_api_version();
 
@@ -33,12 +33,12 @@ void host_facts(fact_fn *add, void *context)
 	snprintf(value, sizeof(value), "%d", cpu_partitions_cores());
 	add(context, "usable cores", value);
 	add(context, "usable memory",
-	    units_si((double)limits_memory_total(), "B", value, sizeof(value)));
+	    units_si((double)device_limits_memory_total(), "B", value, sizeof(value)));
 	if (blas) {
 		add(context, "openblas", blas->openblas_get_config());
 		add(context, "openblas kernels", blas->openblas_get_corename());
 	}
-	hwloc_version(value, sizeof(value));
+	host_backend_hwloc_version(value, sizeof(value));
 	add(context, "hwloc", value);
 }
 
@@ -64,7 +64,7 @@ size_t host_components(struct component *out, size_t capacity)
 		snprintf(parts[0].detail, sizeof(parts[0].detail),
 			 "%.160s; GEMMs on the CPU are skipped", err.message);
 	}
-	hwloc_version(parts[1].version, sizeof(parts[1].version));
+	host_backend_hwloc_version(parts[1].version, sizeof(parts[1].version));
 	snprintf(parts[1].detail, sizeof(parts[1].detail), "gpuproof uses %d cores",
 		 cpu_partitions_cores());
 	memcpy(out, parts, count * sizeof(*out));
@@ -119,7 +119,7 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 		.index = index,
 		.multiprocessors = partition->cores,
 		.memory_bytes = partition->memory_bytes,
-		.memory_free_bytes = limits_memory_available() / (uint64_t)count,
+		.memory_free_bytes = device_limits_memory_available() / (uint64_t)count,
 		.l2_bytes = partition->cache_bytes,
 		.clock_hz = cpu_partition_clock_hz(partition),
 		.ecc = -1,
@@ -146,7 +146,7 @@ enum status host_device_open(int index, struct device **out, struct error *err)
 	}
 	device->base.backend = &backend_host;
 	device->partition = cpu_partitions_get(index);
-	device->machine_bytes = limits_memory_total();
+	device->machine_bytes = device_limits_memory_total();
 	*out = &device->base;
 	return STATUS_OK;
 }

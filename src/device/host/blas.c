@@ -25,7 +25,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
  */
 static atomic_uint running, held;
 
-static void *openblas_symbol(void *library, const char *name)
+static void *host_blas_symbol(void *library, const char *name)
 {
 	void *found = dlsym(library, name);
 
@@ -34,7 +34,7 @@ static void *openblas_symbol(void *library, const char *name)
 	return found;
 }
 
-static void openblas_load(void)
+static void host_blas_load(void)
 {
 	void *library;
 
@@ -48,14 +48,14 @@ static void openblas_load(void)
 			sizeof(failure) - 1);
 		return;
 	}
-#define X(result, name, parameters) *(void **)&blas.name = openblas_symbol(library, #name);
+#define X(result, name, parameters) *(void **)&blas.name = host_blas_symbol(library, #name);
 	BLAS_SYMBOLS(X)
 #undef X
 	if (failure[0] == '\0')
 		blas.openblas_set_num_threads(1);
 }
 
-static bool is_limited(int resource)
+static bool host_blas_is_limited(int resource)
 {
 	struct rlimit limit;
 
@@ -65,7 +65,7 @@ static bool is_limited(int resource)
 static bool limited;
 static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
 
-static void openblas_look_for_limits(void)
+static void host_blas_look_for_limits(void)
 {
 	char mode[16];
 
@@ -73,8 +73,9 @@ static void openblas_look_for_limits(void)
 	 * In mode 2 the kernel commits only what it has; in other modes it rejects only excessive
 	 * requests.
 	 */
-	limits_read_line(mode, sizeof(mode), "/proc/sys/vm/overcommit_memory");
-	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || strcmp(mode, "2") == 0;
+	device_limits_read_line(mode, sizeof(mode), "/proc/sys/vm/overcommit_memory");
+	limited = host_blas_is_limited(RLIMIT_AS) || host_blas_is_limited(RLIMIT_DATA) ||
+		  strcmp(mode, "2") == 0;
 }
 
 /*
@@ -87,7 +88,7 @@ enum status blas_enter(unsigned calls, struct error *err)
 	size_t bytes;
 	void *room;
 
-	pthread_once(&limit_once, openblas_look_for_limits);
+	pthread_once(&limit_once, host_blas_look_for_limits);
 	if (!limited)
 		return STATUS_OK;
 	all = atomic_fetch_add(&running, calls) + calls;
@@ -118,7 +119,7 @@ void blas_leave(unsigned calls, bool large)
 
 const struct blas *blas_open(struct error *err)
 {
-	pthread_once(&once, openblas_load);
+	pthread_once(&once, host_blas_load);
 	if (failure[0] == '\0')
 		return &blas;
 	error_set(err, STATUS_UNSUPPORTED, "OpenBLAS is missing: %s", failure);

@@ -12,7 +12,7 @@ struct copy_arguments {
 	size_t bytes;
 };
 
-static void copy_memory_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void host_copy_memory_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct copy_arguments *copy = context;
 
@@ -26,7 +26,8 @@ static enum status host_copy_run(struct stream *stream, const void *arguments, s
 
 	(void)err;
 	if (copy.to != copy.from)
-		host_parallel(stream, copy.bytes, GRAIN_BYTES, copy_memory_slice, &copy);
+		host_stream_parallel(stream, copy.bytes, GRAIN_BYTES, host_copy_memory_slice,
+				     &copy);
 	return STATUS_OK;
 }
 
@@ -37,7 +38,7 @@ enum status host_copy(struct stream *stream, void *to, const void *from, size_t 
 
 	if (bytes == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, host_copy_run, &copy, sizeof(copy), err);
+	return host_stream_enqueue(stream, host_copy_run, &copy, sizeof(copy), err);
 }
 
 /* Every host device reaches all memory; the copy runs on the cores of the stream's device. */
@@ -71,7 +72,8 @@ static enum status host_copy_rows_run(struct stream *stream, const void *argumen
 	struct rows_arguments r = *(const struct rows_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, host_copy_rows_slice, &r);
+	host_stream_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, host_copy_rows_slice,
+			     &r);
 	return STATUS_OK;
 }
 
@@ -82,7 +84,7 @@ enum status host_copy_rows(struct stream *stream, void *to, size_t to_stride, co
 
 	if (row_bytes == 0 || rows == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, host_copy_rows_run, &r, sizeof(r), err);
+	return host_stream_enqueue(stream, host_copy_rows_run, &r, sizeof(r), err);
 }
 
 struct set_arguments {
@@ -105,7 +107,7 @@ static enum status host_copy_set_run(struct stream *stream, const void *argument
 	struct set_arguments set = *(const struct set_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, set.bytes, GRAIN_BYTES, host_copy_set_slice, &set);
+	host_stream_parallel(stream, set.bytes, GRAIN_BYTES, host_copy_set_slice, &set);
 	return STATUS_OK;
 }
 
@@ -116,5 +118,5 @@ enum status host_memory_set(struct stream *stream, void *memory, int byte, size_
 
 	if (bytes == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, host_copy_set_run, &set, sizeof(set), err);
+	return host_stream_enqueue(stream, host_copy_set_run, &set, sizeof(set), err);
 }

@@ -50,7 +50,7 @@ bool counter_reached(const struct counter *counter, uint32_t value)
 	return (int32_t)(atomic_load_explicit(&counter->value, memory_order_acquire) - value) >= 0;
 }
 
-static void pause_core(void)
+static void host_counter_pause_core(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -66,7 +66,7 @@ static bool counter_spin(const struct counter *counter, uint32_t value)
 	for (int i = 0; i < SPIN_LOOKS; i++) {
 		if (counter_reached(counter, value))
 			return true;
-		pause_core();
+		host_counter_pause_core();
 	}
 	end = clock_seconds() + YIELD_SECONDS;
 	do {
@@ -78,7 +78,7 @@ static bool counter_spin(const struct counter *counter, uint32_t value)
 }
 
 /* Sleeps once, until an increment or the deadline; false after the deadline. */
-static bool sleep_once(struct counter *counter, uint32_t seen, double deadline)
+static bool host_counter_sleep_once(struct counter *counter, uint32_t seen, double deadline)
 {
 	struct timespec rest, *timeout = NULL;
 
@@ -111,7 +111,7 @@ bool counter_wait(struct counter *counter, uint32_t value, double deadline)
 
 		if ((int32_t)(seen - value) >= 0)
 			break;
-		in_time = sleep_once(counter, seen, deadline);
+		in_time = host_counter_sleep_once(counter, seen, deadline);
 	}
 	atomic_fetch_sub(&counter->sleepers, 1);
 	return counter_reached(counter, value);

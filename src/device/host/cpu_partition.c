@@ -43,7 +43,7 @@ static enum status cpu_partition_load_topology(struct error *err)
 	return STATUS_OK;
 }
 
-static void read_cpu_name(char *out, size_t size)
+static void cpu_partition_read_name(char *out, size_t size)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
 	char line[256];
@@ -82,7 +82,7 @@ static uint64_t cpu_partition_cache_bytes(hwloc_const_cpuset_t cpuset)
 }
 
 /* Partition `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
-static void cut_partition(struct cpu_partition *partition, int index, int count)
+static void cpu_partition_cut(struct cpu_partition *partition, int index, int count)
 {
 	int first = (int)((int64_t)index * machine.cores / count);
 	int end = (int)((int64_t)(index + 1) * machine.cores / count);
@@ -105,7 +105,7 @@ static void cut_partition(struct cpu_partition *partition, int index, int count)
 		if (partition->numa_node < 0 &&
 		    hwloc_bitmap_isincluded(partition->cpuset, node->cpuset))
 			partition->numa_node = (int)node->os_index;
-	partition->memory_bytes = limits_memory_total() / (uint64_t)count;
+	partition->memory_bytes = device_limits_memory_total() / (uint64_t)count;
 }
 
 enum status cpu_partitions_open(int count, struct error *err)
@@ -118,13 +118,13 @@ enum status cpu_partitions_open(int count, struct error *err)
 	machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
 	if (machine.cores <= 0)
 		machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
-	machine.cores = (int)fmax(1, fmin(machine.cores, ceil(limits_cpu_quota())));
+	machine.cores = (int)fmax(1, fmin(machine.cores, ceil(device_limits_cpu_quota())));
 	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
 	machine.count = count > 0 ? count : 1;
 	machine.partitions = xcalloc((size_t)machine.count, sizeof(*machine.partitions));
-	read_cpu_name(machine.cpu_name, sizeof(machine.cpu_name));
+	cpu_partition_read_name(machine.cpu_name, sizeof(machine.cpu_name));
 	for (int i = 0; i < machine.count; i++)
-		cut_partition(&machine.partitions[i], i, machine.count);
+		cpu_partition_cut(&machine.partitions[i], i, machine.count);
 	return STATUS_OK;
 }
 
@@ -164,9 +164,9 @@ double cpu_partition_clock_hz(const struct cpu_partition *partition)
 	char line[64];
 	double khz;
 
-	return limits_read_line(line, sizeof(line),
-				"/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
-				partition->first_cpu) &&
+	return device_limits_read_line(line, sizeof(line),
+				       "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
+				       partition->first_cpu) &&
 			       sscanf(line, "%lf", &khz) == 1
 		       ? 1e3 * khz
 		       : 0;

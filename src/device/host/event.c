@@ -12,7 +12,8 @@ struct gate_arguments {
 	double timeout_seconds;
 };
 
-static enum status gate_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_event_gate_run(struct stream *stream, const void *arguments,
+				       struct error *err)
 {
 	const struct gate_arguments *gate = arguments;
 	struct host_stream *s = host_stream(stream);
@@ -28,10 +29,10 @@ enum status host_gate_close(struct stream *stream, double timeout_seconds, struc
 {
 	struct gate_arguments gate = { host_stream(stream)->gates_closed + 1, timeout_seconds };
 
-	if (stream_refuse_recording(stream, "gates", err) != STATUS_OK)
+	if (host_graph_stream_refuse_recording(stream, "gates", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	host_stream(stream)->gates_closed++;
-	return stream_enqueue_always(stream, gate_run, &gate, sizeof(gate), err);
+	return host_stream_enqueue_always(stream, host_event_gate_run, &gate, sizeof(gate), err);
 }
 
 enum status host_gate_open(struct stream *stream, struct error *err)
@@ -123,12 +124,12 @@ static enum status host_event_enqueue_point(struct stream *stream, kernel_fn *ru
 	struct event_point point = { event, event->requested };
 
 	atomic_fetch_add(&event->references, 1);
-	return stream_enqueue_always(stream, run, &point, sizeof(point), err);
+	return host_stream_enqueue_always(stream, run, &point, sizeof(point), err);
 }
 
 enum status host_event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	if (stream_refuse_recording(stream, "events", err) != STATUS_OK)
+	if (host_graph_stream_refuse_recording(stream, "events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	host_event(event)->requested++;
 	return host_event_enqueue_point(stream, host_event_record_run, host_event(event), err);
@@ -137,7 +138,7 @@ enum status host_event_record(struct event *event, struct stream *stream, struct
 /* A stream does not wait for an event that was never recorded. */
 enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	if (stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
+	if (host_graph_stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	return host_event_enqueue_point(stream, host_event_wait_run, host_event(event), err);
 }

@@ -46,7 +46,7 @@ struct tile {
 #define LOOP(name) name##_double
 #include "device/host/gemm_loops.inc"
 
-static enum CBLAS_TRANSPOSE cblas_transpose(bool yes)
+static enum CBLAS_TRANSPOSE host_gemm_transpose(bool yes)
 {
 	return yes ? CblasTrans : CblasNoTrans;
 }
@@ -57,7 +57,7 @@ static int64_t host_gemm_offset_a(const struct gemm *g, int64_t row, int64_t dep
 	return g->transpose_a ? depth + row * g->lda : row + depth * g->lda;
 }
 
-static int64_t offset_b(const struct gemm *g, int64_t depth, int64_t column)
+static int64_t host_gemm_offset_b(const struct gemm *g, int64_t depth, int64_t column)
 {
 	return g->transpose_b ? column + depth * g->ldb : depth + column * g->ldb;
 }
@@ -66,18 +66,19 @@ static void host_gemm_multiply_fp32(const struct multiply *x, const struct tile 
 {
 	const struct gemm *g = &x->g;
 
-	x->blas->cblas_sgemm(CblasColMajor, cblas_transpose(g->transpose_a),
-			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
-			     (blasint)g->k, (float)g->alpha,
+	x->blas->cblas_sgemm(CblasColMajor, host_gemm_transpose(g->transpose_a),
+			     host_gemm_transpose(g->transpose_b), (blasint)t->rows,
+			     (blasint)t->columns, (blasint)g->k, (float)g->alpha,
 			     (const float *)g->a + host_gemm_offset_a(g, t->row, 0),
-			     (blasint)g->lda, (const float *)g->b + offset_b(g, 0, t->column),
+			     (blasint)g->lda,
+			     (const float *)g->b + host_gemm_offset_b(g, 0, t->column),
 			     (blasint)g->ldb, (float)g->beta,
 			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
 }
 
 /* Converts a rectangle with leading dimension `ld` to a dense one in FP32. */
-static void panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows, int64_t columns,
-				int64_t ld, enum precision precision)
+static void host_gemm_panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows,
+					  int64_t columns, int64_t ld, enum precision precision)
 {
 	for (int64_t j = 0; j < columns; j++)
 		elements_from_16(to + j * rows, from + j * ld, (uint64_t)rows, precision);
@@ -92,18 +93,24 @@ static void host_gemm_panel(const struct multiply *x, const struct tile *t, int6
 	int64_t a_rows = g->transpose_a ? count : t->rows,
 		b_rows = g->transpose_b ? t->columns : count;
 
-	panel_widen_to_fp32(a, (const uint16_t *)g->a + host_gemm_offset_a(g, t->row, depth),
-			    a_rows, g->transpose_a ? t->rows : count, g->lda, g->precision);
-	panel_widen_to_fp32(b, (const uint16_t *)g->b + offset_b(g, depth, t->column), b_rows,
-			    g->transpose_b ? count : t->columns, g->ldb, g->precision);
-	x->blas->cblas_sgemm(CblasColMajor, cblas_transpose(g->transpose_a),
-			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
-			     (blasint)count, (float)g->alpha, a, (blasint)(a_rows > 0 ? a_rows : 1),
-			     b, (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
+	host_gemm_panel_widen_to_fp32(a,
+				      (const uint16_t *)g->a + host_gemm_offset_a(g, t->row, depth),
+				      a_rows, g->transpose_a ? t->rows : count, g->lda,
+				      g->precision);
+	host_gemm_panel_widen_to_fp32(b,
+				      (const uint16_t *)g->b +
+					      host_gemm_offset_b(g, depth, t->column),
+				      b_rows, g->transpose_b ? count : t->columns, g->ldb,
+				      g->precision);
+	x->blas->cblas_sgemm(CblasColMajor, host_gemm_transpose(g->transpose_a),
+			     host_gemm_transpose(g->transpose_b), (blasint)t->rows,
+			     (blasint)t->columns, (blasint)count, (float)g->alpha, a,
+			     (blasint)(a_rows > 0 ? a_rows : 1), b,
+			     (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
 /* Applies the epilogue to an FP32 tile before rounding; `bias` is scratch for its rows. */
-static void finish_16(const struct gemm *g, const struct tile *t, float *c, float *bias)
+static void host_gemm_finish_16(const struct gemm *g, const struct tile *t, float *c, float *bias)
 {
 	elements_from_16(bias, (const uint16_t *)g->bias + t->row, (uint64_t)t->rows, g->precision);
 	for (int64_t j = 0; j < t->columns; j++)
@@ -117,14 +124,14 @@ static void host_gemm_load_result(const struct gemm *g, const struct tile *t, fl
 	int64_t first = t->row + t->column * g->ldc;
 
 	if (!g->wide)
-		panel_widen_to_fp32(c, (const uint16_t *)g->c + first, t->rows, t->columns, g->ldc,
-				    g->precision);
+		host_gemm_panel_widen_to_fp32(c, (const uint16_t *)g->c + first, t->rows,
+					      t->columns, g->ldc, g->precision);
 	for (int64_t j = 0; g->wide && j < t->columns; j++)
 		memcpy(c + j * t->rows, (const float *)g->c + first + j * g->ldc,
 		       (size_t)t->rows * sizeof(float));
 }
 
-static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
+static void host_gemm_multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
 {
 	const struct gemm *g = &x->g;
 	float beta = (float)g->beta;
@@ -141,7 +148,7 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 		depth += count;
 	} while (depth < g->k);
 	if (g->epilogue != EPILOGUE_NONE)
-		finish_16(g, t, c, c + (size_t)TILE * TILE);
+		host_gemm_finish_16(g, t, c, c + (size_t)TILE * TILE);
 	first = t->row + t->column * g->ldc;
 	for (int64_t j = 0; !g->wide && j < t->columns; j++)
 		elements_to_16((uint16_t *)g->c + first + j * g->ldc, c + j * t->rows,
@@ -151,35 +158,37 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 		       (size_t)t->rows * sizeof(float));
 }
 
-static int64_t int64_min(int64_t a, int64_t b)
+static int64_t host_gemm_int64_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static void multiply_16(const struct multiply *x, const struct tile *whole, unsigned part)
+static void host_gemm_multiply_16(const struct multiply *x, const struct tile *whole, unsigned part)
 {
 	float *workspace = x->workspace + part * WORKSPACE_FLOATS;
 
 	for (int64_t j = 0; j < whole->columns; j += TILE) {
 		for (int64_t i = 0; i < whole->rows; i += TILE) {
 			struct tile t = { whole->row + i, whole->column + j,
-					  int64_min(TILE, whole->rows - i),
-					  int64_min(TILE, whole->columns - j) };
+					  host_gemm_int64_min(TILE, whole->rows - i),
+					  host_gemm_int64_min(TILE, whole->columns - j) };
 
-			multiply_tile_16(x, &t, workspace);
+			host_gemm_multiply_tile_16(x, &t, workspace);
 		}
 	}
 }
 
 /* Start of part `index` of `parts`: a multiple of 16, so that no tile splits a vector. */
-static int64_t gemm_tile_start(int64_t length, unsigned index, unsigned parts)
+static int64_t host_gemm_tile_start(int64_t length, unsigned index, unsigned parts)
 {
 	if (index == parts)
 		return length;
 	return (int64_t)((double)length * index / parts) / 16 * 16;
 }
 
-/* Applies the epilogue to a tile stored in FP32 or FP64; multiply_tile_16() has its own. */
+/*
+ * Applies the epilogue to a tile stored in FP32 or FP64; host_gemm_multiply_tile_16() has its own.
+ */
 static void host_gemm_finish_fp32(const struct gemm *g, const struct tile *t)
 {
 	const float *bias = (const float *)g->bias + t->row;
@@ -189,7 +198,7 @@ static void host_gemm_finish_fp32(const struct gemm *g, const struct tile *t)
 				  g->epilogue == EPILOGUE_BIAS_RELU);
 }
 
-static void finish_fp64(const struct gemm *g, const struct tile *t)
+static void host_gemm_finish_fp64(const struct gemm *g, const struct tile *t)
 {
 	const double *bias = (const double *)g->bias + t->row;
 
@@ -204,33 +213,34 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 
 	for (uint64_t i = begin; i < end; i++) {
 		unsigned row = (unsigned)i % x->rows, column = (unsigned)i / x->rows;
-		struct tile t = { gemm_tile_start(x->g.m, row, x->rows),
-				  gemm_tile_start(x->g.n, column, x->columns), 0, 0 };
+		struct tile t = { host_gemm_tile_start(x->g.m, row, x->rows),
+				  host_gemm_tile_start(x->g.n, column, x->columns), 0, 0 };
 
-		t.rows = gemm_tile_start(x->g.m, row + 1, x->rows) - t.row;
-		t.columns = gemm_tile_start(x->g.n, column + 1, x->columns) - t.column;
+		t.rows = host_gemm_tile_start(x->g.m, row + 1, x->rows) - t.row;
+		t.columns = host_gemm_tile_start(x->g.n, column + 1, x->columns) - t.column;
 		if (t.rows == 0 || t.columns == 0)
 			continue;
 		if (x->g.precision == PRECISION_FP64) {
 			const struct gemm *g = &x->g;
 
-			x->blas->cblas_dgemm(CblasColMajor, cblas_transpose(g->transpose_a),
-					     cblas_transpose(g->transpose_b), (blasint)t.rows,
+			x->blas->cblas_dgemm(CblasColMajor, host_gemm_transpose(g->transpose_a),
+					     host_gemm_transpose(g->transpose_b), (blasint)t.rows,
 					     (blasint)t.columns, (blasint)g->k, g->alpha,
 					     (const double *)g->a + host_gemm_offset_a(g, t.row, 0),
 					     (blasint)g->lda,
-					     (const double *)g->b + offset_b(g, 0, t.column),
+					     (const double *)g->b +
+						     host_gemm_offset_b(g, 0, t.column),
 					     (blasint)g->ldb, g->beta,
 					     (double *)g->c + t.row + t.column * g->ldc,
 					     (blasint)g->ldc);
 			if (x->g.epilogue != EPILOGUE_NONE)
-				finish_fp64(&x->g, &t);
+				host_gemm_finish_fp64(&x->g, &t);
 		} else if (x->g.precision == PRECISION_FP32) {
 			host_gemm_multiply_fp32(x, &t);
 			if (x->g.epilogue != EPILOGUE_NONE)
 				host_gemm_finish_fp32(&x->g, &t);
 		} else {
-			multiply_16(x, &t, part);
+			host_gemm_multiply_16(x, &t, part);
 		}
 	}
 }
@@ -239,7 +249,7 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 static enum status host_gemm_get_workspace(struct host_stream *s, struct multiply *x,
 					   struct error *err)
 {
-	size_t bytes = host_threads(&s->base) * WORKSPACE_FLOATS * sizeof(float);
+	size_t bytes = host_stream_threads(&s->base) * WORKSPACE_FLOATS * sizeof(float);
 
 	if (!s->workspace) {
 		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -257,11 +267,11 @@ static enum status host_gemm_get_workspace(struct host_stream *s, struct multipl
 	return STATUS_OK;
 }
 
-static enum status gemm_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_gemm_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	struct multiply x = *(const struct multiply *)arguments;
 	double flop = 2.0 * (double)x.g.m * (double)x.g.n * (double)x.g.k;
-	unsigned threads = host_threads(stream);
+	unsigned threads = host_stream_threads(stream);
 	double best;
 
 	if (flop < THREAD_FLOP * threads)
@@ -285,7 +295,7 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 		return STATUS_NO_MEMORY;
 	if (blas_enter(threads, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
-	host_parallel(stream, threads, 1, host_gemm_multiply_part, &x);
+	host_stream_parallel(stream, threads, 1, host_gemm_multiply_part, &x);
 	blas_leave(threads, flop >= THREAD_FLOP);
 	return STATUS_OK;
 }
@@ -328,7 +338,7 @@ enum status host_gemm(struct stream *stream, const struct gemm *gemm, struct err
 		x.g.a = (const char *)gemm->a + (size_t)(i * gemm->stride_a) * bytes;
 		x.g.b = (const char *)gemm->b + (size_t)(i * gemm->stride_b) * bytes;
 		x.g.c = (char *)gemm->c + (size_t)(i * gemm->stride_c) * bytes;
-		status = stream_enqueue(stream, gemm_run, &x, sizeof(x), err);
+		status = host_stream_enqueue(stream, host_gemm_run, &x, sizeof(x), err);
 	}
 	return status;
 }

@@ -20,7 +20,8 @@ struct host_graph {
 	size_t count, capacity;
 };
 
-enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err)
+enum status host_graph_stream_refuse_recording(struct stream *stream, const char *what,
+					       struct error *err)
 {
 	if (!host_stream(stream)->recording)
 		return STATUS_OK;
@@ -28,7 +29,8 @@ enum status stream_refuse_recording(struct stream *stream, const char *what, str
 			 what);
 }
 
-void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes)
+void host_graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments,
+		       size_t bytes)
 {
 	struct recorded_operation *operation;
 
@@ -69,8 +71,9 @@ enum status host_graph_launch(struct graph *graph, struct stream *stream, struct
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < g->count && status == STATUS_OK; i++)
-		status = stream_enqueue(stream, g->operations[i].run, g->operations[i].arguments,
-					g->operations[i].bytes, err);
+		status = host_stream_enqueue(stream, g->operations[i].run,
+					     g->operations[i].arguments, g->operations[i].bytes,
+					     err);
 	return status;
 }
 
@@ -89,7 +92,8 @@ struct callback {
 	void *context;
 };
 
-static enum status callback_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_graph_callback_run(struct stream *stream, const void *arguments,
+					   struct error *err)
 {
 	const struct callback *callback = arguments;
 
@@ -104,5 +108,5 @@ enum status host_callback(struct stream *stream, callback_fn *callback, void *co
 {
 	struct callback c = { callback, context };
 
-	return stream_enqueue(stream, callback_run, &c, sizeof(c), err);
+	return host_stream_enqueue(stream, host_graph_callback_run, &c, sizeof(c), err);
 }

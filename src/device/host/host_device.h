@@ -36,13 +36,13 @@ extern const struct backend backend_host;
  * memory.c: STATUS_NO_MEMORY if `bytes` exceed what is left of the pool (`used` of `total`), or the
  * machine's free memory.
  */
-enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
-			    struct error *err);
+enum status host_memory_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
+				   struct error *err);
 /*
  * Reserves addresses without memory; then maps memory to whole pages of them. Undone with munmap().
  */
-enum status host_reserve(const char *kind, size_t bytes, void **out, struct error *err);
-enum status host_commit(struct host_device *device, const char *kind, void *at, size_t bytes,
-			struct error *err);
+enum status host_memory_reserve(const char *kind, size_t bytes, void **out, struct error *err);
+enum status host_memory_commit(struct host_device *device, const char *kind, void *at, size_t bytes,
+			       struct error *err);
 
 #endif

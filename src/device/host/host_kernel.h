@@ -1,7 +1,8 @@
 /*
  * Interface of the host backend for kernels (kernels/<file>_host.c).
  *
- *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+ *	static void output_gradient_host_scale_slice(void *context, unsigned part, uint64_t begin,
+ *	uint64_t end)
  *	{ ... }
  *
  *	static enum status scale_run(struct stream *stream, const void *arguments,
@@ -9,7 +10,7 @@
  *	{
  *		struct scale_arguments a = *(const struct scale_arguments *)arguments;
  *
- *		host_parallel(stream, a.count, 1 << 14, scale_slice, &a);
+ *		host_stream_parallel(stream, a.count, 1 << 14, scale_slice, &a);
  *		return STATUS_OK;
  *	}
  *	HOST_KERNEL(scale)
@@ -22,9 +23,9 @@
 #include "kernels/kernel.h"
 
 /* Number of threads for operations on this stream: the cores of the device's partition. */
-unsigned host_threads(struct stream *stream);
+unsigned host_stream_threads(struct stream *stream);
 
-/* Maximum number of parts of host_parallel(): the size of an array of partial results. */
+/* Maximum number of parts of host_stream_parallel(): the size of an array of partial results. */
 #define HOST_PARALLEL_MAX 256
 
 typedef void host_slice_fn(void *context, unsigned part, uint64_t begin, uint64_t end);
@@ -34,17 +35,17 @@ typedef void host_slice_fn(void *context, unsigned part, uint64_t begin, uint64_
  * one slice), and calls `slice` for each on its own thread. The slices depend only on count, grain
  * and device. Returns the number of parts.
  */
-unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
-		       void *context);
+unsigned host_stream_parallel(struct stream *stream, uint64_t count, uint64_t grain,
+			      host_slice_fn *slice, void *context);
 
 /* Defines kernel_host_<op>: enqueues <op>_run with a copy of its arguments. */
-#define HOST_KERNEL(op)                                                                           \
-	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");  \
-	enum status kernel_host_##op(struct stream *stream, const void *arguments,                \
-				     struct error *err)                                           \
-	{                                                                                         \
-		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments), \
-				      err);                                                       \
+#define HOST_KERNEL(op)                                                                          \
+	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large"); \
+	enum status kernel_host_##op(struct stream *stream, const void *arguments,               \
+				     struct error *err)                                          \
+	{                                                                                        \
+		return host_stream_enqueue(stream, op##_run, arguments,                          \
+					   sizeof(struct op##_arguments), err);                  \
 	}
 
 /* In kernels.def: kernels for this backend only, or not for it. */

@@ -21,7 +21,7 @@ enum status host_range_reserve(struct device *device, size_t bytes, struct memor
 	void *start;
 
 	*out = NULL;
-	if (host_reserve("vmm", bytes, &start, err) != STATUS_OK)
+	if (host_memory_reserve("vmm", bytes, &start, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
 	range = xcalloc(1, sizeof(*range));
 	*range = (struct memory_range){ .device = device, .start = start, .bytes = bytes };
@@ -38,10 +38,10 @@ enum status host_range_map(struct memory_range *range, size_t bytes, struct erro
 		return error_set(err, STATUS_INTERNAL,
 				 "cannot map %zu bytes at offset %zu of a range of %zu bytes",
 				 bytes, range->mapped, range->bytes);
-	status = host_check_fits("vmm", bytes, atomic_load(&host->allocated_bytes),
-				 host->partition->memory_bytes, err);
+	status = host_memory_check_fits("vmm", bytes, atomic_load(&host->allocated_bytes),
+					host->partition->memory_bytes, err);
 	if (status == STATUS_OK)
-		status = host_commit(host, "vmm", range->start + range->mapped, bytes, err);
+		status = host_memory_commit(host, "vmm", range->start + range->mapped, bytes, err);
 	if (status != STATUS_OK)
 		return status;
 	range->mapped += bytes;
@@ -83,14 +83,14 @@ enum status host_memory_granularity(struct device *device, enum allocator alloca
  * Linux overcommits memory and kills a process later, so "does not fit" is detected here. `used`
  * and `total` are those of the pool.
  */
-enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
-			    struct error *err)
+enum status host_memory_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
+				   struct error *err)
 {
 	char wanted[32], there[32];
 	uint64_t rest = total > used ? total - used : 0;
 
 	if (bytes <= rest && bytes > total / LARGE_SHARE) {
-		uint64_t available = limits_memory_available();
+		uint64_t available = device_limits_memory_available();
 
 		rest = available < rest ? available : rest;
 	}
@@ -118,8 +118,8 @@ static enum status host_memory_map_pages(struct host_device *device, const char 
 	return STATUS_OK;
 }
 
-enum status host_commit(struct host_device *device, const char *kind, void *at, size_t bytes,
-			struct error *err)
+enum status host_memory_commit(struct host_device *device, const char *kind, void *at, size_t bytes,
+			       struct error *err)
 {
 	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0)
 		return error_set(err, STATUS_NO_MEMORY, "%s memory: mprotect of %zu bytes: %s",
@@ -128,7 +128,7 @@ enum status host_commit(struct host_device *device, const char *kind, void *at, 
 	return STATUS_OK;
 }
 
-enum status host_reserve(const char *kind, size_t bytes, void **out, struct error *err)
+enum status host_memory_reserve(const char *kind, size_t bytes, void **out, struct error *err)
 {
 	*out = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (*out != MAP_FAILED)
@@ -142,17 +142,17 @@ enum status host_reserve(const char *kind, size_t bytes, void **out, struct erro
 static enum status host_memory_map_reserved(struct host_device *device, const char *kind,
 					    size_t bytes, void **out, struct error *err)
 {
-	if (host_reserve(kind, bytes, out, err) != STATUS_OK)
+	if (host_memory_reserve(kind, bytes, out, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
-	if (host_commit(device, kind, *out, bytes, err) == STATUS_OK)
+	if (host_memory_commit(device, kind, *out, bytes, err) == STATUS_OK)
 		return STATUS_OK;
 	munmap(*out, bytes);
 	*out = NULL;
 	return STATUS_NO_MEMORY;
 }
 
-static enum status map_locked(struct host_device *device, const char *kind, size_t bytes,
-			      void **out, struct error *err)
+static enum status host_memory_map_locked(struct host_device *device, const char *kind,
+					  size_t bytes, void **out, struct error *err)
 {
 	if (host_memory_map_pages(device, kind, bytes, out, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
@@ -177,7 +177,7 @@ static enum status map_locked(struct host_device *device, const char *kind, size
 	return STATUS_OK;
 }
 
-static enum status allocate_touched(size_t bytes, void **out, struct error *err)
+static enum status host_memory_allocate_touched(size_t bytes, void **out, struct error *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	volatile char *memory = malloc(bytes);
@@ -211,9 +211,9 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 		return host_memory_map_reserved(device, kind, bytes, out, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_REGISTERED:
-		return map_locked(device, kind, bytes, out, err);
+		return host_memory_map_locked(device, kind, bytes, out, err);
 	case ALLOCATOR_PAGEABLE:
-		return allocate_touched(bytes, out, err);
+		return host_memory_allocate_touched(bytes, out, err);
 	case ALLOCATOR_POOL:
 	case ALLOCATOR_POOL_RELEASE:
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -231,7 +231,7 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 	}
 }
 
-static bool host_has_allocator(enum allocator allocator)
+static bool host_memory_has_allocator(enum allocator allocator)
 {
 	return allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_POOL_RELEASE &&
 	       allocator != ALLOCATOR_MANAGED && allocator != ALLOCATOR_WRITE_COMBINED;
@@ -250,9 +250,9 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	*out = NULL;
 	if (bytes == 0)
 		return STATUS_OK;
-	if (host_has_allocator(allocator)) {
-		status = host_check_fits(allocator_name(allocator), bytes, atomic_load(used), total,
-					 err);
+	if (host_memory_has_allocator(allocator)) {
+		status = host_memory_check_fits(allocator_name(allocator), bytes, atomic_load(used),
+						total, err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -296,7 +296,7 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 {
 	struct host_device *host = host_device(device);
 	uint64_t used = atomic_load(&host->allocated_bytes) + atomic_load(&host->workspace_bytes);
-	uint64_t available = limits_memory_available();
+	uint64_t available = device_limits_memory_available();
 
 	(void)err;
 	*total_bytes = host->partition->memory_bytes;
@@ -307,12 +307,12 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 }
 
 /* Resident bytes of this process; 0: unknown. */
-static uint64_t resident_bytes(void)
+static uint64_t host_memory_resident_bytes(void)
 {
 	unsigned long long size, pages;
 	char line[128];
 
-	return limits_read_line(line, sizeof(line), "/proc/self/statm") &&
+	return device_limits_read_line(line, sizeof(line), "/proc/self/statm") &&
 			       sscanf(line, "%llu %llu", &size, &pages) == 2
 		       ? pages * (uint64_t)sysconf(_SC_PAGESIZE)
 		       : 0;
@@ -329,7 +329,7 @@ enum status host_memory_view(struct device *device, struct memory_view *out, str
 	*out = (struct memory_view){
 		.runtime_used =
 			atomic_load(&host->allocated_bytes) + atomic_load(&host->workspace_bytes),
-		.process_used = resident_bytes(),
+		.process_used = host_memory_resident_bytes(),
 	};
 	return STATUS_OK;
 }

@@ -13,7 +13,7 @@ static struct {
 	bool loaded;
 } machine;
 
-static bool hwloc_load_topology(void)
+static bool host_placement_hwloc_load_topology(void)
 {
 	char nodes[64];
 
@@ -21,7 +21,7 @@ static bool hwloc_load_topology(void)
 		return machine.topology != NULL;
 	machine.loaded = true;
 	/* "0-1": several nodes */
-	if (!limits_read_line(nodes, sizeof(nodes), "/sys/devices/system/node/online") ||
+	if (!device_limits_read_line(nodes, sizeof(nodes), "/sys/devices/system/node/online") ||
 	    !strpbrk(nodes, "-,") || hwloc_topology_init(&machine.topology) != 0)
 		return false;
 	hwloc_topology_set_io_types_filter(machine.topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
@@ -38,7 +38,7 @@ static bool hwloc_load_topology(void)
  * The nearest object above the device that has memory. If hwloc does not see the bus, the node that
  * the kernel reports.
  */
-static hwloc_obj_t parent_of(const struct device *device)
+static hwloc_obj_t host_placement_parent_of(const struct device *device)
 {
 	const struct device_info *info = &device->info;
 	hwloc_obj_t bus = NULL;
@@ -55,7 +55,8 @@ static hwloc_obj_t parent_of(const struct device *device)
 
 int placement_begin(const struct device *device)
 {
-	hwloc_obj_t parent = hwloc_load_topology() ? parent_of(device) : NULL;
+	hwloc_obj_t parent =
+		host_placement_hwloc_load_topology() ? host_placement_parent_of(device) : NULL;
 	int node;
 
 	/* Several nodes: the bus is attached to the whole machine, as in a virtual one. */

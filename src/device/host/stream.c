@@ -45,7 +45,7 @@ struct thread_pool {
 };
 
 /* Runs parts until none is left. */
-static void thread_pool_take_parts(struct thread_pool *pool)
+static void host_stream_thread_pool_take_parts(struct thread_pool *pool)
 {
 	uint64_t seen = atomic_load(&pool->parts);
 
@@ -63,7 +63,7 @@ static void thread_pool_take_parts(struct thread_pool *pool)
 	}
 }
 
-static void *thread_pool_worker(void *context)
+static void *host_stream_thread_pool_worker(void *context)
 {
 	struct thread_pool *pool = context;
 	uint32_t seen = 0;
@@ -72,26 +72,27 @@ static void *thread_pool_worker(void *context)
 	while (!atomic_load(&pool->quit)) {
 		counter_wait(&pool->jobs, seen + 1, INFINITY);
 		seen = atomic_load(&pool->jobs.value);
-		thread_pool_take_parts(pool);
+		host_stream_thread_pool_take_parts(pool);
 	}
 	return NULL;
 }
 
 /* Starts threads - 1 helpers bound to the partition; fewer if the OS refuses. */
-static struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsigned threads)
+static struct thread_pool *host_stream_thread_pool_new(const struct cpu_partition *partition,
+						       unsigned threads)
 {
 	size_t size = sizeof(struct thread_pool) + threads * sizeof(pthread_t);
 	struct thread_pool *pool = xcalloc(1, size);
 
 	pool->partition = partition;
 	while (pool->helper_count + 1 < threads &&
-	       parallel_thread_start(&pool->helpers[pool->helper_count], thread_pool_worker,
-				     pool) == 0)
+	       parallel_thread_start(&pool->helpers[pool->helper_count],
+				     host_stream_thread_pool_worker, pool) == 0)
 		pool->helper_count++;
 	return pool;
 }
 
-static void thread_pool_free(struct thread_pool *pool)
+static void host_stream_thread_pool_free(struct thread_pool *pool)
 {
 	if (!pool)
 		return;
@@ -102,7 +103,7 @@ static void thread_pool_free(struct thread_pool *pool)
 	free(pool);
 }
 
-unsigned host_threads(struct stream *stream)
+unsigned host_stream_threads(struct stream *stream)
 {
 	int cores = host_device(stream->device)->partition->cores;
 
@@ -115,7 +116,7 @@ struct slices {
 	uint64_t count;
 };
 
-static void thread_pool_run_part(void *context, unsigned part, unsigned parts)
+static void host_stream_thread_pool_run_part(void *context, unsigned part, unsigned parts)
 {
 	const struct slices *s = context;
 	uint64_t share = s->count / parts, rest = s->count % parts;
@@ -124,13 +125,13 @@ static void thread_pool_run_part(void *context, unsigned part, unsigned parts)
 		 share * (part + 1) + rest * (part + 1) / parts);
 }
 
-unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
-		       void *context)
+unsigned host_stream_parallel(struct stream *stream, uint64_t count, uint64_t grain,
+			      host_slice_fn *slice, void *context)
 {
 	struct host_stream *s = host_stream(stream);
 	struct slices slices = { slice, context, count };
 	uint64_t most = grain > 0 ? count / grain : count;
-	unsigned parts = host_threads(stream);
+	unsigned parts = host_stream_threads(stream);
 
 	if (most < parts)
 		parts = most > 1 ? (unsigned)most : 1;
@@ -139,15 +140,15 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		return 1;
 	}
 	if (!s->pool)
-		s->pool = thread_pool_new(host_device(stream->device)->partition,
-					  host_threads(stream));
-	s->pool->run = thread_pool_run_part;
+		s->pool = host_stream_thread_pool_new(host_device(stream->device)->partition,
+						      host_stream_threads(stream));
+	s->pool->run = host_stream_thread_pool_run_part;
 	s->pool->context = &slices;
 	s->pool->job++;
 	atomic_store(&s->pool->parts,
 		     (uint64_t)s->pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
 	counter_add(&s->pool->jobs, 1);
-	thread_pool_take_parts(s->pool);
+	host_stream_thread_pool_take_parts(s->pool);
 	s->pool->finished_before += parts;
 	counter_wait(&s->pool->finished, s->pool->finished_before, INFINITY);
 	return parts;
@@ -168,8 +169,9 @@ struct host_operation {
 /* Nodes created with the stream: a batch of this depth is enqueued without malloc. */
 #define FIRST_NODES 256
 
-static enum status operations_enqueue(struct stream *stream, kernel_fn *run, bool always,
-				      const void *arguments, size_t bytes, struct error *err)
+static enum status host_stream_operations_enqueue(struct stream *stream, kernel_fn *run,
+						  bool always, const void *arguments, size_t bytes,
+						  struct error *err)
 {
 	struct host_stream *s = host_stream(stream);
 	struct host_operation *node;
@@ -195,27 +197,28 @@ static enum status operations_enqueue(struct stream *stream, kernel_fn *run, boo
 	return STATUS_OK;
 }
 
-enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
-			   size_t bytes, struct error *err)
+enum status host_stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
+				size_t bytes, struct error *err)
 {
 	struct host_graph *recording = host_stream(stream)->recording;
 
 	if (!recording || bytes > OPERATION_BYTES)
-		return operations_enqueue(stream, run, false, arguments, bytes, err);
-	graph_record(recording, run, arguments, bytes);
+		return host_stream_operations_enqueue(stream, run, false, arguments, bytes, err);
+	host_graph_record(recording, run, arguments, bytes);
 	return STATUS_OK;
 }
 
-enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
-				  size_t bytes, struct error *err)
+enum status host_stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
+				       size_t bytes, struct error *err)
 {
-	if (stream_refuse_recording(stream, "operations that other streams or ranks wait for",
-				    err) != STATUS_OK)
+	if (host_graph_stream_refuse_recording(stream,
+					       "operations that other streams or ranks wait for",
+					       err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
-	return operations_enqueue(stream, run, true, arguments, bytes, err);
+	return host_stream_operations_enqueue(stream, run, true, arguments, bytes, err);
 }
 
-static void *stream_thread(void *context)
+static void *host_stream_thread(void *context)
 {
 	struct host_stream *s = context;
 	struct host_operation *node = atomic_load_explicit(&s->current, memory_order_relaxed);
@@ -270,7 +273,7 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 	s->oldest = first;
 	s->newest = last;
 	atomic_init(&s->current, last);
-	failed = parallel_thread_start(&s->thread, stream_thread, s);
+	failed = parallel_thread_start(&s->thread, host_stream_thread, s);
 	if (failed) {
 		host_stream_free_nodes(s);
 		free(s);
@@ -291,7 +294,7 @@ void host_stream_destroy(struct stream *stream)
 		return;
 	s = host_stream(stream);
 	counter_raise(&s->gates_opened, s->gates_closed);
-	operations_enqueue(stream, NULL, true, NULL, 0, NULL);
+	host_stream_operations_enqueue(stream, NULL, true, NULL, 0, NULL);
 	pthread_join(s->thread, NULL);
 	for (link = &host_device(stream->device)->streams; *link; link = &(*link)->next) {
 		if (*link == s) {
@@ -301,7 +304,7 @@ void host_stream_destroy(struct stream *stream)
 	}
 	if (s->recording)
 		host_graph_destroy((struct graph *)s->recording);
-	thread_pool_free(s->pool);
+	host_stream_thread_pool_free(s->pool);
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);

@@ -51,17 +51,19 @@ static inline struct host_stream *host_stream(struct stream *stream)
 }
 
 /* Enqueues an operation with a copy of its arguments. `run` is called on the stream's thread. */
-enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
-			   size_t bytes, struct error *err);
-/* As stream_enqueue(), for operations that run even after a failure. */
-enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
-				  size_t bytes, struct error *err);
+enum status host_stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
+				size_t bytes, struct error *err);
+/* As host_stream_enqueue(), for operations that run even after a failure. */
+enum status host_stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
+				       size_t bytes, struct error *err);
 
 /*
  * graph.c. STATUS_UNSUPPORTED while the stream records; call it first in operations that cannot be
  * repeated.
  */
-enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err);
-void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes);
+enum status host_graph_stream_refuse_recording(struct stream *stream, const char *what,
+					       struct error *err);
+void host_graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments,
+		       size_t bytes);
 
 #endif

@@ -39,7 +39,7 @@ void network_log_open(void)
 }
 
 /* Parses " ... [send] via NET/IB/0/GDRDMA", "via NET/AWS Libfabric/2(1)/GDRDMA/Shared". */
-static void nccl_log_take_connection(struct choice *c, const char *line)
+static void network_log_take_connection(struct choice *c, const char *line)
 {
 	const char *name = strstr(line, " via NET/"), *end;
 
@@ -61,7 +61,7 @@ static void nccl_log_take_connection(struct choice *c, const char *line)
  * Parses "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:10.0.0.1<0>"; for Socket
  * "[0]eth0:10.0.0.1<0>".
  */
-static void take_adapters(struct text *adapters, const char *list, bool socket)
+static void network_log_take_adapters(struct text *adapters, const char *list, bool socket)
 {
 	adapters->length = 0;
 	for (const char *at = list; *at && *at != ';';) {
@@ -80,7 +80,7 @@ static void take_adapters(struct text *adapters, const char *list, bool socket)
  * Parses "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0
  * 'mlx5_0'".
  */
-static void nccl_log_take_refusal(struct choice *c, const char *line)
+static void network_log_take_refusal(struct choice *c, const char *line)
 {
 	const char *refusal = strstr(line, "GPU Direct RDMA Disabled for ");
 	const char *distance = refusal ? strchr(refusal, '(') : NULL;
@@ -95,7 +95,7 @@ static void nccl_log_take_refusal(struct choice *c, const char *line)
 			 "the adapters' driver does not support it");
 }
 
-static char *network_choice_describe(const struct choice *c)
+static char *network_log_choice_describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
 	const struct text *adapters = socket ? &c->sockets : &c->adapters;
@@ -113,7 +113,7 @@ static char *network_choice_describe(const struct choice *c)
 			 c->nvlink ? "; NVLink between some nodes" : "");
 }
 
-static void nccl_log_choice_read(struct choice *c, const char *log, size_t length)
+static void network_log_choice_read(struct choice *c, const char *log, size_t length)
 {
 	char *copy = xstrndup(log, length), *rest = copy, *line;
 
@@ -125,47 +125,49 @@ static void nccl_log_choice_read(struct choice *c, const char *log, size_t lengt
 			said += strlen("NCCL INFO ");
 			list = strstr(said, " : Using [");
 			if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
-				nccl_log_take_connection(c, said);
+				network_log_take_connection(c, said);
 			} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
-				take_adapters(&c->sockets, list + strlen(" : Using "), true);
+				network_log_take_adapters(&c->sockets, list + strlen(" : Using "),
+							  true);
 			} else if (list && strncmp(said, "NET/", 4) == 0) {
-				take_adapters(&c->adapters, list + strlen(" : Using "), false);
+				network_log_take_adapters(&c->adapters, list + strlen(" : Using "),
+							  false);
 			} else {
-				nccl_log_take_refusal(c, said);
+				network_log_take_refusal(c, said);
 			}
 		}
 	}
 	free(copy);
 }
 
-static void nccl_log_choice_release(struct choice *c)
+static void network_log_choice_release(struct choice *c)
 {
 	text_release(&c->adapters);
 	text_release(&c->sockets);
 }
 
-char *network_choice(const char *log, size_t length)
+char *network_log_choice_text(const char *log, size_t length)
 {
 	struct choice c;
 	char *described;
 
-	nccl_log_choice_read(&c, log, length);
-	described = network_choice_describe(&c);
-	nccl_log_choice_release(&c);
+	network_log_choice_read(&c, log, length);
+	described = network_log_choice_describe(&c);
+	network_log_choice_release(&c);
 	return described;
 }
 
-struct network_connections network_connections(const char *log, size_t length)
+struct network_connections network_log_connections_text(const char *log, size_t length)
 {
 	struct choice c;
 
-	nccl_log_choice_read(&c, log, length);
-	nccl_log_choice_release(&c);
+	network_log_choice_read(&c, log, length);
+	network_log_choice_release(&c);
 	return (struct network_connections){ c.connections, c.directly };
 }
 
 /* The log so far; NULL: none. The caller frees it. */
-static char *read_log(size_t *length)
+static char *network_log_read(size_t *length)
 {
 	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
 	char *log = size > 0 ? xmalloc((size_t)size) : NULL;
@@ -178,9 +180,9 @@ static char *read_log(size_t *length)
 struct network_connections network_log_connections(void)
 {
 	size_t length;
-	char *log = read_log(&length);
-	struct network_connections found =
-		log ? network_connections(log, length) : (struct network_connections){ 0, 0 };
+	char *log = network_log_read(&length);
+	struct network_connections found = log ? network_log_connections_text(log, length)
+					       : (struct network_connections){ 0, 0 };
 
 	free(log);
 	return found;
@@ -189,7 +191,8 @@ struct network_connections network_log_connections(void)
 char *network_log_choice(void)
 {
 	size_t length;
-	char *log = read_log(&length), *choice = log ? network_choice(log, length) : NULL;
+	char *log = network_log_read(&length),
+	     *choice = log ? network_log_choice_text(log, length) : NULL;
 
 	free(log);
 	return choice;

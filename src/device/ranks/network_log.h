@@ -29,7 +29,7 @@ struct network_connections network_log_connections(void);
 char *network_log_choice(void);
 
 /* As network_log_choice(), for `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
-char *network_choice(const char *log, size_t length);
-struct network_connections network_connections(const char *log, size_t length);
+char *network_log_choice_text(const char *log, size_t length);
+struct network_connections network_log_connections_text(const char *log, size_t length);
 
 #endif

@@ -71,8 +71,8 @@ uint64_t relay_pieces(const struct communicator *c)
 }
 
 /* Makes `stream` wait for all work enqueued on `ahead` so far. */
-static enum status stream_follow(struct communicator *c, struct stream *stream,
-				 struct stream *ahead, struct error *err)
+static enum status relay_stream_follow(struct communicator *c, struct stream *stream,
+				       struct stream *ahead, struct error *err)
 {
 	enum status status;
 
@@ -88,7 +88,7 @@ static enum status relay_turn(struct communicator *c, struct stream *stream, str
 	struct stream *ahead = c->relay->latest;
 
 	c->relay->latest = stream;
-	return ahead ? stream_follow(c, stream, ahead, err) : STATUS_OK;
+	return ahead ? relay_stream_follow(c, stream, ahead, err) : STATUS_OK;
 }
 
 static enum status relay_push(struct communicator *c, struct stream *stream, int peer,
@@ -110,7 +110,7 @@ static enum status relay_pull(struct communicator *c, struct stream *stream, int
 }
 
 /* Messages between the same two ranks arrive in order. */
-static bool message_waits_for_earlier(const struct relay_message *messages, size_t index)
+static bool relay_message_waits_for_earlier(const struct relay_message *messages, size_t index)
 {
 	const struct relay_message *m = &messages[index];
 
@@ -145,13 +145,13 @@ static enum status relay_exchange_messages(struct communicator *c, struct relay_
 	bool moved = true;
 
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = stream_follow(c, stream, messages[i].stream, err);
+		status = relay_stream_follow(c, stream, messages[i].stream, err);
 	while (moved && status == STATUS_OK) {
 		/* Moves one piece of each unfinished message: all sends before any receive. */
 		moved = false;
 		for (size_t i = 0; i < count; i++) {
 			messages[i].is_due = messages[i].done < messages[i].bytes &&
-					     !message_waits_for_earlier(messages, i);
+					     !relay_message_waits_for_earlier(messages, i);
 			moved |= messages[i].is_due;
 		}
 		for (int sends = 1; sends >= 0; sends--)
@@ -161,7 +161,7 @@ static enum status relay_exchange_messages(struct communicator *c, struct relay_
 								  &messages[i], err);
 	}
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = stream_follow(c, messages[i].stream, stream, err);
+		status = relay_stream_follow(c, messages[i].stream, stream, err);
 	return status;
 }
 
@@ -244,9 +244,9 @@ struct span {
 	size_t first, count;
 };
 
-static struct ring ring_make(struct communicator *c, struct stream *stream, void *to,
-			     const void *from, size_t count, size_t part, enum precision precision,
-			     enum reduction reduction)
+static struct ring relay_ring_make(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, size_t part,
+				   enum precision precision, enum reduction reduction)
 {
 	return (struct ring){ .c = c,
 			      .stream = stream,
@@ -261,59 +261,60 @@ static struct ring ring_make(struct communicator *c, struct stream *stream, void
 			      .before = (c->rank + c->size - 1) % c->size };
 }
 
-static size_t ring_piece_elements(const struct ring *r)
+static size_t relay_ring_piece_elements(const struct ring *r)
 {
 	return r->c->relay->slot_bytes / r->element;
 }
 
-static size_t size_min(size_t a, size_t b)
+static size_t relay_size_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Part of the rank `distance` places before this one in the ring. */
-static int ring_part_before(const struct ring *r, int distance)
+static int relay_ring_part_before(const struct ring *r, int distance)
 {
 	return (r->c->rank + 2 * r->c->size - distance) % r->c->size;
 }
 
 /* The piece `done` elements into a part; may be empty. */
-static struct span ring_span_of(const struct ring *r, int part, size_t done)
+static struct span relay_ring_span_of(const struct ring *r, int part, size_t done)
 {
-	size_t begin = size_min((size_t)part * r->part + done, r->count),
-	       end = size_min((size_t)(part + 1) * r->part, r->count);
+	size_t begin = relay_size_min((size_t)part * r->part + done, r->count),
+	       end = relay_size_min((size_t)(part + 1) * r->part, r->count);
 
-	return (struct span){ begin,
-			      end > begin ? size_min(end - begin, ring_piece_elements(r)) : 0 };
+	return (struct span){
+		begin, end > begin ? relay_size_min(end - begin, relay_ring_piece_elements(r)) : 0
+	};
 }
 
 /* Address of a span of a tensor. */
-static char *ring_span_at(const struct ring *r, const void *tensor, struct span span)
+static char *relay_ring_span_at(const struct ring *r, const void *tensor, struct span span)
 {
 	return (char *)tensor + span.first * r->element;
 }
 
-static enum status ring_put(const struct ring *r, const void *from, struct span span,
-			    struct error *err)
+static enum status relay_ring_put(const struct ring *r, const void *from, struct span span,
+				  struct error *err)
 {
 	return relay_push(r->c, r->stream, r->next, from, span.count * r->element, err);
 }
 
-static enum status ring_take(const struct ring *r, struct span span, struct error *err)
+static enum status relay_ring_take(const struct ring *r, struct span span, struct error *err)
 {
-	return relay_pull(r->c, r->stream, r->before, ring_span_at(r, r->to, span),
+	return relay_pull(r->c, r->stream, r->before, relay_ring_span_at(r, r->to, span),
 			  span.count * r->element, err);
 }
 
 /*
  * Adds this rank's elements; `raw`: the incoming data is not a sum yet. Averages are sums of n-ths.
  */
-static enum status ring_take_and_add(const struct ring *r, struct span span, void *to, bool raw,
-				     struct error *err)
+static enum status relay_ring_take_and_add(const struct ring *r, struct span span, void *to,
+					   bool raw, struct error *err)
 {
 	double share = r->reduction == REDUCE_AVERAGE ? 1.0 / r->c->size : 1;
 	struct relay_sum sum = { .to = to,
-				 .own = ring_span_at(r, r->from, span),
+				 .own = relay_ring_span_at(r, r->from, span),
 				 .count = span.count,
 				 .precision = r->precision,
 				 .larger = r->reduction == REDUCE_MAX,
@@ -326,32 +327,34 @@ static enum status ring_take_and_add(const struct ring *r, struct span span, voi
 	return r->c->relay->ops->pull_reduce(r->c, r->stream, r->before, &sum, err);
 }
 
-static enum status copy_unless_in_place(struct stream *stream, void *to, const void *from,
-					size_t bytes, struct error *err)
+static enum status relay_copy_unless_in_place(struct stream *stream, void *to, const void *from,
+					      size_t bytes, struct error *err)
 {
 	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
 }
 
 /* Initially the part of the rank `distance` places before this one is complete here. */
-static enum status ring_pass_pieces(const struct ring *r, int distance, size_t done,
-				    struct error *err)
+static enum status relay_ring_pass_pieces(const struct ring *r, int distance, size_t done,
+					  struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = ring_span_of(r, ring_part_before(r, distance + step), done),
-			    theirs =
-				    ring_span_of(r, ring_part_before(r, distance + step + 1), done);
+		struct span mine = relay_ring_span_of(r, relay_ring_part_before(r, distance + step),
+						      done),
+			    theirs = relay_ring_span_of(
+				    r, relay_ring_part_before(r, distance + step + 1), done);
 
-		status = ring_put(r, ring_span_at(r, r->to, mine), mine, err);
+		status = relay_ring_put(r, relay_ring_span_at(r, r->to, mine), mine, err);
 		if (status == STATUS_OK)
-			status = ring_take(r, theirs, err);
+			status = relay_ring_take(r, theirs, err);
 	}
 	return status;
 }
 
 /* Multiples of 16 bytes, so that every part has the alignment of the tensor. */
-static size_t ring_equal_parts(const struct communicator *c, size_t count, enum precision precision)
+static size_t relay_ring_equal_parts(const struct communicator *c, size_t count,
+				     enum precision precision)
 {
 	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
 
@@ -362,32 +365,40 @@ enum status relay_all_reduce(struct communicator *c, struct stream *stream, void
 			     const void *from, size_t count, enum precision precision,
 			     enum reduction reduction, struct error *err)
 {
-	struct ring r = ring_make(c, stream, to, from, count, ring_equal_parts(c, count, precision),
-				  precision, reduction);
+	struct ring r =
+		relay_ring_make(c, stream, to, from, count,
+				relay_ring_equal_parts(c, count, precision), precision, reduction);
 
 	enum status status = relay_turn(c, stream, err);
 
 	if (c->size == 1 && status == STATUS_OK)
-		status = copy_unless_in_place(stream, to, from, count * r.element, err);
+		status = relay_copy_unless_in_place(stream, to, from, count * r.element, err);
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
-	     done += ring_piece_elements(&r)) {
+	     done += relay_ring_piece_elements(&r)) {
 		/*
 		 * Part k starts on rank k and travels around the ring; each rank adds its own
 		 * elements, so rank k - 1 gets the complete sum.
 		 */
 		for (int step = 0; step < r.c->size - 1 && status == STATUS_OK; step++) {
-			struct span mine = ring_span_of(&r, ring_part_before(&r, step), done),
-				    theirs = ring_span_of(&r, ring_part_before(&r, step + 1), done);
+			struct span mine = relay_ring_span_of(&r, relay_ring_part_before(&r, step),
+							      done),
+				    theirs =
+					    relay_ring_span_of(&r,
+							       relay_ring_part_before(&r, step + 1),
+							       done);
 
-			status = ring_put(&r, ring_span_at(&r, step == 0 ? r.from : r.to, mine),
-					  mine, err);
+			status = relay_ring_put(&r,
+						relay_ring_span_at(&r, step == 0 ? r.from : r.to,
+								   mine),
+						mine, err);
 			if (status == STATUS_OK)
-				status = ring_take_and_add(&r, theirs,
-							   ring_span_at(&r, r.to, theirs),
-							   step == 0, err);
+				status = relay_ring_take_and_add(&r, theirs,
+								 relay_ring_span_at(&r, r.to,
+										    theirs),
+								 step == 0, err);
 		}
 		if (status == STATUS_OK)
-			status = ring_pass_pieces(&r, c->size - 1, done, err);
+			status = relay_ring_pass_pieces(&r, c->size - 1, done, err);
 	}
 	return status;
 }
@@ -396,16 +407,17 @@ enum status relay_all_gather(struct communicator *c, struct stream *stream, void
 			     const void *from, size_t count_per_rank, enum precision precision,
 			     struct error *err)
 {
-	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
-				  count_per_rank, precision, REDUCE_SUM);
+	struct ring r = relay_ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+					count_per_rank, precision, REDUCE_SUM);
 	size_t bytes = count_per_rank * r.element;
 	enum status status = relay_turn(c, stream, err);
 
 	if (status == STATUS_OK)
-		status = copy_unless_in_place(stream, r.to + (size_t)c->rank * bytes, from, bytes,
-					      err);
-	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
-		status = ring_pass_pieces(&r, 0, done, err);
+		status = relay_copy_unless_in_place(stream, r.to + (size_t)c->rank * bytes, from,
+						    bytes, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK;
+	     done += relay_ring_piece_elements(&r))
+		status = relay_ring_pass_pieces(&r, 0, done, err);
 	return status;
 }
 
@@ -413,15 +425,16 @@ enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, 
 				 const void *from, size_t count_per_rank, enum precision precision,
 				 enum reduction reduction, struct error *err)
 {
-	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
-				  count_per_rank, precision, reduction);
+	struct ring r = relay_ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+					count_per_rank, precision, reduction);
 
 	enum status status = relay_turn(c, stream, err);
 
 	if (c->size == 1 && status == STATUS_OK)
-		status = copy_unless_in_place(stream, to, from, count_per_rank * r.element, err);
+		status = relay_copy_unless_in_place(stream, to, from, count_per_rank * r.element,
+						    err);
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
-	     done += ring_piece_elements(&r)) {
+	     done += relay_ring_piece_elements(&r)) {
 		void *scratch = r.c->relay->scratch;
 		int last = r.c->size - 2;
 
@@ -430,16 +443,24 @@ enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, 
 		 * part.
 		 */
 		for (int step = 0; step <= last && status == STATUS_OK; step++) {
-			struct span mine = ring_span_of(&r, ring_part_before(&r, step + 1), done),
-				    theirs = ring_span_of(&r, ring_part_before(&r, step + 2), done);
+			struct span mine = relay_ring_span_of(&r,
+							      relay_ring_part_before(&r, step + 1),
+							      done),
+				    theirs =
+					    relay_ring_span_of(&r,
+							       relay_ring_part_before(&r, step + 2),
+							       done);
 
-			status = ring_put(&r, step == 0 ? ring_span_at(&r, r.from, mine) : scratch,
-					  mine, err);
+			status = relay_ring_put(&r,
+						step == 0 ? relay_ring_span_at(&r, r.from, mine)
+							  : scratch,
+						mine, err);
 			if (status == STATUS_OK)
-				status = ring_take_and_add(&r, theirs,
-							   step == last ? r.to + done * r.element
-									: scratch,
-							   step == 0, err);
+				status = relay_ring_take_and_add(&r, theirs,
+								 step == last
+									 ? r.to + done * r.element
+									 : scratch,
+								 step == 0, err);
 		}
 	}
 	return status;
@@ -449,8 +470,8 @@ enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, 
 enum status relay_broadcast(struct communicator *c, struct stream *stream, void *buffer,
 			    size_t bytes, int root, struct error *err)
 {
-	struct ring r =
-		ring_make(c, stream, buffer, buffer, bytes, bytes, PRECISION_FP32, REDUCE_SUM);
+	struct ring r = relay_ring_make(c, stream, buffer, buffer, bytes, bytes, PRECISION_FP32,
+					REDUCE_SUM);
 
 	enum status status;
 
@@ -459,39 +480,40 @@ enum status relay_broadcast(struct communicator *c, struct stream *stream, void 
 	r.element = 1;
 	status = relay_turn(c, stream, err);
 	for (size_t done = 0; done < bytes && status == STATUS_OK;
-	     done += ring_piece_elements(&r)) {
-		struct span piece = ring_span_of(&r, 0, done);
+	     done += relay_ring_piece_elements(&r)) {
+		struct span piece = relay_ring_span_of(&r, 0, done);
 
 		if (c->rank != root)
-			status = ring_take(&r, piece, err);
+			status = relay_ring_take(&r, piece, err);
 		if (r.next != root && status == STATUS_OK)
-			status = ring_put(&r, ring_span_at(&r, buffer, piece), piece, err);
+			status = relay_ring_put(&r, relay_ring_span_at(&r, buffer, piece), piece,
+						err);
 	}
 	return status;
 }
 
 /* The chain starts after the root and ends at it. */
-static enum status ring_reduce_piece(const struct ring *r, struct span piece, int root,
-				     struct error *err)
+static enum status relay_ring_reduce_piece(const struct ring *r, struct span piece, int root,
+					   struct error *err)
 {
 	int me = r->c->rank, first = (root + 1) % r->c->size;
 	void *scratch = r->c->relay->scratch;
 	enum status status;
 
 	if (me == first)
-		return ring_put(r, ring_span_at(r, r->from, piece), piece, err);
+		return relay_ring_put(r, relay_ring_span_at(r, r->from, piece), piece, err);
 	if (me == root)
-		return ring_take_and_add(r, piece, ring_span_at(r, r->to, piece),
-					 r->before == first, err);
-	status = ring_take_and_add(r, piece, scratch, r->before == first, err);
-	return status == STATUS_OK ? ring_put(r, scratch, piece, err) : status;
+		return relay_ring_take_and_add(r, piece, relay_ring_span_at(r, r->to, piece),
+					       r->before == first, err);
+	status = relay_ring_take_and_add(r, piece, scratch, r->before == first, err);
+	return status == STATUS_OK ? relay_ring_put(r, scratch, piece, err) : status;
 }
 
 enum status relay_reduce(struct communicator *c, struct stream *stream, void *to, const void *from,
 			 size_t count, enum precision precision, enum reduction reduction, int root,
 			 struct error *err)
 {
-	struct ring r = ring_make(c, stream, to, from, count, count, precision, reduction);
+	struct ring r = relay_ring_make(c, stream, to, from, count, count, precision, reduction);
 
 	enum status status;
 
@@ -499,11 +521,12 @@ enum status relay_reduce(struct communicator *c, struct stream *stream, void *to
 		return error_set(err, STATUS_INTERNAL, "reduce: invalid rank %d", root);
 	status = relay_turn(c, stream, err);
 	if (c->size == 1)
-		return status == STATUS_OK
-			       ? copy_unless_in_place(stream, to, from, count * r.element, err)
-			       : status;
-	for (size_t done = 0; done < count && status == STATUS_OK; done += ring_piece_elements(&r))
-		status = ring_reduce_piece(&r, ring_span_of(&r, 0, done), root, err);
+		return status == STATUS_OK ? relay_copy_unless_in_place(stream, to, from,
+									count * r.element, err)
+					   : status;
+	for (size_t done = 0; done < count && status == STATUS_OK;
+	     done += relay_ring_piece_elements(&r))
+		status = relay_ring_reduce_piece(&r, relay_ring_span_of(&r, 0, done), root, err);
 	return status;
 }
 
@@ -515,14 +538,14 @@ enum status relay_all_to_all(struct communicator *c, struct stream *stream, void
 	enum status status = relay_turn(c, stream, err);
 
 	if (status == STATUS_OK)
-		status = copy_unless_in_place(stream, (char *)to + mine, (const char *)from + mine,
-					      part, err);
+		status = relay_copy_unless_in_place(stream, (char *)to + mine,
+						    (const char *)from + mine, part, err);
 	for (size_t done = 0; done < part; done += c->relay->slot_bytes)
 		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++) {
 			/* To the rank `distance` places ahead, from the one as many places back. */
 			size_t on = (size_t)((c->rank + distance) % c->size),
 			       back = (size_t)((c->rank + c->size - distance) % c->size),
-			       bytes = size_min(part - done, c->relay->slot_bytes);
+			       bytes = relay_size_min(part - done, c->relay->slot_bytes);
 
 			status = relay_push(c, stream, (int)on,
 					    (const char *)from + on * part + done, bytes, err);

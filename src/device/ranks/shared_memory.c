@@ -30,7 +30,7 @@ static struct {
 } pending = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* True if the descriptor at `path` is of that object, not of what took its number since. */
-static bool is_object(const char *path, const char *object)
+static bool shared_memory_is_object(const char *path, const char *object)
 {
 	char link[LINK_SIZE] = "", wanted[LINK_SIZE];
 
@@ -42,14 +42,14 @@ static bool is_object(const char *path, const char *object)
 }
 
 /* Closes the descriptor that this process has of the object, if it still is there. */
-static void object_close(const char *name)
+static void shared_memory_object_close(const char *name)
 {
 	const char *number = strstr(name, "/fd/"), *object = strchr(name, ':');
 	int fd = number ? (int)strtol(number + 4, NULL, 10) : -1;
 	char own[64];
 
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	if (object && is_object(own, object + 1))
+	if (object && shared_memory_is_object(own, object + 1))
 		close(fd);
 }
 
@@ -72,20 +72,22 @@ enum status shared_memory_create(char *out, size_t size, struct error *err)
 	snprintf(out, size, "/proc/%ld/fd/%d:%s", (long)getpid(), fd, object);
 	pthread_mutex_lock(&pending.lock);
 	place = pending.names[pending.turn++ % PENDING_MOST];
-	object_close(place);
+	shared_memory_object_close(place);
 	snprintf(place, NAME_SIZE, "%s", out);
 	pthread_mutex_unlock(&pending.lock);
 	return STATUS_OK;
 }
 
-static int object_open(const char *name, struct error *err)
+static int shared_memory_object_open(const char *name, struct error *err)
 {
 	const char *object = strchr(name, ':');
 	char *path = xstrndup(name, object ? (size_t)(object - name) : 0), own[64];
-	int fd = object && is_object(path, object + 1) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	int fd = object && shared_memory_is_object(path, object + 1)
+			 ? open(path, O_RDWR | O_CLOEXEC)
+			 : -1;
 
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	if (fd >= 0 && !is_object(own, object + 1)) {
+	if (fd >= 0 && !shared_memory_is_object(own, object + 1)) {
 		close(fd);
 		fd = -1;
 	}
@@ -100,7 +102,7 @@ enum status shared_memory_map(const char *name, size_t bytes, const char *use, v
 {
 	char size[32];
 	void *memory;
-	int failure, fd = object_open(name, err);
+	int failure, fd = shared_memory_object_open(name, err);
 
 	*out = NULL;
 	if (fd < 0)
@@ -130,6 +132,6 @@ void shared_memory_unmap(void *memory, size_t bytes)
 void shared_memory_attached(const char *name)
 {
 	pthread_mutex_lock(&pending.lock);
-	object_close(name);
+	shared_memory_object_close(name);
 	pthread_mutex_unlock(&pending.lock);
 }

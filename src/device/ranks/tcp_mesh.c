@@ -75,7 +75,7 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 }
 
 /* The listener of an id created by this process; -1: none. */
-static int take_listener(const struct rendezvous *r)
+static int tcp_mesh_take_listener(const struct rendezvous *r)
 {
 	for (size_t i = 0; i < PENDING_MOST; i++) {
 		int fd = pending[i].fd;
@@ -89,7 +89,7 @@ static int take_listener(const struct rendezvous *r)
 }
 
 /* Waits for `events`; false after the deadline. */
-static bool mesh_wait_for(int fd, short events, double limit)
+static bool tcp_mesh_wait_for(int fd, short events, double limit)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };
 	double left = limit - clock_seconds();
@@ -97,8 +97,8 @@ static bool mesh_wait_for(int fd, short events, double limit)
 	return left > 0 && poll(&waiting, 1, (int)(1e3 * left) + 1) != 0;
 }
 
-static enum status mesh_transfer_bytes(int fd, char *at, size_t bytes, bool sends, double seconds,
-				       struct error *err)
+static enum status tcp_mesh_transfer_bytes(int fd, char *at, size_t bytes, bool sends,
+					   double seconds, struct error *err)
 {
 	double limit = clock_seconds() + seconds;
 
@@ -116,7 +116,7 @@ static enum status mesh_transfer_bytes(int fd, char *at, size_t bytes, bool send
 			return error_set(err, STATUS_DEVICE, "closed the connection");
 		if (errno != EAGAIN && errno != EINTR)
 			return error_set(err, STATUS_DEVICE, "%s", strerror(errno));
-		if (!mesh_wait_for(fd, sends ? POLLOUT : POLLIN, limit))
+		if (!tcp_mesh_wait_for(fd, sends ? POLLOUT : POLLIN, limit))
 			return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
 	}
 	return STATUS_OK;
@@ -124,16 +124,17 @@ static enum status mesh_transfer_bytes(int fd, char *at, size_t bytes, bool send
 
 enum status tcp_mesh_send(int fd, const void *from, size_t bytes, double seconds, struct error *err)
 {
-	return mesh_transfer_bytes(fd, (char *)from, bytes, true, seconds, err);
+	return tcp_mesh_transfer_bytes(fd, (char *)from, bytes, true, seconds, err);
 }
 
 enum status tcp_mesh_receive(int fd, void *to, size_t bytes, double seconds, struct error *err)
 {
-	return mesh_transfer_bytes(fd, to, bytes, false, seconds, err);
+	return tcp_mesh_transfer_bytes(fd, to, bytes, false, seconds, err);
 }
 
-static enum status mesh_connect_peer(const struct net_address *to, const struct mesh_hello *hello,
-				     int peer, double limit, int *fd, struct error *err)
+static enum status tcp_mesh_connect_peer(const struct net_address *to,
+					 const struct mesh_hello *hello, int peer, double limit,
+					 int *fd, struct error *err)
 {
 	if (net_connect(to, limit - clock_seconds(), BUFFER_BYTES, fd, err) != STATUS_OK ||
 	    tcp_mesh_send(*fd, hello, sizeof(*hello), limit - clock_seconds(), err) != STATUS_OK)
@@ -141,7 +142,7 @@ static enum status mesh_connect_peer(const struct net_address *to, const struct 
 	return STATUS_OK;
 }
 
-static int mesh_first_missing(const int *peers, int from, int end)
+static int tcp_mesh_first_missing(const int *peers, int from, int end)
 {
 	while (from < end && peers[from] >= 0)
 		from++;
@@ -149,8 +150,9 @@ static int mesh_first_missing(const int *peers, int from, int end)
 }
 
 /* Admits a connection of a missing rank of this id; closes others. */
-static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct mesh_hello *mine,
-			    int from, int size, int *peers, struct net_address *table)
+static void tcp_mesh_admit_peer(int fd, const struct mesh_hello *hello,
+				const struct mesh_hello *mine, int from, int size, int *peers,
+				struct net_address *table)
 {
 	int on, bytes;
 
@@ -169,9 +171,9 @@ static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct
 }
 
 /* Accepts connections until ranks [from, size) are connected; closes the listener. */
-static enum status accept_peers(int listener, const struct mesh_hello *mine, int from, int size,
-				double limit, int *peers, struct net_address *table,
-				struct error *err)
+static enum status tcp_mesh_accept_peers(int listener, const struct mesh_hello *mine, int from,
+					 int size, double limit, int *peers,
+					 struct net_address *table, struct error *err)
 {
 	struct greeter *greeter;
 	char caller[GREETER_FROM];
@@ -179,16 +181,16 @@ static enum status accept_peers(int listener, const struct mesh_hello *mine, int
 
 	if (greeter_open(&greeter, listener, sizeof(hello), err) != STATUS_OK)
 		return err->status;
-	while (mesh_first_missing(peers, from, size) < size) {
+	while (tcp_mesh_first_missing(peers, from, size) < size) {
 		double second = fmin(limit, clock_seconds() + 1);
 		int fd;
 
-		mesh_wait_for(greeter_fd(greeter), POLLIN, second);
+		tcp_mesh_wait_for(greeter_fd(greeter), POLLIN, second);
 		while ((fd = greeter_next(greeter, &hello, caller)) >= 0)
-			mesh_admit_peer(fd, &hello, mine, from, size, peers, table);
-		if (clock_seconds() >= limit && mesh_first_missing(peers, from, size) < size) {
+			tcp_mesh_admit_peer(fd, &hello, mine, from, size, peers, table);
+		if (clock_seconds() >= limit && tcp_mesh_first_missing(peers, from, size) < size) {
 			error_set(err, STATUS_TIMEOUT, "rank %d has not connected in time",
-				  mesh_first_missing(peers, from, size));
+				  tcp_mesh_first_missing(peers, from, size));
 			break;
 		}
 	}
@@ -196,24 +198,24 @@ static enum status accept_peers(int listener, const struct mesh_hello *mine, int
 	return err->status;
 }
 
-static enum status mesh_open_first(const struct rendezvous *r, const struct mesh_hello *hello,
-				   int size, double limit, int *peers, struct net_address *table,
-				   struct error *err)
+static enum status tcp_mesh_open_first(const struct rendezvous *r, const struct mesh_hello *hello,
+				       int size, double limit, int *peers,
+				       struct net_address *table, struct error *err)
 {
-	int listener = take_listener(r);
+	int listener = tcp_mesh_take_listener(r);
 
 	if (listener < 0)
 		return error_set(err, STATUS_INTERNAL, "rank 0 did not create the id");
-	accept_peers(listener, hello, 1, size, limit, peers, table, err);
+	tcp_mesh_accept_peers(listener, hello, 1, size, limit, peers, table, err);
 	for (int peer = 1; peer < size && err->status == STATUS_OK; peer++)
 		tcp_mesh_send(peers[peer], table, (size_t)size * sizeof(*table),
 			      limit - clock_seconds(), err);
 	return err->status;
 }
 
-static enum status mesh_open_other(const struct rendezvous *r, struct mesh_hello *hello, int size,
-				   double limit, int *peers, struct net_address *table,
-				   struct error *err)
+static enum status tcp_mesh_open_other(const struct rendezvous *r, struct mesh_hello *hello,
+				       int size, double limit, int *peers,
+				       struct net_address *table, struct error *err)
 {
 	struct net_address own;
 	int listener = -1;
@@ -234,9 +236,10 @@ static enum status mesh_open_other(const struct rendezvous *r, struct mesh_hello
 			     limit - clock_seconds(), err) != STATUS_OK)
 		error_prefix(err, "rank 0");
 	for (int peer = 1; peer < hello->rank && err->status == STATUS_OK; peer++)
-		mesh_connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
+		tcp_mesh_connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
 	if (err->status == STATUS_OK)
-		accept_peers(listener, hello, hello->rank + 1, size, limit, peers, table, err);
+		tcp_mesh_accept_peers(listener, hello, hello->rank + 1, size, limit, peers, table,
+				      err);
 	else
 		close(listener);
 	return err->status;
@@ -254,8 +257,8 @@ enum status tcp_mesh_open(const struct communicator_id *id, int rank, int size, 
 	memcpy(hello.token, r->token, TOKEN_BYTES);
 	for (int peer = 0; peer < size; peer++)
 		peers[peer] = -1;
-	status = rank == 0 ? mesh_open_first(r, &hello, size, limit, peers, table, err)
-			   : mesh_open_other(r, &hello, size, limit, peers, table, err);
+	status = rank == 0 ? tcp_mesh_open_first(r, &hello, size, limit, peers, table, err)
+			   : tcp_mesh_open_other(r, &hello, size, limit, peers, table, err);
 	free(table);
 	if (status != STATUS_OK) {
 		tcp_mesh_close(peers, size);

@@ -164,7 +164,7 @@ static enum status worker_open_all(struct worker *w, struct attempt *attempts, s
 static enum status attempt_check_memory(const struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
-	uint64_t available = limits_memory_available();
+	uint64_t available = device_limits_memory_available();
 	char need[32], have[32], total[32];
 
 	for (size_t i = 0; i < run->device_count; i++) {

@@ -377,7 +377,7 @@ static enum status image_check_unit(const struct setup *s, const struct image_un
 						 .padding = u->padding,
 						 .depthwise = u->depthwise };
 
-	return convolution_check(&shape, err);
+	return kernel_convolution_check(&shape, err);
 }
 
 const char *setup_images_refusal(const struct setup *s, char *text, size_t size)

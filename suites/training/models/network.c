@@ -135,7 +135,7 @@ static enum status network_open_scratch(struct network *n, struct error *err)
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->local.layer[l].kind != LAYER_CONVOLUTION && n->local.layer[l].out > out)
 			out = n->local.layer[l].out;
-	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out),
+	return arena_alloc(n->arena, MEMORY_WORKSPACE, kernel_training_scratch_bytes(out),
 			   &n->scratch, err);
 }
 
@@ -370,7 +370,7 @@ static enum status fill_around(struct network *n, const struct fill_arguments *f
 		if (precision == PRECISION_FP16)
 			((uint16_t *)values)[i] = half_from_double(value);
 		else if (precision == PRECISION_BF16)
-			((uint16_t *)values)[i] = bf16_from_double(value);
+			((uint16_t *)values)[i] = half_bf16_from_double(value);
 		else
 			((float *)values)[i] = (float)value;
 	}

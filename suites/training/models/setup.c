@@ -123,7 +123,7 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 	}
 	if (setup->segments > 0 && setup->segments < setup->layers)
 		return "recompute of a transformer must be none or layer";
-	if (attention_check(&attention, &err) == STATUS_OK)
+	if (kernel_attention_check(&attention, &err) == STATUS_OK)
 		return NULL;
 	snprintf(text, size, "%s", err.message);
 	return text;

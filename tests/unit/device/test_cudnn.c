@@ -230,7 +230,7 @@ static const char *engines_of(enum precision precision, enum convolution_pass pa
 
 	s.precision = precision;
 	names[0] = '\0';
-	if (cudnn_engines_find(&e, &s, 4096, most, &err) != STATUS_OK) {
+	if (cudnn_graph_engines_find(&e, &s, 4096, most, &err) != STATUS_OK) {
 		snprintf(names, sizeof(names), "%s: %s", status_name(err.status), err.message);
 	}
 	for (unsigned i = 0; i < e.base.count; i++)
@@ -239,7 +239,7 @@ static const char *engines_of(enum precision precision, enum convolution_pass pa
 	if (e.base.count > 0)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s",
 			 e.base.failure);
-	cudnn_engines_release(&e);
+	cudnn_graph_engines_release(&e);
 	assert_int_equal(fake.live, 0);
 	return names;
 }
@@ -316,12 +316,12 @@ static void a_handle_without_its_stream_is_not_kept(void **state)
 
 		fake.create = rows[i].create;
 		fake.set_stream = rows[i].set_stream;
-		assert_int_equal(cudnn_handle_new(&handle, &fake.live, &err), rows[i].status);
+		assert_int_equal(cudnn_graph_handle_new(&handle, &fake.live, &err), rows[i].status);
 		assert_true(handle == (good ? &fake : NULL));
 		assert_int_equal(fake.handles, good);
 		/* The second call has nothing to do. */
 		if (good)
-			assert_int_equal(cudnn_handle_new(&handle, NULL, &err), STATUS_OK);
+			assert_int_equal(cudnn_graph_handle_new(&handle, NULL, &err), STATUS_OK);
 	}
 }
 
@@ -363,7 +363,7 @@ static void the_graph_is_the_convolution(void **state)
 		struct error err = ERROR_NONE;
 		int first = 700 + 6 * (pass < PASS_WEIGHTS_ADD ? pass : PASS_WEIGHTS);
 
-		assert_int_equal(cudnn_engines_find(&e, &shape, 4096, 16, &err), STATUS_OK);
+		assert_int_equal(cudnn_graph_engines_find(&e, &shape, 4096, 16, &err), STATUS_OK);
 		assert_int_equal(fake.operation->type, types[pass]);
 		for (int i = 0; i < 3; i++) {
 			const struct descriptor *t = fake.tensors[i];
@@ -383,14 +383,14 @@ static void the_graph_is_the_convolution(void **state)
 		assert_int_equal(values_of(fake.convolution, CUDNN_CONVOLUTION_STRIDES)[1], 2);
 		assert_int_equal(values_of(fake.convolution, CUDNN_CONVOLUTION_PRE_PADDINGS)[0], 1);
 
-		assert_int_equal(cudnn_engine_execute(&e, 0, &tensors, &err), STATUS_OK);
+		assert_int_equal(cudnn_graph_engine_execute(&e, 0, &tensors, &err), STATUS_OK);
 		assert_true(fake.pointers[0] == (int64_t)(uintptr_t)&w && fake.ids[0] == 1);
 		assert_true(fake.pointers[1] == (int64_t)(uintptr_t)&x && fake.ids[1] == 2);
 		assert_true(fake.pointers[2] == (int64_t)(uintptr_t)&y && fake.ids[2] == 3);
 		assert_true(fake.workspace == (int64_t)(uintptr_t)&workspace);
-		assert_int_equal(cudnn_engine_execute(&e, e.base.count - 1, &tensors, &err),
+		assert_int_equal(cudnn_graph_engine_execute(&e, e.base.count - 1, &tensors, &err),
 				 STATUS_UNSUPPORTED);
-		cudnn_engines_release(&e);
+		cudnn_graph_engines_release(&e);
 		assert_int_equal(fake.live, 0);
 	}
 }

@@ -50,12 +50,12 @@ static void each_device_gets_the_nearest_code(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct error err = ERROR_NONE;
 		char how[96] = "";
-		enum status status = images_for(table[i].images, table[i].capability,
-						table[i].compiles, how, sizeof(how), &err);
+		enum status status = device_images_for(table[i].images, table[i].capability,
+						       table[i].compiles, how, sizeof(how), &err);
 
 		assert_int_equal(status, table[i].expected ? STATUS_OK : STATUS_UNSUPPORTED);
 		assert_string_equal(how, table[i].expected ? table[i].expected : "");
-		assert_int_equal(images_compiled(how),
+		assert_int_equal(device_images_compiled(how),
 				 table[i].expected &&
 					 strstr(table[i].expected, "compiled") != NULL);
 	}
@@ -67,9 +67,9 @@ static void what_is_missing_is_told(void **state)
 	char how[96];
 
 	(void)state;
-	images_for("75 80-real", 37, true, how, sizeof(how), &none);
+	device_images_for("75 80-real", 37, true, how, sizeof(how), &none);
 	assert_string_equal(none.message, "no code for compute capability 3.7, only for 7.5, 8.0");
-	images_for(CUDA11, 50, false, how, sizeof(how), &old);
+	device_images_for(CUDA11, 50, false, how, sizeof(how), &old);
 	assert_string_equal(old.message, "no machine code for compute capability 5.0; the driver "
 					 "is older than the CUDA toolkit of this module, so it "
 					 "cannot compile the PTX code for 3.5");

@@ -13,7 +13,7 @@
 
 static void expect(const char *log, const char *choice)
 {
-	char *found = network_choice(log, strlen(log));
+	char *found = network_log_choice_text(log, strlen(log));
 
 	if (choice)
 		assert_string_equal(found, choice);
@@ -43,12 +43,12 @@ static void connections_are_counted(void **state)
 		"n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA\n"
 		"n1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1\n"
 		"n1:1:2 [0] NCCL INFO Channel 02/0 : 0[0] -> 2[2] via P2P/CUMEM\n";
-	struct network_connections found = network_connections(log, strlen(log));
+	struct network_connections found = network_log_connections_text(log, strlen(log));
 
 	(void)state;
 	assert_int_equal(found.all, 3);
 	assert_int_equal(found.direct, 2);
-	found = network_connections("", 0);
+	found = network_log_connections_text("", 0);
 	assert_int_equal(found.all + found.direct, 0);
 }
 
@@ -139,7 +139,7 @@ static void damaged_lines(void **state)
 
 	(void)state;
 	for (size_t length = 0; length < sizeof(log); length++)
-		free(network_choice(log, length));
+		free(network_log_choice_text(log, length));
 }
 
 /* NCCL opens the file that the variable names, and writes into it. */

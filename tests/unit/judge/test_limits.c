@@ -52,7 +52,7 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	name_of(gpu, d->name, sizeof(d->name));
 	d->index = index;
 	sscanf(gpu_words(gpu, "capability"), "%d.%d", &d->capability_major, &d->capability_minor);
-	d->capabilities = architecture_capabilities(device_capability_number(d)) |
+	d->capabilities = architecture_capabilities(architecture_capability_number(d)) |
 			  device_implied_capabilities(d) | DEVICE_HAS_POOLS;
 	d->multiprocessors = (int)fact(gpu, "multiprocessors", 30);
 	d->memory_bytes = (uint64_t)fact(gpu, "memory", 12e9);

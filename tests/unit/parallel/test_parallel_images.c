@@ -284,7 +284,7 @@ static enum status library_open(struct stream *stream, const struct convolution_
 				       .stream = stream,
 				       .shape = *shape,
 				       .pass = (enum convolution_pass)pass,
-				       .scratch = malloc(convolution_scratch_bytes(shape)) };
+				       .scratch = malloc(kernel_convolution_scratch_bytes(shape)) };
 	library.opened++;
 	*out = &e->base;
 	return STATUS_OK;

@@ -148,7 +148,7 @@ static void a_model_that_one_device_cannot_hold_is_measured(void **state)
 	wanted.limit = model_elements(&model, partition.first, partition.last) * 16;
 	for (size_t l = partition.first; l <= partition.last; l++)
 		wanted.limit += wanted.setup.batch * wanted.setup.widths[l] * 4;
-	wanted.limit += output_gradient_scratch_bytes(64) + wanted.limit / 2;
+	wanted.limit += kernel_training_scratch_bytes(64) + wanted.limit / 2;
 	assert_ranks(run_ranks(2, run_limited, &wanted), 2, STATUS_OK, "limited memory");
 }
 

@@ -108,11 +108,11 @@ static void test_e5m2_needs_tensor_cores(void **state)
 	assert_null(f->plan.cases[0].skip_reason);
 	plan_done(f);
 	/* Sums of FP8 keep some 14 bits, so that they start anew with each step. */
-	shape = peak_tensor_shape(&info, PRECISION_E5M2);
+	shape = kernel_peak_tensor_shape(&info, PRECISION_E5M2);
 	assert_true(shape.k == 128 && !shape.adds_up);
 	info.capability_major = 8;
 	info.capabilities &= ~(unsigned)DEVICE_HAS_WGMMA;
-	assert_int_equal(peak_tensor_shape(&info, PRECISION_E5M2).m, 0);
+	assert_int_equal(kernel_peak_tensor_shape(&info, PRECISION_E5M2).m, 0);
 }
 
 /* A launch of many steps takes minutes on a slow device, which is no hang. */
@@ -147,7 +147,7 @@ static void test_tensor_reference(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(precisions); i++) {
 		struct device_info info = { .capability_major = i % 2 ? 9 : 8 };
-		struct peak_tensor_shape s = peak_tensor_shape(&info, precisions[i / 2]);
+		struct peak_tensor_shape s = kernel_peak_tensor_shape(&info, precisions[i / 2]);
 		int64_t sum = 0, largest = 0;
 
 		for (int m = 0; m < s.m * s.lefts; m++) {
@@ -155,7 +155,8 @@ static void test_tensor_reference(void **state)
 				int64_t element = 0;
 
 				for (int k = 0; k < s.k; k++)
-					element += peak_element(0, m, k) * peak_element(1, n, k);
+					element += kernel_peak_element(0, m, k) *
+						   kernel_peak_element(1, n, k);
 				sum += element;
 				largest = llabs(element) > largest ? llabs(element) : largest;
 			}

@@ -25,7 +25,7 @@ extern struct cublaslt_functions cublaslt;
 
 /* Frees the handle and workspace of a stream; NULL is allowed. */
 struct cublas_context;
-void cublas_context_free(struct cublas_context *context);
+void blas_gemm_context_free(struct cublas_context *context);
 
 enum status cublas_open(struct error *err);
 /* For both: cuBLAS has the names of cuBLASLt's errors. */

@@ -27,7 +27,7 @@ size_t cuda_gemm_workspace(struct device *device)
 	return (size_t)(device->info.capability_major >= 9 ? 32 : 4) << 20;
 }
 
-void cublas_context_free(struct cublas_context *context)
+void blas_gemm_context_free(struct cublas_context *context)
 {
 	if (!context)
 		return;
@@ -39,15 +39,15 @@ void cublas_context_free(struct cublas_context *context)
 }
 
 /* An emulated device without tensor cores must not use those of the real one. */
-static cublasMath_t math_mode(const struct device *device)
+static cublasMath_t blas_gemm_math_mode(const struct device *device)
 {
 	if (device->info.emulated_on[0] && device->info.capability_major < 7)
 		return CUBLAS_PEDANTIC_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 	return CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 }
 
-static enum status cublas_context_new(struct cuda_stream *stream, struct cublas_context **out,
-				      struct error *err)
+static enum status blas_gemm_context_new(struct cuda_stream *stream, struct cublas_context **out,
+					 struct error *err)
 {
 	size_t workspace = cuda_gemm_workspace(stream->base.device);
 	struct cublas_context *context;
@@ -56,49 +56,53 @@ static enum status cublas_context_new(struct cuda_stream *stream, struct cublas_
 	if (status != STATUS_OK)
 		return status;
 	context = xcalloc(1, sizeof(*context));
-	status = cuda_check_size(cudaMalloc(&context->workspace, workspace),
-				 "cudaMalloc for cuBLAS' workspace", workspace, err);
+	status = cuda_device_check_size(cudaMalloc(&context->workspace, workspace),
+					"cudaMalloc for cuBLAS' workspace", workspace, err);
 	if (status == STATUS_OK)
-		status = gemm_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
+		status = gemm_types_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate",
+					  err);
 	/* Order matters: setting the stream resets cuBLAS' workspace. */
 	if (status == STATUS_OK)
-		status = gemm_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
-				    "cublasSetStream", err);
+		status =
+			gemm_types_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
+					 "cublasSetStream", err);
 	if (status == STATUS_OK)
-		status = gemm_check(cublas.cublasSetWorkspace_v2(context->handle,
-								 context->workspace, workspace),
-				    "cublasSetWorkspace", err);
+		status = gemm_types_check(cublas.cublasSetWorkspace_v2(context->handle,
+								       context->workspace,
+								       workspace),
+					  "cublasSetWorkspace", err);
 	/*
 	 * By default cuBLAS may add parts of a long sum in the storage format: on an H200, FP16 and
 	 * BF16 GEMMs then exceed the error bound of FP32 accumulation.
 	 */
 	if (status == STATUS_OK)
-		status = gemm_check(cublas.cublasSetMathMode(context->handle,
-							     math_mode(stream->base.device)),
-				    "cublasSetMathMode", err);
+		status = gemm_types_check(cublas.cublasSetMathMode(context->handle,
+								   blas_gemm_math_mode(
+									   stream->base.device)),
+					  "cublasSetMathMode", err);
 	if (status != STATUS_OK) {
-		cublas_context_free(context);
+		blas_gemm_context_free(context);
 		return status;
 	}
 	*out = context;
 	return STATUS_OK;
 }
 
-static bool fits_int(int64_t a, int64_t b, int64_t c)
+static bool blas_gemm_fits_int(int64_t a, int64_t b, int64_t c)
 {
 	return a >= 0 && b >= 0 && c >= 0 && a <= INT_MAX && b <= INT_MAX && c <= INT_MAX;
 }
 
-static enum status check_request(const struct device *device, const struct gemm *gemm,
-				 struct error *err)
+static enum status blas_gemm_check_request(const struct device *device, const struct gemm *gemm,
+					   struct error *err)
 {
-	if (gemm_check_device(device, gemm, err) != STATUS_OK)
+	if (gemm_types_check_device(device, gemm, err) != STATUS_OK)
 		return err->status;
 	if (gemm->precision == PRECISION_FP8)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cublasGemmEx has no FP8 GEMM; use cuBLASLt (implementation lt)");
-	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
-	    gemm->batch > INT_MAX)
+	if (!blas_gemm_fits_int(gemm->m, gemm->n, gemm->k) ||
+	    !blas_gemm_fits_int(gemm->lda, gemm->ldb, gemm->ldc) || gemm->batch > INT_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cublasGemmEx accepts sizes up to %d; requested: %lld x %lld x "
 				 "%lld",
@@ -107,22 +111,22 @@ static enum status check_request(const struct device *device, const struct gemm 
 	return STATUS_OK;
 }
 
-static cublasOperation_t cublas_transpose(bool yes)
+static cublasOperation_t blas_gemm_transpose(bool yes)
 {
 	return yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-static cublasStatus_t cublas_multiply(cublasHandle_t handle, const struct gemm *g)
+static cublasStatus_t blas_gemm_multiply(cublasHandle_t handle, const struct gemm *g)
 {
 	const struct gemm_types *t = gemm_types(g->precision);
-	cublasOperation_t op_a = cublas_transpose(g->transpose_a),
-			  op_b = cublas_transpose(g->transpose_b);
+	cublasOperation_t op_a = blas_gemm_transpose(g->transpose_a),
+			  op_b = blas_gemm_transpose(g->transpose_b);
 	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
 	int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
 	struct gemm_scalars x;
 
-	gemm_scalars(g, &x);
-	if (gemm_batch(g) == 1)
+	gemm_types_scalars(g, &x);
+	if (gemm_types_batch(g) == 1)
 		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
 					   lda, g->b, t->operand, ldb, &x.beta, g->c,
 					   gemm_result_type(g), ldc, t->compute,
@@ -135,7 +139,7 @@ static cublasStatus_t cublas_multiply(cublasHandle_t handle, const struct gemm *
 }
 
 /* Runs the GEMMs of a batch one by one: there is no batched form. */
-static cublasStatus_t gemm_multiply_stored(cublasHandle_t handle, const struct gemm *g)
+static cublasStatus_t blas_gemm_multiply_stored(cublasHandle_t handle, const struct gemm *g)
 {
 	const char *a = g->a, *b = g->b;
 	char *c = g->c;
@@ -143,21 +147,21 @@ static cublasStatus_t gemm_multiply_stored(cublasHandle_t handle, const struct g
 	int64_t result_bytes = g->wide ? 4 : 2;
 	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
 
-	for (int64_t i = 0; i < gemm_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
-		result =
-			cublas.cublasSgemmEx(handle, cublas_transpose(g->transpose_a),
-					     cublas_transpose(g->transpose_b), (int)g->m, (int)g->n,
-					     (int)g->k, &alpha, a + i * g->stride_a * 2, CUDA_R_16F,
-					     (int)g->lda, b + i * g->stride_b * 2, CUDA_R_16F,
-					     (int)g->ldb, &beta, c + i * g->stride_c * result_bytes,
-					     gemm_result_type(g), (int)g->ldc);
+	for (int64_t i = 0; i < gemm_types_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
+		result = cublas.cublasSgemmEx(handle, blas_gemm_transpose(g->transpose_a),
+					      blas_gemm_transpose(g->transpose_b), (int)g->m,
+					      (int)g->n, (int)g->k, &alpha, a + i * g->stride_a * 2,
+					      CUDA_R_16F, (int)g->lda, b + i * g->stride_b * 2,
+					      CUDA_R_16F, (int)g->ldb, &beta,
+					      c + i * g->stride_c * result_bytes,
+					      gemm_result_type(g), (int)g->ldc);
 	return result;
 }
 
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
-	int capability = device_capability_number(&stream->device->info);
+	int capability = architecture_capability_number(&stream->device->info);
 	enum status status;
 
 	if (gemm->searched)
@@ -165,19 +169,20 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 	/* cublasGemmEx has no epilogues. */
 	if (gemm->epilogue != EPILOGUE_NONE)
 		return lt_multiply_first(s, gemm, err);
-	status = check_request(stream->device, gemm, err);
+	status = blas_gemm_check_request(stream->device, gemm, err);
 	if (status == STATUS_OK)
-		status = cuda_use(stream->device, err);
+		status = cuda_device_use(stream->device, err);
 	if (status == STATUS_OK && !s->cublas)
-		status = cublas_context_new(s, &s->cublas, err);
+		status = blas_gemm_context_new(s, &s->cublas, err);
 	if (status != STATUS_OK)
 		return status;
 	if (architecture_stores_half_only(capability, gemm->precision))
-		status = gemm_check(gemm_multiply_stored(s->cublas->handle, gemm), "cublasSgemmEx",
-				    err);
+		status = gemm_types_check(blas_gemm_multiply_stored(s->cublas->handle, gemm),
+					  "cublasSgemmEx", err);
 	else
-		status = gemm_check(cublas_multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
+		status = gemm_types_check(blas_gemm_multiply(s->cublas->handle, gemm),
+					  "cublasGemmEx", err);
 	if (status == STATUS_OK)
-		cuda_path("gemm", architecture_gemm_path(capability, gemm->precision));
+		cuda_backend_path("gemm", architecture_gemm_path(capability, gemm->precision));
 	return status;
 }

@@ -23,7 +23,7 @@ cudaDataType_t gemm_result_type(const struct gemm *gemm)
 	return gemm->wide ? CUDA_R_32F : types[gemm->precision].result;
 }
 
-void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
+void gemm_types_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 {
 	switch (types[gemm->precision].scale) {
 	case CUDA_R_64F:
@@ -44,8 +44,8 @@ void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 	}
 }
 
-enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
-			      struct error *err)
+enum status gemm_types_check_device(const struct device *device, const struct gemm *gemm,
+				    struct error *err)
 {
 	if (gemm->wide && gemm->precision != PRECISION_FP16 && gemm->precision != PRECISION_BF16 &&
 	    gemm->precision != PRECISION_FP8)
@@ -59,7 +59,7 @@ enum status gemm_check_device(const struct device *device, const struct gemm *ge
 			 device->info.capability_minor, precision_name(gemm->precision));
 }
 
-enum status gemm_check(cublasStatus_t result, const char *call, struct error *err)
+enum status gemm_types_check(cublasStatus_t result, const char *call, struct error *err)
 {
 	enum status status = STATUS_DEVICE;
 

@@ -23,16 +23,16 @@ struct gemm_scalars {
 const struct gemm_types *gemm_types(enum precision precision);
 /* Type of C. */
 cudaDataType_t gemm_result_type(const struct gemm *gemm);
-void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out);
+void gemm_types_scalars(const struct gemm *gemm, struct gemm_scalars *out);
 
 /* STATUS_UNSUPPORTED if the device lacks the precision. */
-enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
-			      struct error *err);
+enum status gemm_types_check_device(const struct device *device, const struct gemm *gemm,
+				    struct error *err);
 
 /* STATUS_OK, or the failure of `call` with the library's name for `result`. */
-enum status gemm_check(cublasStatus_t result, const char *call, struct error *err);
+enum status gemm_types_check(cublasStatus_t result, const char *call, struct error *err);
 
-static inline int64_t gemm_batch(const struct gemm *gemm)
+static inline int64_t gemm_types_batch(const struct gemm *gemm)
 {
 	return gemm->batch > 0 ? gemm->batch : 1;
 }

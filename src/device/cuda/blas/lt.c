@@ -51,11 +51,11 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 		return status;
 	context = xcalloc(1, sizeof(*context));
 	context->workspace_bytes = bytes;
-	status = cuda_check_size(cudaMalloc(&context->workspace, bytes),
-				 "cudaMalloc for cuBLASLt's workspace", bytes, err);
+	status = cuda_device_check_size(cudaMalloc(&context->workspace, bytes),
+					"cudaMalloc for cuBLASLt's workspace", bytes, err);
 	if (status == STATUS_OK)
-		status = gemm_check(cublaslt.cublasLtCreate(&context->handle), "cublasLtCreate",
-				    err);
+		status = gemm_types_check(cublaslt.cublasLtCreate(&context->handle),
+					  "cublasLtCreate", err);
 	if (status == STATUS_OK)
 		stream->lt = context;
 	else
@@ -63,7 +63,7 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 	return status;
 }
 
-static bool same_alignment(const struct gemm *a, const struct gemm *b)
+static bool cublas_lt_same_alignment(const struct gemm *a, const struct gemm *b)
 {
 	return lt_alignment(a->a) == lt_alignment(b->a) &&
 	       lt_alignment(a->b) == lt_alignment(b->b) && lt_alignment(a->c) == lt_alignment(b->c);
@@ -77,7 +77,7 @@ static bool lt_same_shape(const struct gemm *a, const struct gemm *b)
 	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
 	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
 	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
-	       (a->beta != 0) == (b->beta != 0) && gemm_batch(a) == gemm_batch(b) &&
+	       (a->beta != 0) == (b->beta != 0) && gemm_types_batch(a) == gemm_types_batch(b) &&
 	       a->stride_a == b->stride_a && a->stride_b == b->stride_b &&
 	       a->stride_c == b->stride_c;
 }
@@ -86,7 +86,7 @@ static struct lt_chosen *lt_find_chosen(const struct lt_context *context, const 
 {
 	for (size_t i = 0; context && i < context->count; i++)
 		if (lt_same_shape(gemm, &context->chosen[i].product.gemm) &&
-		    same_alignment(gemm, &context->chosen[i].product.gemm))
+		    cublas_lt_same_alignment(gemm, &context->chosen[i].product.gemm))
 			return &context->chosen[i];
 	return NULL;
 }
@@ -208,7 +208,7 @@ static bool lt_set_attribute(cublasLtMatmulAlgo_t *algorithm,
 	       CUBLAS_STATUS_SUCCESS;
 }
 
-static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
+static bool cublas_lt_turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 {
 	uint32_t supported = 0, value;
 	size_t written;
@@ -226,7 +226,7 @@ static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 }
 
 /* Algorithms for older devices have no clusters: 0. */
-static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
+static bool cublas_lt_change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
 {
 	static const uint16_t shapes[LT_CLUSTERS] = {
 		CUBLASLT_CLUSTER_SHAPE_2x1x1, CUBLASLT_CLUSTER_SHAPE_1x2x1,
@@ -248,9 +248,9 @@ static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
  */
 static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
 {
-	if (swizzle && !turn_swizzle(algorithm))
+	if (swizzle && !cublas_lt_turn_swizzle(algorithm))
 		return false;
-	return cluster < 0 || change_cluster(algorithm, cluster);
+	return cluster < 0 || cublas_lt_change_cluster(algorithm, cluster);
 }
 
 /* Number requested from the heuristic, which rarely has more. */
@@ -260,8 +260,8 @@ static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int
 #define LEAST_BATCH 2
 #define MOST_BATCH 4096
 
-static enum status preference_new(const struct lt_context *context, const struct gemm *g,
-				  cublasLtMatmulPreference_t *out, struct error *err)
+static enum status cublas_lt_preference_new(const struct lt_context *context, const struct gemm *g,
+					    cublasLtMatmulPreference_t *out, struct error *err)
 {
 	/*
 	 * Partial sums over k are stored in the accumulation format, as with cublasGemmEx: see
@@ -279,8 +279,8 @@ static enum status preference_new(const struct lt_context *context, const struct
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
 	};
 
-	if (gemm_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
-		       "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
+	if (gemm_types_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
+			     "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < ARRAY_SIZE(aligned); i++)
 		cublaslt.cublasLtMatmulPreferenceSetAttribute(*out, aligned[i], &alignments[i],
@@ -288,10 +288,11 @@ static enum status preference_new(const struct lt_context *context, const struct
 	cublaslt.cublasLtMatmulPreferenceSetAttribute(*out,
 						      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 						      &reductions, sizeof(reductions));
-	return gemm_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
-				  *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-				  &context->workspace_bytes, sizeof(context->workspace_bytes)),
-			  "cublasLtMatmulPreferenceSetAttribute", err);
+	return gemm_types_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
+					*out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+					&context->workspace_bytes,
+					sizeof(context->workspace_bytes)),
+				"cublasLtMatmulPreferenceSetAttribute", err);
 }
 
 /* State of a search. */
@@ -304,7 +305,7 @@ struct lt_search {
 	bool warm[CANDIDATES];
 };
 
-static enum status find_offers(struct lt_search *s, struct error *err)
+static enum status cublas_lt_find_offers(struct lt_search *s, struct error *err)
 {
 	const struct lt_context *context = s->stream->lt;
 	const struct lt_product *p = s->product;
@@ -312,7 +313,7 @@ static enum status find_offers(struct lt_search *s, struct error *err)
 	int count = 0;
 	cublasStatus_t result;
 
-	if (preference_new(context, &p->gemm, &preference, err) == STATUS_OK) {
+	if (cublas_lt_preference_new(context, &p->gemm, &preference, err) == STATUS_OK) {
 		result = cublaslt.cublasLtMatmulAlgoGetHeuristic(context->handle, p->operation,
 								 p->a, p->b, p->c, p->c, preference,
 								 OFFERED, s->found, &count);
@@ -327,7 +328,7 @@ static enum status find_offers(struct lt_search *s, struct error *err)
 					  ? " ; on many GPUs, FP8 needs transposes = tn"
 					  : "");
 		else
-			gemm_check(result, "cublasLtMatmulAlgoGetHeuristic", err);
+			gemm_types_check(result, "cublasLtMatmulAlgoGetHeuristic", err);
 	}
 	if (preference)
 		cublaslt.cublasLtMatmulPreferenceDestroy(preference);
@@ -335,7 +336,7 @@ static enum status find_offers(struct lt_search *s, struct error *err)
 	return err->status;
 }
 
-static void add_variant(struct lt_search *s, size_t offer, bool swizzle, int cluster)
+static void cublas_lt_add_variant(struct lt_search *s, size_t offer, bool swizzle, int cluster)
 {
 	const struct lt_product *p = s->product;
 	const struct lt_context *context = s->stream->lt;
@@ -358,16 +359,16 @@ static void add_variant(struct lt_search *s, size_t offer, bool swizzle, int clu
  * Adds variants after the offered algorithms, in their order: first other tile orders, then other
  * clusters.
  */
-static void add_variants(struct lt_search *s)
+static void cublas_lt_add_variants(struct lt_search *s)
 {
 	size_t offers = s->count;
 
 	for (size_t i = 0; i < offers; i++)
-		add_variant(s, i, true, -1);
+		cublas_lt_add_variant(s, i, true, -1);
 	for (size_t i = 0; i < offers; i++)
 		for (int cluster = 0; cluster < LT_CLUSTERS; cluster++) {
-			add_variant(s, i, false, cluster);
-			add_variant(s, i, true, cluster);
+			cublas_lt_add_variant(s, i, false, cluster);
+			cublas_lt_add_variant(s, i, true, cluster);
 		}
 }
 
@@ -379,22 +380,23 @@ static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, u
 {
 	float milliseconds = 0;
 
-	if (cuda_check(cudaEventRecord(s->start, s->stream->handle), "cudaEventRecord", err) !=
-	    STATUS_OK)
+	if (cuda_device_check(cudaEventRecord(s->start, s->stream->handle), "cudaEventRecord",
+			      err) != STATUS_OK)
 		return err->status;
 	for (unsigned i = 0; i < batch; i++) {
 		struct error refusal = ERROR_NONE;
 
-		if (gemm_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
-						   &s->found[candidate].algo),
-			       "cublasLtMatmul", &refusal) != STATUS_OK)
+		if (gemm_types_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
+							 &s->found[candidate].algo),
+				     "cublasLtMatmul", &refusal) != STATUS_OK)
 			return error_set(err, STATUS_UNSUPPORTED, "%s", refusal.message);
 	}
-	if (cuda_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
+	if (cuda_device_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
 		    STATUS_OK ||
-	    cuda_check(cudaEventSynchronize(s->end), "cudaEventSynchronize", err) != STATUS_OK ||
-	    cuda_check(cudaEventElapsedTime(&milliseconds, s->start, s->end),
-		       "cudaEventElapsedTime", err) != STATUS_OK)
+	    cuda_device_check(cudaEventSynchronize(s->end), "cudaEventSynchronize", err) !=
+		    STATUS_OK ||
+	    cuda_device_check(cudaEventElapsedTime(&milliseconds, s->start, s->end),
+			      "cudaEventElapsedTime", err) != STATUS_OK)
 		return err->status;
 	*each = 1e-3 * (double)milliseconds / batch;
 	return STATUS_OK;
@@ -427,11 +429,11 @@ static enum status lt_search_fastest(struct lt_search *s, const struct autotune_
 {
 	struct autotune_result fastest;
 
-	if (find_offers(s, err) != STATUS_OK)
+	if (cublas_lt_find_offers(s, err) != STATUS_OK)
 		return err->status;
-	add_variants(s);
-	if (cuda_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
-	    cuda_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
+	cublas_lt_add_variants(s);
+	if (cuda_device_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
+	    cuda_device_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
 	    autotune(s->count, rules, lt_time_candidate, s, &fastest, err) != STATUS_OK)
 		return err->status;
 	*out = (struct gemm_choice){ .offered = (unsigned)s->count,
@@ -469,10 +471,10 @@ enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
 	struct lt_chosen *chosen;
-	enum status status = gemm_check_device(stream->device, gemm, err);
+	enum status status = gemm_types_check_device(stream->device, gemm, err);
 
 	if (status == STATUS_OK)
-		status = cuda_use(stream->device, err);
+		status = cuda_device_use(stream->device, err);
 	if (status == STATUS_OK && !s->lt)
 		status = lt_context_new(s, err);
 	if (status != STATUS_OK)
@@ -489,11 +491,11 @@ static enum status lt_multiply_by(struct cuda_stream *stream, const struct gemm 
 				  const struct lt_chosen *chosen,
 				  const cublasLtMatmulAlgo_t *algorithm, struct error *err)
 {
-	if (cuda_use(stream->base.device, err) != STATUS_OK)
+	if (cuda_device_use(stream->base.device, err) != STATUS_OK)
 		return err->status;
-	cuda_path("gemm", "cublasLtMatmul");
-	return gemm_check(lt_product_multiply(stream, &chosen->product, gemm, algorithm),
-			  "cublasLtMatmul", err);
+	cuda_backend_path("gemm", "cublasLtMatmul");
+	return gemm_types_check(lt_product_multiply(stream, &chosen->product, gemm, algorithm),
+				"cublasLtMatmul", err);
 }
 
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err)

@@ -53,7 +53,7 @@ enum status cudnn_serves(int capability, struct error *err)
 	char version[32];
 	int since;
 
-	if (cuda_emulated_capability())
+	if (cuda_device_emulated_capability())
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cuDNN would use its code for the real GPU, not for the emulated "
 				 "compute capability");
@@ -82,19 +82,19 @@ enum status cuda_convolution_open(struct stream *stream, const struct convolutio
 	struct cuda_stream *s = (struct cuda_stream *)stream;
 	struct cudnn_engines *engines;
 
-	if (cudnn_serves(device_capability_number(&stream->device->info), err) != STATUS_OK ||
-	    cuda_use(stream->device, err) != STATUS_OK)
+	if (cudnn_serves(architecture_capability_number(&stream->device->info), err) != STATUS_OK ||
+	    cuda_device_use(stream->device, err) != STATUS_OK)
 		return err->status;
 	cublas_open(NULL);
 	library_open(&nvrtc_library, NULL);
-	if (cudnn_handle_new(&s->cudnn, s->handle, err) != STATUS_OK)
+	if (cudnn_graph_handle_new(&s->cudnn, s->handle, err) != STATUS_OK)
 		return err->status;
 	engines = xcalloc(1, sizeof(*engines));
 	engines->base.device = stream->device;
 	engines->handle = s->cudnn;
 	engines->pass = (enum convolution_pass)pass;
 	*out = &engines->base;
-	if (cudnn_engines_find(engines, shape, workspace, most, err) != STATUS_OK) {
+	if (cudnn_graph_engines_find(engines, shape, workspace, most, err) != STATUS_OK) {
 		cuda_convolution_close(&engines->base);
 		*out = NULL;
 	}
@@ -110,14 +110,14 @@ enum status cuda_convolution_run(struct convolution_engines *engines, unsigned e
 					       [PASS_WEIGHTS_ADD] = "convolution_weight_gradient" };
 	struct cudnn_engines *e = (struct cudnn_engines *)engines;
 
-	if (cuda_use(engines->device, err) == STATUS_OK &&
-	    cudnn_engine_execute(e, engine, tensors, err) == STATUS_OK)
-		cuda_path(kernels[e->pass], "cuDNN");
+	if (cuda_device_use(engines->device, err) == STATUS_OK &&
+	    cudnn_graph_engine_execute(e, engine, tensors, err) == STATUS_OK)
+		cuda_backend_path(kernels[e->pass], "cuDNN");
 	return err->status;
 }
 
 void cuda_convolution_close(struct convolution_engines *engines)
 {
-	cudnn_engines_release((struct cudnn_engines *)engines);
+	cudnn_graph_engines_release((struct cudnn_engines *)engines);
 	free(engines);
 }

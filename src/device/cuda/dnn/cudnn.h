@@ -27,12 +27,12 @@ enum status cudnn_serves(int capability, struct error *err);
 /* The library must be open. */
 void cudnn_version(char *out, size_t size);
 /* Makes *handle for a CUDA stream unless it exists. After a failure it is NULL. */
-enum status cudnn_handle_new(void **handle, void *stream, struct error *err);
+enum status cudnn_graph_handle_new(void **handle, void *stream, struct error *err);
 /* Frees the handle of a stream; NULL is allowed. */
 void cudnn_handle_free(void *handle);
 
 /* STATUS_OK, or the failure of `call` with the library's name for `result`, and its last error. */
-enum status cudnn_check(int result, const char *call, struct error *err);
+enum status cudnn_graph_check(int result, const char *call, struct error *err);
 
 /* One pass of a convolution, and execution plans for it: those of base.engines. */
 struct cudnn_engines {
@@ -49,15 +49,17 @@ struct cudnn_engines {
  * Builds plans for the engines that the library's heuristics offer, the best by their estimate
  * first: at most `most`, those that need no more than `workspace` bytes. If there are none:
  * the first failure, for example STATUS_NO_MEMORY, or STATUS_UNSUPPORTED with the library's last
- * reason. Release them with cudnn_engines_release(), even after a
+ * reason. Release them with cudnn_graph_engines_release(), even after a
  * failure.
  */
-enum status cudnn_engines_find(struct cudnn_engines *engines, const struct convolution_shape *shape,
-			       uint64_t workspace, unsigned most, struct error *err);
-void cudnn_engines_release(struct cudnn_engines *engines);
+enum status cudnn_graph_engines_find(struct cudnn_engines *engines,
+				     const struct convolution_shape *shape, uint64_t workspace,
+				     unsigned most, struct error *err);
+void cudnn_graph_engines_release(struct cudnn_engines *engines);
 
 /* Enqueues the pass. STATUS_UNSUPPORTED if the engine refuses. */
-enum status cudnn_engine_execute(struct cudnn_engines *engines, unsigned engine,
-				 const struct convolution_tensors *tensors, struct error *err);
+enum status cudnn_graph_engine_execute(struct cudnn_engines *engines, unsigned engine,
+				       const struct convolution_tensors *tensors,
+				       struct error *err);
 
 #endif

@@ -25,7 +25,7 @@ struct attribute {
 	const void *values; /* NULL ends a list */
 };
 
-enum status cudnn_check(int result, const char *call, struct error *err)
+enum status cudnn_graph_check(int result, const char *call, struct error *err)
 {
 	char last[200] = "";
 	enum status status = STATUS_DEVICE;
@@ -44,12 +44,13 @@ enum status cudnn_check(int result, const char *call, struct error *err)
 			 last[0] ? ": " : "", last);
 }
 
-enum status cudnn_handle_new(void **handle, void *stream, struct error *err)
+enum status cudnn_graph_handle_new(void **handle, void *stream, struct error *err)
 {
 	if (*handle)
 		return STATUS_OK;
-	if (cudnn_check(cudnn.cudnnCreate(handle), "cudnnCreate", err) == STATUS_OK &&
-	    cudnn_check(cudnn.cudnnSetStream(*handle, stream), "cudnnSetStream", err) != STATUS_OK)
+	if (cudnn_graph_check(cudnn.cudnnCreate(handle), "cudnnCreate", err) == STATUS_OK &&
+	    cudnn_graph_check(cudnn.cudnnSetStream(*handle, stream), "cudnnSetStream", err) !=
+		    STATUS_OK)
 		cudnn.cudnnDestroy(*handle);
 	if (err->status != STATUS_OK)
 		*handle = NULL;
@@ -60,48 +61,48 @@ enum status cudnn_handle_new(void **handle, void *stream, struct error *err)
  * A descriptor with these attributes, finalised unless it has none; NULL after an error. It lives
  * as long as `e`, since others may refer to it.
  */
-static void *descriptor_new(struct cudnn_engines *e, int type, const char *what,
-			    const struct attribute *attributes, struct error *err)
+static void *cudnn_graph_descriptor_new(struct cudnn_engines *e, int type, const char *what,
+					const struct attribute *attributes, struct error *err)
 {
 	void *descriptor = NULL;
 	char call[64];
 
 	snprintf(call, sizeof(call), "cuDNN's %s", what);
-	if (cudnn_check(cudnn.cudnnBackendCreateDescriptor(type, &descriptor), call, err) !=
+	if (cudnn_graph_check(cudnn.cudnnBackendCreateDescriptor(type, &descriptor), call, err) !=
 	    STATUS_OK)
 		return NULL;
 	ARRAY_GROW(e->kept, e->kept_count, e->kept_capacity);
 	e->kept[e->kept_count++] = descriptor;
 	for (const struct attribute *a = attributes; a && a->values; a++) {
 		snprintf(call, sizeof(call), "cuDNN's %s, attribute %d", what, a->name);
-		if (cudnn_check(cudnn.cudnnBackendSetAttribute(descriptor, a->name, a->type,
-							       a->count, a->values),
-				call, err) != STATUS_OK)
+		if (cudnn_graph_check(cudnn.cudnnBackendSetAttribute(descriptor, a->name, a->type,
+								     a->count, a->values),
+				      call, err) != STATUS_OK)
 			return NULL;
 	}
 	snprintf(call, sizeof(call), "cuDNN's %s", what);
 	if (attributes &&
-	    cudnn_check(cudnn.cudnnBackendFinalize(descriptor), call, err) != STATUS_OK)
+	    cudnn_graph_check(cudnn.cudnnBackendFinalize(descriptor), call, err) != STATUS_OK)
 		return NULL;
 	return descriptor;
 }
 
 /* Up to `most` values of an attribute; their number. 0 after an error. */
-static int64_t attribute_get(void *descriptor, const char *what, int name, int type, int64_t most,
-			     void *values, struct error *err)
+static int64_t cudnn_graph_attribute_get(void *descriptor, const char *what, int name, int type,
+					 int64_t most, void *values, struct error *err)
 {
 	int64_t count = 0;
 	char call[64];
 
 	snprintf(call, sizeof(call), "cuDNN's %s", what);
-	if (cudnn_check(cudnn.cudnnBackendGetAttribute(descriptor, name, type, most, &count,
-						       values),
-			call, err) != STATUS_OK)
+	if (cudnn_graph_check(cudnn.cudnnBackendGetAttribute(descriptor, name, type, most, &count,
+							     values),
+			      call, err) != STATUS_OK)
 		return 0;
 	return count < most ? count : most;
 }
 
-static int cudnn_type_of(enum precision precision)
+static int cudnn_graph_type_of(enum precision precision)
 {
 	return precision == PRECISION_FP16   ? CUDNN_HALF
 	       : precision == PRECISION_BF16 ? CUDNN_BFLOAT16
@@ -109,11 +110,11 @@ static int cudnn_type_of(enum precision precision)
 }
 
 /* Dimensions are count, channels, height, width; in memory, channels come last. */
-static void *tensor_new(struct cudnn_engines *e, const struct convolution_shape *s, int64_t id,
-			const int64_t size[4], struct error *err)
+static void *cudnn_graph_tensor_new(struct cudnn_engines *e, const struct convolution_shape *s,
+				    int64_t id, const int64_t size[4], struct error *err)
 {
 	int64_t alignment = ALIGNMENT;
-	int type = cudnn_type_of(s->precision);
+	int type = cudnn_graph_type_of(s->precision);
 	int64_t strides[] = { size[1] * size[2] * size[3], 1, size[3] * size[1], size[1] };
 	const struct attribute attributes[] = {
 		{ CUDNN_TENSOR_ID, CUDNN_TYPE_INT64, 1, &id },
@@ -124,11 +125,11 @@ static void *tensor_new(struct cudnn_engines *e, const struct convolution_shape 
 		{ 0 },
 	};
 
-	return descriptor_new(e, CUDNN_TENSOR, "tensor", attributes, err);
+	return cudnn_graph_descriptor_new(e, CUDNN_TENSOR, "tensor", attributes, err);
 }
 
-static void *convolution_new(struct cudnn_engines *e, const struct convolution_shape *s,
-			     struct error *err)
+static void *cudnn_graph_convolution_new(struct cudnn_engines *e, const struct convolution_shape *s,
+					 struct error *err)
 {
 	int64_t dimensions = 2;
 	int64_t strides[] = { s->stride, s->stride }, paddings[] = { s->padding, s->padding },
@@ -145,11 +146,11 @@ static void *convolution_new(struct cudnn_engines *e, const struct convolution_s
 		{ 0 },
 	};
 
-	return descriptor_new(e, CUDNN_CONVOLUTION, "convolution", attributes, err);
+	return cudnn_graph_descriptor_new(e, CUDNN_CONVOLUTION, "convolution", attributes, err);
 }
 
-static void *operation_new(struct cudnn_engines *e, const struct convolution_shape *s,
-			   struct error *err)
+static void *cudnn_graph_operation_new(struct cudnn_engines *e, const struct convolution_shape *s,
+				       struct error *err)
 {
 	static const struct {
 		int type, first;
@@ -158,14 +159,16 @@ static void *operation_new(struct cudnn_engines *e, const struct convolution_sha
 		       [PASS_WEIGHTS] = { CUDNN_OPERATION_WEIGHTS, CUDNN_OPERATION_WEIGHTS_FIRST },
 		       [PASS_WEIGHTS_ADD] = { CUDNN_OPERATION_WEIGHTS,
 					      CUDNN_OPERATION_WEIGHTS_FIRST } };
-	const int64_t w_size[] = { s->filters, convolution_depth(s), s->kernel_height,
+	const int64_t w_size[] = { s->filters, kernel_convolution_depth(s), s->kernel_height,
 				   s->kernel_width };
 	const int64_t x_size[] = { s->batch, s->channels, s->height, s->width };
-	const int64_t y_size[] = { s->batch, s->filters, convolution_out_height(s),
-				   convolution_out_width(s) };
+	const int64_t y_size[] = { s->batch, s->filters, kernel_convolution_out_height(s),
+				   kernel_convolution_out_width(s) };
 	float alpha = 1, beta = e->pass == PASS_WEIGHTS_ADD ? 1 : 0;
-	void *convolution = convolution_new(e, s, err), *w = tensor_new(e, s, ID_W, w_size, err),
-	     *x = tensor_new(e, s, ID_X, x_size, err), *y = tensor_new(e, s, ID_Y, y_size, err);
+	void *convolution = cudnn_graph_convolution_new(e, s, err),
+	     *w = cudnn_graph_tensor_new(e, s, ID_W, w_size, err),
+	     *x = cudnn_graph_tensor_new(e, s, ID_X, x_size, err),
+	     *y = cudnn_graph_tensor_new(e, s, ID_Y, y_size, err);
 	int first = passes[e->pass].first;
 	const struct attribute attributes[] = {
 		{ first, CUDNN_TYPE_FLOAT, 1, &alpha },
@@ -179,20 +182,21 @@ static void *operation_new(struct cudnn_engines *e, const struct convolution_sha
 
 	if (!convolution || !w || !x || !y)
 		return NULL;
-	return descriptor_new(e, passes[e->pass].type, "operation", attributes, err);
+	return cudnn_graph_descriptor_new(e, passes[e->pass].type, "operation", attributes, err);
 }
 
-static void *graph_new(struct cudnn_engines *e, const struct convolution_shape *s,
-		       struct error *err)
+static void *cudnn_graph_new(struct cudnn_engines *e, const struct convolution_shape *s,
+			     struct error *err)
 {
-	void *operation = operation_new(e, s, err);
+	void *operation = cudnn_graph_operation_new(e, s, err);
 	const struct attribute attributes[] = {
 		{ CUDNN_GRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &e->handle },
 		{ CUDNN_GRAPH_OPERATIONS, CUDNN_TYPE_DESCRIPTOR, 1, &operation },
 		{ 0 },
 	};
 
-	return operation ? descriptor_new(e, CUDNN_GRAPH, "graph", attributes, err) : NULL;
+	return operation ? cudnn_graph_descriptor_new(e, CUDNN_GRAPH, "graph", attributes, err)
+			 : NULL;
 }
 
 /*
@@ -201,8 +205,8 @@ static void *graph_new(struct cudnn_engines *e, const struct convolution_shape *
  * sums over all pixels. The sums of other passes are short enough for partial sums in the tensors'
  * precision. FP32 operands on tensor cores are TF32.
  */
-static const char *notes_refuse(enum precision precision, enum convolution_pass pass,
-				const int *notes, int64_t count)
+static const char *cudnn_graph_notes_refuse(enum precision precision, enum convolution_pass pass,
+					    const int *notes, int64_t count)
 {
 	bool tensor_cores = false;
 
@@ -228,45 +232,46 @@ static const char *notes_refuse(enum precision precision, enum convolution_pass 
 }
 
 /* Index of the engine of a configuration; an error if its results are not wanted. */
-static int64_t engine_index(struct cudnn_engines *e, enum precision precision, void *config,
-			    struct error *err)
+static int64_t cudnn_graph_engine_index(struct cudnn_engines *e, enum precision precision,
+					void *config, struct error *err)
 {
-	void *engine = descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
+	void *engine = cudnn_graph_descriptor_new(e, CUDNN_ENGINE, "engine", NULL, err);
 	int64_t index = 0, count;
 	const char *refusal;
 	int notes[32];
 
 	if (!engine)
 		return index;
-	attribute_get(config, "engine", CUDNN_ENGINE_CONFIG_ENGINE, CUDNN_TYPE_DESCRIPTOR, 1,
-		      &engine, err);
-	attribute_get(engine, "engine, index", CUDNN_ENGINE_INDEX, CUDNN_TYPE_INT64, 1, &index,
-		      err);
-	count = attribute_get(engine, "engine, notes", CUDNN_ENGINE_NOTES,
-			      CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes), notes, err);
-	refusal = notes_refuse(precision, e->pass, notes, count);
+	cudnn_graph_attribute_get(config, "engine", CUDNN_ENGINE_CONFIG_ENGINE,
+				  CUDNN_TYPE_DESCRIPTOR, 1, &engine, err);
+	cudnn_graph_attribute_get(engine, "engine, index", CUDNN_ENGINE_INDEX, CUDNN_TYPE_INT64, 1,
+				  &index, err);
+	count = cudnn_graph_attribute_get(engine, "engine, notes", CUDNN_ENGINE_NOTES,
+					  CUDNN_TYPE_NUMERICAL_NOTE, ARRAY_SIZE(notes), notes, err);
+	refusal = cudnn_graph_notes_refuse(precision, e->pass, notes, count);
 	if (refusal)
 		error_set(err, STATUS_UNSUPPORTED, "engine %" PRId64 " %s", index, refusal);
 	return index;
 }
 
 /* Adds the plan of an engine's configuration, or sets the reason why it cannot be used. */
-static void engine_add(struct cudnn_engines *e, const struct convolution_shape *s, void *config,
-		       const char *offer, uint64_t workspace, struct error *err)
+static void cudnn_graph_engine_add(struct cudnn_engines *e, const struct convolution_shape *s,
+				   void *config, const char *offer, uint64_t workspace,
+				   struct error *err)
 {
 	struct convolution_engine *place = &e->base.engines[e->base.count];
-	int64_t index = engine_index(e, s->precision, config, err), bytes = 0;
+	int64_t index = cudnn_graph_engine_index(e, s->precision, config, err), bytes = 0;
 	const struct attribute attributes[] = {
 		{ CUDNN_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &e->handle },
 		{ CUDNN_PLAN_ENGINE_CONFIG, CUDNN_TYPE_DESCRIPTOR, 1, &config },
 		{ 0 },
 	};
 	void *plan = err->status == STATUS_OK
-			     ? descriptor_new(e, CUDNN_PLAN, "plan", attributes, err)
+			     ? cudnn_graph_descriptor_new(e, CUDNN_PLAN, "plan", attributes, err)
 			     : NULL;
 
-	if (!plan || attribute_get(plan, "plan, workspace", CUDNN_PLAN_WORKSPACE, CUDNN_TYPE_INT64,
-				   1, &bytes, err) == 0)
+	if (!plan || cudnn_graph_attribute_get(plan, "plan, workspace", CUDNN_PLAN_WORKSPACE,
+					       CUDNN_TYPE_INT64, 1, &bytes, err) == 0)
 		return;
 	if ((uint64_t)bytes > workspace) {
 		error_set(err, STATUS_UNSUPPORTED,
@@ -281,7 +286,7 @@ static void engine_add(struct cudnn_engines *e, const struct convolution_shape *
 }
 
 /* Keeps the first failure, or else the last refusal. */
-static void reason_update(struct error *reason, const struct error *err)
+static void cudnn_graph_reason_update(struct error *reason, const struct error *err)
 {
 	if (err->status != STATUS_OK &&
 	    (reason->status == STATUS_OK || reason->status == STATUS_UNSUPPORTED))
@@ -289,8 +294,9 @@ static void reason_update(struct error *reason, const struct error *err)
 }
 
 /* Adds what one heuristic offers. */
-static void engines_add(struct cudnn_engines *e, const struct convolution_shape *s, void *graph,
-			int mode, uint64_t workspace, unsigned most, struct error *reason)
+static void cudnn_graph_engines_add(struct cudnn_engines *e, const struct convolution_shape *s,
+				    void *graph, int mode, uint64_t workspace, unsigned most,
+				    struct error *reason)
 {
 	const struct attribute attributes[] = {
 		{ CUDNN_HEURISTIC_GRAPH, CUDNN_TYPE_DESCRIPTOR, 1, &graph },
@@ -298,40 +304,42 @@ static void engines_add(struct cudnn_engines *e, const struct convolution_shape 
 		{ 0 },
 	};
 	struct error refusal = (struct error)ERROR_NONE;
-	void *heuristic = descriptor_new(e, CUDNN_HEURISTIC, "heuristic", attributes, &refusal);
+	void *heuristic =
+		cudnn_graph_descriptor_new(e, CUDNN_HEURISTIC, "heuristic", attributes, &refusal);
 	void *configs[OFFERED];
 	int64_t count = 0;
 
 	for (size_t i = 0; i < OFFERED && heuristic; i++)
-		configs[i] =
-			descriptor_new(e, CUDNN_ENGINE_CONFIG, "configuration", NULL, &refusal);
+		configs[i] = cudnn_graph_descriptor_new(e, CUDNN_ENGINE_CONFIG, "configuration",
+							NULL, &refusal);
 	if (heuristic && refusal.status == STATUS_OK)
-		count = attribute_get(heuristic, "heuristic, results", CUDNN_HEURISTIC_RESULTS,
-				      CUDNN_TYPE_DESCRIPTOR, OFFERED, configs, &refusal);
-	reason_update(reason, &refusal);
+		count = cudnn_graph_attribute_get(heuristic, "heuristic, results",
+						  CUDNN_HEURISTIC_RESULTS, CUDNN_TYPE_DESCRIPTOR,
+						  OFFERED, configs, &refusal);
+	cudnn_graph_reason_update(reason, &refusal);
 	for (int64_t i = 0; i < count && e->base.count < most; i++) {
 		char offer[32];
 
 		refusal = (struct error)ERROR_NONE;
 		snprintf(offer, sizeof(offer), "%s %" PRId64,
 			 mode == CUDNN_HEURISTIC_A ? "offer" : "fallback", i + 1);
-		engine_add(e, s, configs[i], offer, workspace, &refusal);
-		reason_update(reason, &refusal);
+		cudnn_graph_engine_add(e, s, configs[i], offer, workspace, &refusal);
+		cudnn_graph_reason_update(reason, &refusal);
 	}
 }
 
-enum status cudnn_engines_find(struct cudnn_engines *e, const struct convolution_shape *s,
-			       uint64_t workspace, unsigned most, struct error *err)
+enum status cudnn_graph_engines_find(struct cudnn_engines *e, const struct convolution_shape *s,
+				     uint64_t workspace, unsigned most, struct error *err)
 {
 	static const int modes[] = { CUDNN_HEURISTIC_A, CUDNN_HEURISTIC_FALLBACK };
 	struct error reason = ERROR_NONE;
-	void *graph = graph_new(e, s, err);
+	void *graph = cudnn_graph_new(e, s, err);
 
 	if (!graph)
 		return err->status;
 	most = most < CONVOLUTION_ENGINES ? most : CONVOLUTION_ENGINES;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
-		engines_add(e, s, graph, modes[i], workspace, most, &reason);
+		cudnn_graph_engines_add(e, s, graph, modes[i], workspace, most, &reason);
 	if (reason.status != STATUS_OK && reason.status != STATUS_UNSUPPORTED)
 		snprintf(e->base.failure, sizeof(e->base.failure), "%s", reason.message);
 	if (e->base.count > 0)
@@ -344,15 +352,15 @@ enum status cudnn_engines_find(struct cudnn_engines *e, const struct convolution
 						    : reason.message);
 }
 
-void cudnn_engines_release(struct cudnn_engines *e)
+void cudnn_graph_engines_release(struct cudnn_engines *e)
 {
 	while (e->kept_count > 0)
 		cudnn.cudnnBackendDestroyDescriptor(e->kept[--e->kept_count]);
 	free(e->kept);
 }
 
-enum status cudnn_engine_execute(struct cudnn_engines *e, unsigned engine,
-				 const struct convolution_tensors *tensors, struct error *err)
+enum status cudnn_graph_engine_execute(struct cudnn_engines *e, unsigned engine,
+				       const struct convolution_tensors *tensors, struct error *err)
 {
 	const int64_t ids[] = { ID_W, ID_X, ID_Y };
 	void *const pointers[] = { tensors->w, tensors->x, tensors->y };
@@ -363,11 +371,12 @@ enum status cudnn_engine_execute(struct cudnn_engines *e, unsigned engine,
 		{ 0 },
 	};
 	size_t before = e->kept_count;
-	void *pack = descriptor_new(e, CUDNN_VARIANT_PACK, "pack of tensors", attributes, err);
+	void *pack = cudnn_graph_descriptor_new(e, CUDNN_VARIANT_PACK, "pack of tensors",
+						attributes, err);
 
 	if (pack)
-		cudnn_check(cudnn.cudnnBackendExecute(e->handle, e->plans[engine], pack),
-			    "cudnnBackendExecute", err);
+		cudnn_graph_check(cudnn.cudnnBackendExecute(e->handle, e->plans[engine], pack),
+				  "cudnnBackendExecute", err);
 	while (e->kept_count > before)
 		cudnn.cudnnBackendDestroyDescriptor(e->kept[--e->kept_count]);
 	return err->status;

@@ -34,7 +34,7 @@ static uint64_t cuda_memory_view_process_bytes(nvmlDevice_t device)
 	return 0;
 }
 
-static void ask_monitor(const struct device *device, struct memory_view *out)
+static void cuda_memory_ask_monitor(const struct device *device, struct memory_view *out)
 {
 	nvmlDevice_t handle = nvml_device(device->info.pci);
 	struct nvml_memory memory = { 0 };
@@ -61,27 +61,28 @@ static enum status cuda_memory_view_ask_pool(struct device *device, struct memor
 	enum status status;
 	cudaMemPool_t pool;
 
-	status = cuda_check(cudaDeviceGetDefaultMemPool(&pool, device->info.index),
-			    "cudaDeviceGetDefaultMemPool", err);
+	status = cuda_device_check(cudaDeviceGetDefaultMemPool(&pool, device->info.index),
+				   "cudaDeviceGetDefaultMemPool", err);
 	for (size_t i = 0; i < ARRAY_SIZE(attributes) && status == STATUS_OK; i++)
-		status = cuda_check(cudaMemPoolGetAttribute(pool, attributes[i].attribute,
-							    attributes[i].value),
-				    "cudaMemPoolGetAttribute", err);
+		status = cuda_device_check(cudaMemPoolGetAttribute(pool, attributes[i].attribute,
+								   attributes[i].value),
+					   "cudaMemPoolGetAttribute", err);
 	return status;
 }
 
 enum status cuda_memory_view(struct device *device, struct memory_view *out, struct error *err)
 {
 	size_t free_bytes = 0, total = 0;
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	*out = (struct memory_view){ 0 };
 	if (status == STATUS_OK)
-		status = cuda_check(cudaMemGetInfo(&free_bytes, &total), "cudaMemGetInfo", err);
+		status = cuda_device_check(cudaMemGetInfo(&free_bytes, &total), "cudaMemGetInfo",
+					   err);
 	if (status != STATUS_OK)
 		return status;
 	out->runtime_used = total - free_bytes;
-	ask_monitor(device, out);
+	cuda_memory_ask_monitor(device, out);
 	return device->info.capabilities & DEVICE_HAS_POOLS
 		       ? cuda_memory_view_ask_pool(device, out, err)
 		       : STATUS_OK;
@@ -100,17 +101,18 @@ struct managed {
 	_Atomic uint64_t most;  /* certainly free; 0: unknown */
 };
 
-struct managed *cuda_managed_open(void)
+struct managed *cuda_memory_managed_open(void)
 {
 	return xcalloc(1, sizeof(struct managed));
 }
 
-static enum status check_supported(const struct device *device, struct error *err)
+static enum status cuda_memory_check_supported(const struct device *device, struct error *err)
 {
 	int supported = 0;
-	enum status status = cuda_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
-							       device->info.index),
-					"cudaDeviceGetAttribute", err);
+	enum status status =
+		cuda_device_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
+							 device->info.index),
+				  "cudaDeviceGetAttribute", err);
 
 	if (status == STATUS_OK && !supported)
 		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory",
@@ -124,10 +126,11 @@ static enum status check_supported(const struct device *device, struct error *er
  * The driver does not count untouched managed memory as used, so everything allocated by this
  * process is subtracted.
  */
-static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct error *err)
+static enum status cuda_memory_ask_what_fits(struct cuda_device *cuda, uint64_t used,
+					     struct error *err)
 {
 	uint64_t unused, total, most;
-	enum status status = check_supported(&cuda->base, err);
+	enum status status = cuda_memory_check_supported(&cuda->base, err);
 
 	if (status == STATUS_OK)
 		status = cuda_device_memory(&cuda->base, &unused, &total, err);
@@ -139,50 +142,50 @@ static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct
 	return STATUS_OK;
 }
 
-static bool managed_fits(const struct cuda_device *cuda, uint64_t used, uint64_t bytes)
+static bool cuda_memory_managed_fits(const struct cuda_device *cuda, uint64_t used, uint64_t bytes)
 {
 	uint64_t most = atomic_load(&cuda->managed->most);
 
 	return bytes <= most && used <= most - bytes;
 }
 
-static enum status managed_admit(struct cuda_device *cuda, uint64_t used, size_t bytes,
-				 struct error *err)
+static enum status cuda_memory_managed_admit(struct cuda_device *cuda, uint64_t used, size_t bytes,
+					     struct error *err)
 {
-	if (managed_fits(cuda, used, bytes))
+	if (cuda_memory_managed_fits(cuda, used, bytes))
 		return STATUS_OK;
-	if (ask_what_fits(cuda, used + bytes, err) != STATUS_OK)
+	if (cuda_memory_ask_what_fits(cuda, used + bytes, err) != STATUS_OK)
 		return err ? err->status : STATUS_DEVICE;
-	if (managed_fits(cuda, used, bytes))
+	if (cuda_memory_managed_fits(cuda, used, bytes))
 		return STATUS_OK;
-	return cuda_check_size(cudaErrorMemoryAllocation,
-			       "allocation of more managed memory than is free", bytes, err);
+	return cuda_device_check_size(cudaErrorMemoryAllocation,
+				      "allocation of more managed memory than is free", bytes, err);
 }
 
-static enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out,
-				      struct error *err)
+static enum status cuda_memory_managed_alloc(struct device *device, size_t bytes, void **out,
+					     struct error *err)
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 	uint64_t used = atomic_fetch_add(&cuda->managed->bytes, bytes);
-	enum status status = managed_admit(cuda, used, bytes, err);
+	enum status status = cuda_memory_managed_admit(cuda, used, bytes, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),
-					 "cudaMallocManaged", bytes, err);
+		status = cuda_device_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),
+						"cudaMallocManaged", bytes, err);
 	if (status != STATUS_OK)
 		atomic_fetch_sub(&cuda->managed->bytes, bytes);
 	return status;
 }
 
-static enum status cuda_managed_free(struct device *device, void *memory, size_t bytes,
-				     struct error *err)
+static enum status cuda_memory_managed_free(struct device *device, void *memory, size_t bytes,
+					    struct error *err)
 {
 	atomic_fetch_sub(&((struct cuda_device *)device)->managed->bytes, bytes);
-	return cuda_check_size(cudaFree(memory), "cudaFree of managed memory", bytes, err);
+	return cuda_device_check_size(cudaFree(memory), "cudaFree of managed memory", bytes, err);
 }
 
 /* Writes one byte per page: the cheapest way to allocate the pages. */
-static void touch_pages(void *memory, size_t bytes)
+static void cuda_memory_touch_pages(void *memory, size_t bytes)
 {
 	volatile char *p = memory;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -191,7 +194,7 @@ static void touch_pages(void *memory, size_t bytes)
 		p[at] = 0;
 }
 
-static enum status host_no_memory(const char *function, size_t bytes, struct error *err)
+static enum status cuda_memory_host_no_memory(const char *function, size_t bytes, struct error *err)
 {
 	char size[32];
 
@@ -199,16 +202,16 @@ static enum status host_no_memory(const char *function, size_t bytes, struct err
 			 units_size(bytes, size, sizeof(size)));
 }
 
-static enum status alloc_pageable(size_t bytes, void **out, struct error *err)
+static enum status cuda_memory_alloc_pageable(size_t bytes, void **out, struct error *err)
 {
 	*out = malloc(bytes ? bytes : 1);
 	if (!*out)
-		return host_no_memory("malloc", bytes, err);
-	touch_pages(*out, bytes);
+		return cuda_memory_host_no_memory("malloc", bytes, err);
+	cuda_memory_touch_pages(*out, bytes);
 	return STATUS_OK;
 }
 
-static enum status alloc_registered(size_t bytes, void **out, struct error *err)
+static enum status cuda_memory_alloc_registered(size_t bytes, void **out, struct error *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t whole = (bytes + page - 1) / page * page;
@@ -217,12 +220,12 @@ static enum status alloc_registered(size_t bytes, void **out, struct error *err)
 	*out = NULL;
 	if (posix_memalign(out, page, whole ? whole : page) != 0) {
 		*out = NULL;
-		return host_no_memory("posix_memalign", bytes, err);
+		return cuda_memory_host_no_memory("posix_memalign", bytes, err);
 	}
-	touch_pages(*out, bytes);
-	status = cuda_check_size(cudaHostRegister(*out, whole ? whole : page,
-						  cudaHostRegisterPortable),
-				 "cudaHostRegister", bytes, err);
+	cuda_memory_touch_pages(*out, bytes);
+	status = cuda_device_check_size(cudaHostRegister(*out, whole ? whole : page,
+							 cudaHostRegisterPortable),
+					"cudaHostRegister", bytes, err);
 	if (status != STATUS_OK) {
 		free(*out);
 		*out = NULL;
@@ -230,9 +233,10 @@ static enum status alloc_registered(size_t bytes, void **out, struct error *err)
 	return status;
 }
 
-static enum status free_registered(void *memory, struct error *err)
+static enum status cuda_memory_free_registered(void *memory, struct error *err)
 {
-	enum status status = cuda_check(cudaHostUnregister(memory), "cudaHostUnregister", err);
+	enum status status =
+		cuda_device_check(cudaHostUnregister(memory), "cudaHostUnregister", err);
 
 	if (status == STATUS_OK)
 		free(memory);
@@ -255,7 +259,8 @@ static enum status cuda_memory_pools_missing(const struct device *device, struct
  * A pool that returns freed memory to the device at each synchronisation. The first call creates
  * it, without a lock: the driving thread allocates before any other thread (device/backend.h).
  */
-static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
+static enum status cuda_memory_releasing_pool(struct device *device, cudaMemPool_t *pool,
+					      struct error *err)
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 	struct cudaMemPoolProps properties = {
@@ -267,26 +272,26 @@ static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, st
 	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 		return cuda_memory_pools_missing(device, err);
 	if (!cuda->releasing)
-		status = cuda_check(cudaMemPoolCreate(&cuda->releasing, &properties),
-				    "cudaMemPoolCreate", err);
+		status = cuda_device_check(cudaMemPoolCreate(&cuda->releasing, &properties),
+					   "cudaMemPoolCreate", err);
 	*pool = cuda->releasing;
 	return status;
 }
 
-static enum status alloc_releasing(struct device *device, size_t bytes, struct stream *stream,
-				   void **out, struct error *err)
+static enum status cuda_memory_alloc_releasing(struct device *device, size_t bytes,
+					       struct stream *stream, void **out, struct error *err)
 {
 	cudaMemPool_t pool = NULL;
-	enum status status = releasing_pool(device, &pool, err);
+	enum status status = cuda_memory_releasing_pool(device, &pool, err);
 
 	if (status != STATUS_OK)
 		return status;
-	return cuda_check_size(cudaMallocFromPoolAsync(out, bytes, pool,
-						       cuda_memory_stream_or_default(stream)),
-			       "cudaMallocFromPoolAsync", bytes, err);
+	return cuda_device_check_size(
+		cudaMallocFromPoolAsync(out, bytes, pool, cuda_memory_stream_or_default(stream)),
+		"cudaMallocFromPoolAsync", bytes, err);
 }
 
-void cuda_pools_destroy(struct device *device)
+void cuda_memory_pools_destroy(struct device *device)
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 
@@ -298,7 +303,7 @@ void cuda_pools_destroy(struct device *device)
 enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	*out = NULL;
 	if (status != STATUS_OK)
@@ -308,31 +313,31 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 		atomic_store(&((struct cuda_device *)device)->managed->most, 0);
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
-		return cuda_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);
+		return cuda_device_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);
 	case ALLOCATOR_POOL:
 		if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 			return cuda_memory_pools_missing(device, err);
-		return cuda_check_size(cudaMallocAsync(out, bytes,
-						       cuda_memory_stream_or_default(stream)),
-				       "cudaMallocAsync", bytes, err);
+		return cuda_device_check_size(
+			cudaMallocAsync(out, bytes, cuda_memory_stream_or_default(stream)),
+			"cudaMallocAsync", bytes, err);
 	case ALLOCATOR_POOL_RELEASE:
-		return alloc_releasing(device, bytes, stream, out, err);
+		return cuda_memory_alloc_releasing(device, bytes, stream, out, err);
 	case ALLOCATOR_VMM:
 		return cuda_vmm_alloc(device, bytes, out, err);
 	case ALLOCATOR_MANAGED:
-		return cuda_managed_alloc(device, bytes, out, err);
+		return cuda_memory_managed_alloc(device, bytes, out, err);
 	case ALLOCATOR_PINNED:
-		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
-				       "cudaHostAlloc", bytes, err);
+		return cuda_device_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
+					      "cudaHostAlloc", bytes, err);
 	case ALLOCATOR_WRITE_COMBINED:
-		return cuda_check_size(cudaHostAlloc(out, bytes,
-						     cudaHostAllocPortable |
-							     cudaHostAllocWriteCombined),
-				       "cudaHostAlloc write-combined", bytes, err);
+		return cuda_device_check_size(cudaHostAlloc(out, bytes,
+							    cudaHostAllocPortable |
+								    cudaHostAllocWriteCombined),
+					      "cudaHostAlloc write-combined", bytes, err);
 	case ALLOCATOR_REGISTERED:
-		return alloc_registered(bytes, out, err);
+		return cuda_memory_alloc_registered(bytes, out, err);
 	case ALLOCATOR_PAGEABLE:
-		return alloc_pageable(bytes, out, err);
+		return cuda_memory_alloc_pageable(bytes, out, err);
 	case ALLOCATOR_COUNT:
 		break;
 	}
@@ -342,26 +347,27 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory,
 			     size_t bytes, struct stream *stream, struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	if (status != STATUS_OK || !memory)
 		return status;
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
-		return cuda_check_size(cudaFree(memory), "cudaFree", bytes, err);
+		return cuda_device_check_size(cudaFree(memory), "cudaFree", bytes, err);
 	case ALLOCATOR_POOL:
 	case ALLOCATOR_POOL_RELEASE:
-		return cuda_check_size(cudaFreeAsync(memory, cuda_memory_stream_or_default(stream)),
-				       "cudaFreeAsync", bytes, err);
+		return cuda_device_check_size(cudaFreeAsync(memory,
+							    cuda_memory_stream_or_default(stream)),
+					      "cudaFreeAsync", bytes, err);
 	case ALLOCATOR_VMM:
 		return cuda_vmm_free(device, memory, bytes, err);
 	case ALLOCATOR_MANAGED:
-		return cuda_managed_free(device, memory, bytes, err);
+		return cuda_memory_managed_free(device, memory, bytes, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_WRITE_COMBINED:
-		return cuda_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
+		return cuda_device_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
 	case ALLOCATOR_REGISTERED:
-		return free_registered(memory, err);
+		return cuda_memory_free_registered(memory, err);
 	case ALLOCATOR_PAGEABLE:
 		free(memory);
 		return STATUS_OK;
@@ -374,13 +380,13 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 static enum status cuda_memory_default_pool(struct device *device, cudaMemPool_t *pool,
 					    struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	if (status == STATUS_OK && !(device->info.capabilities & DEVICE_HAS_POOLS))
 		status = cuda_memory_pools_missing(device, err);
 	if (status == STATUS_OK)
-		status = cuda_check(cudaDeviceGetDefaultMemPool(pool, device->info.index),
-				    "cudaDeviceGetDefaultMemPool", err);
+		status = cuda_device_check(cudaDeviceGetDefaultMemPool(pool, device->info.index),
+					   "cudaDeviceGetDefaultMemPool", err);
 	return status;
 }
 
@@ -389,18 +395,19 @@ static enum status cuda_memory_default_pool(struct device *device, cudaMemPool_t
  * second allocation of the same size is as cold as the first. Keeps memory while the device is
  * open.
  */
-enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
+enum status cuda_memory_pool_keep(struct device *device, bool keep, struct error *err)
 {
 	uint64_t threshold = keep ? UINT64_MAX : 0;
 	cudaMemPool_t pool;
 	enum status status = cuda_memory_default_pool(device, &pool, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold,
-							    &threshold),
-				    "cudaMemPoolSetAttribute(ReleaseThreshold)", err);
+		status = cuda_device_check(cudaMemPoolSetAttribute(pool,
+								   cudaMemPoolAttrReleaseThreshold,
+								   &threshold),
+					   "cudaMemPoolSetAttribute(ReleaseThreshold)", err);
 	if (status == STATUS_OK && !keep)
-		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
+		status = cuda_device_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;
 }
 
@@ -414,6 +421,6 @@ enum status cuda_memory_trim(struct device *device, struct error *err)
 		return STATUS_OK;
 	status = cuda_memory_default_pool(device, &pool, err);
 	if (status == STATUS_OK)
-		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
+		status = cuda_device_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;
 }

@@ -16,7 +16,7 @@ struct cuda_range {
 	size_t count, capacity;
 };
 
-static CUmemAllocationProp memory_of(const struct device *device)
+static CUmemAllocationProp cuda_vmm_memory_of(const struct device *device)
 {
 	return (CUmemAllocationProp){
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -27,7 +27,7 @@ static CUmemAllocationProp memory_of(const struct device *device)
 /* Queried once: it is constant. The first allocation comes from the driving thread. */
 static enum status vmm_read_granularity(struct cuda_device *device, struct error *err)
 {
-	CUmemAllocationProp memory = memory_of(&device->base);
+	CUmemAllocationProp memory = cuda_vmm_memory_of(&device->base);
 	int supported = 0;
 	enum status status;
 
@@ -65,10 +65,10 @@ static enum status vmm_reserve_addresses(size_t bytes, CUdeviceptr *out, struct 
 			    bytes, err);
 }
 
-static enum status make_accessible(const struct device *device, CUdeviceptr at, size_t bytes,
-				   struct error *err)
+static enum status cuda_vmm_make_accessible(const struct device *device, CUdeviceptr at,
+					    size_t bytes, struct error *err)
 {
-	CUmemAccessDesc access = { .location = memory_of(device).location,
+	CUmemAccessDesc access = { .location = cuda_vmm_memory_of(device).location,
 				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	enum status status = driver_check(driver.cuMemSetAccess(at, bytes, &access, 1),
 					  "cuMemSetAccess", bytes, err);
@@ -81,7 +81,7 @@ static enum status make_accessible(const struct device *device, CUdeviceptr at, 
 static enum status vmm_map(const struct device *device, CUdeviceptr at, size_t bytes,
 			   struct error *err)
 {
-	CUmemAllocationProp memory = memory_of(device);
+	CUmemAllocationProp memory = cuda_vmm_memory_of(device);
 	CUmemGenericAllocationHandle handle;
 	enum status status;
 
@@ -91,7 +91,7 @@ static enum status vmm_map(const struct device *device, CUdeviceptr at, size_t b
 		return status;
 	status = driver_check(driver.cuMemMap(at, bytes, 0, handle, 0), "cuMemMap", bytes, err);
 	driver.cuMemRelease(handle);
-	return status == STATUS_OK ? make_accessible(device, at, bytes, err) : status;
+	return status == STATUS_OK ? cuda_vmm_make_accessible(device, at, bytes, err) : status;
 }
 
 enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err)
@@ -118,10 +118,10 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 /* Work that still uses the memory must be finished; cudaFree() waits for it by itself. */
 static enum status vmm_wait_idle(const struct device *device, struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	return status == STATUS_OK
-		       ? cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err)
+		       ? cuda_device_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err)
 		       : status;
 }
 
@@ -142,7 +142,7 @@ enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, str
 enum status cuda_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
 			       struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 	struct cuda_range *range;
 	CUdeviceptr at = 0;
 
@@ -164,7 +164,7 @@ enum status cuda_range_reserve(struct device *device, size_t bytes, struct memor
 enum status cuda_range_map(struct memory_range *base, size_t bytes, struct error *err)
 {
 	struct cuda_range *range = (struct cuda_range *)base;
-	enum status status = cuda_use(base->device, err);
+	enum status status = cuda_device_use(base->device, err);
 
 	if (bytes > base->bytes - base->mapped)
 		return error_set(err, STATUS_INTERNAL,
@@ -204,7 +204,7 @@ enum status cuda_range_release(struct memory_range *base, struct error *err)
 enum status cuda_memory_granularity(struct device *device, enum allocator allocator, size_t *bytes,
 				    struct error *err)
 {
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	if (allocator != ALLOCATOR_VMM)
 		return error_set(err, STATUS_UNSUPPORTED,

@@ -29,17 +29,18 @@
 /* The driver determines it, so it is equal for all devices of a machine. */
 static enum { UNKNOWN, BY_MEMORY_OPERATIONS, BY_KERNELS } method;
 
-static CUdeviceptr semaphore_address(const void *flag)
+static CUdeviceptr cuda_channels_semaphore_address(const void *flag)
 {
 	return (CUdeviceptr)(uintptr_t)flag;
 }
 
 /* A recorded wait would use the value of its recording forever. */
-static enum status refuse_recording(struct stream *stream, struct error *err)
+static enum status cuda_channels_refuse_recording(struct stream *stream, struct error *err)
 {
 	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-	enum status status = cuda_check(cudaStreamIsCapturing(cuda_stream_handle(stream), &capture),
-					"cudaStreamIsCapturing", err);
+	enum status status =
+		cuda_device_check(cudaStreamIsCapturing(cuda_stream_handle(stream), &capture),
+				  "cudaStreamIsCapturing", err);
 
 	if (status == STATUS_OK && capture != cudaStreamCaptureStatusNone)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -48,63 +49,67 @@ static enum status refuse_recording(struct stream *stream, struct error *err)
 	return status;
 }
 
-static enum status semaphores_memory_operation(CUresult code, const char *call, struct error *err)
+static enum status cuda_channels_memory_operation(CUresult code, const char *call,
+						  struct error *err)
 {
 	return driver_check(code, call, sizeof(unsigned), err);
 }
 
 /* Later work of the stream waits until the flag reaches `value`. */
-static enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned value,
-				       struct error *err)
+static enum status cuda_channels_semaphore_wait(struct stream *stream, void *flag, unsigned value,
+						struct error *err)
 {
-	enum status status = refuse_recording(stream, err);
+	enum status status = cuda_channels_refuse_recording(stream, err);
 
 	if (status != STATUS_OK)
 		return status;
 	if (method == BY_KERNELS)
 		return cuda_semaphore_wait_launch(stream, flag, value, err);
-	cuda_path("flag_wait", "stream memory operation");
-	return semaphores_memory_operation(driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
-									 semaphore_address(flag),
-									 value,
-									 CU_STREAM_WAIT_VALUE_GEQ),
-					   "cuStreamWaitValue32", err);
+	cuda_backend_path("flag_wait", "stream memory operation");
+	return cuda_channels_memory_operation(
+		driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
+					      cuda_channels_semaphore_address(flag), value,
+					      CU_STREAM_WAIT_VALUE_GEQ),
+		"cuStreamWaitValue32", err);
 }
 
 /* Sets the flag after all earlier work of the stream, visible to all devices and the host. */
-static enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value,
-					 struct error *err)
+static enum status cuda_channels_semaphore_signal(struct stream *stream, void *flag, unsigned value,
+						  struct error *err)
 {
-	enum status status = refuse_recording(stream, err);
+	enum status status = cuda_channels_refuse_recording(stream, err);
 
 	if (status != STATUS_OK)
 		return status;
 	if (method == BY_KERNELS)
 		return cuda_semaphore_signal_launch(stream, flag, value, err);
-	return semaphores_memory_operation(
-		driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream), semaphore_address(flag),
-					       value, CU_STREAM_WRITE_VALUE_DEFAULT),
+	return cuda_channels_memory_operation(
+		driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream),
+					       cuda_channels_semaphore_address(flag), value,
+					       CU_STREAM_WRITE_VALUE_DEFAULT),
 		"cuStreamWriteValue32", err);
 }
 
 /* Drivers may refuse on GPUs before Volta; when one is emulated, the alternative is tested. */
-static bool semaphores_has_memory_operations(struct stream *stream, void *scratch)
+static bool cuda_channels_has_memory_operations(struct stream *stream, void *scratch)
 {
 	CUstream handle = cuda_stream_handle(stream);
 	struct error ignored = ERROR_NONE;
 
-	if (cuda_emulated_capability() && device_capability_number(&stream->device->info) < 70)
+	if (cuda_device_emulated_capability() &&
+	    architecture_capability_number(&stream->device->info) < 70)
 		return false;
 	return driver_open(&ignored) == STATUS_OK && driver.cuStreamWaitValue32_v2 &&
 	       driver.cuStreamWriteValue32_v2 &&
-	       driver.cuStreamWriteValue32_v2(handle, semaphore_address(scratch), 1,
+	       driver.cuStreamWriteValue32_v2(handle, cuda_channels_semaphore_address(scratch), 1,
 					      CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS &&
-	       driver.cuStreamWaitValue32_v2(handle, semaphore_address(scratch), 1,
+	       driver.cuStreamWaitValue32_v2(handle, cuda_channels_semaphore_address(scratch), 1,
 					     CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS;
 }
 
 /* An empty sum loads the kernel as well. */
-static enum status semaphores_load_kernels(struct stream *stream, void *scratch, struct error *err)
+static enum status cuda_channels_load_kernels(struct stream *stream, void *scratch,
+					      struct error *err)
 {
 	enum status status = cuda_semaphore_signal_launch(stream, scratch, 1, err);
 
@@ -113,7 +118,7 @@ static enum status semaphores_load_kernels(struct stream *stream, void *scratch,
 	for (int precision = 0; precision < PRECISION_COUNT && status == STATUS_OK; precision++) {
 		struct relay_sum none = { .precision = (enum precision)precision };
 
-		status = cuda_sum_launch(stream, NULL, &none, err);
+		status = semaphores_sum_launch(stream, NULL, &none, err);
 	}
 	return status;
 }
@@ -123,13 +128,14 @@ static enum status semaphores_load_kernels(struct stream *stream, void *scratch,
  * device address), which is then nonzero, and loads the kernels, which must not happen while a
  * stream waits.
  */
-static enum status cuda_semaphores_prepare(struct stream *stream, void *scratch, struct error *err)
+static enum status cuda_channels_semaphores_prepare(struct stream *stream, void *scratch,
+						    struct error *err)
 {
-	enum status status = semaphores_load_kernels(stream, scratch, err);
+	enum status status = cuda_channels_load_kernels(stream, scratch, err);
 
 	if (status == STATUS_OK && method == UNKNOWN)
-		method = semaphores_has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS
-									   : BY_KERNELS;
+		method = cuda_channels_has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS
+									      : BY_KERNELS;
 	return status == STATUS_OK ? cuda_stream_synchronize(stream, err) : status;
 }
 
@@ -198,7 +204,7 @@ static size_t channels_flags_at(const struct channels *c)
 	return (channels_size(c) * sizeof(struct rank_cell) + 4095) / 4096 * 4096;
 }
 
-static size_t segment_slots_offset(const struct channels *c)
+static size_t cuda_channels_segment_slots_offset(const struct channels *c)
 {
 	return channels_flags_at(c) +
 	       (channels_size(c) * channels_size(c) * sizeof(struct channel_flags) + 4095) / 4096 *
@@ -239,17 +245,17 @@ static struct channel_flags *channels_flags_of(const struct channels *c, int fro
 }
 
 /* Index of a rank among the others, because a rank sends nothing to itself. */
-static size_t place_among(int rank, int others)
+static size_t cuda_channels_place_among(int rank, int others)
 {
 	return (size_t)(others < rank ? others : others - 1);
 }
 
 static char *channels_slot_of(const struct channels *c, int from, int to, unsigned piece)
 {
-	size_t place = channels_over_host(c)
-			       ? (size_t)to * (channels_size(c) - 1) + place_among(to, from)
-			       : place_among(to, from);
-	char *slots = channels_over_host(c) ? c->segment + segment_slots_offset(c)
+	size_t place = channels_over_host(c) ? (size_t)to * (channels_size(c) - 1) +
+						       cuda_channels_place_among(to, from)
+					     : cuda_channels_place_among(to, from);
+	char *slots = channels_over_host(c) ? c->segment + cuda_channels_segment_slots_offset(c)
 		      : to == c->base.rank  ? c->slots
 					    : c->peers[to];
 
@@ -264,14 +270,14 @@ static enum status channel_push(struct communicator *communicator, struct stream
 	unsigned piece = c->written[peer];
 	enum status status;
 
-	cuda_path("transport", transport_names[c->base.transport]);
-	status = cuda_semaphore_wait(stream, &flags->taken, piece + 1 - RELAY_SLOTS, err);
+	cuda_backend_path("transport", transport_names[c->base.transport]);
+	status = cuda_channels_semaphore_wait(stream, &flags->taken, piece + 1 - RELAY_SLOTS, err);
 
 	if (status == STATUS_OK)
 		status = cuda_copy(stream, channels_slot_of(c, c->base.rank, peer, piece), from,
 				   bytes, err);
 	if (status == STATUS_OK)
-		status = cuda_semaphore_signal(stream, &flags->written, piece + 1, err);
+		status = cuda_channels_semaphore_signal(stream, &flags->written, piece + 1, err);
 	c->written[peer] += status == STATUS_OK;
 	return status;
 }
@@ -282,13 +288,13 @@ static enum status channel_pull(struct communicator *communicator, struct stream
 	struct channels *c = channels(communicator);
 	struct channel_flags *flags = channels_flags_of(c, peer, c->base.rank);
 	unsigned piece = c->taken[peer];
-	enum status status = cuda_semaphore_wait(stream, &flags->written, piece + 1, err);
+	enum status status = cuda_channels_semaphore_wait(stream, &flags->written, piece + 1, err);
 
 	if (status == STATUS_OK)
 		status = cuda_copy(stream, to, channels_slot_of(c, peer, c->base.rank, piece),
 				   bytes, err);
 	if (status == STATUS_OK)
-		status = cuda_semaphore_signal(stream, &flags->taken, piece + 1, err);
+		status = cuda_channels_semaphore_signal(stream, &flags->taken, piece + 1, err);
 	c->taken[peer] += status == STATUS_OK;
 	return status;
 }
@@ -305,13 +311,14 @@ static enum status channel_pull_reduce(struct communicator *communicator, struct
 
 	if (channels_over_host(c)) {
 		status = channel_pull(communicator, stream, peer, c->landing, bytes, err);
-		return status == STATUS_OK ? cuda_sum_launch(stream, c->landing, sum, err) : status;
+		return status == STATUS_OK ? semaphores_sum_launch(stream, c->landing, sum, err)
+					   : status;
 	}
-	status = cuda_semaphore_wait(stream, &flags->written, piece + 1, err);
+	status = cuda_channels_semaphore_wait(stream, &flags->written, piece + 1, err);
 	if (status == STATUS_OK)
-		status = cuda_sum_launch(stream, slot, sum, err);
+		status = semaphores_sum_launch(stream, slot, sum, err);
 	if (status == STATUS_OK)
-		status = cuda_semaphore_signal(stream, &flags->taken, piece + 1, err);
+		status = cuda_channels_semaphore_signal(stream, &flags->taken, piece + 1, err);
 	c->taken[peer] += status == STATUS_OK;
 	return status;
 }
@@ -368,9 +375,10 @@ enum status channels_usable(struct device *device, enum transport transport,
 }
 
 /* A feature that a driver or container refuses counts as unsupported, not as an error. */
-static enum status refusal_as_unsupported(cudaError_t code, const char *call, struct error *err)
+static enum status cuda_channels_refusal_as_unsupported(cudaError_t code, const char *call,
+							struct error *err)
 {
-	enum status status = cuda_check(code, call, err);
+	enum status status = cuda_device_check(code, call, err);
 
 	if (status != STATUS_DEVICE)
 		return status;
@@ -389,42 +397,43 @@ static enum status channels_map_segment(struct channels *c, struct error *err)
 	snprintf(use, sizeof(use), "transport %s of %d ranks", transport_names[c->base.transport],
 		 c->base.size);
 	slots = channels_size(c) * (channels_size(c) - 1) * RELAY_SLOTS;
-	c->segment_bytes =
-		segment_slots_offset(c) + (channels_over_host(c) ? slots * c->slot_bytes : 0);
+	c->segment_bytes = cuda_channels_segment_slots_offset(c) +
+			   (channels_over_host(c) ? slots * c->slot_bytes : 0);
 	status = shared_memory_map(c->name, c->segment_bytes, use, &memory, err);
 	if (status != STATUS_OK)
 		return status;
 	c->segment = memory;
-	status = refusal_as_unsupported(cudaHostRegister(memory, c->segment_bytes,
-							 cudaHostRegisterMapped |
-								 cudaHostRegisterPortable),
-					"cudaHostRegister of memory shared by ranks", err);
+	status = cuda_channels_refusal_as_unsupported(
+		cudaHostRegister(memory, c->segment_bytes,
+				 cudaHostRegisterMapped | cudaHostRegisterPortable),
+		"cudaHostRegister of memory shared by ranks", err);
 	if (status != STATUS_OK)
 		return status;
 	c->locked = true;
-	status = refusal_as_unsupported(cudaHostGetDevicePointer(&view, memory, 0),
-					"cudaHostGetDevicePointer", err);
+	status = cuda_channels_refusal_as_unsupported(cudaHostGetDevicePointer(&view, memory, 0),
+						      "cudaHostGetDevicePointer", err);
 	c->device_view = status == STATUS_OK ? view : NULL;
 	return status;
 }
 
-static enum status device_memory(size_t bytes, char **out, struct error *err)
+static enum status cuda_channels_device_memory(size_t bytes, char **out, struct error *err)
 {
-	return cuda_check_size(cudaMalloc((void **)out, bytes), "cudaMalloc", bytes, err);
+	return cuda_device_check_size(cudaMalloc((void **)out, bytes), "cudaMalloc", bytes, err);
 }
 
 /* Allocates everything of this rank before the others access it. */
 static enum status channels_allocate(struct channels *c, struct error *err)
 {
 	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1;
-	enum status status = device_memory(c->slot_bytes, &c->scratch, err);
+	enum status status = cuda_channels_device_memory(c->slot_bytes, &c->scratch, err);
 
 	if (status == STATUS_OK && channels_over_host(c))
-		return device_memory(c->slot_bytes, &c->landing, err);
+		return cuda_channels_device_memory(c->slot_bytes, &c->landing, err);
 	if (status == STATUS_OK)
-		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->slots, err);
+		status = cuda_channels_device_memory(others * RELAY_SLOTS * c->slot_bytes,
+						     &c->slots, err);
 	if (status == STATUS_OK)
-		status = refusal_as_unsupported(
+		status = cuda_channels_refusal_as_unsupported(
 			cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
 			"cudaIpcGetMemHandle", err);
 	return status;
@@ -461,7 +470,7 @@ static enum status channels_prepare_flags(struct channels *c, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	/* Uses the rank's channel to itself, which is otherwise unused. */
-	status = cuda_semaphores_prepare(
+	status = cuda_channels_semaphores_prepare(
 		stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written,
 		err);
 	cuda_stream_destroy(stream);
@@ -482,7 +491,7 @@ static enum status channels_join(struct channels *c, struct error *err)
 		for (int rank = 0;
 		     rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
 			if (rank != c->base.rank)
-				status = refusal_as_unsupported(
+				status = cuda_channels_refusal_as_unsupported(
 					cudaIpcOpenMemHandle((void **)&c->peers[rank],
 							     channels_cell(c, rank)->slots,
 							     cudaIpcMemLazyEnablePeerAccess),
@@ -503,7 +512,7 @@ enum status channels_open(struct device *device, enum transport transport,
 			  struct communicator **out, struct error *err)
 {
 	struct channels *c = xcalloc(1, sizeof(*c));
-	enum status status = cuda_use(device, err);
+	enum status status = cuda_device_use(device, err);
 
 	c->base = (struct communicator){
 		.device = device, .rank = rank, .size = size, .transport = transport
@@ -565,7 +574,7 @@ void channels_close(struct communicator *communicator)
 	struct channels *c = channels(communicator);
 	struct error ignored = ERROR_NONE;
 
-	cuda_use(communicator->device, &ignored);
+	cuda_device_use(communicator->device, &ignored);
 	if (communicator->abandoned && c->segment)
 		channels_end_waits(c);
 	cudaDeviceSynchronize();

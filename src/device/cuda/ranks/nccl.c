@@ -115,7 +115,8 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 }
 
 /* Each block of a collective occupies a multiprocessor. Versions before 2.17 have no limit. */
-static int init_rank(ncclComm_t *handle, int size, ncclUniqueId id, int rank, int multiprocessors)
+static int nccl_init_rank(ncclComm_t *handle, int size, ncclUniqueId id, int rank,
+			  int multiprocessors)
 {
 	ncclConfig_t config = {
 		.size = sizeof(config),
@@ -141,10 +142,10 @@ static enum status open_nccl(struct device *device, int multiprocessors,
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_communicator *c;
 	ncclUniqueId nccl_id;
-	enum status status = nccl_serves(device_capability_number(&device->info), err);
+	enum status status = nccl_serves(architecture_capability_number(&device->info), err);
 
 	if (status == STATUS_OK)
-		status = cuda_use(device, err);
+		status = cuda_device_use(device, err);
 	if (status != STATUS_OK)
 		return status;
 	c = xcalloc(1, sizeof(*c));
@@ -152,7 +153,7 @@ static enum status open_nccl(struct device *device, int multiprocessors,
 		.device = device, .rank = rank, .size = size, .transport = TRANSPORT_NCCL
 	};
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
-	status = nccl_check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
+	status = nccl_check(nccl_init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
 			    "ncclCommInitRank", NULL, err);
 	if (status != STATUS_OK) {
 		free(c);
@@ -168,7 +169,7 @@ enum status cuda_transport_usable(struct device *device, enum transport transpor
 				  const struct device_set *devices, struct error *err)
 {
 	if (transport == TRANSPORT_NCCL)
-		return nccl_serves(device_capability_number(&device->info), err);
+		return nccl_serves(architecture_capability_number(&device->info), err);
 	if (transport == TRANSPORT_PEER_COPY || transport == TRANSPORT_HOST_COPY)
 		return channels_usable(device, transport, devices, err);
 	return error_set(err, STATUS_UNSUPPORTED, "transport %s works only between CPU devices",
@@ -187,21 +188,21 @@ enum status cuda_communicator_open(struct device *device,
 	return channels_open(device, transport, id, rank, size, out, err);
 }
 
-static int asynchronous_result(struct cuda_communicator *c)
+static int nccl_asynchronous_result(struct cuda_communicator *c)
 {
 	int result = ncclSuccess, asked = nccl.ncclCommGetAsyncError(c->handle, &result);
 
 	return asked != ncclSuccess ? asked : result;
 }
 
-enum status cuda_communicators_check(struct cuda_device *device, struct error *err)
+enum status nccl_communicators_check(struct cuda_device *device, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK;
 	     c = c->next)
-		status = nccl_check(asynchronous_result(c), "asynchronous error of NCCL", c->handle,
-				    err);
+		status = nccl_check(nccl_asynchronous_result(c), "asynchronous error of NCCL",
+				    c->handle, err);
 	return status;
 }
 
@@ -227,8 +228,8 @@ void cuda_communicator_close(struct communicator *communicator)
 		at = &(*at)->next;
 	if (*at)
 		*at = c->next;
-	cuda_use(communicator->device, &err);
-	if (nccl_check(asynchronous_result(c),
+	cuda_device_use(communicator->device, &err);
+	if (nccl_check(nccl_asynchronous_result(c),
 		       "error of NCCL found when the communicator was closed", c->handle,
 		       &err) == STATUS_OK &&
 	    !communicator->abandoned) {

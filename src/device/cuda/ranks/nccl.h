@@ -74,6 +74,6 @@ void nccl_version(char *out, size_t size);
 
 struct cuda_device;
 /* Reports asynchronous errors of the device's open communicators after a synchronisation. */
-enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
+enum status nccl_communicators_check(struct cuda_device *device, struct error *err);
 
 #endif

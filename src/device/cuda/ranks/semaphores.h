@@ -13,8 +13,8 @@ enum status cuda_semaphore_wait_launch(struct stream *stream, const void *flag, 
 				       struct error *err);
 enum status cuda_semaphore_signal_launch(struct stream *stream, void *flag, unsigned value,
 					 struct error *err);
-enum status cuda_sum_launch(struct stream *stream, const void *slot, const struct relay_sum *sum,
-			    struct error *err);
+enum status semaphores_sum_launch(struct stream *stream, const void *slot,
+				  const struct relay_sum *sum, struct error *err);
 
 #ifdef __cplusplus
 }

@@ -157,8 +157,9 @@ static enum status communicator_report_failed(struct host_communicator *c, struc
 }
 
 /*
- * Every operation uses stream_enqueue_always and runs between these two calls. communicator_begin()
- * waits for the operation's turn; it fails if the stream or the communicator has failed before.
+ * Every operation uses host_stream_enqueue_always and runs between these two calls.
+ * communicator_begin() waits for the operation's turn; it fails if the stream or the communicator
+ * has failed before.
  */
 static enum status communicator_begin(struct host_communicator *c, uint32_t turn,
 				      struct stream *stream, struct error *err)
@@ -233,7 +234,7 @@ static enum status communicator_wait(struct host_communicator *c, struct counter
 REDUCTION_LOOPS(float)
 REDUCTION_LOOPS(double)
 
-static void add_fp64(const struct relay_sum *sum, const double *slot)
+static void host_communicator_add_fp64(const struct relay_sum *sum, const double *slot)
 {
 	if (sum->larger)
 		larger_double(sum->to, slot, sum->own, sum->count);
@@ -242,10 +243,10 @@ static void add_fp64(const struct relay_sum *sum, const double *slot)
 }
 
 /* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */
-static void add_elements(const struct relay_sum *sum, const void *slot)
+static void host_communicator_add_elements(const struct relay_sum *sum, const void *slot)
 {
 	if (sum->precision == PRECISION_FP64) {
-		add_fp64(sum, slot);
+		host_communicator_add_fp64(sum, slot);
 		return;
 	}
 	FOR_BLOCKS (at, length, 0, sum->count) {
@@ -274,7 +275,7 @@ struct host_piece {
 };
 
 /* For ranks on several nodes: a sequence of bytes, in the order of the calls. */
-static enum status piece_over_tcp(const struct host_piece *p, struct error *err)
+static enum status host_communicator_piece_over_tcp(const struct host_piece *p, struct error *err)
 {
 	int fd = p->c->connections[p->peer];
 	void *memory = p->sum.count ? p->c->received_piece : p->memory;
@@ -283,7 +284,7 @@ static enum status piece_over_tcp(const struct host_piece *p, struct error *err)
 			 : tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
 
 	if (status == STATUS_OK && p->sum.count)
-		add_elements(&p->sum, memory);
+		host_communicator_add_elements(&p->sum, memory);
 	if (status == STATUS_OK)
 		return STATUS_OK;
 	communicator_give_up(p->c, p->peer);
@@ -292,7 +293,8 @@ static enum status piece_over_tcp(const struct host_piece *p, struct error *err)
 }
 
 /* Waits until the next slot is free, or full; a sum is added directly from it. */
-static enum status piece_through_slot(const struct host_piece *p, struct error *err)
+static enum status host_communicator_piece_through_slot(const struct host_piece *p,
+							struct error *err)
 {
 	struct host_communicator *c = p->c;
 	int me = c->base.rank, from = p->sends ? me : p->peer, to = p->sends ? p->peer : me;
@@ -305,69 +307,75 @@ static enum status piece_through_slot(const struct host_piece *p, struct error *
 	if (status != STATUS_OK)
 		return status;
 	if (p->sum.count)
-		add_elements(&p->sum, slot);
+		host_communicator_add_elements(&p->sum, slot);
 	else
 		memcpy(p->sends ? slot : p->memory, p->sends ? p->memory : slot, p->bytes);
 	counter_raise(p->sends ? &channel->written : &channel->taken, ++*pieces);
 	return STATUS_OK;
 }
 
-static enum status host_piece_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_communicator_piece_run(struct stream *stream, const void *arguments,
+					       struct error *err)
 {
 	const struct host_piece *p = arguments;
 	enum status status = communicator_begin(p->c, p->turn, stream, err);
 
 	if (status == STATUS_OK)
-		status = p->c->connections ? piece_over_tcp(p, err) : piece_through_slot(p, err);
+		status = p->c->connections ? host_communicator_piece_over_tcp(p, err)
+					   : host_communicator_piece_through_slot(p, err);
 	counter_raise(&p->c->completed, p->turn);
 	atomic_fetch_sub(&p->c->inside, 1);
 	return status;
 }
 
-static enum status host_piece_enqueue(struct communicator *communicator, struct stream *stream,
-				      struct host_piece piece, struct error *err)
+static enum status host_communicator_piece_enqueue(struct communicator *communicator,
+						   struct stream *stream, struct host_piece piece,
+						   struct error *err)
 {
 	enum status status;
 
 	_Static_assert(sizeof(piece) <= OPERATION_BYTES, "the arguments fit");
 	piece.c = host_communicator(communicator);
 	piece.turn = piece.c->issued + 1;
-	status = stream_enqueue_always(stream, host_piece_run, &piece, sizeof(piece), err);
+	status = host_stream_enqueue_always(stream, host_communicator_piece_run, &piece,
+					    sizeof(piece), err);
 	piece.c->issued += status == STATUS_OK;
 	return status;
 }
 
-static enum status host_push(struct communicator *communicator, struct stream *stream, int peer,
-			     const void *from, size_t bytes, struct error *err)
+static enum status host_communicator_push(struct communicator *communicator, struct stream *stream,
+					  int peer, const void *from, size_t bytes,
+					  struct error *err)
 {
 	struct host_piece piece = {
 		.peer = peer, .sends = true, .memory = (void *)from, .bytes = bytes
 	};
 
-	return host_piece_enqueue(communicator, stream, piece, err);
+	return host_communicator_piece_enqueue(communicator, stream, piece, err);
 }
 
-static enum status host_pull(struct communicator *communicator, struct stream *stream, int peer,
-			     void *to, size_t bytes, struct error *err)
+static enum status host_communicator_pull(struct communicator *communicator, struct stream *stream,
+					  int peer, void *to, size_t bytes, struct error *err)
 {
 	struct host_piece piece = { .peer = peer, .memory = to, .bytes = bytes };
 
-	return host_piece_enqueue(communicator, stream, piece, err);
+	return host_communicator_piece_enqueue(communicator, stream, piece, err);
 }
 
-static enum status host_pull_reduce(struct communicator *communicator, struct stream *stream,
-				    int peer, const struct relay_sum *sum, struct error *err)
+static enum status host_communicator_pull_reduce(struct communicator *communicator,
+						 struct stream *stream, int peer,
+						 const struct relay_sum *sum, struct error *err)
 {
 	struct host_piece piece = { .peer = peer,
 				    .bytes = sum->count * precision_bytes(sum->precision),
 				    .sum = *sum };
 
-	return host_piece_enqueue(communicator, stream, piece, err);
+	return host_communicator_piece_enqueue(communicator, stream, piece, err);
 }
 
-const struct transport_ops host_transport_ops = { .push = host_push,
-						  .pull = host_pull,
-						  .pull_reduce = host_pull_reduce };
+const struct transport_ops host_transport_ops = { .push = host_communicator_push,
+						  .pull = host_communicator_pull,
+						  .pull_reduce = host_communicator_pull_reduce };
 
 enum status host_transport_usable(struct device *device, enum transport transport,
 				  const struct device_set *devices, struct error *err)
@@ -379,8 +387,8 @@ enum status host_transport_usable(struct device *device, enum transport transpor
 			 transport_names[transport], device->info.id);
 }
 
-enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
-			    struct error *err)
+enum status host_communicator_relay_open(struct communicator *communicator,
+					 const struct transport_ops *ops, struct error *err)
 {
 	struct host_communicator *c = host_communicator(communicator);
 
@@ -437,7 +445,7 @@ enum status host_communicator_open(struct device *device,
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	status = host_relay_open(&c->base, &host_transport_ops, err);
+	status = host_communicator_relay_open(&c->base, &host_transport_ops, err);
 	if (direct)
 		c->base.operations = NULL; /* the backend's own, which are the relay's as well */
 	if (status != STATUS_OK)

@@ -17,7 +17,7 @@ extern double collective_timeout_seconds;
 struct transport_ops;
 extern const struct transport_ops host_transport_ops;
 /* Installs the relay's operations in an open communicator; replaces an earlier relay. */
-enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
-			    struct error *err);
+enum status host_communicator_relay_open(struct communicator *communicator,
+					 const struct transport_ops *ops, struct error *err);
 
 #endif

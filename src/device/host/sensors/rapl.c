@@ -25,7 +25,7 @@ static enum status rapl_read_count(const char *path, uint64_t *out, struct error
 	return read ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "%s: not a number", path);
 }
 
-static enum status add_zone(struct rapl *rapl, const char *folder, struct error *err)
+static enum status rapl_add_zone(struct rapl *rapl, const char *folder, struct error *err)
 {
 	struct rapl_zone zone = { .range = 0 };
 	char path[192];
@@ -49,18 +49,19 @@ enum status rapl_open(struct rapl *rapl, const char *folder, struct error *err)
 		char zone[140], name[64];
 
 		snprintf(zone, sizeof(zone), "%.100s/intel-rapl:%d", folder, n);
-		limits_read_line(name, sizeof(name), "%s/name", zone);
+		device_limits_read_line(name, sizeof(name), "%s/name", zone);
 		if (strncmp(name, "package", strlen("package")) != 0)
 			continue;
 		rapl->packages++;
-		if (add_zone(rapl, zone, err) != STATUS_OK)
+		if (rapl_add_zone(rapl, zone, err) != STATUS_OK)
 			return err->status;
 		for (int i = 0; i < 16; i++) {
 			char memory[160];
 
 			snprintf(memory, sizeof(memory), "%.120s/intel-rapl:%d:%d", zone, n, i);
-			limits_read_line(name, sizeof(name), "%s/name", memory);
-			if (strcmp(name, "dram") == 0 && add_zone(rapl, memory, err) != STATUS_OK)
+			device_limits_read_line(name, sizeof(name), "%s/name", memory);
+			if (strcmp(name, "dram") == 0 &&
+			    rapl_add_zone(rapl, memory, err) != STATUS_OK)
 				return err->status;
 		}
 	}

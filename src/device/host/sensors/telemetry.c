@@ -9,26 +9,26 @@
 #include "device/limits.h"
 
 /* `format`: a path with a number in it. */
-static double sysfs_read_number(const char *format, int n)
+static double sensors_telemetry_sysfs_read_number(const char *format, int n)
 {
 	char line[64];
 	double value;
 
-	return limits_read_line(line, sizeof(line), format, n) && sscanf(line, "%lf", &value) == 1
+	return device_limits_read_line(line, sizeof(line), format, n) &&
+			       sscanf(line, "%lf", &value) == 1
 		       ? value
 		       : (double)NAN;
 }
 
 /* Mean over the partition's CPUs. */
-static double partition_clock_hz(const struct cpu_partition *partition)
+static double sensors_telemetry_partition_clock_hz(const struct cpu_partition *partition)
 {
 	double sum = 0;
 	int count = 0, cpu;
 
 	hwloc_bitmap_foreach_begin (cpu, partition->cpuset) {
-		sum += 1e3 *
-		       sysfs_read_number("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
-					 cpu);
+		sum += 1e3 * sensors_telemetry_sysfs_read_number(
+				     "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
 		count++;
 	}
 	hwloc_bitmap_foreach_end();
@@ -39,19 +39,20 @@ static double partition_clock_hz(const struct cpu_partition *partition)
  * hwmon drivers for the CPU. The first temperature is that of the package (coretemp) or the control
  * temperature (k10temp).
  */
-static double temperature_celsius(void)
+static double sensors_telemetry_temperature_celsius(void)
 {
 	static const char *const drivers[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
 
 	for (int i = 0; i < 64; i++) {
 		char name[64];
 
-		if (!limits_read_line(name, sizeof(name), "/sys/class/hwmon/hwmon%d/name", i))
+		if (!device_limits_read_line(name, sizeof(name), "/sys/class/hwmon/hwmon%d/name",
+					     i))
 			break;
 		for (size_t d = 0; d < ARRAY_SIZE(drivers); d++) {
 			if (strcmp(name, drivers[d]) == 0)
-				return 1e-3 *
-				       sysfs_read_number("/sys/class/hwmon/hwmon%d/temp1_input", i);
+				return 1e-3 * sensors_telemetry_sysfs_read_number(
+						      "/sys/class/hwmon/hwmon%d/temp1_input", i);
 		}
 	}
 	return NAN;
@@ -61,10 +62,10 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 {
 	(void)err;
 	*out = (struct telemetry){
-		.sm_clock_hz = partition_clock_hz(host_device(device)->partition),
+		.sm_clock_hz = sensors_telemetry_partition_clock_hz(host_device(device)->partition),
 		.memory_clock_hz = NAN,
 		.power_watts = NAN,
-		.temperature_celsius = temperature_celsius(),
+		.temperature_celsius = sensors_telemetry_temperature_celsius(),
 		.throttle_reasons = -1,
 		.ecc_corrected = -1,
 		.ecc_uncorrected = -1,

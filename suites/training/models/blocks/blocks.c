@@ -44,8 +44,8 @@ static size_t block_kept(const struct network *n, struct kept_block *kept, uint6
 	count += blocks_norm_kept(n, &kept->norm[1], rows, all, out + count);
 	out[count++] = (struct kept_tensor){ &kept->qkv, 3 * mine };
 	out[count++] = (struct kept_tensor){ &kept->o, mine };
-	out[count++] = (struct kept_tensor){ &kept->lse,
-					     attention_row_values(&shape) * sizeof(*kept->lse) };
+	out[count++] = (struct kept_tensor){ &kept->lse, kernel_attention_row_values(&shape) *
+								 sizeof(*kept->lse) };
 	out[count++] = (struct kept_tensor){ &kept->middle, bytes / network_row_shares(n, 1) };
 	out[count++] = (struct kept_tensor){ &kept->before, 4 * mine };
 	if (all)
@@ -236,12 +236,12 @@ static enum status blocks_open_scratch(struct network *n, struct error *err)
 			    statistics * (uint64_t)n->partition.parts, &b->all_statistics, err);
 	}
 	blocks_open_narrow(n, err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
+	arena_alloc(n->arena, MEMORY_WORKSPACE, kernel_attention_row_values(&shape) * sizeof(float),
 		    &b->delta, err);
 	arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums, err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(4 * h), &b->bias_sums,
+	arena_alloc(n->arena, MEMORY_WORKSPACE, kernel_training_scratch_bytes(4 * h), &b->bias_sums,
 		    err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, embedding_scratch_bytes(n->step_rows, table),
+	arena_alloc(n->arena, MEMORY_WORKSPACE, layers_embedding_scratch_bytes(n->step_rows, table),
 		    &b->counts, err);
 	return arena_alloc(n->arena, MEMORY_INPUT, n->step_rows * sizeof(int32_t), &b->positions,
 			   err);

@@ -438,7 +438,7 @@ static void image_measure_unit(struct most *most, const struct setup *setup,
 	if (inside)
 		raise_to(&most->gradient, image_unit_width(u));
 	raise_to(&most->filters, u->filters);
-	raise_to(&most->weight_sums, convolution_scratch_bytes(&shape));
+	raise_to(&most->weight_sums, kernel_convolution_scratch_bytes(&shape));
 }
 
 static struct most image_measure_buffers(const struct setup *setup)
@@ -474,9 +474,9 @@ enum status images_scratch_open(struct network *n, struct error *err)
 			    &i->gradient[b], err);
 	arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.pooled * bytes, &i->pooled,
 		    err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, batch_norm_scratch_bytes(most.filters),
+	arena_alloc(n->arena, MEMORY_WORKSPACE, layers_batch_norm_scratch_bytes(most.filters),
 		    &i->norm_sums, err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(most.filters),
+	arena_alloc(n->arena, MEMORY_WORKSPACE, kernel_training_scratch_bytes(most.filters),
 		    &i->bias_sums, err);
 	i->workspace_bytes = most.weight_sums;
 	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->workspace, err);

@@ -330,7 +330,7 @@ static struct kept_block transformer_kept_of(const struct pass *p)
 	}
 	kept.qkv = network_element(n, kept.qkv, at * 3 * mine);
 	kept.o = network_element(n, kept.o, at * mine);
-	kept.lse += attention_row_values(&before);
+	kept.lse += kernel_attention_row_values(&before);
 	kept.middle = network_element(n, kept.middle, share * h);
 	kept.before = network_element(n, kept.before, at * 4 * mine);
 	if (!n->setup->pointwise)
