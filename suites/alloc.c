@@ -28,7 +28,7 @@ struct creation {
 	enum alloc_creation method;
 };
 
-static enum status launch_create(void *state, unsigned batch, struct error *err)
+static enum status alloc_launch_create(void *state, unsigned batch, struct error *err)
 {
 	struct creation *c = state;
 	size_t bytes = c->device.bytes;
@@ -42,10 +42,10 @@ static enum status launch_create(void *state, unsigned batch, struct error *err)
 	return err->status == STATUS_OK ? backend_stream_synchronize(c->stream, err) : err->status;
 }
 
-static enum status creation_measure(struct run *run, struct creation *c, struct error *err)
+static enum status alloc_creation_measure(struct run *run, struct creation *c, struct error *err)
 {
 	struct workload w = { .state = c,
-			      .launch = launch_create,
+			      .launch = alloc_launch_create,
 			      .clock = CLOCK_HOST,
 			      .max_batch = 1,
 			      .no_gate = true };
@@ -59,12 +59,12 @@ static enum status creation_measure(struct run *run, struct creation *c, struct 
 }
 
 /* Repeats it over other contents. */
-static enum status creation_verify(struct creation *c, struct error *err)
+static enum status alloc_creation_verify(struct creation *c, struct error *err)
 {
 	if (backend_memory_set(c->stream, c->device.memory, OTHER_BYTE, c->device.bytes, err) !=
 		    STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK ||
-	    launch_create(c, 1, err) != STATUS_OK)
+	    alloc_launch_create(c, 1, err) != STATUS_OK)
 		return err->status;
 	return buffer_check_byte(&c->device, c->stream, BYTE, err);
 }
@@ -80,7 +80,8 @@ static enum status alloc_create(struct run *run, struct error *err)
 	    buffer_alloc(&c.device, run->devices[0], ALLOCATOR_DEVICE, bytes, err) == STATUS_OK &&
 	    (c.method == CREATION_DEVICE ||
 	     buffer_alloc(&c.host, run->devices[0], from, bytes, err) == STATUS_OK) &&
-	    creation_measure(run, &c, err) == STATUS_OK && creation_verify(&c, err) == STATUS_OK)
+	    alloc_creation_measure(run, &c, err) == STATUS_OK &&
+	    alloc_creation_verify(&c, err) == STATUS_OK)
 		run_verified(run, "every byte of the tensor, read back", NAN, NAN);
 	buffer_free(&c.host);
 	buffer_free(&c.device);
@@ -447,8 +448,8 @@ static enum status alloc_run(struct run *run, struct error *err)
 		return alloc_start(run, err);
 	if (operation == OPERATION_CREATE)
 		return alloc_create(run, err);
-	kind = origin_from_name(case_text(run->c, "allocators"));
-	limit = alloc_limit(run, kind);
+	kind = alloc_blocks_origin_from_name(case_text(run->c, "allocators"));
+	limit = alloc_blocks_limit(run, kind);
 	/* Otherwise the case does not test the allocator. */
 	if (limit && operation != OPERATION_FRAGMENT && limit < run->c->device_bytes)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -468,7 +469,7 @@ static enum status alloc_run(struct run *run, struct error *err)
 	case OPERATION_FAIL:
 		return alloc_failure(run, kind, err);
 	case OPERATION_EXHAUST:
-		return alloc_exhaust(run, kind, err);
+		return alloc_failure_exhaust(run, kind, err);
 	default:
 		return alloc_calls(run, operation, kind, err);
 	}
@@ -491,6 +492,6 @@ const struct suite suite_alloc = {
 	.sheet = sheet,
 	.processes = SUITE_ONE_PROCESS,
 	.fresh_processes = true,
-	.expand = alloc_expand,
+	.expand = alloc_plan_expand,
 	.run = alloc_run,
 };

@@ -134,7 +134,7 @@ static const struct word_row words[] = {
 #define SCORE_BYTES (1ull << 30)
 
 /* A part of a batch's heads, in one library call. */
-static unsigned scored_of(const struct attention_shape *s)
+static unsigned attention_scored_of(const struct attention_shape *s)
 {
 	uint64_t head = (uint64_t)s->sequence * s->sequence * precision_bytes(s->precision),
 		 heads = SCORE_BYTES / head;
@@ -183,7 +183,7 @@ static bool attention_shape_of_case(const struct plan_case *c, const struct devi
 static enum status attention_launch_batch(void *state, unsigned batch, struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
-		if (attention_launch(state, err) != STATUS_OK)
+		if (attention_operands_launch(state, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -193,17 +193,18 @@ static enum status attention_open_tensors(struct run *run, struct attention *a, 
 	if (backend_stream_create(run->devices[0], false, &a->stream, err) != STATUS_OK)
 		return err->status;
 	for (int t = 0; t < TENSORS; t++) {
-		uint64_t bytes = attention_count(a, (enum tensor)t) *
-				 attention_element_bytes(a, (enum tensor)t);
+		uint64_t bytes = attention_operands_count(a, (enum tensor)t) *
+				 attention_operands_element_bytes(a, (enum tensor)t);
 
-		if (bytes > 0 && (buffer_alloc(&a->tensors[t], run->devices[0], ALLOCATOR_DEVICE,
-					       bytes, err) != STATUS_OK ||
-				  (t <= OUTPUT_GRADIENTS ? attention_fill(a, (enum tensor)t, err)
-							 : buffer_poison(&a->tensors[t], a->stream,
-									 err)) != STATUS_OK))
+		if (bytes > 0 &&
+		    (buffer_alloc(&a->tensors[t], run->devices[0], ALLOCATOR_DEVICE, bytes, err) !=
+			     STATUS_OK ||
+		     (t <= OUTPUT_GRADIENTS
+			      ? attention_operands_fill(a, (enum tensor)t, err)
+			      : buffer_poison(&a->tensors[t], a->stream, err)) != STATUS_OK))
 			return err->status;
 	}
-	run_value(run, "attention.memory", (double)attention_bytes(a, true));
+	run_value(run, "attention.memory", (double)attention_operands_bytes(a, true));
 	return STATUS_OK;
 }
 
@@ -213,7 +214,7 @@ static struct attention attention_of(const struct plan_case *c, const struct att
 				   .pass = (enum pass)case_integer(c, "passes"),
 				   .implementation =
 					   (enum implementation)case_integer(c, "implementations"),
-				   .scored = scored_of(shape) };
+				   .scored = attention_scored_of(shape) };
 }
 
 static enum status attention_run(struct run *run, struct error *err)
@@ -226,7 +227,7 @@ static enum status attention_run(struct run *run, struct error *err)
 	a = attention_of(run->c, &shape);
 	a.seed = run->seed;
 	if (attention_open_tensors(run, &a, err) == STATUS_OK &&
-	    attention_verify(run, &a, err) == STATUS_OK) {
+	    attention_check_verify(run, &a, err) == STATUS_OK) {
 		struct workload w = { .state = &a,
 				      .launch = attention_launch_batch,
 				      .clock = CLOCK_DEVICE,
@@ -269,13 +270,13 @@ static enum status attention_expand(struct plan *plan, struct plan_case *point, 
 		if (!reason) {
 			struct attention a = attention_of(point, &shape);
 
-			point->device_bytes =
-				attention_bytes(&a, false) +
-				attention_count(&a, HEAD) * attention_element_bytes(&a, HEAD);
+			point->device_bytes = attention_operands_bytes(&a, false) +
+					      attention_operands_count(&a, HEAD) *
+						      attention_operands_element_bytes(&a, HEAD);
 			point->setup_seconds += HEADS * ROWS * CHECK_SECONDS_PER_VALUE *
 							(double)shape.sequence * shape.head_size +
 						10 * kernel_attention_operations(&shape, 7) /
-							estimate_flops(info, PRECISION_FP32);
+							shared_estimate_flops(info, PRECISION_FP32);
 		}
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;

@@ -258,8 +258,9 @@ static double burn_least_seconds(const struct plan_case *point, enum burn_load l
 	if (load == BURN_UNITS)
 		return 2;
 	if (load == BURN_MEMORY)
-		return 0.5 + 4 * (double)point->device_bytes / estimate_memory_rate(info);
-	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / estimate_flops(info, burn_precision_of(load));
+		return 0.5 + 4 * (double)point->device_bytes / shared_estimate_memory_rate(info);
+	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n /
+			     shared_estimate_flops(info, burn_precision_of(load));
 }
 
 /* One slice on all devices of one backend, of which `first` is the first. */
@@ -267,7 +268,7 @@ static enum status burn_plan_slice(struct plan *plan, struct plan_case *point, s
 				   struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
-	enum burn_load load = burn_load_of(point);
+	enum burn_load load = burn_outcome_load_of(point);
 	size_t count = plan_backend_devices(plan, first);
 	char reason[96] = "";
 
@@ -331,7 +332,7 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 
 static enum status open_burn(struct burn *b, struct error *err)
 {
-	if (burn_record_open(&b->record, b->device, err) != STATUS_OK ||
+	if (burn_look_record_open(&b->record, b->device, err) != STATUS_OK ||
 	    backend_event_create(b->device, &b->start, err) != STATUS_OK)
 		return err->status;
 	return backend_event_create(b->device, &b->end, err);
@@ -339,7 +340,7 @@ static enum status open_burn(struct burn *b, struct error *err)
 
 static enum status burn_run_load(struct burn *b, struct error *err)
 {
-	enum burn_load load = burn_load_of(b->run->c);
+	enum burn_load load = burn_outcome_load_of(b->run->c);
 
 	if (load == BURN_MEMORY)
 		return burn_memory(b, err);
@@ -371,7 +372,7 @@ static enum status burn_run(struct run *run, struct error *err)
 	b.recorder = watch_begin(b.device, section_real(section, "reading"),
 				 fmax(INTERVAL_LEAST,
 				      section_real(section, "duration") / INTERVALS_OF_A_RUN));
-	burn_hand_over(&b, true);
+	burn_look_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
 	/* Agreed on before the ranks have anything to do together. */
@@ -379,20 +380,20 @@ static enum status burn_run(struct run *run, struct error *err)
 		burn_run_load(&b, err);
 	status = err->status;
 	if (status == STATUS_OK)
-		burn_hand_over(&b, true);
+		burn_look_hand_over(&b, true);
 	telemetry_window_end(run->telemetry, &readings, &throttled);
 	watch_end(b.recorder, &watch);
 	/* With the device lost, nothing can be closed; the process is about to end. */
 	if (!status_loses_device(status)) {
 		backend_event_destroy(b.start);
 		backend_event_destroy(b.end);
-		burn_record_close(&b.record);
+		burn_look_record_close(&b.record);
 	}
 	status = world_agree(run->world, status, err);
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
-		status = burn_conclude(&b, &watch, err);
+		status = burn_outcome_conclude(&b, &watch, err);
 	watch_release(&watch);
-	burn_forget_events(&b);
+	burn_look_forget_events(&b);
 	if (b.energy.meter)
 		energy_meter_end(b.energy.meter, NULL, &(struct energy_window){ 0 });
 	free(series.samples);
@@ -403,7 +404,7 @@ static void *burn_open_state(void)
 {
 	struct burn_state *state = xcalloc(1, sizeof(*state));
 
-	state->sessions = sessions_open();
+	state->sessions = communicators_sessions_open();
 	return state;
 }
 
@@ -411,16 +412,16 @@ static void burn_close_state(void *memory)
 {
 	struct burn_state *state = memory;
 
-	sessions_close(state->sessions);
+	communicators_sessions_close(state->sessions);
 	free(state);
 }
 
 static void burn_derive(struct run *run, const struct result *all)
 {
-	enum burn_load load = burn_load_of(run->c);
+	enum burn_load load = burn_outcome_load_of(run->c);
 
 	if (load < BURN_UNITS)
-		burn_state_dose(run, burn_precision_of(load), all);
+		burn_page_state_dose(run, burn_precision_of(load), all);
 }
 
 static const struct aspect_row aspects[] = {

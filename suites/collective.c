@@ -53,21 +53,21 @@ static void collective_describe(struct collective *c, const struct run *run)
 			      ? strcmp(case_text_or(at, "placement", ""), "in_place") == 0
 			      : c->operation->placements == IN_PLACE_ONLY;
 	precision_from_name(case_text_or(at, "precisions", "fp32"), &c->precision);
-	c->bytes = collective_bytes(c->operation, size, c->ranks, &c->part);
+	c->bytes = collective_data_bytes(c->operation, size, c->ranks, &c->part);
 }
 
 /* Verifies one operation on fresh data. Each step may fail on one rank only. */
 static enum status collective_verify(struct collective *c, struct world *world, const char *when,
 				     struct error *err)
 {
-	enum status status = world_agree(world, collective_prepare(c, err), err);
+	enum status status = world_agree(world, collective_data_prepare(c, err), err);
 	uint64_t before = relay_pieces(c->communicator);
 
 	if (status == STATUS_OK)
 		status = world_agree(world, c->operation->enqueue(c, err), err);
 	c->copy_commands = (unsigned)(relay_pieces(c->communicator) - before) * RELAY_COMMANDS;
 	if (status == STATUS_OK)
-		status = world_agree(world, collective_check(c, err), err);
+		status = world_agree(world, collective_data_check(c, err), err);
 	return status == STATUS_OK ? status : error_prefix(err, "%s timing", when);
 }
 
@@ -100,9 +100,9 @@ static enum status collective_launch_batch(void *state, unsigned batch, struct e
  * Restarts in-place sums in each sample. They stay finite for some operations (in FP16, over eight
  * ranks, for five) and are infinite afterwards, which takes links and adders the same time.
  */
-static enum status begin_anew(void *state, struct error *err)
+static enum status collective_begin_anew(void *state, struct error *err)
 {
-	return collective_prepare(((struct timed_collective *)state)->c, err);
+	return collective_data_prepare(((struct timed_collective *)state)->c, err);
 }
 
 /* Ends a recording even if an operation in it has failed. */
@@ -138,7 +138,7 @@ static enum status collective_measure(struct run *run, struct timed_collective *
 	const struct collective *c = t->c;
 	struct stream *stream = c->stream;
 	struct workload w = { .state = t,
-			      .prepare = collective_repeats(c) ? NULL : begin_anew,
+			      .prepare = collective_repeats(c) ? NULL : collective_begin_anew,
 			      .launch = collective_launch_batch,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &stream,
@@ -178,7 +178,7 @@ static void collective_note_verified(struct run *run, const struct collective *c
 		run_verified(run,
 			     "every element on every rank against double-precision sums of the "
 			     "generated inputs, before and after timing",
-			     world_max(run->world, c->error), collective_tolerance(c));
+			     world_max(run->world, c->error), collective_data_tolerance(c));
 	else
 		run_verified(run,
 			     "every byte on every rank against the generated input, before and "
@@ -194,7 +194,7 @@ static enum status collective_verify_after(struct collective *c, struct world *w
 
 	if (!collective_repeats(c))
 		return collective_verify(c, world, "after", err);
-	status = world_agree(world, collective_check(c, err), err);
+	status = world_agree(world, collective_data_check(c, err), err);
 	return status == STATUS_OK ? status : error_prefix(err, "after timing");
 }
 
@@ -204,8 +204,8 @@ static enum status collective_run(struct run *run, struct error *err)
 	struct collective c;
 	struct timed_collective timed = { .c = &c };
 	const struct collective_session *session =
-		session_find(run->suite_state, run->devices[0], run->world,
-			     collective_transport_of(run->c), err);
+		communicators_session_find(run->suite_state, run->devices[0], run->world,
+					   collective_transport_of(run->c), err);
 	enum status status;
 
 	if (!session)
@@ -213,11 +213,11 @@ static enum status collective_run(struct run *run, struct error *err)
 	collective_describe(&c, run);
 	c.stream = session->stream;
 	c.communicator = session->communicator;
-	status = world_agree(run->world, collective_open(&c, err), err);
+	status = world_agree(run->world, collective_data_open(&c, err), err);
 	if (status == STATUS_OK)
 		status = collective_verify(&c, run->world, "before", err);
 	if (status == STATUS_OK)
-		status = world_agree(run->world, collective_prepare(&c, err), err);
+		status = world_agree(run->world, collective_data_prepare(&c, err), err);
 	if (status == STATUS_OK)
 		status = collective_measure(run, &timed, err);
 	if (status == STATUS_OK)
@@ -236,7 +236,7 @@ static enum status collective_run(struct run *run, struct error *err)
 	if (status_loses_device(status))
 		return status;
 	backend_graph_destroy(timed.graph);
-	collective_close(&c);
+	collective_data_close(&c);
 	return status;
 }
 
@@ -368,7 +368,8 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 	char reason[128] = "";
 	double rate;
 
-	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
+	bytes = collective_data_bytes(operation, (size_t)case_integer(point, "sizes"), ranks,
+				      &part);
 	if (plan_backend_devices(plan, first) < (size_t)ranks)
 		; /* the plan reports it */
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
@@ -376,7 +377,7 @@ static enum status collective_plan_on(struct plan *plan, struct plan_case *point
 	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));
-	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
+	point->device_bytes = collective_data_footprint(operation, in_place, bytes, ranks);
 	/*
 	 * Approximate time for filling and checking. Opening the communicator takes almost a second
 	 * in the first case, and is counted in all.
@@ -395,7 +396,7 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	enum precision precision = PRECISION_FP32;
 
 	precision_from_name(case_text(point, "precisions"), &precision);
-	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point))
+	if (!plan_takes_nodes(plan, point) || !communicators_gpudirect_plan(plan, point))
 		return STATUS_OK;
 	/* A group uses all devices of its nodes; a single device has no peer. */
 	if (plan->group.nodes ? !plan_drop_axis(point, "devices")
@@ -430,12 +431,12 @@ static const struct aspect_row aspects[] = {
 
 static void *collective_open_sessions(void)
 {
-	return sessions_open();
+	return communicators_sessions_open();
 }
 
 static void collective_close_sessions(void *state)
 {
-	sessions_close(state);
+	communicators_sessions_close(state);
 }
 
 static const struct sheet_row sheet[] = {

@@ -20,7 +20,7 @@ static const char *const visible_words[] = { "uuid", "index", "inherit", NULL };
 static const struct key keys[] = {
 	{ .name = "command",
 	  .type = KEY_TEXT,
-	  .check = command_check_command,
+	  .check = command_declare_check_command,
 	  .help = "program and arguments, run without a shell. {name}: a value of the list `name` "
 		  "in this section; {name:bytes}: a size in bytes; {device}, {index}, {uuid}: of "
 		  "the device (see gpuproof help command)" },
@@ -31,7 +31,7 @@ static const struct key keys[] = {
 	{ .name = "environment",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_environment,
+	  .check = command_declare_check_environment,
 	  .help = "environment variables to add, as NAME=value separated by blanks; the result "
 		  "stores them" },
 	{ .name = "cuda_visible_devices",
@@ -49,19 +49,19 @@ static const struct key keys[] = {
 	{ .name = "metric",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_metric,
+	  .check = command_declare_check_metric,
 	  .help = "name of the metric: NAME gives command.NAME; empty: command.time" },
 	{ .name = "regex",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_regex,
+	  .check = command_declare_check_regex,
 	  .help = "POSIX extended regular expression, applied to each line of standard output; its "
 		  "one group matches the value. Without regex and json, the value is the wall "
 		  "time" },
 	{ .name = "json",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_json,
+	  .check = command_declare_check_json,
 	  .help = "path of the value in the JSON document on standard output: "
 		  "benchmarks[name=copy].real_time, results[*].seconds" },
 	{ .name = "matches",
@@ -73,7 +73,7 @@ static const struct key keys[] = {
 	{ .name = "unit",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_unit,
+	  .check = command_declare_check_unit,
 	  .help = "unit of the printed value: ms, MB/s, GiB/s, GFLOP/s, %, 1" },
 	{ .name = "better",
 	  .type = KEY_CHOICE,
@@ -100,12 +100,12 @@ static const struct key keys[] = {
 	{ .name = "expect",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_expect,
+	  .check = command_declare_check_expect,
 	  .help = "POSIX extended regular expression that standard output must match" },
 	{ .name = "sha256",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = command_check_sha256,
+	  .check = command_declare_check_sha256,
 	  .help = "expected SHA-256 of standard output, or of the file `output`, in hexadecimal" },
 	{ .name = "output",
 	  .type = KEY_TEXT,
@@ -153,27 +153,28 @@ static char *command_describe(const struct plan *plan, const struct plan_case *c
 	struct text line = TEXT_EMPTY;
 	struct words words;
 
-	command_words(c, &plan->devices[c->devices[0]], &words);
+	command_start_words(c, &plan->devices[c->devices[0]], &words);
 	for (size_t i = 0; i < words.count; i++) {
 		text_add(&line, i ? " " : "");
 		text_add_shell_word(&line, words.items[i]);
 	}
-	words_release(&words);
+	command_patterns_words_release(&words);
 	return text_detach(&line);
 }
 
 static enum status command_run(struct run *run, struct error *err)
 {
-	char *metric = command_metric(run->c->section), *verified;
+	char *metric = command_declare_metric(run->c->section), *verified;
 	struct starts starts;
-	const struct reporter reporter = { &starts, starts_report };
+	const struct reporter reporter = { &starts, command_start_report };
 	const struct metric *own = run->c->suite->metrics;
 	const struct series *series;
 	double factor;
 
-	if (starts_open(&starts, run, err) == STATUS_OK &&
-	    run_sample_reports(run, &reporter, metric, command_unit(run->c->section, &factor),
-			       &series, err) == STATUS_OK) {
+	if (command_start_open(&starts, run, err) == STATUS_OK &&
+	    run_sample_reports(run, &reporter, metric,
+			       command_declare_unit(run->c->section, &factor), &series,
+			       err) == STATUS_OK) {
 		while (strcmp(own->name, metric) != 0)
 			own++;
 		/* A counted value has no interval, because it does not vary between launches. */
@@ -181,11 +182,11 @@ static enum status command_run(struct run *run, struct error *err)
 			run_value(run, metric, series->statistics.median);
 		else
 			run_scaled(run, metric, 1, series);
-		verified = starts_verified(&starts);
+		verified = command_start_verified(&starts);
 		run_verified(run, verified, NAN, NAN);
 		free(verified);
 	}
-	starts_close(&starts);
+	command_start_close(&starts);
 	free(metric);
 	return err->status;
 }
@@ -195,7 +196,7 @@ const struct suite suite_command = { .name = "command",
 						"value that it prints",
 				     .keys = keys,
 				     .metrics = metrics,
-				     .adapt = command_adapt,
+				     .adapt = command_declare_adapt,
 				     .describe = command_describe,
 				     .expand = command_expand,
 				     .run = command_run };

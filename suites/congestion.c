@@ -135,7 +135,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 	int least = 2 * CONGESTION_NODES_LEAST, ranks = (int)plan_backend_devices(plan, 0);
 	char reason[128] = "";
 
-	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point))
+	if (!plan_takes_nodes(plan, point) || !communicators_gpudirect_plan(plan, point))
 		return STATUS_OK;
 	if (plan->group.nodes < least)
 		snprintf(reason, sizeof(reason),
@@ -144,7 +144,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 			 least, CONGESTION_NODES_LEAST, CONGESTION_NODES_LEAST, plan->group.nodes);
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s does not support collectives", info->id);
-	point->device_bytes = collective_footprint(victims, false, size, ranks) + 2 * load;
+	point->device_bytes = collective_data_footprint(victims, false, size, ranks) + 2 * load;
 	/* Three series, and two communicators. */
 	point->setup_seconds = 2 + 2 * section_real(section, "max_time") +
 			       6 * (double)(size + load) / (device_is_host(info) ? 0.8e9 : 100e9);
@@ -175,7 +175,7 @@ const struct suite suite_congestion = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
 	.expand = congestion_expand,
-	.run = congestion_run,
-	.open_state = congestion_open_state,
-	.close_state = congestion_close_state,
+	.run = congestion_measure_run,
+	.open_state = congestion_measure_open_state,
+	.close_state = congestion_measure_close_state,
 };

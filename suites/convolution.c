@@ -345,8 +345,8 @@ static const char *convolution_candidate_name(const struct convolution *c, unsig
 }
 
 /* Selects the fastest candidate for later launches; without time the library's first that works. */
-static enum status convolution_search_fastest(struct run *run, struct convolution *c,
-					      struct error *err)
+static enum status convolution_pick_fastest(struct run *run, struct convolution *c,
+					    struct error *err)
 {
 	double seconds = section_real(run->c->section, "search_time");
 	unsigned candidates = c->engines ? c->engines->count : CONVOLUTION_ALGORITHMS;
@@ -594,7 +594,7 @@ static enum status convolution_prepare(struct run *run, struct convolution *c, s
 				      searched ? CONVOLUTION_ENGINES : CONVOLUTION_SPARE_ENGINES,
 				      &c->engines, err) != STATUS_OK) ||
 	    convolution_open_tensors(c, err) != STATUS_OK ||
-	    convolution_search_fastest(run, c, err) != STATUS_OK)
+	    convolution_pick_fastest(run, c, err) != STATUS_OK)
 		return err->status;
 	memory = convolution_bytes_of_all(&c->shape, c->pass);
 	if (c->engines) {
@@ -705,7 +705,7 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 			point->setup_seconds += CONVOLUTION_ENGINES * ENGINE_SECONDS;
 		if (!reason)
 			point->setup_seconds += 10 * kernel_convolution_operations(&shape) /
-						estimate_flops(info, PRECISION_FP32);
+						shared_estimate_flops(info, PRECISION_FP32);
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}

@@ -269,7 +269,7 @@ static enum status verify_launches(struct launch_case *l, struct error *err)
 }
 
 /* Verifies that waiting covers an earlier kernel, and that each callback is called once. */
-static enum status verify_waiting(struct launch_case *l, struct error *err)
+static enum status launch_verify_waiting(struct launch_case *l, struct error *err)
 {
 	const struct spin_arguments spin = { KERNEL_IN_FRONT };
 	uint64_t calls = atomic_load(&l->calls);
@@ -298,7 +298,7 @@ static enum status verify_waiting(struct launch_case *l, struct error *err)
 }
 
 /* Verifies that work ordered after a kernel of the other stream waits for it. */
-static enum status verify_handover(struct launch_case *l, struct error *err)
+static enum status launch_verify_handover(struct launch_case *l, struct error *err)
 {
 	const struct spin_arguments spin = { KERNEL_IN_FRONT };
 	double start;
@@ -326,8 +326,9 @@ static bool launch_is_wait(enum operation operation)
 static enum status launch_verify(struct launch_case *l, struct error *err)
 {
 	if (l->operation == HANDOVER)
-		return verify_handover(l, err);
-	return launch_is_wait(l->operation) ? verify_waiting(l, err) : verify_launches(l, err);
+		return launch_verify_handover(l, err);
+	return launch_is_wait(l->operation) ? launch_verify_waiting(l, err)
+					    : verify_launches(l, err);
 }
 
 static enum status launch_measure(struct launch_case *l, struct error *err)

@@ -236,7 +236,7 @@ static const struct sheet_row sheet[] = {
 
 static enum status matmul_launch(void *state, unsigned batch, struct error *err)
 {
-	return operands_multiply(state, batch, err);
+	return matmul_operands_multiply(state, batch, err);
 }
 
 /*
@@ -286,7 +286,8 @@ static void matmul_record_memory(struct run *run, const struct operands *o,
 	double workspace = 0;
 
 	for (int i = 0; i < OPERANDS; i++)
-		bytes += (uint64_t)o->batch * o->counts[i] * operand_bytes(o->problem.precision, i);
+		bytes += (uint64_t)o->batch * o->counts[i] *
+			 matmul_operands_bytes(o->problem.precision, i);
 	run_value(run, "matmul.memory", (double)(bytes + o->units.bytes));
 	if (o->implementation == IMPLEMENTATION_LT)
 		workspace = (double)choice->workspace_bytes;
@@ -308,7 +309,7 @@ static void matmul_record_error(struct run *run, const struct operands *o)
 
 	if (scaled) {
 		run_value(run, "matmul.nonfinite", o->error.nonfinite);
-		run_value(run, "matmul.subnormal", matmul_subnormal_share(&o->problem));
+		run_value(run, "matmul.subnormal", gemm_reference_subnormal_share(&o->problem));
 	}
 	if (o->error.nonfinite < 1) {
 		run_value(run, "matmul.error", o->error.stored);
@@ -333,12 +334,13 @@ static enum status matmul_load_library(struct run *run, const struct matmul_case
 	struct operands o;
 
 	problem.m = problem.n = problem.k = 16;
-	if (operands_open(&o, run->devices[0], &problem, 1, s->implementation, err) == STATUS_OK &&
+	if (matmul_operands_open(&o, run->devices[0], &problem, 1, s->implementation, err) ==
+		    STATUS_OK &&
 	    (s->implementation != IMPLEMENTATION_LT ||
-	     operands_search(&o, 0, &choice, err) == STATUS_OK) &&
-	    operands_multiply(&o, 1, err) == STATUS_OK)
+	     matmul_operands_search(&o, 0, &choice, err) == STATUS_OK) &&
+	    matmul_operands_multiply(&o, 1, err) == STATUS_OK)
 		backend_stream_synchronize(o.stream, err);
-	operands_close(&o);
+	matmul_operands_close(&o);
 	return err->status;
 }
 
@@ -349,7 +351,7 @@ static enum status matmul_search_algorithm(struct run *run, struct operands *o,
 
 	if (o->implementation != IMPLEMENTATION_LT)
 		return STATUS_OK;
-	if (operands_search(o, seconds, choice, err) != STATUS_OK)
+	if (matmul_operands_search(o, seconds, choice, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "matmul.candidates", choice->tried);
 	run_value(run, "matmul.search_gain", choice->first_seconds / choice->seconds);
@@ -361,7 +363,7 @@ static enum status matmul_search_algorithm(struct run *run, struct operands *o,
 /* All preparations before the samples. The caller closes `o`, even after a failure. */
 static enum status matmul_prepare_operands(struct run *run, struct operands *o, struct error *err)
 {
-	struct matmul_case s = matmul_case_of(run->c);
+	struct matmul_case s = matmul_plan_case_of(run->c);
 	struct gemm_choice choice = { .workspace_bytes = 0 };
 	uint64_t free_before, cache, set_bytes;
 	char size[32];
@@ -373,14 +375,14 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 	    matmul_load_library(run, &s, err) != STATUS_OK)
 		return err->status;
 	free_before = matmul_free_bytes(run->devices[0]);
-	if (operands_open(o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
+	if (matmul_operands_open(o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
 		    STATUS_OK ||
 	    phases_next(run->phases, run->world, "autotuning", err) != STATUS_OK ||
 	    matmul_search_algorithm(run, o, &choice, err) != STATUS_OK)
 		return err->status;
 	if (phases_next(run->phases, run->world, "check", err) != STATUS_OK)
 		return err->status;
-	if (operands_verify(o, err) != STATUS_OK)
+	if (matmul_operands_verify(o, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
 	cache = run->devices[0]->info.l2_bytes;
 	set_bytes = 0;
@@ -402,7 +404,8 @@ static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 {
 	return (struct sustained_work){ .run = run,
 					.workload = matmul_workload(o, &run->devices[0]->info),
-					.operations = matmul_operations(&o->problem, o->batch) };
+					.operations =
+						matmul_plan_operations(&o->problem, o->batch) };
 }
 
 /* All steps after the samples. */
@@ -413,7 +416,7 @@ static enum status matmul_conclude(const struct sustained_work *work, struct ope
 
 	sustained_record(work);
 	run_energy(run, "flops_per_joule", work->operations);
-	if (operands_check(o, err) != STATUS_OK)
+	if (matmul_operands_check(o, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
 	matmul_record_error(run, o);
 	return STATUS_OK;
@@ -429,7 +432,7 @@ static enum status matmul_run(struct run *run, struct error *err)
 		if (sustained_sample(&work, err) == STATUS_OK)
 			matmul_conclude(&work, &o, err);
 	}
-	operands_close(&o);
+	matmul_operands_close(&o);
 	return err->status;
 }
 
@@ -466,7 +469,7 @@ struct matmul_group {
 	size_t count;
 };
 
-static void measure_group(const struct matmul_group *g)
+static void matmul_measure_group(const struct matmul_group *g)
 {
 	struct sustained_work *work = xcalloc(g->count, sizeof(*work));
 	struct error *errs = xcalloc(g->count, sizeof(*errs));
@@ -509,9 +512,9 @@ static void matmul_run_group(struct run *const *runs, size_t count, struct error
 		g.errs[g.count++] = &errs[i];
 	}
 	if (g.count > 0)
-		measure_group(&g);
+		matmul_measure_group(&g);
 	for (size_t i = 0; i < count; i++)
-		operands_close(&all[i]);
+		matmul_operands_close(&all[i]);
 	free(all);
 	free(g.runs);
 	free(g.operands);
@@ -531,7 +534,7 @@ const struct suite suite_matmul = {
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
-	.expand = matmul_expand,
+	.expand = matmul_plan_expand,
 	.run = matmul_run,
 	.groups_with = matmul_groups_with,
 	.run_group = matmul_run_group,

@@ -75,7 +75,7 @@ static enum direction pairs_direction(const struct run *run)
 static void pairs_describe_side(struct pairs_side *s, const struct run *run)
 {
 	enum direction direction = pairs_direction(run);
-	struct device_address *all = join_addresses(run->devices[0], run->world);
+	struct device_address *all = communicators_join_addresses(run->devices[0], run->world);
 	bool on_first = all[run->world->rank].node == all[0].node;
 
 	*s = (struct pairs_side){ .rank = run->world->rank,
@@ -99,7 +99,7 @@ static enum status pairs_receive(const struct pairs_side *s, struct error *err)
 	return backend_receive(s->communicator, s->stream, s->in.memory, s->bytes, s->peer, err);
 }
 
-static enum status ping_pong(const struct pairs_side *s, struct error *err)
+static enum status pairs_ping_pong(const struct pairs_side *s, struct error *err)
 {
 	enum status status = s->first ? pairs_send(s, err) : pairs_receive(s, err);
 
@@ -129,7 +129,7 @@ static enum status pairs_enqueue(const struct pairs_side *s, struct error *err)
 {
 	if (s->peer < 0)
 		return STATUS_OK;
-	return s->ping_pong ? ping_pong(s, err) : pairs_flow(s, err);
+	return s->ping_pong ? pairs_ping_pong(s, err) : pairs_flow(s, err);
 }
 
 static enum status pairs_launch(void *state, unsigned batch, struct error *err)
@@ -217,7 +217,8 @@ static enum status pairs_measure(struct run *run, struct pairs_side *s, struct e
 static enum status pairs_run(struct run *run, struct error *err)
 {
 	const struct collective_session *session =
-		session_find(run->suite_state, run->devices[0], run->world, TRANSPORT_AUTO, err);
+		communicators_session_find(run->suite_state, run->devices[0], run->world,
+					   TRANSPORT_AUTO, err);
 	struct pairs_side s;
 	enum status status;
 
@@ -400,7 +401,7 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 	size_t first = pairs_devices_on(plan, 0), second = pairs_devices_on(plan, 1),
 	       rails = first < second ? first : second;
 
-	if (!gpudirect_plan(plan, point))
+	if (!communicators_gpudirect_plan(plan, point))
 		return STATUS_OK;
 	if (case_integer(point, "sizes") <= PAIRS_LATENCY_BYTES &&
 	    !plan_drop_axis(point, "directions"))
@@ -417,12 +418,12 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 
 static void *pairs_open_sessions(void)
 {
-	return sessions_open();
+	return communicators_sessions_open();
 }
 
 static void pairs_close_sessions(void *state)
 {
-	sessions_close(state);
+	communicators_sessions_close(state);
 }
 
 const struct suite suite_pairs = {

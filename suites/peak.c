@@ -162,8 +162,8 @@ static const char *peak_obstacle(enum unit unit, enum precision precision, const
  * The minimum of a case's launches, and twice the CPU's time for all numbers, so that many steps do
  * not look like a hang.
  */
-static double roofline_seconds(const struct plan_case *c, enum precision precision,
-			       const struct device_info *info)
+static double peak_roofline_seconds(const struct plan_case *c, enum precision precision,
+				    const struct device_info *info)
 {
 	double size = (double)section_integer(c->section, "size");
 	double launches = (double)section_integer(c->section, "min_samples") +
@@ -171,8 +171,8 @@ static double roofline_seconds(const struct plan_case *c, enum precision precisi
 	double work =
 		2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
 
-	return launches * (work / estimate_flops(info, precision) +
-			   2 * size / estimate_memory_rate(info)) +
+	return launches * (work / shared_estimate_flops(info, precision) +
+			   2 * size / shared_estimate_memory_rate(info)) +
 	       2 * size / PACE_HOST_COPY;
 }
 
@@ -195,7 +195,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 
 		point->setup_seconds =
 			0.05 + sustained_seconds(point->section, info) +
-			(unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
+			(unit == ROOFLINE ? peak_roofline_seconds(point, precision, info) : 0);
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}
@@ -311,7 +311,7 @@ static enum status peak_check_words(const struct peak_work *w, const uint64_t *g
 }
 
 /* Checking all would take the CPU as long as all samples take the device. */
-static uint64_t looked_at(const struct peak_work *w)
+static uint64_t peak_looked_at(const struct peak_work *w)
 {
 	uint64_t most = REPEATED / w->steps;
 
@@ -337,7 +337,7 @@ static enum status peak_check_number(const struct peak_work *w, const void *got,
 static enum status peak_check_sampled(const struct peak_work *w, const void *got, uint64_t seed,
 				      struct error *err)
 {
-	uint64_t looked = looked_at(w);
+	uint64_t looked = peak_looked_at(w);
 
 	for (uint64_t i = 0; i < looked; i++) {
 		uint64_t at =
@@ -408,7 +408,7 @@ static enum status peak_run(struct run *run, struct error *err)
 	snprintf(method, sizeof(method),
 		 "%" PRIu64 " of %" PRIu64
 		 " results against the CPU's, to the last bit, before and after timing",
-		 w.unit == ROOFLINE ? looked_at(&w) : w.count, w.count);
+		 w.unit == ROOFLINE ? peak_looked_at(&w) : w.count, w.count);
 	run_verified(run, method, NAN, NAN);
 out:
 	peak_work_close(&w);

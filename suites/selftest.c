@@ -42,7 +42,7 @@ static enum status selftest_spin(void *spinning, unsigned batch, struct error *e
 	return status;
 }
 
-static enum status spin_and_wait(void *spinning, unsigned batch, struct error *err)
+static enum status selftest_spin_and_wait(void *spinning, unsigned batch, struct error *err)
 {
 	const struct spinning *s = spinning;
 
@@ -89,7 +89,7 @@ static enum status selftest_clock(struct selftest *t, struct error *err)
 	run_value(t->run, "selftest.clock_error", error);
 	if (!(error <= tolerance))
 		return selftest_clock_wrong_time("device", took, s.seconds, tolerance, err);
-	w.launch = spin_and_wait;
+	w.launch = selftest_spin_and_wait;
 	w.clock = CLOCK_HOST;
 	if (run_sample(t->run, &w, "selftest.spin_host", &time, err) != STATUS_OK)
 		return err->status;
@@ -162,7 +162,8 @@ static enum status selftest_launch_and_wait(struct selftest *t, struct error *er
  * a count chosen during a reading would exclude another one, and a median would hide a cost in few
  * samples.
  */
-static enum status telemetry_count_launches(void *context, double *seconds, struct error *err)
+static enum status selftest_telemetry_count_launches(void *context, double *seconds,
+						     struct error *err)
 {
 	struct watched *c = context;
 	double start = clock_seconds(), spent;
@@ -189,8 +190,8 @@ static enum status selftest_telemetry(struct selftest *t, struct error *err)
 	double limit = section_real(t->run->c->section, "disturbance");
 	struct telemetry_during during;
 	struct watched off = { .t = t }, on = { .t = t, .on = true };
-	struct contender a = { telemetry_count_launches, &off },
-			 b = { telemetry_count_launches, &on };
+	struct contender a = { selftest_telemetry_count_launches, &off },
+			 b = { selftest_telemetry_count_launches, &on };
 	struct ratio ratio;
 
 	if (!t->run->telemetry)
@@ -221,7 +222,8 @@ static enum status selftest_telemetry(struct selftest *t, struct error *err)
 
 /* Detection rate and false-alarm rate for an injected slowdown. */
 /* Median of three samples in a separate series, as if it were a launch. */
-static enum status slowdown_measure_median(void *context, double *seconds, struct error *err)
+static enum status selftest_slowdown_measure_median(void *context, double *seconds,
+						    struct error *err)
 {
 	static const struct sampling rules = { .min_samples = 3,
 					       .max_samples = 3,
@@ -255,12 +257,13 @@ struct slowdown_tally {
 	double ratios; /* sum of the logs */
 };
 
-static enum status slowdown_take_trials(struct selftest *t, double seconds, double slowdown,
-					struct slowdown_tally *tally, struct error *err)
+static enum status selftest_slowdown_take_trials(struct selftest *t, double seconds,
+						 double slowdown, struct slowdown_tally *tally,
+						 struct error *err)
 {
 	struct spinning plain = { t, seconds }, slow = { t, seconds * (1 + slowdown) };
-	struct contender a = { slowdown_measure_median, &plain },
-			 b = { slowdown_measure_median, &slow };
+	struct contender a = { selftest_slowdown_measure_median, &plain },
+			 b = { selftest_slowdown_measure_median, &slow };
 	struct ratio ratio;
 
 	for (int64_t i = 0; i < tally->trials; i++) {
@@ -276,7 +279,7 @@ static enum status slowdown_take_trials(struct selftest *t, double seconds, doub
 }
 
 /* One above the chance rate plus four standard deviations. */
-static double most_alarms(int64_t trials)
+static double selftest_most_alarms(int64_t trials)
 {
 	double expected = (double)trials * TRIAL_FALSE_ALARMS;
 
@@ -291,8 +294,8 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 	struct slowdown_tally tally = { .trials = section_integer(section, "trials") };
 	double trials = (double)tally.trials;
 
-	if (slowdown_take_trials(t, section_real(section, "duration"), slowdown, &tally, err) !=
-	    STATUS_OK)
+	if (selftest_slowdown_take_trials(t, section_real(section, "duration"), slowdown, &tally,
+					  err) != STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.detected", (double)tally.found / trials);
 	run_value(t->run, "selftest.false_alarms", (double)tally.alarms / trials);
@@ -306,7 +309,7 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 				 "trials; required %.3g %%",
 				 100 * slowdown, (long long)tally.found, (long long)tally.trials,
 				 100 * wanted);
-	if ((double)tally.alarms > most_alarms(tally.trials))
+	if ((double)tally.alarms > selftest_most_alarms(tally.trials))
 		return error_set(err, STATUS_MISMATCH,
 				 "%lld of %lld trials reported a slowdown of identical kernels",
 				 (long long)tally.alarms, (long long)tally.trials);
@@ -322,15 +325,15 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 #define BYTES ((16u << 20) + 5)
 
 /* First, last, then random positions. */
-static size_t corruption_offset(const struct selftest *t, int64_t trial)
+static size_t selftest_corruption_offset(const struct selftest *t, int64_t trial)
 {
 	if (trial < 2)
 		return trial == 0 ? 0 : BYTES - 1;
 	return (size_t)(generator_bits(t->run->seed, (uint64_t)trial) % BYTES);
 }
 
-static enum status corruption_put_byte(struct selftest *t, struct buffer *buffer, size_t at,
-				       unsigned flip, struct error *err)
+static enum status selftest_corruption_put_byte(struct selftest *t, struct buffer *buffer,
+						size_t at, unsigned flip, struct error *err)
 {
 	unsigned char byte =
 		(unsigned char)(generator_bits(t->run->seed, at / 8) >> (8 * (at % 8)));
@@ -344,8 +347,8 @@ static enum status corruption_put_byte(struct selftest *t, struct buffer *buffer
 }
 
 /* Sets *found if the check finds exactly the one wrong word. */
-static enum status corruption_is_found(struct selftest *t, struct buffer *buffer, size_t at,
-				       bool *found, struct error *err)
+static enum status selftest_corruption_is_found(struct selftest *t, struct buffer *buffer,
+						size_t at, bool *found, struct error *err)
 {
 	struct error seen = ERROR_NONE;
 	enum status status = buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, &seen);
@@ -359,16 +362,17 @@ static enum status corruption_is_found(struct selftest *t, struct buffer *buffer
 	return STATUS_OK;
 }
 
-static enum status corruption_take_trials(struct selftest *t, struct buffer *buffer, int64_t trials,
-					  int64_t *found, size_t *missed, struct error *err)
+static enum status selftest_corruption_take_trials(struct selftest *t, struct buffer *buffer,
+						   int64_t trials, int64_t *found, size_t *missed,
+						   struct error *err)
 {
 	for (int64_t i = 0; i < trials; i++) {
-		size_t at = corruption_offset(t, i);
+		size_t at = selftest_corruption_offset(t, i);
 		bool seen;
 
-		if (corruption_put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
-		    corruption_is_found(t, buffer, at, &seen, err) != STATUS_OK ||
-		    corruption_put_byte(t, buffer, at, 0, err) != STATUS_OK)
+		if (selftest_corruption_put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
+		    selftest_corruption_is_found(t, buffer, at, &seen, err) != STATUS_OK ||
+		    selftest_corruption_put_byte(t, buffer, at, 0, err) != STATUS_OK)
 			return err->status;
 		*found += seen;
 		*missed = seen ? *missed : at;
@@ -376,14 +380,15 @@ static enum status corruption_take_trials(struct selftest *t, struct buffer *buf
 	return STATUS_OK;
 }
 
-static enum status corruption_inject(struct selftest *t, struct buffer *buffer, struct error *err)
+static enum status selftest_corruption_inject(struct selftest *t, struct buffer *buffer,
+					      struct error *err)
 {
 	int64_t trials = section_integer(t->run->c->section, "trials"), found = 0;
 	size_t missed = 0;
 
 	if (buffer_fill(buffer, t->stream, t->run->seed, err) != STATUS_OK ||
 	    buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK ||
-	    corruption_take_trials(t, buffer, trials, &found, &missed, err) != STATUS_OK)
+	    selftest_corruption_take_trials(t, buffer, trials, &found, &missed, err) != STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.found", (double)found / (double)trials);
 	if (found < trials)
@@ -403,7 +408,7 @@ static enum status selftest_corruption(struct selftest *t, struct error *err)
 
 	if (buffer_alloc(&buffer, t->device, ALLOCATOR_DEVICE, BYTES, err) != STATUS_OK)
 		return err->status;
-	corruption_inject(t, &buffer, err);
+	selftest_corruption_inject(t, &buffer, err);
 	backend_stream_synchronize(t->stream, NULL);
 	buffer_free(&buffer);
 	return err->status;

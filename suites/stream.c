@@ -161,7 +161,7 @@ static enum status stream_flush_before(void *state, struct error *err)
  * Checks every element in place; the findings pass through the memory of the sum, which is not in
  * use.
  */
-static enum status stream_check_elements(struct stream_case *c, struct error *err)
+static enum status stream_verify_elements(struct stream_case *c, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	struct check_stream_arguments a = { .operation = c->arguments.operation,
@@ -191,14 +191,14 @@ static enum status stream_check_elements(struct stream_case *c, struct error *er
 }
 
 /* Verifies the result of the passes so far. `error`: of dot; NaN for an exact comparison. */
-static enum status stream_check(struct stream_case *c, double *error, struct error *err)
+static enum status stream_verify(struct stream_case *c, double *error, struct error *err)
 {
 	uint64_t words = c->arguments.bytes / 8, expected;
 	struct stream_sum sum;
 
 	*error = NAN;
 	if (c->out.memory)
-		return stream_check_elements(c, err);
+		return stream_verify_elements(c, err);
 	if (backend_copy(c->stream, &sum, c->sum.memory, offsetof(struct stream_sum, parts), err) !=
 		    STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
@@ -209,7 +209,7 @@ static enum status stream_check(struct stream_case *c, double *error, struct err
 		double dot = stream_dot_reference(c->seeds, stream_elements(c));
 
 		*error = fabs(sum.sum.number - dot);
-		if (*error <= stream_dot_tolerance(stream_elements(c)))
+		if (*error <= stream_reference_dot_tolerance(stream_elements(c)))
 			return STATUS_OK;
 		return error_set(err, STATUS_MISMATCH, "wrong sum: expected %.17g, got %.17g", dot,
 				 sum.sum.number);
@@ -367,7 +367,7 @@ static size_t stream_arrays_of(enum stream_operation operation)
 }
 
 /* Bytes counted for one pass. */
-static double counted_bytes(enum stream_operation operation, uint64_t bytes)
+static double stream_counted_bytes(enum stream_operation operation, uint64_t bytes)
 {
 	if (operation == STREAM_RANDOM)
 		return (double)(bytes / RANDOM_SHARE / 8 * 8);
@@ -400,9 +400,9 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 		/* The CPU computes references. */
 		passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 		reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
-		point->setup_seconds =
-			0.02 + reference +
-			passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
+		point->setup_seconds = 0.02 + reference +
+				       passes * stream_counted_bytes(operation, bytes) /
+					       shared_estimate_memory_rate(info);
 		if (plan_add(plan, point, &i, 1, wrong, err) != STATUS_OK)
 			return err->status;
 	}
@@ -422,7 +422,7 @@ static struct workload stream_workload(struct stream_case *c)
 }
 
 /* Median time of a few passes. */
-static enum status try_variant(struct stream_case *c, double *seconds, struct error *err)
+static enum status stream_try_variant(struct stream_case *c, double *seconds, struct error *err)
 {
 	static const struct sampling rules = { .min_samples = 3,
 					       .max_samples = 3,
@@ -443,7 +443,7 @@ static enum status try_variant(struct stream_case *c, double *seconds, struct er
 	return status;
 }
 
-static enum status choose_variant(struct stream_case *c, struct error *err)
+static enum status stream_choose_variant(struct stream_case *c, struct error *err)
 {
 	const struct device_info *info = &c->device->info;
 	size_t count, best = 0;
@@ -456,7 +456,7 @@ static enum status choose_variant(struct stream_case *c, struct error *err)
 		count = 1;
 	for (size_t i = 0; i < count && count > 1; i++) {
 		c->arguments.variant = variants[i];
-		if (try_variant(c, &seconds, err) != STATUS_OK)
+		if (stream_try_variant(c, &seconds, err) != STATUS_OK)
 			return err->status;
 		if (seconds < fastest) {
 			fastest = seconds;
@@ -477,27 +477,27 @@ static enum status stream_measure(struct stream_case *c, struct error *err)
 	double error, bytes, peak;
 	const struct device_info *info;
 
-	if (choose_variant(c, err) != STATUS_OK || stream_forget(c, err) != STATUS_OK ||
+	if (stream_choose_variant(c, err) != STATUS_OK || stream_forget(c, err) != STATUS_OK ||
 	    stream_launch(c, 1, err) != STATUS_OK)
 		return err->status;
-	if (stream_check(c, &error, err) != STATUS_OK)
+	if (stream_verify(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
 	if (stream_forget(c, err) != STATUS_OK ||
 	    run_sample(c->run, &w, "stream.time", &time, err) != STATUS_OK)
 		return err->status;
 	info = &c->device->info;
-	bytes = counted_bytes(c->arguments.operation, c->arguments.bytes);
+	bytes = stream_counted_bytes(c->arguments.operation, c->arguments.bytes);
 	peak = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
 	run_rate(c->run, "stream.bandwidth", bytes, time);
 	run_duration(c->run, "stream.time", time);
 	if (peak > 0)
 		run_rate(c->run, "stream.peak_share", bytes / peak, time);
 	run_energy(c->run, "bytes_per_joule", bytes);
-	if (stream_check(c, &error, err) != STATUS_OK)
+	if (stream_verify(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
 	if (c->arguments.operation == STREAM_DOT)
 		run_verified(c->run, "against the exact sum, before and after timing", error,
-			     stream_dot_tolerance(stream_elements(c)));
+			     stream_reference_dot_tolerance(stream_elements(c)));
 	else
 		run_verified(c->run,
 			     c->out.memory ? "every element against the generated data, before and "

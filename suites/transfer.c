@@ -138,13 +138,13 @@ static enum status transfer_run(struct run *run, struct error *err)
 	const struct series *series;
 	struct transfer t;
 
-	if (transfer_open(&t, run, err) == STATUS_OK) {
+	if (transfer_case_open(&t, run, err) == STATUS_OK) {
 		for (size_t i = 0; i < t.timing_count && err->status == STATUS_OK; i++)
 			run_sample(run, &t.timings[i].workload, t.timings[i].name, &series, err);
 		if (err->status == STATUS_OK)
-			transfer_finish(&t, err);
+			transfer_case_finish(&t, err);
 	}
-	transfer_close(&t);
+	transfer_case_close(&t);
 	return err->status;
 }
 
@@ -152,7 +152,8 @@ static void *transfer_open_state(void)
 {
 	struct transfer_state *state = xcalloc(1, sizeof(*state));
 
-	*state = (struct transfer_state){ pool_open(), access_open(), pair_kinds_open() };
+	*state = (struct transfer_state){ transfer_lane_pool_open(), transfer_lane_access_open(),
+					  transfer_group_pair_kinds_open() };
 	return state;
 }
 
@@ -160,8 +161,8 @@ static void transfer_close_state(void *memory)
 {
 	struct transfer_state *state = memory;
 
-	access_close(state->access);
-	pool_close(state->pool);
+	transfer_lane_access_close(state->access);
+	transfer_lane_pool_close(state->pool);
 	free(state->kinds);
 	free(state);
 }
@@ -271,7 +272,7 @@ const struct suite suite_transfer = {
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
-	.expand = transfer_expand,
+	.expand = transfer_plan_expand,
 	.run = transfer_run,
 	.groups_with = transfer_groups_with,
 	.run_group = transfer_run_group,

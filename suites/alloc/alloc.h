@@ -30,7 +30,7 @@ enum alloc_scenario { SCENARIO_CHECKERBOARD, SCENARIO_ALTERNATING };
 #define ALLOC_TAIL_SAMPLES 100
 
 /* plan.c: places one point of the sweep. */
-enum status alloc_expand(struct plan *plan, struct plan_case *point, struct error *err);
+enum status alloc_plan_expand(struct plan *plan, struct plan_case *point, struct error *err);
 
 /* calls.c: single calls that allocate or free, also with most of the device memory in use. */
 enum status alloc_calls(struct run *run, enum alloc_operation operation, int kind,
@@ -49,7 +49,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err);
  * failure.c: one allocation larger than all memory, and allocations until the memory is exhausted.
  */
 enum status alloc_failure(struct run *run, int kind, struct error *err);
-enum status alloc_exhaust(struct run *run, int kind, struct error *err);
+enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err);
 #define FAILURE_AFTERWARDS_BYTES \
 	((size_t)1 << 20) /* size of the block that shows that a device works */
 /* start.c: cost of a process before its first result. */
@@ -60,13 +60,13 @@ enum status alloc_start(struct run *run, struct error *err);
  * readings was allocated. STATUS_UNSUPPORTED if the memory belongs to the operating system, because
  * other processes use it as well.
  */
-enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err);
+enum status alloc_blocks_free_bytes(struct device *device, uint64_t *out, struct error *err);
 
 /*
  * Maximum bytes for an allocator of a case: for best fit with coalescing and for an arena, a share
  * of the free memory (key `memory_fraction`); 0: no limit.
  */
-uint64_t alloc_limit(const struct run *run, int kind);
+uint64_t alloc_blocks_limit(const struct run *run, int kind);
 
 /*
  * Source of the blocks of a case: an allocator of the backend, or a built-in one on top of device
@@ -86,26 +86,27 @@ struct origin {
 };
 
 /* Kind by its name in the INI: an allocator of the backend, caching rules, or "arena". */
-int origin_from_name(const char *name);
-const char *origin_name(int kind);
-bool origin_on_device(int kind);
+int alloc_blocks_origin_from_name(const char *name);
+const char *alloc_blocks_origin_name(int kind);
+bool alloc_blocks_origin_on_device(int kind);
 /* True for a built-in allocator. */
-bool origin_is_own(int kind);
+bool alloc_blocks_origin_is_own(int kind);
 /* Bytes that a built-in allocator has taken from the device. */
-uint64_t origin_reserved(const struct origin *origin);
+uint64_t alloc_blocks_origin_reserved(const struct origin *origin);
 
 /* `limit`: maximum bytes that a built-in allocator takes from the device; 0: none. */
-void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit);
+void alloc_blocks_origin_open(struct origin *origin, struct device *device, int kind,
+			      uint64_t limit);
 /* Returns all memory of a built-in allocator. Does nothing for a zeroed origin. */
-void origin_close(struct origin *origin);
+void alloc_blocks_origin_close(struct origin *origin);
 
 /* `stream` is used by pools, which allocate in stream order. */
-enum status origin_get(struct origin *origin, size_t bytes, struct stream *stream, void **out,
-		       struct error *err);
+enum status alloc_blocks_origin_get(struct origin *origin, size_t bytes, struct stream *stream,
+				    void **out, struct error *err);
 /* Accepts NULL. */
-enum status origin_give(struct origin *origin, void *memory, size_t bytes, struct stream *stream,
-			struct error *err);
+enum status alloc_blocks_origin_give(struct origin *origin, void *memory, size_t bytes,
+				     struct stream *stream, struct error *err);
 /* Makes the allocator return its cache to the device. */
-enum status origin_trim(struct origin *origin, struct error *err);
+enum status alloc_blocks_origin_trim(struct origin *origin, struct error *err);
 
 #endif

@@ -11,7 +11,7 @@
 /* Smallest amount that can be allocated separately. */
 #define UNIT_BYTES ((uint64_t)2 << 20)
 
-enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err)
+enum status alloc_blocks_free_bytes(struct device *device, uint64_t *out, struct error *err)
 {
 	uint64_t total;
 
@@ -25,8 +25,8 @@ enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error 
 	return backend_device_memory(device, out, &total, err);
 }
 
-static enum status memory_filler_take_chunk(struct memory_filler *filler, uint64_t bytes,
-					    struct error *err)
+static enum status alloc_blocks_memory_filler_take_chunk(struct memory_filler *filler,
+							 uint64_t bytes, struct error *err)
 {
 	void *memory;
 
@@ -40,21 +40,22 @@ static enum status memory_filler_take_chunk(struct memory_filler *filler, uint64
 	return STATUS_OK;
 }
 
-enum status memory_filler_leave(struct memory_filler *filler, struct device *device, uint64_t bytes,
-				struct error *err)
+enum status alloc_blocks_memory_filler_leave(struct memory_filler *filler, struct device *device,
+					     uint64_t bytes, struct error *err)
 {
 	uint64_t unused;
 
 	filler->device = device;
-	if (alloc_free_bytes(device, &unused, err) != STATUS_OK)
+	if (alloc_blocks_free_bytes(device, &unused, err) != STATUS_OK)
 		return err->status;
 	while (unused >= bytes + UNIT_BYTES) {
 		uint64_t rest = (unused - bytes) / UNIT_BYTES * UNIT_BYTES;
 		uint64_t before = unused;
 
-		if (memory_filler_take_chunk(filler, rest < CHUNK_BYTES ? rest : CHUNK_BYTES,
-					     err) != STATUS_OK ||
-		    alloc_free_bytes(device, &unused, err) != STATUS_OK)
+		if (alloc_blocks_memory_filler_take_chunk(filler,
+							  rest < CHUNK_BYTES ? rest : CHUNK_BYTES,
+							  err) != STATUS_OK ||
+		    alloc_blocks_free_bytes(device, &unused, err) != STATUS_OK)
 			return err->status;
 		if (unused >= before)
 			break; /* other processes free as much as is allocated */
@@ -62,7 +63,7 @@ enum status memory_filler_leave(struct memory_filler *filler, struct device *dev
 	return STATUS_OK;
 }
 
-void memory_filler_free(struct memory_filler *filler)
+void alloc_blocks_memory_filler_free(struct memory_filler *filler)
 {
 	for (size_t i = filler->count; i > 0; i--)
 		backend_memory_free(filler->device, ALLOCATOR_DEVICE, filler->chunks[i - 1],
@@ -72,7 +73,7 @@ void memory_filler_free(struct memory_filler *filler)
 	memset(filler, 0, sizeof(*filler));
 }
 
-int origin_from_name(const char *name)
+int alloc_blocks_origin_from_name(const char *name)
 {
 	enum allocator allocator;
 
@@ -84,60 +85,61 @@ int origin_from_name(const char *name)
 	return ORIGIN_ARENA;
 }
 
-const char *origin_name(int kind)
+const char *alloc_blocks_origin_name(int kind)
 {
 	if (kind == ORIGIN_ARENA)
 		return "arena";
-	return origin_is_own(kind) ? caching_rules_names[kind - ORIGIN_CACHING]
-				   : allocator_name((enum allocator)kind);
+	return alloc_blocks_origin_is_own(kind) ? caching_rules_names[kind - ORIGIN_CACHING]
+						: allocator_name((enum allocator)kind);
 }
 
-bool origin_on_device(int kind)
+bool alloc_blocks_origin_on_device(int kind)
 {
-	return origin_is_own(kind) || allocator_on_device((enum allocator)kind);
+	return alloc_blocks_origin_is_own(kind) || allocator_on_device((enum allocator)kind);
 }
 
-bool origin_is_own(int kind)
+bool alloc_blocks_origin_is_own(int kind)
 {
 	return kind >= ORIGIN_CACHING;
 }
 
-void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit)
+void alloc_blocks_origin_open(struct origin *origin, struct device *device, int kind,
+			      uint64_t limit)
 {
 	*origin = (struct origin){ .device = device, .kind = kind };
 	if (kind == ORIGIN_ARENA)
 		origin->reservation = reservation_open(caching_source_device(device), limit);
-	else if (origin_is_own(kind))
+	else if (alloc_blocks_origin_is_own(kind))
 		origin->caching = caching_open(caching_source_device(device),
 					       (enum caching_rules)(kind - ORIGIN_CACHING), limit);
 }
 
-void origin_close(struct origin *origin)
+void alloc_blocks_origin_close(struct origin *origin)
 {
 	caching_close(origin->caching);
 	reservation_close(origin->reservation);
 	memset(origin, 0, sizeof(*origin));
 }
 
-uint64_t origin_reserved(const struct origin *origin)
+uint64_t alloc_blocks_origin_reserved(const struct origin *origin)
 {
 	return origin->caching ? caching_reserved(origin->caching)
 			       : reservation_taken(origin->reservation);
 }
 
-uint64_t alloc_limit(const struct run *run, int kind)
+uint64_t alloc_blocks_limit(const struct run *run, int kind)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t unused, total;
 
-	if (kind == ORIGIN_CACHING || !origin_is_own(kind) ||
+	if (kind == ORIGIN_CACHING || !alloc_blocks_origin_is_own(kind) ||
 	    backend_device_memory(run->devices[0], &unused, &total, &ignored) != STATUS_OK)
 		return 0;
 	return (uint64_t)(section_real(run->c->section, "memory_fraction") * (double)unused);
 }
 
-enum status origin_get(struct origin *origin, size_t bytes, struct stream *stream, void **out,
-		       struct error *err)
+enum status alloc_blocks_origin_get(struct origin *origin, size_t bytes, struct stream *stream,
+				    void **out, struct error *err)
 {
 	enum status status;
 
@@ -153,8 +155,8 @@ enum status origin_get(struct origin *origin, size_t bytes, struct stream *strea
 	return status;
 }
 
-enum status origin_give(struct origin *origin, void *memory, size_t bytes, struct stream *stream,
-			struct error *err)
+enum status alloc_blocks_origin_give(struct origin *origin, void *memory, size_t bytes,
+				     struct stream *stream, struct error *err)
 {
 	if (origin->caching)
 		return caching_free(origin->caching, memory, err);
@@ -164,7 +166,7 @@ enum status origin_give(struct origin *origin, void *memory, size_t bytes, struc
 				   stream, err);
 }
 
-enum status origin_trim(struct origin *origin, struct error *err)
+enum status alloc_blocks_origin_trim(struct origin *origin, struct error *err)
 {
 	struct error trimmed = ERROR_NONE;
 
@@ -182,95 +184,98 @@ enum status origin_trim(struct origin *origin, struct error *err)
 #define HOLD_BYTES (UINT64_C(256) << 20)
 #define HOLD_MOST 256
 
-size_t blocks_held_most(uint64_t bytes)
+size_t alloc_blocks_held_most(uint64_t bytes)
 {
 	uint64_t count = HOLD_BYTES / bytes;
 
 	return count < 1 ? 1 : count > HOLD_MOST ? HOLD_MOST : (size_t)count;
 }
 
-enum status blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
-			uint64_t limit, struct error *err)
+enum status alloc_blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
+			      uint64_t limit, struct error *err)
 {
 	struct device *device = run->devices[0];
 
 	*b = (struct blocks){ .device = device, .bytes = bytes, .seed = run->seed };
-	origin_open(&b->origin, device, kind, limit);
-	b->held_most = blocks_held_most(bytes);
+	alloc_blocks_origin_open(&b->origin, device, kind, limit);
+	b->held_most = alloc_blocks_held_most(bytes);
 	b->held = xcalloc(b->held_most, sizeof(*b->held));
 	if (backend_stream_create(device, false, &b->stream, err) != STATUS_OK)
 		return err->status;
-	return blocks_release(b, err);
+	return alloc_blocks_release(b, err);
 }
 
-static enum status free_block(struct blocks *b, void *block, struct error *err)
+static enum status alloc_blocks_free_one(struct blocks *b, void *block, struct error *err)
 {
-	return origin_give(&b->origin, block, b->bytes, b->stream, err);
+	return alloc_blocks_origin_give(&b->origin, block, b->bytes, b->stream, err);
 }
 
-void blocks_close(struct blocks *b)
+void alloc_blocks_close(struct blocks *b)
 {
 	if (b->stream) {
-		blocks_settle(b, NULL); /* nothing still uses the blocks to free */
-		free_block(b, b->current, NULL);
-		blocks_release(b, NULL);
+		alloc_blocks_settle(b, NULL); /* nothing still uses the blocks to free */
+		alloc_blocks_free_one(b, b->current, NULL);
+		alloc_blocks_release(b, NULL);
 	}
-	origin_close(&b->origin);
+	alloc_blocks_origin_close(&b->origin);
 	backend_stream_destroy(b->stream);
 	free(b->held);
 	memset(b, 0, sizeof(*b));
 }
 
-enum status blocks_get(struct blocks *b, struct error *err)
+enum status alloc_blocks_get(struct blocks *b, struct error *err)
 {
-	return origin_get(&b->origin, b->bytes, b->stream, &b->current, err);
+	return alloc_blocks_origin_get(&b->origin, b->bytes, b->stream, &b->current, err);
 }
 
-enum status blocks_give(struct blocks *b, struct error *err)
+enum status alloc_blocks_give(struct blocks *b, struct error *err)
 {
 	void *block = b->current;
 
 	b->current = NULL;
-	return free_block(b, block, err);
+	return alloc_blocks_free_one(b, block, err);
 }
 
-enum status blocks_settle(struct blocks *b, struct error *err)
+enum status alloc_blocks_settle(struct blocks *b, struct error *err)
 {
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static enum status blocks_write_and_read(struct blocks *b, char *at, struct error *err)
+static enum status alloc_blocks_write_and_read(struct blocks *b, char *at, struct error *err)
 {
 	b->exchange.sent = generator_bits(b->seed, b->token++);
-	if (exchange_write(b->stream, origin_on_device(b->origin.kind), at, &b->exchange, err) !=
-	    STATUS_OK)
+	if (checked_blocks_exchange_write(b->stream, alloc_blocks_origin_on_device(b->origin.kind),
+					  at, &b->exchange, err) != STATUS_OK)
 		return err->status;
-	return exchange_check(b->stream, origin_on_device(b->origin.kind), at, &b->exchange, err);
+	return checked_blocks_check_exchange(b->stream,
+					     alloc_blocks_origin_on_device(b->origin.kind), at,
+					     &b->exchange, err);
 }
 
-enum status blocks_use(struct blocks *b, struct error *err)
+enum status alloc_blocks_use(struct blocks *b, struct error *err)
 {
-	if (blocks_write_and_read(b, b->current, err) != STATUS_OK)
+	if (alloc_blocks_write_and_read(b, b->current, err) != STATUS_OK)
 		return err->status;
-	return blocks_write_and_read(b, (char *)b->current + exchange_last(b->bytes), err);
+	return alloc_blocks_write_and_read(
+		b, (char *)b->current + checked_blocks_exchange_last(b->bytes), err);
 }
 
-void blocks_hold(struct blocks *b)
+void alloc_blocks_hold(struct blocks *b)
 {
 	b->held[b->held_count++] = b->current;
 	b->current = NULL;
 }
 
-enum status blocks_release(struct blocks *b, struct error *err)
+enum status alloc_blocks_release(struct blocks *b, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	while (b->held_count > 0) {
-		enum status freed = free_block(b, b->held[--b->held_count], err);
+		enum status freed = alloc_blocks_free_one(b, b->held[--b->held_count], err);
 
 		status = status == STATUS_OK ? freed : status;
 	}
-	if (blocks_settle(b, err) != STATUS_OK || status != STATUS_OK)
+	if (alloc_blocks_settle(b, err) != STATUS_OK || status != STATUS_OK)
 		return err ? err->status : status;
-	return origin_trim(&b->origin, err);
+	return alloc_blocks_origin_trim(&b->origin, err);
 }

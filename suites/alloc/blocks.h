@@ -25,31 +25,31 @@ struct blocks {
 /*
  * Maximum number of blocks of that size held at once: 1 to 256, 256 MiB in total if that allows it.
  */
-size_t blocks_held_most(uint64_t bytes);
+size_t alloc_blocks_held_most(uint64_t bytes);
 
-/* `limit` as in origin_open(). Close blocks even after a failure. */
-enum status blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
-			uint64_t limit, struct error *err);
-void blocks_close(struct blocks *b);
+/* `limit` as in alloc_blocks_origin_open(). Close blocks even after a failure. */
+enum status alloc_blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
+			      uint64_t limit, struct error *err);
+void alloc_blocks_close(struct blocks *b);
 
 /* One allocator call each: allocates `current`, frees it. */
-enum status blocks_get(struct blocks *b, struct error *err);
-enum status blocks_give(struct blocks *b, struct error *err);
+enum status alloc_blocks_get(struct blocks *b, struct error *err);
+enum status alloc_blocks_give(struct blocks *b, struct error *err);
 /* Waits for enqueued work. */
-enum status blocks_settle(struct blocks *b, struct error *err);
+enum status alloc_blocks_settle(struct blocks *b, struct error *err);
 
 /*
  * Writes a new pattern to both ends of `current` and reads it back: STATUS_MISMATCH if it changed.
  */
-enum status blocks_use(struct blocks *b, struct error *err);
+enum status alloc_blocks_use(struct blocks *b, struct error *err);
 
 /*
  * Moves `current` to the held blocks. The caller ensures that there is room: held_count <
  * held_most.
  */
-void blocks_hold(struct blocks *b);
+void alloc_blocks_hold(struct blocks *b);
 /* Frees all held blocks and makes the allocator return its cache to the device. */
-enum status blocks_release(struct blocks *b, struct error *err);
+enum status alloc_blocks_release(struct blocks *b, struct error *err);
 
 /*
  * Memory filler: device memory that is allocated so that a case finds the device as full as
@@ -65,9 +65,9 @@ struct memory_filler {
 /*
  * Allocates device memory until at most `bytes` are free. `filler` owns it, even after a failure.
  */
-enum status memory_filler_leave(struct memory_filler *filler, struct device *device, uint64_t bytes,
-				struct error *err);
+enum status alloc_blocks_memory_filler_leave(struct memory_filler *filler, struct device *device,
+					     uint64_t bytes, struct error *err);
 /* Frees it. Does nothing for a zeroed filler. */
-void memory_filler_free(struct memory_filler *filler);
+void alloc_blocks_memory_filler_free(struct memory_filler *filler);
 
 #endif

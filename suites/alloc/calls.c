@@ -28,49 +28,49 @@ struct calls {
 	bool wait; /* time the synchronisation as well */
 };
 
-static enum status prepare_alloc(void *state, struct error *err)
+static enum status alloc_calls_prepare(void *state, struct error *err)
 {
 	struct calls *a = state;
 
 	if (a->state == STATE_COLD && a->blocks.held_count == a->blocks.held_most)
-		return blocks_release(&a->blocks, err);
+		return alloc_blocks_release(&a->blocks, err);
 	return STATUS_OK;
 }
 
-static enum status launch_alloc(void *state, unsigned batch, struct error *err)
+static enum status alloc_calls_launch(void *state, unsigned batch, struct error *err)
 {
 	struct calls *a = state;
 
 	(void)batch; /* max_batch is 1 */
-	if (blocks_get(&a->blocks, err) != STATUS_OK)
+	if (alloc_blocks_get(&a->blocks, err) != STATUS_OK)
 		return err->status;
-	return a->wait ? blocks_settle(&a->blocks, err) : STATUS_OK;
+	return a->wait ? alloc_blocks_settle(&a->blocks, err) : STATUS_OK;
 }
 
-static enum status finish_alloc(void *state, struct error *err)
+static enum status alloc_calls_finish(void *state, struct error *err)
 {
 	struct calls *a = state;
 
 	if (!a->blocks.current)
 		return STATUS_OK;
-	if (blocks_use(&a->blocks, err) != STATUS_OK)
+	if (alloc_blocks_use(&a->blocks, err) != STATUS_OK)
 		return err->status;
 	if (a->state == STATE_COLD) {
-		blocks_hold(&a->blocks);
+		alloc_blocks_hold(&a->blocks);
 		return STATUS_OK;
 	}
-	if (blocks_give(&a->blocks, err) != STATUS_OK)
+	if (alloc_blocks_give(&a->blocks, err) != STATUS_OK)
 		return err->status;
-	return blocks_settle(&a->blocks, err);
+	return alloc_blocks_settle(&a->blocks, err);
 }
 
 static enum status calls_prepare_free(void *state, struct error *err)
 {
 	struct calls *a = state;
 
-	if (blocks_get(&a->blocks, err) != STATUS_OK)
+	if (alloc_blocks_get(&a->blocks, err) != STATUS_OK)
 		return err->status;
-	return blocks_use(&a->blocks, err);
+	return alloc_blocks_use(&a->blocks, err);
 }
 
 static enum status calls_launch_free(void *state, unsigned batch, struct error *err)
@@ -78,14 +78,14 @@ static enum status calls_launch_free(void *state, unsigned batch, struct error *
 	struct calls *a = state;
 
 	(void)batch;
-	return blocks_give(&a->blocks, err);
+	return alloc_blocks_give(&a->blocks, err);
 }
 
 static enum status calls_finish_free(void *state, struct error *err)
 {
 	struct calls *a = state;
 
-	return blocks_settle(&a->blocks, err);
+	return alloc_blocks_settle(&a->blocks, err);
 }
 
 /* Samples single operations, as many as a p99 needs. */
@@ -94,9 +94,9 @@ static enum status sample_calls(struct calls *a, const char *name, const struct 
 {
 	bool frees = a->operation == OPERATION_FREE;
 	struct workload w = { .state = a,
-			      .prepare = frees ? calls_prepare_free : prepare_alloc,
-			      .launch = frees ? calls_launch_free : launch_alloc,
-			      .finish = frees ? calls_finish_free : finish_alloc,
+			      .prepare = frees ? calls_prepare_free : alloc_calls_prepare,
+			      .launch = frees ? calls_launch_free : alloc_calls_launch,
+			      .finish = frees ? calls_finish_free : alloc_calls_finish,
 			      .clock = CLOCK_HOST,
 			      .max_batch = 1,
 			      .no_gate = true,
@@ -121,13 +121,13 @@ static enum status calls_launch_row(void *state, unsigned batch, struct error *e
 	struct calls *a = state;
 
 	for (unsigned i = 0; i < batch; i++)
-		if (blocks_get(&a->blocks, err) != STATUS_OK ||
-		    blocks_give(&a->blocks, err) != STATUS_OK)
+		if (alloc_blocks_get(&a->blocks, err) != STATUS_OK ||
+		    alloc_blocks_give(&a->blocks, err) != STATUS_OK)
 			break;
 	return err->status;
 }
 
-static enum status alloc_measure_latency(struct calls *a, struct error *err)
+static enum status alloc_calls_measure_latency(struct calls *a, struct error *err)
 {
 	int kind = a->blocks.origin.kind;
 	const struct series *time;
@@ -141,7 +141,7 @@ static enum status alloc_measure_latency(struct calls *a, struct error *err)
 	run_statistic(a->run, "alloc.first", time->first, time);
 	if (a->operation == OPERATION_FREE)
 		return STATUS_OK;
-	if (!origin_on_device(kind))
+	if (!alloc_blocks_origin_on_device(kind))
 		run_rate(a->run, "alloc.rate", (double)a->blocks.bytes, time);
 	if (kind != ALLOCATOR_POOL && kind != ALLOCATOR_POOL_RELEASE)
 		return STATUS_OK;
@@ -160,9 +160,10 @@ static enum status alloc_measure_latency(struct calls *a, struct error *err)
 	if (run_sample(a->run, &w, "alloc.row", &time, err) != STATUS_OK)
 		return err->status;
 	run_duration(a->run, "alloc.row", time);
-	if (blocks_get(&a->blocks, err) != STATUS_OK || blocks_use(&a->blocks, err) != STATUS_OK)
+	if (alloc_blocks_get(&a->blocks, err) != STATUS_OK ||
+	    alloc_blocks_use(&a->blocks, err) != STATUS_OK)
 		return err->status;
-	return blocks_give(&a->blocks, err);
+	return alloc_blocks_give(&a->blocks, err);
 }
 
 /* Allocates the share of the device's free memory that the case requests. */
@@ -176,7 +177,7 @@ static enum status calls_fill_device(struct run *run, struct memory_filler *fill
 
 	if (share == 0)
 		return STATUS_OK;
-	if (alloc_free_bytes(device, &unused, err) != STATUS_OK)
+	if (alloc_blocks_free_bytes(device, &unused, err) != STATUS_OK)
 		return err->status;
 	unused = (uint64_t)((1 - share) * (double)unused);
 	if (unused < run->c->device_bytes)
@@ -184,7 +185,7 @@ static enum status calls_fill_device(struct run *run, struct memory_filler *fill
 				 "at this fill level, %s has %s left, but the case needs %s",
 				 device->info.id, units_size(unused, left, sizeof(left)),
 				 units_size(run->c->device_bytes, needed, sizeof(needed)));
-	return memory_filler_leave(filler, device, unused, err);
+	return alloc_blocks_memory_filler_leave(filler, device, unused, err);
 }
 
 enum status alloc_calls(struct run *run, enum alloc_operation operation, int kind,
@@ -196,11 +197,13 @@ enum status alloc_calls(struct run *run, enum alloc_operation operation, int kin
 
 	if (operation == OPERATION_ALLOC)
 		a.state = (enum alloc_state)case_integer(run->c, "states");
-	if ((!origin_on_device(kind) || calls_fill_device(run, &filler, err) == STATUS_OK) &&
-	    blocks_open(&a.blocks, run, kind, bytes, alloc_limit(run, kind), err) == STATUS_OK &&
-	    alloc_measure_latency(&a, err) == STATUS_OK)
+	if ((!alloc_blocks_origin_on_device(kind) ||
+	     calls_fill_device(run, &filler, err) == STATUS_OK) &&
+	    alloc_blocks_open(&a.blocks, run, kind, bytes, alloc_blocks_limit(run, kind), err) ==
+		    STATUS_OK &&
+	    alloc_calls_measure_latency(&a, err) == STATUS_OK)
 		run_verified(run, "both ends of every block, written and read back", NAN, NAN);
-	blocks_close(&a.blocks);
-	memory_filler_free(&filler);
+	alloc_blocks_close(&a.blocks);
+	alloc_blocks_memory_filler_free(&filler);
 	return err->status;
 }

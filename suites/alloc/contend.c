@@ -59,17 +59,19 @@ static enum status contention_alloc_free_pairs(struct contention *c, size_t thre
 		struct stream *stream = contention_stream_of(c, thread, i);
 		void *memory;
 
-		if (origin_get(&c->origin, c->bytes, stream, &memory, err) != STATUS_OK ||
-		    origin_give(&c->origin, memory, c->bytes, stream, err) != STATUS_OK)
+		if (alloc_blocks_origin_get(&c->origin, c->bytes, stream, &memory, err) !=
+			    STATUS_OK ||
+		    alloc_blocks_origin_give(&c->origin, memory, c->bytes, stream, err) !=
+			    STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static char *held_block_end(const struct contention *c, const struct contention_member *m, size_t i,
-			    int end)
+static char *alloc_contend_held_block_end(const struct contention *c,
+					  const struct contention_member *m, size_t i, int end)
 {
-	return (char *)m->held[i] + (end ? exchange_last(c->bytes) : 0);
+	return (char *)m->held[i] + (end ? checked_blocks_exchange_last(c->bytes) : 0);
 }
 
 /* First half of the verification: every thread holds blocks with patterns at both ends. */
@@ -80,7 +82,8 @@ static enum status contention_hold_blocks(struct contention *c, size_t thread, s
 	for (size_t i = 0; i < CONTEND_HELD; i++) {
 		struct stream *stream = contention_stream_of(c, thread, i);
 
-		if (origin_get(&c->origin, c->bytes, stream, &m->held[i], err) != STATUS_OK ||
+		if (alloc_blocks_origin_get(&c->origin, c->bytes, stream, &m->held[i], err) !=
+			    STATUS_OK ||
 		    backend_stream_synchronize(stream, err) != STATUS_OK)
 			return err->status;
 		for (int end = 0; end < 2; end++) {
@@ -88,11 +91,13 @@ static enum status contention_hold_blocks(struct contention *c, size_t thread, s
 				generator_bits(c->seed,
 					       (thread * CONTEND_HELD + i) * 2 + (size_t)end);
 			/* The two ends of a one-word block coincide. */
-			if (end && held_block_end(c, m, i, 1) == held_block_end(c, m, i, 0))
+			if (end && alloc_contend_held_block_end(c, m, i, 1) ==
+					   alloc_contend_held_block_end(c, m, i, 0))
 				m->ends[i][0].sent = m->ends[i][1].sent;
-			if (exchange_write(m->stream, origin_on_device(c->origin.kind),
-					   held_block_end(c, m, i, end), &m->ends[i][end],
-					   err) != STATUS_OK)
+			if (checked_blocks_exchange_write(
+				    m->stream, alloc_blocks_origin_on_device(c->origin.kind),
+				    alloc_contend_held_block_end(c, m, i, end), &m->ends[i][end],
+				    err) != STATUS_OK)
 				return err->status;
 		}
 	}
@@ -106,14 +111,15 @@ static enum status contention_check_blocks(struct contention *c, size_t thread, 
 
 	for (size_t i = 0; i < CONTEND_HELD; i++)
 		for (int end = 0; end < 2; end++)
-			if (exchange_check(m->stream, origin_on_device(c->origin.kind),
-					   held_block_end(c, m, i, end), &m->ends[i][end],
-					   err) != STATUS_OK)
+			if (checked_blocks_check_exchange(
+				    m->stream, alloc_blocks_origin_on_device(c->origin.kind),
+				    alloc_contend_held_block_end(c, m, i, end), &m->ends[i][end],
+				    err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
 
-static enum status give_held(struct contention *c, size_t thread, struct error *err)
+static enum status alloc_contend_give_held(struct contention *c, size_t thread, struct error *err)
 {
 	struct contention_member *m = &c->members[thread];
 	enum status status = STATUS_OK;
@@ -124,9 +130,10 @@ static enum status give_held(struct contention *c, size_t thread, struct error *
 
 		m->held[i] = NULL;
 		if (status == STATUS_OK)
-			status = origin_give(&c->origin, memory, c->bytes, stream, err);
+			status =
+				alloc_blocks_origin_give(&c->origin, memory, c->bytes, stream, err);
 		else
-			origin_give(&c->origin, memory, c->bytes, stream, NULL);
+			alloc_blocks_origin_give(&c->origin, memory, c->bytes, stream, NULL);
 	}
 	return status;
 }
@@ -218,7 +225,7 @@ static enum status contention_verify(struct contention *c, struct error *err)
 	if (contention_run_together(c, contention_hold_blocks, err) == STATUS_OK &&
 	    contention_check_apart(c, err) == STATUS_OK &&
 	    contention_run_together(c, contention_check_blocks, err) == STATUS_OK &&
-	    contention_run_together(c, give_held, err) == STATUS_OK)
+	    contention_run_together(c, alloc_contend_give_held, err) == STATUS_OK)
 		contention_synchronize(c, err);
 	return err->status;
 }
@@ -254,7 +261,7 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 	struct device *device = run->devices[0];
 	void *memory;
 
-	origin_open(&c->origin, device, kind, alloc_limit(run, kind));
+	alloc_blocks_origin_open(&c->origin, device, kind, alloc_blocks_limit(run, kind));
 	for (size_t i = 0; i < c->streams; i++)
 		if (backend_stream_create(device, false, &c->order[i], err) != STATUS_OK)
 			return err->status;
@@ -265,8 +272,8 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 			return err->status;
 	}
 	/* The driving thread must make the first allocation of a kind (device/backend.h). */
-	if (origin_get(&c->origin, c->bytes, c->order[0], &memory, err) != STATUS_OK ||
-	    origin_give(&c->origin, memory, c->bytes, c->order[0], err) != STATUS_OK)
+	if (alloc_blocks_origin_get(&c->origin, c->bytes, c->order[0], &memory, err) != STATUS_OK ||
+	    alloc_blocks_origin_give(&c->origin, memory, c->bytes, c->order[0], err) != STATUS_OK)
 		return err->status;
 	if (backend_stream_synchronize(c->order[0], err) != STATUS_OK)
 		return err->status;
@@ -291,15 +298,16 @@ static void close_contention(struct contention *c)
 			backend_stream_synchronize(c->members[i].stream, NULL);
 		for (size_t k = 0; k < CONTEND_HELD; k++)
 			if (c->members[i].held[k])
-				origin_give(&c->origin, c->members[i].held[k], c->bytes,
-					    contention_stream_of(c, i, k), NULL);
+				alloc_blocks_origin_give(&c->origin, c->members[i].held[k],
+							 c->bytes, contention_stream_of(c, i, k),
+							 NULL);
 		backend_stream_destroy(c->members[i].stream);
 	}
 	for (size_t i = 0; i < c->streams; i++)
 		if (c->order[i])
 			backend_stream_synchronize(c->order[i], NULL);
-	origin_trim(&c->origin, NULL);
-	origin_close(&c->origin);
+	alloc_blocks_origin_trim(&c->origin, NULL);
+	alloc_blocks_origin_close(&c->origin);
 	for (size_t i = 0; i < c->streams; i++)
 		backend_stream_destroy(c->order[i]);
 	free(c->order);

@@ -44,11 +44,11 @@ static enum status cost_read_memory(struct cost *c, int64_t *taken, struct error
 	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 	uint64_t unused;
 
-	if (shared || !origin_on_device(c->origin.kind)) {
+	if (shared || !alloc_blocks_origin_on_device(c->origin.kind)) {
 		*taken = (int64_t)device_limits_memory_resident();
 		return STATUS_OK;
 	}
-	if (alloc_free_bytes(c->device, &unused, err) != STATUS_OK)
+	if (alloc_blocks_free_bytes(c->device, &unused, err) != STATUS_OK)
 		return err->status;
 	*taken = -(int64_t)unused;
 	return STATUS_OK;
@@ -59,25 +59,30 @@ static enum status cost_take_block(struct cost *c, struct error *err)
 	struct exchange *x = &c->ends[c->held];
 	void *block;
 
-	if (origin_get(&c->origin, c->bytes, c->stream, &block, err) != STATUS_OK)
+	if (alloc_blocks_origin_get(&c->origin, c->bytes, c->stream, &block, err) != STATUS_OK)
 		return err->status;
 	c->blocks[c->held++] = block;
-	if (origin_on_device(c->origin.kind) &&
+	if (alloc_blocks_origin_on_device(c->origin.kind) &&
 	    backend_memory_set(c->stream, block, 0x5A, c->bytes, err) != STATUS_OK)
 		return err->status;
-	for (size_t at = 0; !origin_on_device(c->origin.kind) && at < c->bytes; at += 4096)
+	for (size_t at = 0; !alloc_blocks_origin_on_device(c->origin.kind) && at < c->bytes;
+	     at += 4096)
 		((volatile char *)block)[at] = 0x5A;
 	x->sent = c->run->seed ^ (uintptr_t)block;
-	return exchange_write(c->stream, origin_on_device(c->origin.kind),
-			      (char *)block + exchange_last(c->bytes), x, err);
+	return checked_blocks_exchange_write(c->stream,
+					     alloc_blocks_origin_on_device(c->origin.kind),
+					     (char *)block + checked_blocks_exchange_last(c->bytes),
+					     x, err);
 }
 
 static enum status cost_check_all(struct cost *c, struct error *err)
 {
 	for (size_t i = 0; i < c->held; i++)
-		if (exchange_check(c->stream, origin_on_device(c->origin.kind),
-				   (char *)c->blocks[i] + exchange_last(c->bytes), &c->ends[i],
-				   err) != STATUS_OK)
+		if (checked_blocks_check_exchange(c->stream,
+						  alloc_blocks_origin_on_device(c->origin.kind),
+						  (char *)c->blocks[i] +
+							  checked_blocks_exchange_last(c->bytes),
+						  &c->ends[i], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -96,7 +101,7 @@ static void cost_record(struct cost *c, int64_t taken)
 	for (size_t i = 0; i < c->held; i++)
 		all |= (uintptr_t)c->blocks[i];
 	run_value(c->run, "alloc.alignment", (double)(all & -all));
-	if (!origin_is_own(c->origin.kind) &&
+	if (!alloc_blocks_origin_is_own(c->origin.kind) &&
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
 		run_value(c->run, "alloc.granularity", (double)unit);
@@ -113,9 +118,10 @@ static enum status cost_measure(struct cost *c, struct error *err)
 	if (cost_take_block(c, err) != STATUS_OK || cost_check_all(c, err) != STATUS_OK)
 		return err->status;
 	c->held = 0;
-	if (origin_give(&c->origin, c->blocks[0], c->bytes, c->stream, err) != STATUS_OK ||
+	if (alloc_blocks_origin_give(&c->origin, c->blocks[0], c->bytes, c->stream, err) !=
+		    STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK ||
-	    origin_trim(&c->origin, err) != STATUS_OK ||
+	    alloc_blocks_origin_trim(&c->origin, err) != STATUS_OK ||
 	    cost_read_memory(c, &before, err) != STATUS_OK)
 		return err->status;
 	while (c->held < c->count)
@@ -128,7 +134,7 @@ static enum status cost_measure(struct cost *c, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cannot measure the cost of %s memory: the device reports %s for "
 				 "blocks of %s in total",
-				 origin_name(c->origin.kind),
+				 alloc_blocks_origin_name(c->origin.kind),
 				 units_format((double)(after - before), "B", text[0],
 					      sizeof(text[0])),
 				 units_format(all, "B", text[1], sizeof(text[1])));
@@ -144,7 +150,7 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	c.count = cost_blocks(kind, c.bytes);
 	c.blocks = xcalloc(c.count, sizeof(*c.blocks));
 	c.ends = xcalloc(c.count, sizeof(*c.ends));
-	origin_open(&c.origin, c.device, kind, alloc_limit(run, kind));
+	alloc_blocks_origin_open(&c.origin, c.device, kind, alloc_blocks_limit(run, kind));
 	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
 	    cost_measure(&c, err) == STATUS_OK)
 		run_verified(run,
@@ -153,11 +159,11 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
 	for (size_t i = 0; i < c.held; i++)
-		origin_give(&c.origin, c.blocks[i], c.bytes, c.stream, NULL);
+		alloc_blocks_origin_give(&c.origin, c.blocks[i], c.bytes, c.stream, NULL);
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
-	origin_trim(&c.origin, NULL);
-	origin_close(&c.origin);
+	alloc_blocks_origin_trim(&c.origin, NULL);
+	alloc_blocks_origin_close(&c.origin);
 	backend_stream_destroy(c.stream);
 	free(c.blocks);
 	free(c.ends);

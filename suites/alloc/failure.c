@@ -29,7 +29,8 @@ static enum status failure_impossible_size(struct device *device, int kind, size
 	uint64_t unused, total;
 
 	*bytes = (size_t)1 << 50;
-	if (!origin_on_device(kind) || device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+	if (!alloc_blocks_origin_on_device(kind) ||
+	    device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return STATUS_OK;
 	if (backend_device_memory(device, &unused, &total, err) != STATUS_OK)
 		return err->status;
@@ -41,7 +42,7 @@ static enum status failure_launch_fail(void *state, unsigned batch, struct error
 {
 	struct blocks *b = state;
 	struct error refused = ERROR_NONE;
-	enum status status = blocks_get(b, &refused);
+	enum status status = alloc_blocks_get(b, &refused);
 	char size[32];
 
 	(void)batch;
@@ -52,7 +53,8 @@ static enum status failure_launch_fail(void *state, unsigned batch, struct error
 	return error_set(err, STATUS_UNSUPPORTED,
 			 "an allocation of %s of %s memory succeeded, although it exceeds the "
 			 "device's memory",
-			 units_size(b->bytes, size, sizeof(size)), origin_name(b->origin.kind));
+			 units_size(b->bytes, size, sizeof(size)),
+			 alloc_blocks_origin_name(b->origin.kind));
 }
 
 static enum status measure_failure(struct run *run, struct blocks *b, struct error *err)
@@ -80,7 +82,7 @@ static enum status failure_kernel_works(struct stream *stream, int kind, void *m
 	uint64_t *back = xmalloc(bytes);
 	enum status status = STATUS_OK;
 
-	if (origin_on_device(kind)) {
+	if (alloc_blocks_origin_on_device(kind)) {
 		status = backend_launch(stream, "fill", &fill, err);
 		if (status == STATUS_OK)
 			status = backend_copy(stream, back, memory, bytes, err);
@@ -100,13 +102,14 @@ static enum status failure_kernel_works(struct stream *stream, int kind, void *m
 static enum status failure_use_memory(struct blocks *b, struct error *err)
 {
 	struct origin *origin = &b->origin;
-	enum allocator allocator =
-		origin_is_own(origin->kind) ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
+	enum allocator allocator = alloc_blocks_origin_is_own(origin->kind)
+					   ? ALLOCATOR_DEVICE
+					   : (enum allocator)origin->kind;
 	struct buffer buffer = { .device = b->device,
 				 .allocator = allocator,
 				 .bytes = FAILURE_AFTERWARDS_BYTES };
-	enum status status =
-		origin_get(origin, FAILURE_AFTERWARDS_BYTES, b->stream, &buffer.memory, err);
+	enum status status = alloc_blocks_origin_get(origin, FAILURE_AFTERWARDS_BYTES, b->stream,
+						     &buffer.memory, err);
 
 	/* A pool's memory belongs to its own stream until the device is synchronised. */
 	if (status == STATUS_OK)
@@ -119,22 +122,22 @@ static enum status failure_use_memory(struct blocks *b, struct error *err)
 	if (status == STATUS_OK)
 		status =
 			buffer_check(&buffer, b->stream, 0, FAILURE_AFTERWARDS_BYTES, b->seed, err);
-	origin_give(origin, buffer.memory, FAILURE_AFTERWARDS_BYTES, b->stream, NULL);
+	alloc_blocks_origin_give(origin, buffer.memory, FAILURE_AFTERWARDS_BYTES, b->stream, NULL);
 	return status;
 }
 
 /* Free memory of the device with empty caches; -1 if unknown. */
-static enum status free_now(struct blocks *b, int64_t *out, struct error *err)
+static enum status alloc_failure_free_now(struct blocks *b, int64_t *out, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t unused;
 
 	*out = -1;
-	if (!origin_on_device(b->origin.kind))
+	if (!alloc_blocks_origin_on_device(b->origin.kind))
 		return STATUS_OK;
-	if (origin_trim(&b->origin, err) != STATUS_OK)
+	if (alloc_blocks_origin_trim(&b->origin, err) != STATUS_OK)
 		return err->status;
-	if (alloc_free_bytes(b->device, &unused, &ignored) == STATUS_OK)
+	if (alloc_blocks_free_bytes(b->device, &unused, &ignored) == STATUS_OK)
 		*out = (int64_t)unused;
 	return STATUS_OK;
 }
@@ -145,7 +148,7 @@ static enum status failure_all_back(struct run *run, struct blocks *b, int64_t b
 	int64_t after;
 	char lost[32];
 
-	if (free_now(b, &after, err) != STATUS_OK)
+	if (alloc_failure_free_now(b, &after, err) != STATUS_OK)
 		return err->status;
 	if (before < 0 || after < 0)
 		return STATUS_OK;
@@ -161,8 +164,8 @@ static enum status failure_all_back(struct run *run, struct blocks *b, int64_t b
  * After a failed allocation the device must work as before. Wrong data, or no memory, are a wrong
  * result; a device that fails completely is an error, after which its process can do nothing more.
  */
-static enum status alloc_record_recovered(struct run *run, struct blocks *b, int64_t before,
-					  struct error *err)
+static enum status alloc_failure_record_recovered(struct run *run, struct blocks *b, int64_t before,
+						  struct error *err)
 {
 	struct error broken = ERROR_NONE;
 	enum status status = failure_use_memory(b, &broken);
@@ -185,16 +188,18 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 
 	if (failure_impossible_size(device, kind, &bytes, err) != STATUS_OK)
 		return err->status;
-	if (blocks_open(&b, run, kind, bytes, alloc_limit(run, kind), err) == STATUS_OK &&
-	    failure_use_memory(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
+	if (alloc_blocks_open(&b, run, kind, bytes, alloc_blocks_limit(run, kind), err) ==
+		    STATUS_OK &&
+	    failure_use_memory(&b, err) == STATUS_OK &&
+	    alloc_failure_free_now(&b, &before, err) == STATUS_OK) {
 		/* The first use took memory that is not part of the failure. */
 		if (measure_failure(run, &b, err) == STATUS_OK &&
-		    alloc_record_recovered(run, &b, before, err) == STATUS_OK)
+		    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)
 			run_verified(run,
 				     "memory allocated after the failure, filled and read back",
 				     NAN, NAN);
 	}
-	blocks_close(&b);
+	alloc_blocks_close(&b);
 	return err->status;
 }
 
@@ -212,7 +217,8 @@ static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memo
 	while (piece >= SMALLEST_PIECE) {
 		struct error refused = ERROR_NONE;
 		void *memory;
-		enum status status = origin_get(&b->origin, piece, b->stream, &memory, &refused);
+		enum status status =
+			alloc_blocks_origin_get(&b->origin, piece, b->stream, &memory, &refused);
 
 		if (status == STATUS_NO_MEMORY) {
 			piece = piece / 2 / SMALLEST_PIECE * SMALLEST_PIECE;
@@ -230,8 +236,8 @@ static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memo
 }
 
 /* A full device still computes in allocated memory. */
-static enum status works_when_full(struct blocks *b, const struct memory_filling *f,
-				   struct error *err)
+static enum status alloc_failure_works_when_full(struct blocks *b, const struct memory_filling *f,
+						 struct error *err)
 {
 	struct error broken = ERROR_NONE;
 
@@ -244,50 +250,54 @@ static enum status works_when_full(struct blocks *b, const struct memory_filling
 			 "the device does not work while its memory is full: %s", broken.message);
 }
 
-static enum status alloc_exhaust_device(struct run *run, struct blocks *b, int64_t before,
-					struct memory_filling *f, struct error *err)
+static enum status alloc_failure_exhaust_device(struct run *run, struct blocks *b, int64_t before,
+						struct memory_filling *f, struct error *err)
 {
 	uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
 
 	if (failure_fill_up(b, piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) !=
 		    STATUS_OK ||
-	    works_when_full(b, f, err) != STATUS_OK || measure_failure(run, b, err) != STATUS_OK)
+	    alloc_failure_works_when_full(b, f, err) != STATUS_OK ||
+	    measure_failure(run, b, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "alloc.granted", (double)f->bytes);
 	run_value(run, "alloc.granted_share", (double)f->bytes / (double)before);
-	return works_when_full(b, f, err);
+	return alloc_failure_works_when_full(b, f, err);
 }
 
-enum status alloc_exhaust(struct run *run, int kind, struct error *err)
+enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
 	struct memory_filling filling = { 0 };
 	uint64_t unused, limit;
 	int64_t before = -1;
 
-	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
+	if (alloc_blocks_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
 		return err->status;
 	/* Regions keep freed memory: without a reserve the device could not show that it works. */
-	limit = origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64 : 0;
-	if (blocks_open(&b, run, kind, REFUSED_BYTES, limit, err) == STATUS_OK &&
-	    failure_use_memory(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
-		alloc_exhaust_device(run, &b, before, &filling, err);
+	limit = alloc_blocks_origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64
+									   : 0;
+	if (alloc_blocks_open(&b, run, kind, REFUSED_BYTES, limit, err) == STATUS_OK &&
+	    failure_use_memory(&b, err) == STATUS_OK &&
+	    alloc_failure_free_now(&b, &before, err) == STATUS_OK)
+		alloc_failure_exhaust_device(run, &b, before, &filling, err);
 	if (b.stream)
 		backend_stream_synchronize(b.stream, NULL);
 	while (filling.count > 0) {
 		filling.count--;
-		origin_give(&b.origin, filling.pieces[filling.count], filling.sizes[filling.count],
-			    b.stream, NULL);
+		alloc_blocks_origin_give(&b.origin, filling.pieces[filling.count],
+					 filling.sizes[filling.count], b.stream, NULL);
 	}
 	if (b.stream)
 		backend_stream_synchronize(b.stream, NULL);
 	free(filling.pieces);
 	free(filling.sizes);
-	if (err->status == STATUS_OK && alloc_record_recovered(run, &b, before, err) == STATUS_OK)
+	if (err->status == STATUS_OK &&
+	    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(run,
 			     "kernels compute correctly while memory is full and afterwards, and "
 			     "all memory is freed",
 			     NAN, NAN);
-	blocks_close(&b);
+	alloc_blocks_close(&b);
 	return err->status;
 }

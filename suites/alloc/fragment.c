@@ -37,18 +37,20 @@ struct alloc_heap {
 	size_t count; /* entries of live[] in use, including freed ones */
 };
 
-static enum status alloc_heap_take(void *state, size_t bytes, void **out, struct error *err)
+static enum status alloc_fragment_heap_take(void *state, size_t bytes, void **out,
+					    struct error *err)
 {
 	struct alloc_heap *h = state;
 
-	return origin_get(&h->origin, bytes, h->blocks.stream, out, err);
+	return alloc_blocks_origin_get(&h->origin, bytes, h->blocks.stream, out, err);
 }
 
-static enum status alloc_heap_give(void *state, void *memory, size_t bytes, struct error *err)
+static enum status alloc_fragment_heap_give(void *state, void *memory, size_t bytes,
+					    struct error *err)
 {
 	struct alloc_heap *h = state;
 
-	return origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
+	return alloc_blocks_origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
 }
 
 /*
@@ -65,23 +67,24 @@ static size_t fragment_activation_bytes(const struct alloc_heap *h, size_t step,
 	return (size_t)(h->span / 100000 * layers[layer] * batch) / 512 * 512 + 512;
 }
 
-static enum status train_step(struct alloc_heap *h, size_t step, struct error *err)
+static enum status alloc_fragment_train_step(struct alloc_heap *h, size_t step, struct error *err)
 {
 	struct checked_block activations[LAYERS] = { 0 };
 	size_t done = 0;
 	enum status status = STATUS_OK;
 
 	for (; done < LAYERS && status == STATUS_OK; done++) {
-		status = checked_take(&h->blocks, &activations[done],
-				      fragment_activation_bytes(h, step, done), err);
+		status = checked_blocks_take(&h->blocks, &activations[done],
+					     fragment_activation_bytes(h, step, done), err);
 		if (status == STATUS_OK && done == LAYERS / 2 && step % KEEP_EVERY == 0)
-			status = checked_take(&h->blocks, &h->live[h->count++], h->span / 128, err);
+			status = checked_blocks_take(&h->blocks, &h->live[h->count++],
+						     h->span / 128, err);
 	}
 	/* Backwards, as gradients are computed; frees all of them even after a failure. */
 	while (done > 0) {
 		struct error own = ERROR_NONE;
 
-		if (checked_give(&h->blocks, &activations[--done], &own) != STATUS_OK &&
+		if (checked_blocks_give(&h->blocks, &activations[--done], &own) != STATUS_OK &&
 		    status == STATUS_OK)
 			status = error_set(err, own.status, "%s", own.message);
 	}
@@ -102,7 +105,8 @@ static enum status fragment_checkerboards(struct fragment *f, struct error *err)
 		struct alloc_heap *h = &f->heaps[d];
 
 		h->count = CHECKERBOARD_BLOCKS;
-		if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
+		if (checked_blocks_checkerboard_make(&h->blocks, h->span, h->live, err) ==
+			    STATUS_NO_MEMORY &&
 		    h->origin.caching && h->blocks.used == 0) {
 			err->status = STATUS_UNSUPPORTED;
 			error_prefix(err, "`span` is smaller than one segment of the allocator");
@@ -115,7 +119,7 @@ static enum status fragment_alternate_batches(struct fragment *f, struct error *
 {
 	for (size_t step = 0; step < STEPS; step++)
 		for (size_t d = 0; d < f->count; d++)
-			if (train_step(&f->heaps[d], step, err) != STATUS_OK)
+			if (alloc_fragment_train_step(&f->heaps[d], step, err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
@@ -136,14 +140,14 @@ static enum status fragment_launch_step(void *state, unsigned batch, struct erro
 		size_t done = 0;
 
 		while (done < LAYERS &&
-		       origin_get(&r->heap->origin,
-				  fragment_activation_bytes(r->heap, r->step, done), stream,
-				  &blocks[done], err) == STATUS_OK)
+		       alloc_blocks_origin_get(&r->heap->origin,
+					       fragment_activation_bytes(r->heap, r->step, done),
+					       stream, &blocks[done], err) == STATUS_OK)
 			done++;
 		for (size_t l = done; l-- > 0;)
-			origin_give(&r->heap->origin, blocks[l],
-				    fragment_activation_bytes(r->heap, r->step, l), stream,
-				    done == LAYERS ? err : NULL);
+			alloc_blocks_origin_give(&r->heap->origin, blocks[l],
+						 fragment_activation_bytes(r->heap, r->step, l),
+						 stream, done == LAYERS ? err : NULL);
 		if (err->status != STATUS_OK)
 			return err->status;
 	}
@@ -184,7 +188,7 @@ static uint64_t fragment_reserved_by_all(const struct fragment *f)
 	uint64_t bytes = 0;
 
 	for (size_t d = 0; d < f->count; d++)
-		bytes += origin_reserved(&f->heaps[d].origin);
+		bytes += alloc_blocks_origin_reserved(&f->heaps[d].origin);
 	return bytes;
 }
 
@@ -201,7 +205,7 @@ static enum status fragment_time_steps(struct fragment *f, struct error *err)
 			      .no_gate = true };
 	const struct series *time;
 
-	if (origin_is_own(f->heaps[0].origin.kind))
+	if (alloc_blocks_origin_is_own(f->heaps[0].origin.kind))
 		run_value(f->run, "alloc.reserved", (double)fragment_reserved_by_all(f));
 	if (f->count > 1) {
 		static const char *const names[] = { "alloc.step", "alloc.step_alone",
@@ -231,14 +235,14 @@ static enum status fragment_measure_kept(struct fragment *f, struct error *err)
 	uint64_t before, after;
 	struct error ignored = ERROR_NONE;
 
-	if (origin_is_own(origin->kind)) {
+	if (alloc_blocks_origin_is_own(origin->kind)) {
 		run_value(f->run, "alloc.kept", (double)fragment_reserved_by_all(f));
 		return STATUS_OK;
 	}
-	if (alloc_free_bytes(f->run->devices[0], &before, &ignored) != STATUS_OK)
+	if (alloc_blocks_free_bytes(f->run->devices[0], &before, &ignored) != STATUS_OK)
 		return STATUS_OK;
-	if (origin_trim(origin, err) != STATUS_OK ||
-	    alloc_free_bytes(f->run->devices[0], &after, err) != STATUS_OK)
+	if (alloc_blocks_origin_trim(origin, err) != STATUS_OK ||
+	    alloc_blocks_free_bytes(f->run->devices[0], &after, err) != STATUS_OK)
 		return err->status;
 	run_value(f->run, "alloc.kept", after > before ? (double)(after - before) : 0);
 	return STATUS_OK;
@@ -249,7 +253,7 @@ static enum status fragment_measure_pieces(struct alloc_heap *h, bool second, st
 {
 	uint64_t step = h->span / RESOLUTION, largest = 0, all = h->limit - h->blocks.used;
 
-	if (checked_largest(&h->blocks, step, all, &largest, err) != STATUS_OK)
+	if (checked_blocks_largest(&h->blocks, step, all, &largest, err) != STATUS_OK)
 		return err->status;
 	all = all / step * step;
 	run_value(h->run, second ? "alloc.external_frag_second" : "alloc.external_frag",
@@ -273,8 +277,8 @@ static enum status fragment_measure(struct fragment *f, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
 		bool fit;
 
-		if (checked_fits(&f->heaps[0].blocks, f->heaps[0].span / requests[i].share, &fit,
-				 err) != STATUS_OK)
+		if (checked_blocks_fits(&f->heaps[0].blocks, f->heaps[0].span / requests[i].share,
+					&fit, err) != STATUS_OK)
 			return err->status;
 		run_value(f->heaps[0].run, requests[i].name, fit);
 	}
@@ -285,57 +289,57 @@ static enum status fragment_measure(struct fragment *f, struct error *err)
 		struct alloc_heap *first = &f->heaps[0], *second = &f->heaps[1];
 		bool beyond, granted;
 
-		if (checked_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
-		    checked_fits(&second->blocks, second->span / CHECKERBOARD_BLOCKS, &granted,
-				 err) != STATUS_OK)
+		if (checked_blocks_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
+		    checked_blocks_fits(&second->blocks, second->span / CHECKERBOARD_BLOCKS,
+					&granted, err) != STATUS_OK)
 			return err->status;
 		run_value(f->run, "alloc.isolated", !beyond && granted);
 	}
 	for (size_t d = 0; d < f->count; d++)
 		for (size_t i = 0; i < f->heaps[d].count; i++)
-			if (checked_give(&f->heaps[d].blocks, &f->heaps[d].live[i], err) !=
+			if (checked_blocks_give(&f->heaps[d].blocks, &f->heaps[d].live[i], err) !=
 			    STATUS_OK)
 				return err->status;
 	return fragment_measure_kept(f, err);
 }
 
-static enum status open_heap(struct alloc_heap *h, int kind, struct error *err)
+static enum status alloc_fragment_open_heap(struct alloc_heap *h, int kind, struct error *err)
 {
 	struct device *device = h->run->devices[0];
 	bool shared = device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 
 	h->blocks = (struct checked_blocks){ .state = h,
-					     .take = alloc_heap_take,
-					     .give = alloc_heap_give,
-					     .on_device = origin_on_device(kind),
+					     .take = alloc_fragment_heap_take,
+					     .give = alloc_fragment_heap_give,
+					     .on_device = alloc_blocks_origin_on_device(kind),
 					     .seed = h->run->seed };
 	if (backend_stream_create(device, false, &h->blocks.stream, err) != STATUS_OK)
 		return err->status;
-	origin_open(&h->origin, device, kind, h->limit);
-	if (origin_trim(&h->origin, err) != STATUS_OK)
+	alloc_blocks_origin_open(&h->origin, device, kind, h->limit);
+	if (alloc_blocks_origin_trim(&h->origin, err) != STATUS_OK)
 		return err->status;
-	if (shared && !origin_is_own(kind))
+	if (shared && !alloc_blocks_origin_is_own(kind))
 		run_note(h->run, "The allocator has no limit, because the operating system manages "
 				 "this memory.");
-	return shared || origin_is_own(kind)
+	return shared || alloc_blocks_origin_is_own(kind)
 		       ? STATUS_OK
-		       : memory_filler_leave(&h->filler, device, h->limit, err);
+		       : alloc_blocks_memory_filler_leave(&h->filler, device, h->limit, err);
 }
 
-static void close_heap(struct alloc_heap *h)
+static void alloc_fragment_close_heap(struct alloc_heap *h)
 {
 	if (h->blocks.stream)
 		backend_stream_synchronize(h->blocks.stream, NULL);
 	for (size_t i = 0; i < h->count; i++)
 		if (h->live[i].memory)
-			origin_give(&h->origin, h->live[i].memory, h->live[i].bytes,
-				    h->blocks.stream, NULL);
+			alloc_blocks_origin_give(&h->origin, h->live[i].memory, h->live[i].bytes,
+						 h->blocks.stream, NULL);
 	if (h->blocks.stream)
 		backend_stream_synchronize(h->blocks.stream, NULL);
 	if (h->origin.device)
-		origin_trim(&h->origin, NULL);
-	origin_close(&h->origin);
-	memory_filler_free(&h->filler);
+		alloc_blocks_origin_trim(&h->origin, NULL);
+	alloc_blocks_origin_close(&h->origin);
+	alloc_blocks_memory_filler_free(&h->filler);
 	backend_stream_destroy(h->blocks.stream);
 }
 
@@ -353,7 +357,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 		f->heaps[d].run = f->run;
 		f->heaps[d].span = span;
 		f->heaps[d].limit = span + span / 8;
-		if (open_heap(&f->heaps[d], kind, err) != STATUS_OK)
+		if (alloc_fragment_open_heap(&f->heaps[d], kind, err) != STATUS_OK)
 			break;
 	}
 	if (err->status == STATUS_OK &&
@@ -364,7 +368,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 		run_verified(run, "both ends of every block, read back before it is freed", NAN,
 			     NAN);
 	for (size_t d = 0; d < f->count; d++)
-		close_heap(&f->heaps[d]);
+		alloc_fragment_close_heap(&f->heaps[d]);
 	free(f);
 	return err->status;
 }

@@ -48,7 +48,7 @@ static void growth_track_peak(struct grower *g)
 
 	if (!g->marks)
 		return;
-	if (g->seen && alloc_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK)
+	if (g->seen && alloc_blocks_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK)
 		taken = g->base - (int64_t)unused;
 	if (taken > g->peak)
 		g->peak = taken;
@@ -61,8 +61,9 @@ static enum status growth_mark(struct grower *g, size_t from, size_t to, struct 
 		struct exchange *x = &g->marks[at / g->step];
 
 		x->sent = generator_bits(g->run->seed, at);
-		if (exchange_write(g->stream, origin_on_device(g->origin.kind),
-				   growth_start_of(g) + at, x, err) != STATUS_OK)
+		if (checked_blocks_exchange_write(g->stream,
+						  alloc_blocks_origin_on_device(g->origin.kind),
+						  growth_start_of(g) + at, x, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -74,7 +75,7 @@ static enum status growth_move_to(struct grower *g, size_t bytes, struct error *
 	void *old = g->block;
 	size_t before = g->bytes;
 
-	if (origin_get(&g->origin, bytes, g->stream, &larger, err) != STATUS_OK)
+	if (alloc_blocks_origin_get(&g->origin, bytes, g->stream, &larger, err) != STATUS_OK)
 		return err->status;
 	g->other = bytes;
 	growth_track_peak(g);
@@ -85,17 +86,17 @@ static enum status growth_move_to(struct grower *g, size_t bytes, struct error *
 		return STATUS_OK;
 	if (backend_copy(g->stream, larger, old, before, err) != STATUS_OK) {
 		backend_stream_synchronize(g->stream, NULL);
-		origin_give(&g->origin, old, before, g->stream, NULL);
+		alloc_blocks_origin_give(&g->origin, old, before, g->stream, NULL);
 		return err->status;
 	}
 	/* A pool frees in stream order; with another allocator, freeing must wait for the copy. */
 	if (g->origin.kind != ALLOCATOR_POOL && g->origin.kind != ALLOCATOR_POOL_RELEASE &&
 	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
 		return err->status;
-	return origin_give(&g->origin, old, before, g->stream, err);
+	return alloc_blocks_origin_give(&g->origin, old, before, g->stream, err);
 }
 
-static size_t capacity_for(const struct grower *g, size_t bytes)
+static size_t alloc_grow_capacity_for(const struct grower *g, size_t bytes)
 {
 	size_t capacity = g->step;
 
@@ -111,7 +112,7 @@ static size_t capacity_for(const struct grower *g, size_t bytes)
 static enum status grow_by_moving(struct grower *g, struct error *err)
 {
 	for (size_t bytes = g->step; bytes <= g->final; bytes += g->step) {
-		size_t capacity = capacity_for(g, bytes);
+		size_t capacity = alloc_grow_capacity_for(g, bytes);
 
 		if (capacity > g->bytes && growth_move_to(g, capacity, err) != STATUS_OK)
 			return err->status;
@@ -158,10 +159,10 @@ static enum status growth_finish(void *state, struct error *err)
 	g->block = NULL;
 	g->bytes = 0;
 	if (backend_range_release(range, err) != STATUS_OK ||
-	    origin_give(&g->origin, block, bytes, g->stream, err) != STATUS_OK ||
+	    alloc_blocks_origin_give(&g->origin, block, bytes, g->stream, err) != STATUS_OK ||
 	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
 		return err ? err->status : STATUS_DEVICE;
-	return origin_trim(&g->origin, err);
+	return alloc_blocks_origin_trim(&g->origin, err);
 }
 
 /* A growth with marks, which must all be intact at its end. */
@@ -171,15 +172,15 @@ static enum status growth_verify(struct grower *g, struct error *err)
 	uint64_t unused = 0;
 	enum status status;
 
-	g->seen = alloc_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK;
+	g->seen = alloc_blocks_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK;
 	g->base = (int64_t)unused;
 	g->marks = xcalloc(g->final / g->step, sizeof(*g->marks));
 	status = growth_launch(g, 1, err);
 	if (status == STATUS_OK)
 		for (size_t at = 0; at < g->final && status == STATUS_OK; at += g->step)
-			status = exchange_check(g->stream, origin_on_device(g->origin.kind),
-						growth_start_of(g) + at, &g->marks[at / g->step],
-						err);
+			status = checked_blocks_check_exchange(
+				g->stream, alloc_blocks_origin_on_device(g->origin.kind),
+				growth_start_of(g) + at, &g->marks[at / g->step], err);
 	backend_stream_synchronize(g->stream, NULL);
 	if (growth_finish(g, &freed) != STATUS_OK && status == STATUS_OK)
 		status = error_set(err, freed.status, "%s", freed.message);
@@ -228,17 +229,18 @@ enum status alloc_grow(struct run *run, int kind, struct error *err)
 
 	g.final = (size_t)case_integer(run->c, "sizes");
 	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;
-	origin_open(&g.origin, run->devices[0], kind, alloc_limit(run, kind));
+	alloc_blocks_origin_open(&g.origin, run->devices[0], kind, alloc_blocks_limit(run, kind));
 	if (growth_check_steps(&g, err) == STATUS_OK &&
 	    backend_stream_create(run->devices[0], false, &g.stream, err) == STATUS_OK &&
-	    origin_trim(&g.origin, err) == STATUS_OK && growth_verify(&g, err) == STATUS_OK &&
-	    growth_measure(&g, err) == STATUS_OK && growth_verify(&g, err) == STATUS_OK)
+	    alloc_blocks_origin_trim(&g.origin, err) == STATUS_OK &&
+	    growth_verify(&g, err) == STATUS_OK && growth_measure(&g, err) == STATUS_OK &&
+	    growth_verify(&g, err) == STATUS_OK)
 		run_verified(run,
 			     "a mark in the memory of each step, read back after the last step",
 			     NAN, NAN);
 	if (g.stream)
 		backend_stream_synchronize(g.stream, NULL);
-	origin_close(&g.origin);
+	alloc_blocks_origin_close(&g.origin);
 	backend_stream_destroy(g.stream);
 	return err->status;
 }

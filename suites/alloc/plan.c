@@ -35,7 +35,7 @@ static const struct {
 	{ "allocators", ~(1u << OPERATION_START | 1u << OPERATION_CREATE) },
 };
 
-static bool plan_drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
+static bool alloc_plan_drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
 {
 	bool pool = kind == ALLOCATOR_POOL || kind == ALLOCATOR_POOL_RELEASE;
 	bool planned = true;
@@ -50,36 +50,37 @@ static bool plan_drop_axes(struct plan_case *point, enum alloc_operation operati
 }
 
 /* Device or host memory of `count` blocks of that size. */
-static uint64_t alloc_bytes_taken(int kind, uint64_t count, uint64_t bytes)
+static uint64_t alloc_plan_bytes_taken(int kind, uint64_t count, uint64_t bytes)
 {
 	if (kind == ALLOCATOR_VMM)
 		bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
 	/* Doubling regions: at most twice what is needed. */
-	if (origin_is_own(kind) && kind != ORIGIN_CACHING)
+	if (alloc_blocks_origin_is_own(kind) && kind != ORIGIN_CACHING)
 		return 2 * count * bytes + UNIT_BYTES;
 	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
 }
 
-static uint64_t plan_span_of(const struct plan_case *point)
+static uint64_t alloc_plan_span_of(const struct plan_case *point)
 {
 	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
 }
 
 /* The old and the new block; with doubling, the last capacity may exceed the size. */
-static uint64_t plan_growth_need(const struct plan_case *point, int kind, uint64_t bytes)
+static uint64_t alloc_plan_growth_need(const struct plan_case *point, int kind, uint64_t bytes)
 {
 	uint64_t capacity =
 		bytes / (uint64_t)section_setting(point->section, "steps")->values[0].integer;
 
 	if ((enum alloc_growth)case_integer(point, "growths") != GROWTH_DOUBLE)
-		return alloc_bytes_taken(kind, 2, bytes);
+		return alloc_plan_bytes_taken(kind, 2, bytes);
 	while (capacity && capacity < bytes)
 		capacity *= 2;
-	return alloc_bytes_taken(kind, 1, capacity) + alloc_bytes_taken(kind, 1, capacity / 2);
+	return alloc_plan_bytes_taken(kind, 1, capacity) +
+	       alloc_plan_bytes_taken(kind, 1, capacity / 2);
 }
 
-static uint64_t alloc_bytes_needed(const struct plan_case *point, enum alloc_operation operation,
-				   int kind)
+static uint64_t alloc_plan_bytes_needed(const struct plan_case *point,
+					enum alloc_operation operation, int kind)
 {
 	uint64_t bytes = 0;
 
@@ -88,31 +89,31 @@ static uint64_t alloc_bytes_needed(const struct plan_case *point, enum alloc_ope
 		bytes = (uint64_t)case_integer(point, "sizes");
 	switch (operation) {
 	case OPERATION_CONTEND:
-		return alloc_bytes_taken(kind,
-					 CONTEND_HELD * (uint64_t)case_integer(point, "threads"),
-					 bytes);
+		return alloc_plan_bytes_taken(
+			kind, CONTEND_HELD * (uint64_t)case_integer(point, "threads"), bytes);
 	case OPERATION_COST:
-		return alloc_bytes_taken(kind, cost_blocks(kind, bytes) + 1, bytes);
+		return alloc_plan_bytes_taken(kind, cost_blocks(kind, bytes) + 1, bytes);
 	case OPERATION_GROW:
-		return plan_growth_need(point, kind, bytes);
+		return alloc_plan_growth_need(point, kind, bytes);
 	case OPERATION_FRAGMENT:
 		return (uint64_t)case_integer(point, "logical_devices") *
-		       (plan_span_of(point) + plan_span_of(point) / 8);
+		       (alloc_plan_span_of(point) + alloc_plan_span_of(point) / 8);
 	case OPERATION_FAIL:
 	case OPERATION_EXHAUST:
-		return alloc_bytes_taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
+		return alloc_plan_bytes_taken(kind, 1, FAILURE_AFTERWARDS_BYTES) +
+		       BUFFER_CHECK_BYTES;
 	case OPERATION_CREATE:
 		return bytes + BUFFER_CHECK_BYTES;
 	case OPERATION_START:
 		return UNIT_BYTES;
 	default:
-		return alloc_bytes_taken(kind, blocks_held_most(bytes) + 1, bytes);
+		return alloc_plan_bytes_taken(kind, alloc_blocks_held_most(bytes) + 1, bytes);
 	}
 }
 
 /* Seconds in addition to the samples: memory is written, a device filled, processes started. */
-static double alloc_setup_seconds(const struct plan_case *point, enum alloc_operation operation,
-				  uint64_t bytes)
+static double alloc_plan_setup_seconds(const struct plan_case *point,
+				       enum alloc_operation operation, uint64_t bytes)
 {
 	double seconds = 0.02 + (double)bytes / 2e9;
 
@@ -127,17 +128,18 @@ static double alloc_setup_seconds(const struct plan_case *point, enum alloc_oper
 }
 
 /* Why the case is impossible on any device; NULL: possible. */
-static const char *alloc_impossible(const struct plan_case *point, enum alloc_operation operation,
-				    int kind, const struct device_info *device)
+static const char *alloc_plan_impossible(const struct plan_case *point,
+					 enum alloc_operation operation, int kind,
+					 const struct device_info *device)
 {
 	if (kind == ALLOCATOR_MANAGED &&
 	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
 		return "managed memory does not fail at the end of device memory: further pages "
 		       "move to the host";
-	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
+	if (operation == OPERATION_EXHAUST && !alloc_blocks_origin_on_device(kind))
 		return "host memory is not exhausted, because the operating system would kill "
 		       "processes";
-	if (operation == OPERATION_FRAGMENT && !origin_is_own(kind) &&
+	if (operation == OPERATION_FRAGMENT && !alloc_blocks_origin_is_own(kind) &&
 	    case_integer(point, "logical_devices") > 1)
 		return "logical devices need an allocator with its own limit: caching, bfc, "
 		       "bfc_growth or arena";
@@ -147,36 +149,37 @@ static const char *alloc_impossible(const struct plan_case *point, enum alloc_op
 		return "the device shares the host's memory, which is not exhausted, because the "
 		       "operating system would kill processes";
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
-	    origin_on_device(kind) && case_value(point, "fills")->real > 0)
+	    alloc_blocks_origin_on_device(kind) && case_value(point, "fills")->real > 0)
 		return "the device shares the host's memory, which is not filled, because other "
 		       "processes need it";
 	return NULL;
 }
 
 /* Operations that are meaningless for an allocator. */
-static bool alloc_is_meaningless(const struct plan_case *point, enum alloc_operation operation,
-				 int kind)
+static bool alloc_plan_is_meaningless(const struct plan_case *point, enum alloc_operation operation,
+				      int kind)
 {
 	switch (operation) {
 	case OPERATION_GROW:
-		return !origin_on_device(kind) ||
+		return !alloc_blocks_origin_on_device(kind) ||
 		       ((enum alloc_growth)case_integer(point, "growths") == GROWTH_MAP &&
 			kind != ALLOCATOR_VMM);
 	case OPERATION_FRAGMENT:
-		return !origin_on_device(kind);
+		return !alloc_blocks_origin_on_device(kind);
 	case OPERATION_COST: /* the size of the region is unrelated to its blocks */
 		return kind == ORIGIN_BFC || kind == ORIGIN_ARENA;
 	case OPERATION_ALLOC:
 	case OPERATION_FREE: /* host memory does not fill the device */
-		return !origin_on_device(kind) && case_value(point, "fills")->real > 0;
+		return !alloc_blocks_origin_on_device(kind) && case_value(point, "fills")->real > 0;
 	default:
 		return false;
 	}
 }
 
 /* Seconds of a growth: its steps, and copies made by the CPU. */
-static double alloc_growth_seconds(const struct plan_case *point, enum alloc_operation operation,
-				   const struct device_info *device)
+static double alloc_plan_growth_seconds(const struct plan_case *point,
+					enum alloc_operation operation,
+					const struct device_info *device)
 {
 	double steps, seconds;
 
@@ -194,34 +197,36 @@ static enum status alloc_plan_case(struct plan *plan, struct plan_case *point,
 				   struct error *err)
 {
 	const struct device_info *info = &plan->devices[device];
-	double growths = alloc_growth_seconds(point, operation, info);
+	double growths = alloc_plan_growth_seconds(point, operation, info);
 
 	point->setup_seconds += growths;
-	plan_add(plan, point, &device, 1, alloc_impossible(point, operation, kind, info), err);
+	plan_add(plan, point, &device, 1, alloc_plan_impossible(point, operation, kind, info), err);
 	point->setup_seconds -= growths;
 	return err->status;
 }
 
-enum status alloc_expand(struct plan *plan, struct plan_case *point, struct error *err)
+enum status alloc_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum alloc_operation operation = (enum alloc_operation)case_integer(point, "operations");
-	int kind = operation == OPERATION_CREATE ? ALLOCATOR_DEVICE
-						 : origin_from_name(case_text(point, "allocators"));
+	int kind = operation == OPERATION_CREATE
+			   ? ALLOCATOR_DEVICE
+			   : alloc_blocks_origin_from_name(case_text(point, "allocators"));
 	size_t devices = plan->device_count;
 	uint64_t bytes;
 
-	if (alloc_is_meaningless(point, operation, kind) || !plan_drop_axes(point, operation, kind))
+	if (alloc_plan_is_meaningless(point, operation, kind) ||
+	    !alloc_plan_drop_axes(point, operation, kind))
 		return STATUS_OK;
 	if (operation == OPERATION_ALLOC || operation == OPERATION_FREE)
 		plan_unname_usual(point, "fills", "0%");
 	if (operation == OPERATION_FRAGMENT)
 		plan_unname_usual(point, "logical_devices", "1");
-	bytes = alloc_bytes_needed(point, operation, kind);
-	if (origin_on_device(kind))
+	bytes = alloc_plan_bytes_needed(point, operation, kind);
+	if (alloc_blocks_origin_on_device(kind))
 		point->device_bytes = bytes;
-	if (!origin_on_device(kind) || operation == OPERATION_CREATE)
+	if (!alloc_blocks_origin_on_device(kind) || operation == OPERATION_CREATE)
 		point->host_bytes = bytes;
-	point->setup_seconds = alloc_setup_seconds(point, operation, bytes);
+	point->setup_seconds = alloc_plan_setup_seconds(point, operation, bytes);
 	/* Pageable memory is independent of the device: one case is enough. */
 	if (kind == ALLOCATOR_PAGEABLE && operation != OPERATION_START && devices > 1)
 		devices = 1;

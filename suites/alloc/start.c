@@ -36,7 +36,7 @@ struct starting {
 	struct stream *stream;
 };
 
-static enum status start_open_driver(void *state, struct error *err)
+static enum status alloc_start_open_driver(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct backend_options options = { .host_devices = s->host_devices };
@@ -54,7 +54,7 @@ static enum status start_open_driver(void *state, struct error *err)
 			 list.missing_count ? list.missing[0] : "the module does not exist");
 }
 
-static enum status start_open_context(void *state, struct error *err)
+static enum status alloc_start_open_context(void *state, struct error *err)
 {
 	struct starting *s = state;
 
@@ -62,7 +62,7 @@ static enum status start_open_context(void *state, struct error *err)
 }
 
 /* The kernel counts its launch: a word of device memory must be 1 afterwards. */
-static enum status start_first_kernel(void *state, struct error *err)
+static enum status alloc_start_first_kernel(void *state, struct error *err)
 {
 	struct starting *s = state;
 	uint64_t count = 0;
@@ -87,8 +87,8 @@ static enum status start_first_kernel(void *state, struct error *err)
 }
 
 /* Allocates device memory and fills it with `count` times `value`. */
-static enum status start_fill_memory(struct starting *s, float value, size_t count, void **out,
-				     struct error *err)
+static enum status alloc_start_fill_memory(struct starting *s, float value, size_t count,
+					   void **out, struct error *err)
 {
 	float *values = xmalloc(count * sizeof(*values));
 	enum status status;
@@ -105,8 +105,8 @@ static enum status start_fill_memory(struct starting *s, float value, size_t cou
 	return status;
 }
 
-static enum status start_expect_values(struct starting *s, const void *memory, float value,
-				       size_t count, const char *what, struct error *err)
+static enum status alloc_start_expect_values(struct starting *s, const void *memory, float value,
+					     size_t count, const char *what, struct error *err)
 {
 	float *values = xcalloc(count, sizeof(*values));
 	enum status status = backend_copy(s->stream, values, memory, count * sizeof(*values), err);
@@ -123,7 +123,7 @@ static enum status start_expect_values(struct starting *s, const void *memory, f
 }
 
 /* GEMM of 2s and 3s: every element is exactly 6 * 64. */
-static enum status start_first_product(void *state, struct error *err)
+static enum status alloc_start_first_product(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct gemm gemm = { .precision = PRECISION_FP32,
@@ -137,19 +137,19 @@ static enum status start_first_product(void *state, struct error *err)
 	size_t count = (size_t)PRODUCT * PRODUCT;
 	void *a, *b, *c;
 
-	if (start_fill_memory(s, 2, count, &a, err) != STATUS_OK ||
-	    start_fill_memory(s, 3, count, &b, err) != STATUS_OK ||
-	    start_fill_memory(s, 0, count, &c, err) != STATUS_OK)
+	if (alloc_start_fill_memory(s, 2, count, &a, err) != STATUS_OK ||
+	    alloc_start_fill_memory(s, 3, count, &b, err) != STATUS_OK ||
+	    alloc_start_fill_memory(s, 0, count, &c, err) != STATUS_OK)
 		return err->status;
 	gemm.a = a;
 	gemm.b = b;
 	gemm.c = c;
 	if (backend_gemm(s->stream, &gemm, err) != STATUS_OK)
 		return err->status;
-	return start_expect_values(s, c, 6 * PRODUCT, count, "the first GEMM", err);
+	return alloc_start_expect_values(s, c, 6 * PRODUCT, count, "the first GEMM", err);
 }
 
-static enum status start_first_collective(void *state, struct error *err)
+static enum status alloc_start_first_collective(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct communicator *communicator;
@@ -163,16 +163,16 @@ static enum status start_first_collective(void *state, struct error *err)
 	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
 	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) !=
 		    STATUS_OK ||
-	    start_fill_memory(s, 7, PRODUCT, &from, err) != STATUS_OK ||
-	    start_fill_memory(s, 0, PRODUCT, &to, err) != STATUS_OK ||
+	    alloc_start_fill_memory(s, 7, PRODUCT, &from, err) != STATUS_OK ||
+	    alloc_start_fill_memory(s, 0, PRODUCT, &to, err) != STATUS_OK ||
 	    backend_all_reduce(communicator, s->stream, to, from, PRODUCT, PRECISION_FP32,
 			       REDUCE_SUM, err) != STATUS_OK)
 		return err->status;
-	return start_expect_values(s, to, 7, PRODUCT, "the first all-reduce", err);
+	return alloc_start_expect_values(s, to, 7, PRODUCT, "the first all-reduce", err);
 }
 
 /* Used device memory without a context; memory of the operating system also has other users. */
-static int64_t start_used_bytes(void *state)
+static int64_t alloc_start_used_bytes(void *state)
 {
 	struct starting *s = state;
 	struct error ignored = ERROR_NONE;
@@ -185,14 +185,14 @@ static int64_t start_used_bytes(void *state)
 }
 
 static const struct steps_work work = {
-	.steps = { start_open_driver, start_open_context, start_first_kernel, start_first_product,
-		   start_first_collective },
-	.device_bytes = start_used_bytes,
+	.steps = { alloc_start_open_driver, alloc_start_open_context, alloc_start_first_kernel,
+		   alloc_start_first_product, alloc_start_first_collective },
+	.device_bytes = alloc_start_used_bytes,
 };
 
 /* Runs in the fresh process, in which nothing is open. */
-static enum status start_staircase(struct device *none, const void *arguments, void *result,
-				   struct error *err)
+static enum status alloc_start_staircase(struct device *none, const void *arguments, void *result,
+					 struct error *err)
 {
 	struct starting state = *(const struct starting *)arguments;
 
@@ -209,13 +209,13 @@ struct process_starts {
 };
 
 /* A missing library does not invalidate the steps before it. */
-static enum status start_one(void *state, double *seconds, struct error *err)
+static enum status alloc_start_one(void *state, double *seconds, struct error *err)
 {
 	struct process_starts *s = state;
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
 	struct fork_server_task task = { .device = &s->run->devices[0]->info,
-					 .run = start_staircase,
+					 .run = alloc_start_staircase,
 					 .arguments = &s->arguments,
 					 .arguments_size = sizeof(s->arguments),
 					 .result_size = sizeof(taken),
@@ -242,7 +242,8 @@ static enum status start_one(void *state, double *seconds, struct error *err)
 }
 
 /* Records the metric of a step, or of the total. */
-static void start_record_value(struct run *run, const char *metric, const char *step, double value)
+static void alloc_start_record_value(struct run *run, const char *metric, const char *step,
+				     double value)
 {
 	char name[64];
 
@@ -253,7 +254,7 @@ static void start_record_value(struct run *run, const char *metric, const char *
 }
 
 /* Sum of the known values: the memory of the driver is unknown before it is loaded. */
-static double start_sum_of_known(const double *values, size_t count)
+static double alloc_start_sum_of_known(const double *values, size_t count)
 {
 	double all = NAN;
 
@@ -263,7 +264,7 @@ static double start_sum_of_known(const double *values, size_t count)
 	return all;
 }
 
-static void start_record(struct process_starts *s, const struct series *series)
+static void alloc_start_record(struct process_starts *s, const struct series *series)
 {
 	run_duration(s->run, "alloc.start_time", &series[0]);
 	for (size_t i = 0; i < s->steps; i++) {
@@ -272,13 +273,14 @@ static void start_record(struct process_starts *s, const struct series *series)
 		snprintf(name, sizeof(name), "alloc.start_time_%s", step_names[i]);
 		run_duration(s->run, name, &series[1 + i]);
 	}
-	start_record_value(s->run, "alloc.start_memory", NULL,
-			   start_sum_of_known(s->memory, s->steps));
-	start_record_value(s->run, "alloc.start_resident", NULL,
-			   start_sum_of_known(s->resident, s->steps));
+	alloc_start_record_value(s->run, "alloc.start_memory", NULL,
+				 alloc_start_sum_of_known(s->memory, s->steps));
+	alloc_start_record_value(s->run, "alloc.start_resident", NULL,
+				 alloc_start_sum_of_known(s->resident, s->steps));
 	for (size_t i = 0; i < s->steps; i++) {
-		start_record_value(s->run, "alloc.start_memory", step_names[i], s->memory[i]);
-		start_record_value(s->run, "alloc.start_resident", step_names[i], s->resident[i]);
+		alloc_start_record_value(s->run, "alloc.start_memory", step_names[i], s->memory[i]);
+		alloc_start_record_value(s->run, "alloc.start_resident", step_names[i],
+					 s->resident[i]);
 	}
 	if (s->missing.status != STATUS_OK)
 		run_note(s->run, "Start-up steps that could not be measured: %s.",
@@ -295,7 +297,7 @@ enum status alloc_start(struct run *run, struct error *err)
 	const struct device_info *info = &run->devices[0]->info;
 	enum { LAZY, EAGER } loading = (int)case_integer(run->c, "loadings");
 	struct process_starts *s = xcalloc(1, sizeof(*s));
-	struct readings readings = { .take = start_one,
+	struct readings readings = { .take = alloc_start_one,
 				     .state = s,
 				     .names = series_names,
 				     .count = ARRAY_SIZE(series_names),
@@ -312,7 +314,7 @@ enum status alloc_start(struct run *run, struct error *err)
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);
 	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
 	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
-		start_record(s, series);
+		alloc_start_record(s, series);
 		run_verified(run,
 			     "results of the first kernel, the first GEMM and the first all-reduce "
 			     "are exact",

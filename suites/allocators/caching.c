@@ -20,23 +20,23 @@ const char *const caching_rules_names[] = { CACHING_RULES(X) };
 #define SEGMENT_UNIT (2 * MIB)
 enum { LARGE, SMALL };
 
-static unsigned small_or_large(size_t bytes)
+static unsigned caching_small_or_large(size_t bytes)
 {
 	return bytes <= SMALL_MOST ? SMALL : LARGE;
 }
 
-static unsigned bin_of_segment(size_t bytes, unsigned pool)
+static unsigned caching_bin_of_segment(size_t bytes, unsigned pool)
 {
 	(void)bytes;
 	return pool;
 }
 
-static bool rules_cuts_above_least(size_t block_bytes, size_t bytes, unsigned pool)
+static bool caching_rules_cuts_above_least(size_t block_bytes, size_t bytes, unsigned pool)
 {
 	return pool == SMALL ? block_bytes > bytes : block_bytes - bytes > SMALL_MOST;
 }
 
-static size_t segment_of_class(size_t bytes)
+static size_t caching_segment_of_class(size_t bytes)
 {
 	if (bytes <= SMALL_MOST)
 		return SMALL_SEGMENT;
@@ -50,7 +50,7 @@ static size_t segment_of_class(size_t bytes)
 #define BFC_MOST_UNUSED (128 * MIB)
 
 /* Bin b has blocks of 256 B * 2^b up to twice that; the last bin all larger ones. */
-static unsigned bin_of_size(size_t bytes)
+static unsigned caching_bin_of_size(size_t bytes)
 {
 	unsigned bin = 0;
 
@@ -60,34 +60,34 @@ static unsigned bin_of_size(size_t bytes)
 	return bin;
 }
 
-static unsigned bin_of_free(size_t bytes, unsigned pool)
+static unsigned caching_bin_of_free(size_t bytes, unsigned pool)
 {
 	(void)pool;
-	return bin_of_size(bytes);
+	return caching_bin_of_size(bytes);
 }
 
-static bool cuts_much_larger(size_t block_bytes, size_t bytes, unsigned pool)
+static bool caching_cuts_much_larger(size_t block_bytes, size_t bytes, unsigned pool)
 {
 	(void)pool;
 	return block_bytes >= 2 * bytes || block_bytes - bytes >= BFC_MOST_UNUSED;
 }
 
-#define BFC_RULES                                                                         \
-	.rounding = BFC_ROUNDING, .bins = RULES_MOST_BINS, .bin_of_request = bin_of_size, \
-	.bin_of_block = bin_of_free, .larger_bins = true, .cuts = cuts_much_larger
+#define BFC_RULES                                                                                 \
+	.rounding = BFC_ROUNDING, .bins = RULES_MOST_BINS, .bin_of_request = caching_bin_of_size, \
+	.bin_of_block = caching_bin_of_free, .larger_bins = true, .cuts = caching_cuts_much_larger
 
 const struct ruleset caching_rulesets[CACHING_RULES_COUNT] = {
 	[CACHING_PYTORCH] = { .rounding = 512,
 			      .bins = 2,
-			      .bin_of_request = small_or_large,
-			      .bin_of_block = bin_of_segment,
-			      .cuts = rules_cuts_above_least,
-			      .segment = segment_of_class },
+			      .bin_of_request = caching_small_or_large,
+			      .bin_of_block = caching_bin_of_segment,
+			      .cuts = caching_rules_cuts_above_least,
+			      .segment = caching_segment_of_class },
 	[CACHING_BFC] = { BFC_RULES },
 	[CACHING_BFC_GROWTH] = { BFC_RULES, .first_region = 2 * MIB },
 };
 
-static size_t rules_round(const struct ruleset *rules, size_t bytes)
+static size_t caching_rules_round(const struct ruleset *rules, size_t bytes)
 {
 	size_t units = (bytes + rules->rounding - 1) / rules->rounding;
 
@@ -119,7 +119,7 @@ struct caching {
 	pthread_mutex_t lock;
 };
 
-static void unlink_block(struct caching_block *b)
+static void caching_unlink_block(struct caching_block *b)
 {
 	if (b->previous)
 		b->previous->next = b->next;
@@ -176,10 +176,10 @@ struct caching *caching_open(struct caching_source source, enum caching_rules ru
 	c->source = source;
 	c->rules = &caching_rulesets[rules];
 	c->limit = limit;
-	c->region = rules_round(c->rules,
-				c->rules->first_region ? c->rules->first_region : (size_t)limit);
+	c->region = caching_rules_round(c->rules, c->rules->first_region ? c->rules->first_region
+									 : (size_t)limit);
 	if (limit && c->region > limit)
-		c->region = rules_round(c->rules, (size_t)limit);
+		c->region = caching_rules_round(c->rules, (size_t)limit);
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -200,7 +200,7 @@ static enum status caching_trim_free(struct caching *c, struct error *err)
 			next = b->next;
 			if (caching_whole_segment(b)) {
 				/* Frees a whole segment; `b` is its only block. */
-				unlink_block(b);
+				caching_unlink_block(b);
 				c->reserved -= b->bytes;
 				status = c->source.give(c->source.state, b->at, b->bytes, err);
 				free(b);
@@ -226,11 +226,11 @@ static struct caching_block *caching_merge_block(struct caching_block *before,
 static void caching_free_block(struct caching *c, struct caching_block *b)
 {
 	if (b->before && !b->before->used) {
-		unlink_block(b->before);
+		caching_unlink_block(b->before);
 		b = caching_merge_block(b->before, b);
 	}
 	if (b->after && !b->after->used) {
-		unlink_block(b->after);
+		caching_unlink_block(b->after);
 		caching_merge_block(b, b->after);
 	}
 	caching_set_free(c, b);
@@ -244,7 +244,7 @@ void caching_close(struct caching *c)
 		while (c->used[i]) {
 			struct caching_block *b = c->used[i];
 
-			unlink_block(b);
+			caching_unlink_block(b);
 			caching_free_block(c, b);
 		}
 	}
@@ -295,8 +295,8 @@ static enum status caching_take_segment(struct caching *c, size_t bytes, void **
  * A region is doubled until it has room for the request, and again after it was allocated; the
  * limit truncates the last one. A refused request does not change how regions grow.
  */
-static enum status take_region(struct caching *c, size_t request, size_t *bytes, void **memory,
-			       struct error *err)
+static enum status caching_take_region(struct caching *c, size_t request, size_t *bytes,
+				       void **memory, struct error *err)
 {
 	size_t region = c->region;
 	struct error refused = ERROR_NONE;
@@ -309,7 +309,7 @@ static enum status take_region(struct caching *c, size_t request, size_t *bytes,
 			 : region;
 	status = caching_take_segment(c, *bytes, memory, &refused);
 	while (status == STATUS_NO_MEMORY && *bytes > request && request <= caching_limit_left(c)) {
-		size_t smaller = rules_round(c->rules, *bytes - *bytes / 10);
+		size_t smaller = caching_rules_round(c->rules, *bytes - *bytes / 10);
 
 		*bytes = smaller < *bytes ? smaller : *bytes - c->rules->rounding;
 		if (*bytes < request)
@@ -323,17 +323,17 @@ static enum status take_region(struct caching *c, size_t request, size_t *bytes,
 	return STATUS_OK;
 }
 
-static enum status take_more(struct caching *c, size_t request, size_t *bytes, void **memory,
-			     struct error *err)
+static enum status caching_take_more(struct caching *c, size_t request, size_t *bytes,
+				     void **memory, struct error *err)
 {
 	if (!c->rules->segment)
-		return take_region(c, request, bytes, memory, err);
+		return caching_take_region(c, request, bytes, memory, err);
 	*bytes = c->rules->segment(request);
 	return caching_take_segment(c, *bytes, memory, err);
 }
 
 /* PyTorch's rules always retry, the others only if completely free segments could make room. */
-static bool may_help(const struct caching *c, size_t request)
+static bool caching_may_help(const struct caching *c, size_t request)
 {
 	uint64_t whole = 0;
 
@@ -350,13 +350,13 @@ static enum status caching_new_segment(struct caching *c, unsigned bin, size_t r
 	struct error refused = ERROR_NONE;
 	void *memory = NULL;
 	size_t bytes;
-	enum status status = take_more(c, request, &bytes, &memory, &refused);
+	enum status status = caching_take_more(c, request, &bytes, &memory, &refused);
 
-	if (status == STATUS_NO_MEMORY && may_help(c, request)) {
+	if (status == STATUS_NO_MEMORY && caching_may_help(c, request)) {
 		error_clear(&refused);
 		status = caching_trim_free(c, err);
 		if (status == STATUS_OK)
-			status = take_more(c, request, &bytes, &memory, err);
+			status = caching_take_more(c, request, &bytes, &memory, err);
 	} else if (status != STATUS_OK) {
 		error_set(err, status, "%s", refused.message);
 	}
@@ -372,7 +372,7 @@ static enum status caching_new_segment(struct caching *c, unsigned bin, size_t r
 static enum status caching_take_block(struct caching *c, size_t bytes, void **out,
 				      struct error *err)
 {
-	size_t rounded = rules_round(c->rules, bytes);
+	size_t rounded = caching_rules_round(c->rules, bytes);
 	unsigned bin = c->rules->bin_of_request(rounded);
 	struct caching_block *b = caching_best_fit(c, bin, rounded);
 	enum status status = STATUS_OK;
@@ -382,7 +382,7 @@ static enum status caching_take_block(struct caching *c, size_t bytes, void **ou
 		status = caching_new_segment(c, bin, rounded, &b, err);
 	if (status != STATUS_OK)
 		return status;
-	unlink_block(b);
+	caching_unlink_block(b);
 	/* Makes the remainder a separate block if the rules say so. */
 	if (c->rules->cuts(b->bytes, rounded, b->pool)) {
 		other = xcalloc(1, sizeof(*other));
@@ -424,7 +424,7 @@ enum status caching_free(struct caching *c, void *memory, struct error *err)
 	for (b = *caching_bucket(c, memory); b && b->at != memory;)
 		b = b->next;
 	if (b) {
-		unlink_block(b);
+		caching_unlink_block(b);
 		caching_free_block(c, b);
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "base/units.h"
 
-void region_init(struct region *region, uint64_t bytes)
+void reservation_region_init(struct region *region, uint64_t bytes)
 {
 	*region = (struct region){ .bytes = bytes };
 	region->pieces = xcalloc(1, sizeof(*region->pieces));
 	region->pieces->bytes = bytes;
 }
 
-void region_release(struct region *region)
+void reservation_region_release(struct region *region)
 {
 	while (region->pieces) {
 		struct region_piece *next = region->pieces->next;
@@ -24,14 +24,15 @@ void region_release(struct region *region)
 	*region = (struct region){ 0 };
 }
 
-uint64_t region_round(uint64_t bytes)
+uint64_t reservation_region_round(uint64_t bytes)
 {
 	uint64_t whole = (bytes + REGION_ROUNDING - 1) / REGION_ROUNDING * REGION_ROUNDING;
 
 	return whole ? whole : REGION_ROUNDING;
 }
 
-struct region_piece *region_find(const struct region *region, uint64_t bytes, enum region_fit fit)
+struct region_piece *reservation_region_find(const struct region *region, uint64_t bytes,
+					     enum region_fit fit)
 {
 	struct region_piece *found = NULL;
 
@@ -45,7 +46,7 @@ struct region_piece *region_find(const struct region *region, uint64_t bytes, en
 	return found;
 }
 
-static void region_split_piece(struct region_piece *piece, uint64_t bytes)
+static void reservation_region_split_piece(struct region_piece *piece, uint64_t bytes)
 {
 	struct region_piece *rest = xcalloc(1, sizeof(*rest));
 
@@ -59,15 +60,15 @@ static void region_split_piece(struct region_piece *piece, uint64_t bytes)
 	piece->bytes = bytes;
 }
 
-void region_take(struct region *region, struct region_piece *piece, uint64_t bytes)
+void reservation_region_take(struct region *region, struct region_piece *piece, uint64_t bytes)
 {
 	if (piece->bytes > bytes)
-		region_split_piece(piece, bytes);
+		reservation_region_split_piece(piece, bytes);
 	piece->used = true;
 	region->used += piece->bytes;
 }
 
-struct region_piece *region_at(const struct region *region, uint64_t offset)
+struct region_piece *reservation_region_at(const struct region *region, uint64_t offset)
 {
 	for (struct region_piece *p = region->pieces; p; p = p->next)
 		if (p->used && p->offset == offset)
@@ -75,19 +76,19 @@ struct region_piece *region_at(const struct region *region, uint64_t offset)
 	return NULL;
 }
 
-struct region_piece *region_take_end(struct region *region, struct region_piece *piece,
-				     uint64_t bytes)
+struct region_piece *reservation_region_take_end(struct region *region, struct region_piece *piece,
+						 uint64_t bytes)
 {
 	if (piece->bytes > bytes) {
-		region_split_piece(piece, piece->bytes - bytes);
+		reservation_region_split_piece(piece, piece->bytes - bytes);
 		piece = piece->next;
 	}
-	region_take(region, piece, piece->bytes);
+	reservation_region_take(region, piece, piece->bytes);
 	return piece;
 }
 
 /* Merges `piece` with its successor. */
-static void region_join_next(struct region_piece *piece)
+static void reservation_region_join_next(struct region_piece *piece)
 {
 	struct region_piece *next = piece->next;
 
@@ -98,17 +99,17 @@ static void region_join_next(struct region_piece *piece)
 	free(next);
 }
 
-void region_give(struct region *region, struct region_piece *piece)
+void reservation_region_give(struct region *region, struct region_piece *piece)
 {
 	piece->used = false;
 	region->used -= piece->bytes;
 	if (piece->next && !piece->next->used)
-		region_join_next(piece);
+		reservation_region_join_next(piece);
 	if (piece->previous && !piece->previous->used)
-		region_join_next(piece->previous);
+		reservation_region_join_next(piece->previous);
 }
 
-uint64_t region_largest_free(const struct region *region)
+uint64_t reservation_region_largest_free(const struct region *region)
 {
 	uint64_t largest = 0;
 
@@ -143,7 +144,7 @@ static enum status reservation_give_back(struct reservation *r, struct error *er
 	if (!base)
 		return STATUS_OK;
 	r->base = NULL;
-	region_release(&r->region);
+	reservation_region_release(&r->region);
 	return r->source.give(r->source.state, base, r->bytes, err);
 }
 
@@ -167,7 +168,7 @@ static enum status reservation_obtain(struct reservation *r, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	r->base = base;
-	region_init(&r->region, r->bytes);
+	reservation_region_init(&r->region, r->bytes);
 	return STATUS_OK;
 }
 
@@ -190,17 +191,17 @@ static enum status reservation_take_piece(struct reservation *r, bool from_top, 
 
 	if (status != STATUS_OK)
 		return status;
-	bytes = region_round(bytes);
-	piece = region_find(&r->region, bytes, from_top ? REGION_LAST : REGION_FIRST);
+	bytes = reservation_region_round(bytes);
+	piece = reservation_region_find(&r->region, bytes, from_top ? REGION_LAST : REGION_FIRST);
 	if (!piece)
 		return error_set(err, STATUS_NO_MEMORY,
 				 "no block fits: the largest free block of the arena is %s",
-				 units_format((double)region_largest_free(&r->region), "B", largest,
-					      sizeof(largest)));
+				 units_format((double)reservation_region_largest_free(&r->region),
+					      "B", largest, sizeof(largest)));
 	if (from_top)
-		piece = region_take_end(&r->region, piece, bytes);
+		piece = reservation_region_take_end(&r->region, piece, bytes);
 	else
-		region_take(&r->region, piece, bytes);
+		reservation_region_take(&r->region, piece, bytes);
 	*out = r->base + piece->offset;
 	return STATUS_OK;
 }
@@ -225,9 +226,9 @@ enum status reservation_give(struct reservation *r, void *memory, struct error *
 		return STATUS_OK;
 	pthread_mutex_lock(&r->lock);
 	if (r->base)
-		piece = region_at(&r->region, (uintptr_t)memory - (uintptr_t)r->base);
+		piece = reservation_region_at(&r->region, (uintptr_t)memory - (uintptr_t)r->base);
 	if (piece)
-		region_give(&r->region, piece);
+		reservation_region_give(&r->region, piece);
 	pthread_mutex_unlock(&r->lock);
 	return piece ? STATUS_OK
 		     : error_set(err, STATUS_INTERNAL,
@@ -259,6 +260,6 @@ void reservation_free_bytes(struct reservation *r, uint64_t *all, uint64_t *larg
 {
 	pthread_mutex_lock(&r->lock);
 	*all = r->base ? r->region.bytes - r->region.used : 0;
-	*largest = r->base ? region_largest_free(&r->region) : 0;
+	*largest = r->base ? reservation_region_largest_free(&r->region) : 0;
 	pthread_mutex_unlock(&r->lock);
 }

@@ -55,20 +55,23 @@ enum region_fit {
 	REGION_LAST   /* the highest */
 };
 
-void region_init(struct region *region, uint64_t bytes);
-void region_release(struct region *region);
+void reservation_region_init(struct region *region, uint64_t bytes);
+void reservation_region_release(struct region *region);
 
-/* The free piece that would serve `bytes`; NULL: none. region_take() takes its start. */
-struct region_piece *region_find(const struct region *region, uint64_t bytes, enum region_fit fit);
-void region_take(struct region *region, struct region_piece *piece, uint64_t bytes);
+/*
+ * The free piece that would serve `bytes`; NULL: none. reservation_region_take() takes its start.
+ */
+struct region_piece *reservation_region_find(const struct region *region, uint64_t bytes,
+					     enum region_fit fit);
+void reservation_region_take(struct region *region, struct region_piece *piece, uint64_t bytes);
 /* Takes the end of the piece and returns it. */
-struct region_piece *region_take_end(struct region *region, struct region_piece *piece,
-				     uint64_t bytes);
+struct region_piece *reservation_region_take_end(struct region *region, struct region_piece *piece,
+						 uint64_t bytes);
 /* The piece in use at `offset`; NULL: none. */
-struct region_piece *region_at(const struct region *region, uint64_t offset);
-void region_give(struct region *region, struct region_piece *piece);
+struct region_piece *reservation_region_at(const struct region *region, uint64_t offset);
+void reservation_region_give(struct region *region, struct region_piece *piece);
 
-uint64_t region_round(uint64_t bytes);
-uint64_t region_largest_free(const struct region *region);
+uint64_t reservation_region_round(uint64_t bytes);
+uint64_t reservation_region_largest_free(const struct region *region);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "kernels/memory/fill.h"
 
-uint64_t attention_count(const struct attention *a, enum tensor tensor)
+uint64_t attention_operands_count(const struct attention *a, enum tensor tensor)
 {
 	const struct attention_shape *s = &a->shape;
 	uint64_t rows = (uint64_t)s->batch * s->sequence;
@@ -28,65 +28,67 @@ uint64_t attention_count(const struct attention *a, enum tensor tensor)
 	}
 }
 
-size_t attention_element_bytes(const struct attention *a, enum tensor tensor)
+size_t attention_operands_element_bytes(const struct attention *a, enum tensor tensor)
 {
 	return tensor == LSE || tensor == DELTA ? sizeof(float)
 						: precision_bytes(a->shape.precision);
 }
 
-uint64_t attention_bytes(const struct attention *a, bool all)
+uint64_t attention_operands_bytes(const struct attention *a, bool all)
 {
 	const struct attention_shape *s = &a->shape;
-	uint64_t bytes = 0, scores = attention_count(a, SCORES);
+	uint64_t bytes = 0, scores = attention_operands_count(a, SCORES);
 
 	for (int t = 0; t < SCORES; t++)
-		bytes += attention_count(a, (enum tensor)t) *
-			 attention_element_bytes(a, (enum tensor)t);
+		bytes += attention_operands_count(a, (enum tensor)t) *
+			 attention_operands_element_bytes(a, (enum tensor)t);
 	if (all)
 		scores = scores / a->scored * s->heads * s->batch;
-	return bytes + scores * attention_element_bytes(a, SCORES);
+	return bytes + scores * attention_operands_element_bytes(a, SCORES);
 }
 
-char *attention_at(const struct attention *a, enum tensor tensor, uint64_t element)
+char *attention_operands_at(const struct attention *a, enum tensor tensor, uint64_t element)
 {
-	return (char *)a->tensors[tensor].memory + element * attention_element_bytes(a, tensor);
+	return (char *)a->tensors[tensor].memory +
+	       element * attention_operands_element_bytes(a, tensor);
 }
 
-uint64_t attention_place(const struct attention *a, enum part part, uint64_t b, uint64_t i,
-			 uint64_t h)
+uint64_t attention_operands_place(const struct attention *a, enum part part, uint64_t b, uint64_t i,
+				  uint64_t h)
 {
 	return (b * a->shape.sequence + i) * a->shape.ld_qkv + (uint64_t)part * a->shape.ld_o +
 	       h * a->shape.head_size;
 }
 
-uint64_t attention_place_out(const struct attention *a, uint64_t b, uint64_t i, uint64_t h)
+uint64_t attention_operands_place_out(const struct attention *a, uint64_t b, uint64_t i, uint64_t h)
 {
 	return (b * a->shape.sequence + i) * a->shape.ld_o + h * a->shape.head_size;
 }
 
-enum status attention_fill(struct attention *a, enum tensor tensor, struct error *err)
+enum status attention_operands_fill(struct attention *a, enum tensor tensor, struct error *err)
 {
 	static const enum fill_kind kind_of[PRECISION_COUNT] = { [PRECISION_FP32] = FILL_FP32,
 								 [PRECISION_FP16] = FILL_FP16,
 								 [PRECISION_BF16] = FILL_BF16 };
 	struct fill_arguments fill = { .memory = a->tensors[tensor].memory,
 				       .kind = kind_of[a->shape.precision],
-				       .count = attention_count(a, tensor),
+				       .count = attention_operands_count(a, tensor),
 				       .seed = a->seed + (uint64_t)tensor,
 				       .scale = SPREAD };
 
 	return backend_launch(a->stream, "fill", &fill, err);
 }
 
-enum status attention_launch_fused(const struct attention *a, enum pass pass, struct error *err)
+enum status attention_operands_launch_fused(const struct attention *a, enum pass pass,
+					    struct error *err)
 {
 	struct attention_forward_arguments forward = {
 		.shape = a->shape,
-		.q = attention_at(a, INPUTS, attention_place(a, QUERY, 0, 0, 0)),
-		.k = attention_at(a, INPUTS, attention_place(a, KEY, 0, 0, 0)),
-		.v = attention_at(a, INPUTS, attention_place(a, VALUE, 0, 0, 0)),
-		.o = attention_at(a, OUTPUTS, 0),
-		.lse = (float *)attention_at(a, LSE, 0),
+		.q = attention_operands_at(a, INPUTS, attention_operands_place(a, QUERY, 0, 0, 0)),
+		.k = attention_operands_at(a, INPUTS, attention_operands_place(a, KEY, 0, 0, 0)),
+		.v = attention_operands_at(a, INPUTS, attention_operands_place(a, VALUE, 0, 0, 0)),
+		.o = attention_operands_at(a, OUTPUTS, 0),
+		.lse = (float *)attention_operands_at(a, LSE, 0),
 	};
 	struct attention_backward_arguments backward = {
 		.shape = a->shape,
@@ -94,12 +96,14 @@ enum status attention_launch_fused(const struct attention *a, enum pass pass, st
 		.k = forward.k,
 		.v = forward.v,
 		.o = forward.o,
-		.d_o = attention_at(a, OUTPUT_GRADIENTS, 0),
+		.d_o = attention_operands_at(a, OUTPUT_GRADIENTS, 0),
 		.lse = forward.lse,
-		.dq = attention_at(a, RESULTS, attention_place(a, QUERY, 0, 0, 0)),
-		.dk = attention_at(a, RESULTS, attention_place(a, KEY, 0, 0, 0)),
-		.dv = attention_at(a, RESULTS, attention_place(a, VALUE, 0, 0, 0)),
-		.delta = (float *)attention_at(a, DELTA, 0),
+		.dq = attention_operands_at(a, RESULTS,
+					    attention_operands_place(a, QUERY, 0, 0, 0)),
+		.dk = attention_operands_at(a, RESULTS, attention_operands_place(a, KEY, 0, 0, 0)),
+		.dv = attention_operands_at(a, RESULTS,
+					    attention_operands_place(a, VALUE, 0, 0, 0)),
+		.delta = (float *)attention_operands_at(a, DELTA, 0),
 	};
 
 	return pass == FORWARD ? backend_launch(a->stream, "attention_forward", &forward, err)
@@ -112,30 +116,34 @@ struct attention_rows {
 	uint64_t ld;
 };
 
-static struct attention_rows attention_rows_of(const struct attention *a, enum tensor tensor,
-					       enum part part, uint64_t b, uint64_t h)
+static struct attention_rows attention_operands_rows_of(const struct attention *a,
+							enum tensor tensor, enum part part,
+							uint64_t b, uint64_t h)
 {
 	bool parts = tensor == INPUTS || tensor == RESULTS;
 
-	return (struct attention_rows){ attention_at(a, tensor,
-						     parts ? attention_place(a, part, b, 0, h)
-							   : attention_place_out(a, b, 0, h)),
-					parts ? a->shape.ld_qkv : a->shape.ld_o };
+	return (struct attention_rows){
+		attention_operands_at(a, tensor,
+				      parts ? attention_operands_place(a, part, b, 0, h)
+					    : attention_operands_place_out(a, b, 0, h)),
+		parts ? a->shape.ld_qkv : a->shape.ld_o
+	};
 }
 
-double attention_score_factor(const struct attention *a)
+double attention_operands_score_factor(const struct attention *a)
 {
 	return 1.0 / a->shape.head_size;
 }
-double attention_sum_factor(const struct attention *a)
+double attention_operands_sum_factor(const struct attention *a)
 {
 	return 1.0 / a->shape.sequence;
 }
 
 /* Column-major, scores (keys x queries) = K Q^T of `heads` heads. */
-static enum status attention_multiply_scores(const struct attention *a, struct attention_rows q,
-					     struct attention_rows k, unsigned heads,
-					     struct error *err)
+static enum status attention_operands_multiply_scores(const struct attention *a,
+						      struct attention_rows q,
+						      struct attention_rows k, unsigned heads,
+						      struct error *err)
 {
 	int64_t n = a->shape.sequence, d = a->shape.head_size;
 	struct gemm gemm = {
@@ -148,9 +156,9 @@ static enum status attention_multiply_scores(const struct attention *a, struct a
 		.lda = (int64_t)k.ld,
 		.b = q.memory,
 		.ldb = (int64_t)q.ld,
-		.c = attention_at(a, SCORES, 0),
+		.c = attention_operands_at(a, SCORES, 0),
 		.ldc = n,
-		.alpha = attention_score_factor(a),
+		.alpha = attention_operands_score_factor(a),
 		.batch = heads,
 		.stride_a = d,
 		.stride_b = d,
@@ -161,9 +169,10 @@ static enum status attention_multiply_scores(const struct attention *a, struct a
 }
 
 /* Y = scores X, or with the transposed scores. */
-static enum status attention_multiply_rows(const struct attention *a, bool transposed,
-					   struct attention_rows x, struct attention_rows y,
-					   unsigned heads, struct error *err)
+static enum status attention_operands_multiply_rows(const struct attention *a, bool transposed,
+						    struct attention_rows x,
+						    struct attention_rows y, unsigned heads,
+						    struct error *err)
 {
 	int64_t n = a->shape.sequence, d = a->shape.head_size;
 	struct gemm gemm = {
@@ -174,11 +183,11 @@ static enum status attention_multiply_rows(const struct attention *a, bool trans
 		.k = n,
 		.a = x.memory,
 		.lda = (int64_t)x.ld,
-		.b = attention_at(a, SCORES, 0),
+		.b = attention_operands_at(a, SCORES, 0),
 		.ldb = n,
 		.c = y.memory,
 		.ldc = (int64_t)y.ld,
-		.alpha = attention_sum_factor(a),
+		.alpha = attention_operands_sum_factor(a),
 		.batch = heads,
 		.stride_a = d,
 		.stride_b = n * n,
@@ -192,41 +201,46 @@ static enum status attention_multiply_rows(const struct attention *a, bool trans
  * Forward S = Q K^T, O = S V. Backward dP = dO V^T, dV = dP^T dO, dQ = dP K, dK = dP^T Q: GEMMs
  * with the shapes of attention, but other values.
  */
-static enum status attention_launch_gemms(const struct attention *a, uint64_t b, unsigned h,
-					  unsigned heads, struct error *err)
+static enum status attention_operands_launch_gemms(const struct attention *a, uint64_t b,
+						   unsigned h, unsigned heads, struct error *err)
 {
-	struct attention_rows q = attention_rows_of(a, INPUTS, QUERY, b, h),
-			      k = attention_rows_of(a, INPUTS, KEY, b, h),
-			      v = attention_rows_of(a, INPUTS, VALUE, b, h);
+	struct attention_rows q = attention_operands_rows_of(a, INPUTS, QUERY, b, h),
+			      k = attention_operands_rows_of(a, INPUTS, KEY, b, h),
+			      v = attention_operands_rows_of(a, INPUTS, VALUE, b, h);
 	struct attention_rows d_o;
 
 	if (a->pass == FORWARD)
-		return attention_multiply_scores(a, q, k, heads, err) == STATUS_OK
-			       ? attention_multiply_rows(a, false, v,
-							 attention_rows_of(a, OUTPUTS, QUERY, b, h),
-							 heads, err)
+		return attention_operands_multiply_scores(a, q, k, heads, err) == STATUS_OK
+			       ? attention_operands_multiply_rows(
+					 a, false, v,
+					 attention_operands_rows_of(a, OUTPUTS, QUERY, b, h), heads,
+					 err)
 			       : err->status;
-	d_o = attention_rows_of(a, OUTPUT_GRADIENTS, QUERY, b, h);
-	if (attention_multiply_scores(a, d_o, v, heads, err) != STATUS_OK ||
-	    attention_multiply_rows(a, true, d_o, attention_rows_of(a, RESULTS, VALUE, b, h), heads,
-				    err) != STATUS_OK ||
-	    attention_multiply_rows(a, false, k, attention_rows_of(a, RESULTS, QUERY, b, h), heads,
-				    err) != STATUS_OK)
+	d_o = attention_operands_rows_of(a, OUTPUT_GRADIENTS, QUERY, b, h);
+	if (attention_operands_multiply_scores(a, d_o, v, heads, err) != STATUS_OK ||
+	    attention_operands_multiply_rows(a, true, d_o,
+					     attention_operands_rows_of(a, RESULTS, VALUE, b, h),
+					     heads, err) != STATUS_OK ||
+	    attention_operands_multiply_rows(a, false, k,
+					     attention_operands_rows_of(a, RESULTS, QUERY, b, h),
+					     heads, err) != STATUS_OK)
 		return err->status;
-	return attention_multiply_rows(a, true, q, attention_rows_of(a, RESULTS, KEY, b, h), heads,
-				       err);
+	return attention_operands_multiply_rows(a, true, q,
+						attention_operands_rows_of(a, RESULTS, KEY, b, h),
+						heads, err);
 }
 
-enum status attention_launch(const struct attention *a, struct error *err)
+enum status attention_operands_launch(const struct attention *a, struct error *err)
 {
 	if (a->implementation == FUSED)
-		return attention_launch_fused(a, a->pass, err);
+		return attention_operands_launch_fused(a, a->pass, err);
 	for (uint64_t b = 0; b < a->shape.batch; b++)
 		for (unsigned h = 0; h < a->shape.heads; h += a->scored) {
 			unsigned rest = a->shape.heads - h;
 
-			if (attention_launch_gemms(a, b, h, rest < a->scored ? rest : a->scored,
-						   err) != STATUS_OK)
+			if (attention_operands_launch_gemms(a, b, h,
+							    rest < a->scored ? rest : a->scored,
+							    err) != STATUS_OK)
 				return err->status;
 		}
 	return STATUS_OK;

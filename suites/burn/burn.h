@@ -2,9 +2,9 @@
  * Declarations that the loads of the suite `burn` share: the time that is left, looking for wrong
  * words, injecting them, and what one rank has found out so far.
  *
- * A load runs rounds until burn_go_on() says that the slice is over:
+ * A load runs rounds until burn_look_go_on() says that the slice is over:
  *
- *	while (burn_go_on(b)) {
+ *	while (burn_look_go_on(b)) {
  *		burn_look_begin(&b->record, err)             zeroes the record
  *		... enqueue work, and kernels that compare into b->record.buffer.memory
  *		burn_look_end(b, &b->record, &place, err)    waits; keeps what they found
@@ -131,17 +131,18 @@ struct burn_place {
 };
 
 /* True while the slice continues: time is left, or bits remain to be injected. */
-bool burn_go_on(const struct burn *b);
+bool burn_look_go_on(const struct burn *b);
 /* STATUS_INTERRUPTED if the user asked to stop. */
-enum status burn_interrupted(const struct burn *b, struct error *err);
+enum status burn_look_interrupted(const struct burn *b, struct error *err);
 /* Call between rounds: about once a second it records telemetry and shows progress. */
-void burn_pulse(struct burn *b);
+void burn_look_pulse(struct burn *b);
 /* Current telemetry. `with_links` adds NVLink counters, which take longer to read. */
-void burn_hand_over(struct burn *b, bool with_links);
+void burn_look_hand_over(struct burn *b, bool with_links);
 
 /* After a failure nothing needs closing. */
-enum status burn_record_open(struct burn_record *record, struct device *device, struct error *err);
-void burn_record_close(struct burn_record *record);
+enum status burn_look_record_open(struct burn_record *record, struct device *device,
+				  struct error *err);
+void burn_look_record_close(struct burn_record *record);
 
 enum status burn_look_begin(const struct burn_record *record, struct error *err);
 /*
@@ -151,33 +152,33 @@ enum status burn_look_begin(const struct burn_record *record, struct error *err)
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
 			  const struct burn_place *place, struct error *err);
 /* Counts wrong words that another check found; `text` says where and what. */
-void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
+void burn_look_note_wrong(struct burn *b, uint64_t words, const char *text);
 /* Records a wrong place (`event` without its strings) if there is room. */
-void burn_note_event(struct burn *b, const struct watch_event *event, const char *work,
-		     uint64_t expected, uint64_t got);
-void burn_forget_events(struct burn *b);
+void burn_look_note_event(struct burn *b, const struct watch_event *event, const char *work,
+			  uint64_t expected, uint64_t got);
+void burn_look_forget_events(struct burn *b);
 /* Notes that BURN_REPEATS repeats of the work of all events gave `again` wrong results. */
-void burn_note_repeats(struct burn *b, uint64_t again);
+void burn_look_note_repeats(struct burn *b, uint64_t again);
 /*
  * Counts a failed check. BURN_CHECK_ERRORS of them end the load, because a single one may be
- * chance. burn_conclude() decides what they mean when all ranks are done.
+ * chance. burn_outcome_conclude() decides what they mean when all ranks are done.
  */
-void burn_note_check_error(struct burn *b, const char *text);
+void burn_look_note_check_error(struct burn *b, const char *text);
 
 /* True if a bit is to be injected now. */
-bool burn_inject_due(const struct burn *b);
+bool burn_look_inject_due(const struct burn *b);
 /* Index (below `words`) of the 8-byte word for the next injected bit. */
-uint64_t burn_inject_word(const struct burn *b, uint64_t words);
+uint64_t burn_look_inject_word(const struct burn *b, uint64_t words);
 /*
  * Flips a bit of the 8-byte word at `address`, which kernels report as `offset`. Waits for the
  * device.
  */
-enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
-			struct error *err);
+enum status burn_look_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+			     struct error *err);
 /* Notes words changed by other means: `bytes` from `offset` on. The check must find them all. */
-void burn_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits);
+void burn_look_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits);
 /* Adds a timed batch: one sample of the series, and `work` operations or bytes. */
-void burn_timed(struct burn *b, double seconds, double count, double work);
+void burn_look_timed(struct burn *b, double seconds, double count, double work);
 
 /* The loads. They count wrong words, and return other failures. */
 enum status burn_products(struct burn *b, enum precision precision, struct error *err);
@@ -185,25 +186,25 @@ enum status burn_memory(struct burn *b, struct error *err);
 enum status burn_links(struct burn *b, struct error *err);
 
 /* Load of a slice. */
-enum burn_load burn_load_of(const struct plan_case *c);
+enum burn_load burn_outcome_load_of(const struct plan_case *c);
 /*
  * Merges the findings of all ranks into the result of rank 0. STATUS_MISMATCH names each device
  * with wrong words, and each whose check failed while it succeeded on a device of the same model.
  * If all devices fail alike, no device is at fault: STATUS_INTERNAL.
  */
-enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err);
+enum status burn_outcome_conclude(struct burn *b, struct watch *watch, struct error *err);
 
 /*
  * Reports what all slices of this load so far would have found together: the metric
  * burn.detectable_rate and a note. Reports nothing if a slice found wrong or injected words.
  */
-void burn_state_dose(struct run *run, enum precision precision, const struct result *all);
+void burn_page_state_dose(struct run *run, enum precision precision, const struct result *all);
 
 /*
  * Text about all loads: how many multiply-adds were compared, and how rare a defect they would have
  * found. NULL if there are none, or if words were wrong or injected. The caller frees it.
  */
-char *burn_statement(const struct result *all);
+char *burn_page_statement(const struct result *all);
 
 /*
  * The rarest defect that all slices of the load of `c` together find with a probability of 95 %, as
@@ -216,7 +217,7 @@ struct burn_dose {
 	double one_in_bursts; /* an intermittent defect */
 	double one_in_hot;    /* a defect that occurs only at BURN_HOT_CELSIUS and more */
 };
-struct burn_dose burn_dose_of(const struct result *all, const struct case_result *c);
+struct burn_dose burn_page_dose_of(const struct result *all, const struct case_result *c);
 
 extern const struct suite_page burn_page; /* page.c */
 

@@ -22,7 +22,7 @@ _Static_assert(SOAK_ROW_PERIOD <= SOAK_ROW_PERIOD_MOST && SOAK_COLUMN_PERIOD <= 
 #define FP8_MOST 0x1p12
 
 /* Largest operand for FP8: two sums below FP8_MOST plus DEPTH products stay below 2^13. */
-static uint32_t fp8_range(int64_t k)
+static uint32_t exact_table_fp8_range(int64_t k)
 {
 	uint32_t range = 8;
 
@@ -31,7 +31,7 @@ static uint32_t fp8_range(int64_t k)
 	return range;
 }
 
-struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint64_t seed)
+struct exact_problem exact_table_problem_of(enum precision precision, int64_t k, uint64_t seed)
 {
 	/* Largest magnitude at which the format still stores every whole number. */
 	static const double stored[PRECISION_GEMM_COUNT] = {
@@ -47,7 +47,7 @@ struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint6
 	x.range = (uint32_t)fmax(1, fmin(floor(sqrt(x.exact_most / (double)k)), stored[precision]));
 	if (precision == PRECISION_FP8) {
 		x.exact_most = FP8_MOST;
-		x.range = fp8_range(k);
+		x.range = exact_table_fp8_range(k);
 	}
 	/* Tensor cores need this layout for one-byte elements. */
 	x.transposed = precision_bytes(precision) == 1;
@@ -120,17 +120,19 @@ bool exact_table_fill(double *table, const struct exact_problem *problem)
 }
 
 /* Counts the places among `count` from `offset` on that equal `at` modulo `period`. */
-static uint64_t count_periodic_places(uint32_t at, uint64_t count, uint32_t offset, uint32_t period)
+static uint64_t exact_table_count_periodic_places(uint32_t at, uint64_t count, uint32_t offset,
+						  uint32_t period)
 {
 	uint64_t first = (at + period - offset % period) % period;
 
 	return first < count ? 1 + (count - 1 - first) / period : 0;
 }
 
-uint64_t exact_places(uint32_t entry, uint64_t rows, uint64_t columns, uint32_t row_offset,
-		      uint32_t column_offset)
+uint64_t exact_table_places(uint32_t entry, uint64_t rows, uint64_t columns, uint32_t row_offset,
+			    uint32_t column_offset)
 {
-	return count_periodic_places(entry % SOAK_ROW_PERIOD, rows, row_offset, SOAK_ROW_PERIOD) *
-	       count_periodic_places(entry / SOAK_ROW_PERIOD, columns, column_offset,
-				     SOAK_COLUMN_PERIOD);
+	return exact_table_count_periodic_places(entry % SOAK_ROW_PERIOD, rows, row_offset,
+						 SOAK_ROW_PERIOD) *
+	       exact_table_count_periodic_places(entry / SOAK_ROW_PERIOD, columns, column_offset,
+						 SOAK_COLUMN_PERIOD);
 }

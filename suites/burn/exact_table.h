@@ -32,7 +32,7 @@ struct exact_problem {
  * accumulator: up to 2^24, FP64: 2^53, INT8: 2^31 - 1. For FP8, tensor cores keep only 14 bits of a
  * sum (Hopper), so sums stay below 2^12 by 6.5 standard deviations.
  */
-struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint64_t seed);
+struct exact_problem exact_table_problem_of(enum precision precision, int64_t k, uint64_t seed);
 
 /*
  * Fills table[SOAK_COLUMN_PERIOD][SOAK_ROW_PERIOD] with the exact results for each pair of a column
@@ -42,7 +42,7 @@ struct exact_problem exact_problem_of(enum precision precision, int64_t k, uint6
 bool exact_table_fill(double *table, const struct exact_problem *problem);
 
 /* Number of elements equal to entry `entry` in a rows x columns result at these offsets. */
-uint64_t exact_places(uint32_t entry, uint64_t rows, uint64_t columns, uint32_t row_offset,
-		      uint32_t column_offset);
+uint64_t exact_table_places(uint32_t entry, uint64_t rows, uint64_t columns, uint32_t row_offset,
+			    uint32_t column_offset);
 
 #endif

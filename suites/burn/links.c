@@ -59,8 +59,8 @@ static enum status links_write_source(const struct links *l, struct error *err)
 }
 
 /* Compares, then writes the inverse, so that the next turn detects missing data. */
-static enum status check_arrived(const struct links *l, const struct buffer *arrived, int sender,
-				 struct error *err)
+static enum status burn_links_check_arrived(const struct links *l, const struct buffer *arrived,
+					    int sender, struct error *err)
 {
 	struct soak_memory_arguments a = { .memory = arrived->memory,
 					   .words = l->bytes / 8,
@@ -82,7 +82,7 @@ static enum status links_to_host_and_back(const struct links *l, struct error *e
 	return backend_copy(l->record.stream, l->landed.memory, l->host.memory, l->bytes, err);
 }
 
-static enum status around_the_ring(const struct links *l, struct error *err)
+static enum status burn_links_around_the_ring(const struct links *l, struct error *err)
 {
 	const struct world *world = l->b->world;
 	int next = (world->rank + 1) % world->size,
@@ -98,7 +98,7 @@ static enum status around_the_ring(const struct links *l, struct error *err)
 				err);
 	if (backend_group_end(l->communicator, err) != STATUS_OK || err->status != STATUS_OK)
 		return err->status;
-	return check_arrived(l, &l->received, previous, err);
+	return burn_links_check_arrived(l, &l->received, previous, err);
 }
 
 static enum status links_sum_over_ranks(const struct links *l, struct error *err)
@@ -111,7 +111,7 @@ static enum status links_sum_over_ranks(const struct links *l, struct error *err
 		.seed = c->seed,
 		.ranks = c->ranks,
 		.scale = 1,
-		.tolerance = collective_tolerance(c),
+		.tolerance = collective_data_tolerance(c),
 		.out = l->sums_record.memory,
 	};
 
@@ -126,11 +126,12 @@ static enum status links_enqueue_turn(struct links *l, struct error *err)
 	l->turn++;
 	if (links_write_source(l, err) != STATUS_OK ||
 	    links_to_host_and_back(l, err) != STATUS_OK ||
-	    check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
+	    burn_links_check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
 		return err->status;
 	if (!l->communicator)
 		return STATUS_OK;
-	return around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err) : err->status;
+	return burn_links_around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err)
+							       : err->status;
 }
 
 /* One turn of this rank alone; flips a bit before the comparison. */
@@ -139,14 +140,14 @@ static enum status links_inject_bit(struct links *l, struct error *err)
 	struct burn *b = l->b;
 	const struct burn_place place = { .what = "transfer to the host and back",
 					  .bytes = l->bytes };
-	uint64_t offset = 8 * burn_inject_word(b, l->bytes / 8);
+	uint64_t offset = 8 * burn_look_inject_word(b, l->bytes / 8);
 
 	if (burn_look_begin(&l->record, err) != STATUS_OK ||
 	    links_write_source(l, err) != STATUS_OK ||
 	    links_to_host_and_back(l, err) != STATUS_OK ||
-	    burn_inject(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
+	    burn_look_inject(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
 		    STATUS_OK ||
-	    check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
+	    burn_links_check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
 		return err->status;
 	return burn_look_end(b, &l->record, &place, err);
 }
@@ -169,11 +170,11 @@ static enum status links_look_at_sums(const struct links *l, struct error *err)
 	snprintf(text, sizeof(text),
 		 "all-reduce, element %" PRIu64 ": expected %.9g, read %.9g (%" PRIu64 " elements)",
 		 found.index, found.expected, found.got, found.count);
-	burn_note_wrong(l->b, found.count, text);
+	burn_look_note_wrong(l->b, found.count, text);
 	return STATUS_OK;
 }
 
-static enum status begin_looking(const struct links *l, struct error *err)
+static enum status burn_links_begin_looking(const struct links *l, struct error *err)
 {
 	if (burn_look_begin(&l->b->record, err) != STATUS_OK ||
 	    burn_look_begin(&l->record, err) != STATUS_OK)
@@ -202,7 +203,7 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 							    : "transfer to the host and back",
 					    .bytes = l->bytes };
 
-	if (begin_looking(l, err) != STATUS_OK ||
+	if (burn_links_begin_looking(l, err) != STATUS_OK ||
 	    (count &&
 	     products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK) ||
 	    backend_event_record(b->start, l->record.stream, err) != STATUS_OK)
@@ -223,14 +224,14 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 }
 
 /* Rank 0's clock decides for all ranks. It waits for ranks that still have bits to inject. */
-static bool agreed_to_go_on(struct burn *b, struct error *err)
+static bool burn_links_agreed_to_go_on(struct burn *b, struct error *err)
 {
-	double wanted = burn_interrupted(b, err) == STATUS_OK && burn_go_on(b);
+	double wanted = burn_look_interrupted(b, err) == STATUS_OK && burn_look_go_on(b);
 	int time_left = wanted > 0;
 
 	world_broadcast(b->world, 0, &time_left, sizeof(time_left));
 	return world_agree(b->world, err->status, err) == STATUS_OK &&
-	       (world_max(b->world, burn_inject_due(b)) > 0 || time_left);
+	       (world_max(b->world, burn_look_inject_due(b)) > 0 || time_left);
 }
 
 /* Seconds per GEMM without transfers. */
@@ -264,15 +265,15 @@ static enum status links_transfer_slice(struct links *l, struct error *err)
 	products = products_in_chunk(b, product_seconds);
 	b->series->batch = (unsigned)turns;
 	do {
-		if (burn_inject_due(b))
+		if (burn_look_inject_due(b))
 			links_inject_bit(l, err);
 		if (err->status == STATUS_OK)
 			links_round_of(l, turns, products, &seconds, err);
 		if (world_agree(b->world, err->status, err) != STATUS_OK)
 			return err->status;
-		burn_timed(b, seconds, (double)turns, (double)turns * l->turn_bytes);
-		burn_pulse(b);
-	} while (agreed_to_go_on(b, err));
+		burn_look_timed(b, seconds, (double)turns, (double)turns * l->turn_bytes);
+		burn_look_pulse(b);
+	} while (burn_links_agreed_to_go_on(b, err));
 	return err->status;
 }
 
@@ -285,7 +286,8 @@ static enum status links_open_ranks(struct links *l, struct error *err)
 
 	if (b->world->size == 1)
 		return STATUS_OK;
-	session = session_find(state->sessions, b->device, b->world, TRANSPORT_AUTO, err);
+	session = communicators_session_find(state->sessions, b->device, b->world, TRANSPORT_AUTO,
+					     err);
 	if (!session)
 		return err->status;
 	*c = (struct collective){ .kind = ALL_REDUCE,
@@ -302,7 +304,8 @@ static enum status links_open_ranks(struct links *l, struct error *err)
 	if (buffer_alloc(&l->received, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
 	    buffer_alloc(&l->sums_record, b->device, ALLOCATOR_DEVICE,
 			 sizeof(struct reduction_mismatch), err) != STATUS_OK ||
-	    collective_open(c, err) != STATUS_OK || collective_prepare(c, err) != STATUS_OK)
+	    collective_data_open(c, err) != STATUS_OK ||
+	    collective_data_prepare(c, err) != STATUS_OK)
 		return err->status;
 	l->communicator = session->communicator;
 	return STATUS_OK;
@@ -314,7 +317,7 @@ static enum status open_links(struct links *l, struct error *err)
 
 	l->bytes = link_bytes(b->run->c->section);
 	l->turn_bytes = (double)l->bytes * (b->world->size > 1 ? 4 : 2);
-	if (burn_record_open(&l->record, b->device, err) != STATUS_OK ||
+	if (burn_look_record_open(&l->record, b->device, err) != STATUS_OK ||
 	    buffer_alloc(&l->source, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
 	    buffer_alloc(&l->landed, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
 	    buffer_alloc(&l->host, b->device, ALLOCATOR_PINNED, l->bytes, err) != STATUS_OK)
@@ -332,8 +335,8 @@ enum status burn_links(struct burn *b, struct error *err)
 		links_transfer_slice(&l, err);
 	products_close(&l.products);
 	if (l.sums.stream)
-		collective_close(&l.sums);
-	burn_record_close(&l.record);
+		collective_data_close(&l.sums);
+	burn_look_record_close(&l.record);
 	relay_settled(l.communicator); /* the next slice reuses it with its own stream */
 	buffer_free(&l.sums_record);
 	buffer_free(&l.received);

@@ -15,13 +15,13 @@
 #define PULSE_SECONDS 1.0
 #define INJECT_SEED UINT64_C(0x706c616e74)
 
-bool burn_go_on(const struct burn *b)
+bool burn_look_go_on(const struct burn *b)
 {
 	return b->tally.check_errors < BURN_CHECK_ERRORS &&
-	       (clock_seconds() < b->deadline || burn_inject_due(b));
+	       (clock_seconds() < b->deadline || burn_look_inject_due(b));
 }
 
-enum status burn_interrupted(const struct burn *b, struct error *err)
+enum status burn_look_interrupted(const struct burn *b, struct error *err)
 {
 	const volatile sig_atomic_t *stop = b->run->sampler.stop;
 
@@ -30,7 +30,7 @@ enum status burn_interrupted(const struct burn *b, struct error *err)
 			     : STATUS_OK;
 }
 
-void burn_hand_over(struct burn *b, bool with_links)
+void burn_look_hand_over(struct burn *b, bool with_links)
 {
 	struct error ignored = ERROR_NONE;
 	struct telemetry now;
@@ -44,20 +44,21 @@ void burn_hand_over(struct burn *b, bool with_links)
 	watch_hand_over(b->recorder, &now);
 }
 
-void burn_pulse(struct burn *b)
+void burn_look_pulse(struct burn *b)
 {
 	const struct sampler *sampler = &b->run->sampler;
 
 	if (clock_seconds() < b->next_pulse)
 		return;
 	b->next_pulse = clock_seconds() + PULSE_SECONDS;
-	burn_hand_over(b, false);
+	burn_look_hand_over(b, false);
 	if (sampler->progress)
 		sampler->progress(sampler->progress_context, (size_t)b->tally.rounds,
 				  median_of(b->series->samples, b->series->count), (double)NAN);
 }
 
-enum status burn_record_open(struct burn_record *record, struct device *device, struct error *err)
+enum status burn_look_record_open(struct burn_record *record, struct device *device,
+				  struct error *err)
 {
 	*record = (struct burn_record){ .stream = NULL };
 	if (backend_stream_create(device, false, &record->stream, err) != STATUS_OK) {
@@ -66,11 +67,11 @@ enum status burn_record_open(struct burn_record *record, struct device *device, 
 	}
 	if (buffer_alloc(&record->buffer, device, ALLOCATOR_DEVICE, sizeof(struct wrong_words),
 			 err) != STATUS_OK)
-		burn_record_close(record);
+		burn_look_record_close(record);
 	return err->status;
 }
 
-void burn_record_close(struct burn_record *record)
+void burn_look_record_close(struct burn_record *record)
 {
 	if (record->stream)
 		backend_stream_synchronize(record->stream, NULL);
@@ -111,7 +112,7 @@ static void burn_look_count_energy(struct burn *b, double seconds, double count,
 	b->energy.next_reading = clock_seconds() + ENERGY_READING_SECONDS;
 }
 
-void burn_timed(struct burn *b, double seconds, double count, double work)
+void burn_look_timed(struct burn *b, double seconds, double count, double work)
 {
 	struct series *series = b->series;
 
@@ -122,15 +123,15 @@ void burn_timed(struct burn *b, double seconds, double count, double work)
 	burn_look_count_energy(b, seconds, count, work);
 }
 
-void burn_note_wrong(struct burn *b, uint64_t words, const char *text)
+void burn_look_note_wrong(struct burn *b, uint64_t words, const char *text)
 {
 	b->tally.wrong += words;
 	if (!b->tally.first[0])
 		snprintf(b->tally.first, sizeof(b->tally.first), "%s", text);
 }
 
-void burn_note_event(struct burn *b, const struct watch_event *event, const char *work,
-		     uint64_t expected, uint64_t got)
+void burn_look_note_event(struct burn *b, const struct watch_event *event, const char *work,
+			  uint64_t expected, uint64_t got)
 {
 	struct watch_event *kept = &b->events[b->event_count];
 	char bits[24];
@@ -146,7 +147,7 @@ void burn_note_event(struct burn *b, const struct watch_event *event, const char
 	b->event_count++;
 }
 
-void burn_forget_events(struct burn *b)
+void burn_look_forget_events(struct burn *b)
 {
 	while (b->event_count) {
 		struct watch_event *event = &b->events[--b->event_count];
@@ -157,7 +158,7 @@ void burn_forget_events(struct burn *b)
 	}
 }
 
-void burn_note_repeats(struct burn *b, uint64_t again)
+void burn_look_note_repeats(struct burn *b, uint64_t again)
 {
 	size_t length = strlen(b->tally.first);
 
@@ -169,7 +170,7 @@ void burn_note_repeats(struct burn *b, uint64_t again)
 		 "; the error occurred again in %" PRIu64 " of %d repeats", again, BURN_REPEATS);
 }
 
-void burn_note_check_error(struct burn *b, const char *text)
+void burn_look_note_check_error(struct burn *b, const char *text)
 {
 	if (!b->tally.check_errors++)
 		snprintf(b->tally.check_text, sizeof(b->tally.check_text), "%s", text);
@@ -192,7 +193,7 @@ static void burn_look_keep_events(struct burn *b, const struct burn_place *place
 			event.row = (double)(w->offset / place->element_bytes % place->rows);
 			event.column = (double)(w->offset / place->element_bytes / place->rows);
 		}
-		burn_note_event(b, &event, place->what, w->expected, w->got);
+		burn_look_note_event(b, &event, place->what, w->expected, w->got);
 	}
 }
 
@@ -220,8 +221,8 @@ static void burn_look_describe_wrong_word(const struct burn_place *place,
  * Checks that all injected words were found at their addresses. An injected bit must be the only
  * wrong bit of its word, which may be half of the 8 bytes.
  */
-static enum status claim_injected(struct burn *b, const struct wrong_words *found,
-				  struct error *err)
+static enum status burn_look_claim_injected(struct burn *b, const struct wrong_words *found,
+					    struct error *err)
 {
 	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
 
@@ -261,7 +262,7 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		snprintf(text, sizeof(text),
 			 "%.80s: the check compared %" PRIu64 " of %" PRIu64 " words", place->what,
 			 found.compared, place->compared);
-		burn_note_check_error(b, text);
+		burn_look_note_check_error(b, text);
 	}
 	if (found.count) {
 		uint64_t count = found.recorded < WRONG_WORDS ? found.recorded : WRONG_WORDS;
@@ -272,19 +273,19 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 			if (found.words[i].offset < first->offset)
 				first = &found.words[i];
 		burn_look_describe_wrong_word(place, &found, first, text, sizeof(text));
-		burn_note_wrong(b, found.count, text);
+		burn_look_note_wrong(b, found.count, text);
 		burn_look_keep_events(b, place, &found, count);
 		b->tally.flipped |= found.flipped;
 	}
-	return claim_injected(b, &found, err);
+	return burn_look_claim_injected(b, &found, err);
 }
 
-bool burn_inject_due(const struct burn *b)
+bool burn_look_inject_due(const struct burn *b)
 {
 	return b->tally.injected < b->to_inject;
 }
 
-uint64_t burn_inject_word(const struct burn *b, uint64_t words)
+uint64_t burn_look_inject_word(const struct burn *b, uint64_t words)
 {
 	/* Start with the ends: a faulty check is most likely to miss the last word. */
 	if (b->tally.injected < 2)
@@ -292,7 +293,7 @@ uint64_t burn_inject_word(const struct burn *b, uint64_t words)
 	return generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected) % words;
 }
 
-void burn_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits)
+void burn_look_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_t bits)
 {
 	b->injected.is = true;
 	b->injected.offset = offset;
@@ -301,8 +302,8 @@ void burn_note_injected(struct burn *b, uint64_t offset, uint64_t bytes, uint64_
 	b->tally.injected++;
 }
 
-enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
-			struct error *err)
+enum status burn_look_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+			     struct error *err)
 {
 	unsigned bit =
 		(unsigned)(generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected + 1) % 64);
@@ -315,6 +316,6 @@ enum status burn_inject(struct burn *b, struct stream *stream, void *address, ui
 	if (backend_copy(stream, address, &word, sizeof(word), err) != STATUS_OK ||
 	    backend_stream_synchronize(stream, err) != STATUS_OK)
 		return err->status;
-	burn_note_injected(b, offset, sizeof(word), UINT64_C(1) << bit);
+	burn_look_note_injected(b, offset, sizeof(word), UINT64_C(1) << bit);
 	return STATUS_OK;
 }

@@ -53,7 +53,7 @@ uint64_t burn_memory_bytes(const struct section *section, const struct device_in
 	return share < (double)most ? (uint64_t)share : most;
 }
 
-static struct pattern memory_pattern_of(const struct burn *b, uint64_t sweep)
+static struct pattern burn_memory_pattern_of(const struct burn *b, uint64_t sweep)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS, pass = sweep / SWEEPS_OF_A_PASS;
 	struct pattern p = { .inverted = step % 2 ? UINT64_MAX : 0 };
@@ -68,7 +68,7 @@ static struct pattern memory_pattern_of(const struct burn *b, uint64_t sweep)
 	return p;
 }
 
-static const char *memory_name_pattern(uint64_t sweep, char *out, size_t size)
+static const char *burn_memory_name_pattern(uint64_t sweep, char *out, size_t size)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS;
 	const char *inverted = step % 2 ? ", inverted" : "";
@@ -112,8 +112,8 @@ static enum status burn_take_memory(struct tested_memory *t, struct burn *b, uin
 			 b->device->info.id);
 }
 
-static enum status memory_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
-				bool write, struct error *err)
+static enum status burn_memory_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
+				     bool write, struct error *err)
 {
 	bool descending = number % 2;
 	uint64_t first = 0;
@@ -129,8 +129,8 @@ static enum status memory_sweep(struct burn *b, const struct tested_memory *t, u
 						   .out = b->record.buffer.memory };
 
 		if (number > 0)
-			a.expected = memory_pattern_of(b, number - 1);
-		a.next = memory_pattern_of(b, number);
+			a.expected = burn_memory_pattern_of(b, number - 1);
+		a.next = burn_memory_pattern_of(b, number);
 		if (backend_launch(b->record.stream, "soak_memory", &a, err) != STATUS_OK)
 			return err->status;
 		first += a.words;
@@ -138,7 +138,8 @@ static enum status memory_sweep(struct burn *b, const struct tested_memory *t, u
 	return STATUS_OK;
 }
 
-static enum status memory_invert_row(struct burn *b, char *row, uint64_t offset, struct error *err)
+static enum status burn_memory_invert_row(struct burn *b, char *row, uint64_t offset,
+					  struct error *err)
 {
 	uint64_t words[ROW_BYTES / 8];
 
@@ -149,7 +150,7 @@ static enum status memory_invert_row(struct burn *b, char *row, uint64_t offset,
 		words[i] = ~words[i];
 	if (backend_copy(b->record.stream, row, words, sizeof(words), err) == STATUS_OK &&
 	    backend_stream_synchronize(b->record.stream, err) == STATUS_OK)
-		burn_note_injected(b, offset, sizeof(words), 0);
+		burn_look_note_injected(b, offset, sizeof(words), 0);
 	return err->status;
 }
 
@@ -157,8 +158,8 @@ static enum status memory_invert_row(struct burn *b, char *row, uint64_t offset,
  * Gives the word at `left` of a block the pattern of an address that differs in one bit. Some
  * patterns are the same at both addresses.
  */
-static enum status memory_cross_address(struct burn *b, const struct buffer *block, uint64_t left,
-					uint64_t offset, struct error *err)
+static enum status burn_memory_cross_address(struct burn *b, const struct buffer *block,
+					     uint64_t left, uint64_t offset, struct error *err)
 {
 	uint64_t line = UINT64_C(8) << b->tally.rounds % 40, here, there;
 
@@ -173,14 +174,15 @@ static enum status memory_cross_address(struct burn *b, const struct buffer *blo
 		    STATUS_OK ||
 	    backend_stream_synchronize(b->record.stream, err) != STATUS_OK)
 		return err->status;
-	burn_note_injected(b, offset, 8, here ^ there);
+	burn_look_note_injected(b, offset, 8, here ^ there);
 	return STATUS_OK;
 }
 
 /* Selects a random position in all blocks. */
-static enum status memory_inject(struct burn *b, const struct tested_memory *t, struct error *err)
+static enum status burn_memory_inject(struct burn *b, const struct tested_memory *t,
+				      struct error *err)
 {
-	uint64_t offset = 8 * burn_inject_word(b, t->bytes / 8), left;
+	uint64_t offset = 8 * burn_look_inject_word(b, t->bytes / 8), left;
 	size_t n = 0;
 
 	if (b->injection == INJECT_ROW)
@@ -189,32 +191,33 @@ static enum status memory_inject(struct burn *b, const struct tested_memory *t, 
 	while (left >= t->blocks[n].bytes)
 		left -= t->blocks[n++].bytes;
 	if (b->injection == INJECT_ROW)
-		return memory_invert_row(b, (char *)t->blocks[n].memory + left, offset, err);
+		return burn_memory_invert_row(b, (char *)t->blocks[n].memory + left, offset, err);
 	if (b->injection == INJECT_ADDRESS)
-		return memory_cross_address(b, &t->blocks[n], left, offset, err);
-	return burn_inject(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
+		return burn_memory_cross_address(b, &t->blocks[n], left, offset, err);
+	return burn_look_inject(b, b->record.stream, (char *)t->blocks[n].memory + left, offset,
+				err);
 }
 
 /* Runs sweep `number`, and times it if it both reads and writes. */
-static enum status memory_run_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
-				    bool last, struct error *err)
+static enum status burn_memory_run_sweep(struct burn *b, const struct tested_memory *t,
+					 uint64_t number, bool last, struct error *err)
 {
 	char what[128];
-	const struct burn_place place = { .what = memory_name_pattern(number ? number - 1 : 0, what,
-								      sizeof(what)),
+	const struct burn_place place = { .what = burn_memory_name_pattern(number ? number - 1 : 0,
+									   what, sizeof(what)),
 					  .bytes = t->bytes,
 					  .compared = number ? t->bytes / 8 : 0 };
 	double seconds;
 
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
 	    backend_event_record(b->start, b->record.stream, err) != STATUS_OK ||
-	    memory_sweep(b, t, number, !last, err) != STATUS_OK ||
+	    burn_memory_sweep(b, t, number, !last, err) != STATUS_OK ||
 	    backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
 	    burn_look_end(b, &b->record, &place, err) != STATUS_OK ||
 	    backend_event_elapsed(b->start, b->end, &seconds, err) != STATUS_OK)
 		return err->status;
 	if (number > 0 && !last)
-		burn_timed(b, seconds, 1, 2 * (double)t->bytes); /* read and written */
+		burn_look_timed(b, seconds, 1, 2 * (double)t->bytes); /* read and written */
 	if (number > 0) {
 		b->tally.rounds++;
 		b->tally.verified_bytes += (double)t->bytes;
@@ -228,15 +231,15 @@ static enum status burn_test_memory(struct burn *b, const struct tested_memory *
 	uint64_t number = 0;
 	bool last = false;
 
-	while (!last && memory_run_sweep(b, t, number++, false, err) == STATUS_OK &&
-	       burn_interrupted(b, err) == STATUS_OK) {
-		burn_pulse(b);
-		last = b->series->count > 0 && !burn_go_on(b);
-		if (burn_inject_due(b) && memory_inject(b, t, err) != STATUS_OK)
+	while (!last && burn_memory_run_sweep(b, t, number++, false, err) == STATUS_OK &&
+	       burn_look_interrupted(b, err) == STATUS_OK) {
+		burn_look_pulse(b);
+		last = b->series->count > 0 && !burn_look_go_on(b);
+		if (burn_look_inject_due(b) && burn_memory_inject(b, t, err) != STATUS_OK)
 			break;
 	}
 	if (err->status == STATUS_OK)
-		memory_run_sweep(b, t, number, true, err);
+		burn_memory_run_sweep(b, t, number, true, err);
 	if (err->status == STATUS_OK)
 		run_note(b->run,
 			 "%" PRIu64

@@ -11,19 +11,19 @@
 #include "result/statistics.h"
 #include "suites/burn/burn.h"
 
-enum burn_load burn_load_of(const struct plan_case *c)
+enum burn_load burn_outcome_load_of(const struct plan_case *c)
 {
 	return (enum burn_load)case_integer(c, "loads");
 }
 
-static double tally_speed(const struct burn_tally *t)
+static double burn_outcome_tally_speed(const struct burn_tally *t)
 {
 	return t->seconds > 0 ? t->work / t->seconds : 0;
 }
 
 /* Gives every rank the slowest rank's samples. */
-static struct series *burn_share_series(struct run *run, struct world *world, struct series *mine,
-					int owner)
+static struct series *burn_outcome_share_series(struct run *run, struct world *world,
+						struct series *mine, int owner)
 {
 	struct case_result *result = run->result;
 	struct series *series;
@@ -50,10 +50,10 @@ static struct series *burn_share_series(struct run *run, struct world *world, st
 	return series;
 }
 
-static void record_speed(struct run *run, const struct burn_tally *all, int ranks, int slowest,
-			 const struct series *time)
+static void burn_outcome_record_speed(struct run *run, const struct burn_tally *all, int ranks,
+				      int slowest, const struct series *time)
 {
-	enum burn_load load = burn_load_of(run->c);
+	enum burn_load load = burn_outcome_load_of(run->c);
 	const char *name = load < BURN_UNITS     ? "burn.throughput"
 			   : load == BURN_UNITS  ? "burn.signatures"
 			   : load == BURN_MEMORY ? "burn.bandwidth"
@@ -64,15 +64,15 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 	if (!time->count)
 		return;
 	for (int r = 0; r < ranks; r++)
-		fastest = fmax(fastest, tally_speed(&all[r]));
+		fastest = fmax(fastest, burn_outcome_tally_speed(&all[r]));
 	/* Work per unit: timed work / timed units. */
 	run_rate(run, name, t->work / ((double)time->count * (double)time->batch), time);
 	run_duration(run, "burn.time", time);
 	if (ranks > 1)
-		run_value(run, "burn.slowest", tally_speed(t) / fastest);
+		run_value(run, "burn.slowest", burn_outcome_tally_speed(t) / fastest);
 }
 
-static void burn_record_counts(struct run *run, const struct burn_tally *all, int ranks)
+static void burn_outcome_record_counts(struct run *run, const struct burn_tally *all, int ranks)
 {
 	double rounds = 0, bytes = 0, wrong = 0, injected = 0, found = 0, share = 1,
 	       seen = INFINITY;
@@ -89,9 +89,9 @@ static void burn_record_counts(struct run *run, const struct burn_tally *all, in
 	}
 	run_value(run, "burn.rounds", rounds);
 	run_value(run, "burn.verified", bytes);
-	if (burn_load_of(run->c) == BURN_MEMORY)
+	if (burn_outcome_load_of(run->c) == BURN_MEMORY)
 		run_value(run, "burn.memory_share", share);
-	if (burn_load_of(run->c) == BURN_UNITS)
+	if (burn_outcome_load_of(run->c) == BURN_UNITS)
 		run_value(run, "burn.multiprocessors_seen", seen);
 	run_value(run, "burn.wrong", wrong);
 	if (injected > 0) {
@@ -100,7 +100,7 @@ static void burn_record_counts(struct run *run, const struct burn_tally *all, in
 	}
 }
 
-static void burn_record_verified(struct run *run)
+static void burn_outcome_record_verified(struct run *run)
 {
 	static const char *const methods[BURN_LOADS] = {
 		[BURN_FP32] = "every element of every result, bit by bit, against exact values "
@@ -112,13 +112,13 @@ static void burn_record_verified(struct run *run)
 		[BURN_LINKS] = "every byte sent, every sum against double precision, and every "
 			       "element of every GEMM",
 	};
-	enum burn_load load = burn_load_of(run->c);
+	enum burn_load load = burn_outcome_load_of(run->c);
 
 	run_verified(run, methods[load < BURN_UNITS ? BURN_FP32 : load], (double)NAN, (double)NAN);
 }
 
 /* Reports multiply-adds and the cost of checking, each on the device with the least. */
-static void burn_record_search(struct run *run, const struct burn_tally *all, int ranks)
+static void burn_outcome_record_search(struct run *run, const struct burn_tally *all, int ranks)
 {
 	double multiply_adds = INFINITY, hot = INFINITY, starts = INFINITY, bursts = INFINITY,
 	       share = INFINITY;
@@ -149,7 +149,7 @@ struct rank_name {
 };
 
 /* Names of all ranks; the caller frees. */
-static struct rank_name *burn_gather_names(struct run *run)
+static struct rank_name *burn_outcome_gather_names(struct run *run)
 {
 	const struct device_info *info = &run->devices[0]->info;
 	struct rank_name own, *names = xcalloc((size_t)run->world->size, sizeof(*names));
@@ -163,8 +163,8 @@ static struct rank_name *burn_gather_names(struct run *run)
 }
 
 /* If the check fails repeatedly on this device only, the device is at fault. */
-static bool burn_add_broken_check(struct text *text, const struct burn_tally *all,
-				  const struct rank_name *names, int ranks, int rank)
+static bool burn_outcome_add_broken_check(struct text *text, const struct burn_tally *all,
+					  const struct rank_name *names, int ranks, int rank)
 {
 	const struct rank_name *right = NULL; /* a device of the same model that passes it */
 
@@ -180,9 +180,10 @@ static bool burn_add_broken_check(struct text *text, const struct burn_tally *al
 }
 
 /* Reports wrong words by device, or as one common error. */
-static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all, struct error *err)
+static enum status burn_outcome_tell_wrong(struct run *run, const struct burn_tally *all,
+					   struct error *err)
 {
-	struct rank_name *names = burn_gather_names(run);
+	struct rank_name *names = burn_outcome_gather_names(run);
 	int ranks = run->world->size, alike = 0;
 	const char *broken = NULL;
 	struct text text = TEXT_EMPTY;
@@ -199,7 +200,8 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 					  all[r].injected_found, all[r].injected);
 			text_addf(&text, "; first: %s", all[r].first);
 		}
-		if (all[r].check_errors && !burn_add_broken_check(&text, all, names, ranks, r))
+		if (all[r].check_errors &&
+		    !burn_outcome_add_broken_check(&text, all, names, ranks, r))
 			broken = all[r].check_text;
 	}
 	if (text.length || broken)
@@ -219,9 +221,9 @@ static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all
 }
 
 /* Reports the energy of all devices, and the utilisation of the least busy one. */
-static void burn_record_energy(struct burn *b)
+static void burn_outcome_record_energy(struct burn *b)
 {
-	enum burn_load load = burn_load_of(b->run->c);
+	enum burn_load load = burn_outcome_load_of(b->run->c);
 	struct world *world = b->world;
 	struct work_energy e = { .operations = world_sum(world, b->energy.count) };
 	double work = world_sum(world, b->energy.work);
@@ -238,7 +240,7 @@ static void burn_record_energy(struct burn *b)
 			      work / e.operations);
 }
 
-enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)
+enum status burn_outcome_conclude(struct burn *b, struct watch *watch, struct error *err)
 {
 	struct world *world = b->world;
 	struct burn_tally *all = xcalloc((size_t)world->size, sizeof(*all));
@@ -247,17 +249,17 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 
 	world_gather(world, &b->tally, all, sizeof(b->tally));
 	for (int r = 1; r < world->size; r++)
-		if (tally_speed(&all[r]) < tally_speed(&all[slowest]))
+		if (burn_outcome_tally_speed(&all[r]) < burn_outcome_tally_speed(&all[slowest]))
 			slowest = r;
-	time = burn_share_series(b->run, world, b->series, slowest);
-	record_speed(b->run, all, world->size, slowest, time);
-	burn_record_counts(b->run, all, world->size);
-	burn_record_energy(b);
-	burn_record_verified(b->run);
-	if (burn_load_of(b->run->c) < BURN_UNITS)
-		burn_record_search(b->run, all, world->size);
+	time = burn_outcome_share_series(b->run, world, b->series, slowest);
+	burn_outcome_record_speed(b->run, all, world->size, slowest, time);
+	burn_outcome_record_counts(b->run, all, world->size);
+	burn_outcome_record_energy(b);
+	burn_outcome_record_verified(b->run);
+	if (burn_outcome_load_of(b->run->c) < BURN_UNITS)
+		burn_outcome_record_search(b->run, all, world->size);
 	watch->wrong = b->tally.wrong;
-	watch->rate = b->tally.work > 0 ? tally_speed(&b->tally) : (double)NAN;
+	watch->rate = b->tally.work > 0 ? burn_outcome_tally_speed(&b->tally) : (double)NAN;
 	watch->verified_bytes = b->tally.verified_bytes;
 	free(watch->wrong_words);
 	watch->wrong_words = xstrdup(b->tally.first);
@@ -266,7 +268,7 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	watch->event_capacity = b->event_count + 1;
 	memcpy(watch->events, b->events, b->event_count * sizeof(*watch->events));
 	b->event_count = 0;
-	burn_tell_wrong(b->run, all, err);
+	burn_outcome_tell_wrong(b->run, all, err);
 	watch_gather(world, watch, b->run->result);
 	free(all);
 	return err->status;

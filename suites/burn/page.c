@@ -37,29 +37,33 @@ static const double visible[PRECISION_GEMM_COUNT] = {
 	[PRECISION_INT8] = 1,
 };
 
-static const char *parameter_text_or_empty(const struct case_result *c, const char *parameter)
+static const char *burn_page_parameter_text_or_empty(const struct case_result *c,
+						     const char *parameter)
 {
 	const struct case_parameter *p = case_parameter(c, parameter);
 
 	return p && p->text ? p->text : "";
 }
 
-static bool burn_same_search(const struct case_result *a, const struct case_result *b)
+static bool burn_page_same_search(const struct case_result *a, const struct case_result *b)
 {
 	return strcmp(a->suite, b->suite) == 0 && strcmp(a->label, b->label) == 0 &&
 	       strcmp(a->device, b->device) == 0 &&
-	       strcmp(parameter_text_or_empty(a, "load"), parameter_text_or_empty(b, "load")) == 0;
+	       strcmp(burn_page_parameter_text_or_empty(a, "load"),
+		      burn_page_parameter_text_or_empty(b, "load")) == 0;
 }
 
 /* True if `c` is a slice of the same search, up to `now`. */
-static bool dose_is_same_search(const struct case_result *c, const struct case_result *now)
+static bool burn_page_dose_is_same_search(const struct case_result *c,
+					  const struct case_result *now)
 {
-	return burn_same_search(c, now) && strcmp(parameter_text_or_empty(c, "slice"),
-						  parameter_text_or_empty(now, "slice")) <= 0;
+	return burn_page_same_search(c, now) &&
+	       strcmp(burn_page_parameter_text_or_empty(c, "slice"),
+		      burn_page_parameter_text_or_empty(now, "slice")) <= 0;
 }
 
 /* True if the case found wrong words or injected some. */
-static bool dose_is_wrong(const struct case_result *c)
+static bool burn_page_dose_is_wrong(const struct case_result *c)
 {
 	const struct metric_value *wrong = case_metric(c, "burn.wrong");
 
@@ -71,8 +75,8 @@ static bool dose_is_wrong(const struct case_result *c)
  * Sums a count over all slices of the search up to `now`. 0: no slices, or wrong words in one; NaN:
  * a slice lacks the count.
  */
-static double dose_searched_before(const struct result *all, const struct case_result *now,
-				   const char *count)
+static double burn_page_dose_searched_before(const struct result *all,
+					     const struct case_result *now, const char *count)
 {
 	double sum = 0;
 
@@ -80,9 +84,9 @@ static double dose_searched_before(const struct result *all, const struct case_r
 		const struct case_result *c = &all->cases[i];
 		const struct metric_value *m = case_metric(c, count);
 
-		if (!dose_is_same_search(c, now))
+		if (!burn_page_dose_is_same_search(c, now))
 			continue;
-		if (dose_is_wrong(c))
+		if (burn_page_dose_is_wrong(c))
 			return 0;
 		if (c->status == CASE_OK)
 			sum += m ? m->value : (double)NAN;
@@ -91,7 +95,7 @@ static double dose_searched_before(const struct result *all, const struct case_r
 }
 
 /* Formats a count for a note: "1.9 x 10^15". */
-static const char *power_of_ten(double value, char *out, size_t size)
+static const char *burn_page_power_of_ten(double value, char *out, size_t size)
 {
 	int exponent = (int)floor(log10(value));
 
@@ -99,10 +103,11 @@ static const char *power_of_ten(double value, char *out, size_t size)
 	return out;
 }
 
-void burn_state_dose(struct run *run, enum precision precision, const struct result *all)
+void burn_page_state_dose(struct run *run, enum precision precision, const struct result *all)
 {
-	double multiply_adds = dose_searched_before(all, run->result, "burn.multiply_adds"),
-	       hot = dose_searched_before(all, run->result, "burn.hot_multiply_adds");
+	double multiply_adds =
+		       burn_page_dose_searched_before(all, run->result, "burn.multiply_adds"),
+	       hot = burn_page_dose_searched_before(all, run->result, "burn.hot_multiply_adds");
 	double seen = visible[precision] * multiply_adds;
 	char done[32], steady[32], coming[32];
 
@@ -114,35 +119,36 @@ void burn_state_dose(struct run *run, enum precision precision, const struct res
 		 "was compared, and none was wrong. A defect that corrupts one in %s multiply-adds "
 		 "would have been found with a probability of 95 %%. Defects that are rarer, or "
 		 "intermittent and rarer than one in %s, are possible.",
-		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
-		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
-		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
+		 burn_page_power_of_ten(multiply_adds, done, sizeof(done)),
+		 precision_name(precision),
+		 burn_page_power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
+		 burn_page_power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
 	if (hot > 0)
 		run_note(run,
 			 "At %d °C or more, a defect that corrupts one in %s multiply-adds would "
 			 "have been found with a probability of 95 %%.",
 			 BURN_HOT_CELSIUS,
-			 power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
-				      sizeof(done)));
+			 burn_page_power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
+						sizeof(done)));
 	else
 		run_note(run, "No GEMM was tested at %d °C or more%s.", BURN_HOT_CELSIUS,
 			 isnan(hot) ? ", or the temperature is unknown" : "");
 }
 
 /* True if the result has no later slice of the same search. */
-static bool is_latest(const struct result *all, const struct case_result *c)
+static bool burn_page_is_latest(const struct result *all, const struct case_result *c)
 {
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *other = &all->cases[i];
 
 		if (other != c && case_metric(other, "burn.detectable_rate") &&
-		    dose_is_same_search(c, other))
+		    burn_page_dose_is_same_search(c, other))
 			return false;
 	}
 	return true;
 }
 
-struct burn_dose burn_dose_of(const struct result *all, const struct case_result *c)
+struct burn_dose burn_page_dose_of(const struct result *all, const struct case_result *c)
 {
 	const struct metric_value *rate = NULL;
 	const struct case_result *latest = c;
@@ -151,18 +157,18 @@ struct burn_dose burn_dose_of(const struct result *all, const struct case_result
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *other = &all->cases[i];
 
-		if (burn_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
-		    is_latest(all, other))
+		if (burn_page_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
+		    burn_page_is_latest(all, other))
 			latest = other;
 	}
 	rate = case_metric(latest, "burn.detectable_rate");
-	dose.multiply_adds = dose_searched_before(all, latest, "burn.multiply_adds");
+	dose.multiply_adds = burn_page_dose_searched_before(all, latest, "burn.multiply_adds");
 	if (!rate || !(rate->value > 0) || !(dose.multiply_adds > 0))
 		return (struct burn_dose){ 0 };
 	dose.one_in = 1 / rate->value;
 	dose.one_in_bursts = dose.one_in * RULE_OF_THREE / COMES_AND_GOES;
 	dose.one_in_hot = dose.one_in / dose.multiply_adds *
-			  dose_searched_before(all, latest, "burn.hot_multiply_adds");
+			  burn_page_dose_searched_before(all, latest, "burn.hot_multiply_adds");
 	return dose;
 }
 
@@ -182,7 +188,8 @@ static const char *burn_page_count(double value, char *out, size_t size)
 }
 
 /* Appends " 1.9 × 10¹⁵ (bf16)," for each load with a known dose; sums the multiply-adds. */
-static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
+static void burn_page_dose_add_loads(const struct result *all, struct text *loads,
+				     double *multiply_adds)
 {
 	char words[FORMAT_SIZE];
 
@@ -193,24 +200,24 @@ static void dose_add_loads(const struct result *all, struct text *loads, double 
 
 		if (done && c->status == CASE_OK)
 			*multiply_adds += done->value;
-		if (!rate || !(rate->value > 0) || !is_latest(all, c))
+		if (!rate || !(rate->value > 0) || !burn_page_is_latest(all, c))
 			continue;
 		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
 			  burn_page_count(1 / rate->value, words, sizeof(words)),
-			  parameter_text_or_empty(c, "load"));
+			  burn_page_parameter_text_or_empty(c, "load"));
 	}
 }
 
-char *burn_statement(const struct result *all)
+char *burn_page_statement(const struct result *all)
 {
 	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
 	double multiply_adds = 0;
 	bool clean = true;
 	char words[FORMAT_SIZE];
 
-	dose_add_loads(all, &loads, &multiply_adds);
+	burn_page_dose_add_loads(all, &loads, &multiply_adds);
 	for (size_t i = 0; i < all->case_count; i++)
-		clean &= !dose_is_wrong(&all->cases[i]);
+		clean &= !burn_page_dose_is_wrong(&all->cases[i]);
 	if (loads.length && clean)
 		text_addf(&out,
 			  "Soak: all results of %s multiply-adds per device were compared, and "
@@ -231,7 +238,7 @@ static double burn_page_sum(const struct result *run, const struct case_result *
 	for (size_t i = 0; i < run->case_count; i++) {
 		const struct metric_value *m = case_metric(&run->cases[i], metric);
 
-		if (m && burn_same_search(&run->cases[i], c))
+		if (m && burn_page_same_search(&run->cases[i], c))
 			sum += m->value;
 	}
 	return sum;
@@ -253,7 +260,7 @@ static const struct case_result *burn_page_slowest(const struct result *run,
 		const struct metric_value *m = view_headline(&run->cases[i]);
 
 		if (run->cases[i].status == CASE_OK && m && m->headline && isfinite(m->value) &&
-		    burn_same_search(&run->cases[i], c) &&
+		    burn_page_same_search(&run->cases[i], c) &&
 		    (!slowest || m->value < view_headline(slowest)->value))
 			slowest = &run->cases[i];
 	}
@@ -290,7 +297,7 @@ static void burn_page_add_injected(const struct result *run, const struct case_r
 		const struct metric_value *all = case_metric(&run->cases[i], "burn.injected"),
 					  *part = case_metric(&run->cases[i], "burn.found");
 
-		if (!all || !burn_same_search(&run->cases[i], c))
+		if (!all || !burn_page_same_search(&run->cases[i], c))
 			continue;
 		injected += all->value;
 		found += part ? part->value * all->value : 0;
@@ -307,7 +314,7 @@ static void burn_page_add_injected(const struct result *run, const struct case_r
 static void burn_page_add_dose(const struct view *view, const struct result *run,
 			       const struct case_result *c, struct tree *cells)
 {
-	struct burn_dose dose = burn_dose_of(run, c);
+	struct burn_dose dose = burn_page_dose_of(run, c);
 	char text[FORMAT_SIZE], *rate = burn_page_rate(view, run, c);
 
 	snprintf(text, sizeof(text), "%.0f", burn_page_sum(run, c, "burn.wrong"));
@@ -325,7 +332,7 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 			      const struct case_result *c, bool selftest, struct tree *rows)
 {
 	const struct case_parameter *load = case_parameter(c, "load");
-	struct burn_dose dose = burn_dose_of(run, c);
+	struct burn_dose dose = burn_page_dose_of(run, c);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	double verified = burn_page_sum(run, c, "burn.verified");
 	char text[FORMAT_SIZE];
@@ -384,13 +391,13 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, boo
 	return tree_list(table, "rows");
 }
 
-static void burn_show_dose(const struct view *view, const char *suite, struct tree *answers,
-			   struct tree *tables, struct text *terms)
+static void burn_page_show_dose(const struct view *view, const char *suite, struct tree *answers,
+				struct tree *tables, struct text *terms)
 {
 	(void)terms;
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *run = &view->results[r];
-		char *words = burn_statement(run);
+		char *words = burn_page_statement(run);
 		struct tree *rows = NULL;
 		double injected;
 		bool selftest = view_is_selftest(run, &injected);
@@ -405,7 +412,7 @@ static void burn_show_dose(const struct view *view, const char *suite, struct tr
 
 			/* All slices of a load share one row, at the position of the first. */
 			for (size_t k = 0; k < i; k++)
-				shown |= burn_same_search(&run->cases[k], c) &&
+				shown |= burn_page_same_search(&run->cases[k], c) &&
 					 burn_page_compared(&run->cases[k]);
 			if (strcmp(c->suite, suite) != 0 || !burn_page_compared(c) || shown)
 				continue;
@@ -417,14 +424,14 @@ static void burn_show_dose(const struct view *view, const char *suite, struct tr
 }
 
 /* "6.0 × 10¹² multiply-adds compared, none wrong"; nothing where that is not so. */
-static void burn_add_title(const struct view *view, const char *suite, struct text *out)
+static void burn_page_add_title(const struct view *view, const char *suite, struct text *out)
 {
 	double multiply_adds = 0;
 	struct text loads = TEXT_EMPTY;
-	char words[FORMAT_SIZE], *statement = burn_statement(view->results);
+	char words[FORMAT_SIZE], *statement = burn_page_statement(view->results);
 
 	(void)suite;
-	dose_add_loads(view->results, &loads, &multiply_adds);
+	burn_page_dose_add_loads(view->results, &loads, &multiply_adds);
 	if (statement)
 		text_addf(out, "%s multiply-adds compared, none wrong",
 			  burn_page_count(multiply_adds, words, sizeof(words)));
@@ -435,6 +442,7 @@ static void burn_add_title(const struct view *view, const char *suite, struct te
 static const char *const tabled[] = { "burn.throughput", "burn.bandwidth", "burn.traffic",
 				      "burn.signatures", NULL };
 
-const struct suite_page burn_page = {
-	.tabled = tabled, .charts_lead = true, .title = burn_add_title, .answer = burn_show_dose
-};
+const struct suite_page burn_page = { .tabled = tabled,
+				      .charts_lead = true,
+				      .title = burn_page_add_title,
+				      .answer = burn_page_show_dose };

@@ -61,12 +61,12 @@ uint64_t burn_units_bytes(const struct device_info *info)
 	       UNIT_CLASS_COUNT * sizeof(struct soak_unit);
 }
 
-static struct soak_unit *units_of_class(const struct units *u, enum unit_class unit)
+static struct soak_unit *burn_units_of_class(const struct units *u, enum unit_class unit)
 {
 	return u->found + (size_t)unit * u->count;
 }
 
-static enum status units_fetch(struct units *u, struct error *err)
+static enum status burn_units_fetch(struct units *u, struct error *err)
 {
 	struct stream *stream = u->burn->record.stream;
 
@@ -77,7 +77,7 @@ static enum status units_fetch(struct units *u, struct error *err)
 }
 
 /* STATUS_UNSUPPORTED: skip the class. */
-static enum status units_calibrate(struct units *u, enum unit_class unit, struct error *err)
+static enum status burn_units_calibrate(struct units *u, enum unit_class unit, struct error *err)
 {
 	struct burn *b = u->burn;
 	struct unit_work *w = &u->work[unit];
@@ -110,7 +110,7 @@ static enum status units_calibrate(struct units *u, enum unit_class unit, struct
 	return STATUS_OK;
 }
 
-static void units_expect(void *context, size_t begin, size_t end)
+static void burn_units_expect(void *context, size_t begin, size_t end)
 {
 	struct unit_work *work = context;
 
@@ -120,7 +120,7 @@ static void units_expect(void *context, size_t begin, size_t end)
 								 &work[i].expected);
 }
 
-static enum status units_open(struct units *u, struct burn *b, struct error *err)
+static enum status burn_units_open(struct units *u, struct burn *b, struct error *err)
 {
 	int blocks = b->device->info.multiprocessors;
 
@@ -131,17 +131,17 @@ static enum status units_open(struct units *u, struct burn *b, struct error *err
 			 err) != STATUS_OK)
 		return err->status;
 	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
-		if (units_calibrate(u, (enum unit_class)c, err) != STATUS_OK)
+		if (burn_units_calibrate(u, (enum unit_class)c, err) != STATUS_OK)
 			return err->status;
-	if (units_fetch(u, err) != STATUS_OK)
+	if (burn_units_fetch(u, err) != STATUS_OK)
 		return err->status;
 	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
-		u->work[c].words = units_of_class(u, (enum unit_class)c)->words;
-	parallel_for(UNIT_CLASS_COUNT, 1, units_expect, u->work);
+		u->work[c].words = burn_units_of_class(u, (enum unit_class)c)->words;
+	parallel_for(UNIT_CLASS_COUNT, 1, burn_units_expect, u->work);
 	return STATUS_OK;
 }
 
-static void units_close(struct units *u)
+static void burn_units_close(struct units *u)
 {
 	backend_stream_synchronize(u->burn->record.stream, NULL);
 	buffer_free(&u->out);
@@ -150,23 +150,24 @@ static void units_close(struct units *u)
 }
 
 /* If its block moved to another multiprocessor, a signature belongs to neither. */
-static bool unit_is_valid(const struct soak_unit *unit)
+static bool burn_units_is_valid(const struct soak_unit *unit)
 {
 	return unit->began == unit->ended && unit->began < NUMBERS;
 }
 
 /* The most frequent signature, and the number of quarters with it. */
-static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *signature)
+static size_t burn_units_vote(const struct units *u, enum unit_class unit, uint64_t *signature)
 {
-	const struct soak_unit *all = units_of_class(u, unit);
+	const struct soak_unit *all = burn_units_of_class(u, unit);
 	size_t most = 0;
 
 	*signature = 0;
 	for (size_t i = 0; i < u->count && 2 * most <= u->count; i++) {
 		size_t votes = 0;
 
-		for (size_t j = i; j < u->count && unit_is_valid(&all[i]); j++)
-			votes += unit_is_valid(&all[j]) && all[j].signature == all[i].signature;
+		for (size_t j = i; j < u->count && burn_units_is_valid(&all[i]); j++)
+			votes += burn_units_is_valid(&all[j]) &&
+				 all[j].signature == all[i].signature;
 		if (votes > most) {
 			most = votes;
 			*signature = all[i].signature;
@@ -176,8 +177,8 @@ static size_t units_vote(const struct units *u, enum unit_class unit, uint64_t *
 }
 
 /* Number of the BURN_REPEATS launches in which the same quarter is wrong again. */
-static enum status units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
-				struct error *err)
+static enum status burn_units_repeat(struct units *u, const struct wrong_unit *wrong, int *again,
+				     struct error *err)
 {
 	struct unit_work *w = &u->work[wrong->unit];
 	struct soak_unit *all = xcalloc(u->count, sizeof(*all));
@@ -191,7 +192,8 @@ static enum status units_repeat(struct units *u, const struct wrong_unit *wrong,
 		    backend_stream_synchronize(stream, err) != STATUS_OK)
 			break;
 		for (size_t i = 0; i < u->count; i++)
-			*again += unit_is_valid(&all[i]) && all[i].began == wrong->multiprocessor &&
+			*again += burn_units_is_valid(&all[i]) &&
+				  all[i].began == wrong->multiprocessor &&
 				  i % UNIT_QUARTERS == wrong->quarter &&
 				  all[i].signature != wrong->expected;
 	}
@@ -199,7 +201,8 @@ static enum status units_repeat(struct units *u, const struct wrong_unit *wrong,
 	return err->status;
 }
 
-static enum status units_name(struct units *u, const struct wrong_unit *wrong, struct error *err)
+static enum status burn_units_name(struct units *u, const struct wrong_unit *wrong,
+				   struct error *err)
 {
 	struct watch_event event = { .row = (double)NAN,
 				     .column = (double)NAN,
@@ -212,21 +215,21 @@ static enum status units_name(struct units *u, const struct wrong_unit *wrong, s
 	int again;
 
 	if (u->named++ >= NAMED_MOST) {
-		burn_note_wrong(u->burn, 1, "");
+		burn_look_note_wrong(u->burn, 1, "");
 		return STATUS_OK;
 	}
-	if (units_repeat(u, wrong, &again, err) != STATUS_OK)
+	if (burn_units_repeat(u, wrong, &again, err) != STATUS_OK)
 		return err->status;
 	event.again = (uint64_t)again;
 	snprintf(text, sizeof(text), "units, class %s", soak_units_class_name(wrong->unit));
-	burn_note_event(u->burn, &event, text, wrong->expected, wrong->got);
+	burn_look_note_event(u->burn, &event, text, wrong->expected, wrong->got);
 	snprintf(text, sizeof(text),
 		 "multiprocessor %" PRIu32 ", quarter %" PRIu32 ", class %s: signature %#" PRIx64
 		 " instead of %#" PRIx64
 		 ", which %zu of %zu quarters have; again in %d of %d repeats",
 		 wrong->multiprocessor, wrong->quarter, soak_units_class_name(wrong->unit),
 		 wrong->got, wrong->expected, wrong->right, u->count, again, BURN_REPEATS);
-	burn_note_wrong(u->burn, 1, text);
+	burn_look_note_wrong(u->burn, 1, text);
 	text_addf(&u->names,
 		  "%smultiprocessor %" PRIu32 ", quarter %" PRIu32 " (%s, again in %d of %d)",
 		  u->names.length ? "; " : "", wrong->multiprocessor, wrong->quarter,
@@ -235,13 +238,13 @@ static enum status units_name(struct units *u, const struct wrong_unit *wrong, s
 }
 
 /* The check must find the injected fault at its quarter, if its block stayed there. */
-static enum status units_claim(struct units *u, const struct soak_units_arguments *a,
-			       uint64_t expected, struct error *err)
+static enum status burn_units_claim(struct units *u, const struct soak_units_arguments *a,
+				    uint64_t expected, struct error *err)
 {
-	const struct soak_unit *all = units_of_class(u, a->unit);
+	const struct soak_unit *all = burn_units_of_class(u, a->unit);
 
 	for (size_t i = 0; i < u->count; i++) {
-		if (!unit_is_valid(&all[i]) || all[i].began != a->fault.multiprocessor ||
+		if (!burn_units_is_valid(&all[i]) || all[i].began != a->fault.multiprocessor ||
 		    i % UNIT_QUARTERS != a->fault.quarter)
 			continue;
 		u->burn->tally.injected++;
@@ -257,26 +260,26 @@ static enum status units_claim(struct units *u, const struct soak_units_argument
 	return STATUS_OK;
 }
 
-static enum status units_judge(struct units *u, enum unit_class unit,
-			       const struct soak_units_arguments *fault, struct error *err)
+static enum status burn_units_judge(struct units *u, enum unit_class unit,
+				    const struct soak_units_arguments *fault, struct error *err)
 {
 	struct unit_work *w = &u->work[unit];
-	const struct soak_unit *all = units_of_class(u, unit);
+	const struct soak_unit *all = burn_units_of_class(u, unit);
 	uint64_t expected;
-	size_t votes = units_vote(u, unit, &expected);
+	size_t votes = burn_units_vote(u, unit, &expected);
 	char text[sizeof(u->burn->tally.first)];
 
 	if (w->known && expected != w->expected && 2 * votes > u->count) {
 		/*
 		 * Most quarters agree with each other but not with the CPU, so they have a common
-		 * cause. burn_conclude() decides if it is the device, when the other devices are
-		 * done.
+		 * cause. burn_outcome_conclude() decides if it is the device, when the other
+		 * devices are done.
 		 */
 		snprintf(text, sizeof(text),
 			 "%s: %zu of %zu quarters of multiprocessors agree on signature %#" PRIx64
 			 ", but the CPU computes %#" PRIx64,
 			 soak_units_class_name(unit), votes, u->count, expected, w->expected);
-		burn_note_wrong(u->burn, votes, text);
+		burn_look_note_wrong(u->burn, votes, text);
 		u->burn->tally.alike = true;
 		return STATUS_OK;
 	}
@@ -289,41 +292,41 @@ static enum status units_judge(struct units *u, enum unit_class unit,
 					    .got = all[i].signature,
 					    .right = votes };
 
-		if (!unit_is_valid(&all[i]))
+		if (!burn_units_is_valid(&all[i]))
 			continue;
 		w->seen[all[i].began] = true;
-		if (all[i].signature != expected && units_name(u, &wrong, err) != STATUS_OK)
+		if (all[i].signature != expected && burn_units_name(u, &wrong, err) != STATUS_OK)
 			return err->status;
 	}
-	return fault->fault.is && fault->unit == unit ? units_claim(u, fault, expected, err)
+	return fault->fault.is && fault->unit == unit ? burn_units_claim(u, fault, expected, err)
 						      : STATUS_OK;
 }
 
 /* Arguments of a class. If a fault is due, it goes to a multiprocessor already seen. */
-static struct soak_units_arguments units_choose_fault(const struct units *u)
+static struct soak_units_arguments burn_units_choose_fault(const struct units *u)
 {
 	const struct burn *b = u->burn;
 	uint64_t bits = generator_bits(b->seed ^ SEED, b->tally.injected + b->tally.rounds);
 	struct soak_units_arguments a = { .blocks = 0 };
 	enum unit_class unit = (enum unit_class)(b->tally.injected % UNIT_CLASS_COUNT);
 
-	if (!burn_inject_due(b) || !b->tally.rounds)
+	if (!burn_look_inject_due(b) || !b->tally.rounds)
 		return a;
 	while (!u->work[unit].has)
 		unit = (enum unit_class)((unit + 1) % UNIT_CLASS_COUNT);
 	a = u->work[unit].arguments;
 	a.fault.is = true;
-	a.fault.multiprocessor = units_of_class(u, unit)[bits % u->count].began;
+	a.fault.multiprocessor = burn_units_of_class(u, unit)[bits % u->count].began;
 	a.fault.quarter = (uint32_t)(bits >> 32) % UNIT_QUARTERS;
 	a.fault.bit = (uint32_t)(bits >> 40) % (unit == UNIT_HFMA2 ? 16 : 32);
 	return a;
 }
 
 /* Runs all classes, then compares all signatures. */
-static enum status units_lap(struct units *u, double *seconds, struct error *err)
+static enum status burn_units_lap(struct units *u, double *seconds, struct error *err)
 {
 	struct burn *b = u->burn;
-	struct soak_units_arguments fault = units_choose_fault(u);
+	struct soak_units_arguments fault = burn_units_choose_fault(u);
 
 	if (backend_event_record(b->start, b->record.stream, err) != STATUS_OK)
 		return err->status;
@@ -336,17 +339,18 @@ static enum status units_lap(struct units *u, double *seconds, struct error *err
 			return err->status;
 	}
 	if (backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
-	    units_fetch(u, err) != STATUS_OK ||
+	    burn_units_fetch(u, err) != STATUS_OK ||
 	    backend_event_elapsed(b->start, b->end, seconds, err) != STATUS_OK)
 		return err->status;
 	for (int c = 0; c < UNIT_CLASS_COUNT; c++)
-		if (u->work[c].has && units_judge(u, (enum unit_class)c, &fault, err) != STATUS_OK)
+		if (u->work[c].has &&
+		    burn_units_judge(u, (enum unit_class)c, &fault, err) != STATUS_OK)
 			return err->status;
 	b->tally.rounds++;
 	return STATUS_OK;
 }
 
-static size_t units_count_classes(const struct units *u, struct text *lacking)
+static size_t burn_units_count_classes(const struct units *u, struct text *lacking)
 {
 	size_t count = 0;
 
@@ -360,11 +364,11 @@ static size_t units_count_classes(const struct units *u, struct text *lacking)
 }
 
 /* Reports the coverage of the laps. A multiprocessor that was not seen was not tested. */
-static enum status units_cover(struct units *u, struct error *err)
+static enum status burn_units_cover(struct units *u, struct error *err)
 {
 	struct burn_tally *t = &u->burn->tally;
 	struct text lacking = TEXT_EMPTY;
-	size_t classes = units_count_classes(u, &lacking);
+	size_t classes = burn_units_count_classes(u, &lacking);
 
 	/* Multiprocessors on which every class ran. */
 	for (int n = 0; n < NUMBERS; n++) {
@@ -394,17 +398,20 @@ enum status burn_units(struct burn *b, struct error *err)
 	struct units *u = xcalloc(1, sizeof(*u));
 	double seconds;
 
-	if (units_open(u, b, err) == STATUS_OK && units_lap(u, &b->series->first, err) == STATUS_OK)
+	if (burn_units_open(u, b, err) == STATUS_OK &&
+	    burn_units_lap(u, &b->series->first, err) == STATUS_OK)
 		do {
-			if (units_lap(u, &seconds, err) != STATUS_OK)
+			if (burn_units_lap(u, &seconds, err) != STATUS_OK)
 				break;
-			burn_timed(b, seconds, 1,
-				   (double)u->count * (double)units_count_classes(u, NULL));
-			burn_pulse(b);
-		} while (!b->tally.alike && burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
+			burn_look_timed(b, seconds, 1,
+					(double)u->count *
+						(double)burn_units_count_classes(u, NULL));
+			burn_look_pulse(b);
+		} while (!b->tally.alike && burn_look_interrupted(b, err) == STATUS_OK &&
+			 burn_look_go_on(b));
 	if (err->status == STATUS_OK)
-		units_cover(u, err);
-	units_close(u);
+		burn_units_cover(u, err);
+	burn_units_close(u);
 	free(u);
 	return err->status;
 }
@@ -416,9 +423,9 @@ enum status burn_units_blame(struct burn *b, struct error *err)
 	char where[sizeof(before.first)];
 	double seconds;
 
-	if (units_open(u, b, err) == STATUS_OK)
-		for (int lap = 0; lap < NAMING_LAPS && units_lap(u, &seconds, err) == STATUS_OK;
-		     lap++)
+	if (burn_units_open(u, b, err) == STATUS_OK)
+		for (int lap = 0;
+		     lap < NAMING_LAPS && burn_units_lap(u, &seconds, err) == STATUS_OK; lap++)
 			;
 	snprintf(where, sizeof(where), "%.200s; units: %.150s", before.first,
 		 err->status != STATUS_OK ? err->message
@@ -429,7 +436,7 @@ enum status burn_units_blame(struct burn *b, struct error *err)
 	memcpy(b->tally.first, where, sizeof(where));
 	if (!status_loses_device(err->status))
 		error_clear(err);
-	units_close(u);
+	burn_units_close(u);
 	free(u);
 	return err->status;
 }

@@ -22,17 +22,18 @@ extern const struct suite suite_command;
 static const char *const templates[] = { "command", "environment", "directory", "output",
 					 "regex",   "json",        "expect" };
 
-enum status command_check_command(const char *text, struct error *err)
+enum status command_declare_check_command(const char *text, struct error *err)
 {
 	struct words words;
 
-	if (words_split(text, &words, err) == STATUS_OK && (!words.count || !*words.items[0]))
+	if (command_patterns_words_split(text, &words, err) == STATUS_OK &&
+	    (!words.count || !*words.items[0]))
 		error_set(err, STATUS_USAGE, "no program given");
-	words_release(&words);
+	command_patterns_words_release(&words);
 	return err->status;
 }
 
-static bool is_assignment(const char *word)
+static bool command_declare_is_assignment(const char *word)
 {
 	const char *equals = strchr(word, '=');
 
@@ -42,20 +43,20 @@ static bool is_assignment(const char *word)
 	return equals && equals > word && !isdigit((unsigned char)*word);
 }
 
-enum status command_check_environment(const char *text, struct error *err)
+enum status command_declare_check_environment(const char *text, struct error *err)
 {
 	struct words words;
 
-	words_split(text, &words, err);
+	command_patterns_words_split(text, &words, err);
 	for (size_t i = 0; i < words.count && err->status == STATUS_OK; i++)
-		if (!is_assignment(words.items[i]))
+		if (!command_declare_is_assignment(words.items[i]))
 			error_set(err, STATUS_USAGE, "'%.60s' is not of the form NAME=value",
 				  words.items[i]);
-	words_release(&words);
+	command_patterns_words_release(&words);
 	return err->status;
 }
 
-enum status command_check_regex(const char *text, struct error *err)
+enum status command_declare_check_regex(const char *text, struct error *err)
 {
 	size_t groups;
 
@@ -67,19 +68,19 @@ enum status command_check_regex(const char *text, struct error *err)
 	return err->status;
 }
 
-enum status command_check_expect(const char *text, struct error *err)
+enum status command_declare_check_expect(const char *text, struct error *err)
 {
 	size_t groups;
 
 	return pattern_check(text, &groups, err);
 }
 
-enum status command_check_json(const char *text, struct error *err)
+enum status command_declare_check_json(const char *text, struct error *err)
 {
 	return json_find_check(text, err);
 }
 
-enum status command_check_unit(const char *text, struct error *err)
+enum status command_declare_check_unit(const char *text, struct error *err)
 {
 	const char *unit;
 	double factor;
@@ -87,7 +88,7 @@ enum status command_check_unit(const char *text, struct error *err)
 	return units_parse_unit(text, &unit, &factor, err);
 }
 
-enum status command_check_metric(const char *text, struct error *err)
+enum status command_declare_check_metric(const char *text, struct error *err)
 {
 	bool fits = islower((unsigned char)*text) && strlen(text) <= 40;
 
@@ -99,7 +100,7 @@ enum status command_check_metric(const char *text, struct error *err)
 				"'_', beginning with a letter");
 }
 
-enum status command_check_sha256(const char *text, struct error *err)
+enum status command_declare_check_sha256(const char *text, struct error *err)
 {
 	if (strlen(text) == SHA256_DIGITS && strspn(text, "0123456789abcdef") == SHA256_DIGITS)
 		return STATUS_OK;
@@ -107,14 +108,14 @@ enum status command_check_sha256(const char *text, struct error *err)
 			 "not a SHA-256; write 64 lower-case hexadecimal digits");
 }
 
-static bool is_given(const struct adaption *a, const char *key)
+static bool command_declare_is_given(const struct adaption *a, const char *key)
 {
 	const char *text = adapt_text(a, key);
 
 	return text && *text;
 }
 
-static bool command_is_own_key(const char *name)
+static bool command_declare_is_own_key(const char *name)
 {
 	for (const struct key *key = suite_command.keys; key->name; key++)
 		if (strcmp(key->name, name) == 0)
@@ -129,7 +130,7 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 {
 	char *name = xstrndup(p->name, p->length);
 
-	if (command_is_own_key(name))
+	if (command_declare_is_own_key(name))
 		adapt_problem(a, key,
 			      "{%s}: the suite has a key of this name; choose another placeholder",
 			      name);
@@ -144,7 +145,7 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	free(name);
 }
 
-static enum better command_usual_better(const char *unit)
+static enum better command_declare_usual_better(const char *unit)
 {
 	static const char *const less[] = { "s", "B", "J", "W", "cycles", "°C", "degC" };
 
@@ -155,8 +156,8 @@ static enum better command_usual_better(const char *unit)
 }
 
 /* Index of a word of a choice; 0 for an unknown one, which is reported elsewhere. */
-static size_t command_choice_index(const struct adaption *a, const char *key,
-				   const char *const *words)
+static size_t command_declare_choice_index(const struct adaption *a, const char *key,
+					   const char *const *words)
 {
 	const char *text = adapt_text(a, key);
 
@@ -166,31 +167,31 @@ static size_t command_choice_index(const struct adaption *a, const char *key,
 	return 0;
 }
 
-static enum better command_better_of(struct adaption *a, const char *unit)
+static enum better command_declare_better_of(struct adaption *a, const char *unit)
 {
 	static const enum better chosen[] = { [COMMAND_BETTER_HIGHER] = BETTER_HIGHER,
 					      [COMMAND_BETTER_LOWER] = BETTER_LOWER,
 					      [COMMAND_BETTER_NONE] = BETTER_NONE };
-	size_t at = command_choice_index(a, "better", command_betters);
+	size_t at = command_declare_choice_index(a, "better", command_betters);
 
 	if (at != COMMAND_BETTER_AUTO)
 		return chosen[at];
-	if (command_usual_better(unit) == BETTER_NONE)
+	if (command_declare_usual_better(unit) == BETTER_NONE)
 		adapt_problem(a, "unit",
 			      "the metric needs a direction; set better = higher or lower");
-	return command_usual_better(unit);
+	return command_declare_usual_better(unit);
 }
 
 /* Unit in results; NULL: a problem was reported, here or for the key. */
-static const char *command_metric_unit(struct adaption *a, bool timed)
+static const char *command_declare_metric_unit(struct adaption *a, bool timed)
 {
 	struct error err = ERROR_NONE;
 	const char *unit = NULL;
 	double factor;
 
-	if (!is_given(a, "unit")) {
+	if (!command_declare_is_given(a, "unit")) {
 		if (!timed)
-			adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
+			adapt_problem(a, command_declare_is_given(a, "regex") ? "regex" : "json",
 				      "the value needs a unit; set unit = ...");
 		return timed ? "s" : NULL;
 	}
@@ -207,35 +208,39 @@ static void declare_metric(struct adaption *a)
 {
 	static const enum metric_kind kinds[] = { METRIC_TIMED, METRIC_TIMED, METRIC_HOST,
 						  METRIC_EXACT };
-	size_t kind = command_choice_index(a, "kind", command_kinds);
-	bool timed = !is_given(a, "regex") && !is_given(a, "json");
-	const char *name = is_given(a, "metric") ? adapt_text(a, "metric") : timed ? "time" : NULL;
+	size_t kind = command_declare_choice_index(a, "kind", command_kinds);
+	bool timed = !command_declare_is_given(a, "regex") && !command_declare_is_given(a, "json");
+	const char *name = command_declare_is_given(a, "metric") ? adapt_text(a, "metric")
+			   : timed                               ? "time"
+								 : NULL;
 	const char *unit;
 	struct error err = ERROR_NONE;
 	struct metric metric;
 
 	if (adapt_is_broken(a, "regex") || adapt_is_broken(a, "json"))
 		return;
-	unit = command_metric_unit(a, timed);
+	unit = command_declare_metric_unit(a, timed);
 	if (!name)
-		adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
+		adapt_problem(a, command_declare_is_given(a, "regex") ? "regex" : "json",
 			      "the value needs a name; set metric = ...");
-	if (!name || !unit || command_check_metric(name, &err) != STATUS_OK)
+	if (!name || !unit || command_declare_check_metric(name, &err) != STATUS_OK)
 		return;
 	metric = (struct metric){ .unit = unit,
-				  .better = command_better_of(a, unit),
+				  .better = command_declare_better_of(a, unit),
 				  .headline = 1,
 				  .kind = kind == 0 && timed ? METRIC_HOST : kinds[kind],
 				  .help = timed ? "wall time of the program, from its start to its "
 						  "end"
 						: "value reported by the program",
-				  .title = is_given(a, "title") ? adapt_text(a, "title") : NULL };
+				  .title = command_declare_is_given(a, "title")
+						   ? adapt_text(a, "title")
+						   : NULL };
 	metric.name = xasprintf("%s.%s", suite_command.name, name);
 	adapt_metric(a, "metric", &metric);
 	free((char *)metric.name);
 }
 
-void command_adapt(struct adaption *a)
+void command_declare_adapt(struct adaption *a)
 {
 	bool given;
 	char *path;
@@ -245,8 +250,8 @@ void command_adapt(struct adaption *a)
 		const char *text = adapt_text(a, templates[i]), *end = text;
 		struct placeholder p;
 
-		while (text && placeholder_find(text, &p, &end)) {
-			if (!placeholder_is_device(&p))
+		while (text && command_patterns_placeholder_find(text, &p, &end)) {
+			if (!command_patterns_placeholder_is_device(&p))
 				declare_axis(a, templates[i], &p);
 			text = end;
 		}
@@ -254,7 +259,7 @@ void command_adapt(struct adaption *a)
 	/*
 	 * Relative to its file: programs next to a config are found wherever gpuproof was started.
 	 */
-	given = is_given(a, "directory");
+	given = command_declare_is_given(a, "directory");
 	path = adapt_path(a, given ? "directory" : "command",
 			  given ? adapt_text(a, "directory") : ".");
 	length = strlen(path);
@@ -263,12 +268,12 @@ void command_adapt(struct adaption *a)
 	if (!given || strcmp(path, adapt_text(a, "directory")) != 0)
 		adapt_set(a, "directory", path);
 	free(path);
-	if (is_given(a, "regex") && is_given(a, "json"))
+	if (command_declare_is_given(a, "regex") && command_declare_is_given(a, "json"))
 		adapt_problem(a, "json", "regex and json exclude each other");
-	if (is_given(a, "output") && !is_given(a, "sha256"))
+	if (command_declare_is_given(a, "output") && !command_declare_is_given(a, "sha256"))
 		adapt_problem(a, "output",
 			      "the file `output` is used only with sha256; set sha256 = ...");
-	if (!is_given(a, "regex") && !is_given(a, "json") &&
+	if (!command_declare_is_given(a, "regex") && !command_declare_is_given(a, "json") &&
 	    strcmp(adapt_text(a, "matches"), "all") == 0)
 		adapt_problem(a, "matches",
 			      "matches = all needs regex or json, because the wall time is one "
@@ -276,28 +281,28 @@ void command_adapt(struct adaption *a)
 	declare_metric(a);
 }
 
-enum source command_source(const struct section *section)
+enum source command_declare_source(const struct section *section)
 {
 	if (*section_text(section, "regex"))
 		return SOURCE_REGEX;
 	return *section_text(section, "json") ? SOURCE_JSON : SOURCE_TIME;
 }
 
-char *command_metric(const struct section *section)
+char *command_declare_metric(const struct section *section)
 {
 	const char *name = section_text(section, "metric");
 
 	return xasprintf("%s.%s", suite_command.name, *name ? name : "time");
 }
 
-const char *command_unit(const struct section *section, double *factor)
+const char *command_declare_unit(const struct section *section, double *factor)
 {
 	struct error err = ERROR_NONE;
 	const char *unit = "s";
 
 	*factor = 1;
 	/* The wall time is in seconds, whatever unit was requested. */
-	if (command_source(section) != SOURCE_TIME)
+	if (command_declare_source(section) != SOURCE_TIME)
 		units_parse_unit(section_text(section, "unit"), &unit, factor, &err);
 	return unit;
 }

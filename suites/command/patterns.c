@@ -22,13 +22,13 @@ static enum status pattern_compile(regex_t *regex, const char *pattern, struct e
 }
 
 /* Replaces each placeholder by "x". */
-static char *without_placeholders(const char *pattern)
+static char *command_patterns_without_placeholders(const char *pattern)
 {
 	struct text out = TEXT_EMPTY;
 	struct placeholder p;
 	const char *start, *end;
 
-	while ((start = placeholder_find(pattern, &p, &end))) {
+	while ((start = command_patterns_placeholder_find(pattern, &p, &end))) {
 		text_add_bytes(&out, pattern, (size_t)(start - pattern));
 		text_add(&out, "x");
 		pattern = end;
@@ -39,7 +39,7 @@ static char *without_placeholders(const char *pattern)
 
 enum status pattern_check(const char *pattern, size_t *groups, struct error *err)
 {
-	char *plain = without_placeholders(pattern);
+	char *plain = command_patterns_without_placeholders(pattern);
 	regex_t regex;
 
 	*groups = 0;
@@ -99,7 +99,7 @@ enum status pattern_numbers(const char *pattern, const char *text, double **out,
 
 #define BYTES ":bytes"
 
-static size_t placeholder_name_length(const char *name)
+static size_t command_patterns_placeholder_name_length(const char *name)
 {
 	size_t length = 0;
 
@@ -110,9 +110,9 @@ static size_t placeholder_name_length(const char *name)
 }
 
 /* Length of "{name}" or "{name:bytes}" at `text`; 0: not a placeholder. */
-static size_t placeholder_length(const char *text, struct placeholder *found)
+static size_t command_patterns_placeholder_length(const char *text, struct placeholder *found)
 {
-	size_t length = *text == '{' ? placeholder_name_length(text + 1) : 0, more;
+	size_t length = *text == '{' ? command_patterns_placeholder_name_length(text + 1) : 0, more;
 
 	*found = (struct placeholder){ .name = text + 1, .length = length };
 	if (!length)
@@ -123,19 +123,22 @@ static size_t placeholder_length(const char *text, struct placeholder *found)
 }
 
 /* Length of "{{name}}". */
-static size_t literal_length(const char *text)
+static size_t command_patterns_literal_length(const char *text)
 {
 	struct placeholder inside;
-	size_t length =
-		text[0] == '{' && text[1] == '{' ? placeholder_length(text + 1, &inside) : 0;
+	size_t length = text[0] == '{' && text[1] == '{'
+				? command_patterns_placeholder_length(text + 1, &inside)
+				: 0;
 
 	return length && text[1 + length] == '}' ? length + 2 : 0;
 }
 
-const char *placeholder_find(const char *text, struct placeholder *found, const char **end)
+const char *command_patterns_placeholder_find(const char *text, struct placeholder *found,
+					      const char **end)
 {
 	while ((text = strchr(text, '{'))) {
-		size_t literal = literal_length(text), length = placeholder_length(text, found);
+		size_t literal = command_patterns_literal_length(text),
+		       length = command_patterns_placeholder_length(text, found);
 
 		if (!literal && length) {
 			*end = text + length;
@@ -146,17 +149,19 @@ const char *placeholder_find(const char *text, struct placeholder *found, const 
 	return NULL;
 }
 
-static bool is_called(const struct placeholder *p, const char *name)
+static bool command_patterns_is_called(const struct placeholder *p, const char *name)
 {
 	return strlen(name) == p->length && strncmp(name, p->name, p->length) == 0;
 }
 
-bool placeholder_is_device(const struct placeholder *p)
+bool command_patterns_placeholder_is_device(const struct placeholder *p)
 {
-	return is_called(p, "device") || is_called(p, "index") || is_called(p, "uuid");
+	return command_patterns_is_called(p, "device") || command_patterns_is_called(p, "index") ||
+	       command_patterns_is_called(p, "uuid");
 }
 
-static void placeholder_add_escaped(struct text *out, const char *value, enum escape escape)
+static void command_patterns_placeholder_add_escaped(struct text *out, const char *value,
+						     enum escape escape)
 {
 	for (; *value; value++) {
 		if (escape == ESCAPE_REGEX && strchr("\\^$.[]|()*+?{}", *value))
@@ -166,53 +171,55 @@ static void placeholder_add_escaped(struct text *out, const char *value, enum es
 }
 
 /* Appends text unchanged, except {{name}}. */
-static void placeholder_add_plain(struct text *out, const char *text, const char *end)
+static void command_patterns_placeholder_add_plain(struct text *out, const char *text,
+						   const char *end)
 {
 	while (text < end) {
-		size_t literal = literal_length(text);
+		size_t literal = command_patterns_literal_length(text);
 
 		text_add_bytes(out, text + (literal ? 1 : 0), literal ? literal - 2 : 1);
 		text += literal ? literal : 1;
 	}
 }
 
-char *placeholders_fill(const char *text, const struct plan_case *c,
-			const struct device_info *device, enum escape escape)
+char *command_patterns_placeholders_fill(const char *text, const struct plan_case *c,
+					 const struct device_info *device, enum escape escape)
 {
 	struct text out = TEXT_EMPTY;
 	struct placeholder p;
 	const char *start, *end;
 
-	while ((start = placeholder_find(text, &p, &end))) {
+	while ((start = command_patterns_placeholder_find(text, &p, &end))) {
 		char *name;
 
-		placeholder_add_plain(&out, text, start);
+		command_patterns_placeholder_add_plain(&out, text, start);
 		name = xstrndup(p.name, p.length);
-		if (is_called(&p, "index"))
+		if (command_patterns_is_called(&p, "index"))
 			text_addf(&out, "%d", device->index);
-		else if (placeholder_is_device(&p))
-			placeholder_add_escaped(&out,
-						is_called(&p, "uuid") ? device->uuid : device->id,
-						escape);
+		else if (command_patterns_placeholder_is_device(&p))
+			command_patterns_placeholder_add_escaped(
+				&out,
+				command_patterns_is_called(&p, "uuid") ? device->uuid : device->id,
+				escape);
 		else if (p.bytes)
 			text_addf(&out, "%lld", (long long)case_integer(c, name));
 		else
-			placeholder_add_escaped(&out, case_text(c, name), escape);
+			command_patterns_placeholder_add_escaped(&out, case_text(c, name), escape);
 		free(name);
 		text = end;
 	}
-	placeholder_add_plain(&out, text, text + strlen(text));
+	command_patterns_placeholder_add_plain(&out, text, text + strlen(text));
 	return text_detach(&out);
 }
 
-void words_add(struct words *words, char *word)
+void command_patterns_words_add(struct words *words, char *word)
 {
 	words->items = xrealloc(words->items, words->count + 2, sizeof(*words->items));
 	words->items[words->count++] = word;
 	words->items[words->count] = NULL;
 }
 
-void words_release(struct words *words)
+void command_patterns_words_release(struct words *words)
 {
 	for (size_t i = 0; i < words->count; i++)
 		free(words->items[i]);
@@ -221,7 +228,7 @@ void words_release(struct words *words)
 }
 
 /* The quoted part that starts at `at`; returns the position after it, NULL if it is not closed. */
-static const char *take_quoted(const char *at, struct text *word)
+static const char *command_patterns_take_quoted(const char *at, struct text *word)
 {
 	const char mark = *at++;
 
@@ -234,7 +241,7 @@ static const char *take_quoted(const char *at, struct text *word)
 }
 
 /* True for a shell operator; here it would be an unexpected argument. */
-static bool is_operator(const char *at, size_t length)
+static bool command_patterns_is_operator(const char *at, size_t length)
 {
 	static const char *const words[] = { "|", "||", "&",  "&&",   ";", "<",
 					     ">", ">>", "2>", "2>&1", "&>" };
@@ -246,13 +253,14 @@ static bool is_operator(const char *at, size_t length)
 }
 
 /* The word at `at`; returns the position after it, NULL and `err` if it is invalid. */
-static const char *command_take_word(const char *at, struct words *words, struct error *err)
+static const char *command_patterns_take_word(const char *at, struct words *words,
+					      struct error *err)
 {
 	const char *start = at;
 	struct text word = TEXT_EMPTY;
 	size_t length = strcspn(at, " \t");
 
-	if (is_operator(at, length)) {
+	if (command_patterns_is_operator(at, length)) {
 		error_set(err, STATUS_USAGE,
 			  "'%.*s' needs a shell, but the program runs without one; quote it if it "
 			  "is an argument, or write sh -c '...'",
@@ -261,7 +269,7 @@ static const char *command_take_word(const char *at, struct words *words, struct
 	}
 	while (at && *at && !strchr(" \t", *at)) {
 		if (*at == '\'' || *at == '"') {
-			at = take_quoted(at, &word);
+			at = command_patterns_take_quoted(at, &word);
 		} else {
 			at += *at == '\\' && at[1];
 			text_add_char(&word, *at++);
@@ -270,15 +278,15 @@ static const char *command_take_word(const char *at, struct words *words, struct
 	if (!at)
 		error_set(err, STATUS_USAGE, "the closing quotation mark is missing after '%.60s'",
 			  start);
-	words_add(words, text_detach(&word));
+	command_patterns_words_add(words, text_detach(&word));
 	return at;
 }
 
-enum status words_split(const char *text, struct words *words, struct error *err)
+enum status command_patterns_words_split(const char *text, struct words *words, struct error *err)
 {
 	*words = (struct words){ 0 };
 	for (const char *at = text + strspn(text, " \t"); at && *at;) {
-		at = command_take_word(at, words, err);
+		at = command_patterns_take_word(at, words, err);
 		if (at)
 			at += strspn(at, " \t");
 	}

@@ -22,9 +22,9 @@ struct words {
  * one. STATUS_USAGE: an unclosed quotation, or an unquoted shell operator, such as a word |. The
  * caller always releases `words`.
  */
-enum status words_split(const char *text, struct words *words, struct error *err);
-void words_add(struct words *words, char *word); /* takes ownership */
-void words_release(struct words *words);
+enum status command_patterns_words_split(const char *text, struct words *words, struct error *err);
+void command_patterns_words_add(struct words *words, char *word); /* takes ownership */
+void command_patterns_words_release(struct words *words);
 
 /*
  * Placeholders {name} in the texts of a section: the case's value of the list with that name, or a
@@ -38,9 +38,10 @@ struct placeholder {
 };
 
 /* The first placeholder at or after `text`, and in *end its end; NULL: none. */
-const char *placeholder_find(const char *text, struct placeholder *found, const char **end);
+const char *command_patterns_placeholder_find(const char *text, struct placeholder *found,
+					      const char **end);
 /* True for device, index and uuid. */
-bool placeholder_is_device(const struct placeholder *p);
+bool command_patterns_placeholder_is_device(const struct placeholder *p);
 
 enum escape {
 	ESCAPE_NOTHING,
@@ -48,8 +49,8 @@ enum escape {
 };
 
 /* Fills in the values of the case on `device`; the caller frees the text. */
-char *placeholders_fill(const char *text, const struct plan_case *c,
-			const struct device_info *device, enum escape escape);
+char *command_patterns_placeholders_fill(const char *text, const struct plan_case *c,
+					 const struct device_info *device, enum escape escape);
 
 /* POSIX extended regular expressions on a program's output, line by line like grep -E. */
 /* Placeholders in the pattern count as text. */

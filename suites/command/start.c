@@ -24,7 +24,8 @@
 /* File systems store time in ticks of up to 10 ms, some in coarser ones. */
 #define FILE_TICK_SECONDS 0.02
 
-static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], struct error *err)
+static enum status command_start_expect_hash_file(int fd, char digest[SHA256_DIGITS + 1],
+						  struct error *err)
 {
 	struct sha256 hash;
 	char piece[65536];
@@ -38,8 +39,9 @@ static enum status expect_hash_file(int fd, char digest[SHA256_DIGITS + 1], stru
 }
 
 /* A regular file written by this start; one of an earlier start does not count. */
-static enum status expect_hash_output(const struct starts *s, struct timespec began,
-				      char digest[SHA256_DIGITS + 1], struct error *err)
+static enum status command_start_expect_hash_output(const struct starts *s, struct timespec began,
+						    char digest[SHA256_DIGITS + 1],
+						    struct error *err)
 {
 	char *path = *s->output == '/' ? xstrdup(s->output)
 				       : xasprintf("%s/%s", s->directory, s->output);
@@ -55,15 +57,16 @@ static enum status expect_hash_output(const struct starts *s, struct timespec be
 		error_set(err, STATUS_MISMATCH,
 			  "the program did not write output %.200s in this start", path);
 	else
-		expect_hash_file(fd, digest, err);
+		command_start_expect_hash_file(fd, digest, err);
 	if (fd >= 0)
 		close(fd);
 	free(path);
 	return err->status;
 }
 
-static enum status expect_sha256(const struct starts *s, const struct program_end *end,
-				 struct timespec began, struct error *err)
+static enum status command_start_expect_sha256(const struct starts *s,
+					       const struct program_end *end, struct timespec began,
+					       struct error *err)
 {
 	const char *wanted = section_text(s->run->c->section, "sha256");
 	char digest[SHA256_DIGITS + 1] = "";
@@ -72,7 +75,7 @@ static enum status expect_sha256(const struct starts *s, const struct program_en
 	if (!*wanted)
 		return STATUS_OK;
 	if (*s->output) {
-		if (expect_hash_output(s, began, digest, err) != STATUS_OK)
+		if (command_start_expect_hash_output(s, began, digest, err) != STATUS_OK)
 			return err->status;
 	} else if (end->output.bytes > end->output.kept.length) {
 		return error_set(err, STATUS_MISMATCH,
@@ -92,8 +95,8 @@ static enum status expect_sha256(const struct starts *s, const struct program_en
  * Verifies a start that began at `began` against the expectations of its section. STATUS_MISMATCH:
  * another exit code or output; STATUS_IO: killed by a signal or a timeout.
  */
-static enum status expect_end(const struct starts *s, const struct program_end *end,
-			      struct timespec began, struct error *err)
+static enum status command_start_expect_end(const struct starts *s, const struct program_end *end,
+					    struct timespec began, struct error *err)
 {
 	const char *text = end->output.kept.data ? end->output.kept.data : "";
 	int64_t wanted = section_integer(s->run->c->section, "exit_code");
@@ -115,7 +118,7 @@ static enum status expect_end(const struct starts *s, const struct program_end *
 				 "standard output does not match expect "
 				 "= %.200s",
 				 s->expect);
-	return expect_sha256(s, end, began, err);
+	return command_start_expect_sha256(s, end, began, err);
 }
 
 /* Stores the output of a failed start next to the result. */
@@ -125,7 +128,7 @@ static enum status expect_end(const struct starts *s, const struct program_end *
 #define LAST_WORDS 200
 
 /* "outputs/command_1MiB_cuda_0.stdout", from a case's id. */
-static char *command_keep_name_of(const char *id, const char *stream)
+static char *command_start_keep_name_of(const char *id, const char *stream)
 {
 	char *name = xasprintf("%s/%.200s.%s", FOLDER, id, stream);
 
@@ -135,7 +138,7 @@ static char *command_keep_name_of(const char *id, const char *stream)
 	return name;
 }
 
-static bool command_keep_write_whole(int fd, const char *bytes, size_t count)
+static bool command_start_keep_write_whole(int fd, const char *bytes, size_t count)
 {
 	while (count > 0) {
 		ssize_t put = write(fd, bytes, count);
@@ -148,14 +151,14 @@ static bool command_keep_write_whole(int fd, const char *bytes, size_t count)
 	return true;
 }
 
-static bool command_keep_write_stream(int fd, const struct program_stream *stream)
+static bool command_start_keep_write_stream(int fd, const struct program_stream *stream)
 {
 	size_t kept = stream->kept.length, first = kept < 2 * PART_BYTES ? kept : PART_BYTES;
 	const char *bytes = stream->kept.data;
 	char *gap;
 	bool written;
 
-	if (!command_keep_write_whole(fd, bytes, first))
+	if (!command_start_keep_write_whole(fd, bytes, first))
 		return false;
 	if (first == kept && kept == stream->bytes)
 		return true;
@@ -163,21 +166,22 @@ static bool command_keep_write_stream(int fd, const struct program_stream *strea
 			"the %zu that gpuproof kept]\n",
 			stream->bytes, first, kept - first < PART_BYTES ? kept - first : PART_BYTES,
 			kept);
-	written = command_keep_write_whole(fd, gap, strlen(gap)) &&
+	written = command_start_keep_write_whole(fd, gap, strlen(gap)) &&
 		  (first == kept ||
-		   command_keep_write_whole(fd, bytes + kept - PART_BYTES, PART_BYTES));
+		   command_start_keep_write_whole(fd, bytes + kept - PART_BYTES, PART_BYTES));
 	free(gap);
 	return written;
 }
 
 /* False: the stream is empty, or cannot be stored. */
-static bool keep_stream(const char *folder, const char *name, const struct program_stream *stream)
+static bool command_start_keep_stream(const char *folder, const char *name,
+				      const struct program_stream *stream)
 {
 	char *path = xasprintf("%s/%s", folder, name);
 	int fd = stream->kept.length
 			 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)
 			 : -1;
-	bool kept = fd >= 0 && command_keep_write_stream(fd, stream);
+	bool kept = fd >= 0 && command_start_keep_write_stream(fd, stream);
 
 	if (fd >= 0)
 		close(fd);
@@ -186,7 +190,7 @@ static bool keep_stream(const char *folder, const char *name, const struct progr
 }
 
 /* The last non-empty line; the caller frees it. */
-static char *command_keep_last_line(const struct text *text)
+static char *command_start_keep_last_line(const struct text *text)
 {
 	size_t end = text->length, start;
 
@@ -201,13 +205,14 @@ static char *command_keep_last_line(const struct text *text)
  * Appends the last words of a start to the reason in `err`, and the names of the files in the run's
  * folder that contain its two streams, at most 1 MiB each.
  */
-static void keep_output(const struct run *run, const struct program_end *end, struct error *err)
+static void command_start_keep_output(const struct run *run, const struct program_end *end,
+				      struct error *err)
 {
-	char *output = command_keep_name_of(run->c->id, "stdout"),
-	     *errors = command_keep_name_of(run->c->id, "stderr");
+	char *output = command_start_keep_name_of(run->c->id, "stdout"),
+	     *errors = command_start_keep_name_of(run->c->id, "stderr");
 	char *folder = run->folder ? xasprintf("%s/%s", run->folder, FOLDER) : NULL;
-	char *words = command_keep_last_line(end->errors.kept.length ? &end->errors.kept
-								     : &end->output.kept);
+	char *words = command_start_keep_last_line(end->errors.kept.length ? &end->errors.kept
+									   : &end->output.kept);
 	struct text more = TEXT_EMPTY;
 
 	for (char *p = words; *p; p++)
@@ -217,9 +222,9 @@ static void keep_output(const struct run *run, const struct program_end *end, st
 		text_addf(&more, "; last output: %s", words);
 	if (folder && (end->output.kept.length || end->errors.kept.length))
 		mkdir(folder, 0777);
-	if (folder && keep_stream(run->folder, output, &end->output))
+	if (folder && command_start_keep_stream(run->folder, output, &end->output))
 		text_addf(&more, "; %s", output);
-	if (folder && keep_stream(run->folder, errors, &end->errors))
+	if (folder && command_start_keep_stream(run->folder, errors, &end->errors))
 		text_addf(&more, "; %s", errors);
 	if (more.data) {
 		struct error longer = ERROR_NONE;
@@ -239,27 +244,29 @@ static void keep_output(const struct run *run, const struct program_end *end, st
 #define MOST_FIGURES 10000
 
 /* The texts were checked, so there is no error. */
-static void split_filled(const struct plan_case *c, const char *key,
-			 const struct device_info *device, struct words *out)
+static void command_start_split_filled(const struct plan_case *c, const char *key,
+				       const struct device_info *device, struct words *out)
 {
 	struct error err = ERROR_NONE;
 
-	words_split(section_text(c->section, key), out, &err);
+	command_patterns_words_split(section_text(c->section, key), out, &err);
 	for (size_t i = 0; i < out->count; i++) {
-		char *word = placeholders_fill(out->items[i], c, device, ESCAPE_NOTHING);
+		char *word = command_patterns_placeholders_fill(out->items[i], c, device,
+								ESCAPE_NOTHING);
 
 		free(out->items[i]);
 		out->items[i] = word;
 	}
 }
 
-void command_words(const struct plan_case *c, const struct device_info *device, struct words *out)
+void command_start_words(const struct plan_case *c, const struct device_info *device,
+			 struct words *out)
 {
-	split_filled(c, "command", device, out);
+	command_start_split_filled(c, "command", device, out);
 }
 
 /* Sets "NAME=value" in the environment, replacing an existing value. Takes ownership. */
-static void command_set_variable(struct words *environment, char *assignment)
+static void command_start_set_variable(struct words *environment, char *assignment)
 {
 	size_t length = strcspn(assignment, "=") + 1;
 
@@ -269,12 +276,12 @@ static void command_set_variable(struct words *environment, char *assignment)
 			environment->items[i] = assignment;
 			return;
 		}
-	words_add(environment, assignment);
+	command_patterns_words_add(environment, assignment);
 }
 
 /* Makes the case's GPU the only one that CUDA shows the program. */
-static void command_show_device(struct words *environment, const struct plan_case *c,
-				const struct device_info *device)
+static void command_start_show_device(struct words *environment, const struct plan_case *c,
+				      const struct device_info *device)
 {
 	const char *by = section_text(c->section, "cuda_visible_devices");
 	char *index;
@@ -292,41 +299,42 @@ static void command_show_device(struct words *environment, const struct plan_cas
 		list = list ? list + 1 : NULL;
 	}
 	index = list && *list ? xstrndup(list, strcspn(list, ",")) : xasprintf("%d", device->index);
-	command_set_variable(environment,
-			     xasprintf("CUDA_VISIBLE_DEVICES=%s",
-				       strcmp(by, "uuid") == 0 && *device->uuid ? device->uuid
-										: index));
+	command_start_set_variable(environment,
+				   xasprintf("CUDA_VISIBLE_DEVICES=%s",
+					     strcmp(by, "uuid") == 0 && *device->uuid ? device->uuid
+										      : index));
 	free(index);
 }
 
-static char *command_fill_key(const struct plan_case *c, const char *key,
-			      const struct device_info *device, enum escape escape)
+static char *command_start_fill_key(const struct plan_case *c, const char *key,
+				    const struct device_info *device, enum escape escape)
 {
-	return placeholders_fill(section_text(c->section, key), c, device, escape);
+	return command_patterns_placeholders_fill(section_text(c->section, key), c, device, escape);
 }
 
-enum status starts_open(struct starts *s, struct run *run, struct error *err)
+enum status command_start_open(struct starts *s, struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
 	const struct device_info *device = &run->devices[0]->info;
 	struct words own;
 
-	*s = (struct starts){ .run = run, .source = command_source(c->section) };
-	command_words(c, device, &s->arguments);
+	*s = (struct starts){ .run = run, .source = command_declare_source(c->section) };
+	command_start_words(c, device, &s->arguments);
 	for (char **variable = environ; *variable; variable++)
-		words_add(&s->environment, xstrdup(*variable));
-	command_show_device(&s->environment, c, device);
-	split_filled(c, "environment", device, &own);
+		command_patterns_words_add(&s->environment, xstrdup(*variable));
+	command_start_show_device(&s->environment, c, device);
+	command_start_split_filled(c, "environment", device, &own);
 	for (size_t i = 0; i < own.count; i++)
-		command_set_variable(&s->environment, xstrdup(own.items[i]));
-	words_release(&own);
-	s->directory = command_fill_key(c, "directory", device, ESCAPE_NOTHING);
-	s->output = command_fill_key(c, "output", device, ESCAPE_NOTHING);
-	s->expect = command_fill_key(c, "expect", device, ESCAPE_REGEX);
-	s->pattern = s->source == SOURCE_JSON ? command_fill_key(c, "json", device, ESCAPE_NOTHING)
-					      : command_fill_key(c, "regex", device, ESCAPE_REGEX);
+		command_start_set_variable(&s->environment, xstrdup(own.items[i]));
+	command_patterns_words_release(&own);
+	s->directory = command_start_fill_key(c, "directory", device, ESCAPE_NOTHING);
+	s->output = command_start_fill_key(c, "output", device, ESCAPE_NOTHING);
+	s->expect = command_start_fill_key(c, "expect", device, ESCAPE_REGEX);
+	s->pattern = s->source == SOURCE_JSON
+			     ? command_start_fill_key(c, "json", device, ESCAPE_NOTHING)
+			     : command_start_fill_key(c, "regex", device, ESCAPE_REGEX);
 	s->all = strcmp(section_text(c->section, "matches"), "all") == 0;
-	command_unit(c->section, &s->factor);
+	command_declare_unit(c->section, &s->factor);
 	s->program = (struct program){ .arguments = s->arguments.items,
 				       .environment = s->environment.items,
 				       .directory = s->directory,
@@ -336,11 +344,11 @@ enum status starts_open(struct starts *s, struct run *run, struct error *err)
 	return program_guard_open(&s->guard, err);
 }
 
-void starts_close(struct starts *s)
+void command_start_close(struct starts *s)
 {
 	program_guard_close(s->guard);
-	words_release(&s->arguments);
-	words_release(&s->environment);
+	command_patterns_words_release(&s->arguments);
+	command_patterns_words_release(&s->environment);
 	free(s->directory);
 	free(s->output);
 	free(s->expect);
@@ -348,8 +356,8 @@ void starts_close(struct starts *s)
 }
 
 /* Extracts the values from its output, in the program's unit. */
-static enum status command_find_figures(const struct starts *s, const struct program_end *end,
-					double **figures, size_t *count, struct error *err)
+static enum status command_start_find_figures(const struct starts *s, const struct program_end *end,
+					      double **figures, size_t *count, struct error *err)
 {
 	const char *text = end->output.kept.data ? end->output.kept.data : "";
 	const char *key = s->source == SOURCE_JSON ? "json" : "regex";
@@ -383,8 +391,9 @@ static enum status command_find_figures(const struct starts *s, const struct pro
 				   *count, MOST_FIGURES);
 }
 
-static enum status command_report_figures(const struct starts *s, const struct program_end *end,
-					  struct reported *out, struct error *err)
+static enum status command_start_report_figures(const struct starts *s,
+						const struct program_end *end, struct reported *out,
+						struct error *err)
 {
 	double *figures = NULL;
 	size_t count = 0;
@@ -393,7 +402,7 @@ static enum status command_report_figures(const struct starts *s, const struct p
 		reported_add(out, end->seconds);
 		return STATUS_OK;
 	}
-	command_find_figures(s, end, &figures, &count, err);
+	command_start_find_figures(s, end, &figures, &count, err);
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		if (figures[i] < 0)
 			error_set(err, STATUS_USAGE, "the program reports the negative value %g",
@@ -404,7 +413,7 @@ static enum status command_report_figures(const struct starts *s, const struct p
 	return err->status;
 }
 
-enum status starts_report(void *starts, struct reported *out, struct error *err)
+enum status command_start_report(void *starts, struct reported *out, struct error *err)
 {
 	struct starts *s = starts;
 	struct program_end end;
@@ -418,19 +427,19 @@ enum status starts_report(void *starts, struct reported *out, struct error *err)
 		if (!end.output.kept.data[i])
 			end.output.kept.data[i] = '?';
 	if (status == STATUS_OK)
-		status = expect_end(s, &end, began, err);
+		status = command_start_expect_end(s, &end, began, err);
 	if (status == STATUS_OK)
-		status = command_report_figures(s, &end, out, err);
+		status = command_start_report_figures(s, &end, out, err);
 	s->count += status == STATUS_OK;
 	if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
 		error_prefix(err, "start %zu of '%.100s'", s->count + 1, s->arguments.items[0]);
-		keep_output(s->run, &end, err);
+		command_start_keep_output(s->run, &end, err);
 	}
 	program_end_release(&end);
 	return status;
 }
 
-char *starts_verified(const struct starts *s)
+char *command_start_verified(const struct starts *s)
 {
 	const struct section *section = s->run->c->section;
 	struct text text = TEXT_EMPTY;

@@ -21,26 +21,27 @@ enum command_better {
 extern const char *const command_betters[];
 extern const char *const command_kinds[];
 
-void command_adapt(struct adaption *a);
+void command_declare_adapt(struct adaption *a);
 
-enum source command_source(const struct section *section);
+enum source command_declare_source(const struct section *section);
 /* "command.bandwidth"; malloc'ed. */
-char *command_metric(const struct section *section);
+char *command_declare_metric(const struct section *section);
 /* Unit in the result, and the factor from the program's unit. */
-const char *command_unit(const struct section *section, double *factor);
+const char *command_declare_unit(const struct section *section, double *factor);
 
 /* Checks of single keys. */
-enum status command_check_command(const char *text, struct error *err);
-enum status command_check_environment(const char *text, struct error *err);
-enum status command_check_regex(const char *text, struct error *err);
-enum status command_check_expect(const char *text, struct error *err);
-enum status command_check_json(const char *text, struct error *err);
-enum status command_check_unit(const char *text, struct error *err);
-enum status command_check_metric(const char *text, struct error *err);
-enum status command_check_sha256(const char *text, struct error *err);
+enum status command_declare_check_command(const char *text, struct error *err);
+enum status command_declare_check_environment(const char *text, struct error *err);
+enum status command_declare_check_regex(const char *text, struct error *err);
+enum status command_declare_check_expect(const char *text, struct error *err);
+enum status command_declare_check_json(const char *text, struct error *err);
+enum status command_declare_check_unit(const char *text, struct error *err);
+enum status command_declare_check_metric(const char *text, struct error *err);
+enum status command_declare_check_sha256(const char *text, struct error *err);
 
 /* Words of the case's command line. */
-void command_words(const struct plan_case *c, const struct device_info *device, struct words *out);
+void command_start_words(const struct plan_case *c, const struct device_info *device,
+			 struct words *out);
 
 struct starts {
 	struct run *run;
@@ -54,11 +55,11 @@ struct starts {
 	size_t count;  /* number of verified starts */
 };
 
-enum status starts_open(struct starts *s, struct run *run, struct error *err);
-void starts_close(struct starts *s);
+enum status command_start_open(struct starts *s, struct run *run, struct error *err);
+void command_start_close(struct starts *s);
 /* One start: report() of a reporter whose state is `starts`. */
-enum status starts_report(void *starts, struct reported *out, struct error *err);
+enum status command_start_report(void *starts, struct reported *out, struct error *err);
 /* Text about the verification: "exit code 0, of 12 starts"; the caller frees it. */
-char *starts_verified(const struct starts *s);
+char *command_start_verified(const struct starts *s);
 
 #endif

@@ -64,7 +64,7 @@ struct congestion_side {
 	size_t own_count, own_capacity;
 };
 
-int congestion_victims(int nodes, double share)
+int congestion_measure_victims(int nodes, double share)
 {
 	int most = nodes - CONGESTION_NODES_LEAST, count = (int)lround(nodes * share);
 
@@ -72,50 +72,51 @@ int congestion_victims(int nodes, double share)
 	return count > most ? most : count;
 }
 
-bool congestion_is_victim(int node, int nodes, int victims, int turn)
+bool congestion_measure_is_victim(int node, int nodes, int victims, int turn)
 {
 	int64_t at = (node + turn) % nodes;
 
 	return (at + 1) * victims / nodes > at * victims / nodes;
 }
 
-void *congestion_open_state(void)
+void *congestion_measure_open_state(void)
 {
 	return xcalloc(1, sizeof(struct congestion_state));
 }
 
-static void congestion_forget_state(struct congestion_state *state)
+static void congestion_measure_forget_state(struct congestion_state *state)
 {
 	backend_communicator_close(state->communicator);
 	backend_stream_destroy(state->stream);
 	*state = (struct congestion_state){ .world = 0 };
 }
 
-void congestion_close_state(void *state)
+void congestion_measure_close_state(void *state)
 {
-	congestion_forget_state(state);
+	congestion_measure_forget_state(state);
 	free(state);
 }
 
 /* Part 0 has the ranks of victims, part 1 the others; nodes are numbered from 0. */
-static int *congestion_part_of_ranks(const struct run *run)
+static int *congestion_measure_part_of_ranks(const struct run *run)
 {
 	int size = run->world->size, nodes = 0, victims;
-	struct device_address *all = join_addresses(run->devices[0], run->world);
+	struct device_address *all = communicators_join_addresses(run->devices[0], run->world);
 	int *part_of = xcalloc((size_t)size, sizeof(*part_of));
 
 	for (int rank = 0; rank < size; rank++)
 		nodes = all[rank].node >= nodes ? all[rank].node + 1 : nodes;
-	victims = congestion_victims(nodes, section_real(run->c->section, "victims"));
+	victims = congestion_measure_victims(nodes, section_real(run->c->section, "victims"));
 	for (int rank = 0; rank < size; rank++)
-		part_of[rank] = !congestion_is_victim(all[rank].node, nodes, victims,
+		part_of[rank] =
+			!congestion_measure_is_victim(all[rank].node, nodes, victims,
 						      (int)case_integer_or(run->c, "turn", 0));
 	free(all);
 	return part_of;
 }
 
-static enum status congestion_connect(struct congestion_state *state, const struct run *run,
-				      const int *part_of, struct error *err)
+static enum status congestion_measure_connect(struct congestion_state *state, const struct run *run,
+					      const int *part_of, struct error *err)
 {
 	const struct communicator_options options = { .transport = TRANSPORT_AUTO };
 	int turn = (int)case_integer_or(run->c, "turn", 0);
@@ -123,22 +124,23 @@ static enum status congestion_connect(struct congestion_state *state, const stru
 
 	if (state->communicator && state->world == run->world->id && state->turn == turn)
 		return STATUS_OK;
-	congestion_forget_state(state);
+	congestion_measure_forget_state(state);
 	state->world = run->world->id;
 	state->turn = turn;
 	status = world_agree(run->world,
 			     backend_stream_create(run->devices[0], false, &state->stream, err),
 			     err);
-	return status == STATUS_OK ? join_parts(run->devices[0], run->world, &options, part_of,
-						&state->communicator, err)
+	return status == STATUS_OK ? communicators_join_parts(run->devices[0], run->world, &options,
+							      part_of, &state->communicator, err)
 				   : status;
 }
 
 /* The receiver of an incast ends with the data of an all-gather. */
 static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE, BROADCAST };
 
-static void congestion_describe_side(struct congestion_side *s, struct run *run,
-				     const struct congestion_state *state, const int *part_of)
+static void congestion_measure_describe_side(struct congestion_side *s, struct run *run,
+					     const struct congestion_state *state,
+					     const int *part_of)
 {
 	int rank = run->world->rank;
 	size_t bytes;
@@ -168,11 +170,11 @@ static void congestion_describe_side(struct congestion_side *s, struct run *run,
 	s->c.in_place = s->c.operation->placements == IN_PLACE_ONLY;
 	bytes = (size_t)(s->victim ? case_integer(run->c, "sizes")
 				   : section_integer(run->c->section, "load_size"));
-	s->c.bytes = collective_bytes(s->c.operation, bytes, s->part_size, &s->c.part);
+	s->c.bytes = collective_data_bytes(s->c.operation, bytes, s->part_size, &s->c.part);
 }
 
 /* All ranks send their part to the first one, which has room for all. */
-static enum status enqueue_incast(const struct collective *c, struct error *err)
+static enum status congestion_measure_enqueue_incast(const struct collective *c, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 	enum status status = STATUS_OK;
@@ -192,24 +194,25 @@ static enum status enqueue_incast(const struct collective *c, struct error *err)
 	return status;
 }
 
-static bool is_incast(const struct congestion_side *s)
+static bool congestion_measure_is_incast(const struct congestion_side *s)
 {
 	return !s->victim && s->load == LOAD_INCAST;
 }
 
-static enum status congestion_enqueue(const struct congestion_side *s, struct error *err)
+static enum status congestion_measure_enqueue(const struct congestion_side *s, struct error *err)
 {
-	return is_incast(s) ? enqueue_incast(&s->c, err) : s->c.operation->enqueue(&s->c, err);
+	return congestion_measure_is_incast(s) ? congestion_measure_enqueue_incast(&s->c, err)
+					       : s->c.operation->enqueue(&s->c, err);
 }
 
-static enum status congestion_check(struct congestion_side *s, struct error *err)
+static enum status congestion_measure_check(struct congestion_side *s, struct error *err)
 {
-	if (is_incast(s) && s->part_rank > 0)
+	if (congestion_measure_is_incast(s) && s->part_rank > 0)
 		return backend_stream_synchronize(s->c.stream, err);
-	return collective_check(&s->c, err);
+	return collective_data_check(&s->c, err);
 }
 
-static enum status congestion_open_events(struct congestion_side *s, struct error *err)
+static enum status congestion_measure_open_events(struct congestion_side *s, struct error *err)
 {
 	struct event **all[] = { &s->began,         &s->ended,           &s->pieces[0].begin,
 				 &s->pieces[0].end, &s->pieces[1].begin, &s->pieces[1].end };
@@ -222,20 +225,20 @@ static enum status congestion_open_events(struct congestion_side *s, struct erro
 }
 
 /* Verifies one operation of each part on fresh data. */
-static enum status congestion_verify(struct congestion_side *s, struct error *err)
+static enum status congestion_measure_verify(struct congestion_side *s, struct error *err)
 {
 	struct world *world = s->run->world;
 	uint64_t before = relay_pieces(s->c.communicator);
-	enum status status = world_agree(world, collective_open(&s->c, err), err);
+	enum status status = world_agree(world, collective_data_open(&s->c, err), err);
 
 	if (status == STATUS_OK)
-		status = world_agree(world, congestion_open_events(s, err), err);
+		status = world_agree(world, congestion_measure_open_events(s, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, collective_prepare(&s->c, err), err);
+		status = world_agree(world, collective_data_prepare(&s->c, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, congestion_enqueue(s, err), err);
+		status = world_agree(world, congestion_measure_enqueue(s, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, congestion_check(s, err), err);
+		status = world_agree(world, congestion_measure_check(s, err), err);
 	s->commands = OPERATION_COMMANDS +
 		      (unsigned)(relay_pieces(s->c.communicator) - before) * RELAY_COMMANDS;
 	if (status != STATUS_OK)
@@ -244,12 +247,12 @@ static enum status congestion_verify(struct congestion_side *s, struct error *er
 	return status;
 }
 
-static enum status congestion_launch_load(void *state, unsigned batch, struct error *err)
+static enum status congestion_measure_launch_load(void *state, unsigned batch, struct error *err)
 {
 	const struct congestion_side *s = state;
 
 	for (unsigned i = 0; i < batch && !s->victim; i++)
-		if (congestion_enqueue(s, err) != STATUS_OK)
+		if (congestion_measure_enqueue(s, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -257,7 +260,7 @@ static enum status congestion_launch_load(void *state, unsigned batch, struct er
 /*
  * The rank's own time is measured between two events, because a sample is that of the slowest rank.
  */
-static enum status launch_victims(void *state, unsigned batch, struct error *err)
+static enum status congestion_measure_launch_victims(void *state, unsigned batch, struct error *err)
 {
 	const struct congestion_side *s = state;
 
@@ -266,12 +269,12 @@ static enum status launch_victims(void *state, unsigned batch, struct error *err
 	if (backend_event_record(s->began, s->stream, err) != STATUS_OK)
 		return err->status;
 	for (unsigned i = 0; i < batch; i++)
-		if (congestion_enqueue(s, err) != STATUS_OK)
+		if (congestion_measure_enqueue(s, err) != STATUS_OK)
 			return err->status;
 	return backend_event_record(s->ended, s->stream, err);
 }
 
-static enum status congestion_note_own(void *state, struct error *err)
+static enum status congestion_measure_note_own(void *state, struct error *err)
 {
 	struct congestion_side *s = state;
 	double seconds;
@@ -290,8 +293,8 @@ static enum status congestion_note_own(void *state, struct error *err)
  * Waits for the second-latest piece, and accumulates the gap between them, in which the load was
  * idle.
  */
-static enum status congestion_follow_load(struct congestion_side *s, double *gap, double *length,
-					  struct error *err)
+static enum status congestion_measure_follow_load(struct congestion_side *s, double *gap,
+						  double *length, struct error *err)
 {
 	const struct congestion_piece *before = &s->pieces[s->piece_count % 2],
 				      *latest = &s->pieces[(s->piece_count + 1) % 2];
@@ -306,14 +309,14 @@ static enum status congestion_follow_load(struct congestion_side *s, double *gap
 	return STATUS_OK;
 }
 
-static enum status congestion_add_piece(struct congestion_side *s, struct error *err)
+static enum status congestion_measure_add_piece(struct congestion_side *s, struct error *err)
 {
 	struct congestion_piece *piece = &s->pieces[s->piece_count++ % 2];
 	struct congestion_side on_load = *s;
 
 	on_load.c.stream = s->load_stream;
 	if (backend_event_record(piece->begin, s->load_stream, err) != STATUS_OK ||
-	    congestion_launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
+	    congestion_measure_launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
 		return err->status;
 	return backend_event_record(piece->end, s->load_stream, err);
 }
@@ -322,27 +325,27 @@ static enum status congestion_add_piece(struct congestion_side *s, struct error 
  * Before each sample of the victims: adds a piece of load while the latest one runs. If the gaps
  * were too long, pieces become longer, equally on all ranks.
  */
-static enum status keep_loaded(void *state, struct error *err)
+static enum status congestion_measure_keep_loaded(void *state, struct error *err)
 {
 	struct congestion_side *s = state;
 	double gap = 0, length = 0;
 	enum status status = STATUS_OK;
 
 	if (!s->victim && s->piece_count >= 2)
-		status = congestion_follow_load(s, &gap, &length, err);
+		status = congestion_measure_follow_load(s, &gap, &length, err);
 	if (world_max(s->run->world, gap > GAP_MOST * length) > 0 &&
 	    2 * s->piece_operations * s->load_commands <= LOAD_COMMANDS)
 		s->piece_operations *= 2;
-	return status == STATUS_OK && !s->victim ? congestion_add_piece(s, err) : status;
+	return status == STATUS_OK && !s->victim ? congestion_measure_add_piece(s, err) : status;
 }
 
-static enum status congestion_stop_load(struct congestion_side *s, struct error *err)
+static enum status congestion_measure_stop_load(struct congestion_side *s, struct error *err)
 {
 	return s->victim ? STATUS_OK : backend_stream_synchronize(s->load_stream, err);
 }
 
 /* The rank's own mean over the `counted` samples, which follow the warm-up. */
-static double congestion_own_mean(const struct congestion_side *s, size_t counted)
+static double congestion_measure_own_mean(const struct congestion_side *s, size_t counted)
 {
 	double sum = 0;
 
@@ -361,7 +364,7 @@ struct time_spread {
  * Mean with its 95 % interval by the normal approximation, for the effective number of samples of a
  * series with this autocorrelation.
  */
-static struct time_spread congestion_mean_of(const struct series *series)
+static struct time_spread congestion_measure_mean_of(const struct series *series)
 {
 	double sum = 0, squares = 0, n = (double)series->count,
 	       rho = fmin(fmax(series->statistics.autocorrelation, 0), 0.99), mean, half;
@@ -379,7 +382,7 @@ static struct time_spread congestion_mean_of(const struct series *series)
  * 99th percentile with its 95 % interval from order statistics: among n samples the number below it
  * is binomial. A bound is NaN if the samples do not determine it.
  */
-static struct time_spread tail_of(const struct series *series)
+static struct time_spread congestion_measure_tail_of(const struct series *series)
 {
 	size_t n = series->count;
 	double half = NORMAL_QUANTILE * sqrt((double)n * 0.99 * 0.01), middle = 0.99 * (double)n;
@@ -397,7 +400,8 @@ static struct time_spread tail_of(const struct series *series)
 }
 
 /* Ratio of two values with independent errors. */
-static struct time_spread spread_ratio(struct time_spread a, struct time_spread b)
+static struct time_spread congestion_measure_spread_ratio(struct time_spread a,
+							  struct time_spread b)
 {
 	double value = a.value / b.value;
 	double down = root_sum_square((a.value - a.low) / a.value, (b.high - b.value) / b.value);
@@ -406,8 +410,8 @@ static struct time_spread spread_ratio(struct time_spread a, struct time_spread 
 	return (struct time_spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
 }
 
-static void congestion_record_ratio(struct run *run, const char *name, struct time_spread ratio,
-				    size_t samples)
+static void congestion_measure_record_ratio(struct run *run, const char *name,
+					    struct time_spread ratio, size_t samples)
 {
 	if (isfinite(ratio.value))
 		run_interval(run, name, ratio.value, ratio.low, ratio.high, samples);
@@ -418,7 +422,7 @@ struct hurt {
 	double ratio;
 };
 
-static int most_hurt(const void *a, const void *b)
+static int congestion_measure_most_hurt(const void *a, const void *b)
 {
 	const struct hurt *p = a, *q = b;
 
@@ -426,7 +430,8 @@ static int most_hurt(const void *a, const void *b)
 }
 
 /* Slowdown per node, by the slowest of its ranks; ranks of a node are consecutive. */
-static size_t nodes_hurt(const struct congestion_side *s, double ratio, struct hurt *nodes)
+static size_t congestion_measure_nodes_hurt(const struct congestion_side *s, double ratio,
+					    struct hurt *nodes)
 {
 	struct world *world = s->run->world;
 	struct hurt mine = { .ratio = s->victim ? ratio : NAN }, *all;
@@ -445,19 +450,19 @@ static size_t nodes_hurt(const struct congestion_side *s, double ratio, struct h
 			nodes[count - 1].ratio = fmax(nodes[count - 1].ratio, all[rank].ratio);
 	}
 	free(all);
-	qsort(nodes, count, sizeof(*nodes), most_hurt);
+	qsort(nodes, count, sizeof(*nodes), congestion_measure_most_hurt);
 	return count;
 }
 
-static enum status congestion_sample_load(struct congestion_side *s, struct workload *w,
-					  double *seconds, struct error *err)
+static enum status congestion_measure_sample_load(struct congestion_side *s, struct workload *w,
+						  double *seconds, struct error *err)
 {
 	const struct series *time;
 	double bytes = world_max(s->run->world, s->victim ? 0
 							  : s->c.operation->bus_factor(s->c.ranks) *
 								    (double)s->c.bytes);
 
-	w->launch = congestion_launch_load;
+	w->launch = congestion_measure_launch_load;
 	if (run_sample(s->run, w, "congestion.load_time", &time, err) != STATUS_OK)
 		return err->status;
 	run_rate(s->run, "congestion.load", bytes, time);
@@ -465,17 +470,18 @@ static enum status congestion_sample_load(struct congestion_side *s, struct work
 	return STATUS_OK;
 }
 
-static enum status sample_victims(struct congestion_side *s, struct workload *w, const char *series,
-				  const struct series **time, double *own, struct error *err)
+static enum status congestion_measure_sample_victims(struct congestion_side *s, struct workload *w,
+						     const char *series, const struct series **time,
+						     double *own, struct error *err)
 {
 	s->own_count = 0;
-	w->launch = launch_victims;
-	w->finish = congestion_note_own;
+	w->launch = congestion_measure_launch_victims;
+	w->finish = congestion_measure_note_own;
 	w->max_batch = 1;
 	w->min_samples = TAIL_SAMPLES;
 	if (run_sample(s->run, w, series, time, err) != STATUS_OK)
 		return err->status;
-	*own = congestion_own_mean(s, (*time)->count);
+	*own = congestion_measure_own_mean(s, (*time)->count);
 	return STATUS_OK;
 }
 
@@ -495,11 +501,12 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	size_t count;
 	struct text text = TEXT_EMPTY;
 
-	if (congestion_sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
-	    sample_victims(s, &w, "congestion.alone", &time, &alone_own, err) != STATUS_OK)
+	if (congestion_measure_sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
+	    congestion_measure_sample_victims(s, &w, "congestion.alone", &time, &alone_own, err) !=
+		    STATUS_OK)
 		return err->status;
-	mean = congestion_mean_of(time);
-	tail = tail_of(time);
+	mean = congestion_measure_mean_of(time);
+	tail = congestion_measure_tail_of(time);
 	run_duration(s->run, "congestion.alone", time);
 	run_statistic(s->run, "congestion.alone_p99", time->statistics.p99, time);
 	operations_ahead = load_seconds > 0 ? LOAD_AHEAD * mean.value / load_seconds : 1;
@@ -509,24 +516,29 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	/* Equal on all ranks of the load; victims have other commands and no pieces. */
 	s->piece_operations =
 		(unsigned)world_max(s->run->world, s->victim ? 1 : s->piece_operations);
-	w.prepare = keep_loaded;
-	status = sample_victims(s, &w, "congestion.time", &time, &own, err);
+	w.prepare = congestion_measure_keep_loaded;
+	status = congestion_measure_sample_victims(s, &w, "congestion.time", &time, &own, err);
 	status = world_agree(s->run->world,
-			     status == STATUS_OK ? congestion_stop_load(s, err) : status, err);
+			     status == STATUS_OK ? congestion_measure_stop_load(s, err) : status,
+			     err);
 	if (status != STATUS_OK)
 		return status;
 	run_duration(s->run, "congestion.time", time);
 	run_statistic(s->run, "congestion.time_p99", time->statistics.p99, time);
-	congestion_record_ratio(s->run, "congestion.slowdown",
-				spread_ratio(congestion_mean_of(time), mean), time->count);
-	congestion_record_ratio(s->run, "congestion.slowdown_p99",
-				spread_ratio(tail_of(time), tail), time->count);
+	congestion_measure_record_ratio(
+		s->run, "congestion.slowdown",
+		congestion_measure_spread_ratio(congestion_measure_mean_of(time), mean),
+		time->count);
+	congestion_measure_record_ratio(
+		s->run, "congestion.slowdown_p99",
+		congestion_measure_spread_ratio(congestion_measure_tail_of(time), tail),
+		time->count);
 	/* Share of time in which the load was active, on the rank with the smallest. */
 	total = s->busy_seconds + s->gap_seconds;
 	idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);
 	run_value(s->run, "congestion.load_busy", 1 - idle);
 	nodes = xcalloc((size_t)s->run->world->size + 1, sizeof(*nodes));
-	count = nodes_hurt(s, own / alone_own, nodes);
+	count = congestion_measure_nodes_hurt(s, own / alone_own, nodes);
 	for (size_t i = 0; i < count && i < HURT_MOST; i++)
 		text_addf(&text, "%s%s %.2f", i ? ", " : "", nodes[i].node, nodes[i].ratio);
 	if (count) {
@@ -540,22 +552,22 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	return STATUS_OK;
 }
 
-enum status congestion_run(struct run *run, struct error *err)
+enum status congestion_measure_run(struct run *run, struct error *err)
 {
 	struct congestion_state *state = run->suite_state;
-	int *part_of = congestion_part_of_ranks(run);
-	enum status status = congestion_connect(state, run, part_of, err);
+	int *part_of = congestion_measure_part_of_ranks(run);
+	enum status status = congestion_measure_connect(state, run, part_of, err);
 	struct congestion_side s;
 
-	congestion_describe_side(&s, run, state, part_of);
+	congestion_measure_describe_side(&s, run, state, part_of);
 	free(part_of);
 	if (status != STATUS_OK)
 		return status;
-	status = congestion_verify(&s, err);
+	status = congestion_measure_verify(&s, err);
 	if (status == STATUS_OK)
 		status = congestion_measure(&s, err);
 	if (status == STATUS_OK) {
-		status = world_agree(run->world, congestion_check(&s, err), err);
+		status = world_agree(run->world, congestion_measure_check(&s, err), err);
 		if (status != STATUS_OK)
 			error_prefix(err, "after timing");
 	}
@@ -570,7 +582,7 @@ enum status congestion_run(struct run *run, struct error *err)
 	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
-	collective_close(&s.c);
+	collective_data_close(&s.c);
 	relay_settled(s.c.communicator);
 	backend_stream_destroy(s.load_stream);
 	for (size_t i = 0; i < ARRAY_SIZE(s.pieces); i++) {

@@ -20,16 +20,16 @@ enum load { LOAD_ALL_TO_ALL, LOAD_INCAST, LOAD_ALL_REDUCE, LOAD_BROADCAST };
  * Number of victims among `nodes`; leaves at least CONGESTION_NODES_LEAST others if there are 4 or
  * more.
  */
-int congestion_victims(int nodes, double share);
+int congestion_measure_victims(int nodes, double share);
 /*
  * True if the node is a victim. Victims are evenly spaced, so that each part of the network has
  * some, and differ in each turn (from 0).
  */
-bool congestion_is_victim(int node, int nodes, int victims, int turn);
+bool congestion_measure_is_victim(int node, int nodes, int victims, int turn);
 
 /* run() and state of struct suite. */
-enum status congestion_run(struct run *run, struct error *err);
-void *congestion_open_state(void);
-void congestion_close_state(void *state);
+enum status congestion_measure_run(struct run *run, struct error *err);
+void *congestion_measure_open_state(void);
+void congestion_measure_close_state(void *state);
 
 #endif

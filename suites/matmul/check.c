@@ -31,7 +31,7 @@ struct observed {
 	double *sums, *squares;
 };
 
-static void observe_rows(void *context, size_t begin, size_t end)
+static void matmul_check_observe_rows(void *context, size_t begin, size_t end)
 {
 	const struct observed *o = context;
 	const struct matmul_reference *r = o->r;
@@ -43,10 +43,10 @@ static void observe_rows(void *context, size_t begin, size_t end)
 
 		for (int64_t column = 0; column < r->problem.n; column++) {
 			size_t at = row * blocks + (size_t)(column / r->width);
-			double sign = matmul_reference_sign(r, column);
+			double sign = gemm_reference_sign(r, column);
 
-			number_decode(r->problem.precision, o->c,
-				      (size_t)(column * r->problem.m) + row, count, values);
+			gemm_numbers_decode(r->problem.precision, o->c,
+					    (size_t)(column * r->problem.m) + row, count, values);
 			for (size_t i = 0; i < count; i++) {
 				o->sums[at + i * blocks] += sign * values[i];
 				o->squares[at + i * blocks] += values[i] * values[i];
@@ -55,38 +55,41 @@ static void observe_rows(void *context, size_t begin, size_t end)
 	}
 }
 
-static double matmul_element_at(const struct matmul_reference *r, const void *c, int64_t index)
+static double matmul_check_element_at(const struct matmul_reference *r, const void *c,
+				      int64_t index)
 {
 	double value;
 
-	number_decode(r->problem.precision, c, (size_t)index, 1, &value);
+	gemm_numbers_decode(r->problem.precision, c, (size_t)index, 1, &value);
 	return value;
 }
 
-static double matmul_exact_element(const struct matmul_reference *r, int64_t row, int64_t column)
+static double matmul_check_exact_element(const struct matmul_reference *r, int64_t row,
+					 int64_t column)
 {
 	const struct matmul_problem *p = &r->problem;
 	double sum = 0;
 
 	for (int64_t i = 0; i < p->k; i++)
-		sum += matmul_operand(p, p->seed_a,
-				      p->transpose_a ? row * p->k + i : i * p->m + row) *
-		       matmul_operand(p, p->seed_b,
-				      p->transpose_b ? i * p->n + column : column * p->k + i);
+		sum += gemm_reference_operand(p, p->seed_a,
+					      p->transpose_a ? row * p->k + i : i * p->m + row) *
+		       gemm_reference_operand(p, p->seed_b,
+					      p->transpose_b ? i * p->n + column
+							     : column * p->k + i);
 	return sum;
 }
 
 /* Names the element of a wrong sum with the largest error; NaN counts as the largest. */
-static enum status matmul_name_element(const struct matmul_reference *r, const void *c, int64_t at,
-				       int64_t wrong, struct error *err)
+static enum status matmul_check_name_element(const struct matmul_reference *r, const void *c,
+					     int64_t at, int64_t wrong, struct error *err)
 {
 	int64_t row = at / r->blocks, first = at % r->blocks * r->width, worst = first;
 	int64_t end = first + r->width < r->problem.n ? first + r->width : r->problem.n;
 	double expected = 0, got = 0, furthest = -1;
 
 	for (int64_t column = first; column < end; column++) {
-		double exact = matmul_exact_element(r, row, column);
-		double value = matmul_element_at(r, c, column * r->problem.m + row);
+		double exact = matmul_check_exact_element(r, row, column);
+		double value = matmul_check_element_at(r, c, column * r->problem.m + row);
 		double off = isnan(value) ? INFINITY : fabs(value - exact);
 
 		if (off > furthest) {
@@ -108,7 +111,8 @@ static enum status matmul_name_element(const struct matmul_reference *r, const v
  * True if a sum is wrong: relative to its own scale or, after cancellation, to that of a typical
  * one.
  */
-static bool matmul_wrong_sum(const struct matmul_reference *r, const struct observed *o, int64_t i)
+static bool matmul_check_wrong_sum(const struct matmul_reference *r, const struct observed *o,
+				   int64_t i)
 {
 	double scale = fmax(sqrt(o->squares[i]), r->rms * sqrt((double)r->width));
 
@@ -116,10 +120,11 @@ static bool matmul_wrong_sum(const struct matmul_reference *r, const struct obse
 }
 
 /*
- * As matmul_wrong_sum(), for a single element near the end of the range. FP16 partial sums may
- * overflow although the element does not: if six standard deviations of an element reach the end.
+ * As matmul_check_wrong_sum(), for a single element near the end of the range. FP16 partial sums
+ * may overflow although the element does not: if six standard deviations of an element reach the
+ * end.
  */
-static bool matmul_wrong_element(const struct matmul_reference *r, double got, double exact)
+static bool matmul_check_wrong_element(const struct matmul_reference *r, double got, double exact)
 {
 	bool narrow_sums = r->problem.precision == PRECISION_FP16_ACC16;
 	bool narrow = narrow_sums || r->problem.precision == PRECISION_FP16 ||
@@ -136,16 +141,16 @@ static bool matmul_wrong_element(const struct matmul_reference *r, double got, d
 	       signbit(got) != signbit(exact);
 }
 
-static bool matmul_element_is_wrong(const struct matmul_reference *r, const struct observed *o,
-				    int64_t i)
+static bool matmul_check_element_is_wrong(const struct matmul_reference *r,
+					  const struct observed *o, int64_t i)
 {
-	return r->problem.scale == 1 ? matmul_wrong_sum(r, o, i)
-				     : matmul_wrong_element(r, o->sums[i], r->sums[i]);
+	return r->problem.scale == 1 ? matmul_check_wrong_sum(r, o, i)
+				     : matmul_check_wrong_element(r, o->sums[i], r->sums[i]);
 }
 
 /* Computes the norms; with one element per sum, over finite elements. */
-static void matmul_measure_error(const struct matmul_reference *r, const struct observed *o,
-				 struct matmul_error *error)
+static void matmul_check_measure_error(const struct matmul_reference *r, const struct observed *o,
+				       struct matmul_error *error)
 {
 	double stored = 0, total = 0, norm = 0;
 	int64_t count = r->problem.m * r->blocks, nonfinite = 0;
@@ -167,18 +172,18 @@ static void matmul_measure_error(const struct matmul_reference *r, const struct 
 	error->nonfinite = (double)nonfinite / (double)count;
 }
 
-static enum status matmul_compare_elements(const struct matmul_reference *r,
-					   const struct observed *o, struct matmul_error *error,
-					   struct error *err)
+static enum status matmul_check_compare_elements(const struct matmul_reference *r,
+						 const struct observed *o,
+						 struct matmul_error *error, struct error *err)
 {
 	int64_t count = 0, first = -1;
 
-	matmul_measure_error(r, o, error);
+	matmul_check_measure_error(r, o, error);
 	for (int64_t i = 0; i < r->problem.m * r->blocks; i++)
-		if (matmul_element_is_wrong(r, o, i) && count++ == 0)
+		if (matmul_check_element_is_wrong(r, o, i) && count++ == 0)
 			first = i;
 	if (count > 0)
-		return matmul_name_element(r, o->c, first, count, err);
+		return matmul_check_name_element(r, o->c, first, count, err);
 	if (r->problem.scale == 1 && !(error->stored <= r->tolerance))
 		return error_set(err, STATUS_MISMATCH,
 				 "wrong result: relative error %.3g, tolerance %.3g", error->stored,
@@ -194,9 +199,9 @@ enum status matmul_reference_check(const struct matmul_reference *r, const void 
 	struct observed o = { r, c, xcalloc(sums, sizeof(double)), xcalloc(sums, sizeof(double)) };
 	enum status status;
 
-	parallel_for((size_t)m, matmul_rows_per_thread(r->problem.n, ELEMENT_OPERATIONS),
-		     observe_rows, &o);
-	status = matmul_compare_elements(r, &o, error, err);
+	parallel_for((size_t)m, gemm_reference_rows_per_thread(r->problem.n, ELEMENT_OPERATIONS),
+		     matmul_check_observe_rows, &o);
+	status = matmul_check_compare_elements(r, &o, error, err);
 	free(o.sums);
 	free(o.squares);
 	return status;

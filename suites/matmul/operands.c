@@ -26,7 +26,7 @@ static const enum fill_kind fills[] = {
 	[PRECISION_E5M2] = FILL_E5M2,
 };
 
-void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
+void matmul_operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
 {
 	uint64_t m = (uint64_t)shape[0], n = (uint64_t)shape[1], k = (uint64_t)shape[2];
 
@@ -35,73 +35,76 @@ void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
 	counts[OPERAND_C] = m * n;
 }
 
-size_t operand_bytes(enum precision precision, int which)
+size_t matmul_operands_bytes(enum precision precision, int which)
 {
 	return which == OPERAND_C ? precision_result_bytes(precision) : precision_bytes(precision);
 }
 
-static uint64_t operand_stride(uint64_t count, size_t bytes)
+static uint64_t matmul_operands_stride(uint64_t count, size_t bytes)
 {
 	return (count * bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch)
+uint64_t matmul_operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch)
 {
 	uint64_t counts[OPERANDS], bytes = 0;
 
-	operands_counts(shape, counts);
+	matmul_operands_counts(shape, counts);
 	for (int i = 0; i < OPERANDS; i++)
-		bytes += operand_stride(counts[i], operand_bytes(precision, i));
+		bytes += matmul_operands_stride(counts[i], matmul_operands_bytes(precision, i));
 	return bytes * (uint64_t)batch;
 }
 
-size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
-			  const struct device_info *info)
+size_t matmul_operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
+				 const struct device_info *info)
 {
-	return buffer_rotation(operands_set_bytes(shape, precision, batch),
+	return buffer_rotation(matmul_operands_set_bytes(shape, precision, batch),
 			       cache_reached_bytes(info), MOST_SETS);
 }
 
-uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)
+uint64_t matmul_operands_copy_bytes(const int64_t shape[3], enum precision precision)
 {
 	uint64_t counts[OPERANDS], one;
 
-	operands_counts(shape, counts);
-	one = operand_stride(counts[OPERAND_C], operand_bytes(precision, OPERAND_C));
+	matmul_operands_counts(shape, counts);
+	one = matmul_operands_stride(counts[OPERAND_C],
+				     matmul_operands_bytes(precision, OPERAND_C));
 	return one > COPY_BYTES ? one : COPY_BYTES;
 }
 
 /* GEMMs of all sets. */
-static size_t operands_products_of(const struct operands *o)
+static size_t matmul_operands_products_of(const struct operands *o)
 {
 	return o->sets * (size_t)o->batch;
 }
 
 /* Results per copy: every wait for the device takes as long as checking a small one. */
-static size_t operands_results_of_copy(const struct operands *o)
+static size_t matmul_operands_results_of_copy(const struct operands *o)
 {
 	size_t fit = COPY_BYTES / o->strides[OPERAND_C];
 
-	return fit < 1 ? 1 : fit < operands_products_of(o) ? fit : operands_products_of(o);
+	return fit < 1                                ? 1
+	       : fit < matmul_operands_products_of(o) ? fit
+						      : matmul_operands_products_of(o);
 }
 
-static void *operand_matrix(const struct operands *o, int which, size_t product)
+static void *matmul_operands_matrix(const struct operands *o, int which, size_t product)
 {
 	return (char *)o->matrices[which].memory + product * o->strides[which];
 }
 
 /* Units of A and then of B, whose first one is aligned. */
-static enum status operands_upload_units(struct operands *o, struct error *err)
+static enum status matmul_operands_upload_units(struct operands *o, struct error *err)
 {
 	const struct matmul_problem *p = &o->problem;
-	size_t count = matmul_unit_count(p, p->seed_a);
+	size_t count = gemm_reference_unit_count(p, p->seed_a);
 	float *units;
 
 	o->unit_b = (count + UNIT_STRIDE - 1) / UNIT_STRIDE * UNIT_STRIDE;
-	count = o->unit_b + matmul_unit_count(p, p->seed_b);
+	count = o->unit_b + gemm_reference_unit_count(p, p->seed_b);
 	units = xcalloc(count, sizeof(*units));
-	matmul_units(p, p->seed_a, units);
-	matmul_units(p, p->seed_b, units + o->unit_b);
+	gemm_reference_units(p, p->seed_a, units);
+	gemm_reference_units(p, p->seed_b, units + o->unit_b);
 	if (buffer_alloc(&o->units, o->stream->device, ALLOCATOR_DEVICE, count * sizeof(*units),
 			 err) == STATUS_OK &&
 	    backend_copy(o->stream, o->units.memory, units, count * sizeof(*units), err) ==
@@ -111,16 +114,17 @@ static enum status operands_upload_units(struct operands *o, struct error *err)
 	return err->status;
 }
 
-static enum status fill_operands(struct operands *o, struct error *err)
+static enum status matmul_operands_fill(struct operands *o, struct error *err)
 {
 	const struct matmul_problem *p = &o->problem;
 
 	for (int which = OPERAND_A; which <= OPERAND_B; which++) {
 		uint64_t seed = which == OPERAND_A ? p->seed_a : p->seed_b;
-		struct matmul_storage s = matmul_storage_of(p, seed);
+		struct matmul_storage s = gemm_reference_storage_of(p, seed);
 
-		for (size_t product = 0; product < operands_products_of(o); product++) {
-			struct fill_arguments fill = { .memory = operand_matrix(o, which, product),
+		for (size_t product = 0; product < matmul_operands_products_of(o); product++) {
+			struct fill_arguments fill = { .memory = matmul_operands_matrix(o, which,
+											product),
 						       .kind = fills[s.format],
 						       .count = o->counts[which],
 						       .seed = seed,
@@ -130,20 +134,20 @@ static enum status fill_operands(struct operands *o, struct error *err)
 				return err->status;
 		}
 	}
-	if (matmul_has_units(p) && operands_upload_units(o, err) != STATUS_OK)
+	if (gemm_reference_has_units(p) && matmul_operands_upload_units(o, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(o->stream, err);
 }
 
-static enum status operands_poison_results(struct operands *o, struct error *err)
+static enum status matmul_operands_poison_results(struct operands *o, struct error *err)
 {
 	o->operations = 0;
 	return buffer_poison(&o->matrices[OPERAND_C], o->stream, err);
 }
 
-enum status operands_open(struct operands *o, struct device *device,
-			  const struct matmul_problem *problem, int64_t batch,
-			  enum implementation implementation, struct error *err)
+enum status matmul_operands_open(struct operands *o, struct device *device,
+				 const struct matmul_problem *problem, int64_t batch,
+				 enum implementation implementation, struct error *err)
 {
 	const int64_t shape[3] = { problem->m, problem->n, problem->k };
 
@@ -151,22 +155,26 @@ enum status operands_open(struct operands *o, struct device *device,
 	o->problem = *problem;
 	o->implementation = implementation;
 	o->batch = batch;
-	o->sets = operands_set_count(shape, problem->precision, batch, &device->info);
-	operands_counts(shape, o->counts);
+	o->sets = matmul_operands_set_count(shape, problem->precision, batch, &device->info);
+	matmul_operands_counts(shape, o->counts);
 	for (int i = 0; i < OPERANDS; i++)
-		o->strides[i] = operand_stride(o->counts[i], operand_bytes(problem->precision, i));
+		o->strides[i] =
+			matmul_operands_stride(o->counts[i],
+					       matmul_operands_bytes(problem->precision, i));
 	if (backend_stream_create(device, false, &o->stream, err) != STATUS_OK ||
 	    buffer_alloc(&o->copy, device, ALLOCATOR_PAGEABLE,
-			 operands_results_of_copy(o) * o->strides[OPERAND_C], err) != STATUS_OK)
+			 matmul_operands_results_of_copy(o) * o->strides[OPERAND_C],
+			 err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < OPERANDS; i++)
 		if (buffer_alloc(&o->matrices[i], device, ALLOCATOR_DEVICE,
-				 operands_products_of(o) * o->strides[i], err) != STATUS_OK)
+				 matmul_operands_products_of(o) * o->strides[i], err) != STATUS_OK)
 			return err->status;
-	return fill_operands(o, err) != STATUS_OK ? err->status : operands_poison_results(o, err);
+	return matmul_operands_fill(o, err) != STATUS_OK ? err->status
+							 : matmul_operands_poison_results(o, err);
 }
 
-void operands_close(struct operands *o)
+void matmul_operands_close(struct operands *o)
 {
 	if (o->stream)
 		backend_stream_synchronize(o->stream, NULL);
@@ -178,12 +186,12 @@ void operands_close(struct operands *o)
 	memset(o, 0, sizeof(*o));
 }
 
-static int64_t stride_elements(const struct operands *o, int which)
+static int64_t matmul_operands_stride_elements(const struct operands *o, int which)
 {
-	return (int64_t)(o->strides[which] / operand_bytes(o->problem.precision, which));
+	return (int64_t)(o->strides[which] / matmul_operands_bytes(o->problem.precision, which));
 }
 
-static struct gemm operands_gemm_of(const struct operands *o, size_t set)
+static struct gemm matmul_operands_gemm_of(const struct operands *o, size_t set)
 {
 	const struct matmul_problem *p = &o->problem;
 	size_t first = set * (size_t)o->batch;
@@ -201,54 +209,54 @@ static struct gemm operands_gemm_of(const struct operands *o, size_t set)
 			      .lda = p->transpose_a ? p->k : p->m,
 			      .ldb = p->transpose_b ? p->n : p->k,
 			      .ldc = p->m,
-			      .a = operand_matrix(o, OPERAND_A, first),
-			      .b = operand_matrix(o, OPERAND_B, first),
-			      .c = operand_matrix(o, OPERAND_C, first),
+			      .a = matmul_operands_matrix(o, OPERAND_A, first),
+			      .b = matmul_operands_matrix(o, OPERAND_B, first),
+			      .c = matmul_operands_matrix(o, OPERAND_C, first),
 			      .alpha = 1,
 			      .beta = 0,
 			      .batch = o->batch,
-			      .stride_a = stride_elements(o, OPERAND_A),
-			      .stride_b = stride_elements(o, OPERAND_B),
-			      .stride_c = stride_elements(o, OPERAND_C),
+			      .stride_a = matmul_operands_stride_elements(o, OPERAND_A),
+			      .stride_b = matmul_operands_stride_elements(o, OPERAND_B),
+			      .stride_c = matmul_operands_stride_elements(o, OPERAND_C),
 			      .searched = o->implementation == IMPLEMENTATION_LT };
 }
 
-static enum status operands_multiply_set(struct operands *o, size_t set, struct error *err)
+static enum status matmul_operands_multiply_set(struct operands *o, size_t set, struct error *err)
 {
 	static const char *const kernels[] = {
 		[IMPLEMENTATION_SIMT] = "gemm_simt",
 		[IMPLEMENTATION_HALF2] = "gemm_half2",
 		[IMPLEMENTATION_TENSOR] = "gemm_tensor",
 	};
-	struct gemm gemm = operands_gemm_of(o, set);
+	struct gemm gemm = matmul_operands_gemm_of(o, set);
 
 	if (o->implementation < IMPLEMENTATION_SIMT)
 		return backend_gemm(o->stream, &gemm, err);
 	return backend_launch(o->stream, kernels[o->implementation], &gemm, err);
 }
 
-enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
-			    struct error *err)
+enum status matmul_operands_search(struct operands *o, double seconds, struct gemm_choice *out,
+				   struct error *err)
 {
 	const struct autotune_rules rules = { .seconds = seconds };
-	struct gemm gemm = operands_gemm_of(o, 0);
+	struct gemm gemm = matmul_operands_gemm_of(o, 0);
 
 	if (backend_gemm_search(o->stream, &gemm, &rules, out, err) != STATUS_OK)
 		return err->status;
-	return operands_poison_results(o, err);
+	return matmul_operands_poison_results(o, err);
 }
 
-enum status operands_multiply(struct operands *o, uint64_t count, struct error *err)
+enum status matmul_operands_multiply(struct operands *o, uint64_t count, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = operands_multiply_set(o, o->operations++ % o->sets, err);
+		status = matmul_operands_multiply_set(o, o->operations++ % o->sets, err);
 	return status;
 }
 
-static enum status operands_check_product(struct operands *o, size_t product, const void *result,
-					  struct error *err)
+static enum status matmul_operands_check_product(struct operands *o, size_t product,
+						 const void *result, struct error *err)
 {
 	struct matmul_error error;
 
@@ -263,37 +271,39 @@ static enum status operands_check_product(struct operands *o, size_t product, co
 	return STATUS_OK;
 }
 
-static enum status operands_check_products(struct operands *o, size_t first, size_t count,
-					   struct error *err)
+static enum status matmul_operands_check_products(struct operands *o, size_t first, size_t count,
+						  struct error *err)
 {
 	const char *results = o->copy.memory;
 	uint64_t stride = o->strides[OPERAND_C];
-	size_t last = o->counts[OPERAND_C] * operand_bytes(o->problem.precision, OPERAND_C);
+	size_t last = o->counts[OPERAND_C] * matmul_operands_bytes(o->problem.precision, OPERAND_C);
 
-	if (backend_copy(o->stream, o->copy.memory, operand_matrix(o, OPERAND_C, first),
+	if (backend_copy(o->stream, o->copy.memory, matmul_operands_matrix(o, OPERAND_C, first),
 			 (count - 1) * stride + last, err) != STATUS_OK ||
 	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < count; i++)
-		if (operands_check_product(o, first + i, results + i * stride, err) != STATUS_OK)
+		if (matmul_operands_check_product(o, first + i, results + i * stride, err) !=
+		    STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-enum status operands_check(struct operands *o, struct error *err)
+enum status matmul_operands_check(struct operands *o, struct error *err)
 {
 	size_t done = (o->operations < o->sets ? o->operations : o->sets) * (size_t)o->batch;
-	size_t at_once = operands_results_of_copy(o);
+	size_t at_once = matmul_operands_results_of_copy(o);
 
 	for (size_t first = 0; first < done; first += at_once)
-		if (operands_check_products(o, first,
-					    done - first < at_once ? done - first : at_once,
-					    err) != STATUS_OK)
+		if (matmul_operands_check_products(o, first,
+						   done - first < at_once ? done - first : at_once,
+						   err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static bool operands_same_problem(const struct matmul_problem *a, const struct matmul_problem *b)
+static bool matmul_operands_same_problem(const struct matmul_problem *a,
+					 const struct matmul_problem *b)
 {
 	return a->precision == b->precision && memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) == 0 &&
 	       a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
@@ -301,22 +311,24 @@ static bool operands_same_problem(const struct matmul_problem *a, const struct m
 	       a->seed_b == b->seed_b;
 }
 
-static const struct matmul_reference *operands_reference_of(const struct matmul_problem *problem)
+static const struct matmul_reference *
+matmul_operands_reference_of(const struct matmul_problem *problem)
 {
 	static struct matmul_reference latest;
 
-	if (latest.sums && operands_same_problem(&latest.problem, problem))
+	if (latest.sums && matmul_operands_same_problem(&latest.problem, problem))
 		return &latest;
-	matmul_reference_release(&latest);
-	matmul_reference_init(&latest, problem);
+	gemm_reference_release(&latest);
+	gemm_reference_init(&latest, problem);
 	return &latest;
 }
 
-enum status operands_verify(struct operands *o, struct error *err)
+enum status matmul_operands_verify(struct operands *o, struct error *err)
 {
-	if (operands_multiply(o, o->sets, err) != STATUS_OK)
+	if (matmul_operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference is computed. */
-	o->reference = operands_reference_of(&o->problem);
-	return operands_check(o, err) != STATUS_OK ? err->status : operands_poison_results(o, err);
+	o->reference = matmul_operands_reference_of(&o->problem);
+	return matmul_operands_check(o, err) != STATUS_OK ? err->status
+							  : matmul_operands_poison_results(o, err);
 }

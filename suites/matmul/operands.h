@@ -33,39 +33,39 @@ struct operands {
 	size_t unit_b;                    /* index of the first one of B */
 	struct buffer copy;               /* several C in host memory, one after the other */
 	uint64_t operations; /* since C was last poisoned; operation n uses set n modulo `sets` */
-	const struct matmul_reference *reference; /* of operands_verify() */
+	const struct matmul_reference *reference; /* of matmul_operands_verify() */
 	struct matmul_error error;                /* maximum over all checks */
 };
 
 /* Elements of each matrix. */
-void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS]);
-size_t operand_bytes(enum precision precision, int which);
+void matmul_operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS]);
+size_t matmul_operands_bytes(enum precision precision, int which);
 /* Device memory of one set, and the number of sets used on a device. */
-uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch);
-size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
-			  const struct device_info *info);
+uint64_t matmul_operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch);
+size_t matmul_operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
+				 const struct device_info *info);
 
 /* Maximum host memory for checking the results. */
-uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision);
+uint64_t matmul_operands_copy_bytes(const int64_t shape[3], enum precision precision);
 
 /* Allocates, fills A and B, poisons C. Close operands even after a failure. */
-enum status operands_open(struct operands *o, struct device *device,
-			  const struct matmul_problem *problem, int64_t batch,
-			  enum implementation implementation, struct error *err);
-void operands_close(struct operands *o);
+enum status matmul_operands_open(struct operands *o, struct device *device,
+				 const struct matmul_problem *problem, int64_t batch,
+				 enum implementation implementation, struct error *err);
+void matmul_operands_close(struct operands *o);
 
 /* For IMPLEMENTATION_LT, before the first multiplication; poisons C again. */
-enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
-			    struct error *err);
+enum status matmul_operands_search(struct operands *o, double seconds, struct gemm_choice *out,
+				   struct error *err);
 /* Enqueues `count` operations, each of `batch` GEMMs. */
-enum status operands_multiply(struct operands *o, uint64_t count, struct error *err);
+enum status matmul_operands_multiply(struct operands *o, uint64_t count, struct error *err);
 /* Compares every result computed since C was poisoned. */
-enum status operands_check(struct operands *o, struct error *err);
+enum status matmul_operands_check(struct operands *o, struct error *err);
 /*
  * Multiplies every set once, checks the results, and poisons C for later use. The reference is the
  * process's latest one: devices that multiply the same operands one after another share it until
  * another GEMM is verified.
  */
-enum status operands_verify(struct operands *o, struct error *err);
+enum status matmul_operands_verify(struct operands *o, struct error *err);
 
 #endif

@@ -42,7 +42,7 @@ static const struct {
 	{ "fp8_128x128_1x128", { .scaling_a = FP8_SCALE_BLOCKS, .scaling_b = FP8_SCALE_GROUPS } },
 };
 
-struct matmul_case matmul_case_of(const struct plan_case *c)
+struct matmul_case matmul_plan_case_of(const struct plan_case *c)
 {
 	const int64_t *shape = case_value(c, "sizes")->shape;
 	const char *transpose = case_text(c, "transposes");
@@ -68,7 +68,7 @@ struct matmul_case matmul_case_of(const struct plan_case *c)
 	return s;
 }
 
-double matmul_operations(const struct matmul_problem *p, int64_t batch)
+double matmul_plan_operations(const struct matmul_problem *p, int64_t batch)
 {
 	return 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)batch;
 }
@@ -77,34 +77,35 @@ double matmul_operations(const struct matmul_problem *p, int64_t batch)
  * The reference reads each element of the three matrices several times on one core; a full one,
  * needed for other scales, multiplies.
  */
-static void matmul_estimate_case(struct plan_case *point, const struct matmul_case *s,
-				 const struct device_info *info)
+static void matmul_plan_estimate_case(struct plan_case *point, const struct matmul_case *s,
+				      const struct device_info *info)
 {
 	const int64_t *shape = case_value(point, "sizes")->shape;
 	enum precision precision = s->problem.precision;
-	size_t sets = operands_set_count(shape, precision, s->batch, info);
+	size_t sets = matmul_operands_set_count(shape, precision, s->batch, info);
 	size_t results = sets * (size_t)s->batch;
 	uint64_t counts[OPERANDS];
 	double calls = (double)section_integer(point->section, "min_samples") +
 		       (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
 
-	operands_counts(shape, counts);
-	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
-	point->host_bytes = operands_copy_bytes(shape, precision);
-	point->setup_seconds =
-		0.05 +
-		calls * matmul_operations(&s->problem, s->batch) / estimate_flops(info, precision) +
-		3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
-				2 * results * counts[OPERAND_C]) +
-		sustained_seconds(point->section, info);
+	matmul_operands_counts(shape, counts);
+	point->device_bytes =
+		sets * matmul_operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
+	point->host_bytes = matmul_operands_copy_bytes(shape, precision);
+	point->setup_seconds = 0.05 +
+			       calls * matmul_plan_operations(&s->problem, s->batch) /
+				       shared_estimate_flops(info, precision) +
+			       3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
+					       2 * results * counts[OPERAND_C]) +
+			       sustained_seconds(point->section, info);
 	if (s->problem.scale != 1)
-		point->setup_seconds += matmul_operations(&s->problem, 2) / UNIT_RATE;
+		point->setup_seconds += matmul_plan_operations(&s->problem, 2) / UNIT_RATE;
 	if (s->implementation == IMPLEMENTATION_LT)
 		point->setup_seconds += 2 * section_real(point->section, "search_time");
 }
 
 /* False for meaningless combinations of the axes. */
-static bool matmul_makes_sense(const struct matmul_case *s)
+static bool matmul_plan_makes_sense(const struct matmul_case *s)
 {
 	bool own = s->implementation >= IMPLEMENTATION_SIMT;
 
@@ -114,8 +115,8 @@ static bool matmul_makes_sense(const struct matmul_case *s)
 }
 
 /* Writes why this device cannot run the case to `reason`; NULL if it can. */
-static const char *matmul_obstacle(const struct matmul_case *s, const struct device_info *info,
-				   char *reason, size_t size)
+static const char *matmul_plan_obstacle(const struct matmul_case *s, const struct device_info *info,
+					char *reason, size_t size)
 {
 	const struct matmul_problem *p = &s->problem;
 
@@ -130,7 +131,7 @@ static const char *matmul_obstacle(const struct matmul_case *s, const struct dev
 			 "FP8 with FP32 scales per row or block needs compute capability 9.0; %s "
 			 "has %d.%d",
 			 info->id, info->capability_major, info->capability_minor);
-	else if (p->scale != 1 && matmul_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
+	else if (p->scale != 1 && matmul_plan_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
 		snprintf(reason, size,
 			 "a scale other than 1 needs a reference of every element: at most 1024 x "
 			 "1024 x 1024");
@@ -139,11 +140,11 @@ static const char *matmul_obstacle(const struct matmul_case *s, const struct dev
 	return reason;
 }
 
-enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err)
+enum status matmul_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
-	struct matmul_case s = matmul_case_of(point);
+	struct matmul_case s = matmul_plan_case_of(point);
 
-	if (!matmul_makes_sense(&s))
+	if (!matmul_plan_makes_sense(&s))
 		return STATUS_OK;
 	plan_unname_usual(point, "implementations", "blas");
 	plan_unname_usual(point, "transposes", "nn");
@@ -152,9 +153,9 @@ enum status matmul_expand(struct plan *plan, struct plan_case *point, struct err
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[256];
-		const char *reason = matmul_obstacle(&s, info, text, sizeof(text));
+		const char *reason = matmul_plan_obstacle(&s, info, text, sizeof(text));
 
-		matmul_estimate_case(point, &s, info);
+		matmul_plan_estimate_case(point, &s, info);
 		if (plan_add(plan, point, &i, 1, reason, err) != STATUS_OK)
 			return err->status;
 	}

@@ -12,10 +12,10 @@ struct matmul_case {
 	int64_t batch;
 };
 
-struct matmul_case matmul_case_of(const struct plan_case *c);
+struct matmul_case matmul_plan_case_of(const struct plan_case *c);
 /* Multiplications and additions of one call. */
-double matmul_operations(const struct matmul_problem *problem, int64_t batch);
+double matmul_plan_operations(const struct matmul_problem *problem, int64_t batch);
 /* suite->expand */
-enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err);
+enum status matmul_plan_expand(struct plan *plan, struct plan_case *point, struct error *err);
 
 #endif

@@ -61,7 +61,7 @@ struct pair_suspects {
 	char (*rails)[32]; /* by node: the rail, or "" if it is slow in several */
 };
 
-static size_t pairs_name_index(struct pair_suspects *b, const char *device)
+static size_t pairs_suspects_name_index(struct pair_suspects *b, const char *device)
 {
 	char name[64];
 
@@ -74,7 +74,7 @@ static size_t pairs_name_index(struct pair_suspects *b, const char *device)
 	return b->name_count++;
 }
 
-static size_t pairs_point_index(struct pair_suspects *b, const struct case_result *c)
+static size_t pairs_suspects_point_index(struct pair_suspects *b, const struct case_result *c)
 {
 	struct text text = TEXT_EMPTY;
 	char *point;
@@ -102,7 +102,7 @@ static size_t pairs_point_index(struct pair_suspects *b, const struct case_resul
 	return b->point_count++;
 }
 
-static const struct metric_value *pair_headline(const struct case_result *c)
+static const struct metric_value *pairs_suspects_headline(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
 		if (c->metrics[i].headline)
@@ -111,7 +111,7 @@ static const struct metric_value *pair_headline(const struct case_result *c)
 }
 
 /* Collects measured and failed pairs; an unsettled one is ignored. */
-static void pairs_collect_measured(struct pair_suspects *b, const struct result *result)
+static void pairs_suspects_collect_measured(struct pair_suspects *b, const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
@@ -121,29 +121,30 @@ static void pairs_collect_measured(struct pair_suspects *b, const struct result 
 
 		if (strcmp(c->suite, b->section->suite->name) != 0 ||
 		    strcmp(c->label, b->section->label) != 0 || c->status == CASE_SKIPPED ||
-		    c->device_count < 2 || (c->status == CASE_OK && !pair_headline(c)))
+		    c->device_count < 2 || (c->status == CASE_OK && !pairs_suspects_headline(c)))
 			continue;
-		first = pairs_name_index(b, c->devices[0]);
-		last = pairs_name_index(b, c->devices[c->device_count - 1]);
+		first = pairs_suspects_name_index(b, c->devices[0]);
+		last = pairs_suspects_name_index(b, c->devices[c->device_count - 1]);
 		back = direction && strcmp(direction->text, "back") == 0;
 		ARRAY_GROW(b->edges, b->edge_count, b->edge_capacity);
 		b->edges[b->edge_count++] = (struct measured_pair){
 			.c = c,
-			.metric = c->status == CASE_OK ? pair_headline(c) : NULL,
-			.point = pairs_point_index(b, c),
+			.metric = c->status == CASE_OK ? pairs_suspects_headline(c) : NULL,
+			.point = pairs_suspects_point_index(b, c),
 			.nodes = { back ? last : first, back ? first : last }
 		};
 	}
 }
 
-static bool one_way(const struct measured_pair *e)
+static bool pairs_suspects_one_way(const struct measured_pair *e)
 {
 	const struct case_parameter *direction = case_parameter(e->c, "direction");
 
 	return direction && strcmp(direction->text, "both") != 0;
 }
 
-static bool pairs_is_better(const struct measured_pair *a, const struct measured_pair *than)
+static bool pairs_suspects_is_better(const struct measured_pair *a,
+				     const struct measured_pair *than)
 {
 	if (!a->metric || !than || !than->metric)
 		return a->metric || !than;
@@ -152,7 +153,7 @@ static bool pairs_is_better(const struct measured_pair *a, const struct measured
 }
 
 /* The more favourable end of its interval; the value if there is no interval. */
-static double most_favourable(const struct metric_value *m)
+static double pairs_suspects_most_favourable(const struct metric_value *m)
 {
 	double end = m->better == BETTER_HIGHER ? m->high : m->low;
 
@@ -160,18 +161,21 @@ static double most_favourable(const struct metric_value *m)
 }
 
 /* Deficit of `value` relative to the median; negative: better. */
-static double worse_or_better(const struct metric_value *m, double value, double median)
+static double pairs_suspects_worse_or_better(const struct metric_value *m, double value,
+					     double median)
 {
 	return m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
 }
 
-static double pair_shortfall(const struct measured_pair *e, double median)
+static double pairs_suspects_shortfall(const struct measured_pair *e, double median)
 {
-	return e->metric ? fmax(0, worse_or_better(e->metric, most_favourable(e->metric), median))
+	return e->metric ? fmax(0, pairs_suspects_worse_or_better(
+					   e->metric, pairs_suspects_most_favourable(e->metric),
+					   median))
 			 : (double)INFINITY;
 }
 
-static double pair_margin(const struct pair_suspects *b, const struct measured_pair *e)
+static double pairs_suspects_margin(const struct pair_suspects *b, const struct measured_pair *e)
 {
 	bool latency = e->metric && e->metric->better == BETTER_LOWER;
 
@@ -179,16 +183,19 @@ static double pair_margin(const struct pair_suspects *b, const struct measured_p
 }
 
 /* True if the node at this end is not a candidate on its side of the point. */
-static bool is_proven(const struct pair_suspects *b, const struct measured_pair *e, int end)
+static bool pairs_suspects_is_proven(const struct pair_suspects *b, const struct measured_pair *e,
+				     int end)
 {
 	/* The side of the node at one end of a pair. */
-	const struct pair_table *t = &b->tables[e->point][(one_way(e) ? end : EITHER)];
+	const struct pair_table *t =
+		&b->tables[e->point][(pairs_suspects_one_way(e) ? end : EITHER)];
 	const struct measured_pair *best = t->best[e->nodes[end]];
 
-	return best && pair_shortfall(best, t->median) <= CANDIDATE_SHARE * pair_margin(b, best);
+	return best && pairs_suspects_shortfall(best, t->median) <=
+			       CANDIDATE_SHARE * pairs_suspects_margin(b, best);
 }
 
-static int pairs_by_value(const void *a, const void *b)
+static int pairs_suspects_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -200,7 +207,8 @@ static int pairs_by_value(const void *a, const void *b)
  * the worst quarter, at least one, as possible bad links. Of two the better one counts. NaN: too
  * few pairs.
  */
-static double average_shortfall(const struct pair_suspects *b, size_t point, int side, size_t node)
+static double pairs_suspects_average_shortfall(const struct pair_suspects *b, size_t point,
+					       int side, size_t node)
 {
 	const struct pair_table *t = &b->tables[point][side];
 	size_t pairs = b->begins[node + 1] - b->begins[node], count = 0, dropped;
@@ -211,11 +219,11 @@ static double average_shortfall(const struct pair_suspects *b, size_t point, int
 		int end = e->nodes[1] == node;
 
 		if (e->point == point && e->metric && (side == EITHER || side == end) &&
-		    is_proven(b, e, !end))
-			values[count++] =
-				worse_or_better(e->metric, most_favourable(e->metric), t->proven);
+		    pairs_suspects_is_proven(b, e, !end))
+			values[count++] = pairs_suspects_worse_or_better(
+				e->metric, pairs_suspects_most_favourable(e->metric), t->proven);
 	}
-	qsort(values, count, sizeof(*values), pairs_by_value);
+	qsort(values, count, sizeof(*values), pairs_suspects_by_value);
 	dropped = count > 7 ? count / 4 : 1;
 	for (size_t i = 0; i + dropped < count; i++)
 		sum += values[i] / (double)(count - dropped);
@@ -224,17 +232,18 @@ static double average_shortfall(const struct pair_suspects *b, size_t point, int
 }
 
 /* `averaged`: from several pairs. 0 if the best pair is as good as expected. */
-static double node_shortfall(const struct pair_suspects *b, size_t point, int side, size_t node,
-			     bool *averaged)
+static double pairs_suspects_node_shortfall(const struct pair_suspects *b, size_t point, int side,
+					    size_t node, bool *averaged)
 {
 	const struct pair_table *t = &b->tables[point][side];
 	const struct measured_pair *best = t->best[node];
-	double alone = best ? pair_shortfall(best, t->median) : 0, average;
+	double alone = best ? pairs_suspects_shortfall(best, t->median) : 0, average;
 
 	*averaged = false;
-	if (!best || alone <= CANDIDATE_SHARE * pair_margin(b, best))
+	if (!best || alone <= CANDIDATE_SHARE * pairs_suspects_margin(b, best))
 		return 0;
-	average = best->metric ? average_shortfall(b, point, side, node) : (double)NAN;
+	average =
+		best->metric ? pairs_suspects_average_shortfall(b, point, side, node) : (double)NAN;
 	*averaged = !isnan(average);
 	return *averaged ? average : alone;
 }
@@ -265,9 +274,9 @@ static void pairs_suspect_node(struct pair_suspects *b, size_t node, size_t othe
  * Evidence text: the best of a node's pairs, or a single pair; `averaged`: `worse` comes from
  * several.
  */
-static char *suspect_evidence(const struct pair_suspects *b, const struct measured_pair *e,
-			      const struct pair_table *t, size_t pairs, double worse, bool averaged,
-			      const char *role)
+static char *pairs_suspects_evidence(const struct pair_suspects *b, const struct measured_pair *e,
+				     const struct pair_table *t, size_t pairs, double worse,
+				     bool averaged, const char *role)
 {
 	double middle_value = averaged ? t->proven : t->median;
 	const char *what = b->points[e->point];
@@ -286,7 +295,7 @@ static char *suspect_evidence(const struct pair_suspects *b, const struct measur
 			 units_si(middle_value, e->metric->unit, middle, sizeof(middle)));
 }
 
-static void pairs_fill_table(const struct pair_suspects *b, size_t point, int side)
+static void pairs_suspects_fill_table(const struct pair_suspects *b, size_t point, int side)
 {
 	struct pair_table *t = &b->tables[point][side];
 	double *values = xcalloc(b->name_count + 1, sizeof(*values));
@@ -301,7 +310,7 @@ static void pairs_fill_table(const struct pair_suspects *b, size_t point, int si
 			if (side != EITHER && side != end)
 				continue;
 			t->pairs[e->nodes[end]]++;
-			if (pairs_is_better(e, t->best[e->nodes[end]]))
+			if (pairs_suspects_is_better(e, t->best[e->nodes[end]]))
 				t->best[e->nodes[end]] = e;
 		}
 	}
@@ -313,7 +322,7 @@ static void pairs_fill_table(const struct pair_suspects *b, size_t point, int si
 }
 
 /* Call after the best pairs of all nodes are known. */
-static void fill_proven(struct pair_suspects *b)
+static void pairs_suspects_fill_proven(struct pair_suspects *b)
 {
 	double *values = xcalloc(b->edge_count + 1, sizeof(*values));
 
@@ -324,8 +333,8 @@ static void fill_proven(struct pair_suspects *b)
 		for (size_t i = 0; i < b->edge_count; i++) {
 			const struct measured_pair *e = &b->edges[i];
 
-			if (e->point == point && e->metric && is_proven(b, e, 0) &&
-			    is_proven(b, e, 1))
+			if (e->point == point && e->metric && pairs_suspects_is_proven(b, e, 0) &&
+			    pairs_suspects_is_proven(b, e, 1))
 				values[count++] = e->metric->value;
 		}
 		median = count ? median_of(values, count) : (double)NAN;
@@ -336,7 +345,7 @@ static void fill_proven(struct pair_suspects *b)
 }
 
 /* Lists the edges of each node. */
-static void pairs_index_edges(struct pair_suspects *b)
+static void pairs_suspects_index_edges(struct pair_suspects *b)
 {
 	size_t *ends = xcalloc(b->name_count + 1, sizeof(*ends));
 
@@ -355,7 +364,7 @@ static void pairs_index_edges(struct pair_suspects *b)
 	free(ends);
 }
 
-static void pairs_tables_release(struct pair_suspects *b)
+static void pairs_suspects_tables_release(struct pair_suspects *b)
 {
 	for (size_t point = 0; point < b->point_count; point++) {
 		for (int side = 0; side < SIDES; side++) {
@@ -376,7 +385,8 @@ static void pairs_tables_release(struct pair_suspects *b)
 	free(b->rails);
 }
 
-static void suspect_remember_way(struct pair_suspects *b, size_t node, int side, const char *what)
+static void pairs_suspects_remember_way(struct pair_suspects *b, size_t node, int side,
+					const char *what)
 {
 	const char *rail = strstr(what, "rail ");
 
@@ -390,13 +400,13 @@ static void suspect_remember_way(struct pair_suspects *b, size_t node, int side,
 	b->ways[node] |= 4;
 }
 
-static void pairs_add_text(struct suspect *a, const char *text)
+static void pairs_suspects_add_text(struct suspect *a, const char *text)
 {
 	snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text), "%s", text);
 }
 
 /* Determines the direction and the rail if only one is slow. */
-static void narrow_down(struct pair_suspects *b)
+static void pairs_suspects_narrow_down(struct pair_suspects *b)
 {
 	for (size_t node = 0; node < b->name_count; node++) {
 		struct suspect *a = b->suspect_at[node] ? &b->found[b->suspect_at[node] - 1] : NULL;
@@ -404,17 +414,17 @@ static void narrow_down(struct pair_suspects *b)
 		if (!a)
 			continue;
 		if ((b->ways[node] & 3) == 1)
-			pairs_add_text(a, "; the node is slow only when it sends");
+			pairs_suspects_add_text(a, "; the node is slow only when it sends");
 		if ((b->ways[node] & 3) == 2)
-			pairs_add_text(a, "; the node is slow only when it receives");
+			pairs_suspects_add_text(a, "; the node is slow only when it receives");
 		if (b->ways[node] & 4 && b->rails[node][0]) {
-			pairs_add_text(a, "; only on rail ");
-			pairs_add_text(a, b->rails[node]);
+			pairs_suspects_add_text(a, "; only on rail ");
+			pairs_suspects_add_text(a, b->rails[node]);
 		}
 	}
 }
 
-static void suspect_nodes(struct pair_suspects *b, size_t point, int side)
+static void pairs_suspects_find_nodes(struct pair_suspects *b, size_t point, int side)
 {
 	static const char *const roles[] = { " sending", " receiving", "" };
 	const struct pair_table *t = &b->tables[point][side];
@@ -422,21 +432,22 @@ static void suspect_nodes(struct pair_suspects *b, size_t point, int side)
 	for (size_t node = 0; node < b->name_count && !isnan(t->median); node++) {
 		const struct measured_pair *best = t->best[node];
 		bool averaged;
-		double worse = node_shortfall(b, point, side, node, &averaged);
+		double worse = pairs_suspects_node_shortfall(b, point, side, node, &averaged);
 		char *text;
 
 		b->candidate[node] = b->candidate[node] || worse != 0;
-		if (!best || !(worse > pair_margin(b, best)))
+		if (!best || !(worse > pairs_suspects_margin(b, best)))
 			continue;
-		text = suspect_evidence(b, best, t, t->pairs[node], worse, averaged, roles[side]);
+		text = pairs_suspects_evidence(b, best, t, t->pairs[node], worse, averaged,
+					       roles[side]);
 		pairs_suspect_node(b, node, SIZE_MAX, text);
-		suspect_remember_way(b, node, side, b->points[point]);
+		pairs_suspects_remember_way(b, node, side, b->points[point]);
 		free(text);
 	}
 }
 
 /* Nodes that are nearly suspects. */
-static void pairs_add_candidates(struct pair_suspects *b)
+static void pairs_suspects_add_candidates(struct pair_suspects *b)
 {
 	for (size_t node = 0; node < b->name_count; node++) {
 		struct suspect *a;
@@ -450,13 +461,14 @@ static void pairs_add_candidates(struct pair_suspects *b)
 	}
 }
 
-static void suspect_link(struct pair_suspects *b, const struct measured_pair *e)
+static void pairs_suspects_find_link(struct pair_suspects *b, const struct measured_pair *e)
 {
-	const struct pair_table *t = &b->tables[e->point][one_way(e) ? SENDS : EITHER];
+	const struct pair_table *t =
+		&b->tables[e->point][pairs_suspects_one_way(e) ? SENDS : EITHER];
 	char *text;
 
 	if (isnan(t->median) || b->suspect_at[e->nodes[0]] || b->suspect_at[e->nodes[1]] ||
-	    pair_shortfall(e, t->median) <= pair_margin(b, e))
+	    pairs_suspects_shortfall(e, t->median) <= pairs_suspects_margin(b, e))
 		return;
 	for (size_t i = 0; i < b->count; i++)
 		if (*b->found[i].other &&
@@ -465,8 +477,10 @@ static void suspect_link(struct pair_suspects *b, const struct measured_pair *e)
 		     (strcmp(b->found[i].node, b->names[e->nodes[1]]) == 0 &&
 		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
 			return;
-	text = suspect_evidence(b, e, t, 1, pair_shortfall(e, t->median), false,
-				one_way(e) ? " from the first node to the second" : "");
+	text = pairs_suspects_evidence(b, e, t, 1, pairs_suspects_shortfall(e, t->median), false,
+				       pairs_suspects_one_way(e)
+					       ? " from the first node to the second"
+					       : "");
 	pairs_suspect_node(b, e->nodes[0], e->nodes[1], text);
 	free(text);
 }
@@ -476,31 +490,31 @@ size_t pairs_find_suspects(const struct result *result, const struct section *se
 {
 	struct pair_suspects b = { .section = section };
 
-	pairs_collect_measured(&b, result);
+	pairs_suspects_collect_measured(&b, result);
 	b.candidate = xcalloc(b.name_count + 1, sizeof(*b.candidate));
 	b.suspect_at = xcalloc(b.name_count + 1, sizeof(*b.suspect_at));
 	b.ways = xcalloc(b.name_count + 1, sizeof(*b.ways));
 	b.rails = xcalloc(b.name_count + 1, sizeof(*b.rails));
-	pairs_index_edges(&b);
+	pairs_suspects_index_edges(&b);
 	b.tables = xcalloc(b.point_count + 1, sizeof(*b.tables));
 	for (size_t point = 0; point < b.point_count; point++)
 		for (int side = 0; side < SIDES; side++)
-			pairs_fill_table(&b, point, side);
-	fill_proven(&b);
+			pairs_suspects_fill_table(&b, point, side);
+	pairs_suspects_fill_proven(&b);
 	for (size_t i = 0, point = 0; i < b.edge_count; i++) {
 		/* Points are numbered in the order of their first edges. */
 		if (b.edges[i].point != point)
 			continue;
-		for (int side = one_way(&b.edges[i]) ? SENDS : EITHER;
-		     side <= (one_way(&b.edges[i]) ? RECEIVES : EITHER); side++)
-			suspect_nodes(&b, point, side);
+		for (int side = pairs_suspects_one_way(&b.edges[i]) ? SENDS : EITHER;
+		     side <= (pairs_suspects_one_way(&b.edges[i]) ? RECEIVES : EITHER); side++)
+			pairs_suspects_find_nodes(&b, point, side);
 		point++;
 	}
-	narrow_down(&b);
+	pairs_suspects_narrow_down(&b);
 	for (size_t i = 0; i < b.edge_count; i++)
-		suspect_link(&b, &b.edges[i]);
-	pairs_add_candidates(&b);
-	pairs_tables_release(&b);
+		pairs_suspects_find_link(&b, &b.edges[i]);
+	pairs_suspects_add_candidates(&b);
+	pairs_suspects_tables_release(&b);
 	*out = b.found;
 	return b.count;
 }

@@ -13,7 +13,7 @@
  * the C library's.
  */
 VECTORISED
-static void run_fp64(double *x, size_t count, uint64_t steps)
+static void peak_expected_run_fp64(double *x, size_t count, uint64_t steps)
 {
 	for (uint64_t step = 0; step < steps; step++)
 		for (size_t i = 0; i < count; i++)
@@ -28,7 +28,7 @@ static void expected_run_fp32(float *x, size_t count, uint64_t steps)
 			x[i] = __builtin_fmaf(x[i], x[i], PEAK_SHIFT);
 }
 
-static void run_fp16(double *x, size_t count, uint64_t steps)
+static void peak_expected_run_fp16(double *x, size_t count, uint64_t steps)
 {
 	for (uint64_t step = 0; step < steps; step++)
 		for (size_t i = 0; i < count; i++)
@@ -43,7 +43,7 @@ static void expect_fp16(uint64_t steps, uint64_t *expected)
 		x[i] = half_to_float(
 			half_from_float(kernel_peak_start(i / (2 * PEAK_CHAINS),
 							  i % (2 * PEAK_CHAINS), 2 * PEAK_CHAINS)));
-	run_fp16(x, 2 * CHAINS, steps);
+	peak_expected_run_fp16(x, 2 * CHAINS, steps);
 	for (size_t i = 0; i < 2 * CHAINS; i++)
 		expected[i / (2 * PEAK_CHAINS)] ^= (uint64_t)half_from_double(x[i]) << (i % 2 * 16);
 }
@@ -56,7 +56,7 @@ void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected
 
 		for (size_t i = 0; i < CHAINS; i++)
 			x[i] = kernel_peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
-		run_fp64(x, CHAINS, steps);
+		peak_expected_run_fp64(x, CHAINS, steps);
 		for (size_t i = 0; i < CHAINS; i++) {
 			uint64_t bits;
 
@@ -84,7 +84,7 @@ double peak_expect_stream(enum precision precision, uint64_t steps, double numbe
 	float narrow = (float)number;
 
 	if (precision == PRECISION_FP64) {
-		run_fp64(&number, 1, steps);
+		peak_expected_run_fp64(&number, 1, steps);
 		return number;
 	}
 	expected_run_fp32(&narrow, 1, steps);

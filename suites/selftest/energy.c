@@ -59,7 +59,7 @@ double selftest_energy_seconds(const struct section *section)
 	return CYCLES * 1.5 * section_real(section, "energy_window") + 1;
 }
 
-static void duty_add_reading(void *context, const struct telemetry *t)
+static void selftest_energy_duty_add_reading(void *context, const struct telemetry *t)
 {
 	struct power_readings *r = context;
 
@@ -73,7 +73,8 @@ static void duty_add_reading(void *context, const struct telemetry *t)
 }
 
 /* Without passes, only a launch, so that the device is as awake as between two pulses. */
-static enum status duty_pulse(struct duty *d, unsigned passes, double *seconds, struct error *err)
+static enum status selftest_energy_duty_pulse(struct duty *d, unsigned passes, double *seconds,
+					      struct error *err)
 {
 	static const struct empty_arguments nothing;
 	double began = clock_seconds();
@@ -91,8 +92,8 @@ static enum status duty_pulse(struct duty *d, unsigned passes, double *seconds, 
 }
 
 /* Works for `part` of each period, for `seconds`; adds the working time to `busy`. */
-static enum status duty_work(struct duty *d, double part, double seconds, double *busy,
-			     struct error *err)
+static enum status selftest_energy_duty_work(struct duty *d, double part, double seconds,
+					     double *busy, struct error *err)
 {
 	const volatile sig_atomic_t *stop = d->t->run->sampler.stop;
 	unsigned passes = part > 0 ? (unsigned)fmax(1, round(part * PERIOD_SECONDS / d->each)) : 0;
@@ -101,7 +102,7 @@ static enum status duty_work(struct duty *d, double part, double seconds, double
 	while (clock_seconds() < end) {
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted");
-		if (duty_pulse(d, passes, &pulsed, err) != STATUS_OK)
+		if (selftest_energy_duty_pulse(d, passes, &pulsed, err) != STATUS_OK)
 			return err->status;
 		pause = part > 0 ? pulsed / part - pulsed : PERIOD_SECONDS;
 		if (pause > 0)
@@ -112,16 +113,16 @@ static enum status duty_work(struct duty *d, double part, double seconds, double
 }
 
 /* Runs after half a window of the same load, in which power and readings settle. */
-static enum status duty_measure_cycle(struct duty *d, double part, struct cycle *c,
-				      struct error *err)
+static enum status selftest_energy_duty_measure_cycle(struct duty *d, double part, struct cycle *c,
+						      struct error *err)
 {
 	const struct telemetry_poller_options options = { .interval_seconds = READING_SECONDS,
-							  .add = duty_add_reading,
+							  .add = selftest_energy_duty_add_reading,
 							  .context = &c->power };
 	struct telemetry_poller *poller;
 	struct energy_meter *meter;
 	double busy = 0, uncounted = 0;
-	enum status status = duty_work(d, part, d->window / 2, &busy, err);
+	enum status status = selftest_energy_duty_work(d, part, d->window / 2, &busy, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -129,11 +130,12 @@ static enum status duty_measure_cycle(struct duty *d, double part, struct cycle 
 	meter = energy_meter_begin(&d->t->device, 1);
 	telemetry_poller_switch(poller, true);
 	busy = 0;
-	status = duty_work(d, part, d->window, &busy, err);
+	status = selftest_energy_duty_work(d, part, d->window, &busy, err);
 	telemetry_poller_switch(poller, false);
 	energy_meter_read(meter);
 	if (status == STATUS_OK)
-		status = duty_work(d, part, energy_meter_after_seconds(meter), &uncounted, err);
+		status = selftest_energy_duty_work(d, part, energy_meter_after_seconds(meter),
+						   &uncounted, err);
 	energy_meter_end(meter, NULL, &c->energy);
 	telemetry_poller_close(poller);
 	c->part = busy / c->energy.seconds;
@@ -143,8 +145,8 @@ static enum status duty_measure_cycle(struct duty *d, double part, struct cycle 
 }
 
 /* Rejects a tolerance that would hide the power of the work: nothing would be checked. */
-static enum status can_tell(const struct duty *d, const struct cycle *c, double allowed,
-			    struct error *err)
+static enum status selftest_energy_can_tell(const struct duty *d, const struct cycle *c,
+					    double allowed, struct error *err)
 {
 	double idle = d->cycles[IDLE].energy.watts, busy = d->cycles[BUSY].energy.watts;
 
@@ -163,7 +165,8 @@ struct worst {
 };
 
 /* Relative to `right`; keeps the error nearest to its tolerance. */
-static void duty_keep_worst_error(struct worst *w, double value, double right, double allowed)
+static void selftest_energy_duty_keep_worst_error(struct worst *w, double value, double right,
+						  double allowed)
 {
 	double error = fabs(value / right - 1), tolerance = allowed / right;
 
@@ -171,7 +174,8 @@ static void duty_keep_worst_error(struct worst *w, double value, double right, d
 		*w = (struct worst){ error, tolerance, !(error <= tolerance) };
 }
 
-static enum status hold_cycles(const struct duty *d, struct worst *worst, struct error *err)
+static enum status selftest_energy_hold_cycles(const struct duty *d, struct worst *worst,
+					       struct error *err)
 {
 	double allowed;
 
@@ -188,13 +192,13 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 		 */
 		allowed = d->tolerance * right + (1 - part) * idle->error * idle->watts +
 			  part * busy->error * busy->watts + c->energy.error * c->energy.watts;
-		if (can_tell(d, c, allowed, err) != STATUS_OK)
+		if (selftest_energy_can_tell(d, c, allowed, err) != STATUS_OK)
 			return err->status;
 		run_note(d->t->run,
 			 "Load for %.1f %% of %.2f s: measured %.1f W; expected from idle and busy "
 			 "power: %.1f ± %.1f W.",
 			 100 * c->part, c->energy.seconds, c->energy.watts, right, allowed);
-		duty_keep_worst_error(worst, c->energy.watts, right, allowed);
+		selftest_energy_duty_keep_worst_error(worst, c->energy.watts, right, allowed);
 	}
 	return STATUS_OK;
 }
@@ -203,7 +207,7 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
  * False: no counter, or no power readings. The mean of pulsed power is uncertain by one reading: a
  * sensor that samples every 0.1 s sees 12 moments in 1.2 s, not the same part of each period.
  */
-static bool duty_hold_power(const struct duty *d, struct worst *worst)
+static bool selftest_energy_duty_hold_power(const struct duty *d, struct worst *worst)
 {
 	double mean, open;
 
@@ -214,23 +218,24 @@ static bool duty_hold_power(const struct duty *d, struct worst *worst)
 			return false;
 		mean = c->power.sum / (double)c->power.count;
 		open = (c->power.most - c->power.least) * fmin(1, c->power.window / d->window);
-		duty_keep_worst_error(worst, c->energy.watts, mean,
-				      d->tolerance * mean + c->energy.error * c->energy.watts +
-					      open);
+		selftest_energy_duty_keep_worst_error(worst, c->energy.watts, mean,
+						      d->tolerance * mean +
+							      c->energy.error * c->energy.watts +
+							      open);
 	}
 	return true;
 }
 
-static enum status duty_judge(struct duty *d, struct error *err)
+static enum status selftest_energy_duty_judge(struct duty *d, struct error *err)
 {
 	struct run *run = d->t->run;
 	struct worst duty = { 0 }, power = { 0 };
 	const char *source = d->cycles[BUSY].energy.source;
 	bool compared;
 
-	if (hold_cycles(d, &duty, err) != STATUS_OK)
+	if (selftest_energy_hold_cycles(d, &duty, err) != STATUS_OK)
 		return err->status;
-	compared = duty_hold_power(d, &power);
+	compared = selftest_energy_duty_hold_power(d, &power);
 	run_value(run, "selftest.energy_error", duty.error);
 	run_value(run, "selftest.idle_power", d->cycles[IDLE].energy.watts);
 	run_value(run, "selftest.busy_power", d->cycles[BUSY].energy.watts);
@@ -269,16 +274,16 @@ enum status selftest_energy(struct selftest *t, struct error *err)
 	/* Time of one pass over the memory. */
 	for (unsigned passes = 1; status == STATUS_OK && seconds < PERIOD_SECONDS / 2;
 	     passes *= 2) {
-		status = duty_pulse(&d, passes, &seconds, err);
+		status = selftest_energy_duty_pulse(&d, passes, &seconds, err);
 		if (status == STATUS_OK && passes > 1u << 20)
 			status = error_set(err, STATUS_MISMATCH,
 					   "a kernel that writes memory takes no measurable time");
 		d.each = seconds / passes;
 	}
 	for (int i = 0; i < CYCLES && status == STATUS_OK; i++)
-		status = duty_measure_cycle(&d, parts[i], &d.cycles[i], err);
+		status = selftest_energy_duty_measure_cycle(&d, parts[i], &d.cycles[i], err);
 	if (status == STATUS_OK)
-		status = duty_judge(&d, err);
+		status = selftest_energy_duty_judge(&d, err);
 	backend_stream_synchronize(t->stream, NULL);
 	buffer_free(&d.buffer);
 	return status;

@@ -141,8 +141,8 @@ static uint64_t buffer_word_at(const struct host_data *d, size_t i)
 
 /* The fast test, which nearly always finds nothing. */
 VECTORISED
-static uint64_t pattern_differences(const unsigned char *memory, uint64_t first, size_t count,
-				    uint64_t seed)
+static uint64_t buffers_pattern_differences(const unsigned char *memory, uint64_t first,
+					    size_t count, uint64_t seed)
 {
 	uint64_t different = 0;
 
@@ -180,8 +180,8 @@ static void buffer_check_words(void *context, size_t begin, size_t end)
 	struct host_data *d = context;
 	size_t whole = d->bytes / 8, last = end < whole ? end : whole;
 
-	if (end > whole || pattern_differences(d->memory + 8 * begin, d->first_word + begin,
-					       last - begin, d->seed))
+	if (end > whole || buffers_pattern_differences(d->memory + 8 * begin, d->first_word + begin,
+						       last - begin, d->seed))
 		buffer_record_wrong_words(d, begin, end);
 }
 

@@ -15,16 +15,17 @@ struct exchange {
 
 /*
  * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, during which
- * `x` must stay valid, or directly by the CPU if the memory is not `on_device`. exchange_compare():
- * STATUS_MISMATCH if both differ. exchange_check() reads, waits and compares.
+ * `x` must stay valid, or directly by the CPU if the memory is not `on_device`.
+ * checked_blocks_exchange_compare(): STATUS_MISMATCH if both differ.
+ * checked_blocks_check_exchange() reads, waits and compares.
  */
-enum status exchange_write(struct stream *stream, bool on_device, void *at, struct exchange *x,
-			   struct error *err);
-enum status exchange_compare(const struct exchange *x, struct error *err);
-enum status exchange_check(struct stream *stream, bool on_device, const void *at,
-			   struct exchange *x, struct error *err);
+enum status checked_blocks_exchange_write(struct stream *stream, bool on_device, void *at,
+					  struct exchange *x, struct error *err);
+enum status checked_blocks_exchange_compare(const struct exchange *x, struct error *err);
+enum status checked_blocks_check_exchange(struct stream *stream, bool on_device, const void *at,
+					  struct exchange *x, struct error *err);
 /* Offset of the last whole word of a block. */
-static inline size_t exchange_last(size_t bytes)
+static inline size_t checked_blocks_exchange_last(size_t bytes)
 {
 	return (bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
 }
@@ -47,18 +48,20 @@ struct checked_blocks {
 	uint64_t used;        /* total requested bytes of all blocks */
 };
 
-/* checked_give() frees a block whose pattern is intact; without memory it checks nothing. */
-enum status checked_take(struct checked_blocks *b, struct checked_block *block, size_t bytes,
-			 struct error *err);
-enum status checked_give(struct checked_blocks *b, struct checked_block *block, struct error *err);
+/* checked_blocks_give() frees a block whose pattern is intact; without memory it checks nothing. */
+enum status checked_blocks_take(struct checked_blocks *b, struct checked_block *block, size_t bytes,
+				struct error *err);
+enum status checked_blocks_give(struct checked_blocks *b, struct checked_block *block,
+				struct error *err);
 
 /* Sets *out if a block of that size can be allocated now; uses and frees it. */
-enum status checked_fits(struct checked_blocks *b, size_t bytes, bool *out, struct error *err);
+enum status checked_blocks_fits(struct checked_blocks *b, size_t bytes, bool *out,
+				struct error *err);
 /*
  * Bisection: the largest multiple of `step`, at most `most`, that fits; 0 if not even `step` does.
  */
-enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t most, uint64_t *out,
-			    struct error *err);
+enum status checked_blocks_largest(struct checked_blocks *b, uint64_t step, uint64_t most,
+				   uint64_t *out, struct error *err);
 
 #define CHECKERBOARD_BLOCKS 64
 /*
@@ -66,7 +69,8 @@ enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t mo
  * split; then allocates them as equal blocks, and frees every other one. `blocks` are zeroed; the
  * caller frees them, even after a failure.
  */
-enum status checkerboard_make(struct checked_blocks *b, uint64_t span,
-			      struct checked_block blocks[CHECKERBOARD_BLOCKS], struct error *err);
+enum status checked_blocks_checkerboard_make(struct checked_blocks *b, uint64_t span,
+					     struct checked_block blocks[CHECKERBOARD_BLOCKS],
+					     struct error *err);
 
 #endif

@@ -22,12 +22,13 @@ static const struct per_clock_rates {
 #define CORE_FLOPS 40e9
 #define CORE_BANDWIDTH 5e9
 
-static double estimate_device_units(const struct device_info *info)
+static double shared_estimate_device_units(const struct device_info *info)
 {
 	return info->multiprocessors > 0 ? info->multiprocessors : 1;
 }
 
-static double per_clock(const struct per_clock_rates *rate, enum precision precision)
+static double shared_estimate_per_clock(const struct per_clock_rates *rate,
+					enum precision precision)
 {
 	switch (precision) {
 	case PRECISION_FP64:
@@ -41,7 +42,7 @@ static double per_clock(const struct per_clock_rates *rate, enum precision preci
 	}
 }
 
-double estimate_flops(const struct device_info *info, enum precision precision)
+double shared_estimate_flops(const struct device_info *info, enum precision precision)
 {
 	int capability = 10 * info->capability_major + info->capability_minor;
 	double clock = info->clock_hz > 0 ? info->clock_hz : 1e9;
@@ -49,18 +50,19 @@ double estimate_flops(const struct device_info *info, enum precision precision)
 
 	if (device_is_host(info))
 		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS *
-		       estimate_device_units(info);
+		       shared_estimate_device_units(info);
 	while (capability < rates[i].capability)
 		i++;
-	return 0.5 * per_clock(&rates[i], precision) * clock * estimate_device_units(info);
+	return 0.5 * shared_estimate_per_clock(&rates[i], precision) * clock *
+	       shared_estimate_device_units(info);
 }
 
-double estimate_memory_rate(const struct device_info *info)
+double shared_estimate_memory_rate(const struct device_info *info)
 {
 	/* Two transfers per clock. */
 	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
 
 	if (device_is_host(info))
-		return CORE_BANDWIDTH * estimate_device_units(info);
+		return CORE_BANDWIDTH * shared_estimate_device_units(info);
 	return bus > 0 ? 0.5 * bus : 100e9;
 }

@@ -14,10 +14,10 @@
  * instructions in the CUDA C++ Programming Guide, and the data sheets for tensor cores (dense, FP32
  * accumulation).
  */
-double estimate_flops(const struct device_info *info, enum precision precision);
+double shared_estimate_flops(const struct device_info *info, enum precision precision);
 
 /* B/s of device memory: half of the peak of its bus; if unknown 5 GB/s per core, or 100 GB/s. */
-double estimate_memory_rate(const struct device_info *info);
+double shared_estimate_memory_rate(const struct device_info *info);
 
 /* B/s that a busy core copies and touches. */
 #define PACE_HOST_COPY 4e9

@@ -4,7 +4,7 @@
 #include "kernels/fp8.h"
 #include "kernels/half.h"
 
-double number_stored(enum precision precision, double value)
+double gemm_numbers_stored(enum precision precision, double value)
 {
 	switch (precision) {
 	case PRECISION_FP64:
@@ -25,7 +25,7 @@ double number_stored(enum precision precision, double value)
 	}
 }
 
-void number_round_to_odd(double *values, size_t count)
+void gemm_numbers_round_to_odd(double *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] = half_round_to_odd(values[i]);
@@ -51,12 +51,12 @@ static void gemm_numbers_round_fp32(double *values, size_t count)
 		values[i] = (float)values[i];
 }
 
-bool number_is_narrow(enum precision precision)
+bool gemm_numbers_is_narrow(enum precision precision)
 {
 	return precision_bytes(precision) < 4;
 }
 
-void number_round(enum precision precision, double *values, size_t count)
+void gemm_numbers_round(enum precision precision, double *values, size_t count)
 {
 	switch (precision) {
 	case PRECISION_FP64:
@@ -96,7 +96,8 @@ DECODE(bf16, uint16_t, half_bf16_to_float)
 /* Products of two numbers in units of 2^-7. */
 DECODE(int32, int32_t, 0x1p-14 * (double))
 
-void number_decode(enum precision precision, const void *c, size_t first, size_t count, double *out)
+void gemm_numbers_decode(enum precision precision, const void *c, size_t first, size_t count,
+			 double *out)
 {
 	switch (precision) {
 	case PRECISION_FP64:
@@ -118,7 +119,7 @@ void number_decode(enum precision precision, const void *c, size_t first, size_t
 	}
 }
 
-double number_smallest_normal(enum precision precision)
+double gemm_numbers_smallest_normal(enum precision precision)
 {
 	switch (precision) {
 	case PRECISION_FP16:

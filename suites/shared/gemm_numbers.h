@@ -10,20 +10,20 @@
 #include "device/backend.h"
 
 /* Value stored in an operand of `precision`, or PRECISION_E5M2, for `value` (through FP32). */
-double number_stored(enum precision precision, double value);
-/* As number_stored(), for many FP32 numbers in place. */
-void number_round(enum precision precision, double *values, size_t count);
+double gemm_numbers_stored(enum precision precision, double value);
+/* As gemm_numbers_stored(), for many FP32 numbers in place. */
+void gemm_numbers_round(enum precision precision, double *values, size_t count);
 /* Rounds to FP32 (to odd) before a narrower format, so that rounding twice equals rounding once. */
-void number_round_to_odd(double *values, size_t count);
+void gemm_numbers_round_to_odd(double *values, size_t count);
 /* True if an operand loses digits of FP32. */
-bool number_is_narrow(enum precision precision);
+bool gemm_numbers_is_narrow(enum precision precision);
 /* Results `first` to `first + count` of the matrix at `c`. */
-void number_decode(enum precision precision, const void *c, size_t first, size_t count,
-		   double *out);
+void gemm_numbers_decode(enum precision precision, const void *c, size_t first, size_t count,
+			 double *out);
 /*
  * Smallest normal number of an operand, also of PRECISION_E5M2; 0: its format has no subnormal
  * ones.
  */
-double number_smallest_normal(enum precision precision);
+double gemm_numbers_smallest_normal(enum precision precision);
 
 #endif

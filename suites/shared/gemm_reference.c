@@ -52,7 +52,7 @@ static const struct {
  * Accumulation errors grow like a random walk; a factor of 8 covers every observed order of
  * summation, and biased ones.
  */
-double matmul_tolerance(enum precision precision, int64_t k)
+double gemm_reference_tolerance(enum precision precision, int64_t k)
 {
 	double bound = 2 * rounding[precision].stored + 4 * rounding[precision].multiplied +
 		       8 * rounding[precision].accumulated * sqrt((double)k);
@@ -60,7 +60,7 @@ double matmul_tolerance(enum precision precision, int64_t k)
 	return bound < TOLERANCE_MOST ? bound : TOLERANCE_MOST;
 }
 
-double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
+double gemm_reference_sign(const struct matmul_reference *r, int64_t column)
 {
 	return generator_bits(r->problem.seed_b ^ SIGN_SEED, (uint64_t)column) >> 63 ? -1 : 1;
 }
@@ -69,90 +69,93 @@ double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
 /* Elements along k, and along the other dimension, that share a unit. */
 #define GROUP 128
 
-static double matmul_format_most(const struct matmul_problem *p, uint64_t seed)
+static double gemm_reference_format_most(const struct matmul_problem *p, uint64_t seed)
 {
 	return (seed == p->seed_a ? p->fp8.e5m2_a : p->fp8.e5m2_b) ? E5M2_MOST : FP8_MOST;
 }
 
-static enum fp8_scaling matmul_scaling(const struct matmul_problem *p, uint64_t seed)
+static enum fp8_scaling gemm_reference_scaling(const struct matmul_problem *p, uint64_t seed)
 {
 	return (enum fp8_scaling)(seed == p->seed_a ? p->fp8.scaling_a : p->fp8.scaling_b);
 }
 
-bool matmul_has_units(const struct matmul_problem *p)
+bool gemm_reference_has_units(const struct matmul_problem *p)
 {
 	return p->precision == PRECISION_FP8 &&
 	       (p->scale != 1 || p->fp8.scaling_a || p->fp8.scaling_b);
 }
 
-struct matmul_storage matmul_storage_of(const struct matmul_problem *p, uint64_t seed)
+struct matmul_storage gemm_reference_storage_of(const struct matmul_problem *p, uint64_t seed)
 {
 	bool e5m2 = seed == p->seed_a ? p->fp8.e5m2_a : p->fp8.e5m2_b;
 
 	return (struct matmul_storage){ e5m2 ? PRECISION_E5M2 : p->precision,
-					matmul_has_units(p) ? matmul_format_most(p, seed)
-							    : p->scale };
+					gemm_reference_has_units(p)
+						? gemm_reference_format_most(p, seed)
+						: p->scale };
 }
 
-double matmul_unit(const struct matmul_problem *p, uint64_t seed, int64_t outer, int64_t inner)
+double gemm_reference_unit(const struct matmul_problem *p, uint64_t seed, int64_t outer,
+			   int64_t inner)
 {
-	enum fp8_scaling scaling = matmul_scaling(p, seed);
+	enum fp8_scaling scaling = gemm_reference_scaling(p, seed);
 	uint64_t part = (uint64_t)(scaling == FP8_SCALE_BLOCKS ? outer / GROUP : outer) << 32,
 		 group = scaling == FP8_SCALE_OUTER ? 0 : (uint64_t)(inner / GROUP);
-	double unit = p->scale / matmul_format_most(p, seed);
+	double unit = p->scale / gemm_reference_format_most(p, seed);
 
-	if (!matmul_has_units(p))
+	if (!gemm_reference_has_units(p))
 		return 1;
 	if (scaling != FP8_SCALE_TENSOR)
 		unit *= 1 + 0.75 * (double)generator_uniform(seed ^ UNIT_SEED, part | group);
 	return (float)unit;
 }
 
-static uint64_t matmul_groups(const struct matmul_problem *p)
+static uint64_t gemm_reference_groups(const struct matmul_problem *p)
 {
 	return (uint64_t)(p->k + GROUP - 1) / GROUP;
 }
 
-size_t matmul_unit_count(const struct matmul_problem *p, uint64_t seed)
+size_t gemm_reference_unit_count(const struct matmul_problem *p, uint64_t seed)
 {
 	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n);
 
-	switch (matmul_scaling(p, seed)) {
+	switch (gemm_reference_scaling(p, seed)) {
 	case FP8_SCALE_TENSOR:
 		return 1;
 	case FP8_SCALE_OUTER:
 		return outer;
 	case FP8_SCALE_GROUPS:
-		return outer * matmul_groups(p);
+		return outer * gemm_reference_groups(p);
 	default:
-		return (outer + GROUP - 1) / GROUP * ((matmul_groups(p) + 3) / 4 * 4);
+		return (outer + GROUP - 1) / GROUP * ((gemm_reference_groups(p) + 3) / 4 * 4);
 	}
 }
 
-void matmul_units(const struct matmul_problem *p, uint64_t seed, float *out)
+void gemm_reference_units(const struct matmul_problem *p, uint64_t seed, float *out)
 {
-	size_t count = matmul_unit_count(p, seed);
+	size_t count = gemm_reference_unit_count(p, seed);
 	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n),
-		 groups = (matmul_groups(p) + 3) / 4 * 4;
+		 groups = (gemm_reference_groups(p) + 3) / 4 * 4;
 
 	for (uint64_t i = 0; i < count; i++) {
-		bool blocks = matmul_scaling(p, seed) == FP8_SCALE_BLOCKS;
+		bool blocks = gemm_reference_scaling(p, seed) == FP8_SCALE_BLOCKS;
 		uint64_t at = blocks ? i / groups * GROUP : i % outer,
 			 group = blocks ? i % groups : i / outer;
 
-		out[i] = (float)matmul_unit(p, seed, (int64_t)at, (int64_t)(group * GROUP));
+		out[i] = (float)gemm_reference_unit(p, seed, (int64_t)at, (int64_t)(group * GROUP));
 	}
 }
 
-double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
+double gemm_reference_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
 {
-	struct matmul_storage s = matmul_storage_of(p, seed);
+	struct matmul_storage s = gemm_reference_storage_of(p, seed);
 	bool a = seed == p->seed_a, along_k = a ? p->transpose_a : !p->transpose_b;
 	int64_t outer = along_k ? index / p->k : index % (a ? p->m : p->n),
 		inner = along_k ? index % p->k : index / (a ? p->m : p->n);
 
-	return matmul_unit(p, seed, outer, inner) *
-	       number_stored(s.format, s.fill * (double)generator_uniform(seed, (uint64_t)index));
+	return gemm_reference_unit(p, seed, outer, inner) *
+	       gemm_numbers_stored(s.format,
+				   s.fill * (double)generator_uniform(seed, (uint64_t)index));
 }
 
 /* Multiplication of a generated matrix, rows x columns, by a matrix of right-hand sides. */
@@ -169,15 +172,15 @@ struct product {
 
 /* `count` elements of a generated matrix, `stride` apart. */
 VECTORISED
-static void matrix_generate(double *out, uint64_t seed, uint64_t first, uint64_t stride,
-			    size_t count)
+static void gemm_reference_matrix_generate(double *out, uint64_t seed, uint64_t first,
+					   uint64_t stride, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		out[i] = (double)generator_uniform(seed, first + i * stride);
 }
 
 VECTORISED
-static void gemm_scale(double *values, double factor, size_t count)
+static void gemm_reference_scale(double *values, double factor, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] *= factor;
@@ -190,11 +193,11 @@ static void gemm_reference_apply_units(const struct product *p, uint64_t row, ui
 	const struct matmul_problem *problem = &p->r->problem;
 
 	for (size_t i = 0; i < count; i++)
-		out[i] *=
-			p->seed == problem->seed_a
-				? matmul_unit(problem, p->seed, (int64_t)(row + i), (int64_t)column)
-				: matmul_unit(problem, p->seed, (int64_t)column,
-					      (int64_t)(row + i));
+		out[i] *= p->seed == problem->seed_a
+				  ? gemm_reference_unit(problem, p->seed, (int64_t)(row + i),
+							(int64_t)column)
+				  : gemm_reference_unit(problem, p->seed, (int64_t)column,
+							(int64_t)(row + i));
 }
 
 /* Elements of one column, from `row` on. */
@@ -202,18 +205,19 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 				     size_t count, double *out)
 {
 	const struct matmul_problem *problem = &p->r->problem;
-	const struct matmul_storage s = matmul_storage_of(problem, p->seed);
+	const struct matmul_storage s = gemm_reference_storage_of(problem, p->seed);
 	uint64_t rows = (uint64_t)p->rows, columns = (uint64_t)p->columns;
 
-	matrix_generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
-			p->transposed ? columns : 1, count);
+	gemm_reference_matrix_generate(out, p->seed,
+				       p->transposed ? row * columns + column : column * rows + row,
+				       p->transposed ? columns : 1, count);
 	if (s.fill != 1)
-		gemm_scale(out, s.fill, count);
-	if (s.fill != 1 && p->rounded && number_is_narrow(problem->precision))
-		number_round_to_odd(out, count);
+		gemm_reference_scale(out, s.fill, count);
+	if (s.fill != 1 && p->rounded && gemm_numbers_is_narrow(problem->precision))
+		gemm_numbers_round_to_odd(out, count);
 	if (p->rounded)
-		number_round(s.format, out, count);
-	if (matmul_has_units(problem))
+		gemm_numbers_round(s.format, out, count);
+	if (gemm_reference_has_units(problem))
 		gemm_reference_apply_units(p, row, column, count, out);
 }
 
@@ -221,13 +225,13 @@ static void gemm_reference_values_of(const struct product *p, uint64_t row, uint
 VECTORISED
 /* Specialised for the usual number of sums, which fit into one or two registers. */
 VECTORISED
-static void gemm_add_column(const struct product *p, int64_t column, const double *values,
-			    size_t count, double *sums)
+static void gemm_reference_add_column(const struct product *p, int64_t column, const double *values,
+				      size_t count, double *sums)
 {
 	size_t per_row = (size_t)p->per_row;
 
 	if (!p->right) {
-		double sign = matmul_reference_sign(p->r, column);
+		double sign = gemm_reference_sign(p->r, column);
 
 		sums += column / p->r->width;
 		for (size_t i = 0; i < count; i++)
@@ -246,7 +250,7 @@ static void gemm_add_column(const struct product *p, int64_t column, const doubl
 }
 
 /* One tile of rows at a time, whose sums stay in the L1 cache. */
-static void gemm_multiply_rows(void *context, size_t begin, size_t end)
+static void gemm_reference_multiply_rows(void *context, size_t begin, size_t end)
 {
 	const struct product *p = context;
 	double values[TILE_ROWS];
@@ -256,13 +260,13 @@ static void gemm_multiply_rows(void *context, size_t begin, size_t end)
 
 		for (int64_t column = 0; column < p->columns; column++) {
 			gemm_reference_values_of(p, row, (uint64_t)column, count, values);
-			gemm_add_column(p, column, values, count,
-					p->out + row * (size_t)p->per_row);
+			gemm_reference_add_column(p, column, values, count,
+						  p->out + row * (size_t)p->per_row);
 		}
 	}
 }
 
-static double *zero_matrix(int64_t rows, int64_t columns)
+static double *gemm_reference_zero_matrix(int64_t rows, int64_t columns)
 {
 	return xcalloc((size_t)(rows * columns), sizeof(double));
 }
@@ -275,7 +279,7 @@ static bool gemm_reference_is_small(const struct matmul_problem *p)
 	       p->m * p->n <= FULL_OPERATIONS / p->k;
 }
 
-size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
+size_t gemm_reference_rows_per_thread(int64_t columns, int64_t operations)
 {
 	size_t rows = parallel_grain((uint64_t)(columns * operations));
 
@@ -286,10 +290,11 @@ size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
 static double *gemm_reference_expected_sums(const struct matmul_reference *r, bool rounded)
 {
 	const struct matmul_problem *p = &r->problem;
-	double *right = zero_matrix(p->k, r->blocks), *sums = zero_matrix(p->m, r->blocks);
+	double *right = gemm_reference_zero_matrix(p->k, r->blocks),
+	       *sums = gemm_reference_zero_matrix(p->m, r->blocks);
 
-	parallel_for((size_t)p->k, matmul_rows_per_thread(p->n, GENERATION + r->blocks),
-		     gemm_multiply_rows,
+	parallel_for((size_t)p->k, gemm_reference_rows_per_thread(p->n, GENERATION + r->blocks),
+		     gemm_reference_multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_b,
 					.rows = p->k,
@@ -298,8 +303,8 @@ static double *gemm_reference_expected_sums(const struct matmul_reference *r, bo
 					.per_row = r->blocks,
 					.rounded = rounded,
 					.out = right });
-	parallel_for((size_t)p->m, matmul_rows_per_thread(p->k, GENERATION + r->blocks),
-		     gemm_multiply_rows,
+	parallel_for((size_t)p->m, gemm_reference_rows_per_thread(p->k, GENERATION + r->blocks),
+		     gemm_reference_multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_a,
 					.rows = p->m,
@@ -313,7 +318,7 @@ static double *gemm_reference_expected_sums(const struct matmul_reference *r, bo
 	return sums;
 }
 
-void matmul_reference_init(struct matmul_reference *r, const struct matmul_problem *problem)
+void gemm_reference_init(struct matmul_reference *r, const struct matmul_problem *problem)
 {
 	int64_t n = problem->n;
 	bool full = n <= SUMS_PER_ROW || gemm_reference_is_small(problem);
@@ -321,26 +326,27 @@ void matmul_reference_init(struct matmul_reference *r, const struct matmul_probl
 
 	*r = (struct matmul_reference){
 		.problem = *problem,
-		.tolerance = matmul_tolerance(problem->precision, problem->k),
+		.tolerance = gemm_reference_tolerance(problem->precision, problem->k),
 	};
 	r->width = full ? 1 : (n + SUMS_PER_ROW - 1) / SUMS_PER_ROW;
 	r->blocks = (n + r->width - 1) / r->width;
 	r->sums = gemm_reference_expected_sums(r, true);
-	r->unrounded = number_is_narrow(problem->precision) ? gemm_reference_expected_sums(r, false)
-							    : NULL;
+	r->unrounded = gemm_numbers_is_narrow(problem->precision)
+			       ? gemm_reference_expected_sums(r, false)
+			       : NULL;
 	for (int64_t i = 0; i < problem->m * r->blocks; i++)
 		squares += r->sums[i] * r->sums[i];
 	r->rms = sqrt(squares / ((double)problem->m * (double)n));
 }
 
-void matmul_reference_release(struct matmul_reference *r)
+void gemm_reference_release(struct matmul_reference *r)
 {
 	free(r->sums);
 	free(r->unrounded);
 	memset(r, 0, sizeof(*r));
 }
 
-double matmul_subnormal_share(const struct matmul_problem *p)
+double gemm_reference_subnormal_share(const struct matmul_problem *p)
 {
 	const int64_t most = 1 << 20, counts[2] = { p->m * p->k, p->k * p->n };
 	int64_t looked = 0, subnormal = 0;
@@ -348,13 +354,14 @@ double matmul_subnormal_share(const struct matmul_problem *p)
 	for (int which = 0; which < 2; which++) {
 		int64_t count = counts[which] < most ? counts[which] : most;
 		uint64_t seed = which == 0 ? p->seed_a : p->seed_b;
-		struct matmul_storage s = matmul_storage_of(p, seed);
-		double smallest = number_smallest_normal(s.format);
+		struct matmul_storage s = gemm_reference_storage_of(p, seed);
+		double smallest = gemm_numbers_smallest_normal(s.format);
 
 		for (int64_t i = 0; i < count; i++)
 			subnormal +=
-				fabs(number_stored(s.format, s.fill * (double)generator_uniform(
-									      seed, (uint64_t)i))) <
+				fabs(gemm_numbers_stored(
+					s.format,
+					s.fill * (double)generator_uniform(seed, (uint64_t)i))) <
 				smallest;
 		looked += count;
 	}

@@ -32,9 +32,9 @@ struct matmul_problem {
 };
 
 /*
- * An operand as stored: `fill` * generator_uniform() in `format`, in units of matmul_unit(). With a
- * scale other than 1, or one for parts of an operand, elements of FP8 fill the range of their
- * format, and the library multiplies by the unit.
+ * An operand as stored: `fill` * generator_uniform() in `format`, in units of
+ * gemm_reference_unit(). With a scale other than 1, or one for parts of an operand, elements of FP8
+ * fill the range of their format, and the library multiplies by the unit.
  */
 struct matmul_storage {
 	enum precision format;
@@ -42,18 +42,19 @@ struct matmul_storage {
 };
 
 /* `seed`: seed_a or seed_b, here and below. */
-struct matmul_storage matmul_storage_of(const struct matmul_problem *problem, uint64_t seed);
+struct matmul_storage gemm_reference_storage_of(const struct matmul_problem *problem,
+						uint64_t seed);
 /* True if elements are stored in units other than 1: FP8 with scales. */
-bool matmul_has_units(const struct matmul_problem *problem);
+bool gemm_reference_has_units(const struct matmul_problem *problem);
 /*
  * Unit of the elements in row `outer` of op(A), or column `outer` of op(B), and place `inner` of k.
  * Parts of an operand have units between 0.25 and 1.75 times that of a tensor.
  */
-double matmul_unit(const struct matmul_problem *problem, uint64_t seed, int64_t outer,
-		   int64_t inner);
+double gemm_reference_unit(const struct matmul_problem *problem, uint64_t seed, int64_t outer,
+			   int64_t inner);
 /* Number of units of an operand, and all of them in the order of enum fp8_scaling. */
-size_t matmul_unit_count(const struct matmul_problem *problem, uint64_t seed);
-void matmul_units(const struct matmul_problem *problem, uint64_t seed, float *out);
+size_t gemm_reference_unit_count(const struct matmul_problem *problem, uint64_t seed);
+void gemm_reference_units(const struct matmul_problem *problem, uint64_t seed, float *out);
 
 struct matmul_reference {
 	struct matmul_problem problem;
@@ -61,29 +62,28 @@ struct matmul_reference {
 	double *sums;          /* m x blocks: from the operands as stored */
 	double *unrounded;     /* as `sums`, before rounding from FP32; NULL: nothing was rounded */
 	double rms;            /* of an element of C */
-	double tolerance;      /* matmul_tolerance() of the whole; a row's sums get a margin */
+	double tolerance; /* gemm_reference_tolerance() of the whole; a row's sums get a margin */
 };
 
 /* A scale other than 1 allows at most MATMUL_FULL_OPERATIONS multiplications. */
-void matmul_reference_init(struct matmul_reference *reference,
-			   const struct matmul_problem *problem);
-void matmul_reference_release(struct matmul_reference *reference);
+void gemm_reference_init(struct matmul_reference *reference, const struct matmul_problem *problem);
+void gemm_reference_release(struct matmul_reference *reference);
 
 /* Minimum rows per thread, for rows of `columns` columns with `operations` operations each. */
-size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
+size_t gemm_reference_rows_per_thread(int64_t columns, int64_t operations);
 
 /* Random sign, 1 or -1, of column `column` of C in its block's sum. */
-double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);
+double gemm_reference_sign(const struct matmul_reference *reference, int64_t column);
 /* Element `index` of an operand in memory order. */
-double matmul_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
+double gemm_reference_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
 
 /* Bound of the rounding error of a GEMM of depth `k`, as a relative Frobenius norm. */
-double matmul_tolerance(enum precision precision, int64_t k);
+double gemm_reference_tolerance(enum precision precision, int64_t k);
 
 /*
  * Share of the operands' elements that are stored as subnormal numbers or zero, and so with fewer
  * digits (of the first million of each).
  */
-double matmul_subnormal_share(const struct matmul_problem *problem);
+double gemm_reference_subnormal_share(const struct matmul_problem *problem);
 
 #endif

@@ -5,8 +5,8 @@
 /*
  * Moves away from the known size in growing steps, because the error of the prediction is unknown.
  */
-static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
-			  double tolerance)
+static uint64_t search_next_away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
+				      double tolerance)
 {
 	double distance = fabs((double)known - (double)predicted);
 	/*
@@ -40,15 +40,15 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 		next = fits + gap / 2 / step * step;
 		return next > fits ? next : fits + step;
 	}
-	next = fits ? away_from(fits, predicted, 1, step, tolerance)
-		    : away_from(fails, predicted, -1, step, tolerance);
+	next = fits ? search_next_away_from(fits, predicted, 1, step, tolerance)
+		    : search_next_away_from(fails, predicted, -1, step, tolerance);
 	if (next > most)
 		next = most / step * step;
 	return next ? next : step;
 }
 
-uint64_t search_largest_fit(bool (*fits)(const void *context, uint64_t size), const void *context,
-			    uint64_t step, uint64_t most)
+uint64_t search_next_largest_fit(bool (*fits)(const void *context, uint64_t size),
+				 const void *context, uint64_t step, uint64_t most)
 {
 	uint64_t low = 0, high = most / step + 1;
 

@@ -13,7 +13,7 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 		     uint64_t most, double tolerance);
 
 /* The largest multiple of `step` up to `most` that fits, by bisection; 0: none. */
-uint64_t search_largest_fit(bool (*fits)(const void *context, uint64_t size), const void *context,
-			    uint64_t step, uint64_t most);
+uint64_t search_next_largest_fit(bool (*fits)(const void *context, uint64_t size),
+				 const void *context, uint64_t step, uint64_t most);
 
 #endif

@@ -81,7 +81,7 @@ bool sustained_is_gapless(const struct series *burst, unsigned commands)
 	return burst->statistics.median >= CALL_SECONDS * (commands ? commands : 1);
 }
 
-static bool is_gapless(const struct sustained_work *work)
+static bool sustained_work_is_gapless(const struct sustained_work *work)
 {
 	const struct series *burst = sustained_series_of(work, "time");
 
@@ -106,7 +106,7 @@ static void sustained_prepare_pass(const struct sustained_work *work,
 	else
 		*rules = seconds > 0 ? sustained_burst_rules(run->sampler.rules)
 				     : *run->sampler.rules;
-	*w = pass->lasts ? sustained_load_workload(&work->workload, is_gapless(work))
+	*w = pass->lasts ? sustained_load_workload(&work->workload, sustained_work_is_gapless(work))
 			 : work->workload;
 	w->has_energy = work->workload.has_energy && pass->has_energy;
 }
@@ -222,7 +222,7 @@ void sustained_record(const struct sustained_work *work)
 	if (!sustained_series_of(work, "sustained"))
 		run_note(work->run, "The throughput is that of a burst. Under a sustained load, "
 				    "the power limit can reduce it: set sustained_time.");
-	else if (!is_gapless(work))
+	else if (!sustained_work_is_gapless(work))
 		run_note(work->run,
 			 "Calls are shorter than %.0f us: the device idles while the host queues "
 			 "them.",

@@ -12,7 +12,7 @@
  * generator_uniform() in units of 2^-23: products are integers below 2^46, and GRAIN of them can be
  * added in 64 bits.
  */
-static inline int64_t uniform_steps(uint64_t seed, uint64_t i)
+static inline int64_t stream_reference_uniform_steps(uint64_t seed, uint64_t i)
 {
 	return (int64_t)(generator_bits(seed, i) >> 40) - (1 << 23);
 }
@@ -29,11 +29,12 @@ static int64_t stream_reference_dot_steps(const uint64_t seeds[2], uint64_t begi
 	int64_t sum = 0;
 
 	for (uint64_t i = begin; i < end; i++)
-		sum += uniform_steps(seeds[0], i) * uniform_steps(seeds[1], i);
+		sum += stream_reference_uniform_steps(seeds[0], i) *
+		       stream_reference_uniform_steps(seeds[1], i);
 	return sum;
 }
 
-static void reference_add_dot(void *context, size_t begin, size_t end)
+static void stream_reference_add_dot(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
 
@@ -50,11 +51,11 @@ double stream_dot_reference(const uint64_t seeds[2], uint64_t count)
 {
 	struct sum s = { .seeds = { seeds[0], seeds[1] } };
 
-	parallel_for(count, GRAIN, reference_add_dot, &s);
+	parallel_for(count, GRAIN, stream_reference_add_dot, &s);
 	return (double)((long double)s.high * 0x1p-14L + (long double)s.low * 0x1p-46L);
 }
 
-double stream_dot_tolerance(uint64_t count)
+double stream_reference_dot_tolerance(uint64_t count)
 {
 	return 0x1p-53 * (double)count / 4 * sqrt((double)count);
 }
@@ -69,7 +70,7 @@ static uint64_t stream_reference_sum_words(uint64_t seed, uint64_t begin, uint64
 	return sum;
 }
 
-static void reference_add_words(void *context, size_t begin, size_t end)
+static void stream_reference_add_words(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
 
@@ -80,11 +81,11 @@ uint64_t stream_words_reference(uint64_t seed, uint64_t words)
 {
 	struct sum s = { .seeds = { seed } };
 
-	parallel_for(words, GRAIN, reference_add_words, &s);
+	parallel_for(words, GRAIN, stream_reference_add_words, &s);
 	return s.total;
 }
 
-static void add_random(void *context, size_t begin, size_t end)
+static void stream_reference_add_random(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
 	uint64_t sum = 0;
@@ -98,6 +99,6 @@ uint64_t stream_random_reference(uint64_t seed, uint64_t pick, uint64_t words, u
 {
 	struct sum s = { .seeds = { seed, pick }, .words = words };
 
-	parallel_for(accesses, GRAIN, add_random, &s);
+	parallel_for(accesses, GRAIN, stream_reference_add_random, &s);
 	return s.total;
 }

@@ -17,7 +17,7 @@ double stream_dot_reference(const uint64_t seeds[2], uint64_t count);
  * count / 4; independent errors add like a random walk. A missing term is three orders of magnitude
  * larger.
  */
-double stream_dot_tolerance(uint64_t count);
+double stream_reference_dot_tolerance(uint64_t count);
 
 /* Sum of words 0 to words-1 of FILL_BITS data. */
 uint64_t stream_words_reference(uint64_t seed, uint64_t words);

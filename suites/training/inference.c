@@ -181,7 +181,7 @@ static enum status inference_launch(void *state, unsigned batch, struct error *e
 
 	for (unsigned i = 0; i < batch; i++)
 		for (size_t l = 0; l < f->setup.layers; l++)
-			if (network_forward(&f->network, l, 0, f->rows, err) != STATUS_OK)
+			if (gemm_layer_forward(&f->network, l, 0, f->rows, err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
@@ -201,8 +201,9 @@ static enum status inference_fetch(struct forward *f, const void *from, uint64_t
 	return err->status;
 }
 
-static void dense_layer_reference(const double *weights, const double *bias, const double *x,
-				  double *y, uint64_t in, uint64_t out, bool last)
+static void inference_dense_layer_reference(const double *weights, const double *bias,
+					    const double *x, double *y, uint64_t in, uint64_t out,
+					    bool last)
 {
 	for (uint64_t o = 0; o < out; o++) {
 		double sum = bias[o];
@@ -228,8 +229,8 @@ static enum status inference_reference_row(struct forward *f, double *const weig
 		for (size_t l = 0; l < s->layers; l++) {
 			double *next = x;
 
-			dense_layer_reference(weights[l], biases[l], x, y, s->widths[l],
-					      s->widths[l + 1], l + 1 == s->layers);
+			inference_dense_layer_reference(weights[l], biases[l], x, y, s->widths[l],
+							s->widths[l + 1], l + 1 == s->layers);
 			x = y;
 			y = next;
 		}
@@ -438,8 +439,8 @@ static enum status inference_expand(struct plan *plan, struct plan_case *point, 
 		if (!plan_first_of_backend(plan, i))
 			continue;
 		point->setup_seconds =
-			0.5 + 10 * setup_flops(&setup) /
-				      estimate_flops(&plan->devices[i], setup.precision);
+			0.5 + 10 * model_flops(&setup) /
+				      shared_estimate_flops(&plan->devices[i], setup.precision);
 		if (plan_add_ranks(plan, point, i, ranks,
 				   inference_refusal(&setup, point, &plan->devices[i]),
 				   err) != STATUS_OK)

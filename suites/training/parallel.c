@@ -262,8 +262,9 @@ static const char *const axes[] = { "nodes",      "precision",    "batch",      
 /* Time to prepare and compare a library's engines for the passes of a convolution. */
 #define CONVOLUTION_SECONDS 0.5
 
-static bool parallel_convolves_by_library(const struct setup *setup, const struct section *section,
-					  const struct device_info *info)
+static bool training_parallel_convolves_by_library(const struct setup *setup,
+						   const struct section *section,
+						   const struct device_info *info)
 {
 	return setup_has_images(setup) && info->capabilities & DEVICE_HAS_CONVOLUTIONS &&
 	       section_real(section, "search_time") > 0;
@@ -273,17 +274,19 @@ static bool parallel_convolves_by_library(const struct setup *setup, const struc
  * Time in addition to samples: starting ranks, the reference, the search, the first steps; several
  * ranks measure two more series.
  */
-static double parallel_setup_seconds(const struct setup *setup, const struct section *section,
-				     const struct device_info *info)
+static double training_parallel_setup_seconds(const struct setup *setup,
+					      const struct section *section,
+					      const struct device_info *info)
 {
 	int64_t iterations = section_integer(section, "iterations");
 	double samples =
 		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples"));
-	double step = setup_flops(setup) / estimate_flops(info, setup->precision) / setup->ranks;
-	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
+	double step =
+		model_flops(setup) / shared_estimate_flops(info, setup->precision) / setup->ranks;
+	double reference = fmin(model_flops(setup), section_real(section, "verify_flops")) / 2e9;
 	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
-	double engines = parallel_convolves_by_library(setup, section, info)
-				 ? CONVOLUTION_SECONDS * (double)image_decisions(setup)
+	double engines = training_parallel_convolves_by_library(setup, section, info)
+				 ? CONVOLUTION_SECONDS * (double)image_model_decisions(setup)
 				 : 0;
 	/*
 	 * Step times under a power limit vary, so they usually need all of max_time; short steps
@@ -297,24 +300,25 @@ static double parallel_setup_seconds(const struct setup *setup, const struct sec
 	       (setup->ranks > 1 ? 3 : 1) * fmax(series, load);
 }
 
-static enum study parallel_study_of(const struct plan_case *c)
+static enum study training_parallel_study_of(const struct plan_case *c)
 {
 	return (enum study)case_integer(c, "studies");
 }
 
 /* A few trials, each of which writes all of the memory. */
-static double parallel_search_seconds(const struct setup *setup, const struct device_info *info)
+static double training_parallel_search_seconds(const struct setup *setup,
+					       const struct device_info *info)
 {
 	return 3 + 0.5 * setup->ranks +
 	       (double)info->memory_bytes / (device_is_host(info) ? 20e9 : 100e9);
 }
 
-static const char *parallel_refusal(const struct setup *setup, char *text, size_t size)
+static const char *training_parallel_refusal(const struct setup *setup, char *text, size_t size)
 {
 	if (setup->kind == MODEL_TRANSFORMER && setup_transformer_refusal(setup, text, size))
 		return setup_transformer_refusal(setup, text, size);
-	if (setup_has_images(setup) && setup_images_refusal(setup, text, size))
-		return setup_images_refusal(setup, text, size);
+	if (setup_has_images(setup) && image_model_setup_refusal(setup, text, size))
+		return image_model_setup_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
 		return setup->mode->microbatched ? "a pipeline accumulates over its micro-batches: "
 						   "set microbatches instead of accumulate"
@@ -337,12 +341,13 @@ static const char *parallel_refusal(const struct setup *setup, char *text, size_
 }
 
 /* On the first n devices of one backend; `first` is the backend's first device. */
-static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
-				    const struct setup *setup, size_t first, struct error *err)
+static enum status training_parallel_plan_on(struct plan *plan, struct plan_case *point,
+					     const struct setup *setup, size_t first,
+					     struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	char text[200] = "";
-	const char *reason = parallel_refusal(setup, text, sizeof(text));
+	const char *reason = training_parallel_refusal(setup, text, sizeof(text));
 
 	if (!reason && plan_backend_devices(plan, first) >= (size_t)setup->ranks) {
 		if (!(info->capabilities & precision_capability(setup->precision)))
@@ -353,14 +358,15 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
 		reason = *text ? text : NULL;
 	}
 	if (!reason) {
-		bool step = parallel_study_of(point) == STUDY_STEP;
+		bool step = training_parallel_study_of(point) == STUDY_STEP;
 
-		point->device_bytes = step ? memory_footprint(setup) : 0;
+		point->device_bytes = step ? memory_classes_footprint(setup) : 0;
 		/* The largest workspace of the search, and of the chosen engines. */
-		if (step && parallel_convolves_by_library(setup, point->section, info))
+		if (step && training_parallel_convolves_by_library(setup, point->section, info))
 			point->device_bytes += 2 * CONVOLUTION_WORKSPACE_BYTES;
-		point->setup_seconds = step ? parallel_setup_seconds(setup, point->section, info)
-					    : parallel_search_seconds(setup, info);
+		point->setup_seconds =
+			step ? training_parallel_setup_seconds(setup, point->section, info)
+			     : training_parallel_search_seconds(setup, info);
 	}
 	return plan->group.nodes ? plan_add_group(plan, point, reason, err)
 				 : plan_add_ranks(plan, point, first, setup->ranks, reason, err);
@@ -370,7 +376,7 @@ static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
  * Drops axes of other models, and its own axes that do not vary. False: the combination duplicates
  * one that is planned with another value of a meaningless axis.
  */
-static bool parallel_drop_model(struct plan_case *point, const struct setup *setup)
+static bool training_parallel_drop_model(struct plan_case *point, const struct setup *setup)
 {
 	static const char *const sizes[] = { "hidden", "sequence" };
 	bool first = true;
@@ -386,11 +392,11 @@ static bool parallel_drop_model(struct plan_case *point, const struct setup *set
 }
 
 /* Drops axes that the study does not vary. False: this point duplicates another. */
-static bool parallel_drop_study(struct plan_case *point)
+static bool training_parallel_drop_study(struct plan_case *point)
 {
 	static const char *const of_step[] = { "memory_limit" };
 	static const char *const of_batch[] = { "batch", "batch_mode" };
-	bool step = parallel_study_of(point) == STUDY_STEP;
+	bool step = training_parallel_study_of(point) == STUDY_STEP;
 	const char *const *unused = step ? of_step : of_batch;
 	size_t count = step ? ARRAY_SIZE(of_step) : ARRAY_SIZE(of_batch);
 
@@ -402,8 +408,8 @@ static bool parallel_drop_study(struct plan_case *point)
 }
 
 /* A group size that no grid of the config fills is reported once. */
-static enum status parallel_skip_grids(struct plan *plan, const struct plan_case *point,
-				       const struct setup *setup, struct error *err)
+static enum status training_parallel_skip_grids(struct plan *plan, const struct plan_case *point,
+						const struct setup *setup, struct error *err)
 {
 	const struct setting *grids = section_setting(point->section, "hybrid");
 	char reason[96];
@@ -413,7 +419,7 @@ static enum status parallel_skip_grids(struct plan *plan, const struct plan_case
 	for (size_t i = 0; i < grids->count; i++) {
 		struct grid g;
 
-		if (grid_parse(grids->values[i].text, &g) &&
+		if (model_setup_grid_parse(grids->values[i].text, &g) &&
 		    g.data * g.tensor * g.pipeline == setup->ranks)
 			return STATUS_OK;
 	}
@@ -422,7 +428,8 @@ static enum status parallel_skip_grids(struct plan *plan, const struct plan_case
 	return plan_add_group(plan, point, reason, err);
 }
 
-static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
+static enum status training_parallel_expand(struct plan *plan, struct plan_case *point,
+					    struct error *err)
 {
 	uint64_t limit;
 	struct setup setup;
@@ -433,7 +440,7 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (setup_case_limit(point, &limit, err) != STATUS_OK)
 		return err->status;
-	if (!parallel_drop_study(point))
+	if (!training_parallel_drop_study(point))
 		return STATUS_OK;
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
@@ -447,9 +454,9 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
-	if (parallel_study_of(point) == STUDY_STEP)
+	if (training_parallel_study_of(point) == STUDY_STEP)
 		plan_unname_usual(point, "batch_mode", "strong");
-	if (!parallel_drop_model(point, &setup))
+	if (!training_parallel_drop_model(point, &setup))
 		return STATUS_OK;
 	/* Combinations of keys of different models. */
 	if (setup.kind != MODEL_MLP && setup_case_width(point) > 0)
@@ -485,16 +492,16 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (setup.mode->gridded &&
 	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
-		return plan->group.nodes ? parallel_skip_grids(plan, point, &setup, err)
+		return plan->group.nodes ? training_parallel_skip_grids(plan, point, &setup, err)
 					 : STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
 		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
-		    parallel_plan_on(plan, point, &setup, i, err) != STATUS_OK)
+		    training_parallel_plan_on(plan, point, &setup, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static enum status parallel_run(struct run *run, struct error *err)
+static enum status training_parallel_run(struct run *run, struct error *err)
 {
 	const struct section *section = run->c->section;
 	struct measure_options options = { .verify_flops = section_real(section, "verify_flops"),
@@ -509,17 +516,17 @@ static enum status parallel_run(struct run *run, struct error *err)
 	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
 	setup.seed = setup_data_seed(run->run_seed, &setup);
-	if (parallel_study_of(run->c) == STUDY_STEP)
-		return measure_setup(run, &setup, &options, err);
+	if (training_parallel_study_of(run->c) == STUDY_STEP)
+		return parallel_measure_setup(run, &setup, &options, err);
 	options.largest = &largest;
 	return setup_case_limit(run->c, &largest.capacity, err) == STATUS_OK
-		       ? measure_setup(run, &setup, &options, err)
+		       ? parallel_measure_setup(run, &setup, &options, err)
 		       : err->status;
 }
 
 /* Recomputation is work of the device, not of the model. */
-static void record_utilisation(struct run *run, const struct setup *setup,
-			       const struct highest_rates *rates)
+static void training_parallel_record_utilisation(struct run *run, const struct setup *setup,
+						 const struct highest_rates *rates)
 {
 	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
 	double share = rate ? rate->value / setup->ranks / rates->gemm : NAN;
@@ -528,19 +535,19 @@ static void record_utilisation(struct run *run, const struct setup *setup,
 		return;
 	run_value(run, "parallel.mfu", share);
 	run_value(run, "parallel.hfu",
-		  share * (1 + segments_recompute_flops(setup) / setup_flops(setup)));
+		  share * (1 + segments_recompute_flops(setup) / model_flops(setup)));
 }
 
-static void derive_critical(struct run *run, const struct setup *setup,
-			    const struct highest_rates *rates)
+static void training_parallel_derive_critical(struct run *run, const struct setup *setup,
+					      const struct highest_rates *rates)
 {
-	if (setup->ranks < 2 || !isfinite(highest_rates_critical_batch(setup, rates)))
+	if (setup->ranks < 2 || !isfinite(parallel_derived_critical_batch(setup, rates)))
 		return;
-	run_value(run, "parallel.critical_batch", highest_rates_critical_batch(setup, rates));
-	run_value(run, "parallel.critical_width", highest_rates_critical_width(setup, rates));
+	run_value(run, "parallel.critical_batch", parallel_derived_critical_batch(setup, rates));
+	run_value(run, "parallel.critical_width", parallel_derived_critical_width(setup, rates));
 }
 
-static void parallel_derive(struct run *run, const struct result *all)
+static void training_parallel_derive(struct run *run, const struct result *all)
 {
 	struct error ignored = ERROR_NONE;
 	struct highest_rates rates;
@@ -549,13 +556,13 @@ static void parallel_derive(struct run *run, const struct result *all)
 	if (!case_metric(run->result, "parallel.step_time") ||
 	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
 		return;
-	rates = highest_rates_find(all, run->result->device, &setup);
-	record_utilisation(run, &setup, &rates);
+	rates = parallel_derived_highest_rates_find(all, run->result->device, &setup);
+	training_parallel_record_utilisation(run, &setup, &rates);
 	if (setup.kind == MODEL_MLP)
-		derive_critical(run, &setup, &rates);
+		training_parallel_derive_critical(run, &setup, &rates);
 }
 
-static void *parallel_open_state(void)
+static void *training_parallel_open_state(void)
 {
 	struct parallel_state *state = xcalloc(1, sizeof(*state));
 
@@ -563,7 +570,7 @@ static void *parallel_open_state(void)
 	return state;
 }
 
-static void parallel_close_state(void *memory)
+static void training_parallel_close_state(void *memory)
 {
 	struct parallel_state *state = memory;
 
@@ -587,9 +594,9 @@ const struct suite suite_parallel = {
 	.sheet = parallel_sheet,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
-	.expand = parallel_expand,
-	.run = parallel_run,
-	.derive = parallel_derive,
-	.open_state = parallel_open_state,
-	.close_state = parallel_close_state,
+	.expand = training_parallel_expand,
+	.run = training_parallel_run,
+	.derive = training_parallel_derive,
+	.open_state = training_parallel_open_state,
+	.close_state = training_parallel_close_state,
 };

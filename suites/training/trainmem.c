@@ -185,7 +185,7 @@ static enum status trainmem_setup_of_case(struct setup *setup, const struct plan
 				 .rate_chosen = true,
 				 .loss_scale = 1 };
 	setup_set_training(setup, case_text_or(c, "precision", "fp32"));
-	if (setup_read_model(setup, c, err) != STATUS_OK)
+	if (setup_case_read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->batch = (uint64_t)case_integer_or(c, "batch", 8) * setup_sample_rows(setup);
 	setup->optimizer = (enum optimizer)case_integer_or(c, "optimizer", OPTIMIZER_ADAM);
@@ -207,8 +207,8 @@ static enum status trainmem_setup_of_case(struct setup *setup, const struct plan
 static bool trainmem_options_from_case(const struct plan_case *c, const struct setup *setup,
 				       struct training_options *options)
 {
-	struct training_options plain = trainmem_plain_options();
-	struct setup all = trainmem_plain_setup(setup);
+	struct training_options plain = trainmem_measure_plain_options();
+	struct setup all = trainmem_measure_plain_setup(setup);
 	struct heap kept;
 
 	*options = (struct training_options){
@@ -220,9 +220,9 @@ static bool trainmem_options_from_case(const struct plan_case *c, const struct s
 	if (!case_find_value(c, "pool"))
 		return true;
 	plain.policy = options->policy;
-	training_plan(&all, &plain, &kept);
+	trainmem_training_plan(&all, &plain, &kept);
 	options->limit = (uint64_t)(case_value(c, "pool")->real * (double)kept.reserved_peak);
-	return training_swap_to_fit(setup, options, options->limit);
+	return trainmem_training_swap_to_fit(setup, options, options->limit);
 }
 
 /* Drops the axes that a study does not vary. False: this point of the sweep duplicates another. */
@@ -262,7 +262,7 @@ static bool trainmem_drop_axes(struct plan_case *point, enum study study)
 	       plan_drop_axis(point, "pool");
 }
 
-static void unname_usual(struct plan_case *point)
+static void trainmem_unname_usual(struct plan_case *point)
 {
 	static const char *const usual[][2] = {
 		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
@@ -282,7 +282,7 @@ static double trainmem_setup_seconds(const struct setup *setup, const struct pla
 				     enum study study, const struct device_info *info)
 {
 	double reference =
-		3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
+		3 * fmin(model_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
 	bool host = device_is_host(info);
 	double process = host ? 0.1 : 0.6;
 
@@ -290,16 +290,16 @@ static double trainmem_setup_seconds(const struct setup *setup, const struct pla
 		return 0.05;
 	if (study == STUDY_LOSS_CURVE)
 		return 2 * section_real(point->section, "curve_samples") *
-		       (2e-6 + setup_flops(setup) / (double)setup->batch /
-				       estimate_flops(info, setup->precision));
+		       (2e-6 + model_flops(setup) / (double)setup->batch /
+				       shared_estimate_flops(info, setup->precision));
 	if (study == STUDY_CLEARING)
-		return 2 * CLEARING_STEPS * setup_flops(setup) /
-		       estimate_flops(info, setup->precision);
+		return 2 * CLEARING_STEPS * model_flops(setup) /
+		       shared_estimate_flops(info, setup->precision);
 	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
 		return (study == STUDY_REMEDIES ? 12 : 3) * process +
 		       (double)info->memory_bytes / (host ? 20e9 : 100e9);
 	return 0.1 + reference + process +
-	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
+	       20 * model_flops(setup) / shared_estimate_flops(info, setup->precision);
 }
 
 static const char *trainmem_refusal(const struct plan_case *point, const struct setup *setup,
@@ -368,7 +368,7 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum study study = (enum study)case_integer(point, "studies");
-	struct training_options options, plain = trainmem_plain_options();
+	struct training_options options, plain = trainmem_measure_plain_options();
 	struct setup setup, all;
 	struct heap need, kept;
 	bool pool_fits;
@@ -378,19 +378,19 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 		return err->status;
 	if (!trainmem_drop_axes(point, study))
 		return STATUS_OK;
-	unname_usual(point);
+	trainmem_unname_usual(point);
 	if (trainmem_setup_of_case(&setup, point, err) != STATUS_OK)
 		return err->status;
 	pool_fits = trainmem_options_from_case(point, &setup, &options);
 	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
 		setup.batch = 8 * setup_accumulate(&setup) * setup_sample_rows(&setup);
-	all = trainmem_plain_setup(&setup);
-	training_plan(&setup, &options, &need);
-	training_plan(&all, &plain, &kept);
+	all = trainmem_measure_plain_setup(&setup);
+	trainmem_training_plan(&setup, &options, &need);
+	trainmem_training_plan(&all, &plain, &kept);
 	point->device_bytes =
 		need.reserved_peak > kept.reserved_peak ? need.reserved_peak : kept.reserved_peak;
 	if (study == STUDY_CHECKERBOARD)
-		point->device_bytes = fragment_bytes(FRAGMENT_PIECE_BYTES);
+		point->device_bytes = trainmem_heap_fragment_bytes(FRAGMENT_PIECE_BYTES);
 	if (study == STUDY_LOGICAL)
 		point->device_bytes = 2 * (need.reserved_peak + LOGICAL_MARGIN);
 	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
@@ -436,7 +436,7 @@ static enum status trainmem_run_search(const struct trainmem_case *c, enum searc
 				 "the device has less memory than memory_limit");
 	if (search_largest(c, &options, &search, err) != STATUS_OK)
 		return err->status;
-	outcome_record_search(run, &search);
+	trainmem_outcome_record_search(run, &search);
 	run_verified(run,
 		     "two steps of every trial, in which the loss fell; after a failure, memory "
 		     "was allocated, filled by a kernel, and every byte checked",
@@ -448,10 +448,10 @@ static enum status trainmem_run_checkerboard(const struct trainmem_case *c, stru
 {
 	struct fragments f;
 
-	if (fragment_checkerboard(c->run->devices[0], c->options.policy, FRAGMENT_PIECE_BYTES, &f,
-				  err) != STATUS_OK)
+	if (trainmem_heap_fragment_checkerboard(c->run->devices[0], c->options.policy,
+						FRAGMENT_PIECE_BYTES, &f, err) != STATUS_OK)
 		return err->status;
-	outcome_record_fragments(c->run, &f);
+	trainmem_outcome_record_fragments(c->run, &f);
 	run_verified(c->run,
 		     "both ends of the remaining blocks, checked after further requests for memory",
 		     NAN, NAN);
@@ -474,7 +474,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	case STUDY_WIDTH:
 		return trainmem_run_search(&c, SEARCH_WIDTH, err);
 	case STUDY_ALTERNATING:
-		return measure_alternating(&c, err);
+		return trainmem_measure_alternating(&c, err);
 	case STUDY_CHECKERBOARD:
 		return trainmem_run_checkerboard(&c, err);
 	case STUDY_LOGICAL:
@@ -488,7 +488,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	case STUDY_REMEDIES:
 		return study_remedies(&c, err);
 	default:
-		return measure_step(&c, err);
+		return trainmem_measure_step(&c, err);
 	}
 }
 

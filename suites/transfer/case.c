@@ -10,12 +10,12 @@
 #include "suites/transfer/lane.h"
 #include "suites/transfer/transfer.h"
 
-static enum status launch_lane(void *state, unsigned batch, struct error *err)
+static enum status transfer_case_launch_lane(void *state, unsigned batch, struct error *err)
 {
 	return lane_copy(state, batch, err);
 }
 
-static enum status transfer_copy_and_wait(void *state, unsigned batch, struct error *err)
+static enum status transfer_case_copy_and_wait(void *state, unsigned batch, struct error *err)
 {
 	struct transfer_lane *lane = state;
 
@@ -24,7 +24,7 @@ static enum status transfer_copy_and_wait(void *state, unsigned batch, struct er
 	return backend_stream_synchronize(lane->stream, err);
 }
 
-static void add_timing(struct transfer *t, const char *name, struct workload workload)
+static void transfer_case_add_timing(struct transfer *t, const char *name, struct workload workload)
 {
 	t->timings[t->timing_count] =
 		(struct timing){ .name = name,
@@ -33,30 +33,31 @@ static void add_timing(struct transfer *t, const char *name, struct workload wor
 	t->timing_count++;
 }
 
-const struct series *transfer_series(const struct transfer *t, size_t timing)
+const struct series *transfer_case_series(const struct transfer *t, size_t timing)
 {
 	return &t->run->result->series[t->timings[timing].series];
 }
 
 /* The first lane alone. */
-static void transfer_plan_one(struct transfer *t, const char *name)
+static void transfer_case_plan_one(struct transfer *t, const char *name)
 {
 	struct transfer_lane *lane = &t->lanes[0];
 	bool blocks = t->info->host && t->memory == ALLOCATOR_PAGEABLE;
 
-	add_timing(t, name,
-		   (struct workload){ .state = lane,
-				      .launch = blocks ? transfer_copy_and_wait : launch_lane,
-				      .clock = blocks ? CLOCK_HOST : CLOCK_DEVICE,
-				      .streams = &lane->stream,
-				      .stream_count = 1,
-				      .no_gate = blocks || t->staged,
-				      .has_energy = t->info->timing != TIME_PAIRS });
+	transfer_case_add_timing(t, name,
+				 (struct workload){ .state = lane,
+						    .launch = blocks ? transfer_case_copy_and_wait
+								     : transfer_case_launch_lane,
+						    .clock = blocks ? CLOCK_HOST : CLOCK_DEVICE,
+						    .streams = &lane->stream,
+						    .stream_count = 1,
+						    .no_gate = blocks || t->staged,
+						    .has_energy = t->info->timing != TIME_PAIRS });
 }
 
 /* The others have twice the work, so that they end later. */
-static uint64_t busy_copies(const struct contended_copy *c, const struct transfer_lane *other,
-			    uint64_t batch)
+static uint64_t transfer_case_busy_copies(const struct contended_copy *c,
+					  const struct transfer_lane *other, uint64_t batch)
 {
 	uint64_t bytes = 2 * batch * c->t->lanes[c->timed].plan.bytes;
 
@@ -64,7 +65,8 @@ static uint64_t busy_copies(const struct contended_copy *c, const struct transfe
 }
 
 /* They start with the first timed copy. */
-static enum status launch_contended_copy(void *state, unsigned batch, struct error *err)
+static enum status transfer_case_launch_contended_copy(void *state, unsigned batch,
+						       struct error *err)
 {
 	struct contended_copy *c = state;
 	struct transfer_lane *timed = &c->t->lanes[c->timed];
@@ -77,13 +79,13 @@ static enum status launch_contended_copy(void *state, unsigned batch, struct err
 		if (i == c->timed)
 			continue;
 		if (backend_stream_wait(other->stream, c->start, err) != STATUS_OK ||
-		    lane_copy(other, busy_copies(c, other, batch), err) != STATUS_OK)
+		    lane_copy(other, transfer_case_busy_copies(c, other, batch), err) != STATUS_OK)
 			return err->status;
 	}
 	return lane_copy(timed, batch, err);
 }
 
-static enum status finish_contended_copy(void *state, struct error *err)
+static enum status transfer_case_finish_contended_copy(void *state, struct error *err)
 {
 	struct contended_copy *c = state;
 
@@ -94,8 +96,8 @@ static enum status finish_contended_copy(void *state, struct error *err)
 	return STATUS_OK;
 }
 
-enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
-					 struct error *err)
+enum status transfer_case_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
+					      struct error *err)
 {
 	struct contended_copy *c = &t->contended[t->timing_count];
 	const struct transfer_lane *other =
@@ -104,27 +106,28 @@ enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const
 	*c = (struct contended_copy){ .t = t, .timed = timed };
 	if (backend_event_create(t->lanes[timed].stream->device, &c->start, err) != STATUS_OK)
 		return err->status;
-	add_timing(t, name,
-		   (struct workload){ .state = c,
-				      .launch = launch_contended_copy,
-				      .finish = finish_contended_copy,
-				      .clock = CLOCK_DEVICE,
-				      .streams = &t->lanes[timed].stream,
-				      .stream_count = 1,
-				      .commands = (unsigned)busy_copies(c, other, 1) + 1,
-				      .no_gate = t->staged });
+	transfer_case_add_timing(
+		t, name,
+		(struct workload){ .state = c,
+				   .launch = transfer_case_launch_contended_copy,
+				   .finish = transfer_case_finish_contended_copy,
+				   .clock = CLOCK_DEVICE,
+				   .streams = &t->lanes[timed].stream,
+				   .stream_count = 1,
+				   .commands = (unsigned)transfer_case_busy_copies(c, other, 1) + 1,
+				   .no_gate = t->staged });
 	return STATUS_OK;
 }
 
 /* Index of a lane's direction: 0 from the host or forward, 1 to the host or backward. */
-static size_t lane_direction(const struct transfer *t, size_t lane)
+static size_t transfer_case_lane_direction(const struct transfer *t, size_t lane)
 {
 	int from = t->routes[lane].from;
 
 	return (size_t)(t->info->peer ? from : from != ROUTE_HOST);
 }
 
-static enum status launch_together(void *state, unsigned batch, struct error *err)
+static enum status transfer_case_launch_together(void *state, unsigned batch, struct error *err)
 {
 	struct transfer *t = state;
 	enum status status = STATUS_OK;
@@ -134,12 +137,12 @@ static enum status launch_together(void *state, unsigned batch, struct error *er
 	return status;
 }
 
-enum status transfer_plan_timings(struct transfer *t, struct error *err)
+enum status transfer_case_plan_timings(struct transfer *t, struct error *err)
 {
 	enum timing_kind kind = t->info->timing;
 
 	if (kind == TIME_FIRST)
-		return transfer_plan_contended_copy(t, 0, "transfer.time", err);
+		return transfer_case_plan_contended_copy(t, 0, "transfer.time", err);
 	if (kind == TIME_IN_TURN && !t->lanes[0].reverse) {
 		static const char *const names[2][2] = {
 			{ "transfer.time_h2d", "transfer.time_d2h" },
@@ -148,29 +151,30 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 		bool peer = t->info->peer;
 
 		for (size_t i = 0; i < 2; i++)
-			if (transfer_plan_contended_copy(t, i, names[peer][lane_direction(t, i)],
-							 err) != STATUS_OK)
+			if (transfer_case_plan_contended_copy(
+				    t, i, names[peer][transfer_case_lane_direction(t, i)], err) !=
+			    STATUS_OK)
 				return err->status;
 		return STATUS_OK;
 	}
 	if (kind == TIME_PAIRS)
-		transfer_plan_one(t, "transfer.time_alone");
+		transfer_case_plan_one(t, "transfer.time_alone");
 	if (kind == TIME_PAIRS || kind == TIME_TOGETHER) {
 		for (size_t i = 0; i < t->lane_count; i++)
 			t->streams[i] = t->lanes[i].stream;
-		add_timing(t, "transfer.time",
-			   (struct workload){ .state = t,
-					      .launch = launch_together,
-					      .clock = CLOCK_DEVICE,
-					      .streams = t->streams,
-					      .stream_count = t->lane_count,
-					      .has_energy = true });
+		transfer_case_add_timing(t, "transfer.time",
+					 (struct workload){ .state = t,
+							    .launch = transfer_case_launch_together,
+							    .clock = CLOCK_DEVICE,
+							    .streams = t->streams,
+							    .stream_count = t->lane_count,
+							    .has_energy = true });
 	} else
-		transfer_plan_one(t, "transfer.time");
+		transfer_case_plan_one(t, "transfer.time");
 	return STATUS_OK;
 }
 
-void transfer_close_timings(struct transfer *t)
+void transfer_case_close_timings(struct transfer *t)
 {
 	for (size_t i = 0; i < t->timing_count; i++) {
 		backend_event_destroy(t->contended[i].start);
@@ -179,21 +183,21 @@ void transfer_close_timings(struct transfer *t)
 	t->timing_count = 0;
 }
 
-static bool transfer_has_energy(const struct transfer *t)
+static bool transfer_case_has_energy(const struct transfer *t)
 {
 	return t->timings[t->timing_count - 1].workload.has_energy;
 }
 
-static void transfer_record_copy(struct transfer *t, const struct series *time, double bytes)
+static void transfer_case_record_copy(struct transfer *t, const struct series *time, double bytes)
 {
 	run_rate(t->run, "transfer.bandwidth", bytes, time);
 	run_duration(t->run, "transfer.time", time);
 	run_statistic(t->run, "transfer.first", time->first, time);
-	if (transfer_has_energy(t))
+	if (transfer_case_has_energy(t))
 		run_energy(t->run, "bytes_per_joule", bytes);
 }
 
-static void transfer_record_in_turn(struct transfer *t)
+static void transfer_case_record_in_turn(struct transfer *t)
 {
 	static const char *const names[2][2] = {
 		{ "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" },
@@ -203,9 +207,9 @@ static void transfer_record_in_turn(struct transfer *t)
 	double seconds[2];
 
 	for (size_t i = 0; i < 2; i++) {
-		seconds[i] = transfer_series(t, i)->statistics.median;
-		run_rate(t->run, names[peer][lane_direction(t, i)], (double)t->bytes,
-			 transfer_series(t, i));
+		seconds[i] = transfer_case_series(t, i)->statistics.median;
+		run_rate(t->run, names[peer][transfer_case_lane_direction(t, i)], (double)t->bytes,
+			 transfer_case_series(t, i));
 	}
 	run_sum(t->run, "transfer.bandwidth", names[peer], 2);
 	if (fmax(seconds[0], seconds[1]) > 2 * fmin(seconds[0], seconds[1]))
@@ -213,16 +217,16 @@ static void transfer_record_in_turn(struct transfer *t)
 				 "idle for part of the time in which the slower one was timed.");
 }
 
-static void record_together(struct transfer *t, const struct series *time)
+static void transfer_case_record_together(struct transfer *t, const struct series *time)
 {
-	transfer_record_copy(t, time, (double)t->bytes * (double)t->lane_count);
+	transfer_case_record_copy(t, time, (double)t->bytes * (double)t->lane_count);
 	run_rate(t->run, "transfer.bandwidth_each", (double)t->bytes, time);
 }
 
 /* A lower share of the first pair's bandwidth alone is a disturbance. */
 #define KEPT_AT_LEAST 0.97
 
-void transfer_record(struct transfer *t)
+void transfer_case_record(struct transfer *t)
 {
 	enum timing_kind kind = t->info->timing;
 
@@ -231,19 +235,19 @@ void transfer_record(struct transfer *t)
 		static const char *const names[2] = { "transfer.bandwidth_h2d",
 						      "transfer.bandwidth_d2h" };
 
-		transfer_record_copy(t, transfer_series(t, 0), 2 * (double)t->bytes);
+		transfer_case_record_copy(t, transfer_case_series(t, 0), 2 * (double)t->bytes);
 		for (size_t i = 0; i < 2; i++)
-			run_rate(t->run, names[i], (double)t->bytes, transfer_series(t, 0));
+			run_rate(t->run, names[i], (double)t->bytes, transfer_case_series(t, 0));
 	} else if (kind == TIME_IN_TURN)
-		transfer_record_in_turn(t);
+		transfer_case_record_in_turn(t);
 	else if (kind == TIME_TOGETHER)
-		record_together(t, transfer_series(t, 0));
+		transfer_case_record_together(t, transfer_case_series(t, 0));
 	else if (kind == TIME_PAIRS) {
 		const struct transfer_lane *lane = &t->lanes[0];
 		double kept;
 
-		record_together(t, transfer_series(t, 1));
-		kept = transfer_series(t, 0)->statistics.median *
+		transfer_case_record_together(t, transfer_case_series(t, 1));
+		kept = transfer_case_series(t, 0)->statistics.median *
 		       case_metric(t->run->result, "transfer.bandwidth_each")->value /
 		       (double)t->bytes;
 		run_value(t->run, "transfer.concurrent_share", kept);
@@ -256,12 +260,12 @@ void transfer_record(struct transfer *t)
 				 ? "the pairs slow each other down, or one of them is slower"
 				 : "the pairs do not slow each other down");
 	} else
-		transfer_record_copy(t, transfer_series(t, 0), (double)t->bytes);
-	if (!transfer_has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
+		transfer_case_record_copy(t, transfer_case_series(t, 0), (double)t->bytes);
+	if (!transfer_case_has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
 		run_note(t->run, "No energy was recorded, because untimed copies use part of it.");
 }
 
-void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
+void transfer_case_note_nodes(struct run *run, const int *nodes, size_t count)
 {
 	struct text list = TEXT_EMPTY;
 	uint64_t seen = 0;
@@ -279,13 +283,13 @@ void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
 	text_release(&list);
 }
 
-static void transfer_note_cache(const struct transfer *t)
+static void transfer_case_note_cache(const struct transfer *t)
 {
 	const struct device_info *info = &t->run->devices[0]->info;
 	uint64_t cache = info->l2_bytes, all = lane_footprint(t->bytes, t->slots);
 	char size[32];
 
-	if (t->slots > 1 && all < transfer_cache(info, transfer_cold(t->run->c)))
+	if (t->slots > 1 && all < transfer_plan_cache(info, transfer_plan_cold(t->run->c)))
 		run_note(t->run,
 			 "Copies rotate over %zu buffers, but all of them fit in a cache: %s "
 			 "together.",
@@ -299,20 +303,20 @@ static void transfer_note_cache(const struct transfer *t)
 		run_note(t->run, "The data fits in the device's cache (%s).",
 			 units_size(cache, size, sizeof(size)));
 	/* Small copies then take the time of a launch, many times their own. */
-	if (t->slots > 1 && transfer_by_kernel(t->run->c))
+	if (t->slots > 1 && transfer_plan_by_kernel(t->run->c))
 		run_note(t->run,
 			 "The kernel is launched once per copy, because copies rotate over "
 			 "buffers. Without rotation, one launch makes all copies of a sample.");
 }
 
-static struct lane_end transfer_lane_end(const struct transfer *t, int end, int other)
+static struct lane_end transfer_case_lane_end(const struct transfer *t, int end, int other)
 {
 	if (end == ROUTE_HOST)
 		return (struct lane_end){ t->run->devices[other], t->memory };
 	return (struct lane_end){ t->run->devices[end], ALLOCATOR_DEVICE };
 }
 
-static enum status open_lanes(struct transfer *t, size_t count, struct error *err)
+static enum status transfer_case_open_all_lanes(struct transfer *t, size_t count, struct error *err)
 {
 	const struct plan_case *c = t->run->c;
 	const struct transfer_state *state = t->run->suite_state;
@@ -322,11 +326,11 @@ static enum status open_lanes(struct transfer *t, size_t count, struct error *er
 		const struct route *route = &t->routes[i];
 		struct lane_plan plan = {
 			.pool = state->pool,
-			.from = transfer_lane_end(t, route->from, route->to),
-			.to = transfer_lane_end(t, route->to, route->from),
+			.from = transfer_case_lane_end(t, route->from, route->to),
+			.to = transfer_case_lane_end(t, route->to, route->from),
 			.issuer = t->run->devices[route->issuer],
-			.by_kernel = transfer_by_kernel(c),
-			.bytes = t->rotates ? t->bytes : transfer_route_bytes(c, i),
+			.by_kernel = transfer_plan_by_kernel(c),
+			.bytes = t->rotates ? t->bytes : transfer_plan_route_bytes(c, i),
 			.slots = t->slots,
 			.seed = t->run->seed + i,
 		};
@@ -334,18 +338,18 @@ static enum status open_lanes(struct transfer *t, size_t count, struct error *er
 		t->lane_count = i + 1;
 		status = lane_open(&t->lanes[i], &plan, err);
 	}
-	for (size_t i = 0; transfer_reverses(c) && i + 1 < t->lane_count; i += 2)
+	for (size_t i = 0; transfer_plan_reverses(c) && i + 1 < t->lane_count; i += 2)
 		lane_join(&t->lanes[i], &t->lanes[i + 1]);
 	return status;
 }
 
-static const char *transfer_end_name(const struct lane_end *end)
+static const char *transfer_case_end_name(const struct lane_end *end)
 {
 	return allocator_on_device(end->allocator) ? end->device->info.id : "host";
 }
 
-enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
-				 struct error *err)
+enum status transfer_case_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
+				      struct error *err)
 {
 	for (size_t i = first; i < first + count; i++) {
 		struct transfer_lane *lane = &t->lanes[i];
@@ -355,13 +359,13 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 			return error_prefix(err, "%s%s timing, %s to %s",
 					    status == STATUS_MISMATCH ? "corrupt: " : "",
 					    before ? "before" : "after",
-					    transfer_end_name(&lane->plan.from),
-					    transfer_end_name(&lane->plan.to));
+					    transfer_case_end_name(&lane->plan.from),
+					    transfer_case_end_name(&lane->plan.to));
 	}
 	return STATUS_OK;
 }
 
-void transfer_init(struct transfer *t, struct run *run)
+void transfer_case_init(struct transfer *t, struct run *run)
 {
 	const struct plan_case *c = run->c;
 	const size_t most = ROUTES_MOST(run->device_count);
@@ -377,51 +381,53 @@ void transfer_init(struct transfer *t, struct run *run)
 		allocator_from_name(case_text(c, "memories"), &t->memory);
 	else if (t->info->peer && t->info->timing != TIME_CHASE)
 		t->staged = strcmp(case_text(c, "access"), "off") == 0;
-	t->slots = transfer_slots(t->direction, transfer_cold(c), t->bytes, &run->devices[0]->info);
+	t->slots = transfer_plan_slots(t->direction, transfer_plan_cold(c), t->bytes,
+				       &run->devices[0]->info);
 }
 
-enum status transfer_open_lanes(struct transfer *t, struct error *err)
+enum status transfer_case_open_lanes(struct transfer *t, struct error *err)
 {
 	size_t count = direction_routes(t->direction, t->run->device_count, t->routes);
 	const struct transfer_state *state = t->run->suite_state;
 
-	access_turn(state->access);
+	transfer_lane_access_turn(state->access);
 	for (size_t i = 0; i < count; i++) {
-		int peer = route_peer(&t->routes[i]);
+		int peer = transfer_direction_route_peer(&t->routes[i]);
 		struct device *a = t->run->devices[t->routes[i].issuer];
 
-		if (peer >= 0 && access_set(state->access, a, t->run->devices[peer], !t->staged,
-					    err) != STATUS_OK)
+		if (peer >= 0 && transfer_lane_access_set(state->access, a, t->run->devices[peer],
+							  !t->staged, err) != STATUS_OK)
 			return err->status;
 	}
-	return t->info->timing == TIME_CHASE ? STATUS_OK : open_lanes(t, count, err);
+	return t->info->timing == TIME_CHASE ? STATUS_OK
+					     : transfer_case_open_all_lanes(t, count, err);
 }
 
-void transfer_note(const struct transfer *t)
+void transfer_case_note(const struct transfer *t)
 {
 	int *nodes = xcalloc(t->lane_count + 1, sizeof(*nodes));
 
 	for (size_t i = 0; i < t->lane_count; i++)
 		nodes[i] = t->lanes[i].node;
-	transfer_note_nodes(t->run, nodes, t->lane_count);
+	transfer_case_note_nodes(t->run, nodes, t->lane_count);
 	free(nodes);
-	transfer_note_cache(t);
+	transfer_case_note_cache(t);
 }
 
-enum status transfer_open(struct transfer *t, struct run *run, struct error *err)
+enum status transfer_case_open(struct transfer *t, struct run *run, struct error *err)
 {
-	transfer_init(t, run);
-	if (transfer_open_lanes(t, err) != STATUS_OK)
+	transfer_case_init(t, run);
+	if (transfer_case_open_lanes(t, err) != STATUS_OK)
 		return err->status;
 	if (t->info->timing == TIME_CHASE)
-		return chase_open(t, err);
-	if (transfer_check_lanes(t, 0, t->lane_count, true, err) != STATUS_OK)
+		return transfer_latency_chase_open(t, err);
+	if (transfer_case_check_lanes(t, 0, t->lane_count, true, err) != STATUS_OK)
 		return err->status;
-	transfer_note(t);
-	return transfer_plan_timings(t, err);
+	transfer_case_note(t);
+	return transfer_case_plan_timings(t, err);
 }
 
-void transfer_verified(struct transfer *t)
+void transfer_case_verified(struct transfer *t)
 {
 	run_verified(t->run,
 		     t->chase ? "end of the path against its known order, before and after timing"
@@ -429,23 +435,23 @@ void transfer_verified(struct transfer *t)
 		     NAN, NAN);
 }
 
-enum status transfer_finish(struct transfer *t, struct error *err)
+enum status transfer_case_finish(struct transfer *t, struct error *err)
 {
 	/* The numbers first: a pair with wrong data keeps them. */
 	if (t->chase)
-		chase_record(t);
+		transfer_latency_chase_record(t);
 	else
-		transfer_record(t);
-	if ((t->chase ? chase_check(t, "after", err)
-		      : transfer_check_lanes(t, 0, t->lane_count, false, err)) == STATUS_OK)
-		transfer_verified(t);
+		transfer_case_record(t);
+	if ((t->chase ? transfer_latency_chase_check(t, "after", err)
+		      : transfer_case_check_lanes(t, 0, t->lane_count, false, err)) == STATUS_OK)
+		transfer_case_verified(t);
 	return err->status;
 }
 
-void transfer_close(struct transfer *t)
+void transfer_case_close(struct transfer *t)
 {
-	chase_close(t);
-	transfer_close_timings(t);
+	transfer_latency_chase_close(t);
+	transfer_case_close_timings(t);
 	for (size_t i = 0; i < t->lane_count; i++)
 		lane_close(&t->lanes[i]);
 	free(t->routes);

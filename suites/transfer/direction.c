@@ -19,7 +19,7 @@ const struct direction_info *direction_info(enum direction direction)
 }
 
 /* Route of device `i` in a direction with one route per device; in the other directions i is 0. */
-static struct route route_of(enum direction direction, int i)
+static struct route transfer_direction_route_of(enum direction direction, int i)
 {
 	switch (direction) {
 	case D2H:
@@ -72,7 +72,7 @@ size_t direction_routes(enum direction direction, size_t devices, struct route *
 	else if (info->placing == EACH_ROUND)
 		end = (int)devices / 2;
 	for (int i = first; i < end; i++) {
-		struct route route = route_of(direction, i);
+		struct route route = transfer_direction_route_of(direction, i);
 
 		out[count++] = route;
 		if (direction_goes_back(direction))
@@ -81,7 +81,7 @@ size_t direction_routes(enum direction direction, size_t devices, struct route *
 	return count;
 }
 
-int route_peer(const struct route *route)
+int transfer_direction_route_peer(const struct route *route)
 {
 	int other = route->from == route->issuer ? route->to : route->from;
 

@@ -97,6 +97,6 @@ size_t direction_routes(enum direction direction, size_t devices, struct route *
 bool direction_goes_back(enum direction direction);
 
 /* The device at the route's end that is not the issuer's; -1: none. */
-int route_peer(const struct route *route);
+int transfer_direction_route_peer(const struct route *route);
 
 #endif

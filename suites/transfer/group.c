@@ -31,12 +31,12 @@
  */
 #define HOST_SHARE 4
 
-static size_t lanes_each(const struct plan_case *c)
+static size_t transfer_group_lanes_each(const struct plan_case *c)
 {
 	return direction_goes_back((enum direction)case_integer(c, "directions")) ? 2 : 1;
 }
 
-static bool rotation_has_device(const struct plan_case *c, size_t device)
+static bool transfer_group_rotation_has_device(const struct plan_case *c, size_t device)
 {
 	for (size_t i = 0; i < c->device_count; i++)
 		if (c->devices[i] == device)
@@ -44,24 +44,26 @@ static bool rotation_has_device(const struct plan_case *c, size_t device)
 	return false;
 }
 
-static bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other)
+static bool transfer_group_rotation_groups_with(const struct plan_case *c,
+						const struct plan_case *other)
 {
 	const struct direction_info *info =
 		direction_info((enum direction)case_integer(c, "directions"));
-	uint64_t bytes = (uint64_t)case_integer(c, "sizes") * c->device_count * lanes_each(c);
+	uint64_t bytes =
+		(uint64_t)case_integer(c, "sizes") * c->device_count * transfer_group_lanes_each(c);
 
 	if (info->timing != TIME_FIRST || c->device_count != other->device_count ||
 	    bytes > device_limits_memory_available() / HOST_SHARE)
 		return false;
 	for (size_t i = 0; i < c->device_count; i++)
-		if (!rotation_has_device(other, c->devices[i]))
+		if (!transfer_group_rotation_has_device(other, c->devices[i]))
 			return false;
 	return true;
 }
 
 /* First lane of the device that the case measures. */
-static size_t lane_of(const struct transfer *t, const struct plan_case *first,
-		      const struct plan_case *c)
+static size_t transfer_group_lane_of(const struct transfer *t, const struct plan_case *first,
+				     const struct plan_case *c)
 {
 	size_t i = 0;
 
@@ -70,49 +72,52 @@ static size_t lane_of(const struct transfer *t, const struct plan_case *first,
 	return i * (direction_goes_back(t->direction) ? 2 : 1);
 }
 
-static enum status rotation_sample_turn(struct transfer *t, size_t lane, struct error *err)
+static enum status transfer_group_rotation_sample_turn(struct transfer *t, size_t lane,
+						       struct error *err)
 {
-	enum status status = transfer_plan_contended_copy(t, lane, "transfer.time", err);
+	enum status status = transfer_case_plan_contended_copy(t, lane, "transfer.time", err);
 	const struct series *series;
 
 	if (status == STATUS_OK)
 		status = run_sample(t->run, &t->timings[0].workload, "transfer.time", &series, err);
 	if (status == STATUS_OK)
-		transfer_record(t);
-	transfer_close_timings(t);
+		transfer_case_record(t);
+	transfer_case_close_timings(t);
 	return status;
 }
 
-static void rotation_run(struct run *const *runs, size_t count, struct error *errs)
+static void transfer_group_rotation_run(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *t = xcalloc(1, sizeof(*t));
 
-	transfer_init(t, runs[0]);
+	transfer_case_init(t, runs[0]);
 	t->rotates = true;
-	if (transfer_open_lanes(t, &errs[0]) == STATUS_OK) {
+	if (transfer_case_open_lanes(t, &errs[0]) == STATUS_OK) {
 		const struct plan_case *first = runs[0]->c;
-		size_t each = lanes_each(first);
+		size_t each = transfer_group_lanes_each(first);
 
 		for (size_t i = 0; i < count; i++)
-			transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, true,
-					     &errs[i]);
+			transfer_case_check_lanes(t, transfer_group_lane_of(t, first, runs[i]->c),
+						  each, true, &errs[i]);
 		for (size_t i = 0; i < count; i++) {
 			t->run = runs[i];
-			transfer_note(t);
+			transfer_case_note(t);
 			if (errs[i].status == STATUS_OK)
-				rotation_sample_turn(t, lane_of(t, first, runs[i]->c), &errs[i]);
+				transfer_group_rotation_sample_turn(
+					t, transfer_group_lane_of(t, first, runs[i]->c), &errs[i]);
 		}
 		for (size_t i = 0; i < count; i++) {
 			t->run = runs[i];
 			if (errs[i].status == STATUS_OK &&
-			    transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, false,
-						 &errs[i]) == STATUS_OK)
-				transfer_verified(t);
+			    transfer_case_check_lanes(t,
+						      transfer_group_lane_of(t, first, runs[i]->c),
+						      each, false, &errs[i]) == STATUS_OK)
+				transfer_case_verified(t);
 		}
 	} else
 		for (size_t i = 1; i < count; i++)
 			error_set(&errs[i], errs[0].status, "%s", errs[0].message);
-	transfer_close(t);
+	transfer_case_close(t);
 	free(t);
 }
 
@@ -133,18 +138,19 @@ struct pair_kinds {
 	struct pair_kind kinds[DIRECTION_COUNT][2];
 };
 
-struct pair_kinds *pair_kinds_open(void)
+struct pair_kinds *transfer_group_pair_kinds_open(void)
 {
 	return xcalloc(1, sizeof(struct pair_kinds));
 }
 
-static struct pair_kind *pairs_group_pair_kind(const struct transfer_state *state,
-					       const struct plan_case *c)
+static struct pair_kind *transfer_group_pairs_pair_kind(const struct transfer_state *state,
+							const struct plan_case *c)
 {
-	return &state->kinds->kinds[case_integer(c, "directions")][transfer_by_kernel(c)];
+	return &state->kinds->kinds[case_integer(c, "directions")][transfer_plan_by_kernel(c)];
 }
 
-static bool pairs_group_same_parameters(const struct plan_case *a, const struct plan_case *b)
+static bool transfer_group_pairs_same_parameters(const struct plan_case *a,
+						 const struct plan_case *b)
 {
 	if (a->parameter_count != b->parameter_count)
 		return false;
@@ -155,7 +161,8 @@ static bool pairs_group_same_parameters(const struct plan_case *a, const struct 
 	return true;
 }
 
-static bool pairs_group_share_a_device(const struct plan_case *a, const struct plan_case *b)
+static bool transfer_group_pairs_share_a_device(const struct plan_case *a,
+						const struct plan_case *b)
 {
 	for (size_t i = 0; i < a->device_count; i++)
 		for (size_t j = 0; j < b->device_count; j++)
@@ -165,18 +172,19 @@ static bool pairs_group_share_a_device(const struct plan_case *a, const struct p
 }
 
 /* Direct copies between pairs only; copies through the host share it. */
-static bool pairs_group(const struct transfer_state *state, const struct plan_case *const *group,
-			size_t count, const struct plan_case *other)
+static bool transfer_group_pairs(const struct transfer_state *state,
+				 const struct plan_case *const *group, size_t count,
+				 const struct plan_case *other)
 {
 	enum direction direction = (enum direction)case_integer(other, "directions");
 	enum placing placing = direction_info(direction)->placing;
 
 	if ((placing != EACH_PAIR && placing != EACH_TWO) ||
 	    strcmp(case_text_or(other, "access", "on"), "on") != 0 ||
-	    pairs_group_pair_kind(state, other)->disturbs)
+	    transfer_group_pairs_pair_kind(state, other)->disturbs)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (pairs_group_share_a_device(group[i], other))
+		if (transfer_group_pairs_share_a_device(group[i], other))
 			return false;
 	return true;
 }
@@ -184,8 +192,9 @@ static bool pairs_group(const struct transfer_state *state, const struct plan_ca
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other)
 {
-	return pairs_group_same_parameters(group[0], other) &&
-	       (pairs_group(state, group, count, other) || rotation_groups_with(group[0], other));
+	return transfer_group_pairs_same_parameters(group[0], other) &&
+	       (transfer_group_pairs(state, group, count, other) ||
+		transfer_group_rotation_groups_with(group[0], other));
 }
 
 #define NOT_ALONE SIZE_MAX
@@ -199,12 +208,12 @@ struct pair_group {
 	size_t alone[TIMINGS_MAX];
 };
 
-static const struct series *pairs_group_series_at(const struct transfer *t, size_t index)
+static const struct series *transfer_group_pairs_series_at(const struct transfer *t, size_t index)
 {
 	return &t->run->result->series[index];
 }
 
-static struct bounds pairs_group_bounds_of(const struct series *s)
+static struct bounds transfer_group_pairs_bounds_of(const struct series *s)
 {
 	const struct statistics *x = &s->statistics;
 
@@ -219,19 +228,20 @@ static struct bounds pairs_group_bounds_of(const struct series *s)
 #define DIFFERENT_ANYHOW 0.03
 
 /* Beyond both intervals, and by more than the requested precision. */
-static bool pair_is_slower(const struct transfer *t, struct bounds a, struct bounds b)
+static bool transfer_group_pair_is_slower(const struct transfer *t, struct bounds a,
+					  struct bounds b)
 {
 	return a.low > b.high * (1 + t->run->sampler.rules->target) ||
 	       a.median > b.median * (1 + DIFFERENT_ANYHOW);
 }
 
-static bool of_another_speed(struct bounds a, struct bounds b)
+static bool transfer_group_of_another_speed(struct bounds a, struct bounds b)
 {
 	return fabs(a.median - b.median) > DIFFERENT_ANYHOW * b.median;
 }
 
-static void rename_series(const struct transfer *t, size_t index, const char *name,
-			  const char *ending)
+static void transfer_group_rename_series(const struct transfer *t, size_t index, const char *name,
+					 const char *ending)
 {
 	struct series *series = &t->run->result->series[index];
 
@@ -240,7 +250,8 @@ static void rename_series(const struct transfer *t, size_t index, const char *na
 }
 
 /* Samples the pair as NAME_alone; *index: the series. */
-static enum status pair_sample_alone(struct transfer *t, size_t i, size_t *index, struct error *err)
+static enum status transfer_group_pair_sample_alone(struct transfer *t, size_t i, size_t *index,
+						    struct error *err)
 {
 	const struct timing *timing = &t->timings[i];
 	char *name = xasprintf("%s_alone", timing->name);
@@ -254,30 +265,34 @@ static enum status pair_sample_alone(struct transfer *t, size_t i, size_t *index
 }
 
 /* Step 3: the faster of the two counts. */
-static enum status pair_compare_with_alone(const struct pair_group *c, size_t member, size_t i)
+static enum status transfer_group_pair_compare_with_alone(const struct pair_group *c, size_t member,
+							  size_t i)
 {
 	struct transfer *t = c->all[member];
 	struct timing *timing = &t->timings[i];
-	struct bounds together = pairs_group_bounds_of(transfer_series(t, i));
+	struct bounds together = transfer_group_pairs_bounds_of(transfer_case_series(t, i));
 	size_t alone = member == 0 ? c->alone[i] : NOT_ALONE;
 
-	if (!pair_is_slower(t, together, c->kind->alone[i]) &&
-	    !of_another_speed(together, c->kind->alone[i]))
+	if (!transfer_group_pair_is_slower(t, together, c->kind->alone[i]) &&
+	    !transfer_group_of_another_speed(together, c->kind->alone[i]))
 		return STATUS_OK;
-	if (alone == NOT_ALONE && pair_sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
+	if (alone == NOT_ALONE &&
+	    transfer_group_pair_sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
 		return c->errs[member]->status;
-	if (!pair_is_slower(t, together, pairs_group_bounds_of(pairs_group_series_at(t, alone))))
+	if (!transfer_group_pair_is_slower(t, together,
+					   transfer_group_pairs_bounds_of(
+						   transfer_group_pairs_series_at(t, alone))))
 		return STATUS_OK;
 	timing->apart = true;
 	timing->grouped = timing->series;
 	timing->series = alone;
-	rename_series(t, timing->grouped, timing->name, "_in_company");
-	rename_series(t, alone, timing->name, "");
+	transfer_group_rename_series(t, timing->grouped, timing->name, "_in_company");
+	transfer_group_rename_series(t, alone, timing->name, "");
 	c->kind->disturbs = true;
 	return STATUS_OK;
 }
 
-static enum status pairs_group_pairs_sample_all(const struct pair_group *c, size_t i)
+static enum status transfer_group_pairs_sample_all(const struct pair_group *c, size_t i)
 {
 	struct run **runs = xcalloc(c->count, sizeof(struct run *));
 	struct workload *workloads = xcalloc(c->count, sizeof(*workloads));
@@ -304,21 +319,21 @@ static enum status pairs_group_pairs_sample_all(const struct pair_group *c, size
 }
 
 /* One note for all its timings: the worst of them. */
-static void pairs_group_pairs_add_note(const struct pair_group *c, const struct transfer *t)
+static void transfer_group_pairs_add_note(const struct pair_group *c, const struct transfer *t)
 {
 	double kept = INFINITY, apart = INFINITY;
 	bool slow = false;
 
 	for (size_t i = 0; i < t->timing_count; i++) {
-		struct bounds counts = pairs_group_bounds_of(transfer_series(t, i));
+		struct bounds counts = transfer_group_pairs_bounds_of(transfer_case_series(t, i));
 		struct bounds first = c->kind->alone[i];
 
 		if (t->timings[i].apart)
-			apart = fmin(apart,
-				     counts.median / pairs_group_series_at(t, t->timings[i].grouped)
-							     ->statistics.median);
+			apart = fmin(apart, counts.median / transfer_group_pairs_series_at(
+								    t, t->timings[i].grouped)
+								    ->statistics.median);
 		kept = fmin(kept, first.median / counts.median);
-		slow = slow || pair_is_slower(t, counts, first);
+		slow = slow || transfer_group_pair_is_slower(t, counts, first);
 	}
 	if (isfinite(apart))
 		run_note(t->run,
@@ -334,38 +349,38 @@ static void pairs_group_pairs_add_note(const struct pair_group *c, const struct 
 }
 
 /* Step 1 samples the reference, for one timing. */
-static enum status measure_timing(struct pair_group *c, size_t i)
+static enum status transfer_group_measure_timing(struct pair_group *c, size_t i)
 {
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 
 	c->alone[i] = NOT_ALONE;
 	if (!c->kind->known) {
-		status = pair_sample_alone(first, i, &c->alone[i], c->errs[0]);
+		status = transfer_group_pair_sample_alone(first, i, &c->alone[i], c->errs[0]);
 		if (status != STATUS_OK)
 			return status;
-		c->kind->alone[i] =
-			pairs_group_bounds_of(pairs_group_series_at(first, c->alone[i]));
+		c->kind->alone[i] = transfer_group_pairs_bounds_of(
+			transfer_group_pairs_series_at(first, c->alone[i]));
 		for (size_t end = 0; end < 2; end++)
 			snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
 				 first->run->devices[end]->info.id);
 	}
-	status = pairs_group_pairs_sample_all(c, i);
+	status = transfer_group_pairs_sample_all(c, i);
 	for (size_t k = 0; k < c->count && status == STATUS_OK; k++)
-		status = pair_compare_with_alone(c, k, i);
+		status = transfer_group_pair_compare_with_alone(c, k, i);
 	return status;
 }
 
-static void pairs_measure_group(struct pair_group *c)
+static void transfer_group_pairs_measure(struct pair_group *c)
 {
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 	const struct series *series;
 
-	c->kind = pairs_group_pair_kind(first->run->suite_state, first->run->c);
+	c->kind = transfer_group_pairs_pair_kind(first->run->suite_state, first->run->c);
 	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
 	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
-		status = c->count > 1 ? measure_timing(c, i)
+		status = c->count > 1 ? transfer_group_measure_timing(c, i)
 				      : run_sample(first->run, &first->timings[i].workload,
 						   first->timings[i].name, &series, c->errs[0]);
 	if (status != STATUS_OK) {
@@ -380,14 +395,14 @@ static void pairs_measure_group(struct pair_group *c)
 		return;
 	}
 	for (size_t i = 0; i < c->count && c->count > 1; i++)
-		pairs_group_pairs_add_note(c, c->all[i]);
+		transfer_group_pairs_add_note(c, c->all[i]);
 	if (c->count > 1) {
 		c->kind->known = true;
 		c->kind->bytes = first->bytes;
 	}
 }
 
-static void pairs_group_run_pairs(struct run *const *runs, size_t count, struct error *errs)
+static void transfer_group_run_pairs(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
@@ -395,18 +410,18 @@ static void pairs_group_run_pairs(struct run *const *runs, size_t count, struct 
 
 	/* A case with wrong data is left out; the others continue. */
 	for (size_t i = 0; i < count; i++) {
-		if (transfer_open(&all[i], runs[i], &errs[i]) != STATUS_OK)
+		if (transfer_case_open(&all[i], runs[i], &errs[i]) != STATUS_OK)
 			continue;
 		c.all[c.count] = &all[i];
 		c.errs[c.count++] = &errs[i];
 	}
 	if (c.count > 0)
-		pairs_measure_group(&c);
+		transfer_group_pairs_measure(&c);
 	for (size_t i = 0; i < c.count; i++)
 		if (c.errs[i]->status == STATUS_OK)
-			transfer_finish(c.all[i], c.errs[i]);
+			transfer_case_finish(c.all[i], c.errs[i]);
 	for (size_t i = 0; i < count; i++)
-		transfer_close(&all[i]);
+		transfer_case_close(&all[i]);
 	free(all);
 	free(c.all);
 	free(c.errs);
@@ -417,7 +432,7 @@ void transfer_run_group(struct run *const *runs, size_t count, struct error *err
 	enum direction direction = (enum direction)case_integer(runs[0]->c, "directions");
 
 	if (direction_info(direction)->timing == TIME_FIRST)
-		rotation_run(runs, count, errs);
+		transfer_group_rotation_run(runs, count, errs);
 	else
-		pairs_group_run_pairs(runs, count, errs);
+		transfer_group_run_pairs(runs, count, errs);
 }

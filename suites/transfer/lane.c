@@ -19,18 +19,19 @@ struct access {
 	unsigned turn;
 };
 
-struct access *access_open(void)
+struct access *transfer_lane_access_open(void)
 {
 	return xcalloc(1, sizeof(struct access));
 }
 
-void access_turn(struct access *access)
+void transfer_lane_access_turn(struct access *access)
 {
 	access->turn++;
 }
 
-static struct access_pair *access_find_pair(const struct access *access, const struct device *a,
-					    const struct device *b)
+static struct access_pair *transfer_lane_access_find_pair(const struct access *access,
+							  const struct device *a,
+							  const struct device *b)
 {
 	for (size_t i = 0; i < access->count; i++) {
 		struct access_pair *p = &access->pairs[i];
@@ -41,7 +42,8 @@ static struct access_pair *access_find_pair(const struct access *access, const s
 	return NULL;
 }
 
-static enum status switch_both(struct device *a, struct device *b, bool on, struct error *err)
+static enum status transfer_lane_switch_both(struct device *a, struct device *b, bool on,
+					     struct error *err)
 {
 	if (backend_peer_access(a, b, on, err) != STATUS_OK)
 		return err->status;
@@ -53,8 +55,8 @@ static enum status switch_both(struct device *a, struct device *b, bool on, stru
 }
 
 /* Disables access of `a` and of `b` that earlier cases needed; false: there is none. */
-static bool access_release_unused(struct access *access, const struct device *a,
-				  const struct device *b)
+static bool transfer_lane_access_release_unused(struct access *access, const struct device *a,
+						const struct device *b)
 {
 	bool any = false;
 
@@ -63,29 +65,30 @@ static bool access_release_unused(struct access *access, const struct device *a,
 
 		if (p->turn == access->turn || (p->a != a && p->a != b && p->b != a && p->b != b))
 			continue;
-		switch_both(p->a, p->b, false, &(struct error)ERROR_NONE);
+		transfer_lane_switch_both(p->a, p->b, false, &(struct error)ERROR_NONE);
 		*p = access->pairs[--access->count];
 		any = true;
 	}
 	return any;
 }
 
-static enum status switch_on(struct access *access, struct device *a, struct device *b,
-			     struct error *err)
+static enum status transfer_lane_switch_on(struct access *access, struct device *a,
+					   struct device *b, struct error *err)
 {
 	struct error refused = ERROR_NONE;
 
-	if (switch_both(a, b, true, &refused) == STATUS_OK)
+	if (transfer_lane_switch_both(a, b, true, &refused) == STATUS_OK)
 		return STATUS_OK;
-	if (refused.status == STATUS_UNSUPPORTED && access_release_unused(access, a, b))
-		return switch_both(a, b, true, err);
+	if (refused.status == STATUS_UNSUPPORTED &&
+	    transfer_lane_access_release_unused(access, a, b))
+		return transfer_lane_switch_both(a, b, true, err);
 	return error_set(err, refused.status, "%s", refused.message);
 }
 
-enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
-		       struct error *err)
+enum status transfer_lane_access_set(struct access *access, struct device *a, struct device *b,
+				     bool on, struct error *err)
 {
-	struct access_pair *known = access_find_pair(access, a, b);
+	struct access_pair *known = transfer_lane_access_find_pair(access, a, b);
 
 	if (known && on) {
 		known->turn = access->turn;
@@ -95,7 +98,8 @@ enum status access_set(struct access *access, struct device *a, struct device *b
 	 * Disables access even if it was not enabled here: the backend may enable it from the
 	 * start.
 	 */
-	if ((on ? switch_on(access, a, b, err) : switch_both(a, b, false, err)) != STATUS_OK)
+	if ((on ? transfer_lane_switch_on(access, a, b, err)
+		: transfer_lane_switch_both(a, b, false, err)) != STATUS_OK)
 		return err->status;
 	if (on) {
 		ARRAY_GROW(access->pairs, access->count, access->capacity);
@@ -106,7 +110,7 @@ enum status access_set(struct access *access, struct device *a, struct device *b
 	return STATUS_OK;
 }
 
-void access_close(struct access *access)
+void transfer_lane_access_close(struct access *access)
 {
 	for (size_t i = 0; i < access->count; i++) {
 		backend_peer_access(access->pairs[i].a, access->pairs[i].b, false, NULL);
@@ -127,7 +131,7 @@ struct pool {
 	size_t count, capacity;
 };
 
-struct pool *pool_open(void)
+struct pool *transfer_lane_pool_open(void)
 {
 	return xcalloc(1, sizeof(struct pool));
 }
@@ -140,29 +144,29 @@ struct pool *pool_open(void)
 /* Share of the host's available memory. */
 #define HOST_SHARE 4
 
-static void remove_block(struct pool *pool, size_t index)
+static void transfer_lane_remove_block(struct pool *pool, size_t index)
 {
 	buffer_free(&pool->blocks[index].buffer);
 	pool->blocks[index] = pool->blocks[--pool->count];
 }
 
-void pool_empty(struct pool *pool)
+void transfer_lane_pool_empty(struct pool *pool)
 {
 	for (size_t i = pool->count; i-- > 0;)
 		if (!pool->blocks[i].lent)
-			remove_block(pool, i);
+			transfer_lane_remove_block(pool, i);
 }
 
-void pool_close(struct pool *pool)
+void transfer_lane_pool_close(struct pool *pool)
 {
-	pool_empty(pool);
+	transfer_lane_pool_empty(pool);
 	free(pool->blocks);
 	free(pool);
 }
 
 /* Host devices have their own memory; GPUs share host memory on a near node. */
-static bool pool_block_serves(const struct pool_block *b, const struct device *device,
-			      enum allocator allocator, int node)
+static bool transfer_lane_pool_block_serves(const struct pool_block *b, const struct device *device,
+					    enum allocator allocator, int node)
 {
 	const struct device *owner = b->buffer.device;
 
@@ -179,8 +183,10 @@ static bool pool_block_serves(const struct pool_block *b, const struct device *d
 #define SMALL_BYTES (4u << 20)
 
 /* The smallest idle block that fits. */
-static struct pool_block *pool_find_block(const struct pool *pool, const struct device *device,
-					  enum allocator allocator, size_t bytes, int node)
+static struct pool_block *transfer_lane_pool_find_block(const struct pool *pool,
+							const struct device *device,
+							enum allocator allocator, size_t bytes,
+							int node)
 {
 	struct pool_block *best = NULL;
 
@@ -188,7 +194,7 @@ static struct pool_block *pool_find_block(const struct pool *pool, const struct 
 		struct pool_block *b = &pool->blocks[i];
 		size_t size = b->buffer.bytes;
 
-		if (pool_block_serves(b, device, allocator, node) && size >= bytes &&
+		if (transfer_lane_pool_block_serves(b, device, allocator, node) && size >= bytes &&
 		    (size <= SMALL_BYTES || size / SPENDTHRIFT <= bytes) &&
 		    (!best || size < best->buffer.bytes))
 			best = b;
@@ -196,9 +202,9 @@ static struct pool_block *pool_find_block(const struct pool *pool, const struct 
 	return best;
 }
 
-static enum status pool_add_block(struct pool *pool, struct device *device,
-				  enum allocator allocator, size_t bytes, int node,
-				  struct error *err)
+static enum status transfer_lane_pool_add_block(struct pool *pool, struct device *device,
+						enum allocator allocator, size_t bytes, int node,
+						struct error *err)
 {
 	struct error first = ERROR_NONE;
 	struct buffer buffer;
@@ -210,7 +216,7 @@ static enum status pool_add_block(struct pool *pool, struct device *device,
 	if (buffer_alloc(&buffer, device, allocator, bytes, &first) != STATUS_OK) {
 		if (pool->count == 0 || first.status != STATUS_NO_MEMORY)
 			return error_set(err, first.status, "%s", first.message);
-		pool_empty(pool);
+		transfer_lane_pool_empty(pool);
 		if (buffer_alloc(&buffer, device, allocator, bytes, err) != STATUS_OK)
 			return err->status;
 	}
@@ -219,12 +225,14 @@ static enum status pool_add_block(struct pool *pool, struct device *device,
 	return STATUS_OK;
 }
 
-enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
-		      enum allocator allocator, size_t bytes, int *node, struct error *err)
+enum status transfer_lane_pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
+				    enum allocator allocator, size_t bytes, int *node,
+				    struct error *err)
 {
 	bool on_host = !allocator_on_device(allocator);
 	int near = on_host ? placement_begin(device) : -1;
-	struct pool_block *block = pool_find_block(pool, device, allocator, bytes, near);
+	struct pool_block *block =
+		transfer_lane_pool_find_block(pool, device, allocator, bytes, near);
 	enum status status = STATUS_OK;
 
 	memset(buffer, 0, sizeof(*buffer));
@@ -233,11 +241,12 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 		 * Frees blocks smaller than requested: a sweep grows, so they will not fit again.
 		 */
 		for (size_t i = pool->count; i-- > 0;)
-			if (pool_block_serves(&pool->blocks[i], device, allocator, near) &&
+			if (transfer_lane_pool_block_serves(&pool->blocks[i], device, allocator,
+							    near) &&
 			    pool->blocks[i].buffer.bytes < bytes &&
 			    bytes / SPENDTHRIFT <= pool->blocks[i].buffer.bytes)
-				remove_block(pool, i);
-		status = pool_add_block(pool, device, allocator, bytes, near, err);
+				transfer_lane_remove_block(pool, i);
+		status = transfer_lane_pool_add_block(pool, device, allocator, bytes, near, err);
 		block = status == STATUS_OK ? &pool->blocks[pool->count - 1] : NULL;
 	}
 	if (on_host)
@@ -255,7 +264,7 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 /*
  * Bytes that the pool keeps in the same memory as `given`: on its device, or anywhere on the host.
  */
-static uint64_t kept_with(const struct pool *pool, const struct pool_block *given)
+static uint64_t transfer_lane_kept_with(const struct pool *pool, const struct pool_block *given)
 {
 	bool on_device = allocator_on_device(given->buffer.allocator);
 	uint64_t bytes = 0;
@@ -272,15 +281,16 @@ static uint64_t kept_with(const struct pool *pool, const struct pool_block *give
 }
 
 /* Keeping a block must not make memory scarce for the next case. */
-static bool may_keep(const struct pool *pool, const struct pool_block *block)
+static bool transfer_lane_may_keep(const struct pool *pool, const struct pool_block *block)
 {
 	if (allocator_on_device(block->buffer.allocator))
-		return kept_with(pool, block) <=
+		return transfer_lane_kept_with(pool, block) <=
 		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
-	return kept_with(pool, block) <= device_limits_memory_available() / HOST_SHARE;
+	return transfer_lane_kept_with(pool, block) <=
+	       device_limits_memory_available() / HOST_SHARE;
 }
 
-void pool_give(struct pool *pool, struct buffer *buffer)
+void transfer_lane_pool_give(struct pool *pool, struct buffer *buffer)
 {
 	if (!buffer->memory)
 		return;
@@ -288,8 +298,8 @@ void pool_give(struct pool *pool, struct buffer *buffer)
 		if (pool->blocks[i].buffer.memory != buffer->memory)
 			continue;
 		pool->blocks[i].lent = false;
-		if (!may_keep(pool, &pool->blocks[i]))
-			remove_block(pool, i);
+		if (!transfer_lane_may_keep(pool, &pool->blocks[i]))
+			transfer_lane_remove_block(pool, i);
 		break;
 	}
 	buffer->memory = NULL;
@@ -338,8 +348,10 @@ static enum status lane_alloc_end(struct transfer_lane *lane, const struct lane_
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
 	int none;
 
-	return pool_take(lane->plan.pool, buffer, end->device, end->allocator, footprint,
-			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
+	return transfer_lane_pool_take(lane->plan.pool, buffer, end->device, end->allocator,
+				       footprint,
+				       allocator_on_device(end->allocator) ? &none : &lane->node,
+				       err);
 }
 
 enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err)
@@ -354,8 +366,8 @@ enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, 
 	    lane_alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
 	    lane_alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
 	    (buffer_check_needs_record(&lane->to) &&
-	     pool_take(plan->pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,
-		       BUFFER_CHECK_BYTES, &none, err) != STATUS_OK) ||
+	     transfer_lane_pool_take(plan->pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,
+				     BUFFER_CHECK_BYTES, &none, err) != STATUS_OK) ||
 	    buffer_fill(&lane->from, lane->at_from, plan->seed, err) != STATUS_OK)
 		return err->status;
 	return lane_poison(lane, err);
@@ -368,9 +380,9 @@ void lane_close(struct transfer_lane *lane)
 	for (int i = 0; i < 3; i++)
 		if (streams[i])
 			backend_stream_synchronize(streams[i], NULL);
-	pool_give(lane->plan.pool, &lane->record);
-	pool_give(lane->plan.pool, &lane->to);
-	pool_give(lane->plan.pool, &lane->from);
+	transfer_lane_pool_give(lane->plan.pool, &lane->record);
+	transfer_lane_pool_give(lane->plan.pool, &lane->to);
+	transfer_lane_pool_give(lane->plan.pool, &lane->from);
 	for (int i = 2; i >= 0; i--)
 		if (i == 0 || streams[i] != lane->stream)
 			backend_stream_destroy(streams[i]);
@@ -389,8 +401,8 @@ static char *lane_block_at(const struct buffer *buffer, const struct transfer_la
 	return (char *)buffer->memory + slot * lane->stride;
 }
 
-static enum status launch_copies(struct transfer_lane *lane, uint64_t slot, uint64_t count,
-				 struct error *err)
+static enum status transfer_lane_launch_copies(struct transfer_lane *lane, uint64_t slot,
+					       uint64_t count, struct error *err)
 {
 	struct transfer_lane *reverse = lane->reverse;
 	struct copy_arguments a = { .to = lane_block_at(&lane->to, lane, slot),
@@ -418,14 +430,14 @@ enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *
 		lane->reverse->copies += count;
 	/* Copies of one block follow each other within one launch. */
 	if (plan->by_kernel && plan->slots == 1)
-		return launch_copies(lane, 0, count, err);
+		return transfer_lane_launch_copies(lane, 0, count, err);
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++) {
 		uint64_t slot = (first + i) % plan->slots;
 		void *to = lane_block_at(&lane->to, lane, slot);
 		const void *from = lane_block_at(&lane->from, lane, slot);
 
 		if (plan->by_kernel)
-			status = launch_copies(lane, slot, 1, err);
+			status = transfer_lane_launch_copies(lane, slot, 1, err);
 		else if (lane->from.device != lane->to.device)
 			status = backend_copy_peer(lane->stream, to, lane->to.device, from,
 						   lane->from.device, plan->bytes, err);

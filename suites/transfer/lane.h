@@ -75,20 +75,24 @@ enum status lane_verify(struct transfer_lane *lane, struct error *err);
  */
 struct pool;
 
-struct pool *pool_open(void);
+struct pool *transfer_lane_pool_open(void);
 /* Frees the pool; nothing may be in use. */
-void pool_close(struct pool *pool);
+void transfer_lane_pool_close(struct pool *pool);
 
 /*
- * Memory of `bytes` on or near `device`; return `buffer` with pool_give(), never with
+ * Memory of `bytes` on or near `device`; return `buffer` with transfer_lane_pool_give(), never with
  * buffer_free(). *node: its NUMA node, -1 if there is no choice.
  */
-enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
-		      enum allocator allocator, size_t bytes, int *node, struct error *err);
-/* Does nothing for a zeroed buffer, or after pool_take() failed; `pool` is not used then. */
-void pool_give(struct pool *pool, struct buffer *buffer);
+enum status transfer_lane_pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
+				    enum allocator allocator, size_t bytes, int *node,
+				    struct error *err);
+/*
+ * Does nothing for a zeroed buffer, or after transfer_lane_pool_take() failed; `pool` is not used
+ * then.
+ */
+void transfer_lane_pool_give(struct pool *pool, struct buffer *buffer);
 /* Frees everything that is not in use. */
-void pool_empty(struct pool *pool);
+void transfer_lane_pool_empty(struct pool *pool);
 
 /*
  * Peer access between devices outlives a case: the next one sets what it needs, and a change takes
@@ -98,15 +102,18 @@ void pool_empty(struct pool *pool);
  */
 struct access;
 
-struct access *access_open(void);
-/* Disables what access_set() has enabled. Errors mean that there is nothing to disable. */
-void access_close(struct access *access);
+struct access *transfer_lane_access_open(void);
+/*
+ * Disables what transfer_lane_access_set() has enabled. Errors mean that there is nothing to
+ * disable.
+ */
+void transfer_lane_access_close(struct access *access);
 
 /* Starts a case: only access requested from here on must stay. */
-void access_turn(struct access *access);
+void transfer_lane_access_turn(struct access *access);
 
 /* Enables or disables access between `a` and `b`, in both directions. */
-enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
-		       struct error *err);
+enum status transfer_lane_access_set(struct access *access, struct device *a, struct device *b,
+				     bool on, struct error *err);
 
 #endif

@@ -41,51 +41,54 @@ struct chase {
 	uint64_t launches;
 };
 
-static size_t chase_node_count(size_t bytes)
+static size_t transfer_latency_chase_node_count(size_t bytes)
 {
 	size_t lines = bytes / LINE;
 
 	return lines < 1 ? 1 : lines < MOST_NODES ? lines : MOST_NODES;
 }
 
-static size_t spacing_of(size_t bytes)
+static size_t transfer_latency_spacing_of(size_t bytes)
 {
-	size_t spacing = bytes / chase_node_count(bytes) / LINE * LINE;
+	size_t spacing = bytes / transfer_latency_chase_node_count(bytes) / LINE * LINE;
 
 	return spacing ? spacing : LINE;
 }
 
-uint64_t chase_footprint(size_t bytes)
+uint64_t transfer_latency_chase_footprint(size_t bytes)
 {
-	return (uint64_t)chase_node_count(bytes) * spacing_of(bytes);
+	return (uint64_t)transfer_latency_chase_node_count(bytes) *
+	       transfer_latency_spacing_of(bytes);
 }
 
-static uintptr_t chase_address(const struct chase *c, uint64_t step)
+static uintptr_t transfer_latency_chase_address(const struct chase *c, uint64_t step)
 {
 	return (uintptr_t)c->memory.memory + c->order[step % c->count] * c->spacing;
 }
 
-static enum status chase_open_memory(struct chase *c, const struct transfer *t, size_t bytes,
-				     struct error *err)
+static enum status transfer_latency_chase_open_memory(struct chase *c, const struct transfer *t,
+						      size_t bytes, struct error *err)
 {
 	struct device *home = t->run->devices[t->direction == LATENCY_P2P];
-	size_t footprint = (size_t)chase_footprint(bytes);
+	size_t footprint = (size_t)transfer_latency_chase_footprint(bytes);
 	int none;
 
 	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
 	    backend_stream_create(home, false, &c->at_memory, err) != STATUS_OK ||
-	    pool_take(c->pool, &c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), &none,
-		      err) != STATUS_OK)
+	    transfer_lane_pool_take(c->pool, &c->cursor, c->device, ALLOCATOR_DEVICE,
+				    sizeof(void *), &none, err) != STATUS_OK)
 		return err->status;
 	if (t->info->host)
-		return pool_take(c->pool, &c->memory, home, t->memory, footprint, &c->node, err);
-	if (pool_take(c->pool, &c->memory, home, ALLOCATOR_DEVICE, footprint, &none, err) !=
-	    STATUS_OK)
+		return transfer_lane_pool_take(c->pool, &c->memory, home, t->memory, footprint,
+					       &c->node, err);
+	if (transfer_lane_pool_take(c->pool, &c->memory, home, ALLOCATOR_DEVICE, footprint, &none,
+				    err) != STATUS_OK)
 		return err->status;
-	return pool_take(c->pool, &c->staging, home, ALLOCATOR_PAGEABLE, footprint, &none, err);
+	return transfer_lane_pool_take(c->pool, &c->staging, home, ALLOCATOR_PAGEABLE, footprint,
+				       &none, err);
 }
 
-static enum status chase_fill_memory(struct chase *c, struct error *err)
+static enum status transfer_latency_chase_fill_memory(struct chase *c, struct error *err)
 {
 	char *memory = c->staging.memory ? c->staging.memory : c->memory.memory;
 	uintptr_t first;
@@ -98,11 +101,11 @@ static enum status chase_fill_memory(struct chase *c, struct error *err)
 		c->order[j] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < c->count; i++) {
-		uintptr_t next = chase_address(c, i + 1);
+		uintptr_t next = transfer_latency_chase_address(c, i + 1);
 
 		memcpy(memory + c->order[i] * c->spacing, &next, sizeof(next));
 	}
-	first = chase_address(c, 0);
+	first = transfer_latency_chase_address(c, 0);
 	if (c->staging.memory && (backend_copy(c->at_memory, c->memory.memory, c->staging.memory,
 					       c->memory.bytes, err) != STATUS_OK ||
 				  backend_stream_synchronize(c->at_memory, err) != STATUS_OK))
@@ -112,7 +115,7 @@ static enum status chase_fill_memory(struct chase *c, struct error *err)
 	return backend_stream_synchronize(c->stream, err);
 }
 
-static enum status launch_chase(void *state, unsigned batch, struct error *err)
+static enum status transfer_latency_launch_chase(void *state, unsigned batch, struct error *err)
 {
 	struct chase *c = state;
 	enum status status = STATUS_OK;
@@ -129,10 +132,10 @@ static enum status launch_chase(void *state, unsigned batch, struct error *err)
 }
 
 /* Verifies every hop: the chain ends at the expected node unless one of them was wrong. */
-enum status chase_check(struct transfer *t, const char *when, struct error *err)
+enum status transfer_latency_chase_check(struct transfer *t, const char *when, struct error *err)
 {
 	struct chase *c = t->chase;
-	uintptr_t expected = chase_address(c, c->launches * HOPS), got = 0;
+	uintptr_t expected = transfer_latency_chase_address(c, c->launches * HOPS), got = 0;
 
 	if (backend_copy(c->stream, &got, c->cursor.memory, sizeof(got), err) != STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
@@ -147,7 +150,7 @@ enum status chase_check(struct transfer *t, const char *when, struct error *err)
 			 when, c->launches * HOPS, got, expected);
 }
 
-enum status chase_open(struct transfer *t, struct error *err)
+enum status transfer_latency_chase_open(struct transfer *t, struct error *err)
 {
 	const struct transfer_state *state = t->run->suite_state;
 	struct chase *c = t->chase = xcalloc(1, sizeof(*c));
@@ -155,20 +158,21 @@ enum status chase_open(struct transfer *t, struct error *err)
 	*c = (struct chase){ .run = t->run,
 			     .pool = state->pool,
 			     .device = t->run->devices[0],
-			     .count = chase_node_count(t->bytes),
-			     .spacing = spacing_of(t->bytes),
+			     .count = transfer_latency_chase_node_count(t->bytes),
+			     .spacing = transfer_latency_spacing_of(t->bytes),
 			     .node = -1 };
 	c->order = xcalloc(c->count, sizeof(*c->order));
-	if (chase_open_memory(c, t, t->bytes, err) != STATUS_OK ||
-	    chase_fill_memory(c, err) != STATUS_OK)
+	if (transfer_latency_chase_open_memory(c, t, t->bytes, err) != STATUS_OK ||
+	    transfer_latency_chase_fill_memory(c, err) != STATUS_OK)
 		return err->status;
-	transfer_note_nodes(t->run, &c->node, 1);
-	if (launch_chase(c, 1, err) != STATUS_OK || chase_check(t, "before", err) != STATUS_OK)
+	transfer_case_note_nodes(t->run, &c->node, 1);
+	if (transfer_latency_launch_chase(c, 1, err) != STATUS_OK ||
+	    transfer_latency_chase_check(t, "before", err) != STATUS_OK)
 		return err->status;
 	t->timings[t->timing_count++] = (struct timing){
 		.name = "transfer.chase",
 		.workload = { .state = c,
-			      .launch = launch_chase,
+			      .launch = transfer_latency_launch_chase,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &c->stream,
 			      .stream_count = 1,
@@ -178,12 +182,12 @@ enum status chase_open(struct transfer *t, struct error *err)
 	return STATUS_OK;
 }
 
-void chase_record(struct transfer *t)
+void transfer_latency_chase_record(struct transfer *t)
 {
-	run_scaled(t->run, "transfer.latency", 1.0 / HOPS, transfer_series(t, 0));
+	run_scaled(t->run, "transfer.latency", 1.0 / HOPS, transfer_case_series(t, 0));
 }
 
-void chase_close(struct transfer *t)
+void transfer_latency_chase_close(struct transfer *t)
 {
 	struct chase *c = t->chase;
 
@@ -193,9 +197,9 @@ void chase_close(struct transfer *t)
 		backend_stream_synchronize(c->stream, NULL);
 	if (c->at_memory)
 		backend_stream_synchronize(c->at_memory, NULL);
-	pool_give(c->pool, &c->staging);
-	pool_give(c->pool, &c->memory);
-	pool_give(c->pool, &c->cursor);
+	transfer_lane_pool_give(c->pool, &c->staging);
+	transfer_lane_pool_give(c->pool, &c->memory);
+	transfer_lane_pool_give(c->pool, &c->cursor);
 	backend_stream_destroy(c->at_memory);
 	backend_stream_destroy(c->stream);
 	free(c->order);

@@ -11,17 +11,17 @@
 /* Copies that only keep the other links busy may be smaller: their buffers are ready sooner. */
 #define BUSY_BYTES (64u << 20)
 
-bool transfer_by_kernel(const struct plan_case *c)
+bool transfer_plan_by_kernel(const struct plan_case *c)
 {
 	return strcmp(case_text_or(c, "engines", ""), "sm") == 0;
 }
 
-bool transfer_cold(const struct plan_case *c)
+bool transfer_plan_cold(const struct plan_case *c)
 {
 	return strcmp(case_text_or(c, "states", ""), "cold") == 0;
 }
 
-uint64_t transfer_cache(const struct device_info *info, bool host)
+uint64_t transfer_plan_cache(const struct device_info *info, bool host)
 {
 	bool own = info->capabilities & DEVICE_SHARES_HOST_MEMORY;
 	long shared = host && !own ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
@@ -30,8 +30,8 @@ uint64_t transfer_cache(const struct device_info *info, bool host)
 	return shared > 0 && (uint64_t)shared > cache ? (uint64_t)shared : cache;
 }
 
-size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
-		      const struct device_info *info)
+size_t transfer_plan_slots(enum direction direction, bool cold, size_t bytes,
+			   const struct device_info *info)
 {
 	/* Blocks that need padding are checked one by one. */
 	size_t most = bytes % 16 == 0 ? 1 << 20 : 64;
@@ -39,19 +39,19 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 	/* Within a device a cache would determine the result; elsewhere the link does. */
 	if (direction != LOCAL && !cold)
 		return 1;
-	return buffer_rotation(bytes, transfer_cache(info, cold), most);
+	return buffer_rotation(bytes, transfer_plan_cache(info, cold), most);
 }
 
-bool transfer_reverses(const struct plan_case *c)
+bool transfer_plan_reverses(const struct plan_case *c)
 {
-	return transfer_by_kernel(c) &&
+	return transfer_plan_by_kernel(c) &&
 	       direction_goes_back((enum direction)case_integer(c, "directions"));
 }
 
-size_t transfer_route_bytes(const struct plan_case *c, size_t index)
+size_t transfer_plan_route_bytes(const struct plan_case *c, size_t index)
 {
 	enum direction direction = (enum direction)case_integer(c, "directions");
-	size_t bytes = (size_t)case_integer(c, "sizes"), timed = transfer_reverses(c) ? 2 : 1;
+	size_t bytes = (size_t)case_integer(c, "sizes"), timed = transfer_plan_reverses(c) ? 2 : 1;
 
 	if (direction_info(direction)->timing != TIME_FIRST || index < timed || bytes < BUSY_BYTES)
 		return bytes;
@@ -62,19 +62,19 @@ size_t transfer_route_bytes(const struct plan_case *c, size_t index)
  * Memory and set-up time of one case; host memory is page-locked and filled at about 2 GB/s, unless
  * an earlier case has left some.
  */
-static void transfer_estimate_case(struct plan_case *point, enum direction direction,
-				   size_t device_count, const struct device_info *info)
+static void transfer_plan_estimate_case(struct plan_case *point, enum direction direction,
+					size_t device_count, const struct device_info *info)
 {
 	const struct direction_info *d = direction_info(direction);
 	size_t bytes = (size_t)case_integer(point, "sizes");
-	size_t slots = transfer_slots(direction, transfer_cold(point), bytes, info);
+	size_t slots = transfer_plan_slots(direction, transfer_plan_cold(point), bytes, info);
 	uint64_t *device_bytes = xcalloc(device_count, sizeof(*device_bytes));
 	struct route *routes = xcalloc(ROUTES_MOST(device_count), sizeof(*routes));
 	size_t count = direction_routes(direction, device_count, routes);
 
 	point->device_bytes = point->host_bytes = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t block = lane_footprint(transfer_route_bytes(point, i), slots);
+		uint64_t block = lane_footprint(transfer_plan_route_bytes(point, i), slots);
 		int ends[2] = { routes[i].from, routes[i].to };
 
 		for (int k = 0; k < 2; k++)
@@ -87,8 +87,8 @@ static void transfer_estimate_case(struct plan_case *point, enum direction direc
 	free(device_bytes);
 	free(routes);
 	if (d->timing == TIME_CHASE) {
-		point->device_bytes = d->host ? 0 : chase_footprint(bytes);
-		point->host_bytes = (d->host ? 2 : 1) * chase_footprint(bytes);
+		point->device_bytes = d->host ? 0 : transfer_latency_chase_footprint(bytes);
+		point->host_bytes = (d->host ? 2 : 1) * transfer_latency_chase_footprint(bytes);
 	}
 	point->device_bytes += count * BUFFER_CHECK_BYTES;
 	point->setup_seconds =
@@ -96,9 +96,9 @@ static void transfer_estimate_case(struct plan_case *point, enum direction direc
 }
 
 /* Why the devices of a case cannot run it with direct access; NULL: they can. */
-static const char *transfer_unreachable(const struct plan *plan, enum direction direction,
-					const size_t *devices, size_t count, char *reason,
-					size_t size)
+static const char *transfer_plan_unreachable(const struct plan *plan, enum direction direction,
+					     const size_t *devices, size_t count, char *reason,
+					     size_t size)
 {
 	struct route *routes = xcalloc(ROUTES_MOST(count), sizeof(*routes));
 	size_t route_count = direction_routes(direction, count, routes);
@@ -106,7 +106,7 @@ static const char *transfer_unreachable(const struct plan *plan, enum direction 
 
 	for (size_t i = 0; i < route_count && reached; i++) {
 		const struct device_info *a = &plan->devices[devices[routes[i].issuer]], *b;
-		int peer = route_peer(&routes[i]);
+		int peer = transfer_direction_route_peer(&routes[i]);
 
 		if (peer < 0)
 			continue;
@@ -130,9 +130,9 @@ static enum status transfer_plan_case(struct plan *plan, struct plan_case *point
 	const char *reason = NULL;
 
 	if (direct)
-		reason = transfer_unreachable(plan, direction, devices, count, buffer,
-					      sizeof(buffer));
-	transfer_estimate_case(point, direction, count, &plan->devices[devices[0]]);
+		reason = transfer_plan_unreachable(plan, direction, devices, count, buffer,
+						   sizeof(buffer));
+	transfer_plan_estimate_case(point, direction, count, &plan->devices[devices[0]]);
 	return plan_add(plan, point, devices, count, reason, err);
 }
 
@@ -165,8 +165,8 @@ typedef enum status place_fn(struct plan *plan, struct plan_case *point, size_t 
 			     struct error *err);
 
 /* For each device, or for each backend's first. */
-static enum status place_among_all(struct plan *plan, struct plan_case *point, bool each,
-				   place_fn *from, struct error *err)
+static enum status transfer_plan_place_among_all(struct plan *plan, struct plan_case *point,
+						 bool each, place_fn *from, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
 		if ((each || transfer_plan_first_of_backend(plan, i)) &&
@@ -266,10 +266,10 @@ static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case
 }
 
 /* Rejects meaningless or duplicate combinations; drops axes without meaning. */
-static bool transfer_makes_sense(struct plan_case *point, enum direction direction)
+static bool transfer_plan_makes_sense(struct plan_case *point, enum direction direction)
 {
 	const struct direction_info *d = direction_info(direction);
-	bool by_kernel = transfer_by_kernel(point), cold = transfer_cold(point);
+	bool by_kernel = transfer_plan_by_kernel(point), cold = transfer_plan_cold(point);
 	bool pageable = d->host && strcmp(case_text(point, "memories"), "pageable") == 0;
 	bool off = d->peer && strcmp(case_text(point, "access"), "off") == 0;
 
@@ -300,21 +300,21 @@ static bool transfer_makes_sense(struct plan_case *point, enum direction directi
 }
 
 /* A cold state exists only where a block could stay in a cache. */
-static bool always_cold(const struct plan *plan, const struct plan_case *point)
+static bool transfer_plan_always_cold(const struct plan *plan, const struct plan_case *point)
 {
 	uint64_t largest = 0;
 
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (transfer_cache(&plan->devices[i], true) > largest)
-			largest = transfer_cache(&plan->devices[i], true);
-	return transfer_cold(point) && (uint64_t)case_integer(point, "sizes") > largest;
+		if (transfer_plan_cache(&plan->devices[i], true) > largest)
+			largest = transfer_plan_cache(&plan->devices[i], true);
+	return transfer_plan_cold(point) && (uint64_t)case_integer(point, "sizes") > largest;
 }
 
-enum status transfer_expand(struct plan *plan, struct plan_case *point, struct error *err)
+enum status transfer_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum direction direction = (enum direction)case_integer(point, "directions");
 
-	if (!transfer_makes_sense(point, direction) || always_cold(plan, point))
+	if (!transfer_plan_makes_sense(point, direction) || transfer_plan_always_cold(plan, point))
 		return STATUS_OK;
 	switch (direction_info(direction)->placing) {
 	case EACH_DEVICE:
@@ -323,13 +323,17 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 		return err->status;
 	case EACH_PAIR:
 	case EACH_TWO:
-		return place_among_all(plan, point, false, transfer_plan_place_pairs, err);
+		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_pairs,
+						     err);
 	case ALL_DEVICES:
-		return place_among_all(plan, point, false, transfer_plan_place_all, err);
+		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_all,
+						     err);
 	case EACH_AMONG_ALL:
-		return place_among_all(plan, point, true, transfer_plan_place_all, err);
+		return transfer_plan_place_among_all(plan, point, true, transfer_plan_place_all,
+						     err);
 	case EACH_ROUND:
-		return place_among_all(plan, point, false, transfer_plan_place_rounds, err);
+		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_rounds,
+						     err);
 	}
 	return STATUS_OK;
 }

@@ -6,24 +6,24 @@
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
 
-/* plan.c: transfer_expand(), and the meaning of a case's parameters. */
-enum status transfer_expand(struct plan *plan, struct plan_case *point, struct error *err);
+/* plan.c: transfer_plan_expand(), and the meaning of a case's parameters. */
+enum status transfer_plan_expand(struct plan *plan, struct plan_case *point, struct error *err);
 /* Optional parameters, with their defaults. */
-bool transfer_by_kernel(const struct plan_case *c); /* no */
-bool transfer_cold(const struct plan_case *c);      /* no */
+bool transfer_plan_by_kernel(const struct plan_case *c); /* no */
+bool transfer_plan_cold(const struct plan_case *c);      /* no */
 
 /* Largest cache that could contain a block: the device's, or with `host` that of the host. */
-uint64_t transfer_cache(const struct device_info *info, bool host);
+uint64_t transfer_plan_cache(const struct device_info *info, bool host);
 /*
  * Number of blocks that a case rotates through so that none is in a cache of the device, or with
  * `cold` of the host.
  */
-size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
-		      const struct device_info *info);
+size_t transfer_plan_slots(enum direction direction, bool cold, size_t bytes,
+			   const struct device_info *info);
 /* Bytes of one copy of route `index` in a case with copies of `bytes`. */
-size_t transfer_route_bytes(const struct plan_case *c, size_t index);
+size_t transfer_plan_route_bytes(const struct plan_case *c, size_t index);
 /* True if one kernel executes a route and the next one, its reverse. */
-bool transfer_reverses(const struct plan_case *c);
+bool transfer_plan_reverses(const struct plan_case *c);
 
 struct access;
 struct pair_kinds;
@@ -77,46 +77,47 @@ struct transfer {
 };
 
 /* case.c: sets up the timings after the lanes are open; closes what it has opened. */
-enum status transfer_plan_timings(struct transfer *t, struct error *err);
-void transfer_close_timings(struct transfer *t);
-const struct series *transfer_series(const struct transfer *t, size_t timing);
+enum status transfer_case_plan_timings(struct transfer *t, struct error *err);
+void transfer_case_close_timings(struct transfer *t);
+const struct series *transfer_case_series(const struct transfer *t, size_t timing);
 /* Records the metrics after all sampling. */
-void transfer_record(struct transfer *t);
+void transfer_case_record(struct transfer *t);
 
 /*
  * latency.c: the same steps for a case of TIME_CHASE, with its own memory and verification, and the
- * memory at its end of the link. chase_close() also closes one that failed to open.
+ * memory at its end of the link. transfer_latency_chase_close() also closes one that failed to
+ * open.
  */
-enum status chase_open(struct transfer *t, struct error *err);
-enum status chase_check(struct transfer *t, const char *when, struct error *err);
-void chase_record(struct transfer *t);
-void chase_close(struct transfer *t);
-uint64_t chase_footprint(size_t bytes);
+enum status transfer_latency_chase_open(struct transfer *t, struct error *err);
+enum status transfer_latency_chase_check(struct transfer *t, const char *when, struct error *err);
+void transfer_latency_chase_record(struct transfer *t);
+void transfer_latency_chase_close(struct transfer *t);
+uint64_t transfer_latency_chase_footprint(size_t bytes);
 
 /* case.c: the steps of a case before timing, and from there on. */
-enum status transfer_open(struct transfer *t, struct run *run, struct error *err);
-enum status transfer_finish(struct transfer *t, struct error *err);
-void transfer_close(struct transfer *t);
+enum status transfer_case_open(struct transfer *t, struct run *run, struct error *err);
+enum status transfer_case_finish(struct transfer *t, struct error *err);
+void transfer_case_close(struct transfer *t);
 /* Its steps. */
-void transfer_init(struct transfer *t, struct run *run);
-enum status transfer_open_lanes(struct transfer *t, struct error *err);
-enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
-				 struct error *err);
-void transfer_note(const struct transfer *t);
-void transfer_verified(struct transfer *t);
+void transfer_case_init(struct transfer *t, struct run *run);
+enum status transfer_case_open_lanes(struct transfer *t, struct error *err);
+enum status transfer_case_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
+				      struct error *err);
+void transfer_case_note(const struct transfer *t);
+void transfer_case_verified(struct transfer *t);
 
 /* case.c: times one lane while all others are busy. */
-enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
-					 struct error *err);
+enum status transfer_case_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
+					      struct error *err);
 
 /* group.c: see src/plan/suite.h. */
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other);
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
 /* Knowledge about groups of pairs; cases of another suite may change it. Freed with free(). */
-struct pair_kinds *pair_kinds_open(void);
+struct pair_kinds *transfer_group_pair_kinds_open(void);
 
 /* Notes the NUMA nodes of the case's host memory; nothing if there is no choice. */
-void transfer_note_nodes(struct run *run, const int *nodes, size_t count);
+void transfer_case_note_nodes(struct run *run, const int *nodes, size_t count);
 
 #endif

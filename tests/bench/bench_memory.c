@@ -47,7 +47,7 @@ static void give(void *state, enum memory_class tag, void *memory, uint64_t byte
 	m->now -= bytes;
 }
 
-/* The tuning step's copies, which layer_tune_wgrad_layout() allocates layer by layer. */
+/* The tuning step's copies, which gemm_tuning_tune_wgrad_layout() allocates layer by layer. */
 static void open_transposed(struct network *n, struct error *err)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
@@ -76,7 +76,7 @@ static struct memory memory_of(const struct setup *setup, bool transposed)
 	arena.source = &source;
 	network_open(&network, setup, NULL, &arena, 0, &err);
 	if (tensor) {
-		pairs_open(&network, &pairs, &err);
+		buffer_alias_pairs_open(&network, &pairs, &err);
 	} else if (setup->mode->buffers) {
 		m.now += setup->mode->buffers(setup, 0);
 		m.peak = m.now;
@@ -85,7 +85,7 @@ static struct memory memory_of(const struct setup *setup, bool transposed)
 		open_transposed(&network, &err);
 	buffer_alias_transposed(&network);
 	if (tensor)
-		pairs_alias_transposed(&network, &pairs);
+		buffer_alias_pairs_transposed(&network, &pairs);
 	found = m;
 	arena_release(&arena);
 	return found;

@@ -30,11 +30,12 @@ static enum status check_variant(struct device *device, const struct variant *v,
 	struct gemm_choice choice;
 	struct operands o;
 
-	if (operands_open(&o, device, &problem, v->batch, v->implementation, err) == STATUS_OK &&
+	if (matmul_operands_open(&o, device, &problem, v->batch, v->implementation, err) ==
+		    STATUS_OK &&
 	    (v->implementation != IMPLEMENTATION_LT ||
-	     operands_search(&o, 0.01, &choice, err) == STATUS_OK))
-		operands_verify(&o, err);
-	operands_close(&o);
+	     matmul_operands_search(&o, 0.01, &choice, err) == STATUS_OK))
+		matmul_operands_verify(&o, err);
+	matmul_operands_close(&o);
 	if (err->status != STATUS_OK && err->status != STATUS_UNSUPPORTED)
 		error_prefix(err, "%s, %d x %d x %d, transposed %d, batch %d",
 			     precision_name(v->precision), (int)v->m, (int)v->n, (int)v->k,

@@ -9,61 +9,65 @@ const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scat
 					"reduce",     "send_recv",  "all_to_all",     NULL };
 
 /* Each element is sent once to be summed and once as the sum, except the rank's own part. */
-static double bus_there_and_back(double n)
+static double collective_data_bus_there_and_back(double n)
 {
 	return 2 * (n - 1) / n;
 }
 
 /* All except the rank's own part. */
-static double all_but_one(double n)
+static double collective_data_all_but_one(double n)
 {
 	return (n - 1) / n;
 }
 
-static double bus_factor_one(double n)
+static double collective_data_bus_factor_one(double n)
 {
 	(void)n;
 	return 1;
 }
 
-static size_t collective_elements(const struct collective *c, size_t bytes)
+static size_t collective_data_elements(const struct collective *c, size_t bytes)
 {
 	return bytes / precision_bytes(c->precision);
 }
 
-static enum status bus_enqueue_all_reduce(const struct collective *c, struct error *err)
+static enum status collective_data_bus_enqueue_all_reduce(const struct collective *c,
+							  struct error *err)
 {
 	return backend_all_reduce(c->communicator, c->stream, c->to, c->from,
-				  collective_elements(c, c->bytes), c->precision, REDUCE_SUM, err);
+				  collective_data_elements(c, c->bytes), c->precision, REDUCE_SUM,
+				  err);
 }
 
-static enum status bus_enqueue_all_gather(const struct collective *c, struct error *err)
+static enum status collective_data_bus_enqueue_all_gather(const struct collective *c,
+							  struct error *err)
 {
 	return backend_all_gather(c->communicator, c->stream, c->to, c->from,
-				  collective_elements(c, c->part), c->precision, err);
+				  collective_data_elements(c, c->part), c->precision, err);
 }
 
-static enum status enqueue_reduce_scatter(const struct collective *c, struct error *err)
+static enum status collective_data_enqueue_reduce_scatter(const struct collective *c,
+							  struct error *err)
 {
 	return backend_reduce_scatter(c->communicator, c->stream, c->to, c->from,
-				      collective_elements(c, c->part), c->precision, REDUCE_SUM,
-				      err);
+				      collective_data_elements(c, c->part), c->precision,
+				      REDUCE_SUM, err);
 }
 
-static enum status enqueue_broadcast(const struct collective *c, struct error *err)
+static enum status collective_data_enqueue_broadcast(const struct collective *c, struct error *err)
 {
 	return backend_broadcast(c->communicator, c->stream, c->to, c->bytes, COLLECTIVE_ROOT, err);
 }
 
-static enum status bus_enqueue_reduce(const struct collective *c, struct error *err)
+static enum status collective_data_bus_enqueue_reduce(const struct collective *c, struct error *err)
 {
 	return backend_reduce(c->communicator, c->stream, c->to, c->from,
-			      collective_elements(c, c->bytes), c->precision, REDUCE_SUM,
+			      collective_data_elements(c, c->bytes), c->precision, REDUCE_SUM,
 			      COLLECTIVE_ROOT, err);
 }
 
 /* A ring: to the next rank, from the previous one. Ends a group that was begun. */
-static enum status send_recv(const struct collective *c, struct error *err)
+static enum status collective_data_send_recv(const struct collective *c, struct error *err)
 {
 	int next = (c->rank + 1) % c->ranks, before = (c->rank + c->ranks - 1) % c->ranks;
 	enum status status = backend_group_begin(c->communicator, err);
@@ -79,36 +83,39 @@ static enum status send_recv(const struct collective *c, struct error *err)
 	return status;
 }
 
-static enum status bus_enqueue_all_to_all(const struct collective *c, struct error *err)
+static enum status collective_data_bus_enqueue_all_to_all(const struct collective *c,
+							  struct error *err)
 {
 	return backend_all_to_all(c->communicator, c->stream, c->to, c->from,
-				  collective_elements(c, c->part), c->precision, err);
+				  collective_data_elements(c, c->part), c->precision, err);
 }
 
 const struct operation operations[OPERATION_COUNT] = {
 	[ALL_REDUCE] = { .reduces = true,
-			 .bus_factor = bus_there_and_back,
-			 .enqueue = bus_enqueue_all_reduce },
+			 .bus_factor = collective_data_bus_there_and_back,
+			 .enqueue = collective_data_bus_enqueue_all_reduce },
 	[ALL_GATHER] = { .parts = true,
 			 .one_part_from = true,
-			 .bus_factor = all_but_one,
-			 .enqueue = bus_enqueue_all_gather },
+			 .bus_factor = collective_data_all_but_one,
+			 .enqueue = collective_data_bus_enqueue_all_gather },
 	[REDUCE_SCATTER] = { .parts = true,
 			     .reduces = true,
 			     .one_part_to = true,
-			     .bus_factor = all_but_one,
-			     .enqueue = enqueue_reduce_scatter },
+			     .bus_factor = collective_data_all_but_one,
+			     .enqueue = collective_data_enqueue_reduce_scatter },
 	[BROADCAST] = { .placements = IN_PLACE_ONLY,
-			.bus_factor = bus_factor_one,
-			.enqueue = enqueue_broadcast },
-	[REDUCE] = { .reduces = true, .bus_factor = bus_factor_one, .enqueue = bus_enqueue_reduce },
+			.bus_factor = collective_data_bus_factor_one,
+			.enqueue = collective_data_enqueue_broadcast },
+	[REDUCE] = { .reduces = true,
+		     .bus_factor = collective_data_bus_factor_one,
+		     .enqueue = collective_data_bus_enqueue_reduce },
 	[SEND_RECV] = { .placements = OUT_OF_PLACE_ONLY,
-			.bus_factor = bus_factor_one,
-			.enqueue = send_recv },
+			.bus_factor = collective_data_bus_factor_one,
+			.enqueue = collective_data_send_recv },
 	[ALL_TO_ALL] = { .parts = true,
 			 .placements = OUT_OF_PLACE_ONLY,
-			 .bus_factor = all_but_one,
-			 .enqueue = bus_enqueue_all_to_all },
+			 .bus_factor = collective_data_all_but_one,
+			 .enqueue = collective_data_bus_enqueue_all_to_all },
 };
 
 /* Parts start where every device can read and write at full speed. */
@@ -120,7 +127,8 @@ struct data_piece {
 	int rank;
 };
 
-size_t collective_bytes(const struct operation *operation, size_t size, int ranks, size_t *part)
+size_t collective_data_bytes(const struct operation *operation, size_t size, int ranks,
+			     size_t *part)
 {
 	size_t parts = operation->parts ? (size_t)ranks : 1;
 
@@ -128,8 +136,8 @@ size_t collective_bytes(const struct operation *operation, size_t size, int rank
 	return *part * parts;
 }
 
-uint64_t collective_footprint(const struct operation *operation, bool in_place, uint64_t bytes,
-			      int ranks)
+uint64_t collective_data_footprint(const struct operation *operation, bool in_place, uint64_t bytes,
+				   int ranks)
 {
 	uint64_t part = bytes / (operation->parts ? (uint64_t)ranks : 1);
 	uint64_t from = operation->one_part_from ? part : bytes;
@@ -139,7 +147,7 @@ uint64_t collective_footprint(const struct operation *operation, bool in_place, 
 }
 
 /* In place, the part is the rank's own part of the whole tensor. */
-enum status collective_open(struct collective *c, struct error *err)
+enum status collective_data_open(struct collective *c, struct error *err)
 {
 	size_t from = c->operation->one_part_from ? c->part : c->bytes;
 	size_t to = c->operation->one_part_to ? c->part : c->bytes;
@@ -160,7 +168,7 @@ enum status collective_open(struct collective *c, struct error *err)
 	return STATUS_OK;
 }
 
-void collective_close(struct collective *c)
+void collective_data_close(struct collective *c)
 {
 	backend_stream_synchronize(c->stream, NULL);
 	buffer_free(&c->tensor);
@@ -173,7 +181,7 @@ static size_t collective_data_first_byte(const struct collective *c)
 	return c->operation->one_part_from ? (size_t)c->rank * c->part : 0;
 }
 
-enum status collective_prepare(const struct collective *c, struct error *err)
+enum status collective_data_prepare(const struct collective *c, struct error *err)
 {
 	size_t bytes = c->operation->one_part_from ? c->part : c->bytes;
 	bool sums = c->operation->reduces;
@@ -196,9 +204,9 @@ enum status collective_prepare(const struct collective *c, struct error *err)
 }
 
 /* Runs a kernel that records its findings in device memory; copies `found` there and back. */
-static enum status collective_launch_check(const struct collective *c, const char *kernel,
-					   const void *arguments, struct buffer *record,
-					   void *found, size_t bytes, struct error *err)
+static enum status collective_data_launch_check(const struct collective *c, const char *kernel,
+						const void *arguments, struct buffer *record,
+						void *found, size_t bytes, struct error *err)
 {
 	enum status status = backend_copy(c->stream, record->memory, found, bytes, err);
 
@@ -226,8 +234,8 @@ static enum status collective_data_check_bits(const struct collective *c, struct
 		.out = record->memory,
 	};
 
-	if (collective_launch_check(c, "check_fill", &check, record, &found, sizeof(found), err) !=
-	    STATUS_OK)
+	if (collective_data_launch_check(c, "check_fill", &check, record, &found, sizeof(found),
+					 err) != STATUS_OK)
 		return err->status;
 	if (found.count == 0)
 		return STATUS_OK;
@@ -239,7 +247,7 @@ static enum status collective_data_check_bits(const struct collective *c, struct
 			 found.got, found.count, piece.bytes / 8);
 }
 
-double collective_tolerance(const struct collective *c)
+double collective_data_tolerance(const struct collective *c)
 {
 	double rounding = c->precision == PRECISION_FP16   ? 0x1p-11
 			  : c->precision == PRECISION_BF16 ? 0x1p-8
@@ -267,12 +275,12 @@ static enum status collective_data_check_sums(struct collective *c, struct buffe
 		.seed = c->seed + (uint64_t)piece.rank,
 		.ranks = ranks,
 		.scale = 1,
-		.tolerance = ranks > 1 ? collective_tolerance(c) : 0,
+		.tolerance = ranks > 1 ? collective_data_tolerance(c) : 0,
 		.out = record->memory,
 	};
 
-	if (collective_launch_check(c, "check_reduction", &check, record, &found, sizeof(found),
-				    err) != STATUS_OK)
+	if (collective_data_launch_check(c, "check_reduction", &check, record, &found,
+					 sizeof(found), err) != STATUS_OK)
 		return err->status;
 	c->error = fmax(c->error, found.error);
 	if (found.count == 0)
@@ -285,7 +293,7 @@ static enum status collective_data_check_sums(struct collective *c, struct buffe
 }
 
 /* Expected i-th piece of `to`. */
-static struct data_piece moved_piece(const struct collective *c, int i)
+static struct data_piece collective_data_moved_piece(const struct collective *c, int i)
 {
 	size_t part = (size_t)i * c->part;
 
@@ -318,7 +326,7 @@ static enum status collective_data_check_source(struct collective *c, struct buf
 	return status;
 }
 
-enum status collective_check(struct collective *c, struct error *err)
+enum status collective_data_check(struct collective *c, struct error *err)
 {
 	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
 	struct data_piece all = { 0, c->bytes, 0, 0 };
@@ -333,7 +341,8 @@ enum status collective_check(struct collective *c, struct error *err)
 		return status;
 	if (!c->operation->reduces)
 		for (int i = 0; i < pieces && status == STATUS_OK; i++)
-			status = collective_data_check_bits(c, &record, c->to, moved_piece(c, i),
+			status = collective_data_check_bits(c, &record, c->to,
+							    collective_data_moved_piece(c, i),
 							    "result", err);
 	else if (c->kind != REDUCE || c->rank == COLLECTIVE_ROOT)
 		status = collective_data_check_sums(c, &record, c->to,

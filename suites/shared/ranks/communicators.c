@@ -7,7 +7,7 @@
 
 const char *const gpudirect_names[] = { "default", "on", "off", NULL };
 
-bool gpudirect_plan(const struct plan *plan, struct plan_case *point)
+bool communicators_gpudirect_plan(const struct plan *plan, struct plan_case *point)
 {
 	/* A single node has no adapter between its devices. */
 	if (!plan->group.nodes)
@@ -30,12 +30,12 @@ struct sessions {
 	size_t count, capacity;
 };
 
-struct sessions *sessions_open(void)
+struct sessions *communicators_sessions_open(void)
 {
 	return xcalloc(1, sizeof(struct sessions));
 }
 
-static void sessions_close_one(struct sessions *all, size_t index)
+static void communicators_sessions_close_one(struct sessions *all, size_t index)
 {
 	struct collective_session *s = &all->list[index];
 
@@ -45,17 +45,17 @@ static void sessions_close_one(struct sessions *all, size_t index)
 	memmove(s, s + 1, (all->count - index) * sizeof(*s));
 }
 
-void sessions_close(struct sessions *all)
+void communicators_sessions_close(struct sessions *all)
 {
 	while (all->count > 0)
-		sessions_close_one(all, 0);
+		communicators_sessions_close_one(all, 0);
 	free(all->list);
 	free(all);
 }
 
-const struct collective_session *session_find(struct sessions *all, struct device *device,
-					      struct world *world, enum transport transport,
-					      struct error *err)
+const struct collective_session *
+communicators_session_find(struct sessions *all, struct device *device, struct world *world,
+			   enum transport transport, struct error *err)
 {
 	const struct communicator_options options = { .transport = transport };
 	struct collective_session *s;
@@ -77,21 +77,21 @@ const struct collective_session *session_find(struct sessions *all, struct devic
 			of_world++;
 		}
 	if (of_world == SESSIONS_OF_WORLD)
-		sessions_close_one(all, oldest);
+		communicators_sessions_close_one(all, oldest);
 	ARRAY_GROW(all->list, all->count, all->capacity);
 	s = &all->list[all->count++];
 	*s = (struct collective_session){ .world = world->id, .asked = transport };
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
-		status = join_world(device, world, &options, &s->communicator, err);
+		status = communicators_join_world(device, world, &options, &s->communicator, err);
 	if (status == STATUS_OK)
 		return s;
-	sessions_close_one(all, all->count - 1);
+	communicators_sessions_close_one(all, all->count - 1);
 	return NULL;
 }
 
-enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
-		       struct error *err)
+enum status communicators_join_agree(struct world *world, enum status mine,
+				     struct communicator *opened, struct error *err)
 {
 	enum status status = world_agree(world, mine, err);
 
@@ -105,7 +105,8 @@ struct part_place {
 	int index, size;
 };
 
-static struct part_place rank_place_in_part(const struct world *world, const int *part_of, int rank)
+static struct part_place communicators_rank_place_in_part(const struct world *world,
+							  const int *part_of, int rank)
 {
 	struct part_place place = { 0, 0 };
 
@@ -126,12 +127,12 @@ static enum status communicators_share_id(struct device *device, struct world *w
 	struct communicator_id mine = { { 0 } }, sent;
 	enum status status = STATUS_OK;
 
-	if (rank_place_in_part(world, part_of, world->rank).index == 0)
+	if (communicators_rank_place_in_part(world, part_of, world->rank).index == 0)
 		status = transport_id(device, transport, &mine, err);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	for (int root = 0; root < (part_of ? world->size : 1); root++) {
-		if (rank_place_in_part(world, part_of, root).index > 0)
+		if (communicators_rank_place_in_part(world, part_of, root).index > 0)
 			continue;
 		sent = mine;
 		world_broadcast(world, root, &sent, sizeof(sent));
@@ -147,7 +148,7 @@ static enum status communicators_join_over(struct device *device, struct world *
 					   const int *part_of, struct communicator **out,
 					   struct error *err)
 {
-	struct part_place place = rank_place_in_part(world, part_of, world->rank);
+	struct part_place place = communicators_rank_place_in_part(world, part_of, world->rank);
 	struct communicator_id id = { { 0 } };
 	enum status status;
 
@@ -155,10 +156,10 @@ static enum status communicators_join_over(struct device *device, struct world *
 	    STATUS_OK)
 		return err->status;
 	status = backend_communicator_open(device, options, &id, place.index, place.size, out, err);
-	return join_agree(world, status, *out, err);
+	return communicators_join_agree(world, status, *out, err);
 }
 
-struct device_address *join_addresses(struct device *device, struct world *world)
+struct device_address *communicators_join_addresses(struct device *device, struct world *world)
 {
 	struct device_address mine = device_address(&device->info),
 			      *all = xcalloc((size_t)world->size, sizeof(*all));
@@ -172,7 +173,7 @@ static enum status communicators_try_over(struct device *device, struct world *w
 					  const int *part_of, struct communicator **out,
 					  struct error *err)
 {
-	struct device_address *all = join_addresses(device, world);
+	struct device_address *all = communicators_join_addresses(device, world);
 	struct device_set devices = { 0 };
 	enum status status;
 
@@ -191,9 +192,9 @@ static enum status communicators_try_over(struct device *device, struct world *w
 	return status;
 }
 
-enum status join_parts(struct device *device, struct world *world,
-		       const struct communicator_options *options, const int *part_of,
-		       struct communicator **out, struct error *err)
+enum status communicators_join_parts(struct device *device, struct world *world,
+				     const struct communicator_options *options, const int *part_of,
+				     struct communicator **out, struct error *err)
 {
 	struct communicator_options tried = *options;
 	enum status status = STATUS_UNSUPPORTED;
@@ -211,9 +212,9 @@ enum status join_parts(struct device *device, struct world *world,
 	return status;
 }
 
-enum status join_world(struct device *device, struct world *world,
-		       const struct communicator_options *options, struct communicator **out,
-		       struct error *err)
+enum status communicators_join_world(struct device *device, struct world *world,
+				     const struct communicator_options *options,
+				     struct communicator **out, struct error *err)
 {
-	return join_parts(device, world, options, NULL, out, err);
+	return communicators_join_parts(device, world, options, NULL, out, err);
 }

@@ -13,27 +13,27 @@
  * One communicator for all ranks; collective. STATUS_UNSUPPORTED with the reason if they cannot use
  * the requested transport; AUTO: the first transport that every rank can use.
  */
-enum status join_world(struct device *device, struct world *world,
-		       const struct communicator_options *options, struct communicator **out,
-		       struct error *err);
+enum status communicators_join_world(struct device *device, struct world *world,
+				     const struct communicator_options *options,
+				     struct communicator **out, struct error *err);
 
 /*
  * One communicator per part: part_of[i] is that of rank i; NULL: all ranks form one part. *out is
  * that of this rank's part; all use the same transport. Collective over the world.
  */
-enum status join_parts(struct device *device, struct world *world,
-		       const struct communicator_options *options, const int *part_of,
-		       struct communicator **out, struct error *err);
+enum status communicators_join_parts(struct device *device, struct world *world,
+				     const struct communicator_options *options, const int *part_of,
+				     struct communicator **out, struct error *err);
 
 /* Devices by rank; collective. The caller frees them. */
-struct device_address *join_addresses(struct device *device, struct world *world);
+struct device_address *communicators_join_addresses(struct device *device, struct world *world);
 
 /*
  * STATUS_OK if all ranks of `world` have opened theirs, or had none to open; collective. If one has
  * not, marks those of the others as abandoned, so that closing them does not wait.
  */
-enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
-		       struct error *err);
+enum status communicators_join_agree(struct world *world, enum status mine,
+				     struct communicator *opened, struct error *err);
 
 /*
  * Streams and communicators that ranks keep between cases, because opening a communicator takes as
@@ -50,20 +50,20 @@ struct collective_session {
 /* The sessions of one rank; part of a suite's state. */
 struct sessions;
 
-struct sessions *sessions_open(void);
+struct sessions *communicators_sessions_open(void);
 /*
  * Closes all of them; collective among the ranks that have one, because NCCL closes a communicator
  * collectively.
  */
-void sessions_close(struct sessions *sessions);
+void communicators_sessions_close(struct sessions *sessions);
 
 /*
  * The session of this world over the transport, opened by the first call; NULL on failure.
  * Collective over the world; a failure on one rank fails on all. Valid until the next call.
  */
-const struct collective_session *session_find(struct sessions *sessions, struct device *device,
-					      struct world *world, enum transport transport,
-					      struct error *err);
+const struct collective_session *
+communicators_session_find(struct sessions *sessions, struct device *device, struct world *world,
+			   enum transport transport, struct error *err);
 
 /* Cases with and without GPUDirect RDMA, for multi-node suites. */
 extern const char *const gpudirect_names[]; /* by enum gpudirect */
@@ -79,6 +79,6 @@ extern const char *const gpudirect_names[]; /* by enum gpudirect */
 	}
 
 /* For suite->expand(), for a point with that axis: false if it is already planned. */
-bool gpudirect_plan(const struct plan *plan, struct plan_case *point);
+bool communicators_gpudirect_plan(const struct plan *plan, struct plan_case *point);
 
 #endif

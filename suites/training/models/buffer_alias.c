@@ -34,12 +34,12 @@ bool buffer_alias_has_gaps(const struct model_layer *layer)
 /* Offsets of buffers in shared memory. */
 #define ROOM_ALIGN 512
 
-static uint64_t alias_aligned(uint64_t bytes)
+static uint64_t buffer_alias_aligned(uint64_t bytes)
 {
 	return (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
 }
 
-static uint64_t alias_most_of(uint64_t a, uint64_t b)
+static uint64_t buffer_alias_most_of(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -52,8 +52,8 @@ static uint64_t alias_most_of(uint64_t a, uint64_t b)
 struct ends {
 	uint64_t head, blocks, lowest;
 };
-static struct ends alias_ends(const struct setup *s, const struct rank_partition *partition,
-			      const struct parameter_shard *shard, size_t lowest)
+static struct ends buffer_alias_ends(const struct setup *s, const struct rank_partition *partition,
+				     const struct parameter_shard *shard, size_t lowest)
 {
 	const struct ends none = { 0, 0, 0 };
 	size_t head = s->layers - 1;
@@ -82,8 +82,9 @@ static struct ends alias_ends(const struct setup *s, const struct rank_partition
  * the logits need no more than `rest`, the other buffers in the same memory, or, with `least`, as
  * long as they exceed it.
  */
-static uint64_t logit_rows(const struct setup *s, const struct rank_partition *partition,
-			   uint64_t row_bytes, uint64_t rest, bool least)
+static uint64_t buffer_alias_logit_rows(const struct setup *s,
+					const struct rank_partition *partition, uint64_t row_bytes,
+					uint64_t rest, bool least)
 {
 	uint64_t rows = partition->step_rows;
 
@@ -109,34 +110,35 @@ struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
 
 	if (s->kind != MODEL_TRANSFORMER || partition->last < s->layers)
 		return room;
-	row = partition_width(s, partition, s->layers) * bytes;
+	row = model_partition_width(s, partition, s->layers) * bytes;
 	if (!buffer_alias_is_asked(s) || partition->first > 0 ||
 	    partition->kept != partition->step_rows) {
-		room.rows = logit_rows(s, partition, row, 0, true);
+		room.rows = buffer_alias_logit_rows(s, partition, row, 0, true);
 		return room;
 	}
 	room.narrow = partition->parts == 1 || partition->sequence
 			      ? 0
 			      : partition->step_rows * s->transformer.hidden * bytes;
 	room.mode = s->mode->in_logits ? s->mode->in_logits(s, &lowest) : 0;
-	ends = alias_ends(s, partition, shard, lowest);
+	ends = buffer_alias_ends(s, partition, shard, lowest);
 	room.at = ends.head * bytes;
 	/*
 	 * Overlays the gradients of lower layers, which are written after the last read of this
 	 * buffer.
 	 */
-	room.narrow_at = alias_aligned((ends.blocks - ends.head) * bytes);
+	room.narrow_at = buffer_alias_aligned((ends.blocks - ends.head) * bytes);
 	if (room.narrow > 0)
 		end = room.narrow_at + room.narrow;
-	room.mode_at = alias_aligned(alias_most_of(end, (ends.lowest - ends.head) * bytes));
+	room.mode_at =
+		buffer_alias_aligned(buffer_alias_most_of(end, (ends.lowest - ends.head) * bytes));
 	if (room.mode > 0)
 		end = room.mode_at + room.mode;
 	if (ends.head > 0)
-		end = alias_most_of(end, shard->gradients * bytes - room.at);
-	room.rows = logit_rows(s, partition, row, end, ends.head == 0);
+		end = buffer_alias_most_of(end, shard->gradients * bytes - room.at);
+	room.rows = buffer_alias_logit_rows(s, partition, row, end, ends.head == 0);
 	room.logits = room.rows * row;
 	if (ends.head > 0)
-		room.bytes = room.at + alias_most_of(room.logits, end);
+		room.bytes = room.at + buffer_alias_most_of(room.logits, end);
 	else if (end > room.logits)
 		room.mode = 0;
 	return ends.head == 0 && room.narrow > room.logits
@@ -151,7 +153,7 @@ uint64_t buffer_alias_loss_chunks(const struct setup *s)
 	struct logits_overlap room;
 
 	for (int rank = 0; rank < s->ranks; rank++) {
-		parameter_shard_of(s, rank, &partition, &shard);
+		model_parameter_shard_of(s, rank, &partition, &shard);
 		room = buffer_alias_logits_overlap(s, &partition, &shard);
 		if (room.rows > 0)
 			return (partition.step_rows + room.rows - 1) / room.rows;
@@ -160,8 +162,8 @@ uint64_t buffer_alias_loss_chunks(const struct setup *s)
 }
 
 /* Counts `bytes` of class `tag`; up to `*own` of them belong to no class yet. */
-static void alias_count_in(struct arena *arena, enum memory_class tag, uint64_t bytes,
-			   uint64_t *own)
+static void buffer_alias_count_in(struct arena *arena, enum memory_class tag, uint64_t bytes,
+				  uint64_t *own)
 {
 	uint64_t moved = bytes < *own ? bytes : *own;
 
@@ -180,9 +182,9 @@ enum status buffer_alias_open_gradients(struct network *n, struct error *err)
 		return err->status;
 	n->gradients = memory;
 	n->activations[n->setup->layers] = (char *)memory + room->at;
-	alias_count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
-	alias_count_in(n->arena, MEMORY_TRANSIENT, room->narrow, &own);
-	alias_count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
+	buffer_alias_count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
+	buffer_alias_count_in(n->arena, MEMORY_TRANSIENT, room->narrow, &own);
+	buffer_alias_count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
 	/* Padding for alignment. */
 	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);
 	return STATUS_OK;
@@ -196,7 +198,7 @@ struct slot {
 };
 
 /* If this rank keeps all gradients: one slot per layer, the last layer first. */
-static size_t alias_slots_of_layers(const struct network *n, struct slot *slots)
+static size_t buffer_alias_slots_of_layers(const struct network *n, struct slot *slots)
 {
 	size_t count = 0;
 
@@ -210,7 +212,7 @@ static size_t alias_slots_of_layers(const struct network *n, struct slot *slots)
 }
 
 /* If it keeps shards of the sums: each slot is complete after its lowest layer has been reduced. */
-static size_t alias_slots_of_slices(const struct network *n, struct slot *slots)
+static size_t buffer_alias_slots_of_slices(const struct network *n, struct slot *slots)
 {
 	uint64_t shards = n->setup->shards;
 	size_t count = 0;
@@ -234,7 +236,7 @@ static size_t alias_slots_of_slices(const struct network *n, struct slot *slots)
 }
 
 /* End of the contiguous range without gaps that begins with slot `i`. */
-static uint64_t alias_run_end(const struct slot *slots, size_t count, size_t i)
+static uint64_t buffer_alias_run_end(const struct slot *slots, size_t count, size_t i)
 {
 	uint64_t end = slots[i].end;
 
@@ -244,14 +246,14 @@ static uint64_t alias_run_end(const struct slot *slots, size_t count, size_t i)
 }
 
 /* First position at or after `from` with room for `elements` in slots of layers up to `below`. */
-static uint64_t alias_place(const struct slot *slots, size_t count, uint64_t from, size_t below,
-			    uint64_t elements)
+static uint64_t buffer_alias_place(const struct slot *slots, size_t count, uint64_t from,
+				   size_t below, uint64_t elements)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at = slots[i].first > from ? slots[i].first : from;
 
 		if (slots[i].layer <= below && !slots[i].gaps && at < slots[i].end &&
-		    at + elements <= alias_run_end(slots, count, i))
+		    at + elements <= buffer_alias_run_end(slots, count, i))
 			return at;
 	}
 	return BUFFER_ALIAS_NONE;
@@ -271,11 +273,12 @@ void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		at[l] = BUFFER_ALIAS_NONE;
 	if (buffer_alias_possible(n))
-		count = whole ? alias_slots_of_layers(n, slots) : alias_slots_of_slices(n, slots);
+		count = whole ? buffer_alias_slots_of_layers(n, slots)
+			      : buffer_alias_slots_of_slices(n, slots);
 	for (size_t l = n->partition.last; --l > n->partition.first && count > 0;) {
-		uint64_t elements = n->kept[l] * partition_width(n->setup, &n->partition, l);
+		uint64_t elements = n->kept[l] * model_partition_width(n->setup, &n->partition, l);
 
-		at[l] = alias_place(slots, count, from, l - 1, elements);
+		at[l] = buffer_alias_place(slots, count, from, l - 1, elements);
 		if (at[l] != BUFFER_ALIAS_NONE)
 			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 	}
@@ -320,12 +323,12 @@ void buffer_alias_transposed(struct network *n)
 	n->alternate_transposed = true;
 }
 
-size_t pairs_layers(const struct setup *setup)
+size_t buffer_alias_pairs_layers(const struct setup *setup)
 {
 	return setup->layers / 2 * 2;
 }
 
-uint64_t pairs_part_bytes(const struct setup *setup)
+uint64_t buffer_alias_pairs_part_bytes(const struct setup *setup)
 {
 	uint64_t widest = 0;
 
@@ -336,11 +339,11 @@ uint64_t pairs_part_bytes(const struct setup *setup)
 }
 
 /* Bytes of this rank's part of the widest bias among even or odd layers in pairs. */
-static uint64_t alias_bias_bytes(const struct setup *setup, size_t parity)
+static uint64_t buffer_alias_bias_bytes(const struct setup *setup, size_t parity)
 {
 	uint64_t widest = 0;
 
-	for (size_t l = parity; l < pairs_layers(setup); l += 2) {
+	for (size_t l = parity; l < buffer_alias_pairs_layers(setup); l += 2) {
 		uint64_t out = setup->widths[l + 1] / (parity == 0 ? (uint64_t)setup->ranks : 1);
 
 		widest = out > widest ? out : widest;
@@ -348,12 +351,14 @@ static uint64_t alias_bias_bytes(const struct setup *setup, size_t parity)
 	return widest * precision_bytes(setup->precision);
 }
 
-uint64_t pairs_bias_bytes(const struct setup *setup)
+uint64_t buffer_alias_pairs_bias_bytes(const struct setup *setup)
 {
-	return setup->no_aliasing ? 0 : alias_bias_bytes(setup, 0) + alias_bias_bytes(setup, 1);
+	return setup->no_aliasing
+		       ? 0
+		       : buffer_alias_bias_bytes(setup, 0) + buffer_alias_bias_bytes(setup, 1);
 }
 
-static bool any_alias(const struct network *n)
+static bool buffer_alias_any(const struct network *n)
 {
 	for (size_t l = 0; l <= n->setup->layers; l++)
 		if (n->overwritten_in_backward[l])
@@ -361,15 +366,16 @@ static bool any_alias(const struct network *n)
 	return false;
 }
 
-enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *err)
+enum status buffer_alias_pairs_open(struct network *n, struct pair_buffers *p, struct error *err)
 {
-	arena_alloc(n->arena, MEMORY_TRANSIENT, pairs_part_bytes(n->setup), &p->part, err);
-	for (size_t parity = 0; parity < 2 && any_alias(n); parity++) {
+	arena_alloc(n->arena, MEMORY_TRANSIENT, buffer_alias_pairs_part_bytes(n->setup), &p->part,
+		    err);
+	for (size_t parity = 0; parity < 2 && buffer_alias_any(n); parity++) {
 		void *sums = NULL;
 
-		arena_alloc(n->arena, MEMORY_TRANSIENT, alias_bias_bytes(n->setup, parity), &sums,
-			    err);
-		for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+		arena_alloc(n->arena, MEMORY_TRANSIENT, buffer_alias_bias_bytes(n->setup, parity),
+			    &sums, err);
+		for (size_t l = parity; l < buffer_alias_pairs_layers(n->setup); l += 2)
 			n->bias_sums[l] = sums;
 	}
 	return err->status;
@@ -379,7 +385,7 @@ enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *
  * With aliasing: the outputs of the pair, whose masks are read chunk by chunk beforehand, or the
  * last layer's gradients.
  */
-void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
+void *buffer_alias_pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
 {
 	if (!p->part_aliased)
 		return p->part;
@@ -387,9 +393,9 @@ void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t f
 					    : n->layer_gradients[first + 1];
 }
 
-static bool alias_all_transposed(const struct network *n, size_t parity)
+static bool buffer_alias_all_transposed(const struct network *n, size_t parity)
 {
-	for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+	for (size_t l = parity; l < buffer_alias_pairs_layers(n->setup); l += 2)
 		if (n->wgrad_layouts[l] != WGRAD_TRANSPOSED)
 			return false;
 	return true;
@@ -399,19 +405,19 @@ static bool alias_all_transposed(const struct network *n, size_t parity)
  * After the gradient of the part is computed, its transposed copy replaces the gradient of the
  * outputs.
  */
-static bool alias_fits_in_place(const struct network *n)
+static bool buffer_alias_fits_in_place(const struct network *n)
 {
-	for (size_t first = 0; first < pairs_layers(n->setup); first += 2)
+	for (size_t first = 0; first < buffer_alias_pairs_layers(n->setup); first += 2)
 		if (n->local.layer[first + 1].out > network_max_hidden_width(n) ||
 		    (first > 0 && n->setup->widths[first] != n->setup->widths[first + 2]))
 			return false;
-	return alias_all_transposed(n, 1);
+	return buffer_alias_all_transposed(n, 1);
 }
 
 /* A chunk of the part fits into the same rows of the buffer that it replaces. */
-static bool alias_fits_part(const struct network *n)
+static bool buffer_alias_fits_part(const struct network *n)
 {
-	for (size_t first = 0; first < pairs_layers(n->setup); first += 2) {
+	for (size_t first = 0; first < buffer_alias_pairs_layers(n->setup); first += 2) {
 		const struct model_layer *second = &n->local.layer[first + 1];
 
 		if (first + 2 < n->setup->layers ? second->in > n->setup->widths[first + 2]
@@ -419,24 +425,24 @@ static bool alias_fits_part(const struct network *n)
 			return false;
 	}
 	/* A whole layer after the pairs also has a copy, which is larger than that of a part. */
-	if (pairs_layers(n->setup) < n->setup->layers &&
-	    n->wgrad_layouts[pairs_layers(n->setup)] == WGRAD_TRANSPOSED)
+	if (buffer_alias_pairs_layers(n->setup) < n->setup->layers &&
+	    n->wgrad_layouts[buffer_alias_pairs_layers(n->setup)] == WGRAD_TRANSPOSED)
 		return false;
-	return alias_all_transposed(n, 0) && any_alias(n);
+	return buffer_alias_all_transposed(n, 0) && buffer_alias_any(n);
 }
 
-void pairs_alias_transposed(struct network *n, struct pair_buffers *p)
+void buffer_alias_pairs_transposed(struct network *n, struct pair_buffers *p)
 {
-	size_t paired = pairs_layers(n->setup), logits = n->setup->layers % 2;
+	size_t paired = buffer_alias_pairs_layers(n->setup), logits = n->setup->layers % 2;
 
 	if (!buffer_alias_possible(n))
 		return;
-	if (alias_fits_in_place(n)) {
+	if (buffer_alias_fits_in_place(n)) {
 		arena_free(n->arena, n->transposed[1]);
 		n->transposed[1] = n->transient[paired < n->setup->layers ? logits : 1 - logits];
 		p->in_place = true;
 	}
-	if (alias_fits_part(n)) {
+	if (buffer_alias_fits_part(n)) {
 		arena_free(n->arena, n->transposed[0]);
 		n->transposed[0] = p->part;
 		p->part_aliased = true;

@@ -113,19 +113,21 @@ struct pair_buffers {
 };
 
 /* Number of layers in pairs. */
-size_t pairs_layers(const struct setup *setup);
+size_t buffer_alias_pairs_layers(const struct setup *setup);
 /*
  * Bytes of `part` for the widest pair, and of the temporary buffers for bias gradients, if needed.
  */
-uint64_t pairs_part_bytes(const struct setup *setup);
-uint64_t pairs_bias_bytes(const struct setup *setup);
+uint64_t buffer_alias_pairs_part_bytes(const struct setup *setup);
+uint64_t buffer_alias_pairs_bias_bytes(const struct setup *setup);
 /*
  * Allocates `part`, and temporary buffers for bias gradients if other buffers alias their memory.
  */
-enum status pairs_open(struct network *network, struct pair_buffers *pairs, struct error *err);
+enum status buffer_alias_pairs_open(struct network *network, struct pair_buffers *pairs,
+				    struct error *err);
 /* Like buffer_alias_transposed(), for pairs. */
-void pairs_alias_transposed(struct network *network, struct pair_buffers *pairs);
+void buffer_alias_pairs_transposed(struct network *network, struct pair_buffers *pairs);
 /* Gradients between the layers of the pair that begins with layer `first`. */
-void *pairs_part(const struct network *network, const struct pair_buffers *pairs, size_t first);
+void *buffer_alias_pairs_part(const struct network *network, const struct pair_buffers *pairs,
+			      size_t first);
 
 #endif

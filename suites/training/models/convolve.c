@@ -31,7 +31,7 @@ struct tuned_convolution {
 	unsigned engine;
 };
 
-void tuning_cache_free(struct tuning_cache *cache)
+void convolve_tuning_cache_free(struct tuning_cache *cache)
 {
 	while (cache && cache->convolutions) {
 		struct tuned_convolution *first = cache->convolutions;

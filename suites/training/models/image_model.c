@@ -26,7 +26,7 @@ static const struct depth {
 /* Channels of a bottleneck's output relative to its inner convolutions. */
 #define EXPANSION 4
 
-static const struct depth *depth_of(uint64_t layers)
+static const struct depth *image_model_depth_of(uint64_t layers)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(depths); i++)
 		if (depths[i].layers == layers)
@@ -34,7 +34,7 @@ static const struct depth *depth_of(uint64_t layers)
 	return NULL;
 }
 
-size_t image_layers(const struct setup *s)
+size_t image_model_layers(const struct setup *s)
 {
 	size_t blocks = 1;
 
@@ -43,7 +43,7 @@ size_t image_layers(const struct setup *s)
 	if (s->kind != MODEL_RESNET)
 		return 0;
 	for (size_t i = 0; i < STAGES; i++)
-		blocks += depth_of(s->images.blocks)->blocks[i];
+		blocks += image_model_depth_of(s->images.blocks)->blocks[i];
 	return blocks;
 }
 
@@ -82,13 +82,14 @@ static size_t image_model_tensors_of(const struct image_unit *u)
 	return u->norm ? 3 : 2;
 }
 
-static void image_append_unit(struct builder *b, struct image_unit unit, bool relu)
+static void image_model_append_unit(struct builder *b, struct image_unit unit, bool relu)
 {
 	struct image_layer *layer = b->layer;
 
 	unit.relu = relu;
 	if (layer->units > 0)
-		unit.tensor = image_last(layer)->tensor + image_model_tensors_of(image_last(layer));
+		unit.tensor = image_model_last(layer)->tensor +
+			      image_model_tensors_of(image_model_last(layer));
 	if (relu)
 		unit.decision = b->decisions++;
 	layer->unit[layer->units++] = unit;
@@ -97,17 +98,17 @@ static void image_append_unit(struct builder *b, struct image_unit unit, bool re
 }
 
 /* Appends a 3 x 3 convolution or its depthwise replacement. */
-static void append_wide(struct builder *b, unsigned filters, unsigned stride, bool relu)
+static void image_model_append_wide(struct builder *b, unsigned filters, unsigned stride, bool relu)
 {
 	struct image_unit unit;
 
 	if (b->depthwise && b->channels > IMAGE_COLOURS) {
 		unit = image_model_unit_of(b, b->channels, 3, stride);
 		unit.depthwise = true;
-		image_append_unit(b, unit, true);
-		image_append_unit(b, image_model_unit_of(b, filters, 1, 1), relu);
+		image_model_append_unit(b, unit, true);
+		image_model_append_unit(b, image_model_unit_of(b, filters, 1, 1), relu);
 	} else {
-		image_append_unit(b, image_model_unit_of(b, filters, 3, stride), relu);
+		image_model_append_unit(b, image_model_unit_of(b, filters, 3, stride), relu);
 	}
 }
 
@@ -123,20 +124,21 @@ static void image_model_append_pool(struct builder *b, unsigned window, unsigned
 	b->side = b->layer->pool.out_side;
 }
 
-static void convolve_and_pool(struct builder *b, const struct image_shape *shape, size_t index)
+static void image_model_convolve_and_pool(struct builder *b, const struct image_shape *shape,
+					  size_t index)
 {
-	append_wide(b, (unsigned)(shape->channels << index), 1, true);
+	image_model_append_wide(b, (unsigned)(shape->channels << index), 1, true);
 	image_model_append_pool(b, 2, 2, 0, false);
 }
 
-static void image_append_stem(struct builder *b, const struct image_shape *shape)
+static void image_model_append_stem(struct builder *b, const struct image_shape *shape)
 {
-	image_append_unit(b, image_model_unit_of(b, (unsigned)shape->channels, 7, 2), true);
+	image_model_append_unit(b, image_model_unit_of(b, (unsigned)shape->channels, 7, 2), true);
 	image_model_append_pool(b, 3, 2, 1, false);
 }
 
-static void image_append_residual(struct builder *b, unsigned inner, unsigned stride,
-				  bool bottleneck)
+static void image_model_append_residual(struct builder *b, unsigned inner, unsigned stride,
+					bool bottleneck)
 {
 	unsigned out = bottleneck ? EXPANSION * inner : inner;
 	struct image_layer *layer = b->layer;
@@ -145,33 +147,34 @@ static void image_append_residual(struct builder *b, unsigned inner, unsigned st
 	layer->projects = stride > 1 || b->channels != out;
 	layer->projection = image_model_unit_of(b, out, 1, stride);
 	if (bottleneck) {
-		image_append_unit(b, image_model_unit_of(b, inner, 1, 1), true);
-		append_wide(b, inner, stride, true);
-		image_append_unit(b, image_model_unit_of(b, out, 1, 1), false);
+		image_model_append_unit(b, image_model_unit_of(b, inner, 1, 1), true);
+		image_model_append_wide(b, inner, stride, true);
+		image_model_append_unit(b, image_model_unit_of(b, out, 1, 1), false);
 	} else {
-		append_wide(b, inner, stride, true);
-		append_wide(b, out, 1, false);
+		image_model_append_wide(b, inner, stride, true);
+		image_model_append_wide(b, out, 1, false);
 	}
 	layer->projection.tensor =
-		image_last(layer)->tensor + image_model_tensors_of(image_last(layer));
+		image_model_last(layer)->tensor + image_model_tensors_of(image_model_last(layer));
 	layer->decision = b->decisions++;
 }
 
 /* Appends residual block `index` of the model, counted from 0. */
-static void resnet_block(struct builder *b, const struct image_shape *shape, size_t index)
+static void image_model_resnet_block(struct builder *b, const struct image_shape *shape,
+				     size_t index)
 {
-	const struct depth *depth = depth_of(shape->blocks);
+	const struct depth *depth = image_model_depth_of(shape->blocks);
 	size_t stage = 0;
 
 	while (index >= depth->blocks[stage])
 		index -= depth->blocks[stage++];
-	image_append_residual(b, (unsigned)(shape->channels << stage),
-			      stage > 0 && index == 0 ? 2 : 1, depth->bottleneck);
+	image_model_append_residual(b, (unsigned)(shape->channels << stage),
+				    stage > 0 && index == 0 ? 2 : 1, depth->bottleneck);
 	if (stage + 1 == STAGES && index + 1 == depth->blocks[stage])
 		image_model_append_pool(b, b->side, b->side, 0, true);
 }
 
-static struct builder builder_of(const struct setup *s, struct image_layer *layer)
+static struct builder image_model_builder_of(const struct setup *s, struct image_layer *layer)
 {
 	return (struct builder){ .layer = layer,
 				 .side = (unsigned)s->images.image,
@@ -180,61 +183,61 @@ static struct builder builder_of(const struct setup *s, struct image_layer *laye
 				 .depthwise = s->images.depthwise != 0 };
 }
 
-static void image_build_layer(struct builder *b, const struct setup *s, size_t l)
+static void image_model_build_layer(struct builder *b, const struct setup *s, size_t l)
 {
 	*b->layer = (struct image_layer){ 0 };
 	if (s->kind == MODEL_CONVNET)
-		convolve_and_pool(b, &s->images, l);
+		image_model_convolve_and_pool(b, &s->images, l);
 	else if (l == 0)
-		image_append_stem(b, &s->images);
+		image_model_append_stem(b, &s->images);
 	else
-		resnet_block(b, &s->images, l - 1);
+		image_model_resnet_block(b, &s->images, l - 1);
 }
 
-void image_layer_of(const struct setup *s, size_t l, struct image_layer *out)
+void image_model_layer_of(const struct setup *s, size_t l, struct image_layer *out)
 {
-	struct builder b = builder_of(s, out);
+	struct builder b = image_model_builder_of(s, out);
 
 	for (size_t i = 0; i <= l; i++)
-		image_build_layer(&b, s, i);
+		image_model_build_layer(&b, s, i);
 }
 
-uint64_t image_unit_depth(const struct image_unit *u)
+uint64_t image_model_unit_depth(const struct image_unit *u)
 {
 	return (uint64_t)u->kernel * u->kernel * (u->depthwise ? 1 : u->channels);
 }
 
-uint64_t image_unit_weights(const struct image_unit *u)
+uint64_t image_model_unit_weights(const struct image_unit *u)
 {
-	return u->filters * image_unit_depth(u);
+	return u->filters * image_model_unit_depth(u);
 }
 
-static double image_unit_flops(const struct image_unit *u)
+static double image_model_unit_flops(const struct image_unit *u)
 {
-	return 2 * (double)image_unit_width(u) * (double)image_unit_depth(u);
+	return 2 * (double)image_model_unit_width(u) * (double)image_model_unit_depth(u);
 }
 
-double image_layer_flops(const struct image_layer *layer)
+double image_model_layer_flops(const struct image_layer *layer)
 {
-	double flops = layer->projects ? image_unit_flops(&layer->projection) : 0;
+	double flops = layer->projects ? image_model_unit_flops(&layer->projection) : 0;
 
 	for (size_t u = 0; u < layer->units; u++)
-		flops += image_unit_flops(&layer->unit[u]);
+		flops += image_model_unit_flops(&layer->unit[u]);
 	return flops;
 }
 
-double image_input_flops(const struct image_layer *layer)
+double image_model_input_flops(const struct image_layer *layer)
 {
-	return image_unit_flops(&layer->unit[0]);
+	return image_model_unit_flops(&layer->unit[0]);
 }
 
-size_t image_decisions(const struct setup *s)
+size_t image_model_decisions(const struct setup *s)
 {
 	struct image_layer layer;
-	struct builder b = builder_of(s, &layer);
+	struct builder b = image_model_builder_of(s, &layer);
 
-	for (size_t l = 0; l < image_layers(s); l++)
-		image_build_layer(&b, s, l);
+	for (size_t l = 0; l < image_model_layers(s); l++)
+		image_model_build_layer(&b, s, l);
 	return b.decisions;
 }
 
@@ -242,43 +245,44 @@ static uint64_t image_model_width_in(const struct image_layer *layer, size_t dec
 {
 	for (size_t u = 0; u < layer->units; u++)
 		if (layer->unit[u].relu && layer->unit[u].decision == decision)
-			return image_unit_width(&layer->unit[u]);
-	return layer->residual && layer->decision == decision ? image_unit_width(image_last(layer))
-							      : 0;
+			return image_model_unit_width(&layer->unit[u]);
+	return layer->residual && layer->decision == decision
+		       ? image_model_unit_width(image_model_last(layer))
+		       : 0;
 }
 
-uint64_t image_decision_width(const struct setup *s, size_t decision)
+uint64_t image_model_decision_width(const struct setup *s, size_t decision)
 {
 	struct image_layer layer;
-	struct builder b = builder_of(s, &layer);
+	struct builder b = image_model_builder_of(s, &layer);
 	uint64_t width = 0;
 
-	for (size_t l = 0; l < image_layers(s) && width == 0; l++) {
-		image_build_layer(&b, s, l);
+	for (size_t l = 0; l < image_model_layers(s) && width == 0; l++) {
+		image_model_build_layer(&b, s, l);
 		width = image_model_width_in(&layer, decision);
 	}
 	return width;
 }
 
-uint64_t image_longest_sum(const struct setup *s)
+uint64_t image_model_longest_sum(const struct setup *s)
 {
 	uint64_t longest = 0;
 
 	for (size_t l = 0; l < s->layers; l++) {
 		struct image_layer layer = { 0 };
 
-		if (l < image_layers(s))
-			image_layer_of(s, l, &layer);
+		if (l < image_model_layers(s))
+			image_model_layer_of(s, l, &layer);
 		else if (s->widths[l] > longest)
 			longest = s->widths[l];
 		for (size_t u = 0; u < layer.units; u++)
-			if (image_unit_depth(&layer.unit[u]) > longest)
-				longest = image_unit_depth(&layer.unit[u]);
+			if (image_model_unit_depth(&layer.unit[u]) > longest)
+				longest = image_model_unit_depth(&layer.unit[u]);
 	}
 	return longest;
 }
 
-void setup_images(struct setup *s, enum model_kind kind, const struct image_shape *shape)
+void image_model_setup(struct setup *s, enum model_kind kind, const struct image_shape *shape)
 {
 	struct image_layer layer;
 	struct builder b;
@@ -286,11 +290,11 @@ void setup_images(struct setup *s, enum model_kind kind, const struct image_shap
 
 	s->kind = kind;
 	s->images = *shape;
-	images = image_layers(s);
-	b = builder_of(s, &layer);
+	images = image_model_layers(s);
+	b = image_model_builder_of(s, &layer);
 	s->widths[0] = shape->image * shape->image * IMAGE_COLOURS;
 	for (size_t l = 0; l < images; l++) {
-		image_build_layer(&b, s, l);
+		image_model_build_layer(&b, s, l);
 		s->widths[l + 1] = (uint64_t)b.side * b.side * b.channels;
 	}
 	s->layers = images;
@@ -300,8 +304,8 @@ void setup_images(struct setup *s, enum model_kind kind, const struct image_shap
 }
 
 /* NULL, or the reason why this shape is not valid for the kind: "KEY: value, allowed ...". */
-static const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape,
-				       char *text, size_t size)
+static const char *image_model_shape_refusal(enum model_kind kind, const struct image_shape *shape,
+					     char *text, size_t size)
 {
 	const char *name = model_kind_names[kind];
 	unsigned long long least, most = SETUP_MAX_LAYERS - 2 < 12 ? SETUP_MAX_LAYERS - 2 : 12;
@@ -309,7 +313,7 @@ static const char *image_shape_refusal(enum model_kind kind, const struct image_
 	if (shape->classes < 2)
 		return strncpy(text, "classes: 1; allowed: at least 2", size);
 	if (kind == MODEL_RESNET) {
-		if (depth_of(shape->blocks))
+		if (image_model_depth_of(shape->blocks))
 			return NULL;
 		snprintf(text, size, "blocks: %llu; allowed for model = %s: 18, 34, 50, 101, 152",
 			 (unsigned long long)shape->blocks, name);
@@ -339,8 +343,8 @@ static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
 	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
 };
 
-enum status setup_images_read(struct setup *setup, const struct section *section,
-			      enum model_kind kind, bool depthwise, struct error *err)
+enum status image_model_setup_read(struct setup *setup, const struct section *section,
+				   enum model_kind kind, bool depthwise, struct error *err)
 {
 	const struct image_shape *usual = &usual_shapes[kind];
 	const struct image_shape shape = {
@@ -352,17 +356,17 @@ enum status setup_images_read(struct setup *setup, const struct section *section
 	};
 	char text[200], key[32];
 
-	if (image_shape_refusal(kind, &shape, text, sizeof(text))) {
+	if (image_model_shape_refusal(kind, &shape, text, sizeof(text))) {
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, ":"), text);
 		return error_set(err, STATUS_USAGE, "%s: %s", section_setting(section, key)->origin,
 				 text);
 	}
-	setup_images(setup, kind, &shape);
+	image_model_setup(setup, kind, &shape);
 	return STATUS_OK;
 }
 
-static enum status image_check_unit(const struct setup *s, const struct image_unit *u,
-				    struct error *err)
+static enum status image_model_check_unit(const struct setup *s, const struct image_unit *u,
+					  struct error *err)
 {
 	uint64_t parts = (uint64_t)s->ranks * setup_accumulate(s);
 	const struct convolution_shape shape = { .precision = setup_storage(s),
@@ -380,7 +384,7 @@ static enum status image_check_unit(const struct setup *s, const struct image_un
 	return kernel_convolution_check(&shape, err);
 }
 
-const char *setup_images_refusal(const struct setup *s, char *text, size_t size)
+const char *image_model_setup_refusal(const struct setup *s, char *text, size_t size)
 {
 	uint64_t parts = (uint64_t)s->ranks * setup_accumulate(s);
 	struct error err = ERROR_NONE;
@@ -397,12 +401,12 @@ const char *setup_images_refusal(const struct setup *s, char *text, size_t size)
 	}
 	if (s->segments > 0 && s->segments < s->layers)
 		return "recompute of a convolutional model must be none or layer";
-	for (size_t l = 0; l < image_layers(s) && err.status == STATUS_OK; l++) {
+	for (size_t l = 0; l < image_model_layers(s) && err.status == STATUS_OK; l++) {
 		struct image_layer layer;
 
-		image_layer_of(s, l, &layer);
+		image_model_layer_of(s, l, &layer);
 		for (size_t u = 0; u < layer.units && err.status == STATUS_OK; u++)
-			image_check_unit(s, &layer.unit[u], &err);
+			image_model_check_unit(s, &layer.unit[u], &err);
 	}
 	if (err.status == STATUS_OK)
 		return NULL;

@@ -28,7 +28,7 @@ struct image_unit {
 	unsigned channels, filters, kernel, stride, padding;
 	bool depthwise, norm, relu;
 	size_t tensor;   /* in the layer: weights; then bias, or scale and shift */
-	size_t decision; /* index of the ReLU, if any: see image_decisions() */
+	size_t decision; /* index of the ReLU, if any: see image_model_decisions() */
 };
 
 struct image_pool {
@@ -49,55 +49,55 @@ struct image_layer {
 };
 
 /* Number of layers before the linear ones. */
-size_t image_layers(const struct setup *setup);
-void image_layer_of(const struct setup *setup, size_t layer, struct image_layer *out);
+size_t image_model_layers(const struct setup *setup);
+void image_model_layer_of(const struct setup *setup, size_t layer, struct image_layer *out);
 /* The layer's last unit, whose output the pool reads. */
-static inline const struct image_unit *image_last(const struct image_layer *layer)
+static inline const struct image_unit *image_model_last(const struct image_layer *layer)
 {
 	return &layer->unit[layer->units - 1];
 }
 /* Index of the ReLU whose output the pool reads. */
-static inline size_t image_last_decision(const struct image_layer *layer)
+static inline size_t image_model_last_decision(const struct image_layer *layer)
 {
-	return layer->residual ? layer->decision : image_last(layer)->decision;
+	return layer->residual ? layer->decision : image_model_last(layer)->decision;
 }
 /* Values of a unit's output for one row. */
-static inline uint64_t image_unit_width(const struct image_unit *unit)
+static inline uint64_t image_model_unit_width(const struct image_unit *unit)
 {
 	return (uint64_t)unit->out_side * unit->out_side * unit->filters;
 }
 /* Number of weights of a unit, and number of products in each of its sums. */
-uint64_t image_unit_weights(const struct image_unit *unit);
-uint64_t image_unit_depth(const struct image_unit *unit);
+uint64_t image_model_unit_weights(const struct image_unit *unit);
+uint64_t image_model_unit_depth(const struct image_unit *unit);
 /* Floating-point operations of the convolutions of a unit or a layer for one row and one pass. */
-double image_layer_flops(const struct image_layer *layer);
+double image_model_layer_flops(const struct image_layer *layer);
 /*
  * Floating-point operations of the gradient of the first convolution's input, which the first layer
  * does not compute.
  */
-double image_input_flops(const struct image_layer *layer);
+double image_model_input_flops(const struct image_layer *layer);
 
 /*
  * ReLUs inside convolutional layers, numbered through the model. In a comparison (verify.h), the
  * run's ReLUs decide which values pass, and their outputs also decide the choices of max pooling.
  */
 #define IMAGE_MAX_DECISIONS (SETUP_MAX_LAYERS * IMAGE_MAX_UNITS)
-size_t image_decisions(const struct setup *setup);
+size_t image_model_decisions(const struct setup *setup);
 /* Values of one row. */
-uint64_t image_decision_width(const struct setup *setup, size_t decision);
+uint64_t image_model_decision_width(const struct setup *setup, size_t decision);
 
 /* Number of products in the longest sum of forward: the fan-in of a filter. */
-uint64_t image_longest_sum(const struct setup *setup);
+uint64_t image_model_longest_sum(const struct setup *setup);
 
 /* Sets layers and widths of a model of `kind`; every number must be set. */
-void setup_images(struct setup *setup, enum model_kind kind, const struct image_shape *shape);
+void image_model_setup(struct setup *setup, enum model_kind kind, const struct image_shape *shape);
 /*
  * The same from the keys image, channels, blocks and classes, of which 0 is the model's usual
  * value; an error names the line that set the wrong value.
  */
-enum status setup_images_read(struct setup *setup, const struct section *section,
-			      enum model_kind kind, bool depthwise, struct error *err);
+enum status image_model_setup_read(struct setup *setup, const struct section *section,
+				   enum model_kind kind, bool depthwise, struct error *err);
 /* NULL, or the reason why this model cannot be computed with this setup; `text` stores it. */
-const char *setup_images_refusal(const struct setup *setup, char *text, size_t size);
+const char *image_model_setup_refusal(const struct setup *setup, char *text, size_t size);
 
 #endif

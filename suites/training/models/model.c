@@ -11,7 +11,7 @@ static uint64_t model_aligned(uint64_t elements)
 	return (elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 }
 
-enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts)
+enum layer_split model_layer_split(const struct setup *setup, size_t layer, int parts)
 {
 	if (setup->kind != MODEL_MLP || parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
 		return SPLIT_NONE;
@@ -21,8 +21,8 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 /* With 16-bit storage, parts of a large vocabulary begin at multiples of 16 bytes. */
 #define VOCABULARY_VECTOR 8
 
-uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
-			      uint64_t *first)
+uint64_t model_partition_vocabulary(const struct setup *setup,
+				    const struct rank_partition *partition, uint64_t *first)
 {
 	uint64_t all = setup->transformer.vocabulary, part = (uint64_t)partition->part,
 		 parts = (uint64_t)partition->parts,
@@ -34,32 +34,32 @@ uint64_t partition_vocabulary(const struct setup *setup, const struct rank_parti
 	return end - *first;
 }
 
-uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
-			 size_t l)
+uint64_t model_partition_width(const struct setup *setup, const struct rank_partition *partition,
+			       size_t l)
 {
 	/* The output of a column-parallel layer is the input of a row-parallel layer. */
 	bool divided =
-		l < setup->layers && setup_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
+		l < setup->layers && model_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
 	uint64_t first;
 
 	if (l == setup->layers && setup->kind == MODEL_TRANSFORMER)
-		return partition_vocabulary(setup, partition, &first);
+		return model_partition_vocabulary(setup, partition, &first);
 
 	return setup->widths[l] / (uint64_t)(divided ? partition->parts : 1);
 }
 
-enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer)
+enum layer_kind model_layer_kind(const struct setup *setup, size_t layer)
 {
 	if (setup->kind == MODEL_MLP)
 		return LAYER_LINEAR;
 	if (setup_has_images(setup))
-		return layer < image_layers(setup) ? LAYER_CONVOLUTION : LAYER_LINEAR;
+		return layer < image_model_layers(setup) ? LAYER_CONVOLUTION : LAYER_LINEAR;
 	if (layer == 0)
 		return LAYER_EMBEDDING;
 	return layer + 1 < setup->layers ? LAYER_BLOCK : LAYER_HEAD;
 }
 
-uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor)
+uint64_t model_tensor_seed(const struct setup *setup, size_t layer, size_t tensor)
 {
 	if (setup->kind == MODEL_MLP)
 		return setup_seed(setup, tensor == LINEAR_BIAS ? TENSOR_BIASES : TENSOR_WEIGHTS,
@@ -67,7 +67,7 @@ uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tenso
 	return generator_bits(setup_seed(setup, TENSOR_WEIGHTS, layer), tensor);
 }
 
-uint64_t tensor_place(const struct model_tensor *t, uint64_t element, uint64_t *run)
+uint64_t model_tensor_place(const struct model_tensor *t, uint64_t element, uint64_t *run)
 {
 	const struct tensor_part *p = &t->part;
 	uint64_t row, column, group;
@@ -146,8 +146,8 @@ static void model_add_matrix_part(struct model_layer *layer, const char *name, u
 }
 
 /* Adds this rank's biases: all of them if ranks divide the inputs. */
-static void add_biases(struct model_layer *layer, const char *name, uint64_t out, double scale,
-		       struct cut cut)
+static void model_add_biases(struct model_layer *layer, const char *name, uint64_t out,
+			     double scale, struct cut cut)
 {
 	if (cut.split == ROW_PARALLEL)
 		cut.split = SPLIT_NONE;
@@ -159,7 +159,7 @@ static void model_add_product(struct model_layer *layer, const char *weight, con
 			      uint64_t in, uint64_t out, double gain, struct cut cut)
 {
 	model_add_matrix_part(layer, weight, in, out, gain * sqrt(3.0 / (double)in), &cut);
-	add_biases(layer, bias, out, sqrt(1.0 / (double)in), cut);
+	model_add_biases(layer, bias, out, sqrt(1.0 / (double)in), cut);
 }
 
 /*
@@ -199,9 +199,9 @@ static void model_add_image_unit(struct model_layer *layer, const struct image_u
 		{ "projection's weights", "projection's bias", "projection norm's scale",
 		  "projection norm's shift" },
 	};
-	double depth = (double)image_unit_depth(u);
+	double depth = (double)image_model_unit_depth(u);
 
-	model_add_tensor(layer, names[number][0], image_unit_weights(u), sqrt(6 / depth));
+	model_add_tensor(layer, names[number][0], image_model_unit_weights(u), sqrt(6 / depth));
 	if (u->norm)
 		model_add_norm(layer, names[number][2], names[number][3], u->filters);
 	else
@@ -212,7 +212,7 @@ static void model_add_convolutions(struct model_layer *layer, const struct setup
 {
 	struct image_layer image;
 
-	image_layer_of(setup, l, &image);
+	image_model_layer_of(setup, l, &image);
 	for (size_t u = 0; u < image.units; u++)
 		model_add_image_unit(layer, &image.unit[u], u);
 	if (image.projects)
@@ -220,11 +220,11 @@ static void model_add_convolutions(struct model_layer *layer, const struct setup
 }
 
 /* Adds this rank's rows of a vocabulary table. */
-static void add_vocabulary(struct model_layer *layer, const char *name, double scale,
-			   const struct setup *setup, const struct rank_partition *partition)
+static void model_add_vocabulary(struct model_layer *layer, const char *name, double scale,
+				 const struct setup *setup, const struct rank_partition *partition)
 {
 	const struct transformer_shape *t = &setup->transformer;
-	uint64_t first, rows = partition_vocabulary(setup, partition, &first);
+	uint64_t first, rows = model_partition_vocabulary(setup, partition, &first);
 	struct model_tensor *tensor = model_add_tensor(layer, name, rows * t->hidden, scale);
 
 	if (partition->parts > 1)
@@ -239,18 +239,18 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 			      const struct rank_partition *partition)
 {
 	const struct transformer_shape *t = &setup->transformer;
-	struct cut cut = model_cut_of(partition, setup_layer_split(setup, l, partition->parts), 1);
+	struct cut cut = model_cut_of(partition, model_layer_split(setup, l, partition->parts), 1);
 
 	switch (layer->kind) {
 	case LAYER_LINEAR:
 		model_add_matrix_part(layer, "weights", setup->widths[l], setup->widths[l + 1],
 				      setup_scale(setup, TENSOR_WEIGHTS, l), &cut);
-		add_biases(layer, "bias", setup->widths[l + 1],
-			   setup_scale(setup, TENSOR_BIASES, l), cut);
+		model_add_biases(layer, "bias", setup->widths[l + 1],
+				 setup_scale(setup, TENSOR_BIASES, l), cut);
 		layer->bias = layer->tensor[LINEAR_BIAS].first;
 		break;
 	case LAYER_EMBEDDING:
-		add_vocabulary(layer, "token embedding", 1, setup, partition);
+		model_add_vocabulary(layer, "token embedding", 1, setup, partition);
 		model_add_tensor(layer, "position embedding", t->sequence * t->hidden, 0.5);
 		break;
 	case LAYER_BLOCK:
@@ -258,8 +258,8 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 		break;
 	case LAYER_HEAD:
 		model_add_norm(layer, "last norm's scale", "last norm's shift", t->hidden);
-		add_vocabulary(layer, "head weights", sqrt(3.0 / (double)t->hidden), setup,
-			       partition);
+		model_add_vocabulary(layer, "head weights", sqrt(3.0 / (double)t->hidden), setup,
+				     partition);
 		break;
 	case LAYER_CONVOLUTION:
 		model_add_convolutions(layer, setup, l);
@@ -275,14 +275,14 @@ void model_init_partition(struct model *model, const struct setup *setup,
 	*model = (struct model){ .layers = setup->layers };
 	for (size_t l = partition->last; l-- > partition->first;) {
 		struct model_layer *layer = &model->layer[l];
-		enum layer_split split = setup_layer_split(setup, l, partition->parts);
+		enum layer_split split = model_layer_split(setup, l, partition->parts);
 		uint64_t parts = (uint64_t)partition->parts;
 
 		layer->in = setup->widths[l] / (split == ROW_PARALLEL ? parts : 1);
 		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
-		layer->kind = setup_layer_kind(setup, l);
+		layer->kind = model_layer_kind(setup, l);
 		if (layer->kind == LAYER_HEAD)
-			layer->out = partition_width(setup, partition, setup->layers);
+			layer->out = model_partition_width(setup, partition, setup->layers);
 		layer->weight = layer->bias = layer->end = model->elements;
 		model_add_tensors(layer, setup, l, partition);
 		layer->end = (layer->end + multiple - 1) / multiple * multiple;
@@ -320,17 +320,17 @@ static double model_block_flops(const struct setup *setup)
 	return 24 * h * h + 2 * (double)setup->transformer.sequence * h;
 }
 
-double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows)
+double model_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows)
 {
 	double h = (double)setup->transformer.hidden;
 	struct image_layer image;
 
-	switch (setup_layer_kind(setup, layer)) {
+	switch (model_layer_kind(setup, layer)) {
 	case LAYER_BLOCK:
 		return (double)rows * (model_block_flops(setup) - 8 * h * h);
 	case LAYER_CONVOLUTION:
-		image_layer_of(setup, layer, &image);
-		return (double)rows * image_layer_flops(&image);
+		image_model_layer_of(setup, layer, &image);
+		return (double)rows * image_model_layer_flops(&image);
 	default:
 		return 0;
 	}
@@ -340,14 +340,14 @@ static double model_convolution_flops(const struct setup *setup, size_t l, uint6
 {
 	struct image_layer image;
 
-	image_layer_of(setup, l, &image);
-	return (double)rows *
-	       (3 * image_layer_flops(&image) - (l == 0 ? image_input_flops(&image) : 0));
+	image_model_layer_of(setup, l, &image);
+	return (double)rows * (3 * image_model_layer_flops(&image) -
+			       (l == 0 ? image_model_input_flops(&image) : 0));
 }
 
-double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
+double model_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 {
-	enum layer_kind kind = setup_layer_kind(setup, layer);
+	enum layer_kind kind = model_layer_kind(setup, layer);
 	double products = layer == 0 ? 2 : 3;
 
 	if (kind == LAYER_EMBEDDING)
@@ -360,17 +360,17 @@ double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 	       (double)setup->widths[layer + 1];
 }
 
-double setup_flops(const struct setup *setup)
+double model_flops(const struct setup *setup)
 {
 	double flops = 0;
 
 	for (size_t l = 0; l < setup->layers; l++)
-		flops += setup_layer_flops(setup, l, setup->batch);
+		flops += model_layer_flops(setup, l, setup->batch);
 	return flops;
 }
 
-void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
-			struct parameter_shard *shard)
+void model_parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
+			      struct parameter_shard *shard)
 {
 	struct model model;
 
@@ -398,12 +398,13 @@ void parameter_shard_of(const struct setup *setup, int rank, struct rank_partiti
 		setup->mode->shard(setup, rank, shard);
 }
 
-bool parameter_shard_is_whole(const struct parameter_shard *h)
+bool model_parameter_shard_is_whole(const struct parameter_shard *h)
 {
 	return h->count == 1 && h->ranges[0].count == h->elements;
 }
 
-bool parameter_shard_has_parameters(const struct parameter_shard *h, const struct model *local)
+bool model_parameter_shard_has_parameters(const struct parameter_shard *h,
+					  const struct model *local)
 {
 	for (size_t i = 0; i < h->count; i++)
 		for (size_t l = 0; l < local->layers; l++)

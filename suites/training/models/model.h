@@ -66,7 +66,7 @@ struct model_tensor {
  * Index in the whole tensor of element `element` of this part; `run`: number of elements from there
  * that are contiguous in both.
  */
-uint64_t tensor_place(const struct model_tensor *tensor, uint64_t element, uint64_t *run);
+uint64_t model_tensor_place(const struct model_tensor *tensor, uint64_t element, uint64_t *run);
 
 struct model_layer {
 	enum layer_kind kind;
@@ -89,7 +89,7 @@ struct rank_partition {
 	uint64_t row, rows; /* of the global batch */
 	/*
 	 * Tensor parallelism: this rank is `part` of `parts` in every layer that
-	 * setup_layer_split() divides, in the heads and inner columns of every block, and in the
+	 * model_layer_split() divides, in the heads and inner columns of every block, and in the
 	 * vocabulary of embedding and head; 0 of 1: not divided.
 	 */
 	int part, parts;
@@ -116,7 +116,7 @@ enum layer_split {
  * whole. Blocks of a transformer are divided inside, but their inputs and outputs are whole:
  * SPLIT_NONE.
  */
-enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts);
+enum layer_split model_layer_split(const struct setup *setup, size_t layer, int parts);
 
 /* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
 void model_init(struct model *model, const struct setup *setup);
@@ -127,24 +127,24 @@ void model_init(struct model *model, const struct setup *setup);
 void model_init_partition(struct model *model, const struct setup *setup,
 			  const struct rank_partition *partition);
 /* Columns of activations[l] that `partition` keeps. */
-uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
-			 size_t l);
+uint64_t model_partition_width(const struct setup *setup, const struct rank_partition *partition,
+			       size_t l);
 
 /*
  * Number of tokens of a transformer's vocabulary in `partition`, starting at `*first`, for the
  * embedding table and the outputs of the head. Each partition has whole vectors; the last one also
  * has the remainder (Shoeybi et al. 2019).
  */
-uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
-			      uint64_t *first);
+uint64_t model_partition_vocabulary(const struct setup *setup,
+				    const struct rank_partition *partition, uint64_t *first);
 
 /* Start of layers [first, last), which are contiguous in the flat order. */
 uint64_t model_first(const struct model *model, size_t last);
 uint64_t model_elements(const struct model *model, size_t first, size_t last);
 
-enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer);
+enum layer_kind model_layer_kind(const struct setup *setup, size_t layer);
 /* Seed of a tensor's initial values. */
-uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor);
+uint64_t model_tensor_seed(const struct setup *setup, size_t layer, size_t tensor);
 
 /*
  * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
@@ -154,14 +154,14 @@ uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tenso
  * Convolutions: three passes with two operations per weight and output pixel, including taps that
  * read the padding.
  */
-double setup_flops(const struct setup *setup);
+double model_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */
-double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
+double model_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
 /*
  * Floating-point operations of a layer's forward that backward repeats if layers recompute their
  * inner tensors.
  */
-double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows);
+double model_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows);
 
 /*
  * Parameter shard of a rank: the parameters of its share that it keeps between steps, and those
@@ -188,16 +188,17 @@ struct parameter_shard {
 };
 
 /* The share and shard of rank `rank`. */
-void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
-			struct parameter_shard *shard);
+void model_parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
+			      struct parameter_shard *shard);
 
 /*
  * False if its ranges contain only alignment gaps, which is possible for a tiny layer. `local`: the
  * partition's model.
  */
-bool parameter_shard_has_parameters(const struct parameter_shard *shard, const struct model *local);
+bool model_parameter_shard_has_parameters(const struct parameter_shard *shard,
+					  const struct model *local);
 
 /* True if one range contains all elements: the optimizer is not sharded. */
-bool parameter_shard_is_whole(const struct parameter_shard *shard);
+bool model_parameter_shard_is_whole(const struct parameter_shard *shard);
 
 #endif

@@ -37,7 +37,7 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 		if (n->shard.gradients == n->local.elements)
 			n->layer_gradients[l] = network_element(n, n->gradients, first);
 	}
-	moments = optimizer_moments(n->setup->optimizer);
+	moments = model_setup_optimizer_moments(n->setup->optimizer);
 	bytes = precision_bytes(setup_moment(n->setup));
 	n->master = n->weights;
 	if (setup_has_master(n->setup) && n->shard.master > 0)
@@ -89,7 +89,8 @@ uint64_t network_row_shares(const struct network *n, size_t l)
 
 static uint64_t network_activation_bytes(const struct network *n, size_t l)
 {
-	return n->kept[l] / network_row_shares(n, l) * partition_width(n->setup, &n->partition, l) *
+	return n->kept[l] / network_row_shares(n, l) *
+	       model_partition_width(n->setup, &n->partition, l) *
 	       precision_bytes(n->setup->precision);
 }
 
@@ -147,7 +148,7 @@ static uint64_t network_transient_columns(const struct network *n, size_t buffer
 	if (!network_dgrad_first(n))
 		return buffer < 2 ? network_max_hidden_width(n) : 0;
 	for (size_t l = n->partition.first + 1; l < n->partition.last; l++) {
-		uint64_t width = partition_width(n->setup, &n->partition, l);
+		uint64_t width = model_partition_width(n->setup, &n->partition, l);
 
 		if (network_transient_buffer(n, l) == buffer && width > widest)
 			widest = width;
@@ -156,7 +157,7 @@ static uint64_t network_transient_columns(const struct network *n, size_t buffer
 	return buffer < 2 && widest > 0 ? network_max_hidden_width(n) : widest;
 }
 
-static enum status open_transient(struct network *n, struct error *err)
+static enum status network_open_transient(struct network *n, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
 
@@ -164,7 +165,7 @@ static enum status open_transient(struct network *n, struct error *err)
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
 		uint64_t columns = network_transient_columns(n, i);
 
-		/* Logits of whole blocks: block_buffers_open(). */
+		/* Logits of whole blocks: model_blocks_buffers_open(). */
 		if (columns == 0 || (n->room.logits > 0 && n->partition.parts == 1))
 			continue;
 		if (i == 1 && n->room.logits > 0)
@@ -183,7 +184,7 @@ static void network_describe(struct network *n, const struct setup *setup, struc
 			     struct arena *arena, int rank)
 {
 	*n = (struct network){ .setup = setup, .stream = stream, .arena = arena };
-	parameter_shard_of(setup, rank, &n->partition, &n->shard);
+	model_parameter_shard_of(setup, rank, &n->partition, &n->shard);
 	n->step_rows = n->partition.step_rows;
 	model_init(&n->model, setup);
 	model_init_partition(&n->local, setup, &n->partition);
@@ -199,7 +200,7 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 	network_open_parameters(n, err);
 	network_open_loss(n, err);
 	network_open_scratch(n, err);
-	blocks_scratch_open(n, err);
+	model_blocks_scratch_open(n, err);
 	return arena_alloc(n->arena, MEMORY_INPUT,
 			   n->kept[0] * setup->widths[0] * precision_bytes(setup->precision),
 			   &n->activations[0], err);
@@ -236,7 +237,8 @@ enum status network_open(struct network *n, const struct setup *setup, struct st
 	if (setup->dynamic_scale)
 		arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale), &n->loss_scale,
 			    err);
-	return open_transient(n, err) == STATUS_OK ? block_buffers_open(n, err) : err->status;
+	return network_open_transient(n, err) == STATUS_OK ? model_blocks_buffers_open(n, err)
+							   : err->status;
 }
 
 bool network_has_loss(const struct network *n)
@@ -249,7 +251,7 @@ uint64_t network_max_hidden_width(const struct network *n)
 	uint64_t inside = 0;
 
 	for (size_t l = n->partition.first + 1; l < n->partition.last; l++) {
-		uint64_t width = partition_width(n->setup, &n->partition, l);
+		uint64_t width = model_partition_width(n->setup, &n->partition, l);
 
 		inside = width > inside ? width : inside;
 	}
@@ -278,12 +280,13 @@ void *network_activation(const struct network *n, size_t l, uint64_t row)
 {
 	return network_element(n, n->activations[l],
 			       row % n->kept[l] / network_row_shares(n, l) *
-				       partition_width(n->setup, &n->partition, l));
+				       model_partition_width(n->setup, &n->partition, l));
 }
 
 void *network_row(const struct network *n, size_t l, void *gradient, uint64_t row)
 {
-	return network_element(n, gradient, row * partition_width(n->setup, &n->partition, l));
+	return network_element(n, gradient,
+			       row * model_partition_width(n->setup, &n->partition, l));
 }
 
 static void *network_tensor(const struct network *n, void *layer_array, size_t l, size_t tensor)
@@ -333,7 +336,7 @@ enum status network_copy(const struct network *n, void *to, const void *from, ui
  * Initial data of a network; each value depends only on its position in the whole model and batch.
  */
 
-static enum fill_kind fill_kind_of(enum precision precision)
+static enum fill_kind network_fill_kind_of(enum precision precision)
 {
 	static const enum fill_kind kinds[PRECISION_COUNT] = {
 		[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32,
@@ -357,8 +360,8 @@ enum status network_upload(const struct network *n, void *memory, void *values, 
  * Fills values around an offset on the host, because the kernel has no offset: only scales of
  * norms, which are few values.
  */
-static enum status fill_around(struct network *n, const struct fill_arguments *fill, double offset,
-			       struct error *err)
+static enum status network_fill_around(struct network *n, const struct fill_arguments *fill,
+				       double offset, struct error *err)
 {
 	enum precision precision = setup_master(n->setup);
 	void *values = xmalloc(fill->count * precision_bytes(precision));
@@ -382,28 +385,28 @@ static enum status fill_around(struct network *n, const struct fill_arguments *f
  * Fills the part of a tensor in elements [first, last) of the flat order, at `memory`: one run at a
  * time that is contiguous in the whole tensor.
  */
-static enum status fill_part(struct network *n, size_t l, size_t tensor, uint64_t first,
-			     uint64_t last, char *memory, struct error *err)
+static enum status network_fill_part(struct network *n, size_t l, size_t tensor, uint64_t first,
+				     uint64_t last, char *memory, struct error *err)
 {
 	const struct model_tensor *t = &n->local.layer[l].tensor[tensor];
 	size_t bytes = precision_bytes(setup_master(n->setup));
 	uint64_t begin = t->first > first ? t->first : first,
 		 end = t->first + t->count < last ? t->first + t->count : last, run = 0;
 	struct fill_arguments fill = {
-		.kind = fill_kind_of(setup_master(n->setup)),
-		.seed = setup_tensor_seed(n->setup, l, tensor),
+		.kind = network_fill_kind_of(setup_master(n->setup)),
+		.seed = model_tensor_seed(n->setup, l, tensor),
 		.scale = t->scale,
 	};
 
 	for (; begin < end && err->status == STATUS_OK; begin += fill.count) {
 		fill.memory = memory + (begin - first) * bytes;
-		fill.first =
-			t->offset == 0 ? tensor_place(t, begin - t->first, &run) : begin - t->first;
+		fill.first = t->offset == 0 ? model_tensor_place(t, begin - t->first, &run)
+					    : begin - t->first;
 		fill.count = t->offset == 0 && run < end - begin ? run : end - begin;
 		if (t->offset == 0)
 			backend_launch(n->stream, "fill", &fill, err);
 		else
-			fill_around(n, &fill, t->offset, err);
+			network_fill_around(n, &fill, t->offset, err);
 	}
 	return err->status;
 }
@@ -412,8 +415,8 @@ static enum status fill_part(struct network *n, size_t l, size_t tensor, uint64_
  * Fills elements [first, first + count) of the partition's flat order in master precision; gaps are
  * 0.
  */
-static enum status fill_flat(struct network *n, void *memory, uint64_t first, uint64_t count,
-			     struct error *err)
+static enum status network_fill_flat(struct network *n, void *memory, uint64_t first,
+				     uint64_t count, struct error *err)
 {
 	size_t bytes = precision_bytes(setup_master(n->setup));
 
@@ -421,7 +424,7 @@ static enum status fill_flat(struct network *n, void *memory, uint64_t first, ui
 		return err->status;
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		for (size_t t = 0; t < n->local.layer[l].tensors; t++)
-			fill_part(n, l, t, first, first + count, memory, err);
+			network_fill_part(n, l, t, first, first + count, memory, err);
 	return err->status;
 }
 
@@ -439,7 +442,7 @@ static enum status network_fill_round_weights(struct network *n, uint64_t first,
 	return backend_launch(n->stream, "convert", &convert, err);
 }
 
-static enum status fill_weights_and_masters(struct network *n, struct error *err)
+static enum status network_fill_weights_and_masters(struct network *n, struct error *err)
 {
 	bool has_master = setup_has_master(n->setup);
 	uint64_t all = n->shard.weights, piece = n->shard.master;
@@ -450,11 +453,11 @@ static enum status fill_weights_and_masters(struct network *n, struct error *err
 		return backend_memory_set(n->stream, n->weights, 0xff,
 					  all * precision_bytes(n->setup->precision), err);
 	if (whole && !has_master)
-		return fill_flat(n, n->weights, 0, all, err);
+		return network_fill_flat(n, n->weights, 0, all, err);
 	/* Rounds whole weights from the masters' memory if the masters are slices. */
 	for (uint64_t first = 0, count; first < all && whole; first += count) {
 		count = all - first < piece ? all - first : piece;
-		if (fill_flat(n, n->master, first, count, err) != STATUS_OK ||
+		if (network_fill_flat(n, n->master, first, count, err) != STATUS_OK ||
 		    network_fill_round_weights(n, first, count, err) != STATUS_OK)
 			return err->status;
 	}
@@ -463,15 +466,17 @@ static enum status fill_weights_and_masters(struct network *n, struct error *err
 		const struct shard_range *range = &n->shard.ranges[i];
 		uint64_t at = has_master ? range->master : range->weights;
 
-		if (fill_flat(n, (char *)n->master + at * precision_bytes(setup_master(n->setup)),
-			      range->flat, range->count, err) != STATUS_OK)
+		if (network_fill_flat(n,
+				      (char *)n->master +
+					      at * precision_bytes(setup_master(n->setup)),
+				      range->flat, range->count, err) != STATUS_OK)
 			return err->status;
 	}
 	return has_master && !whole && all > 0 ? network_fill_round_weights(n, 0, all, err)
 					       : STATUS_OK;
 }
 
-static enum status fill_parameters(struct network *n, struct error *err)
+static enum status network_fill_parameters(struct network *n, struct error *err)
 {
 	size_t moment = precision_bytes(setup_moment(n->setup));
 	size_t stored = precision_bytes(n->setup->precision);
@@ -484,7 +489,7 @@ static enum status fill_parameters(struct network *n, struct error *err)
 		    backend_memory_set(n->stream, n->moments[i], 0, n->shard.moments * moment,
 				       err) != STATUS_OK)
 			return err->status;
-	return fill_weights_and_masters(n, err);
+	return network_fill_weights_and_masters(n, err);
 }
 
 enum status network_fill_input(const struct network *n, void *memory, uint64_t row, uint64_t rows,
@@ -493,7 +498,7 @@ enum status network_fill_input(const struct network *n, void *memory, uint64_t r
 	uint64_t width = n->setup->widths[0];
 	struct fill_arguments fill = {
 		.memory = memory,
-		.kind = fill_kind_of(n->setup->precision),
+		.kind = network_fill_kind_of(n->setup->precision),
 		.first = row * width,
 		.count = rows * width,
 		.seed = setup_seed(n->setup, TENSOR_INPUT, 0),
@@ -501,11 +506,11 @@ enum status network_fill_input(const struct network *n, void *memory, uint64_t r
 	};
 
 	if (n->setup->kind == MODEL_TRANSFORMER)
-		return blocks_fill_tokens(n, memory, row, rows, err);
+		return model_blocks_fill_tokens(n, memory, row, rows, err);
 	return backend_launch(n->stream, "fill", &fill, err);
 }
 
-static enum status fill_labels(struct network *n, struct error *err)
+static enum status network_fill_labels(struct network *n, struct error *err)
 {
 	uint64_t rows = n->partition.loss_rows;
 	int32_t *labels;
@@ -528,8 +533,8 @@ static enum status network_fill_reset_clock(struct network *n, struct error *err
 		return STATUS_OK;
 	pairs = xmalloc(bytes);
 	for (uint64_t i = 0; i < n->correction_count; i++) {
-		pairs[2 * i] = network_correction(n->setup->beta1, i + 1);
-		pairs[2 * i + 1] = network_correction(n->setup->beta2, i + 1);
+		pairs[2 * i] = gemm_layer_correction(n->setup->beta1, i + 1);
+		pairs[2 * i + 1] = gemm_layer_correction(n->setup->beta2, i + 1);
 	}
 	if (network_upload(n, n->corrections, pairs, bytes, err) != STATUS_OK)
 		return err->status;
@@ -539,11 +544,13 @@ static enum status network_fill_reset_clock(struct network *n, struct error *err
 enum status network_reset(struct network *n, struct error *err)
 {
 	n->updates = 0;
-	if (network_fill_reset_clock(n, err) != STATUS_OK || fill_parameters(n, err) != STATUS_OK ||
-	    (n->setup->kind == MODEL_TRANSFORMER && blocks_fill_positions(n, err) != STATUS_OK) ||
+	if (network_fill_reset_clock(n, err) != STATUS_OK ||
+	    network_fill_parameters(n, err) != STATUS_OK ||
+	    (n->setup->kind == MODEL_TRANSFORMER &&
+	     model_blocks_fill_positions(n, err) != STATUS_OK) ||
 	    (n->partition.first == 0 && network_fill_input(n, n->activations[0], n->partition.row,
 							   n->partition.rows, err) != STATUS_OK) ||
-	    fill_labels(n, err) != STATUS_OK)
+	    network_fill_labels(n, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(n->stream, err);
 }

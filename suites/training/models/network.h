@@ -26,7 +26,7 @@ struct tuned_gemm {
 
 /*
  * Results of searches on a stream, shared by all networks that use it; searches of GEMMs that do
- * not fit are repeated. Free it with tuning_cache_free() before the stream is destroyed.
+ * not fit are repeated. Free it with convolve_tuning_cache_free() before the stream is destroyed.
  */
 #define GEMM_CACHE_ENTRIES 128
 struct tuning_cache {
@@ -37,7 +37,7 @@ struct tuning_cache {
 	size_t count;
 	struct tuned_convolution *convolutions; /* convolve.c */
 };
-void tuning_cache_free(struct tuning_cache *cache);
+void convolve_tuning_cache_free(struct tuning_cache *cache);
 
 /*
  * Collectives among the ranks that divide the same layers, provided by the mode. Each has `count`
@@ -114,7 +114,7 @@ struct images {
 	void *workspace; /* of convolutions: see struct convolution_work */
 	uint64_t workspace_bytes;
 	/*
-	 * Outputs of ReLUs (image_decisions()) for all rows: imposed outputs that decide in
+	 * Outputs of ReLUs (image_model_decisions()) for all rows: imposed outputs that decide in
 	 * backward, and copies of this run's outputs; NULL: none.
 	 */
 	const void *decisions[IMAGE_MAX_DECISIONS];
@@ -203,7 +203,7 @@ struct network {
 	const struct part_links *links;
 	bool idle; /* operations start their collectives but compute nothing */
 	struct logits_overlap room;
-	double gradient_scale; /* of network_loss(), for chunks of rows */
+	double gradient_scale; /* of gemm_layer_loss(), for chunks of rows */
 	struct images images;  /* of convolutional layers; otherwise empty */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
@@ -241,8 +241,8 @@ enum status network_open(struct network *network, const struct setup *setup, str
 
 /*
  * The same on one device without the memory used only within a step: activations[1 ..] with their
- * masks, transient buffers, and the tensors that layers keep (blocks_kept()). The caller provides
- * these as the operations need them.
+ * masks, transient buffers, and the tensors that layers keep (model_blocks_kept()). The caller
+ * provides these as the operations need them.
  */
 enum status network_open_state(struct network *network, const struct setup *setup,
 			       struct stream *stream, struct arena *arena, struct error *err);
@@ -286,8 +286,8 @@ uint64_t network_max_hidden_width(const struct network *network);
 
 /*
  * True if the logits of all kept rows are never in memory together: forward of the head ends with
- * its norm, network_loss() only stores the scale, and backward of the head computes logits, losses
- * and gradients for room.rows rows at a time.
+ * its norm, gemm_layer_loss() only stores the scale, and backward of the head computes logits,
+ * losses and gradients for room.rows rows at a time.
  */
 static inline bool network_loss_in_chunks(const struct network *network)
 {

@@ -5,12 +5,12 @@
 #include "suites/training/models/mode.h"
 #include "suites/training/models/model.h"
 
-static double stages_work_of(const struct setup *setup, size_t first, size_t last)
+static double segments_stages_work_of(const struct setup *setup, size_t first, size_t last)
 {
 	double flops = 0;
 
 	for (size_t l = first; l < last; l++)
-		flops += setup_layer_flops(setup, l, setup->batch);
+		flops += model_layer_flops(setup, l, setup->batch);
 	return flops;
 }
 
@@ -24,14 +24,14 @@ struct stage_table {
 	size_t cut[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
 };
 
-static void stages_best_cut(const struct setup *setup, struct stage_table *table, size_t stages,
-			    size_t layers)
+static void segments_stages_best_cut(const struct setup *setup, struct stage_table *table,
+				     size_t stages, size_t layers)
 {
 	table->least[stages][layers] = INFINITY;
 	for (size_t cut = stages - 1; cut < layers; cut++) {
-		double largest =
-			fmax(table->least[stages - 1][cut],
-			     stages_work_of(setup, table->first + cut, table->first + layers));
+		double largest = fmax(table->least[stages - 1][cut],
+				      segments_stages_work_of(setup, table->first + cut,
+							      table->first + layers));
 
 		if (largest < table->least[stages][layers]) {
 			table->least[stages][layers] = largest;
@@ -50,7 +50,7 @@ void segments_balance(const struct setup *setup, size_t first, size_t last, size
 		table.least[0][l] = INFINITY;
 	for (size_t s = 1; s <= stages; s++)
 		for (size_t l = s; l <= layers; l++)
-			stages_best_cut(setup, &table, s, l);
+			segments_stages_best_cut(setup, &table, s, l);
 	bounds[stages] = last;
 	for (size_t s = stages; s > 0; s--) {
 		at = table.cut[s][at];
@@ -107,8 +107,8 @@ uint64_t segments_width(const struct segments *s, const struct setup *setup,
 
 	for (size_t l = partition->first; l < partition->last && s->count > 0; l++)
 		if (segments_buffer(s, l) == buffer &&
-		    partition_width(setup, partition, l) > widest)
-			widest = partition_width(setup, partition, l);
+		    model_partition_width(setup, partition, l) > widest)
+			widest = model_partition_width(setup, partition, l);
 	return widest;
 }
 
@@ -127,7 +127,7 @@ double segments_recompute_flops(const struct setup *setup)
 	double flops = 0;
 
 	for (size_t l = 0; l < setup->layers && setup_recomputes_blocks(setup); l++)
-		flops += setup_block_recompute_flops(setup, l, setup->batch);
+		flops += model_block_recompute_flops(setup, l, setup->batch);
 	if (setup->kind != MODEL_MLP)
 		return flops;
 	for (int rank = 0; rank < setup->ranks; rank++) {
@@ -136,7 +136,7 @@ double segments_recompute_flops(const struct setup *setup)
 		struct rank_partition partition;
 		struct model local;
 
-		parameter_shard_of(setup, rank, &partition, &shard);
+		model_parameter_shard_of(setup, rank, &partition, &shard);
 		model_init_partition(&local, setup, &partition);
 		segments_make(&s, setup, &partition);
 		for (size_t l = partition.first; l < partition.last; l++)

@@ -137,7 +137,7 @@ int32_t setup_token(const struct setup *setup, uint64_t row)
 
 bool setup_is_masked(const struct setup *setup, size_t l)
 {
-	return l > 0 && l < setup->layers && setup_layer_kind(setup, l - 1) == LAYER_LINEAR;
+	return l > 0 && l < setup->layers && model_layer_kind(setup, l - 1) == LAYER_LINEAR;
 }
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
@@ -145,7 +145,7 @@ const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 const char *const fusion_names[] = { "auto", "off", "on", NULL };
 const char *const wgrad_layout_names[] = { "auto", "direct", "transposed", NULL };
 
-size_t optimizer_moments(enum optimizer optimizer)
+size_t model_setup_optimizer_moments(enum optimizer optimizer)
 {
 	static const size_t moments[OPTIMIZER_COUNT] = { 0, 1, 2 };
 
@@ -157,7 +157,7 @@ static uint64_t setup_widest(const struct setup *setup)
 	uint64_t width = 0;
 
 	if (setup_has_images(setup))
-		return image_longest_sum(setup);
+		return image_model_longest_sum(setup);
 	for (size_t i = 0; i <= setup->layers; i++)
 		width = setup->widths[i] > width ? setup->widths[i] : width;
 	return width;
@@ -196,7 +196,7 @@ double setup_safe_rate(const struct setup *setup)
  * Keeps parts of a width equal if ranks divide it equally, and tensors without gaps if there were
  * none.
  */
-static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
+static uint64_t model_setup_divisible_like(const struct setup *setup, size_t i, uint64_t width)
 {
 	uint64_t ranks = (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
 	uint64_t whole = MODEL_ALIGN * (uint64_t)setup->ranks;
@@ -225,7 +225,7 @@ static bool setup_halve(uint64_t *size, uint64_t least)
  * stays. The vocabulary stays large relative to the sequence, so that most tokens of a batch
  * differ.
  */
-static void shrink_transformer(struct setup *small, double flops)
+static void model_setup_shrink_transformer(struct setup *small, double flops)
 {
 	uint64_t parts = setup_batch_parts(small), shares = setup_layer_parts(small),
 		 stages = (uint64_t)(small->grid.pipeline > 0    ? small->grid.pipeline
@@ -238,7 +238,7 @@ static void shrink_transformer(struct setup *small, double flops)
 	struct transformer_shape t = small->transformer;
 
 	small->search_seconds *= SHRINK_SEARCH;
-	while (setup_flops(small) > flops) {
+	while (model_flops(small) > flops) {
 		bool changed = samples > 2 && setup_halve(&samples, 2);
 
 		changed |= setup_halve(&t.vocabulary, 128);
@@ -258,7 +258,7 @@ static void shrink_transformer(struct setup *small, double flops)
  * Reduces images per part, side and filters in turn; the depth stays. Every batch norm keeps some
  * rows, because the variance of very few rows is dominated by rounding.
  */
-static void shrink_images(struct setup *small, double flops)
+static void model_setup_shrink_images(struct setup *small, double flops)
 {
 	uint64_t parts = (uint64_t)small->ranks * setup_accumulate(small),
 		 images = small->batch / parts;
@@ -267,7 +267,7 @@ static void shrink_images(struct setup *small, double flops)
 	struct image_shape shape = small->images;
 
 	small->search_seconds *= SHRINK_SEARCH;
-	while (setup_flops(small) > flops) {
+	while (model_flops(small) > flops) {
 		bool changed = setup_halve(&images, 8);
 
 		changed |= setup_halve(&shape.image, 2 * least_image);
@@ -276,7 +276,7 @@ static void shrink_images(struct setup *small, double flops)
 			  setup_halve(&shape.image, least_image) || setup_halve(&images, 4);
 		if (!changed)
 			break;
-		setup_images(small, small->kind, &shape);
+		image_model_setup(small, small->kind, &shape);
 		small->batch = images * parts;
 	}
 }
@@ -285,31 +285,31 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 {
 	uint64_t part = (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup),
 		 parts;
-	double ratio = flops / setup_flops(setup);
+	double ratio = flops / model_flops(setup);
 
 	*small = *setup;
 	if (ratio >= 1)
 		return true;
 	if (setup->kind == MODEL_TRANSFORMER) {
 		small->loss_chunks = buffer_alias_loss_chunks(setup);
-		shrink_transformer(small, flops);
+		model_setup_shrink_transformer(small, flops);
 		return false;
 	}
 	if (setup_has_images(setup)) {
-		shrink_images(small, flops);
+		model_setup_shrink_images(small, flops);
 		return false;
 	}
 	small->search_seconds *= SHRINK_SEARCH;
 	parts = setup->batch / part;
 	small->batch = part * setup_at_least((uint64_t)((double)parts * ratio),
 					     parts < SHRINK_ROWS ? parts : SHRINK_ROWS);
-	for (ratio = flops / setup_flops(small); ratio < 1; ratio = flops / setup_flops(small)) {
+	for (ratio = flops / model_flops(small); ratio < 1; ratio = flops / model_flops(small)) {
 		bool changed = false;
 
 		for (size_t i = 0; i <= setup->layers; i++) {
 			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
 
-			small->widths[i] = divisible_like(
+			small->widths[i] = model_setup_divisible_like(
 				setup, i,
 				setup_at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor));
 			changed |= small->widths[i] != w;
@@ -424,28 +424,28 @@ bool setup_is_published_resnet50(const struct setup *setup)
 	       i->channels == 64 && i->classes == 1000 && !i->depthwise;
 }
 
-struct grid grid_of(const struct setup *setup)
+struct grid model_setup_grid_of(const struct setup *setup)
 {
 	return setup->grid.data > 0 ? setup->grid : (struct grid){ 1, 1, setup->ranks };
 }
 
-struct grid_place grid_place(const struct setup *setup, int rank)
+struct grid_place model_setup_grid_place(const struct setup *setup, int rank)
 {
-	struct grid g = grid_of(setup);
+	struct grid g = model_setup_grid_of(setup);
 
 	return (struct grid_place){ .part = rank % g.tensor,
 				    .stage = rank / g.tensor % g.pipeline,
 				    .data = rank / g.tensor / g.pipeline };
 }
 
-int grid_rank(const struct setup *setup, struct grid_place place)
+int model_setup_grid_rank(const struct setup *setup, struct grid_place place)
 {
-	struct grid g = grid_of(setup);
+	struct grid g = model_setup_grid_of(setup);
 
 	return (place.data * g.pipeline + place.stage) * g.tensor + place.part;
 }
 
-bool grid_parse(const char *text, struct grid *out)
+bool model_setup_grid_parse(const char *text, struct grid *out)
 {
 	char rest;
 

@@ -21,7 +21,7 @@ enum optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZER_CO
 /* "sgd", "momentum", "adam", NULL: in the order of the enum. */
 extern const char *const optimizer_names[];
 /* Number of FP32 values (FP64 with fp64) that the optimizer keeps per parameter: 0, 1, 2. */
-size_t optimizer_moments(enum optimizer optimizer);
+size_t model_setup_optimizer_moments(enum optimizer optimizer);
 
 /* How ranks split a step along three axes at once: data x tensor x pipeline = ranks. */
 struct grid {
@@ -139,7 +139,7 @@ static inline bool setup_has_images(const struct setup *setup)
 }
 /*
  * True if activations[l] are outputs of a linear layer's ReLU, whose masks a comparison imposes.
- * For ReLUs inside convolutional layers: image_decisions().
+ * For ReLUs inside convolutional layers: image_model_decisions().
  */
 bool setup_is_masked(const struct setup *setup, size_t l);
 /* At least 1. */
@@ -273,11 +273,11 @@ struct grid_place {
 };
 
 /* The setup's grid; for a pipeline mode without a grid: one pipeline of all ranks. */
-struct grid grid_of(const struct setup *setup);
-struct grid_place grid_place(const struct setup *setup, int rank);
-int grid_rank(const struct setup *setup, struct grid_place place);
+struct grid model_setup_grid_of(const struct setup *setup);
+struct grid_place model_setup_grid_place(const struct setup *setup, int rank);
+int model_setup_grid_rank(const struct setup *setup, struct grid_place place);
 
 /* "2x2x2": data x tensor x pipeline. False: the text has another form. */
-bool grid_parse(const char *text, struct grid *out);
+bool model_setup_grid_parse(const char *text, struct grid *out);
 
 #endif

@@ -28,7 +28,7 @@ struct memory_steps {
 	size_t count, capacity;
 };
 
-static bool case_is_plain_step(const struct case_result *c)
+static bool memory_answer_case_is_plain_step(const struct case_result *c)
 {
 	static const char *const usual[][2] = { { "study", "step" },   { "segments", "0" },
 						{ "accumulate", "1" }, { "activation", "in_place" },
@@ -45,7 +45,8 @@ static bool case_is_plain_step(const struct case_result *c)
 }
 
 /* "A, 1000-2000-10, Adam" */
-static char *memory_model_of(const struct view *view, size_t run, const struct case_result *c)
+static char *memory_answer_model_of(const struct view *view, size_t run,
+				    const struct case_result *c)
 {
 	const struct case_parameter *optimizer = case_parameter(c, "optimizer");
 	struct text out = TEXT_EMPTY;
@@ -64,7 +65,8 @@ static int memory_answer_by_batch(const void *a, const void *b)
 	return (p->batch > q->batch) - (p->batch < q->batch);
 }
 
-static void steps_collect(struct memory_steps *steps, const struct view *view, const char *suite)
+static void memory_answer_steps_collect(struct memory_steps *steps, const struct view *view,
+					const char *suite)
 {
 	struct formatted text;
 
@@ -72,14 +74,15 @@ static void steps_collect(struct memory_steps *steps, const struct view *view, c
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
 
-			if (strcmp(view_string(c->suite), suite) != 0 || !case_is_plain_step(c))
+			if (strcmp(view_string(c->suite), suite) != 0 ||
+			    !memory_answer_case_is_plain_step(c))
 				continue;
 			text = view_parameter(view, c->suite, case_parameter(c, "precision"));
 			ARRAY_GROW(steps->items, steps->count, steps->capacity);
 			steps->items[steps->count++] =
 				(struct step){ .view = view,
 					       .c = c,
-					       .model = memory_model_of(view, r, c),
+					       .model = memory_answer_model_of(view, r, c),
 					       .precision = xstrdup(text.text),
 					       .batch = case_parameter(c, "batch")->number,
 					       .bytes = case_metric(c, "trainmem.memory")->value };
@@ -87,19 +90,19 @@ static void steps_collect(struct memory_steps *steps, const struct view *view, c
 	}
 }
 
-static bool steps_alike(const struct step *a, const struct step *b)
+static bool memory_answer_steps_alike(const struct step *a, const struct step *b)
 {
 	return strcmp(a->model, b->model) == 0 && strcmp(a->precision, b->precision) == 0;
 }
 
 /* Steps of one model and precision, by batch; of equal batches only the first. */
-static size_t steps_series(const struct memory_steps *all, const struct step *like,
-			   struct step *out)
+static size_t memory_answer_steps_series(const struct memory_steps *all, const struct step *like,
+					 struct step *out)
 {
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		if (steps_alike(&all->items[i], like))
+		if (memory_answer_steps_alike(&all->items[i], like))
 			out[count++] = all->items[i];
 	qsort(out, count, sizeof(*out), memory_answer_by_batch);
 	for (size_t i = 0; i < count; i++)
@@ -134,8 +137,8 @@ static void memory_answer_add_need(const struct step *s, size_t count, struct te
 }
 
 /* "It needs 1 % less than FP32 at batch 64, 49 % less at 262144." */
-static void add_saving(const struct step *s, size_t count, const struct step *base,
-		       size_t base_count, struct text *out)
+static void memory_answer_add_saving(const struct step *s, size_t count, const struct step *base,
+				     size_t base_count, struct text *out)
 {
 	struct formatted percent;
 	bool first = true;
@@ -157,27 +160,28 @@ static void add_saving(const struct step *s, size_t count, const struct step *ba
 		text_add_char(out, '.');
 }
 
-static void answer_of(const struct memory_steps *all, const struct step *like, struct tree *answers)
+static void memory_answer_of(const struct memory_steps *all, const struct step *like,
+			     struct tree *answers)
 {
 	struct step *own = xcalloc(all->count + 1, sizeof(*own)),
 		    *base = xcalloc(all->count + 1, sizeof(*base));
-	size_t count = steps_series(all, like, own), base_count = 0;
+	size_t count = memory_answer_steps_series(all, like, own), base_count = 0;
 	struct text out = TEXT_EMPTY;
 
 	/* Relative to the first precision of the model. */
 	for (size_t i = 0; i < all->count && !base_count; i++)
 		if (strcmp(all->items[i].model, like->model) == 0)
-			base_count = steps_series(all, &all->items[i], base);
+			base_count = memory_answer_steps_series(all, &all->items[i], base);
 	memory_answer_add_need(own, count, &out);
-	if (!steps_alike(own, base))
-		add_saving(own, count, base, base_count, &out);
+	if (!memory_answer_steps_alike(own, base))
+		memory_answer_add_saving(own, count, base, base_count, &out);
 	tree_item_text(answers, out.data);
 	text_release(&out);
 	free(base);
 	free(own);
 }
 
-static void steps_release(struct memory_steps *all)
+static void memory_answer_steps_release(struct memory_steps *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		free(all->items[i].model);
@@ -193,34 +197,34 @@ static void show_memory_answer(const struct view *view, const char *suite, struc
 
 	(void)tables;
 	(void)terms;
-	steps_collect(&all, view, suite);
+	memory_answer_steps_collect(&all, view, suite);
 	for (size_t i = 0; i < all.count; i++) {
 		size_t first = 0;
 
-		while (!steps_alike(&all.items[first], &all.items[i]))
+		while (!memory_answer_steps_alike(&all.items[first], &all.items[i]))
 			first++;
 		if (first == i)
-			answer_of(&all, &all.items[i], answers);
+			memory_answer_of(&all, &all.items[i], answers);
 	}
-	steps_release(&all);
+	memory_answer_steps_release(&all);
 }
 
 /* The need of the first model and precision. */
-static void show_memory_title(const struct view *view, const char *suite, struct text *out)
+static void memory_answer_show_title(const struct view *view, const char *suite, struct text *out)
 {
 	struct memory_steps all = { .count = 0 };
 	struct step *own;
 
-	steps_collect(&all, view, suite);
+	memory_answer_steps_collect(&all, view, suite);
 	own = xcalloc(all.count + 1, sizeof(*own));
 	if (all.count) {
-		size_t count = steps_series(&all, all.items, own);
+		size_t count = memory_answer_steps_series(&all, all.items, own);
 
 		memory_answer_add_bytes(own, count, out);
 	}
 	free(own);
-	steps_release(&all);
+	memory_answer_steps_release(&all);
 }
 
-const struct suite_page trainmem_page = { .title = show_memory_title,
+const struct suite_page trainmem_page = { .title = memory_answer_show_title,
 					  .answer = show_memory_answer };

@@ -161,8 +161,8 @@ static void strategies_keep_middle(struct strategies *strategies)
 #define WIDTHS_MOST 64
 
 /* A setting of the case's section; NULL if the result has none. */
-static const char *case_section_setting(const struct result *r, const struct case_result *c,
-					const char *key)
+static const char *strategies_case_section_setting(const struct result *r,
+						   const struct case_result *c, const char *key)
 {
 	const char *label = view_string(c->label);
 	char *section = xasprintf("suite %s%s%s", view_string(c->suite), *label ? " " : "", label);
@@ -222,8 +222,8 @@ static void strategy_model_add_sizes(const struct result *r, const struct case_r
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		const struct case_parameter *varied = case_parameter(c, sizes[i]);
-		const char *value =
-			varied ? view_string(varied->text) : case_section_setting(r, c, sizes[i]);
+		const char *value = varied ? view_string(varied->text)
+					   : strategies_case_section_setting(r, c, sizes[i]);
 
 		if (value && strcmp(value, "0") != 0 && strategy_model_has_size(model, sizes[i]))
 			text_addf(out, "%s%s %s", out->length ? ", " : "", sizes[i], value);
@@ -236,8 +236,8 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 	const struct result *r = &view->results[run];
 	const struct case_parameter *width = strategies_width(c),
 				    *model = case_parameter(c, "model");
-	const char *layers = case_section_setting(r, c, "layers"),
-		   *depth = case_section_setting(r, c, "depth");
+	const char *layers = strategies_case_section_setting(r, c, "layers"),
+		   *depth = strategies_case_section_setting(r, c, "depth");
 
 	if (model && strcmp(view_string(model->text), "mlp") != 0)
 		strategy_model_add_sizes(r, c, view_string(model->text), out);
@@ -248,7 +248,8 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 }
 
 /* Settings are named if they differ from the usual value. */
-static void add_unusual(const struct result *r, const struct case_result *c, struct text *out)
+static void strategies_add_unusual(const struct result *r, const struct case_result *c,
+				   struct text *out)
 {
 	static const char *const usual[][2] = { { "optimizer", "adam" },
 						{ "accumulate", "1" },
@@ -256,20 +257,21 @@ static void add_unusual(const struct result *r, const struct case_result *c, str
 						{ "recompute", "none" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
-		const char *value = case_section_setting(r, c, usual[i][0]);
+		const char *value = strategies_case_section_setting(r, c, usual[i][0]);
 
 		if (value && strcmp(value, usual[i][1]) != 0)
 			text_addf(out, ", %s %s", usual[i][0], value);
 	}
 }
 
-static void model_add_part(struct text *out, const char *part)
+static void strategies_model_add_part(struct text *out, const char *part)
 {
 	text_addf(out, "%s%s", out->length && *part ? ", " : "", part);
 }
 
 /* The model, from the case's parameters; `widths`: the width was already added. */
-static char *model_trained_words(const struct view *view, const struct case_result *c, bool widths)
+static char *strategies_model_trained_words(const struct view *view, const struct case_result *c,
+					    bool widths)
 {
 	static const char *const strategy[] = { STRATEGY_PARAMETERS, "batch_mode", NULL };
 	static const char *const sizes[] = { STRATEGY_PARAMETERS, "batch_mode", "width",
@@ -297,13 +299,13 @@ static char *strategies_model(const struct view *view, size_t run, const struct 
 	char *parameters;
 
 	strategies_layers(view, run, c, &layers);
-	parameters = model_trained_words(view, c, layers.length != 0);
-	model_add_part(&out, layers.length ? layers.data : "");
-	model_add_part(&out, parameters);
-	add_unusual(r, c, &out);
+	parameters = strategies_model_trained_words(view, c, layers.length != 0);
+	strategies_model_add_part(&out, layers.length ? layers.data : "");
+	strategies_model_add_part(&out, parameters);
+	strategies_add_unusual(r, c, &out);
 	/* Without settings, only the section's name distinguishes other layers. */
-	if (!case_section_setting(r, c, "layers"))
-		model_add_part(&out, view_section(c));
+	if (!strategies_case_section_setting(r, c, "layers"))
+		strategies_model_add_part(&out, view_section(c));
 	text_release(&layers);
 	free(parameters);
 	return text_detach(&out);
@@ -376,7 +378,7 @@ static void strategies_show_maps(const struct view *view, const char *suite, str
 	struct strategies strategies;
 
 	strategies_collect(&strategies, view, suite);
-	strategies_crossover(&strategies, charts, answers);
+	strategies_map_crossover(&strategies, charts, answers);
 	strategies_release(&strategies);
 }
 
@@ -406,8 +408,8 @@ static void strategies_show_answer(const struct view *view, const char *suite, s
 	char *peaks;
 
 	strategies_collect(&strategies, view, suite);
-	strategies_answer(&strategies, answers, tables);
-	peaks = strategies_peak_words(&strategies);
+	strategies_table_answer(&strategies, answers, tables);
+	peaks = strategies_columns_peak_words(&strategies);
 	if (tables->count)
 		text_addf(terms, "%s%s", strategies.several ? SEVERAL_TERMS : "", TERMS);
 	if (tables->count && peaks && *peaks)
@@ -424,7 +426,8 @@ static void strategies_show_limits(const struct view *view, const char *suite, s
 	struct strategies strategies;
 
 	strategies_collect(&strategies, view, suite);
-	strategies_under_limits(&strategies, view->memory_limits, view->memory_limit_count, tables);
+	strategies_columns_under_limits(&strategies, view->memory_limits, view->memory_limit_count,
+					tables);
 	strategies_release(&strategies);
 }
 
@@ -433,7 +436,7 @@ static void strategies_show_title(const struct view *view, const char *suite, st
 	struct strategies strategies;
 
 	strategies_collect(&strategies, view, suite);
-	strategies_add_title(&strategies, out);
+	strategies_table_add_title(&strategies, out);
 	strategies_release(&strategies);
 }
 
@@ -482,13 +485,13 @@ bool strategies_has_interval(const struct strategy *s)
 }
 
 /* Lower bound of the speed-up over one device; NaN: not measured. */
-static double least_speedup(const struct strategy *s)
+static double strategies_least_speedup(const struct strategy *s)
 {
 	return strategies_apart_edge_of(s, "parallel.single_time", false) /
 	       strategies_apart_edge_of(s, "parallel.step_time", true);
 }
 
-static double most_speedup(const struct strategy *s)
+static double strategies_most_speedup(const struct strategy *s)
 {
 	return strategies_apart_edge_of(s, "parallel.single_time", true) /
 	       strategies_apart_edge_of(s, "parallel.step_time", false);
@@ -525,7 +528,7 @@ static void strategies_apart_add_doubt(const struct strategy *s, struct text *ou
 
 	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
 		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
-	if (least_speedup(s) > SLACK * strategies_apart_devices_of(s))
+	if (strategies_least_speedup(s) > SLACK * strategies_apart_devices_of(s))
 		text_add(out, "either the parts of the model fit into caches and the whole model "
 			      "does not, or the single device was disturbed");
 	else if (single)
@@ -542,7 +545,7 @@ void strategies_speedup_words(const struct strategy *s, struct text *out)
 
 	if (!isfinite(speedup))
 		return;
-	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
+	if (strategies_least_speedup(s) <= 1 && strategies_most_speedup(s) >= 1) {
 		text_addf(out, ", not distinguishable from a single device (%s)",
 			  format_ratio(speedup).text);
 		return;

@@ -82,32 +82,34 @@ void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);
 
 /* Appends "DDP is fastest in 2 of 2 models, 1.19× to 1.75× the speed of one device". */
-void strategies_add_title(const struct strategies *strategies, struct text *out);
+void strategies_table_add_title(const struct strategies *strategies, struct text *out);
 /*
  * For each model with several measured strategies: a sentence about the best ones, and a table of
  * all, the fastest first. With many models, only a table of their fastest strategies.
  */
-void strategies_answer(const struct strategies *strategies, struct tree *answers,
-		       struct tree *tables);
+void strategies_table_answer(const struct strategies *strategies, struct tree *answers,
+			     struct tree *tables);
 /* Cells of the table: computing, pipeline bubble, exposed communication; dashes: not measured. */
-void strategies_add_time_parts(const struct strategy *strategy, struct tree *cells);
+void strategies_columns_add_time_parts(const struct strategy *strategy, struct tree *cells);
 /* True if the parts of any step were measured. */
-bool strategies_divided(const struct strategy *const *items, size_t count);
+bool strategies_columns_divided(const struct strategy *const *items, size_t count);
 /* "bars" of its row: these parts, as wide as a bar for `longest` seconds allows; 0: none. */
-void strategies_add_bar(const struct strategy *strategy, double longest, struct tree *row);
+void strategies_columns_add_bar(const struct strategy *strategy, double longest, struct tree *row);
 /*
  * Model FLOP utilisation, relative to the data sheets of the devices: "62 %, HFU 70 %". The caller
  * frees it.
  */
-char *strategies_utilisation(const struct strategies *strategies, const struct strategy *strategy);
+char *strategies_columns_utilisation(const struct strategies *strategies,
+				     const struct strategy *strategy);
 /* "494.5 TFLOP/s (TF32 rate with tensor cores, dense)" of each device; "": unknown. Owned. */
-char *strategies_peak_words(const struct strategies *strategies);
+char *strategies_columns_peak_words(const struct strategies *strategies);
 /* A table with the fastest strategy within each memory limit, for each model. */
-void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
-			     size_t count, struct tree *tables);
+void strategies_columns_under_limits(const struct strategies *strategies,
+				     const struct memory_limit *limits, size_t count,
+				     struct tree *tables);
 /* Fastest split by batch and width, as a map and a sentence; nothing unless both vary. */
-void strategies_crossover(const struct strategies *strategies, struct tree *charts,
-			  struct tree *answers);
+void strategies_map_crossover(const struct strategies *strategies, struct tree *charts,
+			      struct tree *answers);
 /* A timeline of the fastest recorded step of each model and mode. */
 void strategies_timelines(const struct strategies *strategies, struct tree *charts);
 

@@ -20,7 +20,7 @@
  * Seconds of a step if messages took no time: only communication that the schedule exposes remains.
  * Older results have no schedule with measured times, only a formula's idle share.
  */
-static double strategies_scheduled(const struct strategy *strategy)
+static double strategies_columns_scheduled(const struct strategy *strategy)
 {
 	double scheduled = strategies_value(strategy, "parallel.schedule_time");
 
@@ -36,10 +36,10 @@ static double strategies_scheduled(const struct strategy *strategy)
  * Computation of the slowest device, idle time of the schedule, exposed communication. False: not
  * measured, as with one device.
  */
-static bool strategies_time_parts(const struct strategy *s, double parts[TIME_PARTS])
+static bool strategies_columns_time_parts(const struct strategy *s, double parts[TIME_PARTS])
 {
 	double compute = strategies_value(s, "parallel.compute_time"),
-	       scheduled = strategies_scheduled(s);
+	       scheduled = strategies_columns_scheduled(s);
 
 	if (!isfinite(compute) || !isfinite(scheduled))
 		return false;
@@ -50,7 +50,7 @@ static bool strategies_time_parts(const struct strategy *s, double parts[TIME_PA
 }
 
 /* "4.75 ms, 31 %" of the step. */
-static char *strategy_table_part_words(double seconds, double step)
+static char *strategies_columns_table_part_words(double seconds, double step)
 {
 	if (!isfinite(seconds))
 		return xstrdup("\u2013");
@@ -60,13 +60,14 @@ static char *strategy_table_part_words(double seconds, double step)
 			 format_percent(seconds / step).text);
 }
 
-void strategies_add_time_parts(const struct strategy *s, struct tree *cells)
+void strategies_columns_add_time_parts(const struct strategy *s, struct tree *cells)
 {
 	double parts[TIME_PARTS];
-	bool known = strategies_time_parts(s, parts);
+	bool known = strategies_columns_time_parts(s, parts);
 
 	for (size_t i = 0; i < TIME_PARTS; i++) {
-		char *words = strategy_table_part_words(known ? parts[i] : NAN, s->seconds);
+		char *words =
+			strategies_columns_table_part_words(known ? parts[i] : NAN, s->seconds);
 
 		tree_item_text(cells, words);
 		free(words);
@@ -75,13 +76,13 @@ void strategies_add_time_parts(const struct strategy *s, struct tree *cells)
 
 #define BAR_WIDTH 120.0 /* px of the longest step */
 
-void strategies_add_bar(const struct strategy *s, double longest, struct tree *row)
+void strategies_columns_add_bar(const struct strategy *s, double longest, struct tree *row)
 {
 	/* As in the table's key (section_table.mustache); grey: not divided. */
 	static const char *const colours[TIME_PARTS] = { "#0b5cad", "#d55e00", "#009e73" };
 	struct tree *bars = tree_list(row, "bars");
 	double parts[TIME_PARTS], at = 0;
-	bool known = strategies_time_parts(s, parts);
+	bool known = strategies_columns_time_parts(s, parts);
 
 	for (size_t i = 0; longest > 0 && i < (known ? TIME_PARTS : 1u); i++) {
 		double width = BAR_WIDTH * (known ? parts[i] : s->seconds) / longest;
@@ -98,7 +99,7 @@ void strategies_add_bar(const struct strategy *s, double longest, struct tree *r
 }
 
 /* The data-sheet key of the GEMM rate in this precision; NULL: there is none. */
-static const char *utilisation_sheet_key(const struct strategy *strategy)
+static const char *strategies_columns_sheet_key(const struct strategy *strategy)
 {
 	static const char *const keys[][2] = {
 		{ "tf32", "tf32_tensor" },
@@ -117,12 +118,12 @@ static const char *utilisation_sheet_key(const struct strategy *strategy)
 }
 
 /* Total FLOP/s of its devices by their data sheet; NaN: unknown. */
-static double utilisation_sheet_peak(const struct strategies *strategies,
-				     const struct strategy *strategy)
+static double strategies_columns_sheet_peak(const struct strategies *strategies,
+					    const struct strategy *strategy)
 {
 	const struct device_info *device =
 		result_device(&strategies->view->results[strategy->run], strategy->c->device);
-	const char *key = utilisation_sheet_key(strategy), *status;
+	const char *key = strategies_columns_sheet_key(strategy), *status;
 	double value;
 
 	if (!device || !key || !spec_lookup(device, key, &value, &status))
@@ -130,9 +131,10 @@ static double utilisation_sheet_peak(const struct strategies *strategies,
 	return value * (double)(strategy->c->device_count ? strategy->c->device_count : 1);
 }
 
-char *strategies_utilisation(const struct strategies *strategies, const struct strategy *s)
+char *strategies_columns_utilisation(const struct strategies *strategies, const struct strategy *s)
 {
-	double mfu = strategies_value(s, "parallel.flops") / utilisation_sheet_peak(strategies, s);
+	double mfu = strategies_value(s, "parallel.flops") /
+		     strategies_columns_sheet_peak(strategies, s);
 	double more = strategies_value(s, "parallel.hfu") / strategies_value(s, "parallel.mfu");
 
 	if (!isfinite(mfu))
@@ -143,20 +145,20 @@ char *strategies_utilisation(const struct strategies *strategies, const struct s
 }
 
 /* "494.7 TFLOP/s" for the first strategy's devices: a page rarely has several GPU models. */
-char *strategies_peak_words(const struct strategies *strategies)
+char *strategies_columns_peak_words(const struct strategies *strategies)
 {
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < strategies->count; i++) {
 		const struct strategy *s = &strategies->items[i];
-		double peak = utilisation_sheet_peak(strategies, s) /
+		double peak = strategies_columns_sheet_peak(strategies, s) /
 			      (double)(s->c->device_count ? s->c->device_count : 1);
 		char *words;
 
 		if (!isfinite(peak))
 			continue;
 		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s").text,
-				  spec_key_find(utilisation_sheet_key(s))->help);
+				  spec_key_find(strategies_columns_sheet_key(s))->help);
 		if (!out.data || !strstr(out.data, words))
 			text_addf(&out, "%s%s", out.length ? ", " : "", words);
 		free(words);
@@ -164,12 +166,12 @@ char *strategies_peak_words(const struct strategies *strategies)
 	return text_detach(&out);
 }
 
-bool strategies_divided(const struct strategy *const *items, size_t count)
+bool strategies_columns_divided(const struct strategy *const *items, size_t count)
 {
 	double parts[TIME_PARTS];
 
 	for (size_t i = 0; i < count; i++)
-		if (strategies_time_parts(items[i], parts))
+		if (strategies_columns_time_parts(items[i], parts))
 			return true;
 	return false;
 }
@@ -177,8 +179,9 @@ bool strategies_divided(const struct strategy *const *items, size_t count)
 /* A table of the fastest strategy of each model within a memory limit. */
 
 /* The fastest strategy of that model within `bytes`; NULL: none was measured. */
-static const struct strategy *strategy_limit_best_within(const struct strategies *strategies,
-							 const char *model, double bytes)
+static const struct strategy *
+strategies_columns_limit_best_within(const struct strategies *strategies, const char *model,
+				     double bytes)
 {
 	const struct strategy *best = NULL;
 
@@ -192,10 +195,13 @@ static const struct strategy *strategy_limit_best_within(const struct strategies
 	return best;
 }
 
-static void memory_limit_add_row(const struct strategies *strategies, const char *model,
-				 const struct memory_limit *limit, struct tree *rows)
+static void strategies_columns_memory_limit_add_row(const struct strategies *strategies,
+						    const char *model,
+						    const struct memory_limit *limit,
+						    struct tree *rows)
 {
-	const struct strategy *best = strategy_limit_best_within(strategies, model, limit->bytes);
+	const struct strategy *best =
+		strategies_columns_limit_best_within(strategies, model, limit->bytes);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 
 	tree_text(row, "name", model);
@@ -206,8 +212,9 @@ static void memory_limit_add_row(const struct strategies *strategies, const char
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B").text);
 }
 
-void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
-			     size_t count, struct tree *tables)
+void strategies_columns_under_limits(const struct strategies *strategies,
+				     const struct memory_limit *limits, size_t count,
+				     struct tree *tables)
 {
 	static const char *const head[] = { "Fastest strategy", "Step time", "Memory per device" };
 	struct tree *table, *columns, *rows;
@@ -227,6 +234,7 @@ void strategies_under_limits(const struct strategies *strategies, const struct m
 	rows = tree_list(table, "rows");
 	for (size_t i = 0; i < strategies->count; i++)
 		for (size_t k = 0; k < count && strategies_is_first(strategies, i); k++)
-			memory_limit_add_row(strategies, strategies->items[i].model, &limits[k],
-					     rows);
+			strategies_columns_memory_limit_add_row(strategies,
+								strategies->items[i].model,
+								&limits[k], rows);
 }

@@ -11,7 +11,7 @@
 #include "report/view/format.h"
 
 /* The global batch: with weak scaling the parameter is the batch of one device. */
-static double strategy_global_batch(const struct strategy *strategy)
+static double strategies_map_global_batch(const struct strategy *strategy)
 {
 	bool each = strategies_scales_weakly(strategy->c);
 
@@ -27,7 +27,7 @@ static double strategy_map_width_of(const struct strategy *strategy)
 }
 
 /* The properties that are equal on one map: all except batch, width and the number of devices. */
-static char *map_of(const struct strategy *strategy)
+static char *strategies_map_of(const struct strategy *strategy)
 {
 	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
 					       "batch_mode",        NULL };
@@ -44,7 +44,7 @@ struct map {
 	size_t batch_count, width_count;
 };
 
-static void add_distinct(double *list, size_t *count, double value)
+static void strategies_map_add_distinct(double *list, size_t *count, double value)
 {
 	size_t i = 0;
 
@@ -70,7 +70,8 @@ static bool strategy_map_is_at(const struct map *m, size_t item, const struct ma
 	const struct strategy *s = &m->strategies->items[item];
 	double devices = strategies_number(s, "devices");
 
-	return strcmp(m->of[item], place->of) == 0 && strategy_global_batch(s) == place->batch &&
+	return strcmp(m->of[item], place->of) == 0 &&
+	       strategies_map_global_batch(s) == place->batch &&
 	       strategy_map_width_of(s) == place->width && (devices == m->devices || devices == 1);
 }
 
@@ -79,7 +80,7 @@ static const struct case_parameter *strategy_map_mode_of(const struct strategy *
 	return case_parameter(strategy->c, "mode");
 }
 
-static bool strategy_modes_equal(const struct strategy *a, const struct strategy *b)
+static bool strategies_map_modes_equal(const struct strategy *a, const struct strategy *b)
 {
 	return strcmp(view_string(strategy_map_mode_of(a)->text),
 		      view_string(strategy_map_mode_of(b)->text)) == 0;
@@ -89,8 +90,9 @@ static bool strategy_modes_equal(const struct strategy *a, const struct strategy
  * The fastest strategy and the next one of another mode at a place of the map; NULL if nothing was
  * measured.
  */
-static const struct strategy *map_fastest(const struct map *m, const struct map_place *place,
-					  const struct strategy *without)
+static const struct strategy *strategies_map_fastest(const struct map *m,
+						     const struct map_place *place,
+						     const struct strategy *without)
 {
 	const struct strategy *best = NULL;
 
@@ -98,7 +100,7 @@ static const struct strategy *map_fastest(const struct map *m, const struct map_
 		const struct strategy *s = &m->strategies->items[i];
 
 		if (!strategy_map_is_at(m, i, place) ||
-		    (without && strategy_modes_equal(s, without)))
+		    (without && strategies_map_modes_equal(s, without)))
 			continue;
 		if (!best || s->seconds < best->seconds)
 			best = s;
@@ -114,14 +116,14 @@ struct winners {
 	size_t cells[MODES_MOST], all;
 };
 
-static void winners_open(struct winners *w)
+static void strategies_map_winners_open(struct winners *w)
 {
 	*w = (struct winners){ .all = 0 };
 	for (size_t i = 0; i < MODES_MOST; i++)
 		w->names[i] = xstrdup(i == UNDECIDED ? "not distinguishable" : "");
 }
 
-static void winners_close(struct winners *w)
+static void strategies_map_winners_close(struct winners *w)
 {
 	for (size_t i = 0; i < MODES_MOST; i++)
 		free(w->names[i]);
@@ -133,7 +135,7 @@ static struct formatted strategy_map_mode_word(const struct strategy *strategy)
 }
 
 /* The colour of its mode; if it has none or shares it, the next free colour. */
-static size_t winner_of(struct winners *w, const struct strategy *strategy)
+static size_t strategies_map_winner_of(struct winners *w, const struct strategy *strategy)
 {
 	const struct case_parameter *mode = strategy_map_mode_of(strategy);
 	size_t style = view_style(strategy->view, mode->name, view_string(mode->text));
@@ -151,11 +153,11 @@ static size_t winner_of(struct winners *w, const struct strategy *strategy)
 }
 
 /* Both, if it is unknown which one is faster. */
-static void map_decide_cell(struct chart_point *cell, const struct strategy *best,
-			    const struct strategy *next, struct winners *winners)
+static void strategies_map_decide_cell(struct chart_point *cell, const struct strategy *best,
+				       const struct strategy *next, struct winners *winners)
 {
 	if (strategies_apart(best, next)) {
-		cell->style = winner_of(winners, best);
+		cell->style = strategies_map_winner_of(winners, best);
 		cell->label =
 			xasprintf("%s %s", winners->names[cell->style], format_ratio(cell->y).text);
 	} else {
@@ -167,11 +169,11 @@ static void map_decide_cell(struct chart_point *cell, const struct strategy *bes
 	winners->all++;
 }
 
-static void map_add_cell(const struct map *m, const struct map_place *place,
-			 struct chart_series *row, struct winners *winners)
+static void strategies_map_add_cell(const struct map *m, const struct map_place *place,
+				    struct chart_series *row, struct winners *winners)
 {
-	const struct strategy *best = map_fastest(m, place, NULL);
-	const struct strategy *next = best ? map_fastest(m, place, best) : NULL;
+	const struct strategy *best = strategies_map_fastest(m, place, NULL);
+	const struct strategy *next = best ? strategies_map_fastest(m, place, best) : NULL;
 	struct chart_point *cell;
 	char text[32];
 
@@ -180,14 +182,14 @@ static void map_add_cell(const struct map *m, const struct map_place *place,
 		return;
 	cell = chart_point_new(row, text);
 	cell->y = next->seconds / best->seconds;
-	map_decide_cell(cell, best, next, winners);
+	strategies_map_decide_cell(cell, best, next, winners);
 }
 
 /*
  * A size by formula, for a strategy of the map; NaN: none. The highest rates of a run come from all
  * its cases.
  */
-static double map_critical_size(const struct map *m, const char *of, const char *metric)
+static double strategies_map_critical_size(const struct map *m, const char *of, const char *metric)
 {
 	for (size_t i = 0; i < m->strategies->count; i++) {
 		const struct metric_value *v = strategies_metric(&m->strategies->items[i], metric);
@@ -200,29 +202,30 @@ static double map_critical_size(const struct map *m, const char *of, const char 
 }
 
 /* Three digits without an exponent: "1130". */
-static struct formatted three_digits(double value)
+static struct formatted strategies_map_three_digits(double value)
 {
 	return format_text("%.0f", strtod(format_text("%.2e", value).text, NULL));
 }
 
-static void add_critical(const struct map *m, const char *of, struct text *out)
+static void strategies_map_add_critical(const struct map *m, const char *of, struct text *out)
 {
-	double batch = map_critical_size(m, of, "parallel.critical_batch"),
-	       width = map_critical_size(m, of, "parallel.critical_width");
+	double batch = strategies_map_critical_size(m, of, "parallel.critical_batch"),
+	       width = strategies_map_critical_size(m, of, "parallel.critical_width");
 
 	if (isfinite(batch))
 		text_addf(out,
 			  " With %s rows per device or more (b*), DDP can hide its all-reduce, at "
 			  "the highest rates of this run.",
-			  three_digits(batch).text);
+			  strategies_map_three_digits(batch).text);
 	if (isfinite(width))
 		text_addf(out,
 			  " At width %s and above (d*), an all-reduce of tensor parallelism takes "
 			  "less time than the GEMMs around it.",
-			  three_digits(width).text);
+			  strategies_map_three_digits(width).text);
 }
 
-static char *crossover_finding(const struct map *m, const char *of, const struct winners *w)
+static char *strategies_map_crossover_finding(const struct map *m, const char *of,
+					      const struct winners *w)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -234,16 +237,17 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 		text_addf(&out, "%s %zu of %zu cells, the fastest two are not distinguishable",
 			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
 	text_add_char(&out, '.');
-	add_critical(m, of, &out);
+	strategies_map_add_critical(m, of, &out);
 	return text_detach(&out);
 }
 
-static void draw_map(const struct map *m, const char *of, struct tree *charts, struct tree *answers)
+static void strategies_map_draw(const struct map *m, const char *of, struct tree *charts,
+				struct tree *answers)
 {
 	struct winners winners;
 	struct chart chart;
 
-	winners_open(&winners);
+	strategies_map_winners_open(&winners);
 	strategies_chart(m->strategies, &chart, CHART_MAP, charts,
 			 xasprintf("Fastest strategy on %.0f devices%s%s", m->devices,
 				   *of ? ": " : "", of));
@@ -259,11 +263,13 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
 		row = chart_series_named(&chart, text);
 		for (size_t w = 0; w < m->width_count; w++)
-			map_add_cell(m, &(struct map_place){ of, m->batches[b], m->widths[w] }, row,
-				     &winners);
+			strategies_map_add_cell(m,
+						&(struct map_place){ of, m->batches[b],
+								     m->widths[w] },
+						row, &winners);
 	}
 	chart.key = (const char *const *)winners.names;
-	chart.finding = crossover_finding(m, of, &winners);
+	chart.finding = strategies_map_crossover_finding(m, of, &winners);
 	if (winners.all) {
 		char *words = xasprintf("%s, over batch and width: %s", chart.title, chart.finding);
 
@@ -272,11 +278,11 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 		free(words);
 	}
 	chart_release(&chart);
-	winners_close(&winners);
+	strategies_map_winners_close(&winners);
 }
 
-void strategies_crossover(const struct strategies *strategies, struct tree *charts,
-			  struct tree *answers)
+void strategies_map_crossover(const struct strategies *strategies, struct tree *charts,
+			      struct tree *answers)
 {
 	struct map m = { .strategies = strategies,
 			 .of = xcalloc(strategies->count + 1, sizeof(char *)),
@@ -284,11 +290,11 @@ void strategies_crossover(const struct strategies *strategies, struct tree *char
 			 .widths = xcalloc(strategies->count + 1, sizeof(double)) };
 
 	for (size_t i = 0; i < strategies->count; i++) {
-		m.of[i] = map_of(&strategies->items[i]);
-		add_distinct(m.batches, &m.batch_count,
-			     strategy_global_batch(&strategies->items[i]));
-		add_distinct(m.widths, &m.width_count,
-			     strategy_map_width_of(&strategies->items[i]));
+		m.of[i] = strategies_map_of(&strategies->items[i]);
+		strategies_map_add_distinct(m.batches, &m.batch_count,
+					    strategies_map_global_batch(&strategies->items[i]));
+		strategies_map_add_distinct(m.widths, &m.width_count,
+					    strategy_map_width_of(&strategies->items[i]));
 	}
 	for (size_t i = 0; i < strategies->count && m.batch_count > 1 && m.width_count > 1; i++) {
 		size_t first = 0;
@@ -298,7 +304,7 @@ void strategies_crossover(const struct strategies *strategies, struct tree *char
 		       strategies_number(&strategies->items[first], "devices") != m.devices)
 			first++;
 		if (first == i && m.devices > 1)
-			draw_map(&m, m.of[i], charts, answers);
+			strategies_map_draw(&m, m.of[i], charts, answers);
 	}
 	for (size_t i = 0; i < strategies->count; i++)
 		free(m.of[i]);

@@ -27,8 +27,8 @@ static int strategy_table_by_seconds(const void *a, const void *b)
 }
 
 /* Strategies of one model, the fastest first. */
-static const struct strategy **strategies_ranked(const struct strategies *strategies,
-						 const char *model, size_t *count)
+static const struct strategy **strategies_table_ranked(const struct strategies *strategies,
+						       const char *model, size_t *count)
 {
 	const struct strategy **out = xcalloc(strategies->count + 1, sizeof(*out));
 
@@ -41,7 +41,7 @@ static const struct strategy **strategies_ranked(const struct strategies *strate
 	return out;
 }
 
-static void add_owned(struct tree *cells, char *text)
+static void strategies_table_add_owned(struct tree *cells, char *text)
 {
 	tree_item_text(cells, text);
 	free(text);
@@ -71,7 +71,7 @@ static bool strategy_table_have_energy(const struct strategy *const *items, size
 /* True if a data sheet has the peak rate of some strategy's devices. */
 static bool strategy_table_have_utilisation(const struct strategies *strategies)
 {
-	char *peaks = strategies_peak_words(strategies);
+	char *peaks = strategies_columns_peak_words(strategies);
 	bool any = peaks && *peaks;
 
 	free(peaks);
@@ -84,9 +84,9 @@ struct strategy_columns {
 	double longest; /* seconds of the longest bar; 0: no bars */
 };
 
-static void strategy_add_row(const struct strategies *strategies, const struct strategy *s,
-			     const char *name, const struct strategy_columns *columns,
-			     struct tree *rows)
+static void strategies_table_add_row(const struct strategies *strategies, const struct strategy *s,
+				     const char *name, const struct strategy_columns *columns,
+				     struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	const struct metric_value *step = strategies_metric(s, "parallel.step_time");
@@ -94,14 +94,14 @@ static void strategy_add_row(const struct strategies *strategies, const struct s
 	tree_text(row, "name", name);
 	tree_text(row, "where", format_quantity(step->value, view_string(step->unit)).text);
 	tree_text(row, "interval", format_interval(step, view_string(step->unit)).text);
-	strategies_add_bar(s, columns->longest, row);
+	strategies_columns_add_bar(s, columns->longest, row);
 	tree_item_text(cells, strategies_speedup_cell(s).text);
 	tree_item_text(cells, format_rounded(s->memory, "B").text);
-	strategies_add_time_parts(s, cells);
+	strategies_columns_add_time_parts(s, cells);
 	if (columns->utilisation)
-		add_owned(cells, strategies_utilisation(strategies, s));
+		strategies_table_add_owned(cells, strategies_columns_utilisation(strategies, s));
 	if (columns->energy)
-		add_owned(cells, strategy_table_energy_words(s));
+		strategies_table_add_owned(cells, strategy_table_energy_words(s));
 }
 
 static struct tree *strategy_add_table(struct tree *tables, char *title, const char *first,
@@ -146,7 +146,7 @@ static bool strategy_table_in_all(const struct strategy_group *g, const char *wo
 }
 
 /* Words of the item's name that all names have, or that not all have. */
-static char *some_words(const struct strategy_group *g, size_t item, bool common)
+static char *strategies_table_some_words(const struct strategy_group *g, size_t item, bool common)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -166,15 +166,15 @@ static void strategy_table_group_open(struct strategy_group *g, const struct str
 	char *common;
 
 	*g = (struct strategy_group){ .count = 0 };
-	g->items = strategies_ranked(strategies, model, &g->count);
+	g->items = strategies_table_ranked(strategies, model, &g->count);
 	if (!g->count)
 		return;
-	common = some_words(g, 0, true);
+	common = strategies_table_some_words(g, 0, true);
 	g->title = xasprintf("%s%s%s", model, *common ? ", " : "", common);
 	free(common);
 	g->names = xcalloc(g->count, sizeof(*g->names));
 	for (size_t i = 0; i < g->count; i++)
-		g->names[i] = some_words(g, i, false);
+		g->names[i] = strategies_table_some_words(g, i, false);
 }
 
 static void strategy_table_group_close(struct strategy_group *g)
@@ -187,7 +187,7 @@ static void strategy_table_group_close(struct strategy_group *g)
 }
 
 /* The strategy with the least memory; of equal ones the faster. */
-static size_t strategy_least_memory(const struct strategy_group *g)
+static size_t strategies_table_least_memory(const struct strategy_group *g)
 {
 	size_t least = 0;
 
@@ -197,7 +197,7 @@ static size_t strategy_least_memory(const struct strategy_group *g)
 	return least;
 }
 
-static bool strategy_is_single(const struct strategy *s)
+static bool strategies_table_is_single(const struct strategy *s)
 {
 	return strategies_number(s, "devices") == 1;
 }
@@ -206,20 +206,21 @@ static bool strategy_is_single(const struct strategy *s)
  * Its time over that of the fastest. A single device has one time in the whole page: the one that
  * each split measured next to its own, on which speed-ups rest.
  */
-static double strategy_times_fastest(const struct strategy_group *g, size_t item)
+static double strategies_table_times_fastest(const struct strategy_group *g, size_t item)
 {
 	const struct strategy *fastest = g->items[0], *s = g->items[item];
-	double paired = strategy_is_single(s) ? strategies_value(fastest, "parallel.speedup")
-			: strategy_is_single(fastest) ? 1 / strategies_value(s, "parallel.speedup")
+	double paired =
+		strategies_table_is_single(s) ? strategies_value(fastest, "parallel.speedup")
+		: strategies_table_is_single(fastest) ? 1 / strategies_value(s, "parallel.speedup")
 						      : (double)NAN;
 
 	return paired > 0 && isfinite(paired) ? paired : s->seconds / fastest->seconds;
 }
 
 /* "8.4 % longer" than the fastest; "14x as long". */
-static struct formatted strategy_longer_words(const struct strategy_group *g, size_t item)
+static struct formatted strategies_table_longer_words(const struct strategy_group *g, size_t item)
 {
-	double ratio = strategy_times_fastest(g, item);
+	double ratio = strategies_table_times_fastest(g, item);
 
 	if (ratio < 2)
 		return format_text("%s %s", format_percent(fabs(ratio - 1)).text,
@@ -227,9 +228,9 @@ static struct formatted strategy_longer_words(const struct strategy_group *g, si
 	return format_text("%s as long", format_ratio(ratio).text);
 }
 
-static void strategy_add_memory(const struct strategy_group *g, struct text *out)
+static void strategies_table_add_memory(const struct strategy_group *g, struct text *out)
 {
-	size_t least = strategy_least_memory(g);
+	size_t least = strategies_table_least_memory(g);
 	struct formatted text, own;
 
 	own = format_rounded(g->items[0]->memory, "B");
@@ -249,7 +250,7 @@ static void strategy_add_memory(const struct strategy_group *g, struct text *out
 			  " Least memory: %s with %s per device instead of %s; its step time is "
 			  "%s.",
 			  g->names[least], text.text, own.text,
-			  strategy_longer_words(g, least).text);
+			  strategies_table_longer_words(g, least).text);
 }
 
 /* Strategies after the first that do not differ from it significantly. */
@@ -262,13 +263,13 @@ static size_t strategy_table_count_alike(const struct strategy_group *g)
 	return count;
 }
 
-static void add_winner_words(const struct strategy_group *g, struct text *out)
+static void strategies_table_add_winner_words(const struct strategy_group *g, struct text *out)
 {
 	text_addf(out, "%s%s is fastest, %s per step", g->names[0],
 		  strchr(g->names[0], ',') ? "," : "",
 		  format_quantity(g->items[0]->seconds, "s").text);
 	strategies_speedup_words(g->items[0], out);
-	text_addf(out, ". Next: %s, %s.", g->names[1], strategy_longer_words(g, 1).text);
+	text_addf(out, ". Next: %s, %s.", g->names[1], strategies_table_longer_words(g, 1).text);
 }
 
 /*
@@ -284,20 +285,20 @@ static void strategy_table_add_alike_words(const struct strategy_group *g, size_
 	text_addf(out, "%s, %s per step", g->names[0],
 		  format_quantity(g->items[0]->seconds, "s").text);
 	strategies_speedup_words(g->items[0], out);
-	text_addf(out, "; and %s, %s", g->names[1], strategy_longer_words(g, 1).text);
+	text_addf(out, "; and %s, %s", g->names[1], strategies_table_longer_words(g, 1).text);
 	if (alike > 1)
 		text_addf(out, "; and %zu more strategies", alike - 1);
 	text_addf(out, ": not distinguishable, because their %s overlap.",
 		  intervals ? "intervals" : "samples");
 }
 
-static double strategy_step_joules(const struct strategy *s)
+static double strategies_table_step_joules(const struct strategy *s)
 {
 	return strategies_value(s, "parallel.energy");
 }
 
 /* "512.0 J [505.0 J, 519.0 J]" */
-static void add_joules(const struct strategy *s, struct text *out)
+static void strategies_table_add_joules(const struct strategy *s, struct text *out)
 {
 	const struct metric_value *m = strategies_metric(s, "parallel.energy");
 	struct formatted interval;
@@ -308,37 +309,39 @@ static void add_joules(const struct strategy *s, struct text *out)
 }
 
 /* False if one has no interval. */
-static bool energy_is_apart(const struct strategy *less, const struct strategy *more)
+static bool strategies_table_energy_is_apart(const struct strategy *less,
+					     const struct strategy *more)
 {
 	return strategies_metric(less, "parallel.energy")->high <
 	       strategies_metric(more, "parallel.energy")->low;
 }
 
 /* The one with the least energy, except `except`; `count`: none was measured. */
-static size_t energy_least(const struct strategy *const *items, size_t count, size_t except)
+static size_t strategies_table_energy_least(const struct strategy *const *items, size_t count,
+					    size_t except)
 {
 	size_t found = count;
 
 	for (size_t i = 0; i < count; i++)
-		if (i != except && isfinite(strategy_step_joules(items[i])) &&
-		    (found == count ||
-		     strategy_step_joules(items[i]) < strategy_step_joules(items[found])))
+		if (i != except && isfinite(strategies_table_step_joules(items[i])) &&
+		    (found == count || strategies_table_step_joules(items[i]) <
+					       strategies_table_step_joules(items[found])))
 			found = i;
 	return found;
 }
 
-static void energy_add_winner(const struct strategy *const *items, char *const *names,
-			      size_t frugal, struct text *out)
+static void strategies_table_energy_add_winner(const struct strategy *const *items,
+					       char *const *names, size_t frugal, struct text *out)
 {
 	text_addf(out, " Least energy: %s, ", names[frugal]);
-	add_joules(items[frugal], out);
+	strategies_table_add_joules(items[frugal], out);
 	text_add(out, " per step, all devices");
 	if (frugal) {
 		text_addf(out, ", with a step time of %s. %s%s takes ",
 			  format_quantity(items[frugal]->seconds, "s").text, names[0],
 			  strchr(names[0], ',') ? "," : "");
-		if (isfinite(strategy_step_joules(items[0]))) {
-			add_joules(items[0], out);
+		if (isfinite(strategies_table_step_joules(items[0]))) {
+			strategies_table_add_joules(items[0], out);
 			text_add(out, " and ");
 		}
 		text_add(out, format_quantity(items[0]->seconds, "s").text);
@@ -350,26 +353,26 @@ static void energy_add_winner(const struct strategy *const *items, char *const *
  * Appends which of a model's strategies uses the least energy, compared with the fastest, items[0];
  * nothing if fewer than two have a measured energy.
  */
-static void strategies_energy_words(const struct strategy *const *items, char *const *names,
-				    size_t count, struct text *out)
+static void strategies_table_energy_words(const struct strategy *const *items, char *const *names,
+					  size_t count, struct text *out)
 {
-	size_t frugal = energy_least(items, count, count),
-	       next = energy_least(items, count, frugal), measured = 0, alike = 0;
+	size_t frugal = strategies_table_energy_least(items, count, count),
+	       next = strategies_table_energy_least(items, count, frugal), measured = 0, alike = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		measured += isfinite(strategy_step_joules(items[i])) != 0;
-		alike += i != frugal && isfinite(strategy_step_joules(items[i])) &&
-			 !energy_is_apart(items[frugal], items[i]);
+		measured += isfinite(strategies_table_step_joules(items[i])) != 0;
+		alike += i != frugal && isfinite(strategies_table_step_joules(items[i])) &&
+			 !strategies_table_energy_is_apart(items[frugal], items[i]);
 	}
 	if (measured < 2)
 		return;
 	if (!alike) {
-		energy_add_winner(items, names, frugal, out);
+		strategies_table_energy_add_winner(items, names, frugal, out);
 	} else {
 		text_addf(out, " Least energy is undecided between %s, ", names[frugal]);
-		add_joules(items[frugal], out);
+		strategies_table_add_joules(items[frugal], out);
 		text_addf(out, " per step, and %s, ", names[next]);
-		add_joules(items[next], out);
+		strategies_table_add_joules(items[next], out);
 		if (alike > 1)
 			text_addf(out, ", and %zu more strategies", alike - 1);
 		text_add(out, ": their intervals overlap.");
@@ -383,7 +386,7 @@ static void strategies_energy_words(const struct strategy *const *items, char *c
  * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
  * % longer. ..."
  */
-static char *strategy_sentence(const struct strategy_group *g)
+static char *strategies_table_sentence(const struct strategy_group *g)
 {
 	size_t alike = strategy_table_count_alike(g);
 	struct text out = TEXT_EMPTY;
@@ -392,9 +395,9 @@ static char *strategy_sentence(const struct strategy_group *g)
 	if (!strategies_apart(g->items[0], g->items[1]))
 		strategy_table_add_alike_words(g, alike, &out);
 	else
-		add_winner_words(g, &out);
-	strategy_add_memory(g, &out);
-	strategies_energy_words(g->items, g->names, g->count, &out);
+		strategies_table_add_winner_words(g, &out);
+	strategies_table_add_memory(g, &out);
+	strategies_table_energy_words(g->items, g->names, g->count, &out);
 	return text_detach(&out);
 }
 
@@ -405,7 +408,7 @@ struct strategy_winners {
 };
 
 /* True if the group has a fastest strategy, of the mode (a name's first word). */
-static bool strategy_wins(const struct strategy_group *g, const char *mode)
+static bool strategies_table_wins(const struct strategy_group *g, const char *mode)
 {
 	size_t length = strategies_word_length(mode);
 
@@ -414,18 +417,18 @@ static bool strategy_wins(const struct strategy_group *g, const char *mode)
 	       strncmp(g->names[0], mode, length) == 0;
 }
 
-static size_t strategy_count_wins(const struct strategy_winners *w, const char *mode)
+static size_t strategies_table_count_wins(const struct strategy_winners *w, const char *mode)
 {
 	size_t wins = 0;
 
 	for (size_t i = 0; i < w->count; i++)
-		wins += strategy_wins(&w->groups[i], mode);
+		wins += strategies_table_wins(&w->groups[i], mode);
 	return wins;
 }
 
 /* ", 1.19× to 1.75× the speed of one device"; of one device how much longer the next takes. */
-static void strategy_add_margins(const struct strategy_winners *w, const char *mode,
-				 struct text *out)
+static void strategies_table_add_margins(const struct strategy_winners *w, const char *mode,
+					 struct text *out)
 {
 	double least = INFINITY, most = 0;
 	bool single = false;
@@ -434,10 +437,10 @@ static void strategy_add_margins(const struct strategy_winners *w, const char *m
 		const struct strategy_group *g = &w->groups[i];
 		double ratio;
 
-		if (!strategy_wins(g, mode))
+		if (!strategies_table_wins(g, mode))
 			continue;
-		single = strategy_is_single(g->items[0]);
-		ratio = single ? strategy_times_fastest(g, 1)
+		single = strategies_table_is_single(g->items[0]);
+		ratio = single ? strategies_table_times_fastest(g, 1)
 			       : strategies_value(g->items[0], "parallel.speedup");
 		least = fmin(least, ratio);
 		most = fmax(most, ratio);
@@ -450,13 +453,13 @@ static void strategy_add_margins(const struct strategy_winners *w, const char *m
 	text_add(out, single ? " as long" : " the speed of one device");
 }
 
-static void strategy_winners_words(const struct strategy_winners *w, struct text *out)
+static void strategies_table_winners_words(const struct strategy_winners *w, struct text *out)
 {
 	const char *mode = NULL;
 	size_t most = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
-		size_t wins = strategy_count_wins(w, w->groups[i].names[0]);
+		size_t wins = strategies_table_count_wins(w, w->groups[i].names[0]);
 
 		if (wins > most) {
 			most = wins;
@@ -477,13 +480,13 @@ static void strategy_winners_words(const struct strategy_winners *w, struct text
 		text_addf(out, "%.*s is fastest", (int)strategies_word_length(mode), mode);
 	if (w->count > 1)
 		text_addf(out, " in %zu of %zu models", most, w->count);
-	strategy_add_margins(w, mode, out);
+	strategies_table_add_margins(w, mode, out);
 	if (w->count == 1 && isfinite(w->groups->items[0]->memory))
 		text_addf(out, ", %s per device",
 			  format_rounded(w->groups->items[0]->memory, "B").text);
 }
 
-void strategies_add_title(const struct strategies *strategies, struct text *out)
+void strategies_table_add_title(const struct strategies *strategies, struct text *out)
 {
 	struct strategy_group *groups = xcalloc(strategies->count + 1, sizeof(*groups));
 	struct strategy_winners w = { groups, 0 };
@@ -497,7 +500,7 @@ void strategies_add_title(const struct strategies *strategies, struct text *out)
 		else
 			strategy_table_group_close(&groups[w.count]);
 	}
-	strategy_winners_words(&w, out);
+	strategies_table_winners_words(&w, out);
 	if (!w.count && strategies->count)
 		text_addf(out, "%s per step of %s",
 			  format_rounded(strategies->items[0].seconds, "s").text,
@@ -516,23 +519,25 @@ static size_t strategy_table_count_models(const struct strategies *strategies)
 		size_t count = 0;
 
 		if (strategies_is_first(strategies, i))
-			free(strategies_ranked(strategies, strategies->items[i].model, &count));
+			free(strategies_table_ranked(strategies, strategies->items[i].model,
+						     &count));
 		models += count > 1;
 	}
 	return models;
 }
 
-static void strategy_add_group(const struct strategies *strategies, const struct strategy_group *g,
-			       struct tree *answers, struct tree *tables)
+static void strategies_table_add_group(const struct strategies *strategies,
+				       const struct strategy_group *g, struct tree *answers,
+				       struct tree *tables)
 {
 	size_t shown = g->count < ROWS_MOST ? g->count : ROWS_MOST;
 	const struct strategy_columns columns = {
 		.energy = strategy_table_have_energy(g->items, g->count),
 		.utilisation = strategy_table_have_utilisation(strategies),
-		.divided = strategies_divided(g->items, shown),
+		.divided = strategies_columns_divided(g->items, shown),
 		.longest = g->items[shown - 1]->seconds,
 	};
-	char *words = strategy_sentence(g),
+	char *words = strategies_table_sentence(g),
 	     *title = g->count > shown ? xasprintf("%s: the %zu fastest of %zu strategies",
 						   g->title, shown, g->count)
 				       : xasprintf("%s: all strategies, fastest first", g->title);
@@ -540,21 +545,22 @@ static void strategy_add_group(const struct strategies *strategies, const struct
 
 	tree_item_text(answers, words);
 	for (size_t i = 0; i < shown; i++)
-		strategy_add_row(strategies, g->items[i], g->names[i], &columns, rows);
+		strategies_table_add_row(strategies, g->items[i], g->names[i], &columns, rows);
 	free(words);
 }
 
-static void strategy_add_winner(const struct strategies *strategies, const struct strategy_group *g,
-				const struct strategy_columns *columns, struct tree *rows)
+static void strategies_table_add_winner(const struct strategies *strategies,
+					const struct strategy_group *g,
+					const struct strategy_columns *columns, struct tree *rows)
 {
 	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
 
-	strategy_add_row(strategies, g->items[0], name, columns, rows);
+	strategies_table_add_row(strategies, g->items[0], name, columns, rows);
 	free(name);
 }
 
-void strategies_answer(const struct strategies *strategies, struct tree *answers,
-		       struct tree *tables)
+void strategies_table_answer(const struct strategies *strategies, struct tree *answers,
+			     struct tree *tables)
 {
 	const struct strategy_columns plain = { .longest = 0 };
 	size_t models = strategy_table_count_models(strategies);
@@ -571,9 +577,9 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 			continue;
 		strategy_table_group_open(&g, strategies, strategies->items[i].model);
 		if (g.count > 1 && winners)
-			strategy_add_winner(strategies, &g, &plain, winners);
+			strategies_table_add_winner(strategies, &g, &plain, winners);
 		else if (g.count > 1)
-			strategy_add_group(strategies, &g, answers, tables);
+			strategies_table_add_group(strategies, &g, answers, tables);
 		strategy_table_group_close(&g);
 	}
 }

@@ -74,7 +74,8 @@ static void strategy_timeline_add_spans(struct chart *chart, const struct timeli
  * By rank, computation first. Communication comes last in its row, and so is drawn over the
  * computation that contains it.
  */
-static void timeline_add_rows(struct chart *chart, const struct case_result *c, size_t *left)
+static void strategies_timeline_add_rows(struct chart *chart, const struct case_result *c,
+					 size_t *left)
 {
 	int last = 0;
 
@@ -92,7 +93,7 @@ static void timeline_add_rows(struct chart *chart, const struct case_result *c, 
 }
 
 /* Seconds in which a row computes, without the spans inside it: sums over several devices. */
-static double busy_of(const struct chart_series *row)
+static double strategies_timeline_busy_of(const struct chart_series *row)
 {
 	double busy = 0;
 
@@ -112,14 +113,14 @@ static double busy_of(const struct chart_series *row)
 }
 
 /* "A step of 34.2 ms; devices compute in 81 % of it, the idlest in 70 %." */
-static char *timeline_finding(const struct chart *chart)
+static char *strategies_timeline_finding(const struct chart *chart)
 {
 	double end = chart_extent(chart).max, sum = 0, least = INFINITY;
 	struct formatted mean, length;
 	size_t rows = 0;
 
 	for (size_t s = 0; s < chart->count; s++) {
-		double busy = busy_of(&chart->series[s]);
+		double busy = strategies_timeline_busy_of(&chart->series[s]);
 
 		if (!strstr(chart->series[s].name, " compute"))
 			continue;
@@ -139,8 +140,8 @@ static char *timeline_finding(const struct chart *chart)
 			 length.text, mean.text, format_percent(least).text);
 }
 
-static void timeline_draw_step(const struct strategies *strategies, const struct strategy *strategy,
-			       struct tree *charts)
+static void strategies_timeline_draw_step(const struct strategies *strategies,
+					  const struct strategy *strategy, struct tree *charts)
 {
 	size_t left = SPANS_MOST;
 	struct chart chart;
@@ -152,19 +153,20 @@ static void timeline_draw_step(const struct strategies *strategies, const struct
 		"Operations of one step by rank and stream. Numbers are micro-batches, buckets or "
 		"layers. This step was not timed; it was recorded after the timed steps.");
 	chart.key = key;
-	timeline_add_rows(&chart, strategy->c, &left);
+	strategies_timeline_add_rows(&chart, strategy->c, &left);
 	if (!left) {
 		free(chart.note);
 		chart.note = xasprintf("Shows the first %d operations.", SPANS_MOST);
 	}
-	chart.finding = timeline_finding(&chart);
+	chart.finding = strategies_timeline_finding(&chart);
 	if (chart.count)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
 }
 
 /* True if the step was recorded and no faster strategy of the same model and mode was. */
-static bool timeline_is_fastest(const struct strategies *strategies, const struct strategy *s)
+static bool strategies_timeline_is_fastest(const struct strategies *strategies,
+					   const struct strategy *s)
 {
 	size_t length = strategies_word_length(s->name);
 
@@ -185,8 +187,8 @@ void strategies_timelines(const struct strategies *strategies, struct tree *char
 	size_t drawn = 0;
 
 	for (size_t i = 0; i < strategies->count && drawn < TIMELINES_MOST; i++)
-		if (timeline_is_fastest(strategies, &strategies->items[i])) {
-			timeline_draw_step(strategies, &strategies->items[i], charts);
+		if (strategies_timeline_is_fastest(strategies, &strategies->items[i])) {
+			strategies_timeline_draw_step(strategies, &strategies->items[i], charts);
 			drawn++;
 		}
 }

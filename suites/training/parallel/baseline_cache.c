@@ -30,7 +30,7 @@ struct baseline_cache *baseline_cache_open(void)
 	return xcalloc(1, sizeof(struct baseline_cache));
 }
 
-static void baseline_release(struct baseline *a)
+static void baseline_cache_release(struct baseline *a)
 {
 	free(a->series.samples);
 	free(a->id);
@@ -40,7 +40,7 @@ static void baseline_release(struct baseline *a)
 void baseline_cache_close(struct baseline_cache *cache)
 {
 	for (size_t i = 0; i < KEPT_MOST; i++)
-		baseline_release(&cache->kept[i]);
+		baseline_cache_release(&cache->kept[i]);
 	free(cache);
 }
 
@@ -126,7 +126,7 @@ void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
 
 	if (series->count == 0)
 		return;
-	baseline_release(a);
+	baseline_cache_release(a);
 	*a = (struct baseline){ .device = run->devices[0],
 				.setup = *setup,
 				.rules = *run->sampler.rules,

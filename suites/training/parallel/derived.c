@@ -14,33 +14,36 @@ struct stage_times {
 	double bytes; /* bytes that the rank sends in messages, in both directions */
 };
 
-static void schedule_measured_share_of(const struct setup *setup, int stage,
-				       struct rank_partition *partition)
+static void parallel_derived_share_of(const struct setup *setup, int stage,
+				      struct rank_partition *partition)
 {
 	struct parameter_shard shard;
 
-	parameter_shard_of(setup, grid_rank(setup, (struct grid_place){ .stage = stage }),
-			   partition, &shard);
+	model_parameter_shard_of(setup,
+				 model_setup_grid_rank(setup,
+						       (struct grid_place){ .stage = stage }),
+				 partition, &shard);
 }
 
-static void schedule_measured_read_stage(const struct setup *setup,
-					 const struct measured_times *times, int stage,
-					 struct stage_times *out)
+static void parallel_derived_read_stage(const struct setup *setup,
+					const struct measured_times *times, int stage,
+					struct stage_times *out)
 {
 	struct rank_partition partition;
 	double before = 0;
 
 	*out = (struct stage_times){ 0 };
 	for (int rank = 0; rank < setup->ranks; rank++)
-		if (grid_place(setup, rank).stage == stage && times->compute[rank] > out->compute) {
+		if (model_setup_grid_place(setup, rank).stage == stage &&
+		    times->compute[rank] > out->compute) {
 			out->compute = times->compute[rank];
 			out->update = fmin(times->update[rank], times->compute[rank]);
 		}
-	schedule_measured_share_of(setup, stage, &partition);
+	parallel_derived_share_of(setup, stage, &partition);
 	if (partition.last < setup->layers)
-		out->width = (double)partition_width(setup, &partition, partition.last);
+		out->width = (double)model_partition_width(setup, &partition, partition.last);
 	if (partition.first > 0)
-		before = (double)partition_width(setup, &partition, partition.first);
+		before = (double)model_partition_width(setup, &partition, partition.first);
 	out->bytes = (double)(partition.rows * precision_bytes(setup->precision)) *
 		     (before + out->width);
 }
@@ -49,15 +52,15 @@ static void schedule_measured_read_stage(const struct setup *setup,
  * Divides the time of one micro-batch among forward, gradients of inputs and gradients of weights,
  * in proportion to their operations.
  */
-static void schedule_measured_share_out(const struct setup *setup, int index, double seconds,
-					struct schedule_stage *stage)
+static void parallel_derived_share_out(const struct setup *setup, int index, double seconds,
+				       struct schedule_stage *stage)
 {
 	struct segments segments;
 	struct rank_partition partition;
 	struct model model;
 	double forward = 0, inputs = 0, all;
 
-	schedule_measured_share_of(setup, index, &partition);
+	parallel_derived_share_of(setup, index, &partition);
 	model_init_partition(&model, setup, &partition);
 	segments_make(&segments, setup, &partition);
 	for (size_t l = partition.first; l < partition.last; l++) {
@@ -78,113 +81,114 @@ static void schedule_measured_share_out(const struct setup *setup, int index, do
  * Duration of the messages alone if the widest edge takes one second: the measured communication is
  * a multiple of it.
  */
-static double schedule_measured_messages_alone(const struct setup *setup,
-					       const struct stage_times *stages, double widest)
+static double parallel_derived_messages_alone(const struct setup *setup,
+					      const struct stage_times *stages, double widest)
 {
 	struct schedule k;
 
-	schedule_open(&k, setup);
+	pipeline_plan_schedule_open(&k, setup);
 	for (int i = 0; i < k.stages; i++)
 		k.stage[i].send = k.stage[i].occupied = stages[i].width / widest;
-	return schedule_carry_out(&k);
+	return pipeline_plan_schedule_carry_out(&k);
 }
 
 /* Seconds of a message over the widest edge. */
-static double schedule_measured_message_of(const struct setup *setup,
-					   const struct stage_times *stages, double widest,
-					   double communication)
+static double parallel_derived_message_of(const struct setup *setup,
+					  const struct stage_times *stages, double widest,
+					  double communication)
 {
 	double bytes = 0, wire = setup->mode->wire_bytes(setup);
 
 	if (widest == 0)
 		return 0;
-	for (int i = 0; i < grid_of(setup).pipeline; i++)
+	for (int i = 0; i < model_setup_grid_of(setup).pipeline; i++)
 		bytes = fmax(bytes, stages[i].bytes);
 	return communication * fmin(1, bytes / wire) /
-	       schedule_measured_messages_alone(setup, stages, widest);
+	       parallel_derived_messages_alone(setup, stages, widest);
 }
 
 /* End of the last update. */
-static double schedule_measured_end_of(struct schedule *k, const struct stage_times *stages)
+static double parallel_derived_end_of(struct schedule *k, const struct stage_times *stages)
 {
 	double last = 0;
 
-	schedule_carry_out(k);
+	pipeline_plan_schedule_carry_out(k);
 	for (int i = 0; i < k->stages; i++)
 		last = fmax(last, k->stage[i].last + stages[i].update);
 	return last;
 }
 
-static struct measured_schedule schedule_measured_of_pipeline(const struct setup *setup,
-							      const struct measured_times *times)
+static struct measured_schedule
+parallel_derived_schedule_of_pipeline(const struct setup *setup, const struct measured_times *times)
 {
 	struct stage_times stages[SETUP_MAX_LAYERS];
 	struct measured_schedule found = { 0, 0 };
 	struct schedule k;
 	double widest = 0, busy = 0, message, end;
 
-	schedule_open(&k, setup);
+	pipeline_plan_schedule_open(&k, setup);
 	for (int i = 0; i < k.stages; i++) {
-		schedule_measured_read_stage(setup, times, i, &stages[i]);
-		schedule_measured_share_out(setup, i, stages[i].compute - stages[i].update,
-					    &k.stage[i]);
+		parallel_derived_read_stage(setup, times, i, &stages[i]);
+		parallel_derived_share_out(setup, i, stages[i].compute - stages[i].update,
+					   &k.stage[i]);
 		widest = fmax(widest, stages[i].width);
 		busy += stages[i].compute / k.stages;
 	}
-	found.seconds = schedule_measured_end_of(&k, stages);
-	message = schedule_measured_message_of(setup, stages, widest, times->communication);
+	found.seconds = parallel_derived_end_of(&k, stages);
+	message = parallel_derived_message_of(setup, stages, widest, times->communication);
 	for (int i = 0; i < k.stages; i++)
 		k.stage[i].send = k.stage[i].occupied =
 			widest > 0 ? message * stages[i].width / widest : 0;
-	end = schedule_measured_end_of(&k, stages);
+	end = parallel_derived_end_of(&k, stages);
 	found.idle = fmax(0, 1 - busy / end);
 	return found;
 }
 
-struct measured_schedule schedule_measured(const struct setup *setup,
-					   const struct measured_times *times)
+struct measured_schedule parallel_derived_schedule_measured(const struct setup *setup,
+							    const struct measured_times *times)
 {
 	struct measured_schedule found = { 0, NAN };
 
 	if (setup->mode->microbatched)
-		return schedule_measured_of_pipeline(setup, times);
+		return parallel_derived_schedule_of_pipeline(setup, times);
 	for (int rank = 0; rank < setup->ranks; rank++)
 		found.seconds = fmax(found.seconds, times->compute[rank]);
 	return found;
 }
 
-static bool highest_rates_parameter_is(const struct case_result *c, const char *name,
-				       const char *text)
+static bool parallel_derived_parameter_is(const struct case_result *c, const char *name,
+					  const char *text)
 {
 	const struct case_parameter *p = case_parameter(c, name);
 
 	return p && strcmp(p->text, text) == 0;
 }
 
-static bool highest_rates_is_gemm(const struct case_result *c, const char *precision)
+static bool parallel_derived_is_gemm(const struct case_result *c, const char *precision)
 {
 	return strcmp(c->suite, "matmul") == 0 &&
-	       highest_rates_parameter_is(c, "precision", precision) &&
-	       (highest_rates_parameter_is(c, "implementation", "blas") ||
-		highest_rates_parameter_is(c, "implementation", "lt")) &&
-	       highest_rates_parameter_is(c, "transpose", "nn") &&
-	       highest_rates_parameter_is(c, "batch", "1") &&
-	       highest_rates_parameter_is(c, "scale", "1");
+	       parallel_derived_parameter_is(c, "precision", precision) &&
+	       (parallel_derived_parameter_is(c, "implementation", "blas") ||
+		parallel_derived_parameter_is(c, "implementation", "lt")) &&
+	       parallel_derived_parameter_is(c, "transpose", "nn") &&
+	       parallel_derived_parameter_is(c, "batch", "1") &&
+	       parallel_derived_parameter_is(c, "scale", "1");
 }
 
 /* Collectives without the parameter used the default transport. */
-static bool highest_rates_is_all_reduce(const struct case_result *c, const char *transport,
-					int ranks)
+static bool parallel_derived_is_all_reduce(const struct case_result *c, const char *transport,
+					   int ranks)
 {
 	return strcmp(c->suite, "collective") == 0 && c->device_count == (size_t)ranks &&
-	       highest_rates_parameter_is(c, "operation", "all_reduce") &&
+	       parallel_derived_parameter_is(c, "operation", "all_reduce") &&
 	       (case_parameter(c, "transport")
-			? highest_rates_parameter_is(c, "transport", transport)
+			? parallel_derived_parameter_is(c, "transport", transport)
 			: strcmp(transport, "auto") == 0);
 }
 
-struct highest_rates highest_rates_find(const struct result *result, const char *device,
-					const struct setup *setup)
+struct highest_rates parallel_derived_highest_rates_find(const struct result *result,
+							 const char *device,
+							 const struct setup *setup)
 {
 	struct highest_rates rates = { NAN, NAN };
 	double n = setup->ranks;
@@ -197,21 +201,22 @@ struct highest_rates highest_rates_find(const struct result *result, const char 
 
 		if (c->status != CASE_OK || strcmp(c->device, device) != 0)
 			continue;
-		if (rate && highest_rates_is_gemm(c, precision_name(setup->precision)))
+		if (rate && parallel_derived_is_gemm(c, precision_name(setup->precision)))
 			rates.gemm = fmax(rates.gemm, rate->value);
 		if (time && size && time->value > 0 &&
-		    highest_rates_is_all_reduce(c, transport_names[setup->transport], setup->ranks))
+		    parallel_derived_is_all_reduce(c, transport_names[setup->transport],
+						   setup->ranks))
 			rates.bus = fmax(rates.bus, 2 * (n - 1) / n * size->number / time->value);
 	}
 	return rates;
 }
 
-double highest_rates_critical_batch(const struct setup *setup, const struct highest_rates *rates)
+double parallel_derived_critical_batch(const struct setup *setup, const struct highest_rates *rates)
 {
-	return highest_rates_critical_width(setup, rates) / setup->ranks;
+	return parallel_derived_critical_width(setup, rates) / setup->ranks;
 }
 
-double highest_rates_critical_width(const struct setup *setup, const struct highest_rates *rates)
+double parallel_derived_critical_width(const struct setup *setup, const struct highest_rates *rates)
 {
 	return (setup->ranks - 1) * (double)precision_bytes(setup->precision) * rates->gemm /
 	       (2 * rates->bus);

@@ -36,8 +36,8 @@ struct measured_schedule {
  * schedule without kernels takes `communication`; if a grid also sums parts or replicas, the
  * fraction of its bytes that are messages. Edges differ in proportion to their widths.
  */
-struct measured_schedule schedule_measured(const struct setup *setup,
-					   const struct measured_times *times);
+struct measured_schedule parallel_derived_schedule_measured(const struct setup *setup,
+							    const struct measured_times *times);
 
 /*
  * The highest rates that a run measured on the devices of a training step, and their consequences:
@@ -53,15 +53,18 @@ struct highest_rates {
  * Reads the cases of `result` (suites matmul and collective) whose first device is `device`; NaN if
  * the run did not measure them.
  */
-struct highest_rates highest_rates_find(const struct result *result, const char *device,
-					const struct setup *setup);
+struct highest_rates parallel_derived_highest_rates_find(const struct result *result,
+							 const char *device,
+							 const struct setup *setup);
 
 /*
  * The batch per device below which data parallelism cannot hide its all-reduce, (n - 1) / n e F /
  * (2 beta), and the width below which the all-reduce of a tensor-parallel pair takes longer than
  * its GEMMs, (n - 1) e F / (2 beta). F, beta: `rates`; e: bytes of an element.
  */
-double highest_rates_critical_batch(const struct setup *setup, const struct highest_rates *rates);
-double highest_rates_critical_width(const struct setup *setup, const struct highest_rates *rates);
+double parallel_derived_critical_batch(const struct setup *setup,
+				       const struct highest_rates *rates);
+double parallel_derived_critical_width(const struct setup *setup,
+				       const struct highest_rates *rates);
 
 #endif

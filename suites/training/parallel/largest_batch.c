@@ -39,8 +39,8 @@ struct largest_search {
 	uint64_t memory[MEMORY_CLASS_COUNT]; /* on this rank, in the largest step that fits */
 };
 
-static enum status card_take(void *state, enum memory_class tag, uint64_t bytes, void **out,
-			     struct error *err)
+static enum status largest_batch_card_take(void *state, enum memory_class tag, uint64_t bytes,
+					   void **out, struct error *err)
 {
 	struct card *card = state;
 	char used[32], all[32];
@@ -56,7 +56,8 @@ static enum status card_take(void *state, enum memory_class tag, uint64_t bytes,
 	return err->status;
 }
 
-static void card_give(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+static void largest_batch_card_give(void *state, enum memory_class tag, void *memory,
+				    uint64_t bytes)
 {
 	struct card *card = state;
 	struct error ignored = ERROR_NONE;
@@ -80,8 +81,8 @@ static struct setup largest_batch_setup_of(const struct largest_search *s, uint6
 }
 
 /* A step with a wrong result must not count as one that fits. */
-static enum status largest_check_losses(const struct setup *setup, double first, double last,
-					struct error *err)
+static enum status largest_batch_check_losses(const struct setup *setup, double first, double last,
+					      struct error *err)
 {
 	double most =
 		setup->storage_only || setup->dynamic_scale ? first * (1 + LOSS_NOISE) : first;
@@ -96,26 +97,26 @@ static enum status largest_check_losses(const struct setup *setup, double first,
 }
 
 /* Runs two steps; the loss of the second one shows the first update. */
-static enum status largest_two_steps(struct trainer *t, struct error *err)
+static enum status largest_batch_two_steps(struct trainer *t, struct error *err)
 {
 	double first, last;
 	uint64_t sum;
 
-	if (team_phase(t->team, "trial", err) != STATUS_OK ||
+	if (rank_team_phase(t->team, "trial", err) != STATUS_OK ||
 	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
 	    trainer_loss(t, &first, err) != STATUS_OK ||
 	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
 	    trainer_loss(t, &last, err) != STATUS_OK || verify_replicas(t, &sum, err) != STATUS_OK)
 		return err->status;
-	return largest_check_losses(t->setup, first, last, err);
+	return largest_batch_check_losses(t->setup, first, last, err);
 }
 
 /* A step that does not fit is not an error: all ranks agree on s->refused. */
-static enum status try_batch(struct largest_search *s, uint64_t samples, struct error *err)
+static enum status largest_batch_try(struct largest_search *s, uint64_t samples, struct error *err)
 {
 	const struct arena_source source = { .state = &s->card,
-					     .take = card_take,
-					     .give = card_give };
+					     .take = largest_batch_card_take,
+					     .give = largest_batch_card_give };
 	struct setup setup = largest_batch_setup_of(s, samples);
 	struct error own = ERROR_NONE;
 	struct trainer t = { 0 };
@@ -123,7 +124,7 @@ static enum status try_batch(struct largest_search *s, uint64_t samples, struct 
 	s->trials++;
 	s->team->memory = &source;
 	if (trainer_open(&t, &setup, s->team, &own) == STATUS_OK &&
-	    largest_two_steps(&t, &own) == STATUS_OK)
+	    largest_batch_two_steps(&t, &own) == STATUS_OK)
 		memcpy(s->memory, t.arena.bytes, sizeof(s->memory));
 	trainer_close(&t);
 	s->team->memory = NULL;
@@ -149,7 +150,7 @@ static enum status largest_batch_check_device(const struct largest_search *s, st
 }
 
 /* Memory left by context, libraries and connections after a step. */
-static enum status largest_find_budget(struct largest_search *s, struct error *err)
+static enum status largest_batch_find_budget(struct largest_search *s, struct error *err)
 {
 	const struct largest_options *o = s->options;
 	struct world *world = s->team->world;
@@ -172,15 +173,16 @@ static enum status largest_find_budget(struct largest_search *s, struct error *e
 	return STATUS_OK;
 }
 
-static bool largest_plan_fits(const void *search, uint64_t samples)
+static bool largest_batch_plan_fits(const void *search, uint64_t samples)
 {
 	const struct largest_search *s = search;
 	struct setup setup = largest_batch_setup_of(s, samples);
 
-	return memory_footprint(&setup) <= s->budget;
+	return memory_classes_footprint(&setup) <= s->budget;
 }
 
-static enum status largest_refuse(const struct largest_search *s, uint64_t least, struct error *err)
+static enum status largest_batch_refuse(const struct largest_search *s, uint64_t least,
+					struct error *err)
 {
 	char context[32];
 
@@ -192,23 +194,23 @@ static enum status largest_refuse(const struct largest_search *s, uint64_t least
 			 s->refused ? "; " : "", s->reason);
 }
 
-static enum status largest_narrow(struct largest_search *s, uint64_t step, struct error *err)
+static enum status largest_batch_narrow(struct largest_search *s, uint64_t step, struct error *err)
 {
 	uint64_t next, most = s->options->most;
 
 	while ((next = search_next(s->fits, s->fails, s->predicted, step, most, TOLERANCE)) > 0 &&
 	       s->trials < TRIALS_MOST) {
-		if (try_batch(s, next, err) != STATUS_OK)
+		if (largest_batch_try(s, next, err) != STATUS_OK)
 			return err->status;
 		*(s->refused ? &s->fails : &s->fits) = next;
 	}
 	if (s->fits == 0)
-		return largest_refuse(s, step, err);
+		return largest_batch_refuse(s, step, err);
 	/* The devices still work after the failed allocation. */
-	return s->refused ? try_batch(s, s->fits, err) : STATUS_OK;
+	return s->refused ? largest_batch_try(s, s->fits, err) : STATUS_OK;
 }
 
-static void largest_record(struct largest_search *s)
+static void largest_batch_record(struct largest_search *s)
 {
 	struct world *world = s->team->world;
 	uint64_t(*all)[MEMORY_CLASS_COUNT] = xcalloc((size_t)world->size, sizeof(*all));
@@ -217,13 +219,14 @@ static void largest_record(struct largest_search *s)
 
 	world_gather(world, s->memory, all, sizeof(*all));
 	for (int rank = 1; rank < world->size; rank++)
-		most = classes_total(all[rank]) > classes_total(all[most]) ? rank : most;
+		most = memory_classes_total(all[rank]) > memory_classes_total(all[most]) ? rank
+											 : most;
 	run_value(run, "parallel.largest_batch", (double)s->fits);
 	run_value(run, "parallel.predicted_largest", (double)s->predicted);
 	run_value(run, "parallel.trials", s->trials);
 	run_value(run, "parallel.context", (double)s->context);
 	run_value(run, "parallel.budget", (double)s->budget);
-	classes_record(run, all[most]);
+	memory_classes_record(run, all[most]);
 	run_demote_metric(run, "parallel.memory");
 	free(all);
 	if (s->fails)
@@ -252,18 +255,18 @@ enum status largest_batch(struct run *run, struct rank_team *team, const struct 
 	if (world_agree(team->world, largest_batch_check_device(&s, err), err) != STATUS_OK)
 		return err->status;
 	/* Loads kernels and libraries, and opens all connections. */
-	if (try_batch(&s, step, err) != STATUS_OK)
+	if (largest_batch_try(&s, step, err) != STATUS_OK)
 		return err->status;
 	if (s.refused)
-		return largest_refuse(&s, step, err);
-	if (largest_find_budget(&s, err) != STATUS_OK)
+		return largest_batch_refuse(&s, step, err);
+	if (largest_batch_find_budget(&s, err) != STATUS_OK)
 		return err->status;
 	if (s.budget == 0)
-		return largest_refuse(&s, step, err);
+		return largest_batch_refuse(&s, step, err);
 	s.card.bytes = s.budget;
-	s.predicted = search_largest_fit(largest_plan_fits, &s, step, o->most);
-	if (largest_narrow(&s, step, err) != STATUS_OK)
+	s.predicted = search_next_largest_fit(largest_batch_plan_fits, &s, step, o->most);
+	if (largest_batch_narrow(&s, step, err) != STATUS_OK)
 		return err->status;
-	largest_record(&s);
+	largest_batch_record(&s);
 	return STATUS_OK;
 }

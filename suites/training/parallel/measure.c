@@ -39,7 +39,7 @@ struct steps {
 	struct verify_recorded recorded; /* for steps that are launched as graphs */
 };
 
-static enum status parallel_launch_steps(void *state, unsigned batch, struct error *err)
+static enum status parallel_measure_launch_steps(void *state, unsigned batch, struct error *err)
 {
 	struct steps *steps = state;
 
@@ -50,7 +50,7 @@ static enum status parallel_launch_steps(void *state, unsigned batch, struct err
 }
 
 /* The optimizer alone, without the events of a step, because nothing else runs. */
-static enum status parallel_launch_updates(void *state, unsigned batch, struct error *err)
+static enum status parallel_measure_launch_updates(void *state, unsigned batch, struct error *err)
 {
 	struct steps *steps = state;
 
@@ -61,12 +61,12 @@ static enum status parallel_launch_updates(void *state, unsigned batch, struct e
 	return STATUS_OK;
 }
 
-static enum status parallel_launch_graphs(void *state, unsigned batch, struct error *err)
+static enum status parallel_measure_launch_graphs(void *state, unsigned batch, struct error *err)
 {
-	return recorded_launch(&((struct steps *)state)->recorded, batch, err);
+	return verify_recorded_launch(&((struct steps *)state)->recorded, batch, err);
 }
 
-static enum status align_ranks(void *state, struct error *err)
+static enum status parallel_measure_align_ranks(void *state, struct error *err)
 {
 	return trainer_align(((struct steps *)state)->trainer, err);
 }
@@ -75,18 +75,19 @@ static enum status align_ranks(void *state, struct error *err)
  * Recorded on every sampled rank, or on none. A graph with branches occupies more of the device's
  * queue than one command; how much is undocumented, so it counts as the commands recorded into it.
  */
-static enum status parallel_record(struct run *run, struct steps *steps, struct workload *w,
-				   struct error *err)
+static enum status parallel_measure_record(struct run *run, struct steps *steps, struct workload *w,
+					   struct error *err)
 {
-	enum status status = recorded_open(&steps->recorded, steps->trainer, steps->parts, err);
+	enum status status =
+		verify_recorded_open(&steps->recorded, steps->trainer, steps->parts, err);
 
-	w->launch = parallel_launch_graphs;
+	w->launch = parallel_measure_launch_graphs;
 	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
 }
 
 /* Replaces the rules and workload of a plain step by those of the pass. */
-static void parallel_prepare_pass(const struct run *run, enum pass pass, struct sampling *rules,
-				  struct workload *w)
+static void parallel_measure_prepare_pass(const struct run *run, enum pass pass,
+					  struct sampling *rules, struct workload *w)
 {
 	if (pass == PASS_BURST)
 		*rules = sustained_burst_rules(rules);
@@ -103,17 +104,18 @@ static void parallel_prepare_pass(const struct run *run, enum pass pass, struct 
  * *out is a copy. STEP_UPDATE alone is valid only in modes whose ranks update all their parameters
  * at once (trainer_update()).
  */
-static enum status parallel_timing_sample(struct run *run, struct trainer *t, unsigned parts,
-					  enum pass pass, const char *name, struct series *out,
-					  struct error *err)
+static enum status parallel_measure_timing_sample(struct run *run, struct trainer *t,
+						  unsigned parts, enum pass pass, const char *name,
+						  struct series *out, struct error *err)
 {
 	const struct sampling *asked = run->sampler.rules;
 	struct sampling rules = *asked;
 	struct steps steps = { .trainer = t, .parts = parts };
 	struct workload w = {
 		.state = &steps,
-		.align = run->sampler.world ? align_ranks : NULL,
-		.launch = parts == STEP_UPDATE ? parallel_launch_updates : parallel_launch_steps,
+		.align = run->sampler.world ? parallel_measure_align_ranks : NULL,
+		.launch = parts == STEP_UPDATE ? parallel_measure_launch_updates
+					       : parallel_measure_launch_steps,
 		.clock = CLOCK_DEVICE,
 		.streams = t->team->streams,
 		.stream_count = t->team->all ? STREAM_COUNT : 1,
@@ -124,28 +126,29 @@ static enum status parallel_timing_sample(struct run *run, struct trainer *t, un
 	const struct series *series;
 	enum status status = STATUS_OK;
 
-	parallel_prepare_pass(run, pass, &rules, &w);
+	parallel_measure_prepare_pass(run, pass, &rules, &w);
 	run->sampler.rules = &rules;
 	if (t->setup->graph)
-		status = parallel_record(run, &steps, &w, err);
+		status = parallel_measure_record(run, &steps, &w, err);
 	if (status == STATUS_OK) {
 		status = run_sample(run, &w, name, &series, err);
 		*out = *series;
 	}
 	run->sampler.rules = asked;
-	recorded_close(&steps.recorded);
+	verify_recorded_close(&steps.recorded);
 	return status;
 }
 
 /* The same on this rank alone, independent of the others. */
-static enum status parallel_timing_sample_alone(const struct run *run, struct trainer *t,
-						unsigned parts, enum pass pass, const char *name,
-						struct series *out, struct error *err)
+static enum status parallel_measure_timing_sample_alone(const struct run *run, struct trainer *t,
+							unsigned parts, enum pass pass,
+							const char *name, struct series *out,
+							struct error *err)
 {
 	struct run alone = *run;
 
 	alone.sampler.world = NULL;
-	return parallel_timing_sample(&alone, t, parts, pass, name, out, err);
+	return parallel_measure_timing_sample(&alone, t, parts, pass, name, out, err);
 }
 
 /* Steps run by graphs and by calls. */
@@ -173,29 +176,29 @@ struct parallel_session {
 	struct outcome outcome;
 };
 
-static bool session_splits(const struct parallel_session *s)
+static bool parallel_measure_session_splits(const struct parallel_session *s)
 {
 	return s->team.world->size > 1;
 }
 
-static bool session_leads(const struct parallel_session *s)
+static bool parallel_measure_session_leads(const struct parallel_session *s)
 {
 	return s->team.world->rank == 0;
 }
 
-static enum status parallel_verify_small(struct parallel_session *s, double verify_flops,
-					 struct error *err)
+static enum status parallel_measure_verify_small(struct parallel_session *s, double verify_flops,
+						 struct error *err)
 {
 	struct outcome *o = &s->outcome;
 
-	if (team_phase(&s->team, "reference", err) != STATUS_OK)
+	if (rank_team_phase(&s->team, "reference", err) != STATUS_OK)
 		return err->status;
 	o->reference_is_full = setup_shrink(o->setup, verify_flops, &o->small);
 	return verify_reference(&o->small, &s->team, &o->reference, err);
 }
 
 /* A device that cannot hold the whole model is not a failure: splits exist for such models. */
-static enum status parallel_open_single(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_open_single(struct parallel_session *s, struct error *err)
 {
 	struct error mine = ERROR_NONE;
 	enum status status = STATUS_OK;
@@ -214,9 +217,9 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	s->single_setup.segments = 0;
 	s->single_setup.pointwise = false;
 	s->single_setup.weak = false;
-	if (team_phase(&s->team, "single device", err) != STATUS_OK)
+	if (rank_team_phase(&s->team, "single device", err) != STATUS_OK)
 		return err->status;
-	if (session_leads(s))
+	if (parallel_measure_session_leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	/* Groups of rows are only for comparisons: one device has a single group. */
 	s->single.network.images.norm_groups = 1;
@@ -235,16 +238,17 @@ static enum status parallel_open_single(struct parallel_session *s, struct error
 	return world_agree(s->team.world, status, err);
 }
 
-static enum status parallel_verify_full(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_verify_full(struct parallel_session *s, struct error *err)
 {
 	struct error mine = ERROR_NONE;
 	enum status status;
 
 	if (!s->has_single)
 		return STATUS_OK;
-	if (team_phase(&s->team, "comparison with a single device", err) != STATUS_OK)
+	if (rank_team_phase(&s->team, "comparison with a single device", err) != STATUS_OK)
 		return err->status;
-	status = verify_against_single(&s->trainer, session_leads(s) ? &s->single : NULL,
+	status = verify_against_single(&s->trainer,
+				       parallel_measure_session_leads(s) ? &s->single : NULL,
 				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
 	if (status == STATUS_NO_MEMORY) {
@@ -256,7 +260,7 @@ static enum status parallel_verify_full(struct parallel_session *s, struct error
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
 }
 
-static enum status parallel_first_loss(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_first_loss(struct parallel_session *s, struct error *err)
 {
 	if (trainer_reset(&s->trainer, err) != STATUS_OK ||
 	    trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
@@ -265,7 +269,7 @@ static enum status parallel_first_loss(struct parallel_session *s, struct error 
 }
 
 /* FP16 weights alone may be too coarse for so small a rate: then nothing changes, or little. */
-static bool outcome_learned(const struct outcome *o)
+static bool parallel_measure_outcome_learned(const struct outcome *o)
 {
 	return o->setup->storage_only ? o->last_loss <= o->first_loss * (1 + STORAGE_NOISE)
 				      : o->last_loss < o->first_loss;
@@ -275,8 +279,8 @@ static bool outcome_learned(const struct outcome *o)
  * Checks that the timed steps trained the model: parameters changed, replicas agree, and the loss
  * fell.
  */
-static enum status check_training(struct parallel_session *s, uint64_t sum_before,
-				  struct error *err)
+static enum status parallel_measure_check_training(struct parallel_session *s, uint64_t sum_before,
+						   struct error *err)
 {
 	struct outcome *o = &s->outcome;
 	uint64_t sum;
@@ -287,14 +291,15 @@ static enum status check_training(struct parallel_session *s, uint64_t sum_befor
 		return err->status;
 	o->updates = s->trainer.network.updates;
 	if (sum == sum_before && !o->setup->storage_only &&
-	    parameter_shard_has_parameters(&s->trainer.network.shard, &s->trainer.network.local))
+	    model_parameter_shard_has_parameters(&s->trainer.network.shard,
+						 &s->trainer.network.local))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the timed steps did not change the parameters");
 	else if (!isfinite(o->last_loss))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the loss is %g after %llu updates at learning_rate %g",
 				   o->last_loss, (unsigned long long)o->updates, o->setup->rate);
-	else if (o->setup->rate_chosen && !outcome_learned(o))
+	else if (o->setup->rate_chosen && !parallel_measure_outcome_learned(o))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the loss rose from %.6g to %.6g in %llu updates", o->first_loss,
 				   o->last_loss, (unsigned long long)o->updates);
@@ -302,8 +307,8 @@ static enum status check_training(struct parallel_session *s, uint64_t sum_befor
 }
 
 /* A skipped step is fast because it does nothing: one skipped step invalidates the timing. */
-static enum status parallel_check_skipped(struct parallel_session *s, uint64_t before,
-					  struct error *err)
+static enum status parallel_measure_check_skipped(struct parallel_session *s, uint64_t before,
+						  struct error *err)
 {
 	struct outcome *o = &s->outcome;
 
@@ -317,8 +322,8 @@ static enum status parallel_check_skipped(struct parallel_session *s, uint64_t b
 }
 
 /* Runs steps until the loss scale fits; it does not grow into an overflow while steps are timed. */
-static enum status parallel_settle_scale(struct parallel_session *s, uint64_t *skipped,
-					 struct error *err)
+static enum status parallel_measure_settle_scale(struct parallel_session *s, uint64_t *skipped,
+						 struct error *err)
 {
 	uint64_t applied;
 
@@ -333,11 +338,11 @@ static enum status parallel_settle_scale(struct parallel_session *s, uint64_t *s
 	return world_agree(s->team.world, err->status, err);
 }
 
-static enum status parallel_verify_graph(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_verify_graph(struct parallel_session *s, struct error *err)
 {
 	if (!s->outcome.setup->graph)
 		return STATUS_OK;
-	if (team_phase(&s->team, "graph", err) != STATUS_OK ||
+	if (rank_team_phase(&s->team, "graph", err) != STATUS_OK ||
 	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
 		return err->status;
 	run_note(s->run,
@@ -348,15 +353,15 @@ static enum status parallel_verify_graph(struct parallel_session *s, struct erro
 }
 
 /* Times steps after a rest, if the section also asks for a load. */
-static enum status parallel_time_burst(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_time_burst(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
 	unsigned commands = s->trainer.mode->commands(&s->trainer) + s->trainer.copy_commands;
 
 	if (!s->asks_load)
 		return STATUS_OK;
-	if (parallel_timing_sample(s->run, &s->trainer, STEP_ALL, PASS_BURST, "parallel.burst_time",
-				   &o->burst, err) != STATUS_OK)
+	if (parallel_measure_timing_sample(s->run, &s->trainer, STEP_ALL, PASS_BURST,
+					   "parallel.burst_time", &o->burst, err) != STATUS_OK)
 		return err->status;
 	commands = (unsigned)world_max(s->team.world, commands);
 	s->pass = sustained_is_gapless(&o->burst, commands) ? PASS_GAPLESS : PASS_LOAD;
@@ -364,33 +369,34 @@ static enum status parallel_time_burst(struct parallel_session *s, struct error 
 	return STATUS_OK;
 }
 
-static enum status parallel_time_step(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_time_step(struct parallel_session *s, struct error *err)
 {
 	uint64_t sum, skipped;
 
-	if (parallel_verify_graph(s, err) != STATUS_OK ||
-	    team_phase(&s->team, "first loss", err) != STATUS_OK ||
-	    parallel_first_loss(s, err) != STATUS_OK ||
-	    team_phase(&s->team, "replicas", err) != STATUS_OK ||
+	if (parallel_measure_verify_graph(s, err) != STATUS_OK ||
+	    rank_team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	    parallel_measure_first_loss(s, err) != STATUS_OK ||
+	    rank_team_phase(&s->team, "replicas", err) != STATUS_OK ||
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
-	    team_phase(&s->team, "step", err) != STATUS_OK ||
-	    parallel_settle_scale(s, &skipped, err) != STATUS_OK ||
-	    parallel_time_burst(s, err) != STATUS_OK ||
-	    parallel_timing_sample(s->run, &s->trainer, STEP_ALL, s->pass, "parallel.step_time",
-				   &s->outcome.step, err) != STATUS_OK)
+	    rank_team_phase(&s->team, "step", err) != STATUS_OK ||
+	    parallel_measure_settle_scale(s, &skipped, err) != STATUS_OK ||
+	    parallel_measure_time_burst(s, err) != STATUS_OK ||
+	    parallel_measure_timing_sample(s->run, &s->trainer, STEP_ALL, s->pass,
+					   "parallel.step_time", &s->outcome.step,
+					   err) != STATUS_OK)
 		return err->status;
-	if (parallel_check_skipped(s, skipped, err) != STATUS_OK ||
-	    team_phase(&s->team, "replicas", err) != STATUS_OK)
+	if (parallel_measure_check_skipped(s, skipped, err) != STATUS_OK ||
+	    rank_team_phase(&s->team, "replicas", err) != STATUS_OK)
 		return err->status;
-	return check_training(s, sum, err);
+	return parallel_measure_check_training(s, sum, err);
 }
 
 /* Records in a separate step, because its events cost time. */
-static enum status parallel_record_timeline(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_record_timeline(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
 
-	if (team_phase(&s->team, "timeline", err) != STATUS_OK ||
+	if (rank_team_phase(&s->team, "timeline", err) != STATUS_OK ||
 	    timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
 		return err->status;
 	o->has_timeline = true;
@@ -398,7 +404,7 @@ static enum status parallel_record_timeline(struct parallel_session *s, struct e
 }
 
 /* Weak scaling compares with one device's part of the batch. */
-static enum status shrink_single(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_shrink_single(struct parallel_session *s, struct error *err)
 {
 	trainer_close(&s->single);
 	return trainer_open(&s->single, &s->single_setup, &s->solo, err) == STATUS_OK
@@ -407,7 +413,7 @@ static enum status shrink_single(struct parallel_session *s, struct error *err)
 }
 
 /* Only on the rank that trains alone. */
-static enum status parallel_time_single(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_time_single(struct parallel_session *s, struct error *err)
 {
 	static const char name[] = "parallel.single_time";
 	const struct parallel_state *state = s->run->suite_state;
@@ -423,22 +429,23 @@ static enum status parallel_time_single(struct parallel_session *s, struct error
 		o->single = *known;
 		return STATUS_OK;
 	}
-	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
-	    parallel_timing_sample_alone(s->run, &s->single, STEP_ALL, s->pass, name, &o->single,
-					 err) != STATUS_OK)
+	if ((o->setup->weak && parallel_measure_shrink_single(s, err) != STATUS_OK) ||
+	    parallel_measure_timing_sample_alone(s->run, &s->single, STEP_ALL, s->pass, name,
+						 &o->single, err) != STATUS_OK)
 		return err->status;
 	baseline_cache_store(state->baselines, s->run, &s->single_setup, &o->single);
 	return STATUS_OK;
 }
 
 /* Times the kernels of every rank alone, at the same time; `seconds`: of all ranks. */
-static enum status parallel_time_kernels(struct parallel_session *s, unsigned parts,
-					 const char *name, double *seconds, struct error *err)
+static enum status parallel_measure_time_kernels(struct parallel_session *s, unsigned parts,
+						 const char *name, double *seconds,
+						 struct error *err)
 {
 	struct world *world = s->team.world;
 	struct series series = { 0 };
-	enum status status = parallel_timing_sample_alone(s->run, &s->trainer, parts, s->pass, name,
-							  &series, err);
+	enum status status = parallel_measure_timing_sample_alone(s->run, &s->trainer, parts,
+								  s->pass, name, &series, err);
 	double level = series_level(&series);
 
 	if (world_agree(world, status, err) == STATUS_OK)
@@ -447,32 +454,32 @@ static enum status parallel_time_kernels(struct parallel_session *s, unsigned pa
 }
 
 /* After the step itself: from here on the replicas diverge, and the loss is meaningless. */
-static enum status parallel_time_parts(struct parallel_session *s, struct error *err)
+static enum status parallel_measure_time_parts(struct parallel_session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
 	struct world *world = s->team.world;
 	enum status status = STATUS_OK;
 
-	if (team_phase(&s->team, "parts of the step", err) != STATUS_OK ||
-	    parallel_time_kernels(s, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time",
-				  o->compute, err) != STATUS_OK)
+	if (rank_team_phase(&s->team, "parts of the step", err) != STATUS_OK ||
+	    parallel_measure_time_kernels(s, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time",
+					  o->compute, err) != STATUS_OK)
 		return err->status;
 	if (o->setup->mode->microbatched &&
-	    parallel_time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) !=
+	    parallel_measure_time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) !=
 		    STATUS_OK)
 		return err->status;
-	if (parallel_timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER, PASS_PLAIN,
-				   "parallel.communication_time", &o->communication,
-				   err) != STATUS_OK)
+	if (parallel_measure_timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
+					   PASS_PLAIN, "parallel.communication_time",
+					   &o->communication, err) != STATUS_OK)
 		return err->status;
-	if (s->has_single && session_leads(s))
-		status = parallel_time_single(s, err);
-	o->has_single = s->has_single && session_leads(s);
+	if (s->has_single && parallel_measure_session_leads(s))
+		status = parallel_measure_time_single(s, err);
+	o->has_single = s->has_single && parallel_measure_session_leads(s);
 	return world_agree(world, status, err);
 }
 
 /* Notes the algorithms of rank 0: choices made by measurement, and their results. */
-static void parallel_note_choices(struct parallel_session *s)
+static void parallel_measure_note_choices(struct parallel_session *s)
 {
 	const struct network *n = &s->trainer.network;
 	size_t transposed = 0, fused = 0;
@@ -492,7 +499,7 @@ static void parallel_note_choices(struct parallel_session *s)
 	if (n->narrow_updates)
 		run_note(s->run, "Updates that run during reductions use fewer multiprocessors, "
 				 "because whole steps were faster this way.");
-	layer_gemms_describe(n, &products);
+	gemm_tuning_describe(n, &products);
 	if (products.length)
 		run_note(s->run, "GEMM algorithms: %s than the library's choice.", products.data);
 	text_release(&products);
@@ -505,7 +512,7 @@ static void parallel_note_choices(struct parallel_session *s)
 /*
  * Notes the memory saved by recomputation: possibly none, because kept outputs may alias gradients.
  */
-static void parallel_note_segments(struct parallel_session *s)
+static void parallel_measure_note_segments(struct parallel_session *s)
 {
 	const struct setup *setup = s->outcome.setup;
 	struct setup plain = *setup;
@@ -519,12 +526,13 @@ static void parallel_note_segments(struct parallel_session *s)
 			 "No layer is recomputed, because these segments have no inner layers.");
 	else
 		run_note(s->run, "Planned memory per device: %s with recomputation, %s without.",
-			 units_format((double)memory_footprint(setup), "B", recomputing,
+			 units_format((double)memory_classes_footprint(setup), "B", recomputing,
 				      sizeof(recomputing)),
-			 units_format((double)memory_footprint(&plain), "B", kept, sizeof(kept)));
+			 units_format((double)memory_classes_footprint(&plain), "B", kept,
+				      sizeof(kept)));
 }
 
-static void parallel_note_transport(struct parallel_session *s)
+static void parallel_measure_note_transport(struct parallel_session *s)
 {
 	const struct rank_team *team = &s->team;
 	bool edges = (team->previous || team->next) && team->edges != team->transport;
@@ -536,7 +544,7 @@ static void parallel_note_transport(struct parallel_session *s)
 }
 
 /* Notes which parts of a grid communicate over the network: those with partners on another node. */
-static void parallel_note_nodes(struct parallel_session *s)
+static void parallel_measure_note_nodes(struct parallel_session *s)
 {
 	const struct setup *setup = s->outcome.setup;
 	struct device_address *all;
@@ -544,16 +552,17 @@ static void parallel_note_nodes(struct parallel_session *s)
 
 	if (!setup->mode->gridded)
 		return;
-	all = join_addresses(s->team.device, s->team.world);
+	all = communicators_join_addresses(s->team.device, s->team.world);
 	for (int rank = 0; rank < setup->ranks; rank++) {
-		struct grid_place place = grid_place(setup, rank);
+		struct grid_place place = model_setup_grid_place(setup, rank);
 		const struct grid_place first[] = { { 0, place.stage, place.part },
 						    { place.data, 0, place.part },
 						    { place.data, place.stage, 0 } };
 		bool *const crosses[] = { &data, &stages, &tensor };
 
 		for (size_t i = 0; i < ARRAY_SIZE(first); i++)
-			*crosses[i] |= all[grid_rank(setup, first[i])].node != all[rank].node;
+			*crosses[i] |=
+				all[model_setup_grid_rank(setup, first[i])].node != all[rank].node;
 	}
 	free(all);
 	if (!data && !tensor && !stages)
@@ -566,10 +575,10 @@ static void parallel_note_nodes(struct parallel_session *s)
 			: "");
 }
 
-static void parallel_gather_memory(struct parallel_session *s)
+static void parallel_measure_gather_memory(struct parallel_session *s)
 {
 	struct outcome *o = &s->outcome;
-	struct block_memory blocks = block_memory_of(&s->trainer.network);
+	struct block_memory blocks = memory_classes_block_memory_of(&s->trainer.network);
 
 	world_gather(s->team.world, &blocks, o->blocks, sizeof(blocks));
 	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
@@ -577,42 +586,43 @@ static void parallel_gather_memory(struct parallel_session *s)
 		     sizeof(uint64_t));
 }
 
-static enum status parallel_verify_and_time(struct parallel_session *s,
-					    const struct measure_options *options,
-					    struct error *err)
+static enum status parallel_measure_verify_and_time(struct parallel_session *s,
+						    const struct measure_options *options,
+						    struct error *err)
 {
-	if (parallel_verify_small(s, options->verify_flops, err) != STATUS_OK ||
+	if (parallel_measure_verify_small(s, options->verify_flops, err) != STATUS_OK ||
 	    trainer_open(&s->trainer, s->outcome.setup, &s->team, err) != STATUS_OK)
 		return err->status;
-	if (session_splits(s) && (parallel_open_single(s, err) != STATUS_OK ||
-				  parallel_verify_full(s, err) != STATUS_OK))
+	if (parallel_measure_session_splits(s) &&
+	    (parallel_measure_open_single(s, err) != STATUS_OK ||
+	     parallel_measure_verify_full(s, err) != STATUS_OK))
 		return err->status;
-	if (parallel_time_step(s, err) != STATUS_OK)
+	if (parallel_measure_time_step(s, err) != STATUS_OK)
 		return err->status;
-	parallel_note_transport(s);
-	parallel_note_nodes(s);
-	parallel_note_choices(s);
-	parallel_note_segments(s);
-	parallel_gather_memory(s);
-	if (options->timeline && parallel_record_timeline(s, err) != STATUS_OK)
+	parallel_measure_note_transport(s);
+	parallel_measure_note_nodes(s);
+	parallel_measure_note_choices(s);
+	parallel_measure_note_segments(s);
+	parallel_measure_gather_memory(s);
+	if (options->timeline && parallel_measure_record_timeline(s, err) != STATUS_OK)
 		return err->status;
-	outcome_verified(s->run, &s->outcome);
-	outcome_record_step(s->run, &s->outcome);
-	if (!session_splits(s))
+	parallel_outcome_verified(s->run, &s->outcome);
+	parallel_outcome_record_step(s->run, &s->outcome);
+	if (!parallel_measure_session_splits(s))
 		return STATUS_OK;
-	if (parallel_time_parts(s, err) != STATUS_OK)
+	if (parallel_measure_time_parts(s, err) != STATUS_OK)
 		return err->status;
-	outcome_record_parts(s->run, &s->outcome);
+	parallel_outcome_record_parts(s->run, &s->outcome);
 	return STATUS_OK;
 }
 
-enum status measure_setup(struct run *run, const struct setup *setup,
-			  const struct measure_options *options, struct error *err)
+enum status parallel_measure_setup(struct run *run, const struct setup *setup,
+				   const struct measure_options *options, struct error *err)
 {
 	struct sampling rules = *run->sampler.rules;
 	struct run own = *run;
 	const struct parallel_state *state = run->suite_state;
-	struct parallel_session s = { .run = &own, .outcome = outcome_open(setup) };
+	struct parallel_session s = { .run = &own, .outcome = parallel_outcome_open(setup) };
 	enum status status;
 
 	if (options->iterations > 0)
@@ -622,27 +632,27 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)
-		status = cached_team_open(state->connections, &s.team, run->devices[0], run->world,
-					  setup->transport,
-					  setup_collective_multiprocessors(
-						  setup, run->devices[0]->info.multiprocessors),
-					  err);
+		status = connection_cache_team_open(
+			state->connections, &s.team, run->devices[0], run->world, setup->transport,
+			setup_collective_multiprocessors(setup,
+							 run->devices[0]->info.multiprocessors),
+			err);
 	s.team.phases = run->phases;
 	if (status == STATUS_OK)
 		status = options->largest
 				 ? largest_batch(run, &s.team, setup, options->largest, err)
-				 : parallel_verify_and_time(&s, options, err);
+				 : parallel_measure_verify_and_time(&s, options, err);
 	phases_enter(run->phases, "clean-up");
 	/* If one rank keeps it, all must. */
 	status = world_agree(run->world, status, err);
 	if (status != STATUS_OK)
-		team_abandon(&s.team);
+		rank_team_abandon(&s.team);
 	trainer_close(&s.single);
 	trainer_close(&s.trainer);
 	if (status == STATUS_OK)
-		cache_team(state->connections, &s.team);
+		connection_cache_keep_team(state->connections, &s.team);
 	else
-		cache_evict_team(state->connections, &s.team, run->world);
-	outcome_close(&s.outcome);
+		connection_cache_evict_team(state->connections, &s.team, run->world);
+	parallel_outcome_close(&s.outcome);
 	return status;
 }

@@ -28,7 +28,7 @@ struct measure_options {
 };
 
 /* Collective: every rank of run->world calls it. */
-enum status measure_setup(struct run *run, const struct setup *setup,
-			  const struct measure_options *options, struct error *err);
+enum status parallel_measure_setup(struct run *run, const struct setup *setup,
+				   const struct measure_options *options, struct error *err);
 
 #endif

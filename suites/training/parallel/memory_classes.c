@@ -10,8 +10,8 @@
 #include "suites/training/models/mode.h"
 
 /* Returns addresses without memory. */
-static enum status footprint_count(void *state, enum memory_class tag, uint64_t bytes, void **out,
-				   struct error *err)
+static enum status memory_classes_footprint_count(void *state, enum memory_class tag,
+						  uint64_t bytes, void **out, struct error *err)
 {
 	uint64_t *all = state;
 
@@ -21,7 +21,8 @@ static enum status footprint_count(void *state, enum memory_class tag, uint64_t 
 	return err->status;
 }
 
-static void footprint_forget(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+static void memory_classes_footprint_forget(void *state, enum memory_class tag, void *memory,
+					    uint64_t bytes)
 {
 	(void)state;
 	(void)tag;
@@ -30,7 +31,7 @@ static void footprint_forget(void *state, enum memory_class tag, void *memory, u
 }
 
 /* Bytes of the transposed output rows: see struct network. */
-static uint64_t footprint_transposed_bytes(const struct network *n)
+static uint64_t memory_classes_transposed_bytes(const struct network *n)
 {
 	uint64_t columns = 0;
 
@@ -41,10 +42,11 @@ static uint64_t footprint_transposed_bytes(const struct network *n)
 	return columns * n->step_rows * precision_bytes(n->setup->precision);
 }
 
-static uint64_t footprint_of_rank(const struct setup *setup, int rank)
+static uint64_t memory_classes_footprint_of_rank(const struct setup *setup, int rank)
 {
 	struct error none = ERROR_NONE;
-	struct arena_source source = { .take = footprint_count, .give = footprint_forget };
+	struct arena_source source = { .take = memory_classes_footprint_count,
+				       .give = memory_classes_footprint_forget };
 	struct network network;
 	struct arena arena;
 	uint64_t bytes = 0;
@@ -54,16 +56,16 @@ static uint64_t footprint_of_rank(const struct setup *setup, int rank)
 	arena.source = &source;
 	network_open(&network, setup, NULL, &arena, rank, &none);
 	arena_release(&arena);
-	return bytes + footprint_transposed_bytes(&network) +
+	return bytes + memory_classes_transposed_bytes(&network) +
 	       (setup->mode->buffers ? setup->mode->buffers(setup, rank) : 0);
 }
 
-uint64_t memory_footprint(const struct setup *setup)
+uint64_t memory_classes_footprint(const struct setup *setup)
 {
 	uint64_t most = 0;
 
 	for (int rank = 0; rank < setup->ranks; rank++) {
-		uint64_t bytes = footprint_of_rank(setup, rank);
+		uint64_t bytes = memory_classes_footprint_of_rank(setup, rank);
 
 		most = bytes > most ? bytes : most;
 	}
@@ -71,7 +73,7 @@ uint64_t memory_footprint(const struct setup *setup)
 }
 
 /* Per token and hidden value: values in the precision, and one-byte masks. */
-static double block_formula_bytes(const struct network *n)
+static double memory_classes_block_formula_bytes(const struct network *n)
 {
 	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts,
 	       norms = n->setup->pointwise ? 2 : 4, inner = n->setup->pointwise ? 8 : 12;
@@ -80,7 +82,7 @@ static double block_formula_bytes(const struct network *n)
 }
 
 /* Per token and head: the softmax of the scores, the result of dropout, and a mask. */
-static double block_scores_bytes(const struct network *n)
+static double memory_classes_block_scores_bytes(const struct network *n)
 {
 	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;
 
@@ -88,7 +90,7 @@ static double block_scores_bytes(const struct network *n)
 	       (double)n->setup->transformer.sequence / t;
 }
 
-struct block_memory block_memory_of(const struct network *n)
+struct block_memory memory_classes_block_memory_of(const struct network *n)
 {
 	double h = (double)n->setup->transformer.hidden, kept = (double)n->partition.kept,
 	       step = (double)n->step_rows, t = n->partition.parts, blocks = 0, inputs,
@@ -100,20 +102,21 @@ struct block_memory block_memory_of(const struct network *n)
 			blocks++;
 			m.kept += (double)n->kept[l] / (double)network_row_shares(n, l) * h * bytes;
 		}
-	m.published = blocks * kept * h * block_formula_bytes(n);
+	m.published = blocks * kept * h * memory_classes_block_formula_bytes(n);
 	if (n->setup->pointwise)
 		m.published +=
 			step * h * bytes * (1.0 / (double)network_row_shares(n, 1) + 4.0 / t);
-	m.unfused = m.published + blocks * kept * block_scores_bytes(n);
+	m.unfused = m.published + blocks * kept * memory_classes_block_scores_bytes(n);
 	if (blocks == 0 || !setup_recomputes_blocks(n->setup))
 		return m;
 	inputs = h * bytes / (double)network_row_shares(n, 1);
-	m.published = blocks * kept * inputs + step * (h * block_formula_bytes(n) - inputs);
-	m.unfused = m.published + step * block_scores_bytes(n);
+	m.published = blocks * kept * inputs +
+		      step * (h * memory_classes_block_formula_bytes(n) - inputs);
+	m.unfused = m.published + step * memory_classes_block_scores_bytes(n);
 	return m;
 }
 
-uint64_t classes_total(const uint64_t *bytes)
+uint64_t memory_classes_total(const uint64_t *bytes)
 {
 	uint64_t total = 0;
 
@@ -122,12 +125,12 @@ uint64_t classes_total(const uint64_t *bytes)
 	return total - bytes[MEMORY_SHARED];
 }
 
-void classes_record(struct run *run, const uint64_t *bytes)
+void memory_classes_record(struct run *run, const uint64_t *bytes)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s.memory", run->c->suite->name);
-	run_value(run, name, (double)classes_total(bytes));
+	run_value(run, name, (double)memory_classes_total(bytes));
 	for (int c = 0; c < MEMORY_STEP_CLASSES; c++) {
 		snprintf(name, sizeof(name), "%s.memory_%s", run->c->suite->name,
 			 memory_class_names[c]);
@@ -139,7 +142,7 @@ void classes_record(struct run *run, const uint64_t *bytes)
 	run_value(run, name, (double)bytes[MEMORY_SHARED]);
 }
 
-void classes_describe(struct text *out, const uint64_t *bytes)
+void memory_classes_describe(struct text *out, const uint64_t *bytes)
 {
 	const char *between = "";
 	char size[32];
@@ -159,7 +162,8 @@ void classes_describe(struct text *out, const uint64_t *bytes)
  * "16 MB", or "8 MB, 12 MB, nothing" if ranks differ in the displayed digits; `stride`: from rank
  * to rank.
  */
-static void classes_describe_each(struct text *out, const uint64_t *bytes, size_t stride, int ranks)
+static void memory_classes_describe_each(struct text *out, const uint64_t *bytes, size_t stride,
+					 int ranks)
 {
 	char size[32];
 
@@ -172,7 +176,7 @@ static void classes_describe_each(struct text *out, const uint64_t *bytes, size_
 }
 
 /* True if the displayed digits are equal: small alignment differences do not count. */
-static bool classes_shown_alike(const uint64_t *bytes, size_t stride, int ranks)
+static bool memory_classes_shown_alike(const uint64_t *bytes, size_t stride, int ranks)
 {
 	char first[32], other[32];
 
@@ -185,42 +189,43 @@ static bool classes_shown_alike(const uint64_t *bytes, size_t stride, int ranks)
 }
 
 /* The classes add up to more than the memory by the shared bytes. */
-static void classes_describe_shared(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
-				    int ranks)
+static void memory_classes_describe_shared(struct text *out,
+					   const uint64_t (*bytes)[MEMORY_CLASS_COUNT], int ranks)
 {
-	bool same = classes_shown_alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
+	bool same = memory_classes_shown_alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
 
 	if (same && !bytes[0][MEMORY_SHARED])
 		return;
 	text_add(out, "; of this, two classes share ");
-	classes_describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, same ? 1 : ranks);
+	memory_classes_describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT,
+				     same ? 1 : ranks);
 }
 
-void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
-			    const uint64_t *connections, int ranks)
+void memory_classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
+				   const uint64_t *connections, int ranks)
 {
 	uint64_t common[MEMORY_CLASS_COUNT] = { 0 };
 	int differ = 0;
 	bool same;
 
 	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		if (classes_shown_alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
+		if (memory_classes_shown_alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
 			common[c] = bytes[0][c];
 		else
 			differ++;
-	if (classes_total(common) || !differ)
-		classes_describe(out, common);
+	if (memory_classes_total(common) || !differ)
+		memory_classes_describe(out, common);
 	for (int c = 0; c < MEMORY_STEP_CLASSES; c++) {
-		if (classes_shown_alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
+		if (memory_classes_shown_alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
 			continue;
 		text_addf(out, "%s%s of ranks 0 to %d: ", out->length ? "; " : "",
 			  memory_class_names[c], ranks - 1);
-		classes_describe_each(out, &bytes[0][c], MEMORY_CLASS_COUNT, ranks);
+		memory_classes_describe_each(out, &bytes[0][c], MEMORY_CLASS_COUNT, ranks);
 	}
-	classes_describe_shared(out, bytes, ranks);
-	same = classes_shown_alike(connections, 1, ranks);
+	memory_classes_describe_shared(out, bytes, ranks);
+	same = memory_classes_shown_alike(connections, 1, ranks);
 	if (same && !connections[0])
 		return;
 	text_add(out, "; connections between ranks need in addition ");
-	classes_describe_each(out, connections, 1, same ? 1 : ranks);
+	memory_classes_describe_each(out, connections, 1, same ? 1 : ranks);
 }

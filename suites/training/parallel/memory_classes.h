@@ -13,7 +13,7 @@
  * copies during tuning of wgrad layouts, which may later alias other buffers (buffer_alias.h).
  * Excludes messages between stages and workspaces of libraries, which are small in comparison.
  */
-uint64_t memory_footprint(const struct setup *setup);
+uint64_t memory_classes_footprint(const struct setup *setup);
 
 /* Activations that a transformer's blocks keep for backward: measured and published values. */
 
@@ -32,19 +32,19 @@ struct block_memory {
  * precisions change all sizes except the dropout masks of one byte. s b: tokens that the rank keeps
  * at a time. All zero for a rank without blocks.
  */
-struct block_memory block_memory_of(const struct network *network);
+struct block_memory memory_classes_block_memory_of(const struct network *network);
 
 /* Memory by class in results of the suites that train: metrics and texts. */
 
 /* Arrays of bytes have MEMORY_CLASS_COUNT elements. */
 
 /* Memory of a step: the sum of its classes minus the memory counted twice. */
-uint64_t classes_total(const uint64_t *bytes);
+uint64_t memory_classes_total(const uint64_t *bytes);
 /*
  * Records SUITE.memory, the total, SUITE.memory_CLASS for each class that the run's suite has, and
  * SUITE.memory_shared if classes share memory.
  */
-void classes_record(struct run *run, const uint64_t *bytes);
+void memory_classes_record(struct run *run, const uint64_t *bytes);
 /*
  * Explains why the bars exceed the total: outputs share memory with gradients that are written
  * later.
@@ -53,13 +53,13 @@ void classes_record(struct run *run, const uint64_t *bytes);
 	"Activations whose memory is later reused for gradients count as gradients; only the " \
 	"rest is drawn as activations."
 /* Appends "parameters 16 MB, gradients 16 MB"; "nothing" if all are empty. */
-void classes_describe(struct text *out, const uint64_t *bytes);
+void memory_classes_describe(struct text *out, const uint64_t *bytes);
 /*
  * The same for several ranks: "parameters 16 MB; activations of ranks 0 to 2: 8 MB, 12 MB,
  * nothing": equal values appear once. `connections` of each rank, which belong to no class, come
  * last: "; connections between ranks took another 200 MB".
  */
-void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
-			    const uint64_t *connections, int ranks);
+void memory_classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
+				   const uint64_t *connections, int ranks);
 
 #endif

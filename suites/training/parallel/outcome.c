@@ -149,7 +149,7 @@ const struct metric parallel_metrics[] = {
 	{ 0 },
 };
 
-struct outcome outcome_open(const struct setup *setup)
+struct outcome parallel_outcome_open(const struct setup *setup)
 {
 	const size_t ranks = (size_t)setup->ranks;
 
@@ -162,7 +162,7 @@ struct outcome outcome_open(const struct setup *setup)
 				 .timeline = { .computing = xcalloc(ranks, sizeof(double)) } };
 }
 
-void outcome_close(struct outcome *o)
+void parallel_outcome_close(struct outcome *o)
 {
 	free(o->compute);
 	free(o->update);
@@ -177,7 +177,7 @@ static void parallel_outcome_note_memory(struct run *run, const struct outcome *
 	int ranks = o->setup->ranks;
 	struct text t = TEXT_EMPTY;
 
-	classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
+	memory_classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
 	run_note(run, "Memory%s: %s.", ranks > 1 ? " of each rank" : "", t.data);
 	text_release(&t);
 }
@@ -187,13 +187,13 @@ static void parallel_outcome_record_memory(struct run *run, const struct outcome
 	int most = 0;
 
 	for (int rank = 1; rank < o->setup->ranks; rank++)
-		if (classes_total(o->memory[rank]) > classes_total(o->memory[most]))
+		if (memory_classes_total(o->memory[rank]) > memory_classes_total(o->memory[most]))
 			most = rank;
-	classes_record(run, o->memory[most]);
+	memory_classes_record(run, o->memory[most]);
 	parallel_outcome_note_memory(run, o);
 }
 
-static void outcome_record_blocks(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_blocks(struct run *run, const struct outcome *o)
 {
 	const struct block_memory *most = o->blocks;
 
@@ -206,7 +206,7 @@ static void outcome_record_blocks(struct run *run, const struct outcome *o)
 	run_value(run, "parallel.block_activations_unfused", most->unfused);
 }
 
-static double outcome_slowest_seconds(const double *seconds, int ranks)
+static double parallel_outcome_slowest_seconds(const double *seconds, int ranks)
 {
 	double slowest = 0;
 
@@ -215,7 +215,7 @@ static double outcome_slowest_seconds(const double *seconds, int ranks)
 	return slowest;
 }
 
-static void record_idle(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_idle(struct run *run, const struct outcome *o)
 {
 	double step = series_level(&o->step), sum = 0;
 	struct text t = TEXT_EMPTY;
@@ -232,8 +232,8 @@ static void record_idle(struct run *run, const struct outcome *o)
 }
 
 /* The usual formula is printed for comparison: it assumes an ideal machine. */
-static void record_bubble(struct run *run, const struct outcome *o,
-			  const struct measured_schedule *schedule)
+static void parallel_outcome_record_bubble(struct run *run, const struct outcome *o,
+					   const struct measured_schedule *schedule)
 {
 	double formula = o->setup->mode->bubble(o->setup);
 
@@ -241,37 +241,38 @@ static void record_bubble(struct run *run, const struct outcome *o,
 	if (!isfinite(schedule->idle))
 		return;
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
-	run_value(run, "parallel.update_time", outcome_slowest_seconds(o->update, o->setup->ranks));
+	run_value(run, "parallel.update_time",
+		  parallel_outcome_slowest_seconds(o->update, o->setup->ranks));
 	run_note(run,
 		 "Pipeline bubble: %.1f %% of the step with the measured stages and messages; %.1f "
 		 "%% in theory, for equal stages and messages that take no time.",
 		 100 * schedule->idle, 100 * formula);
 }
 
-static void record_communication(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_communication(struct run *run, const struct outcome *o)
 {
 	const struct measured_times times = { .compute = o->compute,
 					      .update = o->update,
 					      .communication = series_level(&o->communication) };
-	struct measured_schedule schedule = schedule_measured(o->setup, &times);
+	struct measured_schedule schedule = parallel_derived_schedule_measured(o->setup, &times);
 	double exposed = fmax(0, series_level(&o->step) - schedule.seconds);
 
 	run_value(run, "parallel.compute_time",
-		  outcome_slowest_seconds(o->compute, o->setup->ranks));
+		  parallel_outcome_slowest_seconds(o->compute, o->setup->ranks));
 	run_duration(run, "parallel.communication_time", &o->communication);
 	run_value(run, "parallel.schedule_time", schedule.seconds);
 	run_value(run, "parallel.exposed_communication", exposed);
 	if (times.communication > 0)
 		run_value(run, "parallel.overlap",
 			  fmin(1, fmax(0, 1 - exposed / times.communication)));
-	record_bubble(run, o, &schedule);
+	parallel_outcome_record_bubble(run, o, &schedule);
 	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
 	run_rate(run, "parallel.bus_bandwidth", o->setup->mode->wire_bytes(o->setup),
 		 &o->communication);
-	record_idle(run, o);
+	parallel_outcome_record_idle(run, o);
 }
 
-static void record_speedup(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_speedup(struct run *run, const struct outcome *o)
 {
 	double single = series_level(&o->single), all = 0;
 
@@ -293,7 +294,7 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	run_value(run, "parallel.added_work", all / single - 1);
 }
 
-void outcome_record_step(struct run *run, const struct outcome *o)
+void parallel_outcome_record_step(struct run *run, const struct outcome *o)
 {
 	run_duration(run, "parallel.step_time", &o->step);
 	if (o->has_burst) {
@@ -304,10 +305,10 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		 (double)(o->setup->batch / setup_sample_rows(o->setup)), &o->step);
 	if (setup_is_published_resnet50(o->setup))
 		run_rate(run, "parallel.resnet50_rate", (double)o->setup->batch, &o->step);
-	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
+	run_rate(run, "parallel.flops", model_flops(o->setup), &o->step);
 	run_energy(run, "samples_per_joule", (double)o->setup->batch);
 	parallel_outcome_record_memory(run, o);
-	outcome_record_blocks(run, o);
+	parallel_outcome_record_blocks(run, o);
 	if (o->setup->dynamic_scale) {
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);
 		run_value(run, "parallel.loss_scale", o->loss_scale);
@@ -317,7 +318,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 }
 
 /* Metrics of the recorded step: idle time caused by the schedule, instead of sums of times. */
-static void outcome_record_timeline(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_timeline(struct run *run, const struct outcome *o)
 {
 	double idle = 0, inflation = 0;
 
@@ -331,23 +332,23 @@ static void outcome_record_timeline(struct run *run, const struct outcome *o)
 	run_value(run, "parallel.compute_inflation", inflation);
 }
 
-static void record_imbalance(struct run *run, const struct outcome *o)
+static void parallel_outcome_record_imbalance(struct run *run, const struct outcome *o)
 {
 	double others = 0;
 
 	for (int rank = 1; rank < o->setup->ranks; rank++)
-		others += (double)classes_total(o->memory[rank]) / (o->setup->ranks - 1);
-	run_value(run, "parallel.imbalance", (double)classes_total(o->memory[0]) / others);
+		others += (double)memory_classes_total(o->memory[rank]) / (o->setup->ranks - 1);
+	run_value(run, "parallel.imbalance", (double)memory_classes_total(o->memory[0]) / others);
 }
 
-void outcome_record_parts(struct run *run, const struct outcome *o)
+void parallel_outcome_record_parts(struct run *run, const struct outcome *o)
 {
 	if (o->has_timeline)
-		outcome_record_timeline(run, o);
-	record_imbalance(run, o);
+		parallel_outcome_record_timeline(run, o);
+	parallel_outcome_record_imbalance(run, o);
 	if (o->has_single)
-		record_speedup(run, o);
-	record_communication(run, o);
+		parallel_outcome_record_speedup(run, o);
+	parallel_outcome_record_communication(run, o);
 }
 
 static void parallel_outcome_describe_widths(const struct setup *setup, struct text *t)
@@ -372,7 +373,7 @@ static void parallel_outcome_describe_widths(const struct setup *setup, struct t
 		text_addf(t, "%s%llu", l ? "-" : "", (unsigned long long)setup->widths[l]);
 }
 
-void outcome_verified(struct run *run, const struct outcome *o)
+void parallel_outcome_verified(struct run *run, const struct outcome *o)
 {
 	double tolerance = verify_tolerance(&o->small).gradient,
 	       error = o->reference.gradient_error;

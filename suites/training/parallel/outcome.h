@@ -41,13 +41,13 @@ struct outcome {
 };
 
 /* Allocates the findings of each of the setup's ranks. */
-struct outcome outcome_open(const struct setup *setup);
-void outcome_close(struct outcome *outcome);
+struct outcome parallel_outcome_open(const struct setup *setup);
+void parallel_outcome_close(struct outcome *outcome);
 
-void outcome_verified(struct run *run, const struct outcome *outcome);
+void parallel_outcome_verified(struct run *run, const struct outcome *outcome);
 /* Records the metrics of the whole step. */
-void outcome_record_step(struct run *run, const struct outcome *outcome);
+void parallel_outcome_record_step(struct run *run, const struct outcome *outcome);
 /* Records the metrics of several ranks: speed-up, communication, idle time. */
-void outcome_record_parts(struct run *run, const struct outcome *outcome);
+void parallel_outcome_record_parts(struct run *run, const struct outcome *outcome);
 
 #endif

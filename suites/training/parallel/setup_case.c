@@ -81,7 +81,7 @@ static bool setup_case_is_default(const struct setting *setting)
 }
 
 /* Refuses a key that has no effect on any model of the section. */
-static enum status setup_check_keys(const struct section *section, struct error *err)
+static enum status setup_case_check_keys(const struct section *section, struct error *err)
 {
 	const struct setting *models = section_setting(section, "model");
 	unsigned kinds = 0;
@@ -108,8 +108,8 @@ static enum status setup_check_keys(const struct section *section, struct error 
 #define HEAD_USUAL_NARROW 64
 #define HEAD_NARROW_UP_TO 1024
 
-static enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
-					  struct error *err)
+static enum status setup_case_transformer_read(struct setup *setup, const struct plan_case *c,
+					       struct error *err)
 {
 	const struct section *section = c->section;
 	struct transformer_shape shape = {
@@ -139,20 +139,20 @@ static enum status setup_transformer_read(struct setup *setup, const struct plan
 	return STATUS_OK;
 }
 
-enum status setup_read_model(struct setup *setup, const struct plan_case *c, struct error *err)
+enum status setup_case_read_model(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	enum model_kind kind = (enum model_kind)case_integer_or(c, "model", MODEL_MLP);
 
-	if (setup_check_keys(c->section, err) != STATUS_OK)
+	if (setup_case_check_keys(c->section, err) != STATUS_OK)
 		return err->status;
 	switch (kind) {
 	case MODEL_MLP:
 		return setup_case_read_layers(setup, c, err);
 	case MODEL_TRANSFORMER:
-		return setup_transformer_read(setup, c, err);
+		return setup_case_transformer_read(setup, c, err);
 	default:
-		return setup_images_read(setup, c->section, kind,
-					 case_integer_or(c, "convolution", 0) != 0, err);
+		return image_model_setup_read(setup, c->section, kind,
+					      case_integer_or(c, "convolution", 0) != 0, err);
 	}
 }
 
@@ -247,7 +247,7 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 	const char *text = case_text(c, "hybrid");
 	struct grid *g = &setup->grid;
 
-	if (!grid_parse(text, g))
+	if (!model_setup_grid_parse(text, g))
 		return error_set(err, STATUS_USAGE,
 				 "%s: hybrid: '%s'; allowed: data x tensor x pipeline such as "
 				 "2x2x2, each at most %d",
@@ -277,7 +277,7 @@ enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct 
 			 section_setting(c->section, "memory_limit")->origin, text);
 }
 
-static void read_wgrad_microbatches(struct setup *setup, const struct section *section)
+static void setup_case_read_wgrad_microbatches(struct setup *setup, const struct section *section)
 {
 	uint64_t asked = (uint64_t)section_integer(section, "wgrad_microbatches");
 
@@ -300,7 +300,7 @@ void setup_case_batch(struct setup *setup, const struct plan_case *c, uint64_t s
 {
 	setup->batch = samples * setup_sample_rows(setup);
 	setup_fit_mode(setup);
-	read_wgrad_microbatches(setup, c->section);
+	setup_case_read_wgrad_microbatches(setup, c->section);
 }
 
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
@@ -309,7 +309,7 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 
 	*setup = (struct setup){ .microbatches = 1 };
 	setup_set_training(setup, case_text(c, "precision"));
-	if (setup_read_model(setup, c, err) != STATUS_OK)
+	if (setup_case_read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");

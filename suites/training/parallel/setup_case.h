@@ -22,6 +22,7 @@ int64_t setup_case_width(const struct plan_case *c);
  * Reads the model's keys, each a key or an axis; refuses a key that has no effect on any model of
  * the section. The precision must be set.
  */
-enum status setup_read_model(struct setup *setup, const struct plan_case *c, struct error *err);
+enum status setup_case_read_model(struct setup *setup, const struct plan_case *c,
+				  struct error *err);
 
 #endif

@@ -48,7 +48,7 @@ static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **ou
 		heap->device_calls++;
 	} else {
 		*out = (void *)(uintptr_t)heap->next_address;
-		heap->next_address += region_round(bytes);
+		heap->next_address += reservation_region_round(bytes);
 	}
 	if (status != STATUS_OK)
 		return status;
@@ -100,12 +100,14 @@ static void heap_single_give(struct heap *heap, struct heap_segment **link)
 	free(s);
 }
 
-static enum status take_for_caching(void *state, size_t bytes, void **out, struct error *err)
+static enum status trainmem_heap_take_for_caching(void *state, size_t bytes, void **out,
+						  struct error *err)
 {
 	return heap_device_take(state, bytes, out, err);
 }
 
-static enum status give_for_caching(void *state, void *memory, size_t bytes, struct error *err)
+static enum status trainmem_heap_give_for_caching(void *state, void *memory, size_t bytes,
+						  struct error *err)
 {
 	(void)err;
 	heap_device_give(state, memory, bytes);
@@ -113,9 +115,10 @@ static enum status give_for_caching(void *state, void *memory, size_t bytes, str
 }
 
 /* `reserve`: as in heap_open(). */
-static enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err)
+static enum status trainmem_heap_policy_open(struct heap *heap, uint64_t reserve, struct error *err)
 {
-	struct caching_source source = { heap, take_for_caching, give_for_caching };
+	struct caching_source source = { heap, trainmem_heap_take_for_caching,
+					 trainmem_heap_give_for_caching };
 
 	switch (heap->policy) {
 	case POLICY_ARENA:
@@ -144,8 +147,8 @@ static enum status policy_open(struct heap *heap, uint64_t reserve, struct error
  * In an arena, outputs grow from the bottom and their gradients from the top: memory that backward
  * has finished with is next to free memory, so that one grows into the other's place.
  */
-static enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
-			       struct error *err)
+static enum status trainmem_heap_policy_take(struct heap *heap, enum memory_class tag,
+					     uint64_t bytes, void **out, struct error *err)
 {
 	if (heap->reservation)
 		return reservation_take(heap->reservation, tag == MEMORY_TRANSIENT, bytes, out,
@@ -155,7 +158,7 @@ static enum status policy_take(struct heap *heap, enum memory_class tag, uint64_
 	return heap_single_take(heap, bytes, out, err);
 }
 
-static void policy_give(struct heap *heap, void *memory)
+static void trainmem_heap_policy_give(struct heap *heap, void *memory)
 {
 	struct heap_segment **link = &heap->segments;
 	struct error ignored = ERROR_NONE;
@@ -171,7 +174,7 @@ static void policy_give(struct heap *heap, void *memory)
 	}
 }
 
-static void policy_trim(struct heap *heap)
+static void trainmem_heap_policy_trim(struct heap *heap)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -183,7 +186,7 @@ static void policy_trim(struct heap *heap)
 		caching_trim(heap->caching, &ignored);
 }
 
-static void policy_close(struct heap *heap)
+static void trainmem_heap_policy_close(struct heap *heap)
 {
 	while (heap->segments)
 		heap_single_give(heap, &heap->segments);
@@ -192,7 +195,7 @@ static void policy_close(struct heap *heap)
 	heap->caching = NULL;
 	heap->reservation = NULL;
 	if (heap->policy == POLICY_ASYNC)
-		policy_trim(heap);
+		trainmem_heap_policy_trim(heap);
 }
 
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest)
@@ -218,12 +221,12 @@ enum status heap_open(struct heap *heap, struct device *device, struct stream *s
 			       .policy = policy,
 			       .limit = limit,
 			       .next_address = UINT64_C(1) << 40 };
-	return policy_open(heap, reserve, err);
+	return trainmem_heap_policy_open(heap, reserve, err);
 }
 
 void heap_close(struct heap *heap)
 {
-	policy_close(heap);
+	trainmem_heap_policy_close(heap);
 	*heap = (struct heap){ 0 };
 }
 
@@ -254,7 +257,7 @@ enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, 
 	void *memory;
 
 	heap->takes++;
-	status = policy_take(heap, tag, bytes, &memory, err);
+	status = trainmem_heap_policy_take(heap, tag, bytes, &memory, err);
 	if (heap->timed)
 		heap->seconds += clock_seconds() - start;
 	if (status != STATUS_OK)
@@ -271,7 +274,7 @@ void heap_give(struct heap *heap, enum memory_class tag, void *memory, uint64_t 
 
 	if (!memory)
 		return;
-	policy_give(heap, memory);
+	trainmem_heap_policy_give(heap, memory);
 	if (heap->timed)
 		heap->seconds += clock_seconds() - start;
 	heap->live[tag] -= bytes;
@@ -295,28 +298,30 @@ void heap_forget_peaks(struct heap *heap)
 
 void heap_trim(struct heap *heap)
 {
-	policy_trim(heap);
+	trainmem_heap_policy_trim(heap);
 }
 
-static enum status take_for_arena(void *state, enum memory_class tag, uint64_t bytes, void **out,
-				  struct error *err)
+static enum status trainmem_heap_take_for_arena(void *state, enum memory_class tag, uint64_t bytes,
+						void **out, struct error *err)
 {
 	return heap_take(state, tag, bytes, out, err);
 }
 
-static void give_for_arena(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+static void trainmem_heap_give_for_arena(void *state, enum memory_class tag, void *memory,
+					 uint64_t bytes)
 {
 	heap_give(state, tag, memory, bytes);
 }
 
 struct arena_source heap_source(struct heap *heap)
 {
-	return (struct arena_source){ heap, take_for_arena, give_for_arena };
+	return (struct arena_source){ heap, trainmem_heap_take_for_arena,
+				      trainmem_heap_give_for_arena };
 }
 
 #define LIMIT_PIECES (CHECKERBOARD_BLOCKS + CHECKERBOARD_BLOCKS / 8)
 
-uint64_t fragment_bytes(uint64_t piece_bytes)
+uint64_t trainmem_heap_fragment_bytes(uint64_t piece_bytes)
 {
 	return LIMIT_PIECES * piece_bytes;
 }
@@ -332,8 +337,9 @@ static enum status fragment_heap_give(void *heap, void *memory, size_t bytes, st
 	return err->status;
 }
 
-enum status fragment_checkerboard(struct device *device, enum policy policy, uint64_t bytes,
-				  struct fragments *out, struct error *err)
+enum status trainmem_heap_fragment_checkerboard(struct device *device, enum policy policy,
+						uint64_t bytes, struct fragments *out,
+						struct error *err)
 {
 	struct checked_block pieces[CHECKERBOARD_BLOCKS] = { 0 };
 	struct heap heap = { 0 };
@@ -345,13 +351,14 @@ enum status fragment_checkerboard(struct device *device, enum policy policy, uin
 
 	*out = (struct fragments){ 0 };
 	if ((!device || backend_stream_create(device, false, &blocks.stream, err) == STATUS_OK) &&
-	    heap_open(&heap, device, blocks.stream, policy, fragment_bytes(bytes),
-		      fragment_bytes(bytes), err) == STATUS_OK &&
-	    checkerboard_make(&blocks, CHECKERBOARD_BLOCKS * bytes, pieces, err) == STATUS_OK) {
-		out->free_bytes = fragment_bytes(bytes) - blocks.used;
-		checked_largest(&blocks, bytes, out->free_bytes, &out->largest_free, err);
+	    heap_open(&heap, device, blocks.stream, policy, trainmem_heap_fragment_bytes(bytes),
+		      trainmem_heap_fragment_bytes(bytes), err) == STATUS_OK &&
+	    checked_blocks_checkerboard_make(&blocks, CHECKERBOARD_BLOCKS * bytes, pieces, err) ==
+		    STATUS_OK) {
+		out->free_bytes = trainmem_heap_fragment_bytes(bytes) - blocks.used;
+		checked_blocks_largest(&blocks, bytes, out->free_bytes, &out->largest_free, err);
 		for (int i = 0; i < CHECKERBOARD_BLOCKS && err->status == STATUS_OK; i++)
-			checked_give(&blocks, &pieces[i], err);
+			checked_blocks_give(&blocks, &pieces[i], err);
 	}
 	heap_close(&heap);
 	backend_stream_destroy(blocks.stream);

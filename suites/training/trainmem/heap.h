@@ -110,9 +110,10 @@ struct fragments {
  * 64 pieces under a limit of 72; blocks must keep their content (else STATUS_MISMATCH). `device`
  * NULL: only addresses.
  */
-enum status fragment_checkerboard(struct device *device, enum policy policy, uint64_t piece_bytes,
-				  struct fragments *out, struct error *err);
-/* Maximum bytes of fragment_checkerboard(). */
-uint64_t fragment_bytes(uint64_t piece_bytes);
+enum status trainmem_heap_fragment_checkerboard(struct device *device, enum policy policy,
+						uint64_t piece_bytes, struct fragments *out,
+						struct error *err);
+/* Maximum bytes of trainmem_heap_fragment_checkerboard(). */
+uint64_t trainmem_heap_fragment_bytes(uint64_t piece_bytes);
 
 #endif

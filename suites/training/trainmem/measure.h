@@ -14,25 +14,26 @@ struct trainmem_case {
 };
 
 /* The step that keeps everything it computes, in one allocation: the baseline of the others. */
-struct training_options trainmem_plain_options(void);
-struct setup trainmem_plain_setup(const struct setup *setup);
+struct training_options trainmem_measure_plain_options(void);
+struct setup trainmem_measure_plain_setup(const struct setup *setup);
 
 /*
  * Compares one step of a model like `setup` with at most `flops` operations: the trainer of
  * parallel with the double-precision reference, and then `options` with that trainer. *small is the
  * model used; check->gradient_error the larger of both errors. A difference is STATUS_MISMATCH.
  */
-enum status check_step(struct device *device, const struct setup *setup,
-		       const struct training_options *options, double flops, struct setup *small,
-		       struct verify_check *check, struct error *err);
+enum status trainmem_measure_check_step(struct device *device, const struct setup *setup,
+					const struct training_options *options, double flops,
+					struct setup *small, struct verify_check *check,
+					struct error *err);
 /*
  * Verifies the gradients of a model like the case's, computed with its options, and records them as
  * verified.
  */
-enum status measure_verify(const struct trainmem_case *c, struct error *err);
+enum status trainmem_measure_verify(const struct trainmem_case *c, struct error *err);
 
 /* The study `step`: the gradients, the time and the memory account of a step. */
-enum status measure_step(const struct trainmem_case *c, struct error *err);
+enum status trainmem_measure_step(const struct trainmem_case *c, struct error *err);
 /*
  * Alternating batches are at most this many parts of the setup's batch, which must be divisible by
  * it.
@@ -41,6 +42,6 @@ enum status measure_step(const struct trainmem_case *c, struct error *err);
 /*
  * Steps with changing batch sizes: the memory that the policy needs for them, and their duration.
  */
-enum status measure_alternating(const struct trainmem_case *c, struct error *err);
+enum status trainmem_measure_alternating(const struct trainmem_case *c, struct error *err);
 
 #endif

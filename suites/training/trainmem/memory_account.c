@@ -8,7 +8,7 @@ static size_t memory_account_workspace_of(struct device *device)
 	return device->backend->gemm_workspace ? device->backend->gemm_workspace(device) : 0;
 }
 
-const char *memory_source_name(enum memory_source source, const struct device_info *device)
+const char *memory_account_source_name(enum memory_source source, const struct device_info *device)
 {
 	static const char *const names[MEMORY_SOURCE_COUNT] = {
 		[MEMORY_SOURCE_PROCESS] = "process memory reported by NVML",
@@ -29,7 +29,7 @@ static enum memory_source memory_account_choose_source(const struct memory_view 
 	return view->device_used ? MEMORY_SOURCE_DEVICE : MEMORY_SOURCE_RUNTIME;
 }
 
-static uint64_t bytes_since(uint64_t now, uint64_t before)
+static uint64_t memory_account_bytes_since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -45,9 +45,9 @@ static uint64_t memory_account_read_source(enum memory_source source, const stru
 	case MEMORY_SOURCE_PROCESS:
 		return now->process_used;
 	case MEMORY_SOURCE_DEVICE:
-		return bytes_since(now->device_used, before->device_used);
+		return memory_account_bytes_since(now->device_used, before->device_used);
 	default:
-		return bytes_since(now->runtime_used, before->runtime_used);
+		return memory_account_bytes_since(now->runtime_used, before->runtime_used);
 	}
 }
 
@@ -74,13 +74,14 @@ enum status memory_account_context(struct device *device, const struct setup *se
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct training t;
 
-	if (training_open(&t, setup, &options, device, err) == STATUS_OK &&
-	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
-	    training_wait(&t, err) == STATUS_OK) {
-		training_let_go(&t);
+	if (trainmem_training_open(&t, setup, &options, device, err) == STATUS_OK &&
+	    trainmem_training_reset(&t, err) == STATUS_OK &&
+	    trainmem_training_step(&t, err) == STATUS_OK &&
+	    trainmem_training_wait(&t, err) == STATUS_OK) {
+		trainmem_training_let_go(&t);
 		memory_account_read_context(device, source, before, bytes, free_bytes, err);
 	}
-	training_close(&t);
+	trainmem_training_close(&t);
 	return err->status;
 }
 
@@ -103,7 +104,7 @@ static enum status memory_account_read(void *context, struct training *t, enum p
 	const struct accounting *acc = context;
 	struct memory_account *a = acc->account;
 
-	if (training_wait(t, err) != STATUS_OK ||
+	if (trainmem_training_wait(t, err) != STATUS_OK ||
 	    backend_memory_view(t->team.device, &a->views[phase], err) != STATUS_OK)
 		return err->status;
 	a->measured[phase] =
@@ -117,9 +118,9 @@ static enum status memory_account_read(void *context, struct training *t, enum p
 static enum status memory_account_plain_steps(struct training *t, int count, struct error *err)
 {
 	for (int i = 0; i < count; i++)
-		if (training_step(t, err) != STATUS_OK)
+		if (trainmem_training_step(t, err) != STATUS_OK)
 			return err->status;
-	return training_wait(t, err);
+	return trainmem_training_wait(t, err);
 }
 
 /* The third step: memory needed only by the first two has been released. */
@@ -129,7 +130,7 @@ static enum status memory_account_look_at_step(struct accounting *acc, struct tr
 	struct memory_account *a = acc->account;
 
 	heap_forget_peaks(&t->heap);
-	if (training_watched_step(t, memory_account_read, acc, err) != STATUS_OK)
+	if (trainmem_training_watched_step(t, memory_account_read, acc, err) != STATUS_OK)
 		return err->status;
 	a->peak = t->heap.peak;
 	memcpy(a->phase_peak, t->heap.phase_peak, sizeof(a->phase_peak));
@@ -142,8 +143,9 @@ static enum status memory_account_look_at_step(struct accounting *acc, struct tr
 	return STATUS_OK;
 }
 
-static enum status look_for_leaks(struct accounting *acc, struct training *t, uint64_t live,
-				  uint64_t measured, struct error *err)
+static enum status memory_account_look_for_leaks(struct accounting *acc, struct training *t,
+						 uint64_t live, uint64_t measured,
+						 struct error *err)
 {
 	struct memory_account *a = acc->account;
 	struct memory_view view;
@@ -155,17 +157,19 @@ static enum status look_for_leaks(struct accounting *acc, struct training *t, ui
 	a->source_grew =
 		(int64_t)memory_account_read_source(a->source, &view, &acc->request->before) -
 		(int64_t)measured;
-	return training_loss(t, &a->last_loss, err);
+	return trainmem_training_loss(t, &a->last_loss, err);
 }
 
-static enum status look_at_inference(struct accounting *acc, struct training *t, struct error *err)
+static enum status memory_account_look_at_inference(struct accounting *acc, struct training *t,
+						    struct error *err)
 {
 	struct memory_account *a = acc->account;
 	struct memory_view view;
 
 	a->reserved_peak = t->heap.reserved_peak;
 	heap_forget_peaks(&t->heap);
-	if (training_inference(t, err) != STATUS_OK || training_wait(t, err) != STATUS_OK)
+	if (trainmem_training_inference(t, err) != STATUS_OK ||
+	    trainmem_training_wait(t, err) != STATUS_OK)
 		return err->status;
 	a->inference_peak = t->heap.peak.total;
 	heap_trim(&t->heap);
@@ -175,25 +179,27 @@ static enum status look_at_inference(struct accounting *acc, struct training *t,
 	return STATUS_OK;
 }
 
-static enum status account_steps(struct accounting *acc, struct training *t, struct error *err)
+static enum status memory_account_steps(struct accounting *acc, struct training *t,
+					struct error *err)
 {
 	struct memory_account *a = acc->account;
 	struct memory_view view;
 	uint64_t live;
 
-	if (training_reset(t, err) != STATUS_OK ||
+	if (trainmem_training_reset(t, err) != STATUS_OK ||
 	    memory_account_plain_steps(t, 1, err) != STATUS_OK ||
-	    training_loss(t, &a->first_loss, err) != STATUS_OK ||
+	    trainmem_training_loss(t, &a->first_loss, err) != STATUS_OK ||
 	    memory_account_plain_steps(t, 1, err) != STATUS_OK ||
 	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
 		return err->status;
 	live = t->heap.live_total;
 	if (memory_account_look_at_step(acc, t, err) != STATUS_OK ||
-	    look_for_leaks(acc, t, live,
-			   memory_account_read_source(a->source, &view, &acc->request->before),
-			   err) != STATUS_OK)
+	    memory_account_look_for_leaks(acc, t, live,
+					  memory_account_read_source(a->source, &view,
+								     &acc->request->before),
+					  err) != STATUS_OK)
 		return err->status;
-	return look_at_inference(acc, t, err);
+	return memory_account_look_at_inference(acc, t, err);
 }
 
 static enum status memory_account_look_before(struct device *device, struct accounting *acc,
@@ -231,8 +237,8 @@ enum status memory_account_step(struct device *device, const void *request, void
 	a->workspace = memory_account_workspace_of(device);
 	a->context -= a->context > a->workspace ? a->workspace : a->context;
 	options.workspace = a->workspace;
-	if (training_open(&t, &acc.request->setup, &options, device, err) == STATUS_OK)
-		account_steps(&acc, &t, err);
-	training_close(&t);
+	if (trainmem_training_open(&t, &acc.request->setup, &options, device, err) == STATUS_OK)
+		memory_account_steps(&acc, &t, err);
+	trainmem_training_close(&t);
 	return err->status;
 }

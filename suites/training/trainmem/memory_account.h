@@ -16,7 +16,7 @@ enum memory_source {
 	MEMORY_SOURCE_COUNT
 };
 /* "the process' memory by NVML", ...; depends on `device`: the host's names differ. */
-const char *memory_source_name(enum memory_source source, const struct device_info *device);
+const char *memory_account_source_name(enum memory_source source, const struct device_info *device);
 
 struct memory_account_request {
 	struct setup setup;

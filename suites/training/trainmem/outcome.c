@@ -315,7 +315,7 @@ const struct role_row trainmem_roles[] = {
 	{ 0 },
 };
 
-static double part_saved(uint64_t now, uint64_t plain)
+static double trainmem_outcome_part_saved(uint64_t now, uint64_t plain)
 {
 	return plain ? 1 - (double)now / (double)plain : 0;
 }
@@ -327,8 +327,8 @@ static uint64_t trainmem_outcome_states_of(const struct heap_peak *p)
 }
 
 /* From two plans: parts that are not proportional to the batch cancel. */
-static void record_slope(struct run *run, const struct setup *setup, const struct memory_account *a,
-			 const struct heap *plan)
+static void trainmem_outcome_record_slope(struct run *run, const struct setup *setup,
+					  const struct memory_account *a, const struct heap *plan)
 {
 	struct training_options options = { .policy = plan->policy };
 	struct setup twice = *setup;
@@ -336,8 +336,8 @@ static void record_slope(struct run *run, const struct setup *setup, const struc
 	double samples = (double)(setup->batch / setup_sample_rows(setup)), activations;
 
 	twice.batch *= 2;
-	training_plan(setup, &options, &one);
-	training_plan(&twice, &options, &more);
+	trainmem_training_plan(setup, &options, &one);
+	trainmem_training_plan(&twice, &options, &more);
 	run_value(run, "trainmem.bytes_per_sample",
 		  (double)(more.peak.total - one.peak.total) / samples);
 	activations = (double)(more.class_peak[MEMORY_ACTIVATIONS] + more.class_peak[MEMORY_INPUT] -
@@ -348,10 +348,10 @@ static void record_slope(struct run *run, const struct setup *setup, const struc
 			  (double)trainmem_outcome_states_of(&a->peak) / activations);
 }
 
-static void record_classes(struct run *run, const struct memory_account *a)
+static void trainmem_outcome_record_classes(struct run *run, const struct memory_account *a)
 {
-	classes_record(run, a->peak.bytes);
-	run_value(run, "trainmem.class_peaks", (double)classes_total(a->class_peak));
+	memory_classes_record(run, a->peak.bytes);
+	run_value(run, "trainmem.class_peaks", (double)memory_classes_total(a->class_peak));
 	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
 	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
 	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
@@ -364,7 +364,7 @@ static void trainmem_outcome_note_phase(struct run *run, const struct memory_acc
 {
 	struct text t = TEXT_EMPTY;
 
-	classes_describe(&t, a->phase_peak[phase].bytes);
+	memory_classes_describe(&t, a->phase_peak[phase].bytes);
 	run_note(run, "At the peak of the %s phase: %s.", phase_names[phase], t.data);
 	text_release(&t);
 }
@@ -392,7 +392,7 @@ static void trainmem_outcome_note_sources(struct run *run, const struct memory_a
 	trainmem_outcome_add_reading(&t, "pool reserved", v->pool_reserved);
 	trainmem_outcome_add_reading(&t, "pool used", v->pool_used);
 	run_note(run, "After the forward pass: %s. Source of the process memory: %s.", t.data,
-		 memory_source_name(a->source, &run->devices[0]->info));
+		 memory_account_source_name(a->source, &run->devices[0]->info));
 	text_release(&t);
 }
 
@@ -438,33 +438,34 @@ static void trainmem_outcome_record_sources(struct run *run, const struct memory
 	trainmem_outcome_note_sources(run, a);
 }
 
-static void trainmem_record_blocks(struct run *run, const struct setup *setup)
+static void trainmem_outcome_record_blocks(struct run *run, const struct setup *setup)
 {
 	struct block_memory m;
 
 	if (setup->kind != MODEL_TRANSFORMER)
 		return;
-	m = training_block_memory(setup);
+	m = trainmem_training_block_memory(setup);
 	run_value(run, "trainmem.block_activations", m.kept);
 	run_value(run, "trainmem.block_activations_formula", m.published);
 	run_value(run, "trainmem.block_activations_unfused", m.unfused);
 }
 
-void outcome_record_account(struct run *run, const struct setup *setup,
-			    const struct memory_account *a, const struct heap *plan,
-			    const struct heap *plain)
+void trainmem_outcome_record_account(struct run *run, const struct setup *setup,
+				     const struct memory_account *a, const struct heap *plan,
+				     const struct heap *plain)
 {
-	record_classes(run, a);
+	trainmem_outcome_record_classes(run, a);
 	trainmem_outcome_record_sources(run, a);
 	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
 	if (plain) {
-		run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
+		run_value(run, "trainmem.saved",
+			  trainmem_outcome_part_saved(plan->peak.total, plain->peak.total));
 		run_value(run, "trainmem.activations_saved",
-			  part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
-				     plain->class_peak[MEMORY_ACTIVATIONS]));
+			  trainmem_outcome_part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
+						      plain->class_peak[MEMORY_ACTIVATIONS]));
 	}
-	record_slope(run, setup, a, plan);
-	trainmem_record_blocks(run, setup);
+	trainmem_outcome_record_slope(run, setup, a, plan);
+	trainmem_outcome_record_blocks(run, setup);
 	run_value(run, "trainmem.loss", a->first_loss);
 	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
 	if (a->moved_bytes) {
@@ -490,7 +491,7 @@ static void trainmem_outcome_record_refusal(struct run *run, const struct search
 	if (t->budget)
 		run_value(run, "trainmem.explained",
 			  (double)(t->taken + t->refused) / (double)t->budget);
-	classes_describe(&classes, t->in_use);
+	memory_classes_describe(&classes, t->in_use);
 	run_note(run, "Memory in use when %s could not be allocated: %s.",
 		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
 	text_release(&classes);
@@ -516,7 +517,7 @@ static uint64_t trainmem_outcome_parameters_of(const struct setup *setup)
 	return model.parameters;
 }
 
-void outcome_record_search(struct run *run, const struct search *s)
+void trainmem_outcome_record_search(struct run *run, const struct search *s)
 {
 	char filled[32];
 
@@ -529,7 +530,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 	}
 	run_value(run, "trainmem.largest_parameters",
 		  (double)trainmem_outcome_parameters_of(&s->setup));
-	classes_record(run, s->largest.peak.bytes);
+	memory_classes_record(run, s->largest.peak.bytes);
 	run_demote_metric(run, "trainmem.memory");
 	run_value(run, "trainmem.context", (double)s->context);
 	run_value(run, "trainmem.budget", (double)s->budget);
@@ -543,7 +544,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 	trainmem_outcome_record_refusal(run, s);
 }
 
-void outcome_record_fragments(struct run *run, const struct fragments *f)
+void trainmem_outcome_record_fragments(struct run *run, const struct fragments *f)
 {
 	if (f->live_peak) {
 		run_value(run, "trainmem.reserved", (double)f->reserved_peak);

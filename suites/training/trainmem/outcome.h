@@ -18,10 +18,10 @@ extern const struct role_row trainmem_roles[];
  * `plan`: prediction for the step; `plain`: prediction for the step that keeps everything, NULL:
  * this is that step.
  */
-void outcome_record_account(struct run *run, const struct setup *setup,
-			    const struct memory_account *account, const struct heap *plan,
-			    const struct heap *plain);
-void outcome_record_search(struct run *run, const struct search *search);
-void outcome_record_fragments(struct run *run, const struct fragments *fragments);
+void trainmem_outcome_record_account(struct run *run, const struct setup *setup,
+				     const struct memory_account *account, const struct heap *plan,
+				     const struct heap *plain);
+void trainmem_outcome_record_search(struct run *run, const struct search *search);
+void trainmem_outcome_record_fragments(struct run *run, const struct fragments *fragments);
 
 #endif

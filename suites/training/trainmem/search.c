@@ -27,18 +27,18 @@
 /* The block that shows that a device still works. */
 #define AFTERWARDS_BYTES ((size_t)1 << 20)
 
-static uint64_t uint64_min(uint64_t a, uint64_t b)
+static uint64_t search_uint64_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint64_t uint64_less(uint64_t a, uint64_t b)
+static uint64_t search_uint64_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 /* A step with enough rows for the kernels of larger ones that needs little memory. */
-static struct setup trial_context_setup(const struct setup *setup, uint64_t available)
+static struct setup search_trial_context_setup(const struct setup *setup, uint64_t available)
 {
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct setup s = *setup;
@@ -47,14 +47,15 @@ static struct setup trial_context_setup(const struct setup *setup, uint64_t avai
 		 least = setup->kind == MODEL_TRANSFORMER ? 1 : 8;
 
 	s.batch = (setup->kind == MODEL_MLP ? CONTEXT_BATCH : CONTEXT_IMAGES) * sample;
-	while (s.batch > least * sample && !training_fits(&s, &options, available / 4))
+	while (s.batch > least * sample && !trainmem_training_fits(&s, &options, available / 4))
 		s.batch /= 2;
 	return s;
 }
 
 /* Bytes that a card of this capacity has left for tensors, at most those of the device. */
-static enum status trial_find_budget(struct device *device, const struct trial_request *r,
-				     struct trial *t, uint64_t *free_bytes, struct error *err)
+static enum status search_trial_find_budget(struct device *device, const struct trial_request *r,
+					    struct trial *t, uint64_t *free_bytes,
+					    struct error *err)
 {
 	struct setup loads;
 	enum memory_source source;
@@ -62,26 +63,28 @@ static enum status trial_find_budget(struct device *device, const struct trial_r
 
 	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
-	loads = trial_context_setup(&r->setup, r->capacity ? uint64_min(r->capacity, *free_bytes)
-							   : *free_bytes);
+	loads = search_trial_context_setup(&r->setup,
+					   r->capacity ? search_uint64_min(r->capacity, *free_bytes)
+						       : *free_bytes);
 	if (memory_account_context(device, &loads, &source, &r->before, &t->context, free_bytes,
 				   err) != STATUS_OK)
 		return err->status;
-	t->budget = r->capacity ? uint64_min(uint64_less(r->capacity, t->context), *free_bytes)
+	t->budget = r->capacity ? search_uint64_min(search_uint64_less(r->capacity, t->context),
+						    *free_bytes)
 				: *free_bytes;
 	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
-		t->budget = uint64_less(t->budget, r->reserve);
+		t->budget = search_uint64_less(t->budget, r->reserve);
 	return STATUS_OK;
 }
 
-double trial_limit(double least, int steps, double step_seconds)
+double search_trial_limit(double least, int steps, double step_seconds)
 {
 	return least + LIMIT_FACTOR * steps * fmax(step_seconds, 0);
 }
 
 /* A step with a wrong result must not count as one that fits. */
-static enum status trial_check_losses(const struct setup *setup, const struct trial *t,
-				      struct error *err)
+static enum status search_trial_check_losses(const struct setup *setup, const struct trial *t,
+					     struct error *err)
 {
 	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
 	    (!setup->rate_chosen || t->last_loss < t->first_loss))
@@ -97,7 +100,7 @@ static enum status trial_check_losses(const struct setup *setup, const struct tr
  * The device granted more memory than it should have had: such a step does not emulate a smaller
  * card.
  */
-static enum status trial_not_full(const struct trial *t, uint64_t taken, struct error *err)
+static enum status search_trial_not_full(const struct trial *t, uint64_t taken, struct error *err)
 {
 	char given[32], budget[32];
 
@@ -108,8 +111,8 @@ static enum status trial_not_full(const struct trial *t, uint64_t taken, struct 
 			 units_format((double)taken, "B", given, sizeof(given)));
 }
 
-static enum status trial_try_steps(struct device *device, const struct trial_request *r,
-				   struct trial *t, struct error *err)
+static enum status search_trial_try_steps(struct device *device, const struct trial_request *r,
+					  struct trial *t, struct error *err)
 {
 	struct training_options options = r->options;
 	struct error failed = ERROR_NONE;
@@ -118,11 +121,11 @@ static enum status trial_try_steps(struct device *device, const struct trial_req
 
 	/* For the heap, 0 means no limit: without a budget not a single byte fits. */
 	options.limit = t->filled ? 0 : t->budget ? t->budget : 1;
-	training_open(&training, &r->setup, &options, device, &failed);
-	training_first_step(&training, &t->first_loss, &failed);
-	training_step(&training, &failed);
-	training_wait(&training, &failed);
-	training_loss(&training, &t->last_loss, &failed);
+	trainmem_training_open(&training, &r->setup, &options, device, &failed);
+	trainmem_training_first_step(&training, &t->first_loss, &failed);
+	trainmem_training_step(&training, &failed);
+	trainmem_training_wait(&training, &failed);
+	trainmem_training_loss(&training, &t->last_loss, &failed);
 	t->fits = failed.status == STATUS_OK;
 	t->phase = training.heap.phase;
 	t->peak = training.heap.peak;
@@ -131,18 +134,18 @@ static enum status trial_try_steps(struct device *device, const struct trial_req
 	memcpy(t->in_use, training.heap.live, sizeof(t->in_use));
 	snprintf(t->reason, sizeof(t->reason), "%.255s", failed.message);
 	taken = training.heap.reserved_peak;
-	training_close(&training);
+	trainmem_training_close(&training);
 	if (t->fits && t->filled && taken > t->budget + t->budget / FILLER_MISSES)
-		return trial_not_full(t, taken, err);
+		return search_trial_not_full(t, taken, err);
 	if (t->fits)
-		return trial_check_losses(&r->setup, t, err);
+		return search_trial_check_losses(&r->setup, t, err);
 	return failed.status == STATUS_NO_MEMORY
 		       ? STATUS_OK
 		       : error_set(err, failed.status, "%s", failed.message);
 }
 
 /* Allocates memory, fills it by a kernel, and checks every byte. */
-static enum status device_works(struct device *device, uint64_t seed, struct error *err)
+static enum status search_device_works(struct device *device, uint64_t seed, struct error *err)
 {
 	struct stream *stream = NULL;
 	struct buffer buffer = { 0 };
@@ -158,8 +161,8 @@ static enum status device_works(struct device *device, uint64_t seed, struct err
 }
 
 /* A fork_server_fn: converts struct trial_request to struct trial. */
-enum status trial_of_step(struct device *device, const void *request, void *result,
-			  struct error *err)
+enum status search_trial_of_step(struct device *device, const void *request, void *result,
+				 struct error *err)
 {
 	const struct trial_request *r = request;
 	struct trial *t = result;
@@ -167,7 +170,7 @@ enum status trial_of_step(struct device *device, const void *request, void *resu
 	uint64_t free_bytes;
 	double start;
 
-	if (trial_find_budget(device, r, t, &free_bytes, err) != STATUS_OK || r->only_look)
+	if (search_trial_find_budget(device, r, t, &free_bytes, err) != STATUS_OK || r->only_look)
 		return err->status;
 	start = clock_seconds();
 	if (r->limit_by == LIMIT_BY_FILLER && r->capacity && free_bytes > t->budget) {
@@ -175,11 +178,11 @@ enum status trial_of_step(struct device *device, const void *request, void *resu
 		buffer_alloc(&filler, device, ALLOCATOR_DEVICE, t->filled, err);
 	}
 	if (err->status == STATUS_OK)
-		trial_try_steps(device, r, t, err);
+		search_trial_try_steps(device, r, t, err);
 	t->seconds = clock_seconds() - start;
 	buffer_free(&filler);
 	if (err->status == STATUS_OK && !t->fits)
-		t->works_afterwards = device_works(device, r->setup.seed, err) == STATUS_OK;
+		t->works_afterwards = search_device_works(device, r->setup.seed, err) == STATUS_OK;
 	return err->status;
 }
 
@@ -225,7 +228,7 @@ static bool search_plan_fits(const void *context, uint64_t value)
 	const struct planned_search *p = context;
 	struct setup s = trainmem_search_setup_with(&p->c->setup, p->what, value);
 
-	return training_fits(&s, &p->c->options, p->budget);
+	return trainmem_training_fits(&s, &p->c->options, p->budget);
 }
 
 /* One step that measures the context's size, and two for the trial. */
@@ -235,14 +238,15 @@ enum status search_trial(struct run *run, struct trial_request *request, struct 
 			 struct error *err)
 {
 	const struct device_info *info = &run->devices[0]->info;
-	double step = setup_flops(&request->setup) / estimate_flops(info, request->setup.precision);
+	double step = model_flops(&request->setup) /
+		      shared_estimate_flops(info, request->setup.precision);
 	struct fork_server_task task = { .device = info,
-					 .run = trial_of_step,
+					 .run = search_trial_of_step,
 					 .arguments = request,
 					 .arguments_size = sizeof(*request),
 					 .result_size = sizeof(*trial),
-					 .seconds =
-						 trial_limit(PROCESS_SECONDS, TRIAL_STEPS, step) };
+					 .seconds = search_trial_limit(PROCESS_SECONDS, TRIAL_STEPS,
+								       step) };
 
 	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK ||
 	    fork_server_run(run->fork_server, &task, trial, err) != STATUS_OK)
@@ -312,7 +316,7 @@ enum status search_largest(const struct trainmem_case *c, const struct search_op
 	s->budget = planned.budget = look.budget;
 	if (!look.budget)
 		return trainmem_search_nothing_left(o, look.context, err);
-	s->predicted = search_largest_fit(search_plan_fits, &planned, step, o->most);
+	s->predicted = search_next_largest_fit(search_plan_fits, &planned, step, o->most);
 	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most,
 				   SEARCH_TOLERANCE)) &&
 	       s->trials < SEARCH_TRIALS)

@@ -59,14 +59,14 @@ enum status search_trial(struct run *run, struct trial_request *request, struct 
 			 struct error *err);
 
 /* A fork_server_fn that does it: converts struct trial_request to struct trial. */
-enum status trial_of_step(struct device *device, const void *request, void *result,
-			  struct error *err);
+enum status search_trial_of_step(struct device *device, const void *request, void *result,
+				 struct error *err);
 
 /*
  * Seconds after which a process that runs `steps` steps is killed: `least` plus four times the
  * expected duration of the steps. A large batch on a slow or loaded device is not a hang.
  */
-double trial_limit(double least, int steps, double step_seconds);
+double search_trial_limit(double least, int steps, double step_seconds);
 
 enum search_for { SEARCH_BATCH, SEARCH_WIDTH };
 

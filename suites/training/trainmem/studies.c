@@ -12,8 +12,8 @@
 #include "suites/training/trainmem/search.h"
 
 /* Gradients of one step with fresh parameters, times the loss scale, without gaps. */
-static enum status accumulation_gradients_of(const struct trainmem_case *c, bool sums, double **out,
-					     uint64_t *count, struct error *err)
+static enum status trainmem_studies_gradients_of(const struct trainmem_case *c, bool sums,
+						 double **out, uint64_t *count, struct error *err)
 {
 	struct training_options own = c->options;
 	const struct model *model;
@@ -23,13 +23,13 @@ static enum status accumulation_gradients_of(const struct trainmem_case *c, bool
 	char *raw;
 
 	own.sums = sums;
-	training_open(&t, &c->setup, &own, c->run->devices[0], err);
-	if (training_first_step(&t, &loss, err) == STATUS_OK) {
+	trainmem_training_open(&t, &c->setup, &own, c->run->devices[0], err);
+	if (trainmem_training_first_step(&t, &loss, err) == STATUS_OK) {
 		model = &t.network.model;
 		raw = xmalloc(model->elements * bytes);
 		*out = xcalloc(model->parameters, sizeof(**out));
 		*count = 0;
-		team_fetch(&t.team, raw, t.network.gradients, model->elements * bytes, err);
+		rank_team_fetch(&t.team, raw, t.network.gradients, model->elements * bytes, err);
 		for (size_t l = 0; l < model->layers; l++)
 			for (size_t i = 0; i < model->layer[l].tensors; i++) {
 				const struct model_tensor *tensor = &model->layer[l].tensor[i];
@@ -40,7 +40,7 @@ static enum status accumulation_gradients_of(const struct trainmem_case *c, bool
 			}
 		free(raw);
 	}
-	training_close(&t);
+	trainmem_training_close(&t);
 	return err->status;
 }
 
@@ -50,8 +50,8 @@ struct accumulation_comparison {
 	double error;    /* relative L2 difference of the two */
 };
 
-static struct accumulation_comparison accumulation_compare(const double *sums, const double *means,
-							   uint64_t count)
+static struct accumulation_comparison
+trainmem_studies_accumulation_compare(const double *sums, const double *means, uint64_t count)
 {
 	double product = 0, square = 0, sum_square = 0, left = 0, difference = 0;
 	struct accumulation_comparison c;
@@ -80,12 +80,12 @@ enum status study_accumulation(const struct trainmem_case *c, struct error *err)
 	struct setup small;
 	uint64_t count;
 
-	if (check_step(c->run->devices[0], &c->setup, &c->options, c->verify_flops, &small, &check,
-		       err) != STATUS_OK ||
-	    accumulation_gradients_of(c, false, &mean, &count, err) != STATUS_OK ||
-	    accumulation_gradients_of(c, true, &added, &count, err) != STATUS_OK)
+	if (trainmem_measure_check_step(c->run->devices[0], &c->setup, &c->options, c->verify_flops,
+					&small, &check, err) != STATUS_OK ||
+	    trainmem_studies_gradients_of(c, false, &mean, &count, err) != STATUS_OK ||
+	    trainmem_studies_gradients_of(c, true, &added, &count, err) != STATUS_OK)
 		goto out;
-	found = accumulation_compare(added, mean, count);
+	found = trainmem_studies_accumulation_compare(added, mean, count);
 	run_value(c->run, "trainmem.undivided_ratio", found.ratio);
 	run_value(c->run, "trainmem.undivided_error", found.error);
 	/*
@@ -115,29 +115,29 @@ struct clearing_outcome {
 };
 
 /* Steps of batches from an eighth of the largest, in pseudorandom order; then the largest. */
-static void clearing_run_batches(struct training *t, bool clear, struct clearing_outcome *o,
-				 struct error *err)
+static void trainmem_studies_clearing_run_batches(struct training *t, bool clear,
+						  struct clearing_outcome *o, struct error *err)
 {
 	uint64_t most = t->setup.batch, unit = ALTERNATION_PARTS * setup_accumulate(&t->setup),
 		 units = most / unit, least = units / 8 + 1;
 
-	training_reset(t, err);
+	trainmem_training_reset(t, err);
 	while (o->steps < CLEARING_STEPS && err->status == STATUS_OK) {
 		uint64_t drawn = generator_bits(t->setup.seed, (uint64_t)o->steps);
 
-		training_set_batch(t, unit * (least + drawn % (units - least + 1)));
-		o->steps += training_step(t, err) == STATUS_OK;
+		trainmem_training_set_batch(t, unit * (least + drawn % (units - least + 1)));
+		o->steps += trainmem_training_step(t, err) == STATUS_OK;
 	}
-	if (training_wait(t, err) != STATUS_OK)
+	if (trainmem_training_wait(t, err) != STATUS_OK)
 		return;
 	o->reserved = t->heap.reserved;
 	heap_free_bytes(&t->heap, &o->free_bytes, &o->largest_free);
 	if (clear)
 		heap_trim(&t->heap);
 	o->reserved_cleared = t->heap.reserved;
-	training_set_batch(t, most);
-	training_step(t, err);
-	o->fits = training_wait(t, err) == STATUS_OK;
+	trainmem_training_set_batch(t, most);
+	trainmem_training_step(t, err);
+	o->fits = trainmem_training_wait(t, err) == STATUS_OK;
 }
 
 static enum status clearing_study_one(const struct trainmem_case *c,
@@ -148,10 +148,11 @@ static enum status clearing_study_one(const struct trainmem_case *c,
 	struct training t;
 
 	*o = (struct clearing_outcome){ 0 };
-	if (training_open(&t, &c->setup, options, c->run->devices[0], &refused) == STATUS_OK)
-		clearing_run_batches(&t, clear, o, &refused);
+	if (trainmem_training_open(&t, &c->setup, options, c->run->devices[0], &refused) ==
+	    STATUS_OK)
+		trainmem_studies_clearing_run_batches(&t, clear, o, &refused);
 	o->reserved = o->reserved ? o->reserved : t.heap.reserved;
-	training_close(&t);
+	trainmem_training_close(&t);
 	return refused.status == STATUS_OK || refused.status == STATUS_NO_MEMORY
 		       ? STATUS_OK
 		       : error_set(err, refused.status, "%s", refused.message);
@@ -164,9 +165,9 @@ enum status study_clearing(const struct trainmem_case *c, struct error *err)
 	struct clearing_outcome kept, cleared;
 	struct heap need;
 
-	training_plan(&c->setup, &own, &need);
+	trainmem_training_plan(&c->setup, &own, &need);
 	own.limit = (uint64_t)(CLEARING_ROOM * (double)need.reserved_peak);
-	if (measure_verify(c, err) != STATUS_OK ||
+	if (trainmem_measure_verify(c, err) != STATUS_OK ||
 	    clearing_study_one(c, &own, false, &kept, err) != STATUS_OK ||
 	    clearing_study_one(c, &own, true, &cleared, err) != STATUS_OK)
 		return err->status;
@@ -196,36 +197,38 @@ struct logical {
 	int active; /* the first alone, or both alternately */
 };
 
-static enum status logical_launch(void *state, unsigned batch, struct error *err)
+static enum status trainmem_studies_logical_launch(void *state, unsigned batch, struct error *err)
 {
 	struct logical *l = state;
 
 	for (unsigned i = 0; i < batch; i++)
 		for (int d = 0; d < l->active; d++)
-			training_step(&l->devices[d], err);
+			trainmem_training_step(&l->devices[d], err);
 	for (int d = 0; d < l->active; d++)
-		training_wait(&l->devices[d], err);
+		trainmem_training_wait(&l->devices[d], err);
 	return err->status;
 }
 
-static enum status logical_launch_alone(void *state, unsigned batch, struct error *err)
+static enum status trainmem_studies_logical_launch_alone(void *state, unsigned batch,
+							 struct error *err)
 {
 	struct logical *l = state;
 
 	l->active = 1;
-	logical_launch(l, batch, err);
+	trainmem_studies_logical_launch(l, batch, err);
 	l->active = DEVICES;
 	return err->status;
 }
 
 /* Times steps of one alone and of both alternately. */
-static enum status logical_time_both(struct run *run, struct logical *l, struct error *err)
+static enum status trainmem_studies_logical_time_both(struct run *run, struct logical *l,
+						      struct error *err)
 {
 	static const char *const names[] = { "trainmem.step_time", "trainmem.plain_time",
 					     "trainmem.slowdown" };
 	struct stream *streams[DEVICES];
 	struct workload both = { .state = l,
-				 .launch = logical_launch,
+				 .launch = trainmem_studies_logical_launch,
 				 .clock = CLOCK_HOST,
 				 .streams = streams,
 				 .stream_count = DEVICES,
@@ -235,7 +238,7 @@ static enum status logical_time_both(struct run *run, struct logical *l, struct 
 
 	for (int d = 0; d < DEVICES; d++)
 		streams[d] = l->devices[d].team.streams[STREAM_COMPUTE];
-	workloads[1].launch = logical_launch_alone;
+	workloads[1].launch = trainmem_studies_logical_launch_alone;
 	workloads[1].stream_count = 1;
 	if (run_sample_interleaved(run, workloads, names, series, err) != STATUS_OK)
 		return err->status;
@@ -245,22 +248,23 @@ static enum status logical_time_both(struct run *run, struct logical *l, struct 
 }
 
 /* Losses after some steps of the first alone or of both alternately. */
-static void logical_losses(struct logical *l, int devices, double out[DEVICES], struct error *err)
+static void trainmem_studies_logical_losses(struct logical *l, int devices, double out[DEVICES],
+					    struct error *err)
 {
 	l->active = devices;
 	for (int d = 0; d < devices; d++)
-		training_reset(&l->devices[d], err);
-	logical_launch(l, CHECKED_STEPS, err);
+		trainmem_training_reset(&l->devices[d], err);
+	trainmem_studies_logical_launch(l, CHECKED_STEPS, err);
 	for (int d = 0; d < devices; d++)
-		training_loss(&l->devices[d], &out[d], err);
+		trainmem_training_loss(&l->devices[d], &out[d], err);
 }
 
-static enum status logical_check_losses(struct logical *l, struct error *err)
+static enum status trainmem_studies_logical_check_losses(struct logical *l, struct error *err)
 {
 	double alone[DEVICES], both[DEVICES];
 
-	logical_losses(l, 1, alone, err);
-	logical_losses(l, DEVICES, both, err);
+	trainmem_studies_logical_losses(l, 1, alone, err);
+	trainmem_studies_logical_losses(l, DEVICES, both, err);
 	for (int d = 0; d < DEVICES && err->status == STATUS_OK; d++)
 		if (!isfinite(alone[0]) || fabs(both[d] - alone[0]) > 1e-6 * fabs(alone[0]))
 			error_set(err, STATUS_MISMATCH,
@@ -273,7 +277,8 @@ static enum status logical_check_losses(struct logical *l, struct error *err)
 /*
  * The first requests more than its limit; then the second must be able to allocate and use memory.
  */
-static enum status logical_ask_beyond(struct logical *l, bool *isolated, struct error *err)
+static enum status trainmem_studies_logical_ask_beyond(struct logical *l, bool *isolated,
+						       struct error *err)
 {
 	struct heap *first = &l->devices[0].heap, *second = &l->devices[1].heap;
 	struct error no = ERROR_NONE, yes = ERROR_NONE;
@@ -304,14 +309,16 @@ enum status study_logical(const struct trainmem_case *c, struct error *err)
 	bool isolated;
 	int opened = 0;
 
-	training_plan(&c->setup, &own, &need);
+	trainmem_training_plan(&c->setup, &own, &need);
 	own.limit = own.reserve = need.reserved_peak + LOGICAL_MARGIN;
 	while (opened < DEVICES && err->status == STATUS_OK)
-		training_open(&l.devices[opened++], &c->setup, &own, c->run->devices[0], err);
-	if (err->status == STATUS_OK && logical_check_losses(&l, err) == STATUS_OK &&
-	    logical_ask_beyond(&l, &isolated, err) == STATUS_OK &&
-	    logical_time_both(c->run, &l, err) == STATUS_OK &&
-	    logical_check_losses(&l, err) == STATUS_OK) {
+		trainmem_training_open(&l.devices[opened++], &c->setup, &own, c->run->devices[0],
+				       err);
+	if (err->status == STATUS_OK &&
+	    trainmem_studies_logical_check_losses(&l, err) == STATUS_OK &&
+	    trainmem_studies_logical_ask_beyond(&l, &isolated, err) == STATUS_OK &&
+	    trainmem_studies_logical_time_both(c->run, &l, err) == STATUS_OK &&
+	    trainmem_studies_logical_check_losses(&l, err) == STATUS_OK) {
 		run_value(c->run, "trainmem.isolated", isolated);
 		run_value(c->run, "trainmem.reserved",
 			  (double)(l.devices[0].heap.reserved_peak +
@@ -323,7 +330,7 @@ enum status study_logical(const struct trainmem_case *c, struct error *err)
 			     NAN, NAN);
 	}
 	while (opened > 0)
-		training_close(&l.devices[--opened]);
+		trainmem_training_close(&l.devices[--opened]);
 	return err->status;
 }
 
@@ -332,7 +339,7 @@ enum status study_logical(const struct trainmem_case *c, struct error *err)
 #define TENTHS 10
 
 /* The class whose random linear function of the first inputs is largest. */
-static int32_t teacher_label(const struct setup *setup, uint64_t row)
+static int32_t trainmem_studies_teacher_label(const struct setup *setup, uint64_t row)
 {
 	uint64_t inputs = setup->widths[0], classes = setup->widths[setup->layers];
 	uint64_t deciding = inputs < DECIDING_INPUTS ? inputs : DECIDING_INPUTS;
@@ -356,39 +363,41 @@ static int32_t teacher_label(const struct setup *setup, uint64_t row)
 }
 
 /* Mean loss of each tenth of a training whose every step has new samples. */
-static enum status loss_curve_train(const struct trainmem_case *c, const struct setup *setup,
-				    uint64_t updates, double tenths[TENTHS], struct error *err)
+static enum status trainmem_studies_loss_curve_train(const struct trainmem_case *c,
+						     const struct setup *setup, uint64_t updates,
+						     double tenths[TENTHS], struct error *err)
 {
 	uint64_t counts[TENTHS] = { 0 }, batch = setup->batch;
 	int32_t *labels = xcalloc(batch, sizeof(*labels));
 	struct training t;
 
-	training_open(&t, setup, &c->options, c->run->devices[0], err);
-	training_reset(&t, err);
+	trainmem_training_open(&t, setup, &c->options, c->run->devices[0], err);
+	trainmem_training_reset(&t, err);
 	for (uint64_t i = 0; i < updates && err->status == STATUS_OK; i++) {
 		uint64_t tenth = i * TENTHS / updates, row = i * batch;
 		struct network *n = &t.network;
 		double loss = 0;
 
 		for (uint64_t r = 0; r < batch; r++)
-			labels[r] = teacher_label(setup, row + r);
+			labels[r] = trainmem_studies_teacher_label(setup, row + r);
 		if (network_fill_input(n, n->activations[0], row, batch, err) == STATUS_OK)
 			network_copy(n, n->labels, labels, batch * sizeof(*labels), err);
-		training_step(&t, err);
+		trainmem_training_step(&t, err);
 		/* Waits, so that the labels may be changed. */
-		training_loss(&t, &loss, err);
+		trainmem_training_loss(&t, &loss, err);
 		tenths[tenth] += loss;
 		counts[tenth]++;
 	}
 	for (int i = 0; i < TENTHS; i++)
 		tenths[i] /= (double)counts[i];
 	free(labels);
-	training_close(&t);
+	trainmem_training_close(&t);
 	return err->status;
 }
 
 /* Checks that the loss fell below that of a guess among all classes. */
-static enum status check_learnt(const struct setup *setup, const double *tenths, struct error *err)
+static enum status trainmem_studies_check_learnt(const struct setup *setup, const double *tenths,
+						 struct error *err)
 {
 	double last = tenths[TENTHS - 1], guess = log((double)setup->widths[setup->layers]);
 
@@ -413,7 +422,7 @@ enum status study_loss_curve(const struct trainmem_case *c, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "curve_samples = %llu batches; at least %d batches are needed",
 				 (unsigned long long)updates, 2 * TENTHS);
-	if (loss_curve_train(c, &trained, updates, found, err) != STATUS_OK)
+	if (trainmem_studies_loss_curve_train(c, &trained, updates, found, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "trainmem.updates", (double)updates);
 	run_value(run, "trainmem.loss_first", found[0]);
@@ -422,14 +431,14 @@ enum status study_loss_curve(const struct trainmem_case *c, struct error *err)
 	if (trained.precision != PRECISION_FP32) {
 		setup_set_training(&trained, "fp32");
 		trained.loss_scale = 1;
-		if (loss_curve_train(c, &trained, updates, fp32, err) != STATUS_OK)
+		if (trainmem_studies_loss_curve_train(c, &trained, updates, fp32, err) != STATUS_OK)
 			return err->status;
 		for (int i = 0; i < TENTHS; i++)
 			largest = fmax(largest, fabs(found[i] / fp32[i] - 1));
 		run_value(run, "trainmem.loss_final_fp32", fp32[TENTHS - 1]);
 		run_value(run, "trainmem.loss_difference", largest);
 	}
-	if (check_learnt(&c->setup, found, err) == STATUS_OK)
+	if (trainmem_studies_check_learnt(&c->setup, found, err) == STATUS_OK)
 		run_verified(run, "the loss on samples not used before fell", NAN, NAN);
 	return err->status;
 }
@@ -447,31 +456,34 @@ struct remedy_attempt {
 	enum phase at_most; /* of a refusal */
 };
 
-static bool remedies_plan_passes(const void *attempt, uint64_t batch)
+static bool trainmem_studies_remedies_plan_passes(const void *attempt, uint64_t batch)
 {
 	const struct remedy_attempt *a = attempt;
 	struct setup s = a->c->setup;
 
 	s.batch = batch;
-	return training_refused_in(&s, &a->c->options, a->budget) > a->at_most;
+	return trainmem_training_refused_in(&s, &a->c->options, a->budget) > a->at_most;
 }
 
 /*
  * A batch beyond the smallest whose plan fails in phase `at_most` or before; 0: none.
  * *smallest: the latter.
  */
-static uint64_t smallest_refused(struct remedy_attempt *a, enum phase at_most, uint64_t *smallest)
+static uint64_t trainmem_studies_smallest_refused(struct remedy_attempt *a, enum phase at_most,
+						  uint64_t *smallest)
 {
 	uint64_t passes;
 
 	a->at_most = at_most;
-	passes = search_largest_fit(remedies_plan_passes, a, a->step, a->most);
+	passes =
+		search_next_largest_fit(trainmem_studies_remedies_plan_passes, a, a->step, a->most);
 	*smallest = passes + a->step <= a->most ? passes + a->step : 0;
 	return (*smallest + *smallest / BEYOND + a->step - 1) / a->step * a->step;
 }
 
-static enum status remedies_try_step(struct remedy_attempt *a, const struct setup *setup,
-				     bool offload, struct trial *trial, struct error *err)
+static enum status trainmem_studies_remedies_try_step(struct remedy_attempt *a,
+						      const struct setup *setup, bool offload,
+						      struct trial *trial, struct error *err)
 {
 	a->request.setup = *setup;
 	a->request.options.offload = offload;
@@ -489,8 +501,8 @@ static const char *const metrics[][2] = { REMEDIES(X) };
 #undef X
 
 /* First the batch itself, which must fail in that phase; then with each remedy. */
-static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum phase phase,
-				struct error *err)
+static enum status trainmem_studies_try_remedies(struct remedy_attempt *a, uint64_t batch,
+						 enum phase phase, struct error *err)
 {
 	bool forward = phase == PHASE_FORWARD;
 	struct run *run = a->c->run;
@@ -498,7 +510,7 @@ static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum p
 	struct trial trial;
 
 	s.batch = batch;
-	if (remedies_try_step(a, &s, false, &trial, err) != STATUS_OK)
+	if (trainmem_studies_remedies_try_step(a, &s, false, &trial, err) != STATUS_OK)
 		return err->status;
 	if (trial.fits || trial.phase != phase) {
 		run_note(run,
@@ -520,7 +532,8 @@ static enum status try_remedies(struct remedy_attempt *a, uint64_t batch, enum p
 			with.segments = (uint64_t)fmax(2, round(sqrt((double)s.layers)));
 		if (r == REMEDY_accumulated)
 			with.accumulate = 2 * setup_accumulate(&s);
-		if (remedies_try_step(a, &with, r == REMEDY_offloaded, &trial, err) != STATUS_OK)
+		if (trainmem_studies_remedies_try_step(a, &with, r == REMEDY_offloaded, &trial,
+						       err) != STATUS_OK)
 			return err->status;
 		run_value(run, metrics[r][forward], trial.fits);
 	}
@@ -551,16 +564,17 @@ enum status study_remedies(const struct trainmem_case *c, struct error *err)
 	if (!look.budget)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "no memory is left for tensors in the free memory of the device");
-	backward = smallest_refused(&a, PHASE_BACKWARD, &in_backward);
-	forward = smallest_refused(&a, PHASE_FORWARD, &in_forward);
+	backward = trainmem_studies_smallest_refused(&a, PHASE_BACKWARD, &in_backward);
+	forward = trainmem_studies_smallest_refused(&a, PHASE_FORWARD, &in_forward);
 	if (!backward)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "the largest batch, %llu, does not run out of memory; increase "
 				 "max_batch",
 				 (unsigned long long)a.most);
 	if (((backward < in_forward || !forward) &&
-	     try_remedies(&a, backward, PHASE_BACKWARD, err) != STATUS_OK) ||
-	    (forward && try_remedies(&a, forward, PHASE_FORWARD, err) != STATUS_OK))
+	     trainmem_studies_try_remedies(&a, backward, PHASE_BACKWARD, err) != STATUS_OK) ||
+	    (forward &&
+	     trainmem_studies_try_remedies(&a, forward, PHASE_FORWARD, err) != STATUS_OK))
 		return err->status;
 	run_verified(c->run,
 		     "the loss falls in every step that fits; after each failure, memory was "

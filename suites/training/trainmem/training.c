@@ -15,40 +15,40 @@
  */
 #define BFC_REGION_GROWTH 64
 
-static struct stream *compute_stream(const struct training *t)
+static struct stream *trainmem_training_compute_stream(const struct training *t)
 {
 	return t->team.streams[STREAM_COMPUTE];
 }
 
-static uint64_t training_layer_bytes(const struct training *t, size_t l)
+static uint64_t trainmem_training_layer_bytes(const struct training *t, size_t l)
 {
 	return t->rows * t->setup.widths[l] * precision_bytes(t->setup.precision);
 }
 
-static void training_set_activation(struct training *t, size_t l, void *memory)
+static void trainmem_training_set_activation(struct training *t, size_t l, void *memory)
 {
 	t->network.activations[l] = memory;
 	t->network.masks[l] = memory;
 }
 
 /* Allocates memory for activations[l], and frees it. */
-static enum status training_take(struct training *t, size_t l, struct error *err)
+static enum status trainmem_training_take(struct training *t, size_t l, struct error *err)
 {
 	void *memory;
 
 	if (err->status != STATUS_OK ||
-	    heap_take(&t->heap, MEMORY_ACTIVATIONS, training_layer_bytes(t, l), &memory, err) !=
-		    STATUS_OK)
+	    heap_take(&t->heap, MEMORY_ACTIVATIONS, trainmem_training_layer_bytes(t, l), &memory,
+		      err) != STATUS_OK)
 		return err->status;
-	training_set_activation(t, l, memory);
+	trainmem_training_set_activation(t, l, memory);
 	return STATUS_OK;
 }
 
-static void training_give(struct training *t, size_t l)
+static void trainmem_training_give(struct training *t, size_t l)
 {
 	heap_give(&t->heap, MEMORY_ACTIVATIONS, t->network.activations[l],
-		  training_layer_bytes(t, l));
-	training_set_activation(t, l, NULL);
+		  trainmem_training_layer_bytes(t, l));
+	trainmem_training_set_activation(t, l, NULL);
 }
 
 /*
@@ -60,96 +60,97 @@ static void training_give(struct training *t, size_t l)
 /* Any of the team's streams except the compute stream. */
 #define STREAM_COPY STREAM_PREVIOUS
 
-static bool training_leaves(const struct training *t, size_t l)
+static bool trainmem_training_leaves(const struct training *t, size_t l)
 {
 	return l > 0 && l + 1 < t->setup.layers &&
 	       (t->options.swapped == 0 || l <= t->options.swapped);
 }
 
-static enum status offload_open(struct training *t, struct error *err)
+static enum status trainmem_training_offload_open(struct training *t, struct error *err)
 {
 	struct device *device = t->team.device;
 
 	for (size_t l = 1; l < t->setup.layers; l++) {
-		if (!training_leaves(t, l))
+		if (!trainmem_training_leaves(t, l))
 			continue;
-		t->host_bytes += training_layer_bytes(t, l);
-		if (device &&
-		    (backend_memory_alloc(device, ALLOCATOR_PINNED, training_layer_bytes(t, l),
-					  NULL, &t->host[l], err) != STATUS_OK ||
-		     team_open_events(&t->team, &t->ready[l], 1, err) != STATUS_OK ||
-		     team_open_events(&t->team, &t->moved[l], 1, err) != STATUS_OK))
+		t->host_bytes += trainmem_training_layer_bytes(t, l);
+		if (device && (backend_memory_alloc(device, ALLOCATOR_PINNED,
+						    trainmem_training_layer_bytes(t, l), NULL,
+						    &t->host[l], err) != STATUS_OK ||
+			       rank_team_open_events(&t->team, &t->ready[l], 1, err) != STATUS_OK ||
+			       rank_team_open_events(&t->team, &t->moved[l], 1, err) != STATUS_OK))
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static void offload_close(struct training *t)
+static void trainmem_training_offload_close(struct training *t)
 {
 	struct error ignored = ERROR_NONE;
 
 	for (size_t l = 1; l < t->setup.layers && t->team.device; l++) {
 		if (t->host[l])
 			backend_memory_free(t->team.device, ALLOCATOR_PINNED, t->host[l],
-					    training_layer_bytes(t, l), NULL, &ignored);
+					    trainmem_training_layer_bytes(t, l), NULL, &ignored);
 		t->host[l] = NULL;
 	}
-	team_close_events(t->ready, SETUP_MAX_LAYERS + 1);
-	team_close_events(t->moved, SETUP_MAX_LAYERS + 1);
+	rank_team_close_events(t->ready, SETUP_MAX_LAYERS + 1);
+	rank_team_close_events(t->moved, SETUP_MAX_LAYERS + 1);
 	memset(t->ready, 0, sizeof(t->ready));
 	memset(t->moved, 0, sizeof(t->moved));
 }
 
 /* The copy starts when the compute stream has reached this point; `moved` is recorded after it. */
-static void training_copy(struct training *t, size_t l, void *to, const void *from,
-			  struct error *err)
+static void trainmem_training_copy(struct training *t, size_t l, void *to, const void *from,
+				   struct error *err)
 {
 	struct stream *stream = t->team.streams[STREAM_COPY];
 
-	t->moved_bytes += training_layer_bytes(t, l);
+	t->moved_bytes += trainmem_training_layer_bytes(t, l);
 	if (t->team.device &&
-	    team_follow(compute_stream(t), t->ready[l], stream, err) == STATUS_OK &&
-	    backend_copy(stream, to, from, training_layer_bytes(t, l), err) == STATUS_OK)
+	    rank_team_follow(trainmem_training_compute_stream(t), t->ready[l], stream, err) ==
+		    STATUS_OK &&
+	    backend_copy(stream, to, from, trainmem_training_layer_bytes(t, l), err) == STATUS_OK)
 		backend_event_record(t->moved[l], stream, err);
 }
 
-static void training_wait_for(struct training *t, size_t l, struct error *err)
+static void trainmem_training_wait_for(struct training *t, size_t l, struct error *err)
 {
 	if (t->team.device && err->status == STATUS_OK)
-		backend_stream_wait(compute_stream(t), t->moved[l], err);
+		backend_stream_wait(trainmem_training_compute_stream(t), t->moved[l], err);
 }
 
 /* The device no longer reads activations[l]: its memory is freed after the copy. */
-static void offload_leave(struct training *t, size_t l, struct error *err)
+static void trainmem_training_offload_leave(struct training *t, size_t l, struct error *err)
 {
-	if (!training_leaves(t, l) || err->status != STATUS_OK)
+	if (!trainmem_training_leaves(t, l) || err->status != STATUS_OK)
 		return;
-	training_wait_for(t, l, err);
-	training_give(t, l);
+	trainmem_training_wait_for(t, l, err);
+	trainmem_training_give(t, l);
 }
 
-static void bring_back(struct training *t, size_t l, struct error *err)
+static void trainmem_training_bring_back(struct training *t, size_t l, struct error *err)
 {
-	if (training_leaves(t, l) && !t->network.activations[l] &&
-	    training_take(t, l, err) == STATUS_OK)
-		training_copy(t, l, t->network.activations[l], t->host[l], err);
+	if (trainmem_training_leaves(t, l) && !t->network.activations[l] &&
+	    trainmem_training_take(t, l, err) == STATUS_OK)
+		trainmem_training_copy(t, l, t->network.activations[l], t->host[l], err);
 }
 
 /* Layer l is next in backward: waits for its input, and prefetches the input of the layer below. */
-static void offload_fetch(struct training *t, size_t l, struct error *err)
+static void trainmem_training_offload_fetch(struct training *t, size_t l, struct error *err)
 {
-	bring_back(t, l, err);
-	if (training_leaves(t, l))
-		training_wait_for(t, l, err);
+	trainmem_training_bring_back(t, l, err);
+	if (trainmem_training_leaves(t, l))
+		trainmem_training_wait_for(t, l, err);
 	if (l > 0)
-		bring_back(t, l - 1, err);
+		trainmem_training_bring_back(t, l - 1, err);
 }
 
 /* Allocates the tensors that layer l keeps for backward: one allocation each, as in frameworks. */
-static enum status training_take_inside(struct training *t, size_t l, struct error *err)
+static enum status trainmem_training_take_inside(struct training *t, size_t l, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
-	size_t count = blocks_kept(&t->network, l, t->rows, kept);
+	size_t count = model_blocks_kept(&t->network, l, t->rows, kept);
 
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++) {
 		void *memory;
@@ -157,62 +158,66 @@ static enum status training_take_inside(struct training *t, size_t l, struct err
 		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, &memory, err) !=
 		    STATUS_OK)
 			return err->status;
-		kept_place(&kept[i], memory);
+		model_blocks_kept_place(&kept[i], memory);
 	}
 	return err->status;
 }
 
-static void training_give_inside(struct training *t, size_t l)
+static void trainmem_training_give_inside(struct training *t, size_t l)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
-	size_t count = blocks_kept(&t->network, l, t->rows, kept);
+	size_t count = model_blocks_kept(&t->network, l, t->rows, kept);
 
 	for (size_t i = 0; i < count; i++) {
-		heap_give(&t->heap, MEMORY_ACTIVATIONS, kept_memory(&kept[i]), kept[i].bytes);
-		kept_place(&kept[i], NULL);
+		heap_give(&t->heap, MEMORY_ACTIVATIONS, model_blocks_kept_memory(&kept[i]),
+			  kept[i].bytes);
+		model_blocks_kept_place(&kept[i], NULL);
 	}
 }
 
-static bool training_has_inside(struct training *t, size_t l)
+static bool trainmem_training_has_inside(struct training *t, size_t l)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
 
-	return blocks_kept(&t->network, l, t->rows, kept) == 0 || kept_memory(&kept[0]);
+	return model_blocks_kept(&t->network, l, t->rows, kept) == 0 ||
+	       model_blocks_kept_memory(&kept[0]);
 }
 
 /* Writes the product to separate memory, and the activation to memory that stays. */
-static void training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
-					  struct error *err)
+static void trainmem_training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
+						   struct error *err)
 {
 	struct network *n = &t->network;
 	void *product, *output = n->activations[l + 1];
-	uint64_t bytes = training_layer_bytes(t, l + 1);
+	uint64_t bytes = trainmem_training_layer_bytes(t, l + 1);
 
 	if (heap_take(&t->heap, MEMORY_TRANSIENT, bytes, &product, err) != STATUS_OK)
 		return;
-	training_set_activation(t, l + 1, product);
-	network_forward_gemm(n, l, row, t->rows, err);
+	trainmem_training_set_activation(t, l + 1, product);
+	gemm_layer_forward_product(n, l, row, t->rows, err);
 	network_copy(n, output, product, bytes, err);
-	training_set_activation(t, l + 1, output);
-	network_activate(n, l, row, t->rows, err);
+	trainmem_training_set_activation(t, l + 1, output);
+	gemm_layer_activate(n, l, row, t->rows, err);
 	if (err->status == STATUS_OK)
 		heap_give(&t->heap, MEMORY_TRANSIENT, product, bytes);
 }
 
-static void training_forward_layer(struct training *t, size_t l, uint64_t row, struct error *err)
+static void trainmem_training_forward_layer(struct training *t, size_t l, uint64_t row,
+					    struct error *err)
 {
-	if (training_take(t, l + 1, err) != STATUS_OK ||
-	    training_take_inside(t, l, err) != STATUS_OK)
+	if (trainmem_training_take(t, l + 1, err) != STATUS_OK ||
+	    trainmem_training_take_inside(t, l, err) != STATUS_OK)
 		return;
-	if (t->options.out_of_place && setup_layer_kind(&t->setup, l) == LAYER_LINEAR &&
+	if (t->options.out_of_place && model_layer_kind(&t->setup, l) == LAYER_LINEAR &&
 	    l + 1 < t->setup.layers)
-		training_forward_out_of_place(t, l, row, err);
+		trainmem_training_forward_out_of_place(t, l, row, err);
 	else
-		network_forward(&t->network, l, row, t->rows, err);
+		gemm_layer_forward(&t->network, l, row, t->rows, err);
 }
 
 /* The layer above has read activations[l]. */
-static void forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
+static void trainmem_training_forward_is_done_with(struct training *t, size_t l, bool keep,
+						   struct error *err)
 {
 	const struct segments *s = &t->segments;
 	/* Backward recomputes the inner tensors of layers in every segment except the last. */
@@ -221,22 +226,24 @@ static void forward_is_done_with(struct training *t, size_t l, bool keep, struct
 	if (err->status != STATUS_OK)
 		return;
 	if (!keep || forgotten)
-		training_give_inside(t, l);
+		trainmem_training_give_inside(t, l);
 	if (l > 0 && (!keep || (forgotten && segments_buffer(s, l) != 0)))
-		training_give(t, l);
+		trainmem_training_give(t, l);
 	else if (l > 0 && t->options.offload)
-		offload_leave(t, l, err);
+		trainmem_training_offload_leave(t, l, err);
 }
 
-static enum status training_forward(struct training *t, uint64_t row, bool keep, struct error *err)
+static enum status trainmem_training_forward(struct training *t, uint64_t row, bool keep,
+					     struct error *err)
 {
 	for (size_t l = 0; l < t->setup.layers; l++) {
-		training_forward_layer(t, l, row, err);
+		trainmem_training_forward_layer(t, l, row, err);
 		/* Starts copying the outputs to the host. */
-		if (t->options.offload && keep && training_leaves(t, l + 1) &&
+		if (t->options.offload && keep && trainmem_training_leaves(t, l + 1) &&
 		    err->status == STATUS_OK)
-			training_copy(t, l + 1, t->host[l + 1], t->network.activations[l + 1], err);
-		forward_is_done_with(t, l, keep, err);
+			trainmem_training_copy(t, l + 1, t->host[l + 1],
+					       t->network.activations[l + 1], err);
+		trainmem_training_forward_is_done_with(t, l, keep, err);
 	}
 	return err->status;
 }
@@ -245,8 +252,8 @@ static enum status training_forward(struct training *t, uint64_t row, bool keep,
  * Recomputes the segment that ends with layer l, starting from the segment's input: the outputs and
  * the inner tensors of its layers.
  */
-static void training_recompute_segment(struct training *t, size_t l, uint64_t row,
-				       struct error *err)
+static void trainmem_training_recompute_segment(struct training *t, size_t l, uint64_t row,
+						struct error *err)
 {
 	size_t from = l;
 
@@ -255,12 +262,12 @@ static void training_recompute_segment(struct training *t, size_t l, uint64_t ro
 	while (from > 0 && !t->network.activations[from])
 		from--;
 	for (; from < l; from++)
-		training_forward_layer(t, from, row, err);
-	if (training_has_inside(t, l))
+		trainmem_training_forward_layer(t, from, row, err);
+	if (trainmem_training_has_inside(t, l))
 		return;
 	/* The layer's output exists, and is computed again together with its inner tensors. */
-	training_take_inside(t, l, err);
-	network_forward(&t->network, l, row, t->rows, err);
+	trainmem_training_take_inside(t, l, err);
+	gemm_layer_forward(&t->network, l, row, t->rows, err);
 }
 
 struct gradient {
@@ -272,8 +279,8 @@ struct gradient {
 /*
  * Computes the gradients of layer l from that of its output; *g becomes the gradient of its input.
  */
-static void training_backward_layer(struct training *t, size_t l, uint64_t row, struct gradient *g,
-				    struct error *err)
+static void trainmem_training_backward_layer(struct training *t, size_t l, uint64_t row,
+					     struct gradient *g, struct error *err)
 {
 	struct network *n = &t->network;
 	struct gradient of_input = { .l = l, .tag = MEMORY_TRANSIENT };
@@ -281,42 +288,42 @@ static void training_backward_layer(struct training *t, size_t l, uint64_t row, 
 
 	if (t->imposed[l + 1])
 		n->masks[l + 1] = (const char *)t->imposed[l + 1] + row * bytes;
-	if (network_output_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
+	if (gemm_layer_output_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
 		return;
 	/* The gradient of the logits has replaced the logits: it is freed below. */
 	if (l + 1 < t->setup.layers)
-		training_give(t, l + 1);
-	if (network_weight_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
+		trainmem_training_give(t, l + 1);
+	if (gemm_layer_weight_gradient(n, l, row, t->rows, g->memory, row > 0, err) != STATUS_OK)
 		return;
-	if (l > 0 && heap_take(&t->heap, of_input.tag, training_layer_bytes(t, l), &of_input.memory,
-			       err) == STATUS_OK)
-		network_input_gradient(n, l, t->rows, g->memory, of_input.memory, err);
+	if (l > 0 && heap_take(&t->heap, of_input.tag, trainmem_training_layer_bytes(t, l),
+			       &of_input.memory, err) == STATUS_OK)
+		gemm_layer_input_gradient(n, l, t->rows, g->memory, of_input.memory, err);
 	if (err->status != STATUS_OK)
 		return;
-	training_give_inside(t, l);
-	heap_give(&t->heap, g->tag, g->memory, training_layer_bytes(t, g->l));
+	trainmem_training_give_inside(t, l);
+	heap_give(&t->heap, g->tag, g->memory, trainmem_training_layer_bytes(t, g->l));
 	if (l + 1 == t->setup.layers)
-		training_set_activation(t, l + 1, NULL);
+		trainmem_training_set_activation(t, l + 1, NULL);
 	*g = of_input;
 }
 
-static enum status training_backward(struct training *t, uint64_t row, struct error *err)
+static enum status trainmem_training_backward(struct training *t, uint64_t row, struct error *err)
 {
 	size_t last = t->setup.layers;
 	struct gradient g = { t->network.activations[last], last, MEMORY_ACTIVATIONS };
 
 	for (size_t l = last; l-- > 0 && err->status == STATUS_OK;) {
-		training_recompute_segment(t, l, row, err);
+		trainmem_training_recompute_segment(t, l, row, err);
 		if (t->options.offload)
-			offload_fetch(t, l, err);
+			trainmem_training_offload_fetch(t, l, err);
 		if (err->status == STATUS_OK)
-			training_backward_layer(t, l, row, &g, err);
+			trainmem_training_backward_layer(t, l, row, &g, err);
 	}
 	return err->status;
 }
 
-static enum status training_no_watch(void *context, struct training *t, enum phase phase,
-				     struct error *err)
+static enum status trainmem_training_no_watch(void *context, struct training *t, enum phase phase,
+					      struct error *err)
 {
 	(void)context;
 	(void)t;
@@ -324,8 +331,8 @@ static enum status training_no_watch(void *context, struct training *t, enum pha
 	return err->status;
 }
 
-enum status training_watched_step(struct training *t, training_watch *watch, void *context,
-				  struct error *err)
+enum status trainmem_training_watched_step(struct training *t, training_watch *watch, void *context,
+					   struct error *err)
 {
 	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
 	double scale = t->setup.loss_scale / (double)mean_of;
@@ -333,61 +340,61 @@ enum status training_watched_step(struct training *t, training_watch *watch, voi
 	t->moved_bytes = 0;
 	for (uint64_t row = 0; row < t->setup.batch && err->status == STATUS_OK; row += t->rows) {
 		heap_begin(&t->heap, PHASE_FORWARD);
-		if (training_forward(t, row, true, err) != STATUS_OK ||
-		    network_loss(&t->network, row, t->rows, scale, err) != STATUS_OK ||
+		if (trainmem_training_forward(t, row, true, err) != STATUS_OK ||
+		    gemm_layer_loss(&t->network, row, t->rows, scale, err) != STATUS_OK ||
 		    watch(context, t, PHASE_FORWARD, err) != STATUS_OK)
 			return err->status;
 		heap_begin(&t->heap, PHASE_BACKWARD);
-		if (training_backward(t, row, err) != STATUS_OK ||
+		if (trainmem_training_backward(t, row, err) != STATUS_OK ||
 		    watch(context, t, PHASE_BACKWARD, err) != STATUS_OK)
 			return err->status;
 	}
 	if (err->status != STATUS_OK)
 		return err->status;
 	heap_begin(&t->heap, PHASE_UPDATE);
-	if (t->team.device && network_update(&t->network, err) != STATUS_OK)
+	if (t->team.device && gemm_layer_update(&t->network, err) != STATUS_OK)
 		return err->status;
 	return watch(context, t, PHASE_UPDATE, err);
 }
 
-enum status training_step(struct training *t, struct error *err)
+enum status trainmem_training_step(struct training *t, struct error *err)
 {
-	return training_watched_step(t, training_no_watch, NULL, err);
+	return trainmem_training_watched_step(t, trainmem_training_no_watch, NULL, err);
 }
 
-enum status training_inference(struct training *t, struct error *err)
+enum status trainmem_training_inference(struct training *t, struct error *err)
 {
 	heap_begin(&t->heap, PHASE_FORWARD);
 	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
-		if (training_forward(t, row, false, err) != STATUS_OK)
+		if (trainmem_training_forward(t, row, false, err) != STATUS_OK)
 			return err->status;
-		training_give(t, t->setup.layers);
+		trainmem_training_give(t, t->setup.layers);
 	}
-	return training_wait(t, err);
+	return trainmem_training_wait(t, err);
 }
 
-enum status training_wait(struct training *t, struct error *err)
+enum status trainmem_training_wait(struct training *t, struct error *err)
 {
-	return t->team.device && err->status == STATUS_OK ? team_synchronize(&t->team, err)
+	return t->team.device && err->status == STATUS_OK ? rank_team_synchronize(&t->team, err)
 							  : err->status;
 }
 
-enum status training_loss(struct training *t, double *loss, struct error *err)
+enum status trainmem_training_loss(struct training *t, double *loss, struct error *err)
 {
 	if (err->status == STATUS_OK && network_loss_sum(&t->network, loss, err) == STATUS_OK)
 		*loss /= (double)t->setup.batch;
 	return err->status;
 }
 
-enum status training_first_step(struct training *t, double *loss, struct error *err)
+enum status trainmem_training_first_step(struct training *t, double *loss, struct error *err)
 {
-	training_reset(t, err);
-	training_step(t, err);
-	training_wait(t, err);
-	return training_loss(t, loss, err);
+	trainmem_training_reset(t, err);
+	trainmem_training_step(t, err);
+	trainmem_training_wait(t, err);
+	return trainmem_training_loss(t, loss, err);
 }
 
-void training_set_batch(struct training *t, uint64_t batch)
+void trainmem_training_set_batch(struct training *t, uint64_t batch)
 {
 	t->setup.batch = batch;
 	t->rows = t->network.partition.kept = batch / setup_accumulate(&t->setup);
@@ -395,14 +402,14 @@ void training_set_batch(struct training *t, uint64_t batch)
 		t->network.kept[l] = t->rows;
 }
 
-enum status training_reset(struct training *t, struct error *err)
+enum status trainmem_training_reset(struct training *t, struct error *err)
 {
 	return err->status == STATUS_OK ? network_reset(&t->network, err) : err->status;
 }
 
-enum status training_open(struct training *t, const struct setup *setup,
-			  const struct training_options *options, struct device *device,
-			  struct error *err)
+enum status trainmem_training_open(struct training *t, const struct setup *setup,
+				   const struct training_options *options, struct device *device,
+				   struct error *err)
 {
 	struct rank_partition whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
 
@@ -412,7 +419,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	/* A policy with one allocation needs its size. */
 	if (device && options->reserve == 0 &&
 	    (options->policy == POLICY_ARENA || options->policy == POLICY_BFC)) {
-		training_plan(setup, options, &need);
+		trainmem_training_plan(setup, options, &need);
 		t->options.reserve = need.reserved_peak;
 	}
 	t->setup.mode = mode_find("single");
@@ -429,18 +436,18 @@ enum status training_open(struct training *t, const struct setup *setup,
 		for (size_t l = 0; l <= setup->layers; l++)
 			t->segments.bounds[l] = l;
 	}
-	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
+	if (device && rank_team_open(&t->team, device, &t->alone, err) != STATUS_OK)
 		return err->status;
-	if (heap_open(&t->heap, device, compute_stream(t), options->policy, options->limit,
-		      t->options.reserve, err) != STATUS_OK)
+	if (heap_open(&t->heap, device, trainmem_training_compute_stream(t), options->policy,
+		      options->limit, t->options.reserve, err) != STATUS_OK)
 		return err->status;
 	t->source = heap_source(&t->heap);
 	arena_init(&t->arena, device);
 	t->arena.source = &t->source;
 	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
 	t->heap.live_total += t->options.workspace;
-	if (network_open_state(&t->network, &t->setup, compute_stream(t), &t->arena, err) !=
-	    STATUS_OK)
+	if (network_open_state(&t->network, &t->setup, trainmem_training_compute_stream(t),
+			       &t->arena, err) != STATUS_OK)
 		return err->status;
 	t->network.idle = !device;
 	/* No autotuning: here the same code must compute every step. */
@@ -448,34 +455,34 @@ enum status training_open(struct training *t, const struct setup *setup,
 		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
 		t->network.fusions[l] = FUSION_OFF;
 	}
-	return options->offload ? offload_open(t, err) : STATUS_OK;
+	return options->offload ? trainmem_training_offload_open(t, err) : STATUS_OK;
 }
 
-void training_let_go(struct training *t)
+void trainmem_training_let_go(struct training *t)
 {
 	struct error ignored = ERROR_NONE;
 
-	training_wait(t, &ignored);
+	trainmem_training_wait(t, &ignored);
 	for (size_t l = 1; l <= t->setup.layers && t->network.setup; l++) {
-		training_give(t, l);
-		training_give_inside(t, l - 1);
+		trainmem_training_give(t, l);
+		trainmem_training_give_inside(t, l - 1);
 	}
-	offload_close(t);
+	trainmem_training_offload_close(t);
 	arena_release(&t->arena);
 	heap_close(&t->heap);
 	t->network = (struct network){ 0 };
 	t->options.offload = false;
 }
 
-void training_close(struct training *t)
+void trainmem_training_close(struct training *t)
 {
-	training_let_go(t);
+	trainmem_training_let_go(t);
 	if (t->team.device)
-		team_close(&t->team);
+		rank_team_close(&t->team);
 	*t = (struct training){ 0 };
 }
 
-struct block_memory training_block_memory(const struct setup *setup)
+struct block_memory trainmem_training_block_memory(const struct setup *setup)
 {
 	const struct training_options options = { .policy = POLICY_MALLOC };
 	struct kept_tensor kept[LAYER_MAX_KEPT];
@@ -483,36 +490,36 @@ struct block_memory training_block_memory(const struct setup *setup)
 	struct error none = ERROR_NONE;
 	struct training t;
 
-	if (training_open(&t, setup, &options, NULL, &none) == STATUS_OK) {
+	if (trainmem_training_open(&t, setup, &options, NULL, &none) == STATUS_OK) {
 		for (size_t l = 1; l + 1 < setup->layers; l++)
-			for (size_t i = blocks_kept(&t.network, l, t.rows, kept); i-- > 0;)
+			for (size_t i = model_blocks_kept(&t.network, l, t.rows, kept); i-- > 0;)
 				t.network.blocks.kept_bytes += kept[i].bytes;
-		memory = block_memory_of(&t.network);
+		memory = memory_classes_block_memory_of(&t.network);
 	}
-	training_close(&t);
+	trainmem_training_close(&t);
 	return memory;
 }
 
 /* Two steps without a device: the second starts with the first one's allocations. */
-static enum status training_plan_step(const struct setup *setup,
-				      const struct training_options *options, struct heap *need,
-				      struct error *err)
+static enum status trainmem_training_plan_step(const struct setup *setup,
+					       const struct training_options *options,
+					       struct heap *need, struct error *err)
 {
 	struct training t;
 
-	if (training_open(&t, setup, options, NULL, err) == STATUS_OK &&
-	    training_step(&t, err) == STATUS_OK)
-		training_step(&t, err);
+	if (trainmem_training_open(&t, setup, options, NULL, err) == STATUS_OK &&
+	    trainmem_training_step(&t, err) == STATUS_OK)
+		trainmem_training_step(&t, err);
 	*need = t.heap;
 	need->segments = NULL; /* its numbers remain */
 	need->caching = NULL;
 	need->reservation = NULL;
-	training_close(&t);
+	trainmem_training_close(&t);
 	return err->status;
 }
 
-void training_plan(const struct setup *setup, const struct training_options *options,
-		   struct heap *need)
+void trainmem_training_plan(const struct setup *setup, const struct training_options *options,
+			    struct heap *need)
 {
 	struct training_options plan = *options;
 	struct error no_room = ERROR_NONE;
@@ -521,54 +528,54 @@ void training_plan(const struct setup *setup, const struct training_options *opt
 	/* The peak in use is the smallest size of an arena, or of one region. */
 	if (plan.policy == POLICY_ARENA || plan.policy == POLICY_BFC) {
 		plan.policy = POLICY_MALLOC;
-		training_plan_step(setup, &plan, need, &no_room);
+		trainmem_training_plan_step(setup, &plan, need, &no_room);
 		plan.policy = options->policy;
-		plan.reserve = region_round(need->peak.total - plan.workspace);
+		plan.reserve = reservation_region_round(need->peak.total - plan.workspace);
 	}
-	while (training_plan_step(setup, &plan, need, &no_room) != STATUS_OK) {
-		plan.reserve = region_round(
+	while (trainmem_training_plan_step(setup, &plan, need, &no_room) != STATUS_OK) {
+		plan.reserve = reservation_region_round(
 			plan.reserve + plan.reserve / (plan.policy == POLICY_BFC ? BFC_REGION_GROWTH
 										 : ARENA_GROWTH));
 		error_clear(&no_room);
 	}
 }
 
-bool training_fits(const struct setup *setup, const struct training_options *options,
-		   uint64_t limit)
+bool trainmem_training_fits(const struct setup *setup, const struct training_options *options,
+			    uint64_t limit)
 {
 	struct training_options plan = *options;
 	struct error no_room = ERROR_NONE;
 	struct heap need;
 
 	if (plan.policy == POLICY_ARENA) {
-		training_plan(setup, &plan, &need);
+		trainmem_training_plan(setup, &plan, &need);
 		return need.reserved_peak <= limit;
 	}
 	/* With the limit: an allocator that keeps blocks releases them before it fails. */
 	plan.limit = limit;
-	return limit > 0 && training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
+	return limit > 0 && trainmem_training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
 }
 
-enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
-			       uint64_t limit)
+enum phase trainmem_training_refused_in(const struct setup *setup,
+					const struct training_options *options, uint64_t limit)
 {
 	struct training_options plan = *options;
 	struct error no_room = ERROR_NONE;
 	struct heap need;
 
 	plan.limit = limit;
-	return training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK ? PHASE_COUNT
-									      : need.phase;
+	return trainmem_training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK ? PHASE_COUNT
+										       : need.phase;
 }
 
-bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
-			  uint64_t limit)
+bool trainmem_training_swap_to_fit(const struct setup *setup, struct training_options *options,
+				   uint64_t limit)
 {
 	struct training_options o = *options;
 
 	o.offload = false;
 	o.swapped = 0;
-	while (!training_fits(setup, &o, limit)) {
+	while (!trainmem_training_fits(setup, &o, limit)) {
 		if (o.swapped + 2 >= setup->layers)
 			return false;
 		o.offload = true;

@@ -55,67 +55,69 @@ struct training {
 
 /*
  * `device` NULL: a plan, of which only the heap's numbers are meaningful. The setup is copied; its
- * mode and ranks are ignored. training_close() must follow in any case.
+ * mode and ranks are ignored. trainmem_training_close() must follow in any case.
  */
-enum status training_open(struct training *training, const struct setup *setup,
-			  const struct training_options *options, struct device *device,
-			  struct error *err);
-void training_close(struct training *training);
-/* Frees all tensors; streams, and library memory for them, stay until training_close(). */
-void training_let_go(struct training *training);
+enum status trainmem_training_open(struct training *training, const struct setup *setup,
+				   const struct training_options *options, struct device *device,
+				   struct error *err);
+void trainmem_training_close(struct training *training);
+/* Frees all tensors; streams, and library memory for them, stay until trainmem_training_close(). */
+void trainmem_training_let_go(struct training *training);
 
 /*
  * Later steps have `batch` rows, at most the number at opening and a multiple of the accumulated
  * parts.
  */
-void training_set_batch(struct training *training, uint64_t batch);
+void trainmem_training_set_batch(struct training *training, uint64_t batch);
 
 /* These do nothing after an error. Sets fresh parameters and data from the setup's seed. */
-enum status training_reset(struct training *training, struct error *err);
+enum status trainmem_training_reset(struct training *training, struct error *err);
 
 /*
  * Runs one step, asynchronously. After a failure, heap.phase is the phase of the failure; the heap
  * owns the allocated memory until it is closed.
  */
-enum status training_step(struct training *training, struct error *err);
+enum status trainmem_training_step(struct training *training, struct error *err);
 /* Fresh data, one step, and its loss. Waits. */
-enum status training_first_step(struct training *training, double *loss, struct error *err);
+enum status trainmem_training_first_step(struct training *training, double *loss,
+					 struct error *err);
 /* Forward only, without tensors for backward: inference. Waits. */
-enum status training_inference(struct training *training, struct error *err);
-enum status training_wait(struct training *training, struct error *err);
+enum status trainmem_training_inference(struct training *training, struct error *err);
+enum status trainmem_training_wait(struct training *training, struct error *err);
 /* The mean loss of the last step. */
-enum status training_loss(struct training *training, double *loss, struct error *err);
+enum status trainmem_training_loss(struct training *training, double *loss, struct error *err);
 
-/* Called at the end of each phase of a step: see training_watched_step(). */
+/* Called at the end of each phase of a step: see trainmem_training_watched_step(). */
 typedef enum status training_watch(void *context, struct training *training, enum phase phase,
 				   struct error *err);
 /*
  * Runs one step and calls `watch` at the end of each phase, before the next one allocates or frees
- * memory. The device may still be working: `watch` must call training_wait() if that matters.
+ * memory. The device may still be working: `watch` must call trainmem_training_wait() if that
+ * matters.
  */
-enum status training_watched_step(struct training *training, training_watch *watch, void *context,
-				  struct error *err);
+enum status trainmem_training_watched_step(struct training *training, training_watch *watch,
+					   void *context, struct error *err);
 
 /* Memory that a transformer's blocks keep for backward of one part of the batch. */
-struct block_memory training_block_memory(const struct setup *setup);
+struct block_memory trainmem_training_block_memory(const struct setup *setup);
 
 /*
  * Memory of two steps, without a device: *need is the closed heap of such a plan, of which only the
  * numbers are meaningful. POLICY_ARENA, POLICY_BFC: need->reserved_peak is the size to reserve.
  */
-void training_plan(const struct setup *setup, const struct training_options *options,
-		   struct heap *need);
+void trainmem_training_plan(const struct setup *setup, const struct training_options *options,
+			    struct heap *need);
 /* True if two steps fit into `limit` bytes of the device, by a plan. */
-bool training_fits(const struct setup *setup, const struct training_options *options,
-		   uint64_t limit);
+bool trainmem_training_fits(const struct setup *setup, const struct training_options *options,
+			    uint64_t limit);
 /* The phase in which a plan of two steps fails under the limit; PHASE_COUNT: it fits. */
-enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
-			       uint64_t limit);
+enum phase trainmem_training_refused_in(const struct setup *setup,
+					const struct training_options *options, uint64_t limit);
 /*
  * Sets offload and swapped: swaps as few outputs as possible to the host so that two steps fit into
  * `limit` bytes. False: they do not fit even with all of them.
  */
-bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
-			  uint64_t limit);
+bool trainmem_training_swap_to_fit(const struct setup *setup, struct training_options *options,
+				   uint64_t limit);
 
 #endif

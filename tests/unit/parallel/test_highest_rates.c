@@ -62,7 +62,7 @@ static void critical_sizes_follow_from_the_highest_rates(void **state)
 	struct highest_rates rates;
 
 	(void)state;
-	rates = highest_rates_find(&r, "cuda:0", &s);
+	rates = parallel_derived_highest_rates_find(&r, "cuda:0", &s);
 	assert_true(isnan(rates.gemm) && isnan(rates.bus));
 	add_gemm(&r, "tf32", "nn", 100e12);
 	add_gemm(&r, "tf32", "nn", 400e12);
@@ -74,13 +74,13 @@ static void critical_sizes_follow_from_the_highest_rates(void **state)
 	add_all_reduce(&r, NULL, 2, 2e-3);
 	add_all_reduce(&r, NULL, 4, 1e-6);
 	add_all_reduce(&r, "host_copy", 2, 1e-6);
-	rates = highest_rates_find(&r, "cuda:0", &s);
+	rates = parallel_derived_highest_rates_find(&r, "cuda:0", &s);
 	assert_true(rates.gemm == 400e12);
 	assert_float_equal(rates.bus, 400e9, 1);
-	assert_float_equal(highest_rates_critical_batch(&s, &rates), 1000, 1e-6);
-	assert_float_equal(highest_rates_critical_width(&s, &rates), 2000, 1e-6);
-	rates = highest_rates_find(&r, "cuda:1", &s);
-	assert_true(isnan(rates.gemm) && isnan(highest_rates_critical_batch(&s, &rates)));
+	assert_float_equal(parallel_derived_critical_batch(&s, &rates), 1000, 1e-6);
+	assert_float_equal(parallel_derived_critical_width(&s, &rates), 2000, 1e-6);
+	rates = parallel_derived_highest_rates_find(&r, "cuda:1", &s);
+	assert_true(isnan(rates.gemm) && isnan(parallel_derived_critical_batch(&s, &rates)));
 	result_release(&r);
 }
 

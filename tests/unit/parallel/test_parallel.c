@@ -60,7 +60,7 @@ static enum status run_recorded(struct device *device, struct world *world, void
 	const struct setup *setup = context;
 	struct trainer trainer = { 0 };
 	struct rank_team team;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 
 	if (status == STATUS_OK)
 		status = trainer_open(&trainer, setup, &team, err);
@@ -70,7 +70,7 @@ static enum status run_recorded(struct device *device, struct world *world, void
 		status = error_set(err, STATUS_INTERNAL, "%llu updates instead of 5",
 				   (unsigned long long)trainer.network.updates);
 	trainer_close(&trainer);
-	team_close(&team);
+	rank_team_close(&team);
 	return status;
 }
 
@@ -163,7 +163,7 @@ static enum status run_against_single(struct device *device, struct world *world
 	struct rank_team team, solo;
 	struct trainer t = { 0 }, single = { 0 };
 	struct verify_check check = { 0 };
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 
 	solo = team;
 	solo.world = &alone;
@@ -181,7 +181,7 @@ static enum status run_against_single(struct device *device, struct world *world
 		status = verify_against_single(&t, world->rank == 0 ? &single : NULL, &check, err);
 	trainer_close(&single);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return status;
 }
 
@@ -524,12 +524,13 @@ static enum status expect_nothing_recomputed(struct trainer *t, struct error *er
 
 	plain.segments = 0;
 	if (t->network.segments.count == 0 &&
-	    memory_footprint(t->setup) == memory_footprint(&plain) &&
+	    memory_classes_footprint(t->setup) == memory_classes_footprint(&plain) &&
 	    segments_recompute_flops(t->setup) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu",
-			 t->network.segments.count, (unsigned long long)memory_footprint(t->setup),
-			 (unsigned long long)memory_footprint(&plain));
+			 t->network.segments.count,
+			 (unsigned long long)memory_classes_footprint(t->setup),
+			 (unsigned long long)memory_classes_footprint(&plain));
 }
 
 static void segments_without_inside_cost_nothing(void **state)

@@ -73,7 +73,7 @@ static enum status measure(void *state, struct device *device, struct world *wor
 
 	case_result_init(&result);
 	run.sampler = (struct sampler){ .rules = &rules, .device = device, .world = world };
-	status = measure_setup(&run, setup, &options, err);
+	status = parallel_measure_setup(&run, setup, &options, err);
 	case_result_release(&result);
 	return status;
 }

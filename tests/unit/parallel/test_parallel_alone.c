@@ -31,7 +31,7 @@ static enum status measure(void *state, struct device *device, struct world *wor
 
 	case_result_init(&out->result);
 	run.sampler = (struct sampler){ .rules = &rules, .device = device, .world = world };
-	if (measure_setup(&run, setup, &options, err) != STATUS_OK)
+	if (parallel_measure_setup(&run, setup, &options, err) != STATUS_OK)
 		return err->status;
 	out->single = case_series(&out->result, "parallel.single_time");
 	out->told = out->result.notes && strstr(out->result.notes, "The single-device time was "

@@ -29,9 +29,9 @@ static size_t cut_buckets(const struct setup *s, struct bucket *whole, size_t *c
 	struct model model;
 
 	model_init(&model, s);
-	*count = buckets_make(s, &model, whole);
+	*count = data_parallel_buckets_make(s, &model, whole);
 	memcpy(pieces, whole, *count * sizeof(*whole));
-	return buckets_cut(s, &model, pieces, *count);
+	return data_parallel_buckets_cut(s, &model, pieces, *count);
 }
 
 /*
@@ -199,7 +199,7 @@ static enum status run_tried(struct device *device, struct world *world, void *c
 	struct rank_team team;
 	uint64_t sum;
 	int narrow;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 
 	device->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	device->info.multiprocessors = 1;
@@ -214,7 +214,7 @@ static enum status run_tried(struct device *device, struct world *world, void *c
 	if (status == STATUS_OK)
 		status = verify_replicas(&t, &sum, err);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return status;
 }
 

@@ -49,16 +49,17 @@ static enum status run_counted(struct device *device, struct world *world, void 
 	size_t overwritten = 0;
 	uint64_t all = 0;
 
-	if (team_open(&team, device, world, err) == STATUS_OK &&
+	if (rank_team_open(&team, device, world, err) == STATUS_OK &&
 	    trainer_open(&t, &e->setup, &team, err) == STATUS_OK) {
 		for (size_t l = 0; l <= e->setup.layers; l++)
 			overwritten += t.network.overwritten_in_backward[l];
-		all = classes_total(t.arena.bytes);
+		all = memory_classes_total(t.arena.bytes);
 		/* With copies the first step needs more than those that follow. */
-		if (e->setup.weight_gradient == WGRAD_DIRECT ? memory_footprint(&e->setup) != all
-							     : memory_footprint(&e->setup) <= all)
+		if (e->setup.weight_gradient == WGRAD_DIRECT
+			    ? memory_classes_footprint(&e->setup) != all
+			    : memory_classes_footprint(&e->setup) <= all)
 			error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-				  (unsigned long long)memory_footprint(&e->setup),
+				  (unsigned long long)memory_classes_footprint(&e->setup),
 				  (unsigned long long)all);
 		if (overwritten != e->overwritten || t.arena.bytes[MEMORY_SHARED] != e->shared ||
 		    t.arena.bytes[MEMORY_TRANSIENT] != e->transient)
@@ -67,7 +68,7 @@ static enum status run_counted(struct device *device, struct world *world, void 
 				  (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT]);
 	}
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return world_agree(world, err->status, err);
 }
 
@@ -192,7 +193,7 @@ static void zero3_rounds_its_masters(void **state)
 	 * Two bytes each of weights and gradients; of the latter half is left, in which logits and
 	 * the gradients of a block lie.
 	 */
-	assert_int_equal(memory_footprint(&one) - memory_footprint(&three),
+	assert_int_equal(memory_classes_footprint(&one) - memory_classes_footprint(&three),
 			 4 * model.elements - model.elements - 2 * (2 * table + block));
 }
 
@@ -239,14 +240,14 @@ static void chunks_lower_the_memory_of_logits(void **state)
 	whole.batch = 2 * below / logits / 20 * 20;
 	parts = whole;
 	parts.loss_chunks = 2;
-	assert_int_equal(memory_footprint(&whole) - memory_footprint(&parts),
+	assert_int_equal(memory_classes_footprint(&whole) - memory_classes_footprint(&parts),
 			 whole.batch * logits - below);
 	expect_counts(&(struct expected){ parts, whole.batch * 6 * 512,
 					  whole.batch * (logits / 2 + 6 * 512), 0 },
 		      "two chunks");
 	/* Parts of the batch have logits of their own, and each adds to all gradients. */
 	whole.accumulate = parts.accumulate = 4;
-	assert_int_equal(memory_footprint(&whole) - memory_footprint(&parts),
+	assert_int_equal(memory_classes_footprint(&whole) - memory_classes_footprint(&parts),
 			 whole.batch / 8 * logits);
 	/* Without the key so few rows are one chunk. */
 	whole.accumulate = 1;
@@ -263,12 +264,12 @@ static void pipelines_keep_no_logits(void **state)
 
 	(void)state;
 	s.microbatches = 4;
-	parameter_shard_of(&s, 1, &partition, &shard);
+	model_parameter_shard_of(&s, 1, &partition, &shard);
 	room = buffer_alias_logits_overlap(&s, &partition, &shard);
 	assert_int_equal(partition.kept, s.batch);
 	assert_int_equal(room.rows, s.batch / 4);
 	assert_int_equal(room.logits, 0);
-	parameter_shard_of(&s, 0, &partition, &shard);
+	model_parameter_shard_of(&s, 0, &partition, &shard);
 	assert_int_equal(buffer_alias_logits_overlap(&s, &partition, &shard).rows, 0);
 }
 
@@ -301,7 +302,8 @@ static void chunks_are_chosen_by_memory(void **state)
 		s.optimizer = OPTIMIZER_ADAM;
 		assert_int_equal(buffer_alias_loss_chunks(&s), expected[i].chunks);
 		if (expected[i].gigabytes > 0)
-			assert_true((double)memory_footprint(&s) < 1e9 * expected[i].gigabytes);
+			assert_true((double)memory_classes_footprint(&s) <
+				    1e9 * expected[i].gigabytes);
 		/* The smaller model that is verified has as many. */
 		assert_false(setup_shrink(&s, 1e9, &small));
 		assert_int_equal(small.loss_chunks, expected[i].chunks);
@@ -466,10 +468,10 @@ static enum status expect_formula(struct trainer *t, struct error *err)
 		return error_set(err, STATUS_MISMATCH, "%llu B of activations, by formula %llu",
 				 (unsigned long long)bytes[MEMORY_ACTIVATIONS],
 				 (unsigned long long)expected);
-	if (classes_total(bytes) - bytes[MEMORY_WORKSPACE] != taken)
+	if (memory_classes_total(bytes) - bytes[MEMORY_WORKSPACE] != taken)
 		return error_set(err, STATUS_MISMATCH,
 				 "%llu B in classes, %llu B of workspace, %llu B allocated",
-				 (unsigned long long)classes_total(bytes),
+				 (unsigned long long)memory_classes_total(bytes),
 				 (unsigned long long)bytes[MEMORY_WORKSPACE],
 				 (unsigned long long)taken);
 	return STATUS_OK;
@@ -510,13 +512,13 @@ static void activations_are_one_formula_in_every_mode(void **state)
 
 static enum status expect_plan(struct trainer *t, struct error *err)
 {
-	uint64_t taken = classes_total(t->arena.bytes), most;
+	uint64_t taken = memory_classes_total(t->arena.bytes), most;
 
 	most = (uint64_t)world_max(t->team->world, (double)taken);
-	return memory_footprint(t->setup) == most
+	return memory_classes_footprint(t->setup) == most
 		       ? STATUS_OK
 		       : error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-				   (unsigned long long)memory_footprint(t->setup),
+				   (unsigned long long)memory_classes_footprint(t->setup),
 				   (unsigned long long)most);
 }
 
@@ -529,9 +531,10 @@ static enum status expect_nothing_shared(struct trainer *t, struct error *err)
 	for (size_t i = 0; i < t->arena.count; i++)
 		taken += t->arena.blocks[i].bytes;
 	most = (uint64_t)world_max(t->team->world, (double)taken);
-	if (most != memory_footprint(t->setup))
+	if (most != memory_classes_footprint(t->setup))
 		error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-			  (unsigned long long)memory_footprint(t->setup), (unsigned long long)most);
+			  (unsigned long long)memory_classes_footprint(t->setup),
+			  (unsigned long long)most);
 	for (size_t l = 0; l <= t->setup->layers; l++)
 		overwritten += t->network.overwritten_in_backward[l];
 	return t->arena.bytes[MEMORY_SHARED] == 0 && overwritten == 0
@@ -607,7 +610,7 @@ static void without_aliasing_a_transformer_needs_more(void **state)
 	off.no_aliasing = true;
 	assert_true(buffer_alias_changes(&on));
 	/* Inside the branches 4 + 1, two between layers; logits and gradients below the head. */
-	assert_true(memory_footprint(&off) >= memory_footprint(&on) + 7 * row);
+	assert_true(memory_classes_footprint(&off) >= memory_classes_footprint(&on) + 7 * row);
 }
 
 int main(void)

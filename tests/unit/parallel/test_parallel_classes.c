@@ -14,7 +14,7 @@ static void assert_described(const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
 {
 	struct text text = TEXT_EMPTY;
 
-	classes_describe_ranks(&text, bytes, connections, ranks);
+	memory_classes_describe_ranks(&text, bytes, connections, ranks);
 	assert_string_equal(text.data, expected);
 	text_release(&text);
 }
@@ -69,8 +69,8 @@ static void what_two_classes_share_counts_once(void **state)
 	static const uint64_t none[2];
 
 	(void)state;
-	assert_int_equal(classes_total(bytes[0]), 16 * MB);
-	assert_int_equal(classes_total(bytes[1]), 18 * MB);
+	assert_int_equal(memory_classes_total(bytes[0]), 16 * MB);
+	assert_int_equal(memory_classes_total(bytes[1]), 18 * MB);
 	assert_described(bytes, none, 1,
 			 "gradients 16.00 MB, activations 8.000 MB; of this, two classes share "
 			 "8.000 MB");

@@ -78,14 +78,14 @@ static enum status run_edges(struct device *device, struct world *world, void *c
 	able.communicator_open = open_over;
 	able.communicator_close = close_one;
 	device->backend = &able;
-	status = team_open_over(&team, device, world, edges->setup.transport, 0, err);
+	status = rank_team_open_over(&team, device, world, edges->setup.transport, 0, err);
 	if (status == STATUS_OK)
 		status = verify_reference(&edges->setup, &team, &check, err);
 	if (status == STATUS_OK &&
 	    (team.transport != TRANSPORT_SHARED_MEMORY || team.edges != edges->expected))
 		status = error_set(err, STATUS_MISMATCH, "over %s, between stages %s",
 				   transport_names[team.transport], transport_names[team.edges]);
-	team_close(&team);
+	rank_team_close(&team);
 	if (status == STATUS_OK && opened != closed)
 		status = error_set(err, STATUS_MISMATCH, "%d opened, %d closed", opened, closed);
 	return world_agree(world, status, err);

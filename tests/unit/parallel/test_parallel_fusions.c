@@ -30,7 +30,7 @@ static bool settled_as_expected(const struct network *n, const struct fusion_cas
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		bool summand =
 			n->partition.parts > 1 &&
-			setup_layer_split(n->setup, l, n->partition.parts) != COLUMN_PARALLEL;
+			model_layer_split(n->setup, l, n->partition.parts) != COLUMN_PARALLEL;
 
 		/* its bias comes after the sum, or every rank computes it and none may choose */
 		if (summand)
@@ -73,10 +73,10 @@ static enum status run_refused(struct device *device, struct world *world, void 
 	device->backend = &refusing;
 	if (asked->accelerated)
 		device->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
-	status = team_open(&team, device, world, err);
+	status = rank_team_open(&team, device, world, err);
 	if (status == STATUS_OK)
 		status = train(&team, asked, err);
-	team_close(&team);
+	rank_team_close(&team);
 	device->backend = sound;
 	return status;
 }

@@ -19,7 +19,7 @@ static struct setup hybrid(const char *grid, enum precision precision, uint64_t 
 {
 	struct setup setup = tiny("hybrid", 1, precision);
 
-	assert_true(grid_parse(grid, &setup.grid));
+	assert_true(model_setup_grid_parse(grid, &setup.grid));
 	setup.ranks = setup.grid.data * setup.grid.tensor * setup.grid.pipeline;
 	setup.microbatches = micro;
 	return setup;
@@ -59,12 +59,15 @@ static void ranks_have_their_places(void **state)
 
 	(void)state;
 	for (int rank = 0; rank < setup.ranks; rank++)
-		assert_int_equal(grid_rank(&setup, grid_place(&setup, rank)), rank);
-	assert_int_equal(grid_place(&setup, 1).part, 1);
-	assert_int_equal(grid_place(&setup, 3).stage, 1);
-	assert_int_equal(grid_place(&setup, 6).data, 1);
-	assert_false(grid_parse("2x2", &grid) || grid_parse("2x2x0", &grid) ||
-		     grid_parse("2x2x2x", &grid) || grid_parse("", &grid));
+		assert_int_equal(model_setup_grid_rank(&setup,
+						       model_setup_grid_place(&setup, rank)),
+				 rank);
+	assert_int_equal(model_setup_grid_place(&setup, 1).part, 1);
+	assert_int_equal(model_setup_grid_place(&setup, 3).stage, 1);
+	assert_int_equal(model_setup_grid_place(&setup, 6).data, 1);
+	assert_false(model_setup_grid_parse("2x2", &grid) ||
+		     model_setup_grid_parse("2x2x0", &grid) ||
+		     model_setup_grid_parse("2x2x2x", &grid) || model_setup_grid_parse("", &grid));
 }
 
 /* A replica of a stage, and a bias that parts share, one bit off: found, and named. */
@@ -85,7 +88,7 @@ static enum status flip_a_bit(struct trainer *t, struct error *err)
 					      (char *)t->network.weights + at, &byte, 1, err);
 	}
 	if (status == STATUS_OK)
-		status = team_synchronize(t->team, err);
+		status = rank_team_synchronize(t->team, err);
 	if (world_agree(t->team->world, status, err) == STATUS_OK)
 		status = verify_replicas(t, &sum, err);
 	return status;
@@ -152,7 +155,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	struct trainer t = { 0 };
 	struct rank_team team;
 	uint64_t *bytes = context;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 	static struct setup setup;
 
 	setup = tiny("gpipe", 2, PRECISION_FP32);
@@ -170,7 +173,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 		status = error_set(err, STATUS_INTERNAL, "%llu bytes of activations",
 				   (unsigned long long)t.arena.bytes[MEMORY_ACTIVATIONS]);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return status;
 }
 

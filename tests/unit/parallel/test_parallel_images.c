@@ -19,7 +19,7 @@ static struct setup image_setup(enum model_kind kind, const struct image_shape *
 {
 	struct setup s = tiny(mode, ranks, precision);
 
-	setup_images(&s, kind, shape);
+	image_model_setup(&s, kind, shape);
 	s.batch = 16;
 	setup_fit_mode(&s);
 	s.rate = setup_safe_rate(&s);
@@ -70,9 +70,9 @@ static void published_sizes_are_met(void **state)
 		model_init(&model, &s);
 		assert_int_equal(model.parameters, published[i].parameters);
 		for (size_t l = 1; l < s.layers; l++)
-			forward += setup_layer_flops(&s, l, 1) / 3;
+			forward += model_layer_flops(&s, l, 1) / 3;
 		/* The first layer does without the gradient of its input. */
-		forward += setup_layer_flops(&s, 0, 1) / 2;
+		forward += model_layer_flops(&s, 0, 1) / 2;
 		assert_true(fabs(forward / 2 / published[i].products - 1) < 0.001);
 	}
 }
@@ -120,7 +120,7 @@ static void depthwise_convolutions_have_fewer_weights(void **state)
 	assert_int_equal(more.parameters - fewer.parameters,
 			 (9 * 32 * 64 - (9 * 32 + 32) - 32 * 64) +
 				 (9 * 64 * 128 - (9 * 64 + 64) - 64 * 128));
-	assert_true(setup_flops(&s) < 0.4 * setup_flops(&all));
+	assert_true(model_flops(&s) < 0.4 * model_flops(&all));
 }
 
 static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
@@ -128,7 +128,7 @@ static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
 	double kept = ref->parameters[i], loss;
 
 	ref->parameters[i] = value;
-	reference_step(ref, NULL);
+	model_reference_step(ref, NULL);
 	loss = ref->loss;
 	ref->parameters[i] = kept;
 	return loss;
@@ -156,8 +156,8 @@ static void check_gradients(const struct setup *setup)
 	struct mlp_reference ref;
 	double *gradients;
 
-	reference_open(&ref, setup);
-	reference_step(&ref, NULL);
+	model_reference_open(&ref, setup);
+	model_reference_step(&ref, NULL);
 	gradients = calloc(ref.model.elements, sizeof(*gradients));
 	memcpy(gradients, ref.gradients, ref.model.elements * sizeof(*gradients));
 	for (size_t l = 0; l < setup->layers; l++)
@@ -174,7 +174,7 @@ static void check_gradients(const struct setup *setup)
 				      gradients[t->first + t->count - 1], largest);
 		}
 	free(gradients);
-	reference_close(&ref);
+	model_reference_close(&ref);
 }
 
 static void reference_gradients_are_derivatives(void **state)
@@ -340,11 +340,11 @@ static enum status run_by_library(struct device *device, struct world *world, vo
 		struct verify_check check = { 0 };
 		struct rank_team team;
 
-		if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) !=
-			    STATUS_OK ||
+		if (connection_cache_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0,
+					       err) != STATUS_OK ||
 		    verify_reference(setup, &team, &check, err) != STATUS_OK)
 			return err->status;
-		cache_team(cache, &team);
+		connection_cache_keep_team(cache, &team);
 		if (i == 1 && library.opened != opened)
 			return error_set(err, STATUS_INTERNAL, "searched twice");
 		opened = library.opened;
@@ -401,9 +401,9 @@ static void recomputation_keeps_one_layer(void **state)
 	(void)state;
 	/* Activations, not weights and scratch, are what there is. */
 	s.batch = 8192;
-	all = memory_footprint(&s);
+	all = memory_classes_footprint(&s);
 	s.segments = s.layers;
-	assert_true(memory_footprint(&s) < all / 2);
+	assert_true(memory_classes_footprint(&s) < all / 2);
 }
 
 static void what_is_not_computed_is_refused(void **state)
@@ -412,18 +412,18 @@ static void what_is_not_computed_is_refused(void **state)
 	char text[200];
 
 	(void)state;
-	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "fp64"));
+	assert_non_null(strstr(image_model_setup_refusal(&s, text, sizeof(text)), "fp64"));
 	s = tiny_convnet("tensor", 2, PRECISION_FP32, false);
-	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
+	assert_string_equal(image_model_setup_refusal(&s, text, sizeof(text)),
 			    "model = convnet works only with single, ddp and zero1 to zero3");
 	s = tiny_resnet("ddp", 3, PRECISION_FP32, 18, false);
-	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
+	assert_string_equal(image_model_setup_refusal(&s, text, sizeof(text)),
 			    "16 images are not divisible into 3 parts");
 	s = tiny_resnet("single", 1, PRECISION_FP32, 18, false);
 	s.segments = 2;
-	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "recompute"));
+	assert_non_null(strstr(image_model_setup_refusal(&s, text, sizeof(text)), "recompute"));
 	s.segments = s.layers;
-	assert_null(setup_images_refusal(&s, text, sizeof(text)));
+	assert_null(image_model_setup_refusal(&s, text, sizeof(text)));
 }
 
 static void smaller_models_have_the_same_depth(void **state)
@@ -437,9 +437,9 @@ static void smaller_models_have_the_same_depth(void **state)
 	s.batch = 512;
 	assert_false(setup_shrink(&s, 1e9, &small));
 	assert_int_equal(small.layers, s.layers);
-	assert_true(setup_flops(&small) <= 1e9 && setup_flops(&small) > 0.05e9);
+	assert_true(model_flops(&small) <= 1e9 && model_flops(&small) > 0.05e9);
 	assert_true(small.images.image >= 32 && small.batch % 2 == 0);
-	assert_null(setup_images_refusal(&small, (char[200]){ 0 }, 200));
+	assert_null(image_model_setup_refusal(&small, (char[200]){ 0 }, 200));
 }
 
 int main(void)

@@ -118,7 +118,7 @@ static enum status run_limited(struct device *device, struct world *world, void 
 	case_result_init(&result);
 	run.sampler = (struct sampler){ .rules = &rules, .device = device, .world = world };
 	make_scarce(device, world, wanted);
-	status = measure_setup(&run, &wanted->setup, &options, err);
+	status = parallel_measure_setup(&run, &wanted->setup, &options, err);
 	if (status == STATUS_OK && world->rank == 0) {
 		if (!case_metric(&result, "parallel.step_time") ||
 		    !case_metric(&result, "parallel.idle"))
@@ -173,11 +173,11 @@ static enum status run_one_after_the_other(struct device *device, struct world *
 	struct rank_team team;
 
 	(void)context;
-	if (team_open(&team, device, world, err) == STATUS_OK &&
+	if (rank_team_open(&team, device, world, err) == STATUS_OK &&
 	    workspace_of(&team, PRECISION_FP32, &before, err) == STATUS_OK &&
 	    workspace_of(&team, PRECISION_FP16, &between, err) == STATUS_OK)
 		workspace_of(&team, PRECISION_FP32, &after, err);
-	team_close(&team);
+	rank_team_close(&team);
 	if (err->status == STATUS_OK && (after != before || between <= before))
 		error_set(err, STATUS_INTERNAL, "workspaces of %llu, %llu and %llu bytes",
 			  (unsigned long long)before, (unsigned long long)between,

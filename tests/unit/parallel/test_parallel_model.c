@@ -39,7 +39,7 @@ static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
 	double kept = ref->parameters[i], loss;
 
 	ref->parameters[i] = value;
-	reference_step(ref, NULL);
+	model_reference_step(ref, NULL);
 	loss = ref->loss;
 	ref->parameters[i] = kept;
 	return loss;
@@ -54,8 +54,8 @@ static void reference_gradients_are_derivatives(void **state)
 	double *gradients, largest = 0;
 
 	(void)state;
-	reference_open(&ref, &setup);
-	reference_step(&ref, NULL);
+	model_reference_open(&ref, &setup);
+	model_reference_step(&ref, NULL);
 	gradients = calloc(ref.model.elements, sizeof(*gradients));
 	memcpy(gradients, ref.gradients, ref.model.elements * sizeof(*gradients));
 	for (uint64_t i = 0; i < ref.model.elements; i++)
@@ -71,7 +71,7 @@ static void reference_gradients_are_derivatives(void **state)
 				 (unsigned long long)i, gradients[i], (up - down) / (2 * h));
 	}
 	free(gradients);
-	reference_close(&ref);
+	model_reference_close(&ref);
 }
 
 static void reference_loss_starts_near_a_guess(void **state)
@@ -81,11 +81,11 @@ static void reference_loss_starts_near_a_guess(void **state)
 	struct mlp_reference ref;
 
 	(void)state;
-	reference_open(&ref, &setup);
-	reference_step(&ref, NULL);
+	model_reference_open(&ref, &setup);
+	model_reference_step(&ref, NULL);
 	/* Ten classes at random: ln 10 and a little for confident wrong guesses. */
 	assert_true(ref.loss > 1.5 && ref.loss < 4);
-	reference_close(&ref);
+	model_reference_close(&ref);
 }
 
 static void reference_obeys_masks(void **state)
@@ -97,13 +97,13 @@ static void reference_obeys_masks(void **state)
 	struct mlp_reference ref;
 
 	(void)state;
-	reference_open(&ref, &setup);
-	reference_step(&ref, masks);
+	model_reference_open(&ref, &setup);
+	model_reference_step(&ref, masks);
 	for (uint64_t i = 0; i < 8 * 4; i++)
 		assert_true(ref.gradients[ref.model.layer[0].weight + i] == 0);
 	for (uint64_t i = 0; i < 5 * 8; i++)
 		assert_true(ref.activations[1][i] == 0);
-	reference_close(&ref);
+	model_reference_close(&ref);
 }
 
 /*
@@ -162,7 +162,7 @@ static void model_is_flat_and_last_layer_first(void **state)
 		assert_int_equal(model.layer[l].bias % MODEL_ALIGN, 0);
 	}
 	/* 6 B sum(in out) - 2 B in out of the first layer: 20.54 GFLOP. */
-	assert_true(fabs(setup_flops(&setup) - 20.54e9) < 0.01e9);
+	assert_true(fabs(model_flops(&setup) - 20.54e9) < 0.01e9);
 }
 
 /* The best cut, found the slow way. */
@@ -173,7 +173,7 @@ static double best_by_trying(const struct setup *setup, size_t first, size_t sta
 	for (size_t last = first + 1; last <= setup->layers; last++) {
 		double rest = 0;
 
-		work += setup_layer_flops(setup, last - 1, setup->batch);
+		work += model_layer_flops(setup, last - 1, setup->batch);
 		if (stages == 1 && last < setup->layers)
 			continue;
 		if (stages > 1)
@@ -201,7 +201,7 @@ static void stages_are_as_equal_as_can_be(void **state)
 
 			assert_true(bounds[s] < bounds[s + 1]);
 			for (size_t l = bounds[s]; l < bounds[s + 1]; l++)
-				work += setup_layer_flops(&setup, l, setup.batch);
+				work += model_layer_flops(&setup, l, setup.batch);
 			largest = fmax(largest, work);
 		}
 		assert_true(largest == best_by_trying(&setup, 0, stages));
@@ -217,7 +217,7 @@ static void shrinking_keeps_the_structure(void **state)
 	big.ranks = 4;
 	big.microbatches = 8;
 	assert_false(setup_shrink(&big, 1e9, &small));
-	assert_true(setup_flops(&small) <= 1e9 && setup_flops(&small) > 0.3e9);
+	assert_true(model_flops(&small) <= 1e9 && model_flops(&small) > 0.3e9);
 	/* Tensors without gaps stay so: their activations alias the gradients here as well. */
 	assert_int_equal(small.widths[3] % (MODEL_ALIGN * 4), 0);
 	assert_int_equal(small.layers, 8);

@@ -144,15 +144,15 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 			asked_count = 0;
 		if (i == 3)
 			connection_cache_clear(cache);
-		if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) !=
-		    STATUS_OK)
+		if (connection_cache_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0,
+					       err) != STATUS_OK)
 			return err->status;
 		if (i == 1 && team.streams[STREAM_COMPUTE] != compute)
 			return error_set(err, STATUS_INTERNAL, "another stream");
 		compute = team.streams[STREAM_COMPUTE];
 		if (verify_reference(&own, &team, &check, err) != STATUS_OK)
 			return err->status;
-		cache_team(cache, &team);
+		connection_cache_keep_team(cache, &team);
 		asked_by_now[i] = asked_count;
 		first_asked = i == 0 ? asked_count : first_asked;
 	}
@@ -192,13 +192,14 @@ static enum status one_case(struct connection_cache *cache, struct device *devic
 	struct rank_team team;
 
 	setup.batch = 60;
-	if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
+	if (connection_cache_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) !=
+		    STATUS_OK ||
 	    verify_reference(&setup, &team, &check, err) != STATUS_OK)
 		return err->status;
 	if (fails)
-		cache_evict_team(cache, &team, world);
+		connection_cache_evict_team(cache, &team, world);
 	else
-		cache_team(cache, &team);
+		connection_cache_keep_team(cache, &team);
 	return STATUS_OK;
 }
 

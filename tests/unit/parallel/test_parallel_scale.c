@@ -80,7 +80,7 @@ static enum status weights_sum(struct trainer *t, uint64_t *sum, struct error *e
 {
 	const struct network *n = &t->network;
 
-	return team_checksum(t->team, n->weights, n->shard.weights * 2, sum, err);
+	return rank_team_checksum(t->team, n->weights, n->shard.weights * 2, sum, err);
 }
 
 /* A scale at which gradients overflow: the step is skipped; soon after one is not. */
@@ -134,7 +134,7 @@ static enum status overflow_on_one(struct trainer *t, struct error *err)
 	if (status == STATUS_OK)
 		status = trainer_decide_scale(t, err);
 	if (status == STATUS_OK)
-		status = team_synchronize(t->team, err);
+		status = rank_team_synchronize(t->team, err);
 	if (status == STATUS_OK)
 		status = expect_state(t, 0, 1, scale / 2, err);
 	return status;

@@ -44,7 +44,7 @@ static struct measured_schedule of_equal_stages(const struct setup *s, double co
 		computes[rank] = compute;
 		updates[rank] = update;
 	}
-	return schedule_measured(s, &times);
+	return parallel_derived_schedule_measured(s, &times);
 }
 
 static void assert_near(double value, double expected, double tolerance)
@@ -121,7 +121,7 @@ static void stages_that_differ_are_added_up(void **state)
 	struct setup s = uniform("layer_split", 2, 1);
 	const double compute[] = { 5, 20 }, update[] = { 1, 2 };
 	const struct measured_times times = { compute, update, 0 };
-	struct measured_schedule found = schedule_measured(&s, &times);
+	struct measured_schedule found = parallel_derived_schedule_measured(&s, &times);
 
 	(void)state;
 	assert_near(found.seconds, 5 + 20 - 2, 1e-9);
@@ -176,12 +176,12 @@ static void grids_and_other_modes(void **state)
 	 * Ranks 0 and 1 are the stages of the first pipeline, 2 and 3 of the second. The gradients
 	 * of the last stage's weights are computed during the first stage's backward.
 	 */
-	assert_near(schedule_measured(&s, &times).seconds, 6 + 7 * 2.0 / 3, 1e-9);
+	assert_near(parallel_derived_schedule_measured(&s, &times).seconds, 6 + 7 * 2.0 / 3, 1e-9);
 	s.grid = (struct grid){ 2, 2, 1 };
-	assert_near(schedule_measured(&s, &times).seconds, 7, 1e-9);
-	assert_true(fabs(schedule_measured(&s, &times).idle) < 1e-9);
-	assert_near(schedule_measured(&ddp, &times).seconds, 7, 1e-9);
-	assert_true(isnan(schedule_measured(&ddp, &times).idle));
+	assert_near(parallel_derived_schedule_measured(&s, &times).seconds, 7, 1e-9);
+	assert_true(fabs(parallel_derived_schedule_measured(&s, &times).idle) < 1e-9);
+	assert_near(parallel_derived_schedule_measured(&ddp, &times).seconds, 7, 1e-9);
+	assert_true(isnan(parallel_derived_schedule_measured(&ddp, &times).idle));
 }
 
 int main(void)

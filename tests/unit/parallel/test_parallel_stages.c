@@ -55,7 +55,7 @@ static enum status run_order(struct device *device, struct world *world, void *c
 	noting.gemm = noted_gemm;
 	noting.send = noted_send;
 	device->backend = &noting;
-	status = team_open(&team, device, world, err);
+	status = rank_team_open(&team, device, world, err);
 	if (status == STATUS_OK)
 		status = trainer_open(&t, &order->setup, &team, err);
 	recording = true;
@@ -67,7 +67,7 @@ static enum status run_order(struct device *device, struct world *world, void *c
 		status = error_set(err, STATUS_MISMATCH, "%s instead of %s", enqueued,
 				   order->expected);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return world_agree(world, status, err);
 }
 
@@ -277,13 +277,13 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	uint64_t expected = (world->rank == 0 ? m->first : m->last) * one, all = 0, planned;
 	struct trainer t = { 0 };
 	struct rank_team team;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 
 	if (status == STATUS_OK)
 		status = trainer_open(&t, s, &team, err);
 	for (int c = 0; c < MEMORY_STEP_CLASSES && status == STATUS_OK; c++)
 		all += t.arena.bytes[c];
-	planned = memory_footprint(s);
+	planned = memory_classes_footprint(s);
 	if (status == STATUS_OK && t.arena.bytes[MEMORY_TRANSIENT] != expected)
 		status = error_set(err, STATUS_MISMATCH, "%llu B instead of %llu",
 				   (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT],
@@ -297,7 +297,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 		status = error_set(err, STATUS_MISMATCH, "%llu B planned, at most %llu B taken",
 				   (unsigned long long)planned, (unsigned long long)all);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return world_agree(world, status, err);
 }
 

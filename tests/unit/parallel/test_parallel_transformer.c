@@ -59,7 +59,7 @@ static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
 	double kept = ref->parameters[i], loss;
 
 	ref->parameters[i] = value;
-	reference_step(ref, NULL);
+	model_reference_step(ref, NULL);
 	loss = ref->loss;
 	ref->parameters[i] = kept;
 	return loss;
@@ -98,8 +98,8 @@ static void reference_gradients_are_derivatives(void **state)
 
 	(void)state;
 	setup.batch = 2 * setup.transformer.sequence;
-	reference_open(&ref, &setup);
-	reference_step(&ref, NULL);
+	model_reference_open(&ref, &setup);
+	model_reference_step(&ref, NULL);
 	/* 101 tokens at random: ln 101 and a little. */
 	assert_true(ref.loss > 4 && ref.loss < 6.5);
 	gradients = calloc(ref.model.elements, sizeof(*gradients));
@@ -109,7 +109,7 @@ static void reference_gradients_are_derivatives(void **state)
 			check_derivatives(&ref, &ref.model.layer[l].tensor[t], gradients);
 	assert_int_equal(tensors, 2 + 2 * 12 + 3);
 	free(gradients);
-	reference_close(&ref);
+	model_reference_close(&ref);
 }
 
 static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16 };
@@ -233,7 +233,7 @@ static void ranks_divide_the_vocabulary(void **state)
 		uint64_t next = 0, first;
 
 		for (; partition.part < parts[i]; partition.part++) {
-			uint64_t count = partition_vocabulary(&s, &partition, &first);
+			uint64_t count = model_partition_vocabulary(&s, &partition, &first);
 
 			assert_int_equal(first, next);
 			assert_int_equal(first % 8, 0);
@@ -251,7 +251,7 @@ static void ranks_divide_the_vocabulary(void **state)
 static void recomputation_keeps_one_block(void **state)
 {
 	struct setup s = tiny_transformer("single", 1, PRECISION_FP32);
-	uint64_t two = memory_footprint(&s), tokens = s.batch, inner;
+	uint64_t two = memory_classes_footprint(&s), tokens = s.batch, inner;
 
 	(void)state;
 	s.segments = s.layers;
@@ -260,7 +260,7 @@ static void recomputation_keeps_one_block(void **state)
 	 * the sum, twice four of the MLP); in FP32 four moments and a padded row of lse per head.
 	 */
 	inner = tokens * 15 * 48 * 4 + tokens * 4 * 4 + 8 * 3 * 128 * 4;
-	assert_int_equal(two - memory_footprint(&s), inner);
+	assert_int_equal(two - memory_classes_footprint(&s), inner);
 }
 
 static struct block_memory blocks_of(const struct setup *setup, int rank)
@@ -275,7 +275,7 @@ static struct block_memory blocks_of(const struct setup *setup, int rank)
 	arena_init(&arena, NULL);
 	arena.source = &source;
 	assert_int_equal(network_open(&n, setup, NULL, &arena, rank, &none), STATUS_OK);
-	m = block_memory_of(&n);
+	m = memory_classes_block_memory_of(&n);
 	arena_release(&arena);
 	return m;
 }
@@ -358,10 +358,10 @@ static void operations_are_counted(void **state)
 	(void)state;
 	setup_transformer(&s, 1, &shape);
 	s.batch = 2048;
-	assert_true(fabs(setup_layer_flops(&s, 1, 1) - 72 * h * h - 6 * 2048 * h) < 1);
-	assert_true(fabs(setup_flops(&s) / 2048 - 72 * h * h - 6 * 2048 * h - 6 * h * 50257) < 1e6);
+	assert_true(fabs(model_layer_flops(&s, 1, 1) - 72 * h * h - 6 * 2048 * h) < 1);
+	assert_true(fabs(model_flops(&s) / 2048 - 72 * h * h - 6 * 2048 * h - 6 * h * 50257) < 1e6);
 	assert_false(setup_shrink(&s, 1e9, &small));
-	assert_true(setup_flops(&small) <= 1e9 && setup_flops(&small) > 0.1e9);
+	assert_true(model_flops(&small) <= 1e9 && model_flops(&small) > 0.1e9);
 	assert_int_equal(small.batch % small.transformer.sequence, 0);
 	assert_int_equal(small.transformer.hidden / small.transformer.heads, 128);
 }

@@ -12,7 +12,7 @@ static enum status expect_layouts(const struct network *n, const struct layouts_
 				  struct error *err)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		bool summed = setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL;
+		bool summed = model_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL;
 		bool direct = rank == c->odd || (summed && c->followers >> rank & 1);
 
 		if (n->wgrad_layouts[l] != (direct ? WGRAD_DIRECT : WGRAD_TRANSPOSED))
@@ -30,7 +30,7 @@ static enum status run_apart(struct device *device, struct world *world, void *c
 	struct trainer t = { 0 };
 	struct rank_team team;
 	uint64_t sum = 0;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = rank_team_open(&team, device, world, err);
 
 	/* As if the trials of the ranks had come out differently. */
 	setup.weight_gradient = world->rank == c->odd ? WGRAD_DIRECT : WGRAD_TRANSPOSED;
@@ -43,7 +43,7 @@ static enum status run_apart(struct device *device, struct world *world, void *c
 	if (status == STATUS_OK)
 		status = verify_replicas(&t, &sum, err);
 	trainer_close(&t);
-	team_close(&team);
+	rank_team_close(&team);
 	return status;
 }
 

@@ -108,7 +108,7 @@ static void expect_answer(const struct result *r, const char *words, bool there)
 	struct drawn d;
 
 	open_drawn(&d, r);
-	strategies_answer(&d.strategies, d.answers, tables);
+	strategies_table_answer(&d.strategies, d.answers, tables);
 	assert_int_equal(d.answers->count, 1);
 	if (!strstr(d.answers->children[0]->text, words) == there)
 		fail_msg("%s", d.answers->children[0]->text);
@@ -181,11 +181,11 @@ static void one_device_has_one_time(void **state)
 	c->parameters[3].text = xstrdup("1");
 	c->parameters[3].number = 1;
 	open_drawn(&d, &r);
-	strategies_answer(&d.strategies, d.answers, d.charts);
+	strategies_table_answer(&d.strategies, d.answers, d.charts);
 	words = d.answers->children[0]->text;
 	assert_non_null(strstr(words, "1.19× the speed of a single device"));
 	assert_non_null(strstr(words, "19\u00a0% longer"));
-	strategies_add_title(&d.strategies, &title);
+	strategies_table_add_title(&d.strategies, &title);
 	assert_string_equal(title.data, "DDP is fastest, 1.19× the speed of one device, 8.00 GB "
 					"per device");
 	text_release(&title);
@@ -351,7 +351,7 @@ static void a_map_says_what_is_not_told_apart(void **state)
 			add_split(&r, "tensor", batches[b], widths[w], 1.2e-3, 1e9);
 		}
 	open_drawn(&d, &r);
-	strategies_crossover(&d.strategies, d.charts, d.answers);
+	strategies_map_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
 	assert_string_equal(member(map, "finding"), "DDP is fastest in 3 of 4 cells; in 1 of 4 "
 						    "cells, the fastest two are not "
@@ -548,7 +548,7 @@ static void the_map_names_winners(void **state)
 				   "parallel.critical_width", 262.7, "1");
 		}
 	open_drawn(&d, &r);
-	strategies_crossover(&d.strategies, d.charts, d.answers);
+	strategies_map_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
 			    "DDP is fastest in 2 of 4 cells; tensor is fastest in 2 of 4 cells. "
@@ -590,7 +590,7 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 			c->parameters[4].text = xstrdup("weak");
 		}
 	open_drawn(&d, &r);
-	strategies_crossover(&d.strategies, d.charts, d.answers);
+	strategies_map_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	rows = d.charts->children[0];
 	assert_non_null(strstr(member(rows, "finding"), "DDP is fastest in 2 of 4 cells; ZeRO-3 is "
@@ -618,7 +618,7 @@ static void one_device_competes(void **state)
 			c->parameters[3].number = 1;
 		}
 	open_drawn(&d, &r);
-	strategies_crossover(&d.strategies, d.charts, d.answers);
+	strategies_map_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "title"),
 			    "Fastest strategy on 2 devices");
@@ -652,7 +652,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 	assert_int_equal(memory_limits_parse("8GiB, 4GiB,1GiB", limits, &count, &err), STATUS_OK);
 	assert_int_equal(count, 3);
 	open_drawn(&d, &r);
-	strategies_under_limits(&d.strategies, limits, count, tables);
+	strategies_columns_under_limits(&d.strategies, limits, count, tables);
 	rows = tree_member(tables->children[0], "rows");
 	assert_int_equal(rows->count, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -735,7 +735,7 @@ static void one_width_makes_no_map(void **state)
 	add_split(&r, "ddp", 64, 512, 1e-3, 1e9);
 	add_split(&r, "tensor", 8192, 512, 1e-3, 1e9);
 	open_drawn(&d, &r);
-	strategies_crossover(&d.strategies, d.charts, d.answers);
+	strategies_map_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 0);
 	close_drawn(&d);
 	result_release(&r);

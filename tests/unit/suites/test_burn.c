@@ -830,7 +830,7 @@ static void exact_values_are_exact(void **state)
 
 	(void)state;
 	for (int p = 0; p < PRECISION_GEMM_COUNT; p++) {
-		struct exact_problem x = exact_problem_of((enum precision)p, 1001, 99);
+		struct exact_problem x = exact_table_problem_of((enum precision)p, 1001, 99);
 		double most = p == PRECISION_FP64   ? 0x1p53
 			      : p == PRECISION_INT8 ? 0x1p31
 			      : p == PRECISION_FP8  ? 0x1p12
@@ -857,10 +857,10 @@ static void exact_values_are_exact(void **state)
 		x.exact_most -= 0.5;
 		assert_false(exact_table_fill(table, &x));
 	}
-	assert_int_equal(exact_problem_of(PRECISION_BF16, 64, 0).range, 256);
-	assert_int_equal(exact_problem_of(PRECISION_FP32, 8192, 0).range, 45);
-	assert_int_equal(exact_problem_of(PRECISION_FP8, 8192, 0).range, 4);
-	assert_int_equal(exact_problem_of(PRECISION_INT8, 65536, 0).range, 127);
+	assert_int_equal(exact_table_problem_of(PRECISION_BF16, 64, 0).range, 256);
+	assert_int_equal(exact_table_problem_of(PRECISION_FP32, 8192, 0).range, 45);
+	assert_int_equal(exact_table_problem_of(PRECISION_FP8, 8192, 0).range, 4);
+	assert_int_equal(exact_table_problem_of(PRECISION_INT8, 65536, 0).range, 127);
 	free(table);
 }
 
@@ -874,12 +874,12 @@ static void places_of_an_entry_are_counted(void **state)
 		uint64_t sum = 0;
 
 		for (uint32_t entry = 0; entry < SOAK_TABLE_ENTRIES; entry++)
-			sum += exact_places(entry, n, n, row_offset, column_offset);
+			sum += exact_table_places(entry, n, n, row_offset, column_offset);
 		assert_int_equal(sum, (uint64_t)n * n);
 	}
-	assert_int_equal(exact_places(104, 16, 16, 104, 0), 1);
-	assert_int_equal(exact_places(103, 16, 16, 104, 0), 0);
-	assert_int_equal(exact_places(104 + 5 * 251, 1040, 500, 104, 0), 5 * 3);
+	assert_int_equal(exact_table_places(104, 16, 16, 104, 0), 1);
+	assert_int_equal(exact_table_places(103, 16, 16, 104, 0), 0);
+	assert_int_equal(exact_table_places(104 + 5 * 251, 1040, 500, 104, 0), 5 * 3);
 }
 
 static void make_slice(struct run *run, double multiply_adds, double hot)
@@ -910,7 +910,7 @@ static bool tree_holds(const struct tree *tree, const char *words)
 /* The table's row of a load, and the sentence. */
 static void assert_page_states(const struct result *all, const struct case_result *latest)
 {
-	struct burn_dose dose = burn_dose_of(all, latest);
+	struct burn_dose dose = burn_page_dose_of(all, latest);
 	struct tree *page = tree_new(TREE_MAP), *answers = tree_list(page, "answers"),
 		    *tables = tree_list(page, "tables");
 	struct text terms = TEXT_EMPTY;
@@ -981,12 +981,12 @@ static void the_dose_is_stated(void **state)
 					       "defect that corrupts one in 6.3 x 10^14"));
 	assert_acceptance_states(&all);
 	assert_page_states(&all, &cases[2]);
-	words = burn_statement(&all);
+	words = burn_page_statement(&all);
 	assert_non_null(strstr(words, "results of 2.4 × 10¹⁶ multiply-adds per device"));
 	assert_non_null(strstr(words, "one multiply-add in 1.9 × 10¹⁵ (bf16) would"));
 	free(words);
 	run_value(&run, "burn.wrong", 1);
-	assert_null(burn_statement(&all));
+	assert_null(burn_page_statement(&all));
 	run.c = &s.plan.cases[0];
 	run.result = &cases[0];
 	run.c->suite->derive(&run, &all);

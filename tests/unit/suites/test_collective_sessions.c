@@ -12,7 +12,8 @@ static struct world worlds[RANKS_MAX + 1];
 static enum status use(struct sessions *sessions, struct device *device, struct world *world,
 		       enum transport transport, struct communicator **out, struct error *err)
 {
-	const struct collective_session *s = session_find(sessions, device, world, transport, err);
+	const struct collective_session *s =
+		communicators_session_find(sessions, device, world, transport, err);
 
 	if (!s)
 		return err->status;
@@ -28,7 +29,7 @@ static enum status run_in_worlds(struct device *device, struct world *world, voi
 	static const enum transport transports[] = { TRANSPORT_AUTO, TRANSPORT_SHARED_MEMORY,
 						     TRANSPORT_HOST_COPY };
 	struct communicator *first = NULL, *again = NULL;
-	struct sessions *sessions = sessions_open();
+	struct sessions *sessions = communicators_sessions_open();
 
 	(void)context;
 	closings_watch(device);
@@ -48,7 +49,7 @@ static enum status run_in_worlds(struct device *device, struct world *world, voi
 			if (use(sessions, device, &mine, transports[t], &again, err) != STATUS_OK)
 				return err->status;
 	}
-	sessions_close(sessions);
+	communicators_sessions_close(sessions);
 	closings_unwatch(device);
 	return STATUS_OK;
 }
@@ -79,7 +80,7 @@ static enum status run_half_opened(struct device *device, struct world *world, v
 				   struct error *err)
 {
 	struct communicator *opened = NULL;
-	struct sessions *sessions = sessions_open();
+	struct sessions *sessions = communicators_sessions_open();
 	enum status status;
 
 	(void)context;
@@ -91,7 +92,7 @@ static enum status run_half_opened(struct device *device, struct world *world, v
 	error_clear(err);
 	closings_refusing = -1;
 	status = use(sessions, device, world, TRANSPORT_AUTO, &opened, err);
-	sessions_close(sessions);
+	communicators_sessions_close(sessions);
 	closings_unwatch(device);
 	return status;
 }

@@ -22,12 +22,12 @@ static char *split(const char *text)
 	struct text out = TEXT_EMPTY;
 	struct words words;
 
-	words_split(text, &words, &err);
+	command_patterns_words_split(text, &words, &err);
 	for (size_t i = 0; i < words.count && err.status == STATUS_OK; i++)
 		text_addf(&out, "%s|", words.items[i]);
 	if (err.status != STATUS_OK)
 		text_addf(&out, "! %s", err.message);
-	words_release(&words);
+	command_patterns_words_release(&words);
 	return text_detach(&out);
 }
 
@@ -76,7 +76,7 @@ static char *fill(const char *text, enum escape escape)
 	const struct plan_case c = { .parameters = parameters, .parameter_count = 2 };
 	const struct device_info device = { .id = "cuda:2", .index = 2, .uuid = "GPU-1-2" };
 
-	return placeholders_fill(text, &c, &device, escape);
+	return command_patterns_placeholders_fill(text, &c, &device, escape);
 }
 
 static void placeholders_are_filled_once(void **state)

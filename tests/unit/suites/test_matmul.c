@@ -100,11 +100,11 @@ static void test_small_results_come_back_together(void **state)
 static void test_small_matrices_are_checked_by_one_thread(void **state)
 {
 	(void)state;
-	assert_true(matmul_rows_per_thread(32, 4) > 32);
-	assert_true(matmul_rows_per_thread(256, 4) >= 256);
+	assert_true(gemm_reference_rows_per_thread(32, 4) > 32);
+	assert_true(gemm_reference_rows_per_thread(256, 4) >= 256);
 	/* Large products use threads. */
-	assert_true(matmul_rows_per_thread(4096, 16) <= 16);
-	assert_int_equal(matmul_rows_per_thread(1 << 20, 1000), 16);
+	assert_true(gemm_reference_rows_per_thread(4096, 16) <= 16);
+	assert_int_equal(gemm_reference_rows_per_thread(1 << 20, 1000), 16);
 }
 
 /* A wrong element in a batch is found and named. */
@@ -187,7 +187,7 @@ static void test_range_is_checked(void **state)
 	int infinite = -1;
 
 	(void)state;
-	matmul_reference_init(&reference, &problem);
+	gemm_reference_init(&reference, &problem);
 	/* A sum has its column's sign: the reference's blocks are compared through the same one. */
 	for (int row = 0; row < 8; row++)
 		for (int column = 0; column < 8; column++) {
@@ -215,7 +215,7 @@ static void test_range_is_checked(void **state)
 	error_clear(&err);
 	c[infinite] = 0x7e00; /* NaN */
 	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
-	matmul_reference_release(&reference);
+	gemm_reference_release(&reference);
 }
 
 /* However long the sums are, and however roughly they are added up. */
@@ -235,10 +235,10 @@ static void test_zeros_are_no_product(void **state)
 		struct matmul_error error;
 		struct error err = ERROR_NONE;
 
-		matmul_reference_init(&reference, &problem);
+		gemm_reference_init(&reference, &problem);
 		assert_int_equal(matmul_reference_check(&reference, zeros, &error, &err),
 				 STATUS_MISMATCH);
-		matmul_reference_release(&reference);
+		gemm_reference_release(&reference);
 	}
 }
 
@@ -307,23 +307,23 @@ static void test_devices_share_a_reference(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct operands *o = i == 0 ? &first : &second;
 
-		assert_int_equal(operands_open(o, f->devices[i], &problem, 1, IMPLEMENTATION_BLAS,
-					       &err),
+		assert_int_equal(matmul_operands_open(o, f->devices[i], &problem, 1,
+						      IMPLEMENTATION_BLAS, &err),
 				 STATUS_OK);
-		assert_int_equal(operands_verify(o, &err), STATUS_OK);
+		assert_int_equal(matmul_operands_verify(o, &err), STATUS_OK);
 	}
 	assert_ptr_equal(first.reference, second.reference);
 	sum = second.reference->sums[0];
-	operands_close(&first);
-	operands_close(&second);
+	matmul_operands_close(&first);
+	matmul_operands_close(&second);
 	/* Other operands have a reference of their own. */
 	problem.seed_b = 3;
-	assert_int_equal(operands_open(&first, f->devices[0], &problem, 1, IMPLEMENTATION_BLAS,
-				       &err),
+	assert_int_equal(matmul_operands_open(&first, f->devices[0], &problem, 1,
+					      IMPLEMENTATION_BLAS, &err),
 			 STATUS_OK);
-	assert_int_equal(operands_verify(&first, &err), STATUS_OK);
+	assert_int_equal(matmul_operands_verify(&first, &err), STATUS_OK);
 	assert_true(first.reference->sums[0] != sum);
-	operands_close(&first);
+	matmul_operands_close(&first);
 	assert_nothing_open("a shared reference");
 }
 
@@ -505,7 +505,7 @@ static void test_fp8_has_a_scale_per_tensor(void **state)
 			struct error err = ERROR_NONE;
 			uint16_t c[M * N];
 
-			matmul_reference_init(&reference, &problem);
+			gemm_reference_init(&reference, &problem);
 			for (uint64_t i = 0; i < M * N; i++) {
 				double sum = 0;
 
@@ -524,7 +524,7 @@ static void test_fp8_has_a_scale_per_tensor(void **state)
 			c[3] ^= 0x0400;
 			assert_int_equal(matmul_reference_check(&reference, c, &error, &err),
 					 STATUS_MISMATCH);
-			matmul_reference_release(&reference);
+			gemm_reference_release(&reference);
 		}
 }
 
@@ -570,10 +570,10 @@ static void test_fp8_has_scales_of_parts(void **state)
 		struct error err = ERROR_NONE;
 		float units_a[M * 4], units_b[N * 4];
 
-		assert_int_equal(matmul_unit_count(&problem, 1), counts[kind][0]);
-		assert_int_equal(matmul_unit_count(&problem, 2), counts[kind][1]);
-		matmul_units(&problem, 1, units_a);
-		matmul_units(&problem, 2, units_b);
+		assert_int_equal(gemm_reference_unit_count(&problem, 1), counts[kind][0]);
+		assert_int_equal(gemm_reference_unit_count(&problem, 2), counts[kind][1]);
+		gemm_reference_units(&problem, 1, units_a);
+		gemm_reference_units(&problem, 2, units_b);
 		assert_true(units_a[0] != units_a[1] && units_b[0] != units_b[1]);
 		for (uint64_t i = 0; i < M * K; i++)
 			a[i] = (double)fp8_to_float(
@@ -583,7 +583,7 @@ static void test_fp8_has_scales_of_parts(void **state)
 			b[i] = (double)fp8_to_float(
 				       fp8_from_float(448 * (float)generator_uniform(2, i))) *
 			       unit_at(kinds[kind][1], units_b, N, K, i / K, i % K);
-		matmul_reference_init(&reference, &problem);
+		gemm_reference_init(&reference, &problem);
 		for (uint64_t i = 0; i < M * N; i++) {
 			double sum = 0;
 
@@ -594,7 +594,7 @@ static void test_fp8_has_scales_of_parts(void **state)
 		if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
 			fail_msg("kind %zu: %s", kind, err.message);
 		assert_true(error.stored < 1e-3 && error.total > 0.01 && error.total < 0.1);
-		matmul_reference_release(&reference);
+		gemm_reference_release(&reference);
 	}
 }
 

@@ -54,18 +54,18 @@ static void the_estimate_is_about_half_of_the_data_sheet(void **state)
 						 .memory_bus_bits = 4096 };
 
 	(void)state;
-	assert_near(estimate_flops(&node[0], PRECISION_FP64), 67e12);
-	assert_near(estimate_flops(&node[0], PRECISION_FP32), 67e12);
-	assert_near(estimate_flops(&node[0], PRECISION_TF32), 494e12);
-	assert_near(estimate_flops(&node[0], PRECISION_BF16), 989e12);
-	assert_near(estimate_memory_rate(&node[0]), 4.8e12);
-	assert_near(estimate_flops(&k80, PRECISION_FP32), 4.37e12);
-	assert_near(estimate_memory_rate(&k80), 240e9);
-	assert_near(estimate_flops(&gtx1080ti, PRECISION_FP32), 11.3e12);
+	assert_near(shared_estimate_flops(&node[0], PRECISION_FP64), 67e12);
+	assert_near(shared_estimate_flops(&node[0], PRECISION_FP32), 67e12);
+	assert_near(shared_estimate_flops(&node[0], PRECISION_TF32), 494e12);
+	assert_near(shared_estimate_flops(&node[0], PRECISION_BF16), 989e12);
+	assert_near(shared_estimate_memory_rate(&node[0]), 4.8e12);
+	assert_near(shared_estimate_flops(&k80, PRECISION_FP32), 4.37e12);
+	assert_near(shared_estimate_memory_rate(&k80), 240e9);
+	assert_near(shared_estimate_flops(&gtx1080ti, PRECISION_FP32), 11.3e12);
 	/* No tensor cores: products of FP16 are calculated in FP32. */
-	assert_near(estimate_flops(&gtx1080ti, PRECISION_FP16), 11.3e12);
-	assert_near(estimate_flops(&v100, PRECISION_FP16), 125e12);
-	assert_near(estimate_memory_rate(&v100), 900e9);
+	assert_near(shared_estimate_flops(&gtx1080ti, PRECISION_FP16), 11.3e12);
+	assert_near(shared_estimate_flops(&v100, PRECISION_FP16), 125e12);
+	assert_near(shared_estimate_memory_rate(&v100), 900e9);
 }
 
 static void a_card_that_says_nothing_has_an_estimate(void **state)
@@ -75,11 +75,11 @@ static void a_card_that_says_nothing_has_an_estimate(void **state)
 
 	(void)state;
 	for (enum precision p = 0; p < PRECISION_GEMM_COUNT; p++) {
-		assert_true(estimate_flops(&silent, p) > 1e9);
-		assert_true(estimate_flops(&cpu, p) > 1e9);
+		assert_true(shared_estimate_flops(&silent, p) > 1e9);
+		assert_true(shared_estimate_flops(&cpu, p) > 1e9);
 	}
-	assert_true(estimate_memory_rate(&silent) > 1e9);
-	assert_true(estimate_memory_rate(&cpu) > 1e9);
+	assert_true(shared_estimate_memory_rate(&silent) > 1e9);
+	assert_true(shared_estimate_memory_rate(&cpu) > 1e9);
 }
 
 struct expected {

@@ -358,13 +358,13 @@ static void test_matmul_reference(void **state)
 			norm += exact * exact;
 		}
 	}
-	matmul_reference_init(&reference, &(struct matmul_problem){ .precision = PRECISION_FP32,
-								    .m = shape[0],
-								    .n = shape[1],
-								    .k = shape[2],
-								    .scale = 1,
-								    .seed_a = 1,
-								    .seed_b = 2 });
+	gemm_reference_init(&reference, &(struct matmul_problem){ .precision = PRECISION_FP32,
+								  .m = shape[0],
+								  .n = shape[1],
+								  .k = shape[2],
+								  .scale = 1,
+								  .seed_a = 1,
+								  .seed_b = 2 });
 	assert_true(reference.width > 1); /* large enough for sums */
 	if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
@@ -373,7 +373,7 @@ static void test_matmul_reference(void **state)
 	c[5 * 260 + 17] = NAN;
 	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
 	assert_non_null(strstr(err.message, "C[17][5] should be"));
-	matmul_reference_release(&reference);
+	gemm_reference_release(&reference);
 	free(c);
 }
 

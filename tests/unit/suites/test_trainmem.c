@@ -26,24 +26,25 @@ static void pieces_never_overlap_and_join_again(void **state)
 	unsigned seed = 7;
 
 	(void)state;
-	region_init(&region, 1 << 20);
+	reservation_region_init(&region, 1 << 20);
 	for (int step = 0; step < 4000; step++) {
 		size_t i = (seed = seed * 1103515245 + 12345) / 65536 % 40;
-		uint64_t bytes = region_round((seed / 7) % 60000 + 1);
+		uint64_t bytes = reservation_region_round((seed / 7) % 60000 + 1);
 		struct region_piece *piece;
 
 		if (held[i].bytes) {
-			region_give(&region, region_at(&region, held[i].offset));
+			reservation_region_give(&region,
+						reservation_region_at(&region, held[i].offset));
 			held[i].bytes = 0;
 			continue;
 		}
-		piece = region_find(&region, bytes, (enum region_fit)(step % 2));
+		piece = reservation_region_find(&region, bytes, (enum region_fit)(step % 2));
 		if (!piece)
 			continue;
 		if (step % 2 == REGION_LAST)
-			piece = region_take_end(&region, piece, bytes);
+			piece = reservation_region_take_end(&region, piece, bytes);
 		else
-			region_take(&region, piece, bytes);
+			reservation_region_take(&region, piece, bytes);
 		for (size_t k = 0; k < 40; k++)
 			assert_true(!held[k].bytes ||
 				    held[k].offset + held[k].bytes <= piece->offset ||
@@ -53,10 +54,11 @@ static void pieces_never_overlap_and_join_again(void **state)
 	}
 	for (size_t i = 0; i < 40; i++)
 		if (held[i].bytes)
-			region_give(&region, region_at(&region, held[i].offset));
+			reservation_region_give(&region,
+						reservation_region_at(&region, held[i].offset));
 	assert_int_equal(region.used, 0);
-	assert_int_equal(region_largest_free(&region), 1 << 20);
-	region_release(&region);
+	assert_int_equal(reservation_region_largest_free(&region), 1 << 20);
+	reservation_region_release(&region);
 }
 
 static void open_without_device(struct heap *heap, enum policy policy, uint64_t limit,
@@ -158,7 +160,7 @@ static void plans_agree_with_formulas(void **state)
 	struct heap need;
 
 	(void)state;
-	training_plan(&s, &options, &need);
+	trainmem_training_plan(&s, &options, &need);
 	assert_in_range(need.peak.bytes[MEMORY_PARAMETERS], 4 * 4013010, 4 * 4013010 * gaps);
 	assert_in_range(need.peak.bytes[MEMORY_OPTIMIZER], 8 * 4013010, 8 * 4013010 * gaps);
 	assert_int_equal(need.peak.bytes[MEMORY_MASTER], 0);
@@ -171,7 +173,7 @@ static void plans_agree_with_formulas(void **state)
 	assert_int_equal(need.peak.bytes[MEMORY_TRANSIENT], 1024 * 4 * 3000);
 	assert_int_equal(need.peak.bytes[MEMORY_ACTIVATIONS], 1024 * (4 * 2000 + 8));
 	s = perceptron(1024, "fp16_mixed");
-	training_plan(&s, &options, &need);
+	trainmem_training_plan(&s, &options, &need);
 	assert_in_range(need.peak.bytes[MEMORY_PARAMETERS], 2 * 4013010, 2 * 4013010 * gaps);
 	assert_in_range(need.peak.bytes[MEMORY_MASTER], 4 * 4013010, 4 * 4013010 * gaps);
 }
@@ -188,7 +190,7 @@ static void an_arena_has_few_gaps(void **state)
 			struct setup s = perceptron(batch, trainings[i]);
 			struct heap need;
 
-			training_plan(&s, &options, &need);
+			trainmem_training_plan(&s, &options, &need);
 			assert_true(need.reserved_peak >= need.peak.total);
 			assert_true((double)need.reserved_peak <= 1.01 * (double)need.peak.total);
 		}
@@ -224,7 +226,7 @@ static void segments_save_what_the_formula_says(void **state)
 		struct setup s = deep(expected[i].segments);
 		struct heap need;
 
-		training_plan(&s, &options, &need);
+		trainmem_training_plan(&s, &options, &need);
 		assert_int_equal(need.class_peak[MEMORY_ACTIVATIONS],
 				 4096 * (expected[i].outputs * 64 * 4 + 8));
 	}
@@ -248,7 +250,7 @@ static enum status check_way(struct device *device, struct world *world, void *c
 	s.loss_scale = s.precision == PRECISION_FP16 ? 1024 : 1;
 	s.segments = way->segments;
 	s.accumulate = way->accumulate;
-	return check_step(device, &s, &way->options, 1e9, &small, &check, err);
+	return trainmem_measure_check_step(device, &s, &way->options, 1e9, &small, &check, err);
 }
 
 static void gradients_stay_right_in_every_way(void **state)
@@ -340,15 +342,17 @@ static enum status steps_refused_at(struct device *device, enum policy policy, i
 	struct training t;
 	struct heap need;
 
-	training_plan(&s, &options, &need);
+	trainmem_training_plan(&s, &options, &need);
 	options.reserve = need.reserved_peak;
 	allocations = blocks_live = 0;
 	refuse_at = n;
-	if (training_open(&t, &s, &options, device, err) == STATUS_OK &&
-	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
-	    training_step(&t, err) == STATUS_OK && training_wait(&t, err) == STATUS_OK)
-		training_loss(&t, loss, err);
-	training_close(&t);
+	if (trainmem_training_open(&t, &s, &options, device, err) == STATUS_OK &&
+	    trainmem_training_reset(&t, err) == STATUS_OK &&
+	    trainmem_training_step(&t, err) == STATUS_OK &&
+	    trainmem_training_step(&t, err) == STATUS_OK &&
+	    trainmem_training_wait(&t, err) == STATUS_OK)
+		trainmem_training_loss(&t, loss, err);
+	trainmem_training_close(&t);
 	return err->status;
 }
 
@@ -410,8 +414,8 @@ static void a_checkerboard_shows_who_can_join(void **state)
 		struct error err = ERROR_NONE;
 		struct fragments f;
 
-		assert_int_equal(fragment_checkerboard(NULL, (enum policy)policy, 32 * MIB, &f,
-						       &err),
+		assert_int_equal(trainmem_heap_fragment_checkerboard(NULL, (enum policy)policy,
+								     32 * MIB, &f, &err),
 				 STATUS_OK);
 		assert_float_equal(1 - (double)f.largest_free / (double)f.free_bytes,
 				   expected[policy], 1e-9);
@@ -471,7 +475,7 @@ static enum status try_batch(uint64_t batch, enum policy policy, struct trial *t
 					 .capacity = 160 * MIB,
 					 .reserve = 4 * MIB };
 	struct fork_server_task task = { .device = &host,
-					 .run = trial_of_step,
+					 .run = search_trial_of_step,
 					 .arguments = &request,
 					 .arguments_size = sizeof(request),
 					 .result_size = sizeof(*trial),
@@ -520,7 +524,7 @@ static struct memory_account account_of_setup(struct setup setup, enum policy po
 	struct memory_account account;
 	struct heap need;
 
-	training_plan(&request.setup, &request.options, &need);
+	trainmem_training_plan(&request.setup, &request.options, &need);
 	request.options.reserve = need.reserved_peak;
 	if (fork_server_run(fork_server, &task, &account, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
@@ -590,9 +594,9 @@ static void books_agree_with_the_system(void **state)
 static void long_steps_are_no_hang(void **state)
 {
 	(void)state;
-	assert_true(trial_limit(60, 10, 0) == 60);
-	assert_true(trial_limit(60, 10, -1) == 60);
-	assert_true(trial_limit(60, 10, 30) >= 60 + 2 * 10 * 30);
+	assert_true(search_trial_limit(60, 10, 0) == 60);
+	assert_true(search_trial_limit(60, 10, -1) == 60);
+	assert_true(search_trial_limit(60, 10, 30) >= 60 + 2 * 10 * 30);
 }
 
 int main(void)

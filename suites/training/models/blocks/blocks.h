@@ -31,48 +31,49 @@ struct kept_tensor {
 };
 #define LAYER_MAX_KEPT (3 * (IMAGE_MAX_UNITS + 1) + 1)
 
-static inline void *kept_memory(const struct kept_tensor *kept)
+static inline void *model_blocks_kept_memory(const struct kept_tensor *kept)
 {
 	void *memory;
 
 	memcpy(&memory, kept->place, sizeof(memory));
 	return memory;
 }
-static inline void kept_place(const struct kept_tensor *kept, void *memory)
+static inline void model_blocks_kept_place(const struct kept_tensor *kept, void *memory)
 {
 	memcpy(kept->place, &memory, sizeof(memory));
 }
 
 /* Tensors that layer `layer` keeps for `rows` rows; returns their number, 0 for a linear layer. */
-size_t blocks_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+size_t model_blocks_kept(struct network *network, size_t layer, uint64_t rows,
+			 struct kept_tensor *out);
 /* Allocates scratch memory, but not the tensors that layers keep. */
-enum status blocks_scratch_open(struct network *network, struct error *err);
+enum status model_blocks_scratch_open(struct network *network, struct error *err);
 
 /*
  * Allocates the tensors that blocks keep for backward, and their scratch memory, from the network's
  * arena; nothing for a multilayer perceptron.
  */
-enum status block_buffers_open(struct network *network, struct error *err);
+enum status model_blocks_buffers_open(struct network *network, struct error *err);
 /*
  * Copies the partition's tokens into activations[0] and sets the position of every row. Waits for
  * the stream.
  */
-enum status blocks_fill_tokens(const struct network *network, void *memory, uint64_t row,
-			       uint64_t rows, struct error *err);
-enum status blocks_fill_positions(struct network *network, struct error *err);
+enum status model_blocks_fill_tokens(const struct network *network, void *memory, uint64_t row,
+				     uint64_t rows, struct error *err);
+enum status model_blocks_fill_positions(struct network *network, struct error *err);
 
 /* Computes activations[layer + 1] from activations[layer], and the tensors that backward needs. */
-enum status blocks_forward(const struct pass *pass, struct error *err);
+enum status model_blocks_forward(const struct pass *pass, struct error *err);
 /*
  * Computes from dy, which it changes, all gradients of the layer's parameters.
- * blocks_input_gradient() must follow before backward of another layer.
+ * model_blocks_input_gradient() must follow before backward of another layer.
  */
-enum status blocks_backward(const struct pass *pass, void *dy, struct error *err);
-/* See network_backward_end(). */
-enum status blocks_sum_norm_gradients(struct network *network, struct error *err);
-/* Computes dx after blocks_backward(). */
-enum status blocks_input_gradient(const struct pass *pass, const void *dy, void *dx,
-				  struct error *err);
+enum status model_blocks_backward(const struct pass *pass, void *dy, struct error *err);
+/* See gemm_layer_backward_end(). */
+enum status model_blocks_sum_norm_gradients(struct network *network, struct error *err);
+/* Computes dx after model_blocks_backward(). */
+enum status model_blocks_input_gradient(const struct pass *pass, const void *dy, void *dx,
+					struct error *err);
 
 /*
  * Convolutional layers (image_model.h) on the tensors of a network, with the interface of blocks.h:
@@ -80,16 +81,17 @@ enum status blocks_input_gradient(const struct pass *pass, const void *dy, void 
  * also the output of the ReLU, and the statistics.
  */
 
-/* See blocks_kept(). */
-size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+/* See model_blocks_kept(). */
+size_t blocks_images_kept(struct network *network, size_t layer, uint64_t rows,
+			  struct kept_tensor *out);
 /* Allocates scratch memory, but not the tensors that layers keep. */
-enum status images_scratch_open(struct network *network, struct error *err);
+enum status blocks_images_scratch_open(struct network *network, struct error *err);
 /* Allocates scratch memory and kept tensors. */
-enum status images_open(struct network *network, struct error *err);
+enum status blocks_images_open(struct network *network, struct error *err);
 
-enum status images_forward(const struct pass *pass, struct error *err);
-enum status images_backward(const struct pass *pass, void *dy, struct error *err);
-enum status images_input_gradient(const struct pass *pass, void *dx, struct error *err);
+enum status blocks_images_forward(const struct pass *pass, struct error *err);
+enum status blocks_images_backward(const struct pass *pass, void *dy, struct error *err);
+enum status blocks_images_input_gradient(const struct pass *pass, void *dx, struct error *err);
 
 /* A transformer block, and the functions that embedding and head share with it. See blocks.h. */
 
@@ -141,7 +143,7 @@ enum status transformer_linear_backward(const struct pass *pass, const struct li
  */
 enum status transformer_sum(const struct pass *pass, void *summands, void *y, struct error *err);
 
-/* A block: see blocks_forward(), blocks_backward(). */
+/* A block: see model_blocks_forward(), model_blocks_backward(). */
 enum status transformer_forward(const struct pass *pass, struct error *err);
 enum status transformer_backward(const struct pass *pass, void *dy, struct error *err);
 

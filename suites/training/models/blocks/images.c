@@ -15,7 +15,7 @@ struct image_pass {
 	struct kept_image *kept;
 };
 
-static struct image_pass image_pass_of(const struct pass *of)
+static struct image_pass blocks_images_pass_of(const struct pass *of)
 {
 	struct image_pass p = { .n = of->n,
 				.layer = of->layer,
@@ -24,22 +24,23 @@ static struct image_pass image_pass_of(const struct pass *of)
 				.accumulate = of->accumulate,
 				.kept = &of->n->images.kept[of->layer] };
 
-	image_layer_of(of->n->setup, of->layer, &p.image);
+	image_model_layer_of(of->n->setup, of->layer, &p.image);
 	return p;
 }
 
-static void *image_weights(const struct image_pass *p, size_t tensor)
+static void *blocks_images_weights(const struct image_pass *p, size_t tensor)
 {
 	return network_weights(p->n, p->layer, tensor);
 }
 
-static void *image_gradients(const struct image_pass *p, size_t tensor)
+static void *blocks_images_gradients(const struct image_pass *p, size_t tensor)
 {
 	return network_gradients(p->n, p->layer, tensor);
 }
 
-static struct convolution_shape image_convolution_shape(const struct setup *setup,
-							const struct image_unit *u, uint64_t rows)
+static struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
+								const struct image_unit *u,
+								uint64_t rows)
 {
 	return (struct convolution_shape){ .precision = setup->precision,
 					   .batch = (unsigned)rows,
@@ -54,9 +55,9 @@ static struct convolution_shape image_convolution_shape(const struct setup *setu
 					   .depthwise = u->depthwise };
 }
 
-static struct pooling_shape image_pool_of(const struct image_pass *p)
+static struct pooling_shape blocks_images_pool_of(const struct image_pass *p)
 {
-	const struct image_unit *last = image_last(&p->image);
+	const struct image_unit *last = image_model_last(&p->image);
 
 	return (struct pooling_shape){ .precision = setup_storage(p->n->setup),
 				       .batch = (unsigned)p->rows,
@@ -69,39 +70,41 @@ static struct pooling_shape image_pool_of(const struct image_pass *p)
 				       .average = p->image.pool.average };
 }
 
-static uint64_t image_unit_pixels(const struct image_pass *p, const struct image_unit *u)
+static uint64_t blocks_images_unit_pixels(const struct image_pass *p, const struct image_unit *u)
 {
 	return p->rows * u->out_side * u->out_side;
 }
 
 /* Input of the pool, or the layer's output. */
-static void *image_output_of(const struct image_pass *p)
+static void *blocks_images_output_of(const struct image_pass *p)
 {
 	return p->image.pool.window ? p->kept->out : network_activation(p->n, p->layer + 1, p->row);
 }
 
 /* Output of unit `u`; its input is the output of the unit before it. */
-static void *image_unit_output(const struct image_pass *p, size_t u)
+static void *blocks_images_unit_output(const struct image_pass *p, size_t u)
 {
-	return u + 1 < p->image.units ? p->kept->unit[u].y : image_output_of(p);
+	return u + 1 < p->image.units ? p->kept->unit[u].y : blocks_images_output_of(p);
 }
 
-static const void *image_unit_input(const struct image_pass *p, size_t u)
+static const void *blocks_images_unit_input(const struct image_pass *p, size_t u)
 {
-	return u > 0 ? image_unit_output(p, u - 1) : network_activation(p->n, p->layer, p->row);
+	return u > 0 ? blocks_images_unit_output(p, u - 1)
+		     : network_activation(p->n, p->layer, p->row);
 }
 
 /* Output of the ReLU that decides in backward: of this run or an imposed one. */
-static const void *image_relu_decider(const struct image_pass *p, size_t decision, uint64_t width,
-				      const void *own)
+static const void *blocks_images_relu_decider(const struct image_pass *p, size_t decision,
+					      uint64_t width, const void *own)
 {
 	const void *imposed = p->n->images.decisions[decision];
 
 	return imposed ? network_element(p->n, (void *)imposed, p->row * width) : own;
 }
 
-static enum status image_record_decision(const struct image_pass *p, size_t decision,
-					 uint64_t width, const void *output, struct error *err)
+static enum status blocks_images_record_decision(const struct image_pass *p, size_t decision,
+						 uint64_t width, const void *output,
+						 struct error *err)
 {
 	void *to = p->n->images.record[decision];
 
@@ -111,8 +114,8 @@ static enum status image_record_decision(const struct image_pass *p, size_t deci
 			    p->rows * width * precision_bytes(p->n->setup->precision), err);
 }
 
-static enum status image_relu_backward(const struct image_pass *p, const void *y, void *dy,
-				       uint64_t count, struct error *err)
+static enum status blocks_images_relu_backward(const struct image_pass *p, const void *y, void *dy,
+					       uint64_t count, struct error *err)
 {
 	struct activation_backward_arguments a = { .x = y,
 						   .dy = dy,
@@ -124,8 +127,9 @@ static enum status image_relu_backward(const struct image_pass *p, const void *y
 	return network_launch(p->n, "activation_backward", &a, err);
 }
 
-static enum status image_residual_add(const struct image_pass *p, const void *a, const void *b,
-				      void *y, uint64_t count, struct error *err)
+static enum status blocks_images_residual_add(const struct image_pass *p, const void *a,
+					      const void *b, void *y, uint64_t count,
+					      struct error *err)
 {
 	struct residual_add_arguments sum = {
 		.a = a, .b = b, .y = y, .precision = setup_storage(p->n->setup), .count = count
@@ -135,18 +139,19 @@ static enum status image_residual_add(const struct image_pass *p, const void *a,
 }
 
 /* Computes statistics separately for each group of rows; then y, with the ReLU after the norm. */
-static enum status image_batch_norm(const struct image_pass *p, const struct image_unit *u,
-				    const struct kept_unit *kept, const void *residual, void *y,
-				    struct error *err)
+static enum status blocks_images_batch_norm(const struct image_pass *p, const struct image_unit *u,
+					    const struct kept_unit *kept, const void *residual,
+					    void *y, struct error *err)
 {
-	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
+	uint64_t groups = p->n->images.norm_groups,
+		 elements = blocks_images_unit_pixels(p, u) * u->filters;
 	float *statistics = kept->statistics;
 
 	for (uint64_t g = 0; g < groups; g++) {
 		struct batch_norm_forward_arguments a = {
 			.x = network_element(p->n, kept->z, g * elements / groups),
-			.gamma = image_weights(p, u->tensor + 1),
-			.beta = image_weights(p, u->tensor + 2),
+			.gamma = blocks_images_weights(p, u->tensor + 1),
+			.beta = blocks_images_weights(p, u->tensor + 2),
 			.residual = residual ? network_element(p->n, (void *)residual,
 							       g * elements / groups)
 					     : NULL,
@@ -155,7 +160,7 @@ static enum status image_batch_norm(const struct image_pass *p, const struct ima
 			.rstd = statistics + (2 * g + 1) * u->filters,
 			.scratch = p->n->images.norm_sums,
 			.precision = setup_storage(p->n->setup),
-			.rows = image_unit_pixels(p, u) / groups,
+			.rows = blocks_images_unit_pixels(p, u) / groups,
 			.columns = u->filters,
 			.epsilon = (float)IMAGE_NORM_EPSILON,
 			.relu = u->relu || residual,
@@ -167,11 +172,13 @@ static enum status image_batch_norm(const struct image_pass *p, const struct ima
 }
 
 /* `relu`: dy is the gradient of the ReLU after the norm. */
-static enum status image_batch_norm_backward(const struct image_pass *p, const struct image_unit *u,
-					     const struct kept_unit *kept, bool relu,
-					     const void *dy, void *dx, struct error *err)
+static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
+						     const struct image_unit *u,
+						     const struct kept_unit *kept, bool relu,
+						     const void *dy, void *dx, struct error *err)
 {
-	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
+	uint64_t groups = p->n->images.norm_groups,
+		 elements = blocks_images_unit_pixels(p, u) * u->filters;
 	float *statistics = kept->statistics;
 
 	for (uint64_t g = 0; g < groups; g++) {
@@ -179,16 +186,16 @@ static enum status image_batch_norm_backward(const struct image_pass *p, const s
 		struct batch_norm_backward_arguments a = {
 			.x = network_element(p->n, kept->z, first),
 			.dy = network_element(p->n, (void *)dy, first),
-			.gamma = image_weights(p, u->tensor + 1),
-			.beta = relu ? image_weights(p, u->tensor + 2) : NULL,
+			.gamma = blocks_images_weights(p, u->tensor + 1),
+			.beta = relu ? blocks_images_weights(p, u->tensor + 2) : NULL,
 			.mean = statistics + 2 * g * u->filters,
 			.rstd = statistics + (2 * g + 1) * u->filters,
 			.dx = network_element(p->n, dx, first),
-			.dgamma = image_gradients(p, u->tensor + 1),
-			.dbeta = image_gradients(p, u->tensor + 2),
+			.dgamma = blocks_images_gradients(p, u->tensor + 1),
+			.dbeta = blocks_images_gradients(p, u->tensor + 2),
 			.scratch = p->n->images.norm_sums,
 			.precision = setup_storage(p->n->setup),
-			.rows = image_unit_pixels(p, u) / groups,
+			.rows = blocks_images_unit_pixels(p, u) / groups,
 			.columns = u->filters,
 			.keep = p->accumulate || g > 0 ? 1 : 0,
 		};
@@ -199,11 +206,12 @@ static enum status image_batch_norm_backward(const struct image_pass *p, const s
 }
 
 /* One pass of a unit's convolution; it overwrites one of the three tensors. */
-static enum status image_convolve(const struct image_pass *p, const struct image_unit *u,
-				  struct kept_unit *kept, enum convolution_pass pass, const void *x,
-				  void *w, const void *y, struct error *err)
+static enum status blocks_images_convolve(const struct image_pass *p, const struct image_unit *u,
+					  struct kept_unit *kept, enum convolution_pass pass,
+					  const void *x, void *w, const void *y, struct error *err)
 {
-	const struct convolution_shape shape = image_convolution_shape(p->n->setup, u, p->rows);
+	const struct convolution_shape shape =
+		blocks_images_convolution_shape(p->n->setup, u, p->rows);
 	const struct convolution_tensors tensors = { (void *)x, w, (void *)y, NULL };
 
 	return network_convolve(p->n, kept->tuned, &shape, pass, &tensors, err);
@@ -213,59 +221,63 @@ static enum status image_convolve(const struct image_pass *p, const struct image
  * Computes the convolution, then bias and ReLU in place, or the norm with its ReLU into y.
  * `residual` (or NULL): added to the norm before a ReLU.
  */
-static enum status image_forward_unit(const struct image_pass *p, const struct image_unit *u,
-				      struct kept_unit *kept, const void *x, const void *residual,
-				      void *y, struct error *err)
+static enum status blocks_images_forward_unit(const struct image_pass *p,
+					      const struct image_unit *u, struct kept_unit *kept,
+					      const void *x, const void *residual, void *y,
+					      struct error *err)
 {
 	struct bias_relu_arguments bias = {
 		.y = y,
-		.bias = u->norm ? NULL : image_weights(p, u->tensor + 1),
+		.bias = u->norm ? NULL : blocks_images_weights(p, u->tensor + 1),
 		.precision = setup_storage(p->n->setup),
-		.rows = image_unit_pixels(p, u),
+		.rows = blocks_images_unit_pixels(p, u),
 		.columns = u->filters,
 		.relu = u->relu,
 	};
 
-	image_convolve(p, u, kept, PASS_FORWARD, x, image_weights(p, u->tensor),
-		       u->norm ? kept->z : y, err);
+	blocks_images_convolve(p, u, kept, PASS_FORWARD, x, blocks_images_weights(p, u->tensor),
+			       u->norm ? kept->z : y, err);
 	if (!u->norm)
 		network_launch(p->n, "bias_relu", &bias, err);
 	else
-		image_batch_norm(p, u, kept, residual, y, err);
+		blocks_images_batch_norm(p, u, kept, residual, y, err);
 	if (u->relu)
-		image_record_decision(p, u->decision, image_unit_width(u), y, err);
+		blocks_images_record_decision(p, u->decision, image_model_unit_width(u), y, err);
 	return err->status;
 }
 
-static enum status image_forward_inside(const struct image_pass *p, struct error *err)
+static enum status blocks_images_forward_inside(const struct image_pass *p, struct error *err)
 {
-	const void *shortcut = p->image.residual ? image_unit_input(p, 0) : NULL;
+	const void *shortcut = p->image.residual ? blocks_images_unit_input(p, 0) : NULL;
 
 	/* y = relu(y + input or its projection), which uses a buffer that backward needs later. */
 	if (p->image.projects) {
 		shortcut = p->n->images.gradient[0];
-		image_forward_unit(p, &p->image.projection, &p->kept->projection,
-				   image_unit_input(p, 0), NULL, p->n->images.gradient[0], err);
+		blocks_images_forward_unit(p, &p->image.projection, &p->kept->projection,
+					   blocks_images_unit_input(p, 0), NULL,
+					   p->n->images.gradient[0], err);
 	}
 	for (size_t u = 0; u < p->image.units; u++)
-		image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u], image_unit_input(p, u),
-				   u + 1 == p->image.units ? shortcut : NULL,
-				   image_unit_output(p, u), err);
+		blocks_images_forward_unit(p, &p->image.unit[u], &p->kept->unit[u],
+					   blocks_images_unit_input(p, u),
+					   u + 1 == p->image.units ? shortcut : NULL,
+					   blocks_images_unit_output(p, u), err);
 	if (!p->image.residual)
 		return err->status;
-	return image_record_decision(p, p->image.decision, image_unit_width(image_last(&p->image)),
-				     image_output_of(p), err);
+	return blocks_images_record_decision(p, p->image.decision,
+					     image_model_unit_width(image_model_last(&p->image)),
+					     blocks_images_output_of(p), err);
 }
 
-enum status images_forward(const struct pass *of, struct error *err)
+enum status blocks_images_forward(const struct pass *of, struct error *err)
 {
-	const struct image_pass p = image_pass_of(of);
-	struct pooling_forward_arguments pool = { .shape = image_pool_of(&p),
+	const struct image_pass p = blocks_images_pass_of(of);
+	struct pooling_forward_arguments pool = { .shape = blocks_images_pool_of(&p),
 						  .x = p.kept->out,
 						  .y = network_activation(p.n, p.layer + 1,
 									  p.row) };
 
-	image_forward_inside(&p, err);
+	blocks_images_forward_inside(&p, err);
 	return p.image.pool.window ? network_launch(p.n, "pooling_forward", &pool, err)
 				   : err->status;
 }
@@ -274,35 +286,38 @@ enum status images_forward(const struct pass *of, struct error *err)
  * Turns dy into the gradient of the convolution's output (or writes that to dz), then computes the
  * gradient of its weights.
  */
-static enum status image_backward_unit(const struct image_pass *p, const struct image_unit *u,
-				       struct kept_unit *kept, const void *x, const void *y,
-				       void *dy, void *dz, struct error *err)
+static enum status blocks_images_backward_unit(const struct image_pass *p,
+					       const struct image_unit *u, struct kept_unit *kept,
+					       const void *x, const void *y, void *dy, void *dz,
+					       struct error *err)
 {
 	bool imposed = u->relu && p->n->images.decisions[u->decision];
 	const void *mask =
-		u->relu ? image_relu_decider(p, u->decision, image_unit_width(u), y) : NULL;
+		u->relu ? blocks_images_relu_decider(p, u->decision, image_model_unit_width(u), y)
+			: NULL;
 	struct output_gradient_arguments bias = {
 		.dy = dy,
 		.y = mask,
-		.sum = u->norm ? NULL : image_gradients(p, u->tensor + 1),
+		.sum = u->norm ? NULL : blocks_images_gradients(p, u->tensor + 1),
 		.beta = p->accumulate ? 1 : 0,
 		.scratch = p->n->images.bias_sums,
 		.precision = setup_storage(p->n->setup),
-		.rows = image_unit_pixels(p, u),
+		.rows = blocks_images_unit_pixels(p, u),
 		.columns = u->filters,
 	};
 
 	if (u->norm && imposed)
-		image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters, err);
+		blocks_images_relu_backward(p, mask, dy,
+					    blocks_images_unit_pixels(p, u) * u->filters, err);
 	if (u->norm)
-		image_batch_norm_backward(p, u, kept, u->relu && !imposed, dy, dz, err);
+		blocks_images_batch_norm_backward(p, u, kept, u->relu && !imposed, dy, dz, err);
 	else
 		network_launch(p->n, "output_gradient", &bias, err);
-	return image_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS, x,
-			      image_gradients(p, u->tensor), dz, err);
+	return blocks_images_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS,
+				      x, blocks_images_gradients(p, u->tensor), dz, err);
 }
 
-static void *image_other_buffer(const struct image_pass *p, const void *buffer)
+static void *blocks_images_other_buffer(const struct image_pass *p, const void *buffer)
 {
 	void *const *gradient = p->n->images.gradient;
 
@@ -310,112 +325,123 @@ static void *image_other_buffer(const struct image_pass *p, const void *buffer)
 }
 
 /* Backward from the gradient of the last unit's output, whose memory may be changed. */
-static enum status image_backward_units(const struct image_pass *p, void *dy, struct error *err)
+static enum status blocks_images_backward_units(const struct image_pass *p, void *dy,
+						struct error *err)
 {
 	for (size_t u = p->image.units; u-- > 0;) {
 		const struct image_unit *unit = &p->image.unit[u];
 		/* The shortcut reads it as well. */
 		bool shared = p->image.residual && u + 1 == p->image.units;
-		void *dz = shared ? image_other_buffer(p, dy) : dy;
+		void *dz = shared ? blocks_images_other_buffer(p, dy) : dy;
 
-		image_backward_unit(p, unit, &p->kept->unit[u], image_unit_input(p, u),
-				    image_unit_output(p, u), dy, dz, err);
-		dy = u > 0 ? image_other_buffer(p, dz) : dz;
+		blocks_images_backward_unit(p, unit, &p->kept->unit[u],
+					    blocks_images_unit_input(p, u),
+					    blocks_images_unit_output(p, u), dy, dz, err);
+		dy = u > 0 ? blocks_images_other_buffer(p, dz) : dz;
 		if (u > 0)
-			image_convolve(p, unit, &p->kept->unit[u], PASS_DATA, dy,
-				       image_weights(p, unit->tensor), dz, err);
+			blocks_images_convolve(p, unit, &p->kept->unit[u], PASS_DATA, dy,
+					       blocks_images_weights(p, unit->tensor), dz, err);
 	}
 	p->n->images.first = dy;
 	return err->status;
 }
 
-enum status images_backward(const struct pass *of, void *dy, struct error *err)
+enum status blocks_images_backward(const struct pass *of, void *dy, struct error *err)
 {
-	const struct image_pass p = image_pass_of(of);
+	const struct image_pass p = blocks_images_pass_of(of);
 	struct images *images = &p.n->images;
-	uint64_t width = image_unit_width(image_last(&p.image));
+	uint64_t width = image_model_unit_width(image_model_last(&p.image));
 	struct pooling_backward_arguments pool = {
-		.shape = image_pool_of(&p),
-		.x = image_relu_decider(&p, image_last_decision(&p.image), width, p.kept->out),
+		.shape = blocks_images_pool_of(&p),
+		.x = blocks_images_relu_decider(&p, image_model_last_decision(&p.image), width,
+						p.kept->out),
 		.dy = dy,
 		.dx = images->pooled
 	};
 
 	if (setup_recomputes_blocks(p.n->setup))
-		image_forward_inside(&p, err);
+		blocks_images_forward_inside(&p, err);
 	if (p.image.pool.window) {
 		network_launch(p.n, "pooling_backward", &pool, err);
 		dy = images->pooled;
 	}
 	if (!p.image.residual)
-		return image_backward_units(&p, dy, err);
-	image_relu_backward(&p,
-			    image_relu_decider(&p, p.image.decision, width, image_output_of(&p)),
-			    dy, p.rows * width, err);
-	image_backward_units(&p, dy, err);
+		return blocks_images_backward_units(&p, dy, err);
+	blocks_images_relu_backward(&p,
+				    blocks_images_relu_decider(&p, p.image.decision, width,
+							       blocks_images_output_of(&p)),
+				    dy, p.rows * width, err);
+	blocks_images_backward_units(&p, dy, err);
 	images->shortcut = dy;
 	if (!p.image.projects)
 		return err->status;
-	return image_backward_unit(&p, &p.image.projection, &p.kept->projection,
-				   image_unit_input(&p, 0), NULL, dy, dy, err);
+	return blocks_images_backward_unit(&p, &p.image.projection, &p.kept->projection,
+					   blocks_images_unit_input(&p, 0), NULL, dy, dy, err);
 }
 
-enum status images_input_gradient(const struct pass *of, void *dx, struct error *err)
+enum status blocks_images_input_gradient(const struct pass *of, void *dx, struct error *err)
 {
-	const struct image_pass p = image_pass_of(of);
+	const struct image_pass p = blocks_images_pass_of(of);
 	const struct images *images = &p.n->images;
 	const void *shortcut = images->shortcut;
-	void *other = image_other_buffer(&p, images->first);
+	void *other = blocks_images_other_buffer(&p, images->first);
 
-	image_convolve(&p, &p.image.unit[0], &p.kept->unit[0], PASS_DATA, dx,
-		       image_weights(&p, p.image.unit[0].tensor), images->first, err);
+	blocks_images_convolve(&p, &p.image.unit[0], &p.kept->unit[0], PASS_DATA, dx,
+			       blocks_images_weights(&p, p.image.unit[0].tensor), images->first,
+			       err);
 	if (!p.image.residual)
 		return err->status;
 	if (p.image.projects) {
-		image_convolve(&p, &p.image.projection, &p.kept->projection, PASS_DATA, other,
-			       image_weights(&p, p.image.projection.tensor), shortcut, err);
+		blocks_images_convolve(&p, &p.image.projection, &p.kept->projection, PASS_DATA,
+				       other, blocks_images_weights(&p, p.image.projection.tensor),
+				       shortcut, err);
 		shortcut = other;
 	}
-	return image_residual_add(&p, dx, shortcut, dx, p.rows * p.n->setup->widths[p.layer], err);
+	return blocks_images_residual_add(&p, dx, shortcut, dx,
+					  p.rows * p.n->setup->widths[p.layer], err);
 }
 
-static void image_keep_tensor(struct kept_tensor *out, size_t *count, void *place, uint64_t bytes)
+static void blocks_images_keep_tensor(struct kept_tensor *out, size_t *count, void *place,
+				      uint64_t bytes)
 {
 	out[(*count)++] = (struct kept_tensor){ place, bytes };
 }
 
-static void image_keep_unit(const struct network *n, const struct image_unit *u,
-			    struct kept_unit *kept, uint64_t rows, struct kept_tensor *out,
-			    size_t *count)
+static void blocks_images_keep_unit(const struct network *n, const struct image_unit *u,
+				    struct kept_unit *kept, uint64_t rows, struct kept_tensor *out,
+				    size_t *count)
 {
 	if (!u->norm)
 		return;
-	image_keep_tensor(out, count, &kept->z,
-			  rows * image_unit_width(u) * precision_bytes(n->setup->precision));
-	image_keep_tensor(out, count, &kept->statistics,
-			  2 * setup_norm_groups(n->setup) * u->filters * sizeof(float));
+	blocks_images_keep_tensor(out, count, &kept->z,
+				  rows * image_model_unit_width(u) *
+					  precision_bytes(n->setup->precision));
+	blocks_images_keep_tensor(out, count, &kept->statistics,
+				  2 * setup_norm_groups(n->setup) * u->filters * sizeof(float));
 }
 
-size_t images_kept(struct network *n, size_t l, uint64_t rows, struct kept_tensor *out)
+size_t blocks_images_kept(struct network *n, size_t l, uint64_t rows, struct kept_tensor *out)
 {
 	struct kept_image *kept = &n->images.kept[l];
 	size_t bytes = precision_bytes(n->setup->precision), count = 0;
 	struct image_layer image;
 
-	if (setup_layer_kind(n->setup, l) != LAYER_CONVOLUTION)
+	if (model_layer_kind(n->setup, l) != LAYER_CONVOLUTION)
 		return 0;
-	image_layer_of(n->setup, l, &image);
+	image_model_layer_of(n->setup, l, &image);
 	for (size_t u = 0; u < image.units; u++) {
-		image_keep_unit(n, &image.unit[u], &kept->unit[u], rows, out, &count);
+		blocks_images_keep_unit(n, &image.unit[u], &kept->unit[u], rows, out, &count);
 		if (u + 1 < image.units)
-			image_keep_tensor(out, &count, &kept->unit[u].y,
-					  rows * image_unit_width(&image.unit[u]) * bytes);
+			blocks_images_keep_tensor(out, &count, &kept->unit[u].y,
+						  rows * image_model_unit_width(&image.unit[u]) *
+							  bytes);
 	}
 	if (image.projects)
-		image_keep_unit(n, &image.projection, &kept->projection, rows, out, &count);
+		blocks_images_keep_unit(n, &image.projection, &kept->projection, rows, out, &count);
 	if (image.pool.window)
-		image_keep_tensor(out, &count, &kept->out,
-				  rows * image_unit_width(image_last(&image)) * bytes);
+		blocks_images_keep_tensor(out, &count, &kept->out,
+					  rows * image_model_unit_width(image_model_last(&image)) *
+						  bytes);
 	return count;
 }
 
@@ -424,47 +450,48 @@ struct most {
 	uint64_t gradient, pooled, filters, weight_sums;
 };
 
-static void raise_to(uint64_t *most, uint64_t value)
+static void blocks_images_raise_to(uint64_t *most, uint64_t value)
 {
 	*most = value > *most ? value : *most;
 }
 
 /* `inside`: the unit's gradient is stored in a buffer inside the layer. */
-static void image_measure_unit(struct most *most, const struct setup *setup,
-			       const struct image_unit *u, bool inside)
+static void blocks_images_measure_unit(struct most *most, const struct setup *setup,
+				       const struct image_unit *u, bool inside)
 {
-	const struct convolution_shape shape = image_convolution_shape(setup, u, 1);
+	const struct convolution_shape shape = blocks_images_convolution_shape(setup, u, 1);
 
 	if (inside)
-		raise_to(&most->gradient, image_unit_width(u));
-	raise_to(&most->filters, u->filters);
-	raise_to(&most->weight_sums, kernel_convolution_scratch_bytes(&shape));
+		blocks_images_raise_to(&most->gradient, image_model_unit_width(u));
+	blocks_images_raise_to(&most->filters, u->filters);
+	blocks_images_raise_to(&most->weight_sums, kernel_convolution_scratch_bytes(&shape));
 }
 
-static struct most image_measure_buffers(const struct setup *setup)
+static struct most blocks_images_measure_buffers(const struct setup *setup)
 {
 	struct most most = { 0 };
 
-	for (size_t l = 0; l < image_layers(setup); l++) {
+	for (size_t l = 0; l < image_model_layers(setup); l++) {
 		struct image_layer image;
 
-		image_layer_of(setup, l, &image);
+		image_model_layer_of(setup, l, &image);
 		for (size_t u = 0; u < image.units; u++)
-			image_measure_unit(&most, setup, &image.unit[u],
-					   image.units > 1 || image.residual);
+			blocks_images_measure_unit(&most, setup, &image.unit[u],
+						   image.units > 1 || image.residual);
 		if (image.projects) {
-			image_measure_unit(&most, setup, &image.projection, true);
-			raise_to(&most.gradient, setup->widths[l]);
+			blocks_images_measure_unit(&most, setup, &image.projection, true);
+			blocks_images_raise_to(&most.gradient, setup->widths[l]);
 		}
 		if (image.pool.window)
-			raise_to(&most.pooled, image_unit_width(image_last(&image)));
+			blocks_images_raise_to(&most.pooled,
+					       image_model_unit_width(image_model_last(&image)));
 	}
 	return most;
 }
 
-enum status images_scratch_open(struct network *n, struct error *err)
+enum status blocks_images_scratch_open(struct network *n, struct error *err)
 {
-	const struct most most = image_measure_buffers(n->setup);
+	const struct most most = blocks_images_measure_buffers(n->setup);
 	size_t bytes = precision_bytes(n->setup->precision);
 	struct images *i = &n->images;
 
@@ -484,47 +511,47 @@ enum status images_scratch_open(struct network *n, struct error *err)
 
 #define KEPT_ALIGN 256
 
-static uint64_t kept_aligned(uint64_t bytes)
+static uint64_t blocks_images_kept_aligned(uint64_t bytes)
 {
 	return (bytes + KEPT_ALIGN - 1) / KEPT_ALIGN * KEPT_ALIGN;
 }
 
 /* Layers that are recomputed share one block of memory. */
-static enum status image_open_in_turn(struct network *n, struct error *err)
+static enum status blocks_images_open_in_turn(struct network *n, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
 	uint64_t most = 0;
 	char *block;
 
-	for (size_t l = 0; l < image_layers(n->setup); l++) {
+	for (size_t l = 0; l < image_model_layers(n->setup); l++) {
 		uint64_t bytes = 0;
 
-		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;)
-			bytes += kept_aligned(kept[i].bytes);
-		raise_to(&most, bytes);
+		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;)
+			bytes += blocks_images_kept_aligned(kept[i].bytes);
+		blocks_images_raise_to(&most, bytes);
 	}
 	if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, most, &block, err) != STATUS_OK)
 		return err->status;
-	for (size_t l = 0; l < image_layers(n->setup); l++) {
+	for (size_t l = 0; l < image_model_layers(n->setup); l++) {
 		char *next = block;
 
-		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;) {
-			kept_place(&kept[i], next);
-			next += kept_aligned(kept[i].bytes);
+		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;) {
+			model_blocks_kept_place(&kept[i], next);
+			next += blocks_images_kept_aligned(kept[i].bytes);
 		}
 	}
 	return STATUS_OK;
 }
 
-enum status images_open(struct network *n, struct error *err)
+enum status blocks_images_open(struct network *n, struct error *err)
 {
 	struct kept_tensor kept[LAYER_MAX_KEPT];
 
-	images_scratch_open(n, err);
+	blocks_images_scratch_open(n, err);
 	if (setup_recomputes_blocks(n->setup))
-		return image_open_in_turn(n, err);
-	for (size_t l = 0; l < image_layers(n->setup); l++)
-		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;)
+		return blocks_images_open_in_turn(n, err);
+	for (size_t l = 0; l < image_model_layers(n->setup); l++)
+		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;)
 			arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place,
 				    err);
 	return err->status;

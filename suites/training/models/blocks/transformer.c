@@ -114,7 +114,7 @@ static bool transformer_try_fused(const struct pass *p, const struct linear *lin
 		return false;
 	gemm.epilogue = EPILOGUE_BIAS;
 	gemm.bias = network_weights(p->n, p->layer, linear->weight + 1);
-	if (network_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
+	if (gemm_tuning_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
 		*fusion = FUSION_ON;
 		return true;
 	}
@@ -181,7 +181,7 @@ enum status transformer_linear(const struct pass *p, const struct linear *linear
 
 	if (linear->has_bias && transformer_try_fused(p, linear, gemm, err))
 		return err->status;
-	network_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, err);
+	gemm_tuning_multiply(p->n, p->layer, OVERLAP_FORWARD, &gemm, err);
 	return linear->has_bias ? transformer_add_bias(p, linear, y, p->rows, err) : err->status;
 }
 
@@ -253,17 +253,17 @@ enum status transformer_linear_backward(const struct pass *p, const struct linea
 		network_launch(n, "output_gradient", &bias, err);
 	}
 	if (!sums || !n->links) {
-		network_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
-		return network_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
+		gemm_tuning_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
+		return gemm_tuning_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
 	}
 	/*
 	 * The gradients of the weights, which no other rank waits for, are computed during the sum
 	 * over ranks.
 	 */
-	network_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
+	gemm_tuning_multiply(n, p->layer, OVERLAP_BACKWARD, &inputs, err);
 	transformer_start_rows(p, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, dx,
 			       transformer_share(p, dx), err);
-	network_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
+	gemm_tuning_multiply(n, p->layer, OVERLAP_BACKWARD, &weights, err);
 	return n->links->wait(n->links->state, err);
 }
 
@@ -380,8 +380,8 @@ enum status transformer_forward(const struct pass *p, struct error *err)
  * Adds the gradient of the MLP branch to dy, which becomes the gradient of the tensor between
  * attention and MLP.
  */
-static enum status backward_mlp(const struct pass *p, const struct kept_block *kept, void *dy,
-				struct error *err)
+static enum status transformer_backward_mlp(const struct pass *p, const struct kept_block *kept,
+					    void *dy, struct error *err)
 {
 	struct network *n = p->n;
 	const struct linear down = transformer_linear_of(n, PRODUCT_DOWN);
@@ -412,7 +412,7 @@ static enum status backward_mlp(const struct pass *p, const struct kept_block *k
 	return transformer_add_residual(p, dy, inner, dy, err);
 }
 
-/* Gradient of the attention branch, which blocks_input_gradient() adds to dy. */
+/* Gradient of the attention branch, which model_blocks_input_gradient() adds to dy. */
 static enum status transformer_backward_attention(const struct pass *p, const void *x,
 						  const struct kept_block *kept, void *dy,
 						  struct error *err)
@@ -456,6 +456,6 @@ enum status transformer_backward(const struct pass *p, void *dy, struct error *e
 		transformer_forward_kept(p, x, &kept, err);
 	if (p->n->partition.parts == 1 && !p->n->setup->no_aliasing)
 		p->n->blocks.narrow = kept.before;
-	backward_mlp(p, &kept, dy, err);
+	transformer_backward_mlp(p, &kept, dy, err);
 	return transformer_backward_attention(p, x, &kept, dy, err);
 }

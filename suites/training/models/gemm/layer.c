@@ -30,18 +30,18 @@ static enum status layer_run_candidate(void *context, size_t candidate, struct e
 	const struct fusion_trial *t = context;
 
 	t->network->fusions[t->layer] = candidate == FUSED ? FUSION_ON : FUSION_OFF;
-	return network_forward(t->network, t->layer, t->row, t->rows, err);
+	return gemm_layer_forward(t->network, t->layer, t->row, t->rows, err);
 }
 
 /* The choice, if it needs no measurement; otherwise FUSION_AUTO. */
-static enum fusion fixed_fusion(const struct network *n, size_t layer)
+static enum fusion gemm_layer_fixed_fusion(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (network_layer_is_replicated(n, layer))
+	if (gemm_tuning_is_replicated(n, layer))
 		return FUSION_OFF;
 	/* On the CPU the fused epilogue works in cache at no cost, and results are reproducible. */
 	if (n->stream->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
@@ -62,14 +62,14 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
  * Sets network->fusions[layer], once per layer: to the setup's value, or for `auto` by timing both
  * on rows [row, row + rows). Only during tuning.
  */
-static enum status fusion_tune(struct network *n, size_t layer, uint64_t row, uint64_t rows,
-			       struct error *err)
+static enum status gemm_layer_fusion_tune(struct network *n, size_t layer, uint64_t row,
+					  uint64_t rows, struct error *err)
 {
 	struct fusion_trial trial = { n, layer, row, rows };
 	struct error own = ERROR_NONE;
 	size_t fastest = SEPARATE;
 
-	n->fusions[layer] = fixed_fusion(n, layer);
+	n->fusions[layer] = gemm_layer_fixed_fusion(n, layer);
 	if (n->fusions[layer] != FUSION_AUTO)
 		return STATUS_OK;
 	/* Not every library fuses epilogues for every precision and shape. */
@@ -83,22 +83,22 @@ static enum status fusion_tune(struct network *n, size_t layer, uint64_t row, ui
 }
 
 /* True if there is nothing to enqueue: after an error, or for an idle network without links. */
-static bool network_rests(const struct network *n, const struct error *err)
+static bool gemm_layer_rests(const struct network *n, const struct error *err)
 {
 	return err->status != STATUS_OK || (n->idle && !n->links);
 }
 
-enum status network_forward_gemm(struct network *n, size_t l, uint64_t row, uint64_t rows,
-				 struct error *err)
+enum status gemm_layer_forward_product(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				       struct error *err)
 {
-	return network_rests(n, err) ? err->status
-				     : layer_gemm_forward(n, l, row, rows, false, err);
+	return gemm_layer_rests(n, err) ? err->status
+					: gemm_tuning_forward(n, l, row, rows, false, err);
 }
 
 static enum status layer_record_activation(struct network *n, size_t l, uint64_t row, uint64_t rows,
 					   struct error *err)
 {
-	uint64_t bytes = rows * partition_width(n->setup, &n->partition, l) *
+	uint64_t bytes = rows * model_partition_width(n->setup, &n->partition, l) *
 			 precision_bytes(n->setup->precision);
 
 	return n->record[l] ? network_copy(n, network_row(n, l, n->record[l], row),
@@ -106,8 +106,8 @@ static enum status layer_record_activation(struct network *n, size_t l, uint64_t
 			    : err->status;
 }
 
-enum status network_activate(struct network *n, size_t l, uint64_t row, uint64_t rows,
-			     struct error *err)
+enum status gemm_layer_activate(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				struct error *err)
 {
 	struct bias_relu_arguments bias = {
 		.precision = setup_storage(n->setup),
@@ -116,7 +116,7 @@ enum status network_activate(struct network *n, size_t l, uint64_t row, uint64_t
 		.relu = l + 1 < n->setup->layers,
 	};
 
-	if (network_rests(n, err))
+	if (gemm_layer_rests(n, err))
 		return err->status;
 	bias.y = network_activation(n, l + 1, row);
 	bias.bias = network_weights(n, l, LINEAR_BIAS);
@@ -124,31 +124,31 @@ enum status network_activate(struct network *n, size_t l, uint64_t row, uint64_t
 	return layer_record_activation(n, l + 1, row, rows, err);
 }
 
-enum status network_forward(struct network *n, size_t l, uint64_t row, uint64_t rows,
-			    struct error *err)
+enum status gemm_layer_forward(struct network *n, size_t l, uint64_t row, uint64_t rows,
+			       struct error *err)
 {
 	const struct pass pass = { n, l, row, rows, false };
 
-	if (network_rests(n, err))
+	if (gemm_layer_rests(n, err))
 		return err->status;
 	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return blocks_forward(&pass, err);
+		return model_blocks_forward(&pass, err);
 	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
-	    fusion_tune(n, l, row, rows, err) != STATUS_OK)
+	    gemm_layer_fusion_tune(n, l, row, rows, err) != STATUS_OK)
 		return err->status;
-	layer_gemm_forward(n, l, row, rows, n->fusions[l] == FUSION_ON, err);
+	gemm_tuning_forward(n, l, row, rows, n->fusions[l] == FUSION_ON, err);
 	return n->fusions[l] == FUSION_ON ? layer_record_activation(n, l + 1, row, rows, err)
-					  : network_activate(n, l, row, rows, err);
+					  : gemm_layer_activate(n, l, row, rows, err);
 }
 
-enum status network_loss(struct network *n, uint64_t row, uint64_t rows, double gradient_scale,
-			 struct error *err)
+enum status gemm_layer_loss(struct network *n, uint64_t row, uint64_t rows, double gradient_scale,
+			    struct error *err)
 {
 	n->gradient_scale = gradient_scale;
 	if (n->idle || network_loss_in_chunks(n))
 		return err->status;
-	return network_loss_of(n, network_activation(n, n->setup->layers, row), row, rows,
-			       gradient_scale, err);
+	return gemm_layer_loss_of(n, network_activation(n, n->setup->layers, row), row, rows,
+				  gradient_scale, err);
 }
 
 /*
@@ -176,7 +176,7 @@ static enum status layer_loss_of_parts(struct network *n, void *logits, uint64_t
 	uint64_t elements =
 		rows * parts * sizeof(*gradient.statistics) / precision_bytes(n->setup->precision);
 
-	part.columns = partition_vocabulary(n->setup, &n->partition, &part.first);
+	part.columns = model_partition_vocabulary(n->setup, &n->partition, &part.first);
 	statistics.part = gradient.part = part;
 	network_launch(n, "softmax_statistics", &statistics, err);
 	n->links->start(n->links->state, PARTS_GATHER, n->blocks.all_statistics,
@@ -185,8 +185,8 @@ static enum status layer_loss_of_parts(struct network *n, void *logits, uint64_t
 	return network_launch(n, "softmax_gradient", &gradient, err);
 }
 
-enum status network_loss_of(struct network *n, void *logits, uint64_t row, uint64_t rows,
-			    double gradient_scale, struct error *err)
+enum status gemm_layer_loss_of(struct network *n, void *logits, uint64_t row, uint64_t rows,
+			       double gradient_scale, struct error *err)
 {
 	struct softmax_cross_entropy_arguments loss = {
 		.logits = logits,
@@ -205,7 +205,7 @@ enum status network_loss_of(struct network *n, void *logits, uint64_t row, uint6
 }
 
 /* Outputs of the layer's ReLU, which mask its gradient; NULL: the last layer has no ReLU. */
-static const void *mask_of(const struct network *n, size_t l, uint64_t row)
+static const void *gemm_layer_mask_of(const struct network *n, size_t l, uint64_t row)
 {
 	if (l + 1 == n->setup->layers)
 		return NULL;
@@ -213,8 +213,8 @@ static const void *mask_of(const struct network *n, size_t l, uint64_t row)
 			       row % n->kept[l + 1] * n->local.layer[l].out);
 }
 
-enum status network_output_pass(struct network *n, size_t l, uint64_t rows, void *dy, const void *y,
-				uint64_t row, bool accumulate, struct error *err)
+enum status gemm_layer_output_pass(struct network *n, size_t l, uint64_t rows, void *dy,
+				   const void *y, uint64_t row, bool accumulate, struct error *err)
 {
 	bool transposes = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	struct output_gradient_arguments pass = {
@@ -233,94 +233,98 @@ enum status network_output_pass(struct network *n, size_t l, uint64_t rows, void
 	return network_launch(n, "output_gradient", &pass, err);
 }
 
-enum status network_output_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
-				    void *dy, bool accumulate, struct error *err)
+enum status gemm_layer_output_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				       void *dy, bool accumulate, struct error *err)
 {
 	const struct pass pass = { n, l, row, rows, accumulate };
 
-	if (network_rests(n, err))
+	if (gemm_layer_rests(n, err))
 		return err->status;
 	if (n->local.layer[l].kind != LAYER_LINEAR)
-		return blocks_backward(&pass, dy, err);
+		return model_blocks_backward(&pass, dy, err);
 	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning) {
 		/* All rows of one wgrad product: `row` may be in the middle of them. */
 		uint64_t before = setup_wgrad_microbatches(n->setup) > 1 ? row % n->step_rows : 0;
 		char *first = (char *)dy -
 			      before * n->local.layer[l].out * precision_bytes(n->setup->precision);
 
-		layer_tune_wgrad_layout(n, l, first, mask_of(n, l, row - before), err);
+		gemm_tuning_tune_wgrad_layout(n, l, first, gemm_layer_mask_of(n, l, row - before),
+					      err);
 	}
-	return network_output_pass(n, l, rows, dy, mask_of(n, l, row), row, accumulate, err);
+	return gemm_layer_output_pass(n, l, rows, dy, gemm_layer_mask_of(n, l, row), row,
+				      accumulate, err);
 }
 
-enum status network_weight_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
-				    const void *dy, bool accumulate, struct error *err)
+enum status gemm_layer_weight_gradient(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err)
 {
 	const struct outputs all = { 0, n->local.layer[l].out };
 
-	return network_weight_gradient_of(n, l, all, row, rows, dy, accumulate, err);
+	return gemm_layer_weight_gradient_of(n, l, all, row, rows, dy, accumulate, err);
 }
 
-enum status network_weight_gradient_of(struct network *n, size_t l, struct outputs outputs,
-				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
-				       struct error *err)
+enum status gemm_layer_weight_gradient_of(struct network *n, size_t l, struct outputs outputs,
+					  uint64_t row, uint64_t rows, const void *dy,
+					  bool accumulate, struct error *err)
 {
-	if (network_rests(n, err) || n->local.layer[l].kind != LAYER_LINEAR)
+	if (gemm_layer_rests(n, err) || n->local.layer[l].kind != LAYER_LINEAR)
 		return err->status;
-	return layer_gemm_wgrad(n, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
+	return gemm_tuning_wgrad(n, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
 }
 
-enum status network_input_gradient(struct network *n, size_t l, uint64_t rows, const void *dy,
-				   void *dx, struct error *err)
+enum status gemm_layer_input_gradient(struct network *n, size_t l, uint64_t rows, const void *dy,
+				      void *dx, struct error *err)
 {
 	const struct pass pass = { n, l, 0, rows, false };
 
-	if (network_rests(n, err))
+	if (gemm_layer_rests(n, err))
 		return err->status;
-	return n->local.layer[l].kind == LAYER_LINEAR ? layer_gemm_dgrad(n, l, dy, dx, rows, err)
-						      : blocks_input_gradient(&pass, dy, dx, err);
+	return n->local.layer[l].kind == LAYER_LINEAR
+		       ? gemm_tuning_dgrad(n, l, dy, dx, rows, err)
+		       : model_blocks_input_gradient(&pass, dy, dx, err);
 }
 
-enum status network_backward_begin(struct network *n, size_t l, uint64_t row, uint64_t rows,
-				   void *dy, bool accumulate, struct error *err)
+enum status gemm_layer_backward_begin(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				      void *dy, bool accumulate, struct error *err)
 {
 	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
-		network_forward(n, r, row, rows, err);
-	return network_output_gradient(n, l, row, rows, dy, accumulate, err);
+		gemm_layer_forward(n, r, row, rows, err);
+	return gemm_layer_output_gradient(n, l, row, rows, dy, accumulate, err);
 }
 
-enum status network_backward(struct network *n, size_t l, uint64_t row, uint64_t rows, void *dy,
-			     void *dx, bool accumulate, struct error *err)
+enum status gemm_layer_backward(struct network *n, size_t l, uint64_t row, uint64_t rows, void *dy,
+				void *dx, bool accumulate, struct error *err)
 {
-	network_backward_begin(n, l, row, rows, dy, accumulate, err);
-	network_weight_gradient(n, l, row, rows, dy, accumulate, err);
-	return dx ? network_input_gradient(n, l, rows, dy, dx, err) : err->status;
+	gemm_layer_backward_begin(n, l, row, rows, dy, accumulate, err);
+	gemm_layer_weight_gradient(n, l, row, rows, dy, accumulate, err);
+	return dx ? gemm_layer_input_gradient(n, l, rows, dy, dx, err) : err->status;
 }
 
-enum status network_forward_all(struct network *n, uint64_t row, uint64_t rows, struct error *err)
+enum status gemm_layer_forward_all(struct network *n, uint64_t row, uint64_t rows,
+				   struct error *err)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		network_forward(n, l, row, rows, err);
+		gemm_layer_forward(n, l, row, rows, err);
 	return err->status;
 }
 
-enum status network_backward_all(struct network *n, uint64_t row, uint64_t rows, bool accumulate,
-				 struct error *err)
+enum status gemm_layer_backward_all(struct network *n, uint64_t row, uint64_t rows, bool accumulate,
+				    struct error *err)
 {
 	void *gradient = network_activation(n, n->setup->layers, row);
 
 	for (size_t l = n->setup->layers; l-- > 0;) {
 		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
-		network_backward(n, l, row, rows, gradient, to, accumulate, err);
+		gemm_layer_backward(n, l, row, rows, gradient, to, accumulate, err);
 		gradient = to;
 	}
 	return err->status;
 }
 
-enum status network_backward_end(struct network *n, struct error *err)
+enum status gemm_layer_backward_end(struct network *n, struct error *err)
 {
-	return n->partition.sequence ? blocks_sum_norm_gradients(n, err) : err->status;
+	return n->partition.sequence ? model_blocks_sum_norm_gradients(n, err) : err->status;
 }
 
 static void *layer_moment_of(const struct network *n, void *array, uint64_t element)
@@ -349,7 +353,8 @@ static void *layer_copy_of(const struct network *n, const struct shard_range *pa
 		       : NULL;
 }
 
-static enum status update_sgd(struct network *n, const struct shard_range *part, struct error *err)
+static enum status gemm_layer_update_sgd(struct network *n, const struct shard_range *part,
+					 struct error *err)
 {
 	struct optimizer_sgd_arguments sgd = {
 		.weights = layer_master_of(n, part),
@@ -368,7 +373,8 @@ static enum status update_sgd(struct network *n, const struct shard_range *part,
 	return backend_launch(n->stream, "optimizer_sgd", &sgd, err);
 }
 
-static enum status update_adam(struct network *n, const struct shard_range *part, struct error *err)
+static enum status gemm_layer_update_adam(struct network *n, const struct shard_range *part,
+					  struct error *err)
 {
 	const struct setup *s = n->setup;
 	struct optimizer_adam_arguments adam = {
@@ -383,8 +389,8 @@ static enum status update_adam(struct network *n, const struct shard_range *part
 		.beta1 = s->beta1,
 		.beta2 = s->beta2,
 		.epsilon = s->epsilon,
-		.correction1 = network_correction(s->beta1, n->updates),
-		.correction2 = network_correction(s->beta2, n->updates),
+		.correction1 = gemm_layer_correction(s->beta1, n->updates),
+		.correction2 = gemm_layer_correction(s->beta2, n->updates),
 		.gradient_scale = 1 / setup_fixed_scale(s),
 		.loss_scale = n->loss_scale,
 		.clock = n->by_host ? NULL : n->clock,
@@ -394,12 +400,12 @@ static enum status update_adam(struct network *n, const struct shard_range *part
 	return backend_launch(n->stream, "optimizer_adam", &adam, err);
 }
 
-double network_correction(double beta, uint64_t update)
+double gemm_layer_correction(double beta, uint64_t update)
 {
 	return 1 - pow(beta, (double)update);
 }
 
-enum status network_update_begin(struct network *n, struct error *err)
+enum status gemm_layer_update_begin(struct network *n, struct error *err)
 {
 	const struct optimizer_tick_arguments tick = { .clock = n->clock,
 						       .corrections = n->corrections,
@@ -417,28 +423,28 @@ static enum status layer_update_one(struct network *n, const struct shard_range 
 {
 	if (err->status != STATUS_OK)
 		return err->status;
-	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, part, err)
-						     : update_sgd(n, part, err);
+	return n->setup->optimizer == OPTIMIZER_ADAM ? gemm_layer_update_adam(n, part, err)
+						     : gemm_layer_update_sgd(n, part, err);
 }
 
-enum status network_update_shard_range(struct network *n, size_t index, struct error *err)
+enum status gemm_layer_update_shard_range(struct network *n, size_t index, struct error *err)
 {
 	return layer_update_one(n, &n->shard.ranges[index], err);
 }
 
-enum status network_update_range(struct network *n, uint64_t first, uint64_t count,
-				 struct error *err)
+enum status gemm_layer_update_range(struct network *n, uint64_t first, uint64_t count,
+				    struct error *err)
 {
 	const struct shard_range range = { first, count, first, first, first, first };
 
 	return layer_update_one(n, &range, err);
 }
 
-enum status network_update(struct network *n, struct error *err)
+enum status gemm_layer_update(struct network *n, struct error *err)
 {
-	network_update_begin(n, err);
+	gemm_layer_update_begin(n, err);
 	for (size_t i = 0; i < n->shard.count; i++)
-		network_update_shard_range(n, i, err);
+		gemm_layer_update_shard_range(n, i, err);
 	return err->status;
 }
 
@@ -446,7 +452,7 @@ enum status network_update(struct network *n, struct error *err)
  * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and
  * recomputation; then the loss and the optimizer.
  */
-unsigned network_commands(const struct network *n, uint64_t microbatches)
+unsigned gemm_layer_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 

@@ -10,95 +10,95 @@
 #include "suites/training/models/setup.h"
 
 /* True if every rank computes this whole layer, so that all must get the same bits. */
-bool network_layer_is_replicated(const struct network *network, size_t layer);
+bool gemm_tuning_is_replicated(const struct network *network, size_t layer);
 /*
  * A GEMM of the network with the algorithm found in the tuning step; it leaves multiprocessors to
  * collectives that overlap with `pass` (enum overlap in mode.h).
  */
-enum status network_multiply(struct network *network, size_t layer, unsigned pass,
-			     struct gemm *gemm, struct error *err);
+enum status gemm_tuning_multiply(struct network *network, size_t layer, unsigned pass,
+				 struct gemm *gemm, struct error *err);
 
 /*
  * Forward of a layer: its GEMM, then bias and ReLU. Two functions, for modes that first reduce the
  * GEMM's output over ranks.
  */
-enum status network_forward_gemm(struct network *network, size_t layer, uint64_t row, uint64_t rows,
-				 struct error *err);
-enum status network_activate(struct network *network, size_t layer, uint64_t row, uint64_t rows,
-			     struct error *err);
-enum status network_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
-			    struct error *err);
+enum status gemm_layer_forward_product(struct network *network, size_t layer, uint64_t row,
+				       uint64_t rows, struct error *err);
+enum status gemm_layer_activate(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+				struct error *err);
+enum status gemm_layer_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+			       struct error *err);
 /*
  * Computes row losses from logits and replaces the logits by their gradients times gradient_scale.
  * Collective if ranks divide the vocabulary.
  */
-enum status network_loss(struct network *network, uint64_t row, uint64_t rows,
-			 double gradient_scale, struct error *err);
-/* The same for logits at another address, for all rows at once. */
-enum status network_loss_of(struct network *network, void *logits, uint64_t row, uint64_t rows,
+enum status gemm_layer_loss(struct network *network, uint64_t row, uint64_t rows,
 			    double gradient_scale, struct error *err);
+/* The same for logits at another address, for all rows at once. */
+enum status gemm_layer_loss_of(struct network *network, void *logits, uint64_t row, uint64_t rows,
+			       double gradient_scale, struct error *err);
 /*
  * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked
  * in place by the layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad
  * layout needs it. Then wgrad of rows that have been through the first part; `accumulate` adds to
  * the gradients of the parameters instead of overwriting them. Then dgrad, dx (rows x in).
  */
-enum status network_output_gradient(struct network *network, size_t layer, uint64_t row,
-				    uint64_t rows, void *dy, bool accumulate, struct error *err);
-enum status network_weight_gradient(struct network *network, size_t layer, uint64_t row,
-				    uint64_t rows, const void *dy, bool accumulate,
-				    struct error *err);
+enum status gemm_layer_output_gradient(struct network *network, size_t layer, uint64_t row,
+				       uint64_t rows, void *dy, bool accumulate, struct error *err);
+enum status gemm_layer_weight_gradient(struct network *network, size_t layer, uint64_t row,
+				       uint64_t rows, const void *dy, bool accumulate,
+				       struct error *err);
 /* A range of the layer's outputs, which are neighbouring rows of the weights. */
 struct outputs {
 	uint64_t first, count;
 };
-enum status network_weight_gradient_of(struct network *network, size_t layer,
-				       struct outputs outputs, uint64_t row, uint64_t rows,
-				       const void *dy, bool accumulate, struct error *err);
-enum status network_input_gradient(struct network *network, size_t layer, uint64_t rows,
-				   const void *dy, void *dx, struct error *err);
-/* The pass of network_output_gradient() with another mask `y` (NULL: none). */
-enum status network_output_pass(struct network *network, size_t layer, uint64_t rows, void *dy,
-				const void *y, uint64_t row, bool accumulate, struct error *err);
+enum status gemm_layer_weight_gradient_of(struct network *network, size_t layer,
+					  struct outputs outputs, uint64_t row, uint64_t rows,
+					  const void *dy, bool accumulate, struct error *err);
+enum status gemm_layer_input_gradient(struct network *network, size_t layer, uint64_t rows,
+				      const void *dy, void *dx, struct error *err);
+/* The pass of gemm_layer_output_gradient() with another mask `y` (NULL: none). */
+enum status gemm_layer_output_pass(struct network *network, size_t layer, uint64_t rows, void *dy,
+				   const void *y, uint64_t row, bool accumulate, struct error *err);
 /*
  * First part of backward, before the GEMMs: recomputes activations and computes the output
  * gradient.
  */
-enum status network_backward_begin(struct network *network, size_t layer, uint64_t row,
-				   uint64_t rows, void *dy, bool accumulate, struct error *err);
+enum status gemm_layer_backward_begin(struct network *network, size_t layer, uint64_t row,
+				      uint64_t rows, void *dy, bool accumulate, struct error *err);
 /*
  * Complete backward of a layer; `dx` NULL: not computed. For nonlinear layers (enum layer_kind)
- * network_output_gradient() computes all gradients of parameters and the wgrad function does
+ * gemm_layer_output_gradient() computes all gradients of parameters and the wgrad function does
  * nothing.
  */
-enum status network_backward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
-			     void *dy, void *dx, bool accumulate, struct error *err);
+enum status gemm_layer_backward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+				void *dy, void *dx, bool accumulate, struct error *err);
 /* Runs all layers of the partition for these rows: forward, or backward of a whole model. */
-enum status network_forward_all(struct network *network, uint64_t row, uint64_t rows,
-				struct error *err);
-enum status network_backward_all(struct network *network, uint64_t row, uint64_t rows,
-				 bool accumulate, struct error *err);
+enum status gemm_layer_forward_all(struct network *network, uint64_t row, uint64_t rows,
+				   struct error *err);
+enum status gemm_layer_backward_all(struct network *network, uint64_t row, uint64_t rows,
+				    bool accumulate, struct error *err);
 /*
  * Call after the last backward of a step. With sequence parallelism it sums the gradients of norms,
  * which each rank has only for its share of the rows; otherwise it does nothing.
  */
-enum status network_backward_end(struct network *network, struct error *err);
+enum status gemm_layer_backward_end(struct network *network, struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
-enum status network_update(struct network *network, struct error *err);
+enum status gemm_layer_update(struct network *network, struct error *err);
 /* The same by ranges: begin once, then update every range of the shard. */
-enum status network_update_begin(struct network *network, struct error *err);
+enum status gemm_layer_update_begin(struct network *network, struct error *err);
 /* Adam's bias correction of update `update`, counted from 1. */
-double network_correction(double beta, uint64_t update);
+double gemm_layer_correction(double beta, uint64_t update);
 /* Updates elements [first, first + count); the shard must be whole. */
-enum status network_update_range(struct network *network, uint64_t first, uint64_t count,
-				 struct error *err);
-enum status network_update_shard_range(struct network *network, size_t index, struct error *err);
+enum status gemm_layer_update_range(struct network *network, uint64_t first, uint64_t count,
+				    struct error *err);
+enum status gemm_layer_update_shard_range(struct network *network, size_t index, struct error *err);
 
 /*
  * Approximate number of commands that one step of the partition enqueues on the compute stream, in
  * `microbatches` parts.
  */
-unsigned network_commands(const struct network *network, uint64_t microbatches);
+unsigned gemm_layer_commands(const struct network *network, uint64_t microbatches);
 
 /*
  * Times several candidates for the same computation and returns the fastest on this device. Not
@@ -127,18 +127,18 @@ struct world;
 
 /*
  * Sets network->wgrad_layouts[layer] and allocates its buffers, once per layer: as in the setup, or
- * for `auto` by timing both layouts on `dy` and `y` (see network_output_gradient()), all rows of a
- * backward call. Only during tuning, because it allocates memory and synchronizes.
+ * for `auto` by timing both layouts on `dy` and `y` (see gemm_layer_output_gradient()), all rows of
+ * a backward call. Only during tuning, because it allocates memory and synchronizes.
  */
-enum status layer_tune_wgrad_layout(struct network *network, size_t layer, void *dy, const void *y,
-				    struct error *err);
+enum status gemm_tuning_tune_wgrad_layout(struct network *network, size_t layer, void *dy,
+					  const void *y, struct error *err);
 
 /*
  * Collective; call after all layouts are chosen. Every rank of a row-parallel layer computes the
  * whole bias gradient, and the order of that sum may depend on the layout: if one rank has chosen
  * WGRAD_DIRECT, all ranks use it.
  */
-void layer_agree_on_wgrad_layouts(struct network *network, struct world *world);
+void gemm_tuning_agree_on_wgrad_layouts(struct network *network, struct world *world);
 
 /*
  * The GEMMs of a layer: tensors are row-major, GEMMs column-major. They process `rows` rows from
@@ -150,22 +150,22 @@ void layer_agree_on_wgrad_layouts(struct network *network, struct world *world);
  * Y = X W^T for rows [row, row + rows); `fused`: + b, and the ReLU unless it is the last layer
  * (STATUS_UNSUPPORTED: no such GEMM).
  */
-enum status layer_gemm_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
-			       bool fused, struct error *err);
+enum status gemm_tuning_forward(struct network *network, size_t layer, uint64_t row, uint64_t rows,
+				bool fused, struct error *err);
 /* dX = dY W. */
-enum status layer_gemm_dgrad(struct network *network, size_t layer, const void *dy, void *dx,
-			     uint64_t rows, struct error *err);
+enum status gemm_tuning_dgrad(struct network *network, size_t layer, const void *dy, void *dx,
+			      uint64_t rows, struct error *err);
 /*
  * dW = dY^T X + beta dW for rows [row, row + rows), with the layer's wgrad layout: reads dY at `dy`
  * or its transposed copy in network->transposed. Computes only `outputs`, a range of the rows of
  * dW.
  */
-enum status layer_gemm_wgrad(struct network *network, size_t layer, struct outputs outputs,
-			     const void *dy, uint64_t row, uint64_t rows, double beta,
-			     struct error *err);
+enum status gemm_tuning_wgrad(struct network *network, size_t layer, struct outputs outputs,
+			      const void *dy, uint64_t row, uint64_t rows, double beta,
+			      struct error *err);
 
 /* Appends the algorithms that the search found to be faster than the library's defaults. */
 struct text;
-void layer_gemms_describe(const struct network *network, struct text *out);
+void gemm_tuning_describe(const struct network *network, struct text *out);
 
 #endif

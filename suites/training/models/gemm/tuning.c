@@ -12,7 +12,7 @@
 /* The widest memory access of any algorithm: see gemm_search() in device/backend.h. */
 #define ALIGNMENT 16
 
-static bool layer_gemm_equally_aligned(const void *a, const void *b)
+static bool gemm_tuning_equally_aligned(const void *a, const void *b)
 {
 	for (uintptr_t alignment = 2; alignment <= ALIGNMENT; alignment *= 2)
 		if (((uintptr_t)a % alignment == 0) != ((uintptr_t)b % alignment == 0))
@@ -21,14 +21,15 @@ static bool layer_gemm_equally_aligned(const void *a, const void *b)
 }
 
 /* True if one search serves both. */
-static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
+static bool gemm_tuning_same_kind(const struct gemm *a, const struct gemm *b)
 {
 	return a->precision == b->precision && a->transpose_a == b->transpose_a &&
 	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
 	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
 	       (a->beta != 0) == (b->beta != 0) && a->epilogue == b->epilogue &&
-	       a->multiprocessors == b->multiprocessors && layer_gemm_equally_aligned(a->a, b->a) &&
-	       layer_gemm_equally_aligned(a->b, b->b) && layer_gemm_equally_aligned(a->c, b->c);
+	       a->multiprocessors == b->multiprocessors &&
+	       gemm_tuning_equally_aligned(a->a, b->a) && gemm_tuning_equally_aligned(a->b, b->b) &&
+	       gemm_tuning_equally_aligned(a->c, b->c);
 }
 
 /*
@@ -39,27 +40,27 @@ static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
 #define WORTHWHILE_SUSTAINED 0.99
 
 /* Result of an earlier search on this stream that took at least as long; NULL: none. */
-static const struct tuned_gemm *layer_gemm_cache_find(const struct network *n,
-						      const struct gemm *gemm)
+static const struct tuned_gemm *gemm_tuning_cache_find(const struct network *n,
+						       const struct gemm *gemm)
 {
 	const struct tuning_cache *m = n->tuning_cache;
 
 	for (size_t i = 0; m && i < m->count; i++)
 		if (m->entries[i].seconds >= n->setup->search_seconds &&
-		    layer_gemm_same_kind(&m->entries[i].tuned.gemm, gemm))
+		    gemm_tuning_same_kind(&m->entries[i].tuned.gemm, gemm))
 			return &m->entries[i].tuned;
 	return NULL;
 }
 
 /* Replaces the result of an earlier search of the same GEMM. */
-static void layer_gemm_cache_store(const struct network *n, const struct tuned_gemm *tuned)
+static void gemm_tuning_cache_store(const struct network *n, const struct tuned_gemm *tuned)
 {
 	struct tuning_cache *m = n->tuning_cache;
 	size_t at = 0;
 
 	if (!m)
 		return;
-	while (at < m->count && !layer_gemm_same_kind(&m->entries[at].tuned.gemm, &tuned->gemm))
+	while (at < m->count && !gemm_tuning_same_kind(&m->entries[at].tuned.gemm, &tuned->gemm))
 		at++;
 	if (at == GEMM_CACHE_ENTRIES)
 		return;
@@ -72,10 +73,10 @@ static void layer_gemm_cache_store(const struct network *n, const struct tuned_g
  * Searches for an algorithm; keeps the library's default if the search fails or finds nothing
  * faster.
  */
-static struct tuned_gemm *tuned_gemm_search(struct network *n, const struct gemm *gemm)
+static struct tuned_gemm *gemm_tuning_tuned_search(struct network *n, const struct gemm *gemm)
 {
 	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
-	const struct tuned_gemm *known = layer_gemm_cache_find(n, gemm);
+	const struct tuned_gemm *known = gemm_tuning_cache_find(n, gemm);
 	/* A step runs GEMMs back to back, so a long search measures at sustained clocks. */
 	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
 					      .sustained = n->setup->search_seconds >=
@@ -92,22 +93,22 @@ static struct tuned_gemm *tuned_gemm_search(struct network *n, const struct gemm
 		backend_gemm_search(n->stream, gemm, &rules, &tuned->choice, &none) == STATUS_OK &&
 		tuned->choice.seconds < (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
 						tuned->choice.first_seconds;
-	layer_gemm_cache_store(n, tuned);
+	gemm_tuning_cache_store(n, tuned);
 	return tuned;
 }
 
 /* In a transformer every product is divided. */
-bool network_layer_is_replicated(const struct network *n, size_t l)
+bool gemm_tuning_is_replicated(const struct network *n, size_t l)
 {
 	return n->partition.parts > 1 && n->local.layer[l].kind == LAYER_LINEAR &&
-	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
+	       model_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 
-enum status network_multiply(struct network *n, size_t l, unsigned pass, struct gemm *gemm,
-			     struct error *err)
+enum status gemm_tuning_multiply(struct network *n, size_t l, unsigned pass, struct gemm *gemm,
+				 struct error *err)
 {
 	/* No rank tunes a replicated layer. */
-	bool tunable = !network_layer_is_replicated(n, l);
+	bool tunable = !gemm_tuning_is_replicated(n, l);
 	struct tuned_gemm *tuned = NULL;
 
 	if (n->idle || err->status != STATUS_OK)
@@ -115,16 +116,16 @@ enum status network_multiply(struct network *n, size_t l, unsigned pass, struct 
 	gemm->multiprocessors =
 		n->setup->mode->overlap & pass && !n->setup->no_overlap ? n->multiprocessors : 0;
 	for (size_t i = 0; i < n->gemm_count && tunable && !tuned; i++)
-		tuned = layer_gemm_same_kind(&n->gemms[i].gemm, gemm) ? &n->gemms[i] : NULL;
+		tuned = gemm_tuning_same_kind(&n->gemms[i].gemm, gemm) ? &n->gemms[i] : NULL;
 	if (!tuned && n->tuning && tunable && n->gemm_count < NETWORK_MAX_GEMMS)
-		tuned = tuned_gemm_search(n, gemm);
+		tuned = gemm_tuning_tuned_search(n, gemm);
 	gemm->searched = tuned && tuned->searched;
 	return backend_gemm(n->stream, gemm, err);
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-enum status layer_gemm_forward(struct network *n, size_t l, uint64_t row, uint64_t rows, bool fused,
-			       struct error *err)
+enum status gemm_tuning_forward(struct network *n, size_t l, uint64_t row, uint64_t rows,
+				bool fused, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -146,11 +147,11 @@ enum status layer_gemm_forward(struct network *n, size_t l, uint64_t row, uint64
 		gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
 		gemm.bias = network_weights(n, l, LINEAR_BIAS);
 	}
-	return network_multiply(n, l, OVERLAP_FORWARD, &gemm, err);
+	return gemm_tuning_multiply(n, l, OVERLAP_FORWARD, &gemm, err);
 }
 
-enum status layer_gemm_dgrad(struct network *n, size_t l, const void *dy, void *dx, uint64_t rows,
-			     struct error *err)
+enum status gemm_tuning_dgrad(struct network *n, size_t l, const void *dy, void *dx, uint64_t rows,
+			      struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -167,11 +168,11 @@ enum status layer_gemm_dgrad(struct network *n, size_t l, const void *dy, void *
 		.alpha = 1,
 	};
 
-	return network_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
+	return gemm_tuning_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
-enum status layer_gemm_wgrad(struct network *n, size_t l, struct outputs outputs, const void *dy,
-			     uint64_t row, uint64_t rows, double beta, struct error *err)
+enum status gemm_tuning_wgrad(struct network *n, size_t l, struct outputs outputs, const void *dy,
+			      uint64_t row, uint64_t rows, double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
@@ -193,10 +194,10 @@ enum status layer_gemm_wgrad(struct network *n, size_t l, struct outputs outputs
 		.beta = beta,
 	};
 
-	return network_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
+	return gemm_tuning_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
-void layer_gemms_describe(const struct network *n, struct text *out)
+void gemm_tuning_describe(const struct network *n, struct text *out)
 {
 	for (size_t i = 0; i < n->gemm_count; i++) {
 		const struct tuned_gemm *p = &n->gemms[i];
@@ -213,21 +214,21 @@ void layer_gemms_describe(const struct network *n, struct text *out)
 	}
 }
 
-static void **wgrad_buffer_of(struct network *n, size_t layer)
+static void **gemm_tuning_wgrad_buffer_of(struct network *n, size_t layer)
 {
 	return &n->transposed[network_transposed_buffer(n, layer)];
 }
 
-static enum status wgrad_open_buffer(struct network *n, size_t layer, struct error *err)
+static enum status gemm_tuning_wgrad_open_buffer(struct network *n, size_t layer, struct error *err)
 {
 	uint64_t elements =
 		network_transposed_columns(n, network_transposed_buffer(n, layer)) * n->step_rows;
 
-	if (*wgrad_buffer_of(n, layer))
+	if (*gemm_tuning_wgrad_buffer_of(n, layer))
 		return STATUS_OK;
 	return arena_alloc(n->arena, MEMORY_TRANSIENT,
 			   elements * precision_bytes(n->setup->precision),
-			   wgrad_buffer_of(n, layer), err);
+			   gemm_tuning_wgrad_buffer_of(n, layer), err);
 }
 
 struct wgrad_trial {
@@ -240,18 +241,18 @@ struct wgrad_trial {
 static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 
 /* Runs the output gradient kernel and the wgrad GEMM with one layout. */
-static enum status run_layout(void *context, size_t candidate, struct error *err)
+static enum status gemm_tuning_run_layout(void *context, size_t candidate, struct error *err)
 {
 	const struct wgrad_trial *t = context;
 	struct network *n = t->network;
 
 	n->wgrad_layouts[t->layer] = layouts[candidate];
-	network_output_pass(n, t->layer, n->step_rows, t->dy, t->y, 0, false, err);
-	return network_weight_gradient(n, t->layer, 0, n->step_rows, t->dy, false, err);
+	gemm_layer_output_pass(n, t->layer, n->step_rows, t->dy, t->y, 0, false, err);
+	return gemm_layer_weight_gradient(n, t->layer, 0, n->step_rows, t->dy, false, err);
 }
 
 /* Layout of an earlier layer of the same shape; NULL: none. */
-static const enum wgrad_layout *wgrad_tuned_like(const struct network *n, size_t layer)
+static const enum wgrad_layout *gemm_tuning_wgrad_tuned_like(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
@@ -263,23 +264,23 @@ static const enum wgrad_layout *wgrad_tuned_like(const struct network *n, size_t
 }
 
 /* The layout, if it needs no measurement; otherwise WGRAD_AUTO. */
-static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
+static enum wgrad_layout gemm_tuning_fixed_layout(const struct network *n, size_t layer)
 {
 	const enum wgrad_layout *like;
 
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (network_layer_is_replicated(n, layer))
+	if (gemm_tuning_is_replicated(n, layer))
 		return WGRAD_DIRECT;
 	/* The CPU's BLAS copies its operands in any case. */
 	if (n->stream->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return WGRAD_DIRECT;
-	like = wgrad_tuned_like(n, layer);
+	like = gemm_tuning_wgrad_tuned_like(n, layer);
 	return like ? *like : WGRAD_AUTO;
 }
 
-static bool wgrad_used_by_others(const struct network *n, size_t layer)
+static bool gemm_tuning_wgrad_used_by_others(const struct network *n, size_t layer)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (l != layer && n->wgrad_layouts[l] == WGRAD_TRANSPOSED &&
@@ -288,36 +289,37 @@ static bool wgrad_used_by_others(const struct network *n, size_t layer)
 	return false;
 }
 
-static void set_layout(struct network *n, size_t layer, enum wgrad_layout layout)
+static void gemm_tuning_set_layout(struct network *n, size_t layer, enum wgrad_layout layout)
 {
 	n->wgrad_layouts[layer] = layout;
-	if (layout == WGRAD_DIRECT && *wgrad_buffer_of(n, layer) &&
-	    !wgrad_used_by_others(n, layer)) {
-		arena_free(n->arena, *wgrad_buffer_of(n, layer));
-		*wgrad_buffer_of(n, layer) = NULL;
+	if (layout == WGRAD_DIRECT && *gemm_tuning_wgrad_buffer_of(n, layer) &&
+	    !gemm_tuning_wgrad_used_by_others(n, layer)) {
+		arena_free(n->arena, *gemm_tuning_wgrad_buffer_of(n, layer));
+		*gemm_tuning_wgrad_buffer_of(n, layer) = NULL;
 	}
 }
 
-enum status layer_tune_wgrad_layout(struct network *n, size_t layer, void *dy, const void *y,
-				    struct error *err)
+enum status gemm_tuning_tune_wgrad_layout(struct network *n, size_t layer, void *dy, const void *y,
+					  struct error *err)
 {
 	struct wgrad_trial trial = { n, layer, dy, y };
 	struct error none = ERROR_NONE;
-	enum wgrad_layout layout = fixed_layout(n, layer);
+	enum wgrad_layout layout = gemm_tuning_fixed_layout(n, layer);
 
 	if (layout == WGRAD_AUTO) {
 		size_t fastest = 0;
 
 		/* The direct layout, if there is no memory for the copy. */
-		if (wgrad_open_buffer(n, layer, &none) == STATUS_OK &&
-		    layer_select_fastest(n->stream, ARRAY_SIZE(layouts), run_layout, &trial,
-					 &fastest, err) != STATUS_OK)
+		if (gemm_tuning_wgrad_open_buffer(n, layer, &none) == STATUS_OK &&
+		    layer_select_fastest(n->stream, ARRAY_SIZE(layouts), gemm_tuning_run_layout,
+					 &trial, &fastest, err) != STATUS_OK)
 			return err->status;
 		layout = layouts[fastest];
-	} else if (layout == WGRAD_TRANSPOSED && wgrad_open_buffer(n, layer, err) != STATUS_OK) {
+	} else if (layout == WGRAD_TRANSPOSED &&
+		   gemm_tuning_wgrad_open_buffer(n, layer, err) != STATUS_OK) {
 		return err->status;
 	}
-	set_layout(n, layer, layout);
+	gemm_tuning_set_layout(n, layer, layout);
 	return STATUS_OK;
 }
 
@@ -328,7 +330,7 @@ struct chosen {
 	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 };
 
-void layer_agree_on_wgrad_layouts(struct network *n, struct world *world)
+void gemm_tuning_agree_on_wgrad_layouts(struct network *n, struct world *world)
 {
 	struct chosen mine = { .first = n->partition.first, .row = n->partition.row }, *all;
 
@@ -341,9 +343,9 @@ void layer_agree_on_wgrad_layouts(struct network *n, struct world *world)
 	for (int rank = 0; rank < world->size; rank++)
 		for (size_t l = n->partition.first; l < n->partition.last; l++)
 			if (all[rank].first == mine.first && all[rank].row == mine.row &&
-			    setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL &&
+			    model_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL &&
 			    all[rank].wgrad_layouts[l] == WGRAD_DIRECT &&
 			    n->wgrad_layouts[l] != WGRAD_DIRECT)
-				set_layout(n, l, WGRAD_DIRECT);
+				gemm_tuning_set_layout(n, l, WGRAD_DIRECT);
 	free(all);
 }

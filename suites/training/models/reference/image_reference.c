@@ -31,16 +31,17 @@ static double *image_reference_gradients(const struct mlp_reference *ref, size_t
 static uint64_t image_reference_elements_of(const struct mlp_reference *ref,
 					    const struct image_unit *u)
 {
-	return ref->setup->batch * image_unit_width(u);
+	return ref->setup->batch * image_model_unit_width(u);
 }
 
-static double *zero_vector(uint64_t count)
+static double *image_reference_zero_vector(uint64_t count)
 {
 	return xcalloc(count, sizeof(double));
 }
 
 /* Element of the image that tap `tap` of output pixel (p, q) reads; -1: padding. */
-static int64_t pixel_at(const struct image_unit *u, unsigned p, unsigned q, unsigned tap)
+static int64_t image_reference_pixel_at(const struct image_unit *u, unsigned p, unsigned q,
+					unsigned tap)
 {
 	int64_t h = (int64_t)p * u->stride + tap / u->kernel - u->padding,
 		w = (int64_t)q * u->stride + tap % u->kernel - u->padding;
@@ -49,19 +50,20 @@ static int64_t pixel_at(const struct image_unit *u, unsigned p, unsigned q, unsi
 							      : (h * u->side + w) * u->channels;
 }
 
-static uint64_t reference_unit_pixels(const struct image_unit *u)
+static uint64_t image_reference_unit_pixels(const struct image_unit *u)
 {
 	return (uint64_t)u->out_side * u->out_side;
 }
 
 /* One output pixel of one image. */
-static void convolve_pixel(const struct image_unit *u, const double *image, const double *weights,
-			   unsigned p, unsigned q, double *sums)
+static void image_reference_convolve_pixel(const struct image_unit *u, const double *image,
+					   const double *weights, unsigned p, unsigned q,
+					   double *sums)
 {
 	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
 
 	for (unsigned tap = 0; tap < taps; tap++) {
-		int64_t at = pixel_at(u, p, q, tap);
+		int64_t at = image_reference_pixel_at(u, p, q, tap);
 
 		for (unsigned f = 0; at >= 0 && f < u->filters; f++)
 			sums[f] += values_dot(image + at + (u->depthwise ? f : 0),
@@ -69,52 +71,54 @@ static void convolve_pixel(const struct image_unit *u, const double *image, cons
 	}
 }
 
-static void reference_convolve(const struct mlp_reference *ref, size_t l,
-			       const struct image_unit *u, const double *x, double *z)
+static void image_reference_convolve(const struct mlp_reference *ref, size_t l,
+				     const struct image_unit *u, const double *x, double *z)
 {
 	const double *w = image_reference_parameters(ref, l, u->tensor);
 	uint64_t in = (uint64_t)u->side * u->side * u->channels;
 
 	IN_PARALLEL
-	for (uint64_t i = 0; i < ref->setup->batch * reference_unit_pixels(u); i++)
-		convolve_pixel(u, x + i / reference_unit_pixels(u) * in, w,
-			       (unsigned)(i % reference_unit_pixels(u) / u->out_side),
-			       (unsigned)(i % u->out_side), z + i * u->filters);
+	for (uint64_t i = 0; i < ref->setup->batch * image_reference_unit_pixels(u); i++)
+		image_reference_convolve_pixel(u, x + i / image_reference_unit_pixels(u) * in, w,
+					       (unsigned)(i % image_reference_unit_pixels(u) /
+							  u->out_side),
+					       (unsigned)(i % u->out_side), z + i * u->filters);
 }
 
 /* dw = gradient of one filter. */
-static void gradient_of_filter(const struct mlp_reference *ref, const struct image_unit *u,
-			       const double *x, const double *dz, unsigned f, double *dw)
+static void image_reference_gradient_of_filter(const struct mlp_reference *ref,
+					       const struct image_unit *u, const double *x,
+					       const double *dz, unsigned f, double *dw)
 {
 	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
 	uint64_t in = (uint64_t)u->side * u->side * u->channels;
 
 	memset(dw, 0, (uint64_t)taps * depth * sizeof(*dw));
-	for (uint64_t i = 0; i < ref->setup->batch * reference_unit_pixels(u); i++)
+	for (uint64_t i = 0; i < ref->setup->batch * image_reference_unit_pixels(u); i++)
 		for (unsigned tap = 0; tap < taps && dz[i * u->filters + f] != 0; tap++) {
-			int64_t at =
-				pixel_at(u, (unsigned)(i % reference_unit_pixels(u) / u->out_side),
-					 (unsigned)(i % u->out_side), tap);
+			int64_t at = image_reference_pixel_at(
+				u, (unsigned)(i % image_reference_unit_pixels(u) / u->out_side),
+				(unsigned)(i % u->out_side), tap);
 
 			if (at >= 0)
 				values_add_scaled(dw + (uint64_t)tap * depth,
 						  dz[i * u->filters + f],
-						  x + i / reference_unit_pixels(u) * in + at +
+						  x + i / image_reference_unit_pixels(u) * in + at +
 							  (u->depthwise ? f : 0),
 						  depth);
 		}
 }
 
 /* dx += gradient of one image. */
-static void gradient_of_image(const struct image_unit *u, const double *w, const double *dz,
-			      double *dx)
+static void image_reference_gradient_of_image(const struct image_unit *u, const double *w,
+					      const double *dz, double *dx)
 {
 	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
 
-	for (uint64_t i = 0; i < reference_unit_pixels(u); i++)
+	for (uint64_t i = 0; i < image_reference_unit_pixels(u); i++)
 		for (unsigned tap = 0; tap < taps; tap++) {
-			int64_t at = pixel_at(u, (unsigned)(i / u->out_side),
-					      (unsigned)(i % u->out_side), tap);
+			int64_t at = image_reference_pixel_at(u, (unsigned)(i / u->out_side),
+							      (unsigned)(i % u->out_side), tap);
 
 			for (unsigned f = 0; at >= 0 && f < u->filters; f++)
 				values_add_scaled(dx + at + (u->depthwise ? f : 0),
@@ -123,8 +127,9 @@ static void gradient_of_image(const struct image_unit *u, const double *w, const
 		}
 }
 
-static void convolve_backward(const struct mlp_reference *ref, size_t l, const struct image_unit *u,
-			      const double *x, const double *dz, double *dx)
+static void image_reference_convolve_backward(const struct mlp_reference *ref, size_t l,
+					      const struct image_unit *u, const double *x,
+					      const double *dz, double *dx)
 {
 	uint64_t in = (uint64_t)u->side * u->side * u->channels;
 	double *dw = image_reference_gradients(ref, l, u->tensor),
@@ -132,12 +137,14 @@ static void convolve_backward(const struct mlp_reference *ref, size_t l, const s
 
 	IN_PARALLEL
 	for (unsigned f = 0; f < u->filters; f++)
-		gradient_of_filter(ref, u, x, dz, f, dw + f * image_unit_depth(u));
+		image_reference_gradient_of_filter(ref, u, x, dz, f,
+						   dw + f * image_model_unit_depth(u));
 	if (!dx)
 		return;
 	IN_PARALLEL
 	for (uint64_t r = 0; r < ref->setup->batch; r++)
-		gradient_of_image(u, w, dz + r * image_unit_width(u), dx + r * in);
+		image_reference_gradient_of_image(u, w, dz + r * image_model_unit_width(u),
+						  dx + r * in);
 }
 
 /* Rows that share the statistics of a batch norm: the rows of one forward on one device. */
@@ -157,8 +164,8 @@ static struct channel image_reference_channel_of(const struct mlp_reference *ref
 						 uint64_t group, unsigned c)
 {
 	uint64_t rows = image_reference_rows_together(ref->setup);
-	struct channel ch = { .first = group * rows * image_unit_width(u) + c,
-			      .count = rows * reference_unit_pixels(u),
+	struct channel ch = { .first = group * rows * image_model_unit_width(u) + c,
+			      .count = rows * image_reference_unit_pixels(u),
 			      .stride = u->filters };
 	double square = 0;
 
@@ -170,8 +177,8 @@ static struct channel image_reference_channel_of(const struct mlp_reference *ref
 	return ch;
 }
 
-static void reference_batch_norm(const struct mlp_reference *ref, size_t l,
-				 const struct image_unit *u, const double *z, double *y)
+static void image_reference_batch_norm(const struct mlp_reference *ref, size_t l,
+				       const struct image_unit *u, const double *z, double *y)
 {
 	const double *scale = image_reference_parameters(ref, l, u->tensor + 1),
 		     *shift = image_reference_parameters(ref, l, u->tensor + 2);
@@ -190,8 +197,9 @@ static void reference_batch_norm(const struct mlp_reference *ref, size_t l,
 		}
 }
 
-static void reference_batch_norm_backward(const struct mlp_reference *ref, size_t l,
-					  const struct image_unit *u, const double *z, double *dy)
+static void image_reference_batch_norm_backward(const struct mlp_reference *ref, size_t l,
+						const struct image_unit *u, const double *z,
+						double *dy)
 {
 	const double *scale = image_reference_parameters(ref, l, u->tensor + 1);
 	double *dscale = image_reference_gradients(ref, l, u->tensor + 1),
@@ -226,7 +234,8 @@ static void reference_batch_norm_backward(const struct mlp_reference *ref, size_
 }
 
 /* In place; after the comparison, the run's output replaces the reference's. */
-static void reference_relu(struct mlp_reference *ref, size_t decision, double *y, uint64_t count)
+static void image_reference_relu(struct mlp_reference *ref, size_t decision, double *y,
+				 uint64_t count)
 {
 	const double *imposed = ref->imposed[decision];
 	double all = 0, difference = 0;
@@ -244,7 +253,7 @@ static void reference_relu(struct mlp_reference *ref, size_t decision, double *y
 		ref->forward_error = difference > 0 || all > 0 ? sqrt(difference / all) : 0;
 }
 
-static void reference_relu_backward(const double *y, double *dy, uint64_t count)
+static void image_reference_relu_backward(const double *y, double *dy, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (!(y[i] > 0))
@@ -260,13 +269,13 @@ struct window {
 static struct window image_reference_window_of(const struct image_layer *image, uint64_t i)
 {
 	const struct image_pool *pool = &image->pool;
-	const struct image_unit *last = image_last(image);
+	const struct image_unit *last = image_model_last(image);
 	uint64_t pixel = i / last->filters;
 	int down = (int)(pixel / pool->out_side % pool->out_side * pool->stride) -
 		   (int)pool->padding,
 	    across = (int)(pixel % pool->out_side * pool->stride) - (int)pool->padding;
 	struct window w = { .image = pixel / pool->out_side / pool->out_side *
-				     image_unit_width(last),
+				     image_model_unit_width(last),
 			    .down = down > 0 ? (unsigned)down : 0,
 			    .across = across > 0 ? (unsigned)across : 0,
 			    .channel = (unsigned)(i % last->filters) };
@@ -280,7 +289,7 @@ static struct window image_reference_window_of(const struct image_layer *image, 
 static uint64_t image_reference_element_of(const struct image_layer *image, const struct window *w,
 					   unsigned k)
 {
-	const struct image_unit *last = image_last(image);
+	const struct image_unit *last = image_model_last(image);
 
 	return w->image +
 	       ((uint64_t)(w->down + k / w->width) * last->out_side + w->across + k % w->width) *
@@ -288,10 +297,11 @@ static uint64_t image_reference_element_of(const struct image_layer *image, cons
 	       w->channel;
 }
 
-static uint64_t pooled_elements(const struct mlp_reference *ref, const struct image_layer *image)
+static uint64_t image_reference_pooled_elements(const struct mlp_reference *ref,
+						const struct image_layer *image)
 {
 	return ref->setup->batch * image->pool.out_side * image->pool.out_side *
-	       image_last(image)->filters;
+	       image_model_last(image)->filters;
 }
 
 /* The pixel of window `i` that passes: the first of the greatest. */
@@ -308,8 +318,8 @@ static uint64_t image_reference_chosen_of(const struct image_layer *image, uint6
 	return image_reference_element_of(image, &w, best);
 }
 
-static double window_average(const struct image_layer *image, const struct window *w,
-			     const double *x)
+static double image_reference_window_average(const struct image_layer *image,
+					     const struct window *w, const double *x)
 {
 	double sum = 0;
 
@@ -318,26 +328,27 @@ static double window_average(const struct image_layer *image, const struct windo
 	return sum / (w->height * w->width);
 }
 
-static void reference_pool(const struct mlp_reference *ref, const struct image_layer *image,
-			   const double *x, double *y)
+static void image_reference_pool(const struct mlp_reference *ref, const struct image_layer *image,
+				 const double *x, double *y)
 {
-	for (uint64_t i = 0; i < pooled_elements(ref, image); i++) {
+	for (uint64_t i = 0; i < image_reference_pooled_elements(ref, image); i++) {
 		struct window w = image_reference_window_of(image, i);
 
-		y[i] = image->pool.average ? window_average(image, &w, x)
+		y[i] = image->pool.average ? image_reference_window_average(image, &w, x)
 					   : x[image_reference_chosen_of(image, i, x)];
 	}
 }
 
-static void reference_forward_unit(struct mlp_reference *ref, size_t l, const struct image_unit *u,
-				   struct image_inner *in, size_t index, const double *x)
+static void image_reference_forward_unit(struct mlp_reference *ref, size_t l,
+					 const struct image_unit *u, struct image_inner *in,
+					 size_t index, const double *x)
 {
-	double *z = in->z[index] = zero_vector(image_reference_elements_of(ref, u)),
-	       *y = in->y[index] = zero_vector(image_reference_elements_of(ref, u));
+	double *z = in->z[index] = image_reference_zero_vector(image_reference_elements_of(ref, u)),
+	       *y = in->y[index] = image_reference_zero_vector(image_reference_elements_of(ref, u));
 
-	reference_convolve(ref, l, u, x, z);
+	image_reference_convolve(ref, l, u, x, z);
 	if (u->norm)
-		reference_batch_norm(ref, l, u, z, y);
+		image_reference_batch_norm(ref, l, u, z, y);
 	else {
 		const double *bias = image_reference_parameters(ref, l, u->tensor + 1);
 
@@ -345,32 +356,35 @@ static void reference_forward_unit(struct mlp_reference *ref, size_t l, const st
 			y[i] = z[i] + bias[i % u->filters];
 	}
 	if (u->relu)
-		reference_relu(ref, u->decision, y, image_reference_elements_of(ref, u));
+		image_reference_relu(ref, u->decision, y, image_reference_elements_of(ref, u));
 }
 
-static void compute_inner(struct mlp_reference *ref, size_t l, struct image_inner *in)
+static void image_reference_compute_inner(struct mlp_reference *ref, size_t l,
+					  struct image_inner *in)
 {
 	const double *x = ref->activations[l], *shortcut = x;
 	double *y;
 
 	*in = (struct image_inner){ 0 };
-	image_layer_of(ref->setup, l, &in->image);
+	image_model_layer_of(ref->setup, l, &in->image);
 	for (size_t u = 0; u < in->image.units; u++)
-		reference_forward_unit(ref, l, &in->image.unit[u], in, u, u > 0 ? in->y[u - 1] : x);
+		image_reference_forward_unit(ref, l, &in->image.unit[u], in, u,
+					     u > 0 ? in->y[u - 1] : x);
 	if (!in->image.residual)
 		return;
 	if (in->image.projects) {
-		reference_forward_unit(ref, l, &in->image.projection, in, PROJECTION, x);
+		image_reference_forward_unit(ref, l, &in->image.projection, in, PROJECTION, x);
 		shortcut = in->y[PROJECTION];
 	}
 	y = in->y[in->image.units - 1];
-	for (uint64_t i = 0; i < image_reference_elements_of(ref, image_last(&in->image)); i++)
+	for (uint64_t i = 0; i < image_reference_elements_of(ref, image_model_last(&in->image));
+	     i++)
 		y[i] += shortcut[i];
-	reference_relu(ref, in->image.decision, y,
-		       image_reference_elements_of(ref, image_last(&in->image)));
+	image_reference_relu(ref, in->image.decision, y,
+			     image_reference_elements_of(ref, image_model_last(&in->image)));
 }
 
-static void release_inner(struct image_inner *in)
+static void image_reference_release_inner(struct image_inner *in)
 {
 	for (size_t u = 0; u <= IMAGE_MAX_UNITS; u++) {
 		free(in->z[u]);
@@ -383,25 +397,27 @@ void image_reference_forward(struct mlp_reference *ref, size_t l)
 	struct image_inner in;
 	const double *out;
 
-	compute_inner(ref, l, &in);
+	image_reference_compute_inner(ref, l, &in);
 	out = in.y[in.image.units - 1];
 	if (in.image.pool.window)
-		reference_pool(ref, &in.image, out, ref->activations[l + 1]);
+		image_reference_pool(ref, &in.image, out, ref->activations[l + 1]);
 	else
 		memcpy(ref->activations[l + 1], out,
-		       image_reference_elements_of(ref, image_last(&in.image)) * sizeof(*out));
-	release_inner(&in);
+		       image_reference_elements_of(ref, image_model_last(&in.image)) *
+			       sizeof(*out));
+	image_reference_release_inner(&in);
 }
 
 /* Replaces dy by dz; dx += gradient of the unit's input (NULL: not computed). */
-static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
-				    const struct image_unit *u, const struct image_inner *in,
-				    size_t index, const double *x, double *dy, double *dx)
+static void image_reference_backward_unit(const struct mlp_reference *ref, size_t l,
+					  const struct image_unit *u, const struct image_inner *in,
+					  size_t index, const double *x, double *dy, double *dx)
 {
 	if (u->relu)
-		reference_relu_backward(in->y[index], dy, image_reference_elements_of(ref, u));
+		image_reference_relu_backward(in->y[index], dy,
+					      image_reference_elements_of(ref, u));
 	if (u->norm)
-		reference_batch_norm_backward(ref, l, u, in->z[index], dy);
+		image_reference_batch_norm_backward(ref, l, u, in->z[index], dy);
 	else {
 		double *dbias = image_reference_gradients(ref, l, u->tensor + 1);
 
@@ -409,14 +425,15 @@ static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
 		for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
 			dbias[i % u->filters] += dy[i];
 	}
-	convolve_backward(ref, l, u, x, dy, dx);
+	image_reference_convolve_backward(ref, l, u, x, dy, dx);
 }
 
 /* dx += gradient of the shortcut, computed from the gradient of the sum. */
-static void backward_shortcut(const struct mlp_reference *ref, size_t l,
-			      const struct image_inner *in, const double *dy, double *dx)
+static void image_reference_backward_shortcut(const struct mlp_reference *ref, size_t l,
+					      const struct image_inner *in, const double *dy,
+					      double *dx)
 {
-	uint64_t count = image_reference_elements_of(ref, image_last(&in->image));
+	uint64_t count = image_reference_elements_of(ref, image_model_last(&in->image));
 	double *own;
 
 	if (!in->image.projects) {
@@ -424,10 +441,10 @@ static void backward_shortcut(const struct mlp_reference *ref, size_t l,
 			dx[i] += dy[i];
 		return;
 	}
-	own = zero_vector(count);
+	own = image_reference_zero_vector(count);
 	memcpy(own, dy, count * sizeof(*own));
-	reference_backward_unit(ref, l, &in->image.projection, in, PROJECTION, ref->activations[l],
-				own, dx);
+	image_reference_backward_unit(ref, l, &in->image.projection, in, PROJECTION,
+				      ref->activations[l], own, dx);
 	free(own);
 }
 
@@ -438,12 +455,12 @@ void image_reference_backward(struct mlp_reference *ref, size_t l, const double 
 	uint64_t count;
 	double *d;
 
-	compute_inner(ref, l, &in);
+	image_reference_compute_inner(ref, l, &in);
 	out = in.y[in.image.units - 1];
-	count = image_reference_elements_of(ref, image_last(&in.image));
-	d = zero_vector(count);
+	count = image_reference_elements_of(ref, image_model_last(&in.image));
+	d = image_reference_zero_vector(count);
 	if (in.image.pool.window) {
-		for (uint64_t i = 0; i < pooled_elements(ref, &in.image); i++) {
+		for (uint64_t i = 0; i < image_reference_pooled_elements(ref, &in.image); i++) {
 			struct window w = image_reference_window_of(&in.image, i);
 			unsigned size = w.height * w.width;
 
@@ -455,19 +472,20 @@ void image_reference_backward(struct mlp_reference *ref, size_t l, const double 
 	} else
 		memcpy(d, dy, count * sizeof(*d));
 	if (in.image.residual) {
-		reference_relu_backward(out, d, count);
-		backward_shortcut(ref, l, &in, d, dx);
+		image_reference_relu_backward(out, d, count);
+		image_reference_backward_shortcut(ref, l, &in, d, dx);
 	}
 	for (size_t u = in.image.units; u-- > 0;) {
 		double *next =
-			u > 0 ? zero_vector(image_reference_elements_of(ref, &in.image.unit[u - 1]))
+			u > 0 ? image_reference_zero_vector(
+					image_reference_elements_of(ref, &in.image.unit[u - 1]))
 			      : NULL;
 
-		reference_backward_unit(ref, l, &in.image.unit[u], &in, u,
-					u > 0 ? in.y[u - 1] : ref->activations[l], d,
-					u > 0 ? next : dx);
+		image_reference_backward_unit(ref, l, &in.image.unit[u], &in, u,
+					      u > 0 ? in.y[u - 1] : ref->activations[l], d,
+					      u > 0 ? next : dx);
 		free(d);
 		d = next;
 	}
-	release_inner(&in);
+	image_reference_release_inner(&in);
 }

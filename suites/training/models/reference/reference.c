@@ -9,8 +9,8 @@
 #include "kernels/generator.h"
 #include "suites/training/models/reference/values.h"
 
-static double reference_generated(const struct setup *setup, enum setup_tensor tensor, size_t layer,
-				  uint64_t index, enum precision precision)
+static double model_reference_generated(const struct setup *setup, enum setup_tensor tensor,
+					size_t layer, uint64_t index, enum precision precision)
 {
 	double value = setup_scale(setup, tensor, layer) *
 		       generator_uniform(setup_seed(setup, tensor, layer), index);
@@ -18,10 +18,10 @@ static double reference_generated(const struct setup *setup, enum setup_tensor t
 	return value_round(value, precision);
 }
 
-static void reference_fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
+static void model_reference_fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
 {
 	const struct model_tensor *tensor = &ref->model.layer[l].tensor[t];
-	uint64_t seed = setup_tensor_seed(ref->setup, l, t);
+	uint64_t seed = model_tensor_seed(ref->setup, l, t);
 
 	IN_PARALLEL
 	for (uint64_t i = 0; i < tensor->count; i++) {
@@ -36,7 +36,7 @@ static void reference_fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
 	}
 }
 
-void reference_open(struct mlp_reference *ref, const struct setup *setup)
+void model_reference_open(struct mlp_reference *ref, const struct setup *setup)
 {
 	uint64_t inputs = setup->batch * setup->widths[0];
 
@@ -49,19 +49,19 @@ void reference_open(struct mlp_reference *ref, const struct setup *setup)
 	ref->labels = xcalloc(setup->batch, sizeof(*ref->labels));
 	for (size_t l = 0; l < setup->layers; l++)
 		for (size_t t = 0; t < ref->model.layer[l].tensors; t++)
-			reference_fill_tensor(ref, l, t);
+			model_reference_fill_tensor(ref, l, t);
 	/* A transformer reads its tokens from the setup. */
 	if (setup->kind == MODEL_TRANSFORMER)
 		inputs = 0;
 	IN_PARALLEL
 	for (uint64_t i = 0; i < inputs; i++)
 		ref->activations[0][i] =
-			reference_generated(setup, TENSOR_INPUT, 0, i, setup->precision);
+			model_reference_generated(setup, TENSOR_INPUT, 0, i, setup->precision);
 	for (uint64_t r = 0; r < setup->batch; r++)
 		ref->labels[r] = setup_label(setup, r);
 }
 
-void reference_close(struct mlp_reference *ref)
+void model_reference_close(struct mlp_reference *ref)
 {
 	free(ref->parameters);
 	free(ref->gradients);
@@ -79,8 +79,8 @@ struct squares {
 	double all, flipped;
 };
 
-static void mlp_reference_cut_row(double *y, uint64_t width, const unsigned char *mask,
-				  struct squares *squares)
+static void model_reference_cut_row(double *y, uint64_t width, const unsigned char *mask,
+				    struct squares *squares)
 {
 	for (uint64_t o = 0; o < width; o++) {
 		bool positive = y[o] > 0, passes = mask ? mask[o] : positive;
@@ -93,8 +93,8 @@ static void mlp_reference_cut_row(double *y, uint64_t width, const unsigned char
 	}
 }
 
-static void mlp_reference_forward_row(struct mlp_reference *ref, size_t l, uint64_t row,
-				      const unsigned char *mask, struct squares *squares)
+static void model_reference_forward_row(struct mlp_reference *ref, size_t l, uint64_t row,
+					const unsigned char *mask, struct squares *squares)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	const double *x = ref->activations[l] + row * layer->in;
@@ -104,12 +104,12 @@ static void mlp_reference_forward_row(struct mlp_reference *ref, size_t l, uint6
 		y[o] = ref->parameters[layer->bias + o] +
 		       values_dot(x, ref->parameters + layer->weight + o * layer->in, layer->in);
 	if (l + 1 < ref->setup->layers)
-		mlp_reference_cut_row(y, layer->out, mask ? mask + row * layer->out : NULL,
-				      squares);
+		model_reference_cut_row(y, layer->out, mask ? mask + row * layer->out : NULL,
+					squares);
 }
 
 /* Replaces the logits of one row by their gradient and returns the row's loss. */
-static double mlp_reference_loss_row(struct mlp_reference *ref, uint64_t row)
+static double model_reference_loss_row(struct mlp_reference *ref, uint64_t row)
 {
 	uint64_t classes = ref->setup->widths[ref->setup->layers];
 	double *z = ref->activations[ref->setup->layers] + row * classes;
@@ -127,8 +127,9 @@ static double mlp_reference_loss_row(struct mlp_reference *ref, uint64_t row)
 }
 
 /* dx of one row: the gradient of the input of layer l, masked by the ReLU before the layer. */
-static void mlp_reference_gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row,
-					    const double *dz, double *dx, const unsigned char *mask)
+static void model_reference_gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row,
+					      const double *dz, double *dx,
+					      const unsigned char *mask)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	const double *x = ref->activations[l] + row * layer->in;
@@ -143,8 +144,8 @@ static void mlp_reference_gradient_of_input(struct mlp_reference *ref, size_t l,
 			dx[row * layer->in + i] = 0;
 }
 
-static void reference_backward_layer(struct mlp_reference *ref, size_t l, const double *dz,
-				     double *dx, const unsigned char *mask)
+static void model_reference_backward_layer(struct mlp_reference *ref, size_t l, const double *dz,
+					   double *dx, const unsigned char *mask)
 {
 	IN_PARALLEL
 	for (uint64_t o = 0; o < ref->setup->widths[l + 1]; o++) {
@@ -167,10 +168,10 @@ static void reference_backward_layer(struct mlp_reference *ref, size_t l, const 
 		return;
 	IN_PARALLEL
 	for (uint64_t r = 0; r < ref->setup->batch; r++)
-		mlp_reference_gradient_of_input(ref, l, r, dz, dx, mask);
+		model_reference_gradient_of_input(ref, l, r, dz, dx, mask);
 }
 
-static void reference_backward(struct mlp_reference *ref, const unsigned char *const *masks)
+static void model_reference_backward(struct mlp_reference *ref, const unsigned char *const *masks)
 {
 	const struct setup *s = ref->setup;
 	double *dz = ref->activations[s->layers], *owned = NULL;
@@ -183,13 +184,13 @@ static void reference_backward(struct mlp_reference *ref, const unsigned char *c
 		else if (s->kind == MODEL_TRANSFORMER)
 			transformer_reference_backward(ref, l, dz, dx);
 		else
-			reference_backward_layer(ref, l, dz, dx, masks ? masks[l] : NULL);
+			model_reference_backward_layer(ref, l, dz, dx, masks ? masks[l] : NULL);
 		free(owned);
 		dz = owned = dx;
 	}
 }
 
-void reference_step(struct mlp_reference *ref, const unsigned char *const *masks)
+void model_reference_step(struct mlp_reference *ref, const unsigned char *const *masks)
 {
 	const struct setup *s = ref->setup;
 	double loss = 0;
@@ -205,8 +206,8 @@ void reference_step(struct mlp_reference *ref, const unsigned char *const *masks
 			struct squares *squares = xcalloc(rows, sizeof(*squares)), sum = { 0, 0 };
 
 			for (uint64_t r = 0; r < rows; r++)
-				mlp_reference_forward_row(ref, l, r, masks ? masks[l + 1] : NULL,
-							  &squares[r]);
+				model_reference_forward_row(ref, l, r, masks ? masks[l + 1] : NULL,
+							    &squares[r]);
 			for (uint64_t r = 0; r < rows; r++) {
 				sum.all += squares[r].all;
 				sum.flipped += squares[r].flipped;
@@ -217,7 +218,7 @@ void reference_step(struct mlp_reference *ref, const unsigned char *const *masks
 					fmax(ref->mask_error, sqrt(sum.flipped / sum.all));
 		}
 	for (uint64_t r = 0; r < s->batch; r++)
-		loss += mlp_reference_loss_row(ref, r);
+		loss += model_reference_loss_row(ref, r);
 	ref->loss = loss / (double)s->batch;
-	reference_backward(ref, masks);
+	model_reference_backward(ref, masks);
 }

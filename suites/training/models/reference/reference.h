@@ -17,8 +17,8 @@ struct mlp_reference {
 			    1]; /* [l]: batch x widths[l], the input of layer l */
 	int32_t *labels;
 	/*
-	 * Outputs of the ReLUs inside convolutional layers (image_decisions(), batch x width) of a
-	 * run. Each is compared with the reference's output and then replaces it. So rounding
+	 * Outputs of the ReLUs inside convolutional layers (image_model_decisions(), batch x width)
+	 * of a run. Each is compared with the reference's output and then replaces it. So rounding
 	 * decides a ReLU or a pool the same way in both, and is not amplified by the batch norms
 	 * that follow. Owned by the caller; NULL: the reference uses its own.
 	 */
@@ -34,8 +34,8 @@ struct mlp_reference {
 };
 
 /* Sets parameters, input and labels from the setup's seed, rounded to the setup's precision. */
-void reference_open(struct mlp_reference *reference, const struct setup *setup);
-void reference_close(struct mlp_reference *reference);
+void model_reference_open(struct mlp_reference *reference, const struct setup *setup);
+void model_reference_close(struct mlp_reference *reference);
 
 /*
  * Computes loss and gradients. masks[l] (batch x widths[l] bytes) states which outputs of layer l -
@@ -45,7 +45,7 @@ void reference_close(struct mlp_reference *reference);
  * here. mask_error shows errors that masks would hide: a run that cuts every output would agree
  * with the reference.
  */
-void reference_step(struct mlp_reference *reference, const unsigned char *const *masks);
+void model_reference_step(struct mlp_reference *reference, const unsigned char *const *masks);
 
 /* Convolutional layers in double precision with plain loops: see reference.h and image_model.h. */
 

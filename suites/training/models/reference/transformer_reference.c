@@ -26,7 +26,7 @@ static double *transformer_reference_gradients(const struct mlp_reference *ref, 
 	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
 }
 
-static uint64_t reference_hidden_size(const struct mlp_reference *ref)
+static uint64_t transformer_reference_hidden_size(const struct mlp_reference *ref)
 {
 	return ref->setup->transformer.hidden;
 }
@@ -51,12 +51,12 @@ static struct moments transformer_reference_moments_of(const double *x, uint64_t
 	return (struct moments){ mean, 1 / sqrt(square + EPSILON) };
 }
 
-static void reference_layer_norm(const struct mlp_reference *ref, size_t l, size_t gamma,
-				 const double *x, double *y)
+static void transformer_reference_norm(const struct mlp_reference *ref, size_t l, size_t gamma,
+				       const double *x, double *y)
 {
 	const double *scale = transformer_reference_parameters(ref, l, gamma),
 		     *shift = transformer_reference_parameters(ref, l, gamma + 1);
-	uint64_t h = reference_hidden_size(ref);
+	uint64_t h = transformer_reference_hidden_size(ref);
 
 	IN_PARALLEL
 	for (uint64_t r = 0; r < ref->setup->batch; r++) {
@@ -68,13 +68,14 @@ static void reference_layer_norm(const struct mlp_reference *ref, size_t l, size
 }
 
 /* dx += gradient through the norm. */
-static void reference_layer_norm_backward(const struct mlp_reference *ref, size_t l, size_t gamma,
-					  const double *x, const double *dy, double *dx)
+static void transformer_reference_norm_backward(const struct mlp_reference *ref, size_t l,
+						size_t gamma, const double *x, const double *dy,
+						double *dx)
 {
 	double *dscale = transformer_reference_gradients(ref, l, gamma),
 	       *dshift = transformer_reference_gradients(ref, l, gamma + 1);
 	const double *scale = transformer_reference_parameters(ref, l, gamma);
-	uint64_t h = reference_hidden_size(ref);
+	uint64_t h = transformer_reference_hidden_size(ref);
 
 	memset(dscale, 0, h * sizeof(*dscale));
 	memset(dshift, 0, h * sizeof(*dshift));
@@ -100,8 +101,9 @@ static void reference_layer_norm_backward(const struct mlp_reference *ref, size_
 }
 
 /* y = x W^T (+ b, if any: the tensor after the weights). */
-static void reference_linear(const struct mlp_reference *ref, size_t l, size_t weight,
-			     bool has_bias, const double *x, double *y, uint64_t in, uint64_t out)
+static void transformer_reference_linear(const struct mlp_reference *ref, size_t l, size_t weight,
+					 bool has_bias, const double *x, double *y, uint64_t in,
+					 uint64_t out)
 {
 	const double *w = transformer_reference_parameters(ref, l, weight);
 	const double *b = has_bias ? transformer_reference_parameters(ref, l, weight + 1) : NULL;
@@ -113,9 +115,10 @@ static void reference_linear(const struct mlp_reference *ref, size_t l, size_t w
 }
 
 /* dx = dy W. */
-static void linear_backward(const struct mlp_reference *ref, size_t l, size_t weight, bool has_bias,
-			    const double *x, const double *dy, double *dx, uint64_t in,
-			    uint64_t out)
+static void transformer_reference_linear_backward(const struct mlp_reference *ref, size_t l,
+						  size_t weight, bool has_bias, const double *x,
+						  const double *dy, double *dx, uint64_t in,
+						  uint64_t out)
 {
 	double *dw = transformer_reference_gradients(ref, l, weight),
 	       *db = has_bias ? transformer_reference_gradients(ref, l, weight + 1) : NULL;
@@ -174,7 +177,8 @@ static uint64_t transformer_reference_heads_of(const struct mlp_reference *ref)
 	return ref->setup->batch / ref->setup->transformer.sequence * ref->setup->transformer.heads;
 }
 
-static void reference_attend(const struct mlp_reference *ref, const struct block_inner *in)
+static void transformer_reference_attend(const struct mlp_reference *ref,
+					 const struct block_inner *in)
 {
 	IN_PARALLEL
 	for (uint64_t index = 0; index < transformer_reference_heads_of(ref); index++) {
@@ -204,8 +208,9 @@ static void reference_attend(const struct mlp_reference *ref, const struct block
 }
 
 /* dqkv must be zero on entry. */
-static void attend_backward(const struct mlp_reference *ref, const struct block_inner *in,
-			    const double *d_o, double *dqkv)
+static void transformer_reference_attend_backward(const struct mlp_reference *ref,
+						  const struct block_inner *in, const double *d_o,
+						  double *dqkv)
 {
 	IN_PARALLEL
 	for (uint64_t index = 0; index < transformer_reference_heads_of(ref); index++) {
@@ -232,26 +237,26 @@ static void attend_backward(const struct mlp_reference *ref, const struct block_
 
 static const double gelu_factor = 0.79788456080286535588; /* sqrt(2 / pi) */
 
-static double reference_gelu(double x)
+static double transformer_reference_gelu(double x)
 {
 	return 0.5 * x * (1 + tanh(gelu_factor * (x + 0.044715 * x * x * x)));
 }
 
-static double gelu_derivative(double x)
+static double transformer_reference_gelu_derivative(double x)
 {
 	double t = tanh(gelu_factor * (x + 0.044715 * x * x * x));
 
 	return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * gelu_factor * (1 + 3 * 0.044715 * x * x);
 }
 
-static void vector_add(double *to, const double *from, uint64_t count)
+static void transformer_reference_vector_add(double *to, const double *from, uint64_t count)
 {
 	values_add_scaled(to, 1, from, count);
 }
 
-static struct block_inner inner_of(const struct mlp_reference *ref)
+static struct block_inner transformer_reference_inner_of(const struct mlp_reference *ref)
 {
-	uint64_t h = reference_hidden_size(ref);
+	uint64_t h = transformer_reference_hidden_size(ref);
 
 	return (struct block_inner){
 		.norm1 = transformer_reference_rows_of(ref, h),
@@ -266,7 +271,7 @@ static struct block_inner inner_of(const struct mlp_reference *ref)
 	};
 }
 
-static void inner_release(struct block_inner *in)
+static void transformer_reference_inner_release(struct block_inner *in)
 {
 	free(in->norm1);
 	free(in->qkv);
@@ -278,66 +283,71 @@ static void inner_release(struct block_inner *in)
 	free(in->after);
 }
 
-static void forward_inner(const struct mlp_reference *ref, size_t l, const double *x,
-			  const struct block_inner *in)
+static void transformer_reference_forward_inner(const struct mlp_reference *ref, size_t l,
+						const double *x, const struct block_inner *in)
 {
-	uint64_t h = reference_hidden_size(ref), count = ref->setup->batch * h;
+	uint64_t h = transformer_reference_hidden_size(ref), count = ref->setup->batch * h;
 
-	reference_layer_norm(ref, l, BLOCK_GAMMA1, x, in->norm1);
-	reference_linear(ref, l, BLOCK_QKV, true, in->norm1, in->qkv, h, 3 * h);
-	reference_attend(ref, in);
-	reference_linear(ref, l, BLOCK_OUT, true, in->o, in->middle, h, h);
-	vector_add(in->middle, x, count);
-	reference_layer_norm(ref, l, BLOCK_GAMMA2, in->middle, in->norm2);
-	reference_linear(ref, l, BLOCK_UP, true, in->norm2, in->before, h, 4 * h);
+	transformer_reference_norm(ref, l, BLOCK_GAMMA1, x, in->norm1);
+	transformer_reference_linear(ref, l, BLOCK_QKV, true, in->norm1, in->qkv, h, 3 * h);
+	transformer_reference_attend(ref, in);
+	transformer_reference_linear(ref, l, BLOCK_OUT, true, in->o, in->middle, h, h);
+	transformer_reference_vector_add(in->middle, x, count);
+	transformer_reference_norm(ref, l, BLOCK_GAMMA2, in->middle, in->norm2);
+	transformer_reference_linear(ref, l, BLOCK_UP, true, in->norm2, in->before, h, 4 * h);
 	IN_PARALLEL
 	for (uint64_t i = 0; i < 4 * count; i++)
-		in->after[i] = reference_gelu(in->before[i]);
+		in->after[i] = transformer_reference_gelu(in->before[i]);
 }
 
-static void forward_block(const struct mlp_reference *ref, size_t l, const double *x, double *y)
+static void transformer_reference_forward_block(const struct mlp_reference *ref, size_t l,
+						const double *x, double *y)
 {
-	struct block_inner in = inner_of(ref);
-	uint64_t h = reference_hidden_size(ref);
+	struct block_inner in = transformer_reference_inner_of(ref);
+	uint64_t h = transformer_reference_hidden_size(ref);
 
-	forward_inner(ref, l, x, &in);
-	reference_linear(ref, l, BLOCK_DOWN, true, in.after, y, 4 * h, h);
-	vector_add(y, in.middle, ref->setup->batch * h);
-	inner_release(&in);
+	transformer_reference_forward_inner(ref, l, x, &in);
+	transformer_reference_linear(ref, l, BLOCK_DOWN, true, in.after, y, 4 * h, h);
+	transformer_reference_vector_add(y, in.middle, ref->setup->batch * h);
+	transformer_reference_inner_release(&in);
 }
 
-static void backward_block(const struct mlp_reference *ref, size_t l, const double *x,
-			   const double *dy, double *dx)
+static void transformer_reference_backward_block(const struct mlp_reference *ref, size_t l,
+						 const double *x, const double *dy, double *dx)
 {
-	uint64_t h = reference_hidden_size(ref), count = ref->setup->batch * h;
+	uint64_t h = transformer_reference_hidden_size(ref), count = ref->setup->batch * h;
 	double *wide = transformer_reference_rows_of(ref, 4 * h),
 	       *narrow = transformer_reference_rows_of(ref, h),
 	       *dqkv = transformer_reference_rows_of(ref, 3 * h),
 	       *middle = transformer_reference_rows_of(ref, h);
-	struct block_inner in = inner_of(ref);
+	struct block_inner in = transformer_reference_inner_of(ref);
 
-	forward_inner(ref, l, x, &in);
-	linear_backward(ref, l, BLOCK_DOWN, true, in.after, dy, wide, 4 * h, h);
+	transformer_reference_forward_inner(ref, l, x, &in);
+	transformer_reference_linear_backward(ref, l, BLOCK_DOWN, true, in.after, dy, wide, 4 * h,
+					      h);
 	for (uint64_t i = 0; i < 4 * count; i++)
-		wide[i] *= gelu_derivative(in.before[i]);
-	linear_backward(ref, l, BLOCK_UP, true, in.norm2, wide, narrow, h, 4 * h);
+		wide[i] *= transformer_reference_gelu_derivative(in.before[i]);
+	transformer_reference_linear_backward(ref, l, BLOCK_UP, true, in.norm2, wide, narrow, h,
+					      4 * h);
 	memcpy(middle, dy, count * sizeof(*middle));
-	reference_layer_norm_backward(ref, l, BLOCK_GAMMA2, in.middle, narrow, middle);
-	linear_backward(ref, l, BLOCK_OUT, true, in.o, middle, narrow, h, h);
-	attend_backward(ref, &in, narrow, dqkv);
-	linear_backward(ref, l, BLOCK_QKV, true, in.norm1, dqkv, narrow, h, 3 * h);
+	transformer_reference_norm_backward(ref, l, BLOCK_GAMMA2, in.middle, narrow, middle);
+	transformer_reference_linear_backward(ref, l, BLOCK_OUT, true, in.o, middle, narrow, h, h);
+	transformer_reference_attend_backward(ref, &in, narrow, dqkv);
+	transformer_reference_linear_backward(ref, l, BLOCK_QKV, true, in.norm1, dqkv, narrow, h,
+					      3 * h);
 	memcpy(dx, middle, count * sizeof(*dx));
-	reference_layer_norm_backward(ref, l, BLOCK_GAMMA1, x, narrow, dx);
-	inner_release(&in);
+	transformer_reference_norm_backward(ref, l, BLOCK_GAMMA1, x, narrow, dx);
+	transformer_reference_inner_release(&in);
 	free(wide);
 	free(narrow);
 	free(dqkv);
 	free(middle);
 }
 
-static void reference_embed(const struct mlp_reference *ref, double *y)
+static void transformer_reference_embed(const struct mlp_reference *ref, double *y)
 {
-	uint64_t h = reference_hidden_size(ref), sequence = ref->setup->transformer.sequence;
+	uint64_t h = transformer_reference_hidden_size(ref),
+		 sequence = ref->setup->transformer.sequence;
 
 	for (uint64_t r = 0; r < ref->setup->batch; r++) {
 		uint64_t token = (uint64_t)setup_token(ref->setup, r);
@@ -345,17 +355,19 @@ static void reference_embed(const struct mlp_reference *ref, double *y)
 		memcpy(y + r * h,
 		       transformer_reference_parameters(ref, 0, EMBEDDING_TABLE) + token * h,
 		       h * sizeof(*y));
-		vector_add(y + r * h,
-			   transformer_reference_parameters(ref, 0, EMBEDDING_POSITION) +
-				   r % sequence * h,
-			   h);
+		transformer_reference_vector_add(
+			y + r * h,
+			transformer_reference_parameters(ref, 0, EMBEDDING_POSITION) +
+				r % sequence * h,
+			h);
 	}
 }
 
-static void reference_embed_backward(const struct mlp_reference *ref, const double *dy)
+static void transformer_reference_embed_backward(const struct mlp_reference *ref, const double *dy)
 {
 	const struct model_layer *layer = &ref->model.layer[0];
-	uint64_t h = reference_hidden_size(ref), sequence = ref->setup->transformer.sequence;
+	uint64_t h = transformer_reference_hidden_size(ref),
+		 sequence = ref->setup->transformer.sequence;
 
 	for (size_t t = 0; t < layer->tensors; t++)
 		memset(transformer_reference_gradients(ref, 0, t), 0,
@@ -363,35 +375,40 @@ static void reference_embed_backward(const struct mlp_reference *ref, const doub
 	for (uint64_t r = 0; r < ref->setup->batch; r++) {
 		uint64_t token = (uint64_t)setup_token(ref->setup, r);
 
-		vector_add(transformer_reference_gradients(ref, 0, EMBEDDING_TABLE) + token * h,
-			   dy + r * h, h);
-		vector_add(transformer_reference_gradients(ref, 0, EMBEDDING_POSITION) +
-				   r % sequence * h,
-			   dy + r * h, h);
+		transformer_reference_vector_add(transformer_reference_gradients(ref, 0,
+										 EMBEDDING_TABLE) +
+							 token * h,
+						 dy + r * h, h);
+		transformer_reference_vector_add(
+			transformer_reference_gradients(ref, 0, EMBEDDING_POSITION) +
+				r % sequence * h,
+			dy + r * h, h);
 	}
 }
 
 static void transformer_reference_forward_head(const struct mlp_reference *ref, size_t l,
 					       const double *x, double *y)
 {
-	double *normed = transformer_reference_rows_of(ref, reference_hidden_size(ref));
+	double *normed = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref));
 
-	reference_layer_norm(ref, l, HEAD_GAMMA, x, normed);
-	reference_linear(ref, l, HEAD_WEIGHT, false, normed, y, reference_hidden_size(ref),
-			 ref->setup->transformer.vocabulary);
+	transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
+	transformer_reference_linear(ref, l, HEAD_WEIGHT, false, normed, y,
+				     transformer_reference_hidden_size(ref),
+				     ref->setup->transformer.vocabulary);
 	free(normed);
 }
 
-static void backward_head(const struct mlp_reference *ref, size_t l, const double *x,
-			  const double *dy, double *dx)
+static void transformer_reference_backward_head(const struct mlp_reference *ref, size_t l,
+						const double *x, const double *dy, double *dx)
 {
-	double *normed = transformer_reference_rows_of(ref, reference_hidden_size(ref)),
-	       *narrow = transformer_reference_rows_of(ref, reference_hidden_size(ref));
+	double *normed = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref)),
+	       *narrow = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref));
 
-	reference_layer_norm(ref, l, HEAD_GAMMA, x, normed);
-	linear_backward(ref, l, HEAD_WEIGHT, false, normed, dy, narrow, reference_hidden_size(ref),
-			ref->setup->transformer.vocabulary);
-	reference_layer_norm_backward(ref, l, HEAD_GAMMA, x, narrow, dx);
+	transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
+	transformer_reference_linear_backward(ref, l, HEAD_WEIGHT, false, normed, dy, narrow,
+					      transformer_reference_hidden_size(ref),
+					      ref->setup->transformer.vocabulary);
+	transformer_reference_norm_backward(ref, l, HEAD_GAMMA, x, narrow, dx);
 	free(normed);
 	free(narrow);
 }
@@ -402,13 +419,13 @@ void transformer_reference_forward(struct mlp_reference *ref, size_t l)
 
 	switch (ref->model.layer[l].kind) {
 	case LAYER_EMBEDDING:
-		reference_embed(ref, y);
+		transformer_reference_embed(ref, y);
 		break;
 	case LAYER_HEAD:
 		transformer_reference_forward_head(ref, l, x, y);
 		break;
 	default:
-		forward_block(ref, l, x, y);
+		transformer_reference_forward_block(ref, l, x, y);
 	}
 }
 
@@ -417,12 +434,12 @@ void transformer_reference_backward(struct mlp_reference *ref, size_t l, const d
 {
 	switch (ref->model.layer[l].kind) {
 	case LAYER_EMBEDDING:
-		reference_embed_backward(ref, dy);
+		transformer_reference_embed_backward(ref, dy);
 		break;
 	case LAYER_HEAD:
-		backward_head(ref, l, ref->activations[l], dy, dx);
+		transformer_reference_backward_head(ref, l, ref->activations[l], dy, dx);
 		break;
 	default:
-		backward_block(ref, l, ref->activations[l], dy, dx);
+		transformer_reference_backward_block(ref, l, ref->activations[l], dy, dx);
 	}
 }

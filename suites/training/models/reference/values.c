@@ -44,7 +44,8 @@ double value_round(double value, enum precision precision)
 	}
 }
 
-static void decode_16s(double *to, const void *from, const struct format *format, uint64_t count)
+static void reference_values_decode_16s(double *to, const void *from, const struct format *format,
+					uint64_t count)
 {
 	IN_PARALLEL
 	for (uint64_t i = 0; i < count; i++) {
@@ -73,10 +74,10 @@ void values_decode(double *to, const void *from, enum precision precision, uint6
 
 	switch (precision) {
 	case PRECISION_FP16:
-		decode_16s(to, from, &fp16, count);
+		reference_values_decode_16s(to, from, &fp16, count);
 		break;
 	case PRECISION_BF16:
-		decode_16s(to, from, &bf16, count);
+		reference_values_decode_16s(to, from, &bf16, count);
 		break;
 	case PRECISION_FP64:
 		memcpy(to, from, count * sizeof(*to));

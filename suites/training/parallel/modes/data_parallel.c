@@ -38,8 +38,8 @@ enum status data_parallel_forward(struct trainer *t, uint64_t part, struct error
 	uint64_t rows = n->step_rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
-	network_forward_all(n, part * rows, rows, err);
-	network_loss(n, part * rows, rows, trainer_gradient_scale(t, n->partition.rows), err);
+	gemm_layer_forward_all(n, part * rows, rows, err);
+	gemm_layer_loss(n, part * rows, rows, trainer_gradient_scale(t, n->partition.rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -49,18 +49,19 @@ enum status data_parallel_backward(struct trainer *t, uint64_t part, struct erro
 	uint64_t rows = t->network.step_rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
-	network_backward_all(&t->network, part * rows, rows, part > 0, err);
+	gemm_layer_backward_all(&t->network, part * rows, rows, part > 0, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
 
-double mode_nothing(const struct setup *setup)
+double data_parallel_mode_nothing(const struct setup *setup)
 {
 	(void)setup;
 	return 0;
 }
 
-size_t buckets_make(const struct setup *setup, const struct model *model, struct bucket *out)
+size_t data_parallel_buckets_make(const struct setup *setup, const struct model *model,
+				  struct bucket *out)
 {
 	uint64_t first = 0;
 	size_t made = 0;
@@ -79,8 +80,8 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 }
 
 /* Cuts `whole` into pieces; returns their number. */
-static size_t bucket_cut(const struct setup *setup, const struct model *model, struct bucket whole,
-			 struct bucket *out)
+static size_t data_parallel_bucket_cut(const struct setup *setup, const struct model *model,
+				       struct bucket whole, struct bucket *out)
 {
 	const struct model_layer *layer = &model->layer[whole.layer];
 	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision),
@@ -106,15 +107,15 @@ static size_t bucket_cut(const struct setup *setup, const struct model *model, s
 	return pieces;
 }
 
-size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
-		   size_t count)
+size_t data_parallel_buckets_cut(const struct setup *setup, const struct model *model,
+				 struct bucket *buckets, size_t count)
 {
 	struct bucket made[BUCKETS_SPLIT_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || i + 1 == count)
-			n += bucket_cut(setup, model, buckets[i], &made[n]);
+			n += data_parallel_bucket_cut(setup, model, buckets[i], &made[n]);
 		else
 			made[n++] = buckets[i];
 	}
@@ -134,7 +135,7 @@ static void data_parallel_backward_weights(struct trainer *t, const struct bucke
 		bool completes = calls->buckets[*bucket].layer == l;
 
 		some.count = (completes ? calls->buckets[*bucket].outputs : all) - some.first;
-		network_weight_gradient_of(n, l, some, row, n->step_rows, dy, row > 0, err);
+		gemm_layer_weight_gradient_of(n, l, some, row, n->step_rows, dy, row > 0, err);
 		if (completes && calls->complete && trainer_does(t, STEP_COMMUNICATE))
 			calls->complete(t, *bucket, err);
 		*bucket += completes;
@@ -160,10 +161,10 @@ enum status data_parallel_compute(struct trainer *t, const struct bucket_calls *
 
 		if (calls->before)
 			calls->before(t, bucket, err);
-		network_backward_begin(n, l, row, rows, dy, row > 0, err);
+		gemm_layer_backward_begin(n, l, row, rows, dy, row > 0, err);
 		data_parallel_backward_weights(t, calls, l, row, dy, &bucket, err);
 		if (l > 0)
-			network_input_gradient(n, l, rows, dy, dx, err);
+			gemm_layer_input_gradient(n, l, rows, dy, dx, err);
 		dy = dx;
 	}
 	timeline_end(t, STREAM_COMPUTE);

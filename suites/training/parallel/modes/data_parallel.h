@@ -8,7 +8,7 @@
 const char *data_parallel_refusal(const struct setup *setup);
 void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition);
 /* 0: no bytes, no idle time. */
-double mode_nothing(const struct setup *setup);
+double data_parallel_mode_nothing(const struct setup *setup);
 /* ZeRO: every layer is divided into one part per rank. */
 void data_parallel_zero_fit(struct setup *setup);
 
@@ -30,7 +30,8 @@ struct bucket {
  * Buckets in the order in which backward completes them; a bucket ends with the first layer that
  * makes it at least bucket_bytes large. Returns their number, at most one per layer.
  */
-size_t buckets_make(const struct setup *setup, const struct model *model, struct bucket *out);
+size_t data_parallel_buckets_make(const struct setup *setup, const struct model *model,
+				  struct bucket *out);
 
 /* Pieces at each end. */
 #define BUCKET_PIECES 4
@@ -43,8 +44,8 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
  * bucket_bytes, minus alignment; the first piece also contains the bucket's other layers, the last
  * piece the biases. `buckets` has room for BUCKETS_SPLIT_MAX. Returns their number.
  */
-size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
-		   size_t count);
+size_t data_parallel_buckets_cut(const struct setup *setup, const struct model *model,
+				 struct bucket *buckets, size_t count);
 
 /* A mode's work between the passes of a step, in buckets. */
 struct bucket_calls {

@@ -48,7 +48,7 @@ struct ddp {
 /* A variant replaces the default only if it is faster by more than the noise. */
 #define WORTHWHILE 0.99
 
-static void zero_hold(const struct setup *setup, int rank, struct parameter_shard *h)
+static void mode_ddp_zero_hold(const struct setup *setup, int rank, struct parameter_shard *h)
 {
 	uint64_t ranks = (uint64_t)setup->ranks, mine = (uint64_t)rank;
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -56,7 +56,7 @@ static void zero_hold(const struct setup *setup, int rank, struct parameter_shar
 	struct model model;
 
 	model_init(&model, setup);
-	h->count = buckets_make(setup, &model, buckets);
+	h->count = data_parallel_buckets_make(setup, &model, buckets);
 	h->master = h->moments = h->elements / ranks;
 	h->gradients = whole ? h->elements : h->elements / ranks;
 	for (size_t i = 0; i < h->count; i++) {
@@ -73,7 +73,7 @@ static void zero_hold(const struct setup *setup, int rank, struct parameter_shar
 }
 
 /* Bytes of the largest bucket. */
-static uint64_t zero_bucket_bytes(const struct setup *setup)
+static uint64_t mode_ddp_zero_bucket_bytes(const struct setup *setup)
 {
 	struct bucket buckets[SETUP_MAX_LAYERS];
 	struct model model;
@@ -81,22 +81,22 @@ static uint64_t zero_bucket_bytes(const struct setup *setup)
 	size_t count;
 
 	model_init(&model, setup);
-	count = buckets_make(setup, &model, buckets);
+	count = data_parallel_buckets_make(setup, &model, buckets);
 	for (size_t b = 0; b < count; b++)
 		most = buckets[b].count > most ? buckets[b].count : most;
 	return most * precision_bytes(setup->precision);
 }
 
-static uint64_t zero_buffers(const struct setup *setup, int rank)
+static uint64_t mode_ddp_zero_buffers(const struct setup *setup, int rank)
 {
 	(void)rank;
-	return setup->mode->zero_stage == 1 ? 0 : BUFFERS * zero_bucket_bytes(setup);
+	return setup->mode->zero_stage == 1 ? 0 : BUFFERS * mode_ddp_zero_bucket_bytes(setup);
 }
 
-static enum status zero_open_buffers(struct trainer *t, struct ddp *ddp, struct error *err)
+static enum status mode_ddp_zero_open_buffers(struct trainer *t, struct ddp *ddp, struct error *err)
 {
 	struct network *n = &t->network;
-	uint64_t bytes = zero_bucket_bytes(t->setup);
+	uint64_t bytes = mode_ddp_zero_bucket_bytes(t->setup);
 	size_t i = 0;
 
 	for (int b = 0; b < BUFFERS; b++)
@@ -117,14 +117,15 @@ static enum status ddp_open(struct trainer *t, struct error *err)
 	struct ddp *ddp = t->state = xcalloc(1, sizeof(*ddp));
 	int stage = t->mode->zero_stage;
 
-	ddp->count = buckets_make(t->setup, &t->network.model, ddp->buckets);
+	ddp->count = data_parallel_buckets_make(t->setup, &t->network.model, ddp->buckets);
 	if (stage == 0 && !t->setup->no_overlap)
-		ddp->count = buckets_cut(t->setup, &t->network.model, ddp->buckets, ddp->count);
-	if (team_open_events(t->team, &ddp->ready, 1, err) == STATUS_OK &&
-	    team_open_events(t->team, ddp->reduced, ddp->count, err) == STATUS_OK && stage > 0)
-		team_open_events(t->team, ddp->gathered, ddp->count, err);
+		ddp->count = data_parallel_buckets_cut(t->setup, &t->network.model, ddp->buckets,
+						       ddp->count);
+	if (rank_team_open_events(t->team, &ddp->ready, 1, err) == STATUS_OK &&
+	    rank_team_open_events(t->team, ddp->reduced, ddp->count, err) == STATUS_OK && stage > 0)
+		rank_team_open_events(t->team, ddp->gathered, ddp->count, err);
 	if (err->status == STATUS_OK && stage == 2)
-		zero_open_buffers(t, ddp, err);
+		mode_ddp_zero_open_buffers(t, ddp, err);
 	return world_agree(t->team->world, err->status, err);
 }
 
@@ -134,9 +135,9 @@ static void ddp_close(struct trainer *t)
 
 	if (!ddp)
 		return;
-	team_close_events(&ddp->ready, 1);
-	team_close_events(ddp->reduced, ddp->count);
-	team_close_events(ddp->gathered, ddp->count);
+	rank_team_close_events(&ddp->ready, 1);
+	rank_team_close_events(ddp->reduced, ddp->count);
+	rank_team_close_events(ddp->gathered, ddp->count);
 	free(ddp);
 }
 
@@ -176,7 +177,7 @@ static enum status ddp_wait_reduced(struct trainer *t, size_t bucket, struct err
 }
 
 /* The second last bucket used the same buffer. */
-static enum status zero_wait_buffer(struct trainer *t, size_t bucket, struct error *err)
+static enum status mode_ddp_zero_wait_buffer(struct trainer *t, size_t bucket, struct error *err)
 {
 	const struct ddp *ddp = t->state;
 
@@ -185,7 +186,7 @@ static enum status zero_wait_buffer(struct trainer *t, size_t bucket, struct err
 		       : err->status;
 }
 
-static enum status zero_gather_bucket(struct trainer *t, size_t i, struct error *err)
+static enum status mode_ddp_zero_gather_bucket(struct trainer *t, size_t i, struct error *err)
 {
 	const struct ddp *ddp = t->state;
 	const struct network *n = &t->network;
@@ -206,7 +207,7 @@ static enum status zero_gather_bucket(struct trainer *t, size_t i, struct error 
 }
 
 /* The parameters of a layer may still be in transfer from the step before. */
-static enum status zero_forward(struct trainer *t, uint64_t part, struct error *err)
+static enum status mode_ddp_zero_forward(struct trainer *t, uint64_t part, struct error *err)
 {
 	const struct ddp *ddp = t->state;
 	struct network *n = &t->network;
@@ -217,9 +218,9 @@ static enum status zero_forward(struct trainer *t, uint64_t part, struct error *
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		if (bucket > 0 && ddp->buckets[bucket - 1].layer == l)
 			trainer_wait(t, ddp->gathered[--bucket], err);
-		network_forward(n, l, part * rows, rows, err);
+		gemm_layer_forward(n, l, part * rows, rows, err);
 	}
-	network_loss(n, part * rows, rows, trainer_gradient_scale(t, n->partition.rows), err);
+	gemm_layer_loss(n, part * rows, rows, trainer_gradient_scale(t, n->partition.rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -238,7 +239,7 @@ static enum status ddp_update_buckets(struct trainer *t, struct error *err)
 	for (size_t i = 0; i < ddp->count && updates && t->setup->dynamic_scale; i++)
 		ddp_wait_reduced(t, i, err);
 	if (updates && trainer_decide_scale(t, err) == STATUS_OK)
-		network_update_begin(n, err);
+		gemm_layer_update_begin(n, err);
 	for (size_t k = 0; k < ddp->count; k++) {
 		size_t i = zero ? ddp->count - 1 - k : k;
 
@@ -246,12 +247,13 @@ static enum status ddp_update_buckets(struct trainer *t, struct error *err)
 		n->update_blocks = i + 1 < ddp->count ? ddp->blocks : 0;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
 		if (updates && zero)
-			network_update_shard_range(n, i, err);
+			gemm_layer_update_shard_range(n, i, err);
 		else if (updates)
-			network_update_range(n, ddp->buckets[i].first, ddp->buckets[i].count, err);
+			gemm_layer_update_range(n, ddp->buckets[i].first, ddp->buckets[i].count,
+						err);
 		timeline_end(t, STREAM_COMPUTE);
 		if (zero && trainer_does(t, STEP_GATHER))
-			zero_gather_bucket(t, i, err);
+			mode_ddp_zero_gather_bucket(t, i, err);
 	}
 	return err->status;
 }
@@ -261,8 +263,9 @@ static enum status ddp_enqueue(struct trainer *t, struct error *err)
 	const struct ddp *ddp = t->state;
 	bool zero = t->mode->zero_stage > 0, late = t->setup->no_overlap;
 	const struct bucket_calls calls = { .buckets = ddp->buckets,
-					    .forward = zero ? zero_forward : data_parallel_forward,
-					    .before = zero ? zero_wait_buffer : NULL,
+					    .forward = zero ? mode_ddp_zero_forward
+							    : data_parallel_forward,
+					    .before = zero ? mode_ddp_zero_wait_buffer : NULL,
 					    .complete = late ? NULL : ddp_reduce_bucket };
 
 	data_parallel_compute(t, &calls, err);
@@ -288,7 +291,7 @@ static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 	if (t->network.loss_scale || t->setup->no_overlap || ddp->count < 2 ||
 	    t->network.model.elements < TRIED_ELEMENTS ||
 	    t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY ||
-	    team_phase(t->team, "steps tried", err) != STATUS_OK)
+	    rank_team_phase(t->team, "steps tried", err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i <= TRIES; i++)
 		for (int variant = 0; variant < 2; variant++) {
@@ -314,7 +317,7 @@ static unsigned ddp_commands(const struct trainer *t)
 	size_t own =
 		t->mode->zero_stage > 0 ? t->setup->layers + 8 * ddp->count : 5 * ddp->count + 1;
 
-	return network_commands(&t->network, setup_accumulate(t->setup)) + (unsigned)own;
+	return gemm_layer_commands(&t->network, setup_accumulate(t->setup)) + (unsigned)own;
 }
 
 /*
@@ -330,7 +333,7 @@ static double ddp_wire_bytes(const struct setup *setup)
 	return 2 * (n - 1) / n * (double)model.elements * (double)precision_bytes(setup->precision);
 }
 
-static const char *single_refusal(const struct setup *setup)
+static const char *mode_ddp_single_refusal(const struct setup *setup)
 {
 	if (setup->ranks != 1)
 		return "one device only";
@@ -342,7 +345,7 @@ static const char *single_refusal(const struct setup *setup)
  * nothing on an H200, which is at its power limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a
  * step in both cases; 78 to 80 with separate multiprocessors).
  */
-static enum status single_enqueue(struct trainer *t, struct error *err)
+static enum status mode_ddp_single_enqueue(struct trainer *t, struct error *err)
 {
 	for (uint64_t i = 0; i < setup_accumulate(t->setup) && trainer_does(t, STEP_COMPUTE); i++) {
 		data_parallel_forward(t, i, err);
@@ -351,9 +354,9 @@ static enum status single_enqueue(struct trainer *t, struct error *err)
 	return trainer_update(t, err);
 }
 
-static unsigned single_commands(const struct trainer *t)
+static unsigned mode_ddp_single_commands(const struct trainer *t)
 {
-	return network_commands(&t->network, setup_accumulate(t->setup));
+	return gemm_layer_commands(&t->network, setup_accumulate(t->setup));
 }
 
 const struct mode mode_single = {
@@ -366,12 +369,12 @@ const struct mode mode_single = {
 	.accumulates = true,
 	.recomputes = true,
 	.aliases_buffers = true,
-	.refusal = single_refusal,
+	.refusal = mode_ddp_single_refusal,
 	.partition = data_parallel_partition,
-	.enqueue = single_enqueue,
-	.commands = single_commands,
-	.wire_bytes = mode_nothing,
-	.bubble = mode_nothing,
+	.enqueue = mode_ddp_single_enqueue,
+	.commands = mode_ddp_single_commands,
+	.wire_bytes = data_parallel_mode_nothing,
+	.bubble = data_parallel_mode_nothing,
 };
 
 const struct mode mode_ddp = {
@@ -395,7 +398,7 @@ const struct mode mode_ddp = {
 	.enqueue = ddp_enqueue,
 	.commands = ddp_commands,
 	.wire_bytes = ddp_wire_bytes,
-	.bubble = mode_nothing,
+	.bubble = data_parallel_mode_nothing,
 };
 
 /* The rows of the ZeRO stages differ in the stage. */
@@ -403,9 +406,10 @@ const struct mode mode_ddp = {
 	.bucketed = true, .overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD, .aliases_buffers = true, \
 	.runs_on = true, .replicated = true, .transformers = true, .images = true,                \
 	.recomputes = true, .refusal = data_parallel_refusal, .fit = data_parallel_zero_fit,      \
-	.partition = data_parallel_partition, .shard = zero_hold, .buffers = zero_buffers,        \
-	.open = ddp_open, .close = ddp_close, .enqueue = ddp_enqueue, .commands = ddp_commands,   \
-	.wire_bytes = ddp_wire_bytes, .bubble = mode_nothing
+	.partition = data_parallel_partition, .shard = mode_ddp_zero_hold,                        \
+	.buffers = mode_ddp_zero_buffers, .open = ddp_open, .close = ddp_close,                   \
+	.enqueue = ddp_enqueue, .commands = ddp_commands, .wire_bytes = ddp_wire_bytes,           \
+	.bubble = data_parallel_mode_nothing
 
 const struct mode mode_zero1 = {
 	.name = "zero1",

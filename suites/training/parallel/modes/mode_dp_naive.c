@@ -132,8 +132,8 @@ static void dp_naive_loss(struct trainer *t, struct error *err)
 	if (gathers)
 		dp_naive_exchange_rows(t, last, logits, mine, false, err);
 	if (network_has_loss(n))
-		network_loss_of(n, logits, 0, n->partition.loss_rows,
-				trainer_gradient_scale(t, t->setup->batch), err);
+		gemm_layer_loss_of(n, logits, 0, n->partition.loss_rows,
+				   trainer_gradient_scale(t, t->setup->batch), err);
 	if (gathers)
 		dp_naive_exchange_rows(t, last, logits, mine, true, err);
 	timeline_end(t, STREAM_COMPUTE);
@@ -153,7 +153,7 @@ static enum status dp_naive_enqueue(struct trainer *t, struct error *err)
 		timeline_end(t, STREAM_COMPUTE);
 	}
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, 0);
-	network_forward_all(n, 0, rows, err);
+	gemm_layer_forward_all(n, 0, rows, err);
 	timeline_end(t, STREAM_COMPUTE);
 	dp_naive_loss(t, err);
 	data_parallel_backward(t, 0, err);
@@ -168,7 +168,7 @@ static enum status dp_naive_enqueue(struct trainer *t, struct error *err)
 
 static unsigned dp_naive_commands(const struct trainer *t)
 {
-	return network_commands(&t->network, 1) + 8 + 3 * (unsigned)t->setup->ranks;
+	return gemm_layer_commands(&t->network, 1) + 8 + 3 * (unsigned)t->setup->ranks;
 }
 
 /* The server sends the parameters along a chain or tree, and parts of the batch and of the loss. */
@@ -199,5 +199,5 @@ const struct mode mode_dp_naive = {
 	.enqueue = dp_naive_enqueue,
 	.commands = dp_naive_commands,
 	.wire_bytes = dp_naive_wire_bytes,
-	.bubble = mode_nothing,
+	.bubble = data_parallel_mode_nothing,
 };

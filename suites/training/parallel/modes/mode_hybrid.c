@@ -16,19 +16,19 @@
 
 static enum status hybrid_open(struct trainer *t, struct error *err)
 {
-	if (team_open_grid(t->team, t->setup, err) != STATUS_OK ||
+	if (rank_team_open_grid(t->team, t->setup, err) != STATUS_OK ||
 	    world_agree(t->team->world, backend_event_create(t->team->device, &t->layer_done, err),
 			err) != STATUS_OK)
 		return err->status;
 	if (t->team->tensor && t->setup->kind == MODEL_TRANSFORMER &&
-	    parts_open(t, t->team->tensor, STREAM_COMPUTE, err) != STATUS_OK)
+	    trainer_parts_open(t, t->team->tensor, STREAM_COMPUTE, err) != STATUS_OK)
 		return err->status;
 	return pipeline_open(t, err);
 }
 
 static void hybrid_close(struct trainer *t)
 {
-	parts_close(t);
+	trainer_parts_close(t);
 	backend_event_destroy(t->layer_done);
 	t->layer_done = NULL;
 	pipeline_close(t);
@@ -44,22 +44,22 @@ static unsigned hybrid_commands(const struct trainer *t)
 /* Both directions of both edges, the sums over parts, and the sum over replicas (as rings). */
 static double mode_hybrid_wire_bytes_of(const struct setup *setup, int rank)
 {
-	struct grid grid = grid_of(setup);
+	struct grid grid = model_setup_grid_of(setup);
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	double columns = 0, links = 0, sums = 0, t = grid.tensor, n = grid.data;
 	double bytes = (double)precision_bytes(setup->precision);
 
-	parameter_shard_of(setup, rank, &partition, &shard);
+	model_parameter_shard_of(setup, rank, &partition, &shard);
 	if (partition.first > 0)
-		columns += (double)partition_width(setup, &partition, partition.first);
+		columns += (double)model_partition_width(setup, &partition, partition.first);
 	if (partition.last < setup->layers)
-		columns += (double)partition_width(setup, &partition, partition.last);
+		columns += (double)model_partition_width(setup, &partition, partition.last);
 	for (size_t l = partition.first; l < partition.last; l++) {
-		enum layer_split split = setup_layer_split(setup, l, partition.parts);
+		enum layer_split split = model_layer_split(setup, l, partition.parts);
 
 		if (partition.parts > 1)
-			links += parts_sent_bytes(setup, l, partition.parts);
+			links += trainer_parts_sent_bytes(setup, l, partition.parts);
 		if (split == ROW_PARALLEL)
 			sums += (double)setup->widths[l + 1];
 		else if (split == COLUMN_PARALLEL && l > 0)
@@ -88,9 +88,9 @@ const struct mode mode_hybrid = {
 	.transformers = true,
 	.shares_layers = true,
 	.dgrad_first = true,
-	.refusal = pipeline_refusal,
-	.warmup = pipeline_warmup_plain,
-	.partition = pipeline_partition,
+	.refusal = pipeline_plan_refusal,
+	.warmup = pipeline_plan_warmup_plain,
+	.partition = pipeline_plan_partition,
 	.buffers = pipeline_buffers,
 	.open = hybrid_open,
 	.close = hybrid_close,
@@ -98,5 +98,5 @@ const struct mode mode_hybrid = {
 	.enqueue = pipeline_enqueue,
 	.commands = hybrid_commands,
 	.wire_bytes = hybrid_wire_bytes,
-	.bubble = pipeline_bubble,
+	.bubble = pipeline_plan_bubble,
 };

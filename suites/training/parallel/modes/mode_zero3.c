@@ -93,7 +93,7 @@ static uint64_t zero3_buffers(const struct setup *setup, int rank)
 	struct model model;
 
 	model_init(&model, setup);
-	parameter_shard_of(setup, rank, &partition, &shard);
+	model_parameter_shard_of(setup, rank, &partition, &shard);
 	return 2 * (zero3_buffer_bytes(&model, 0, setup) + zero3_buffer_bytes(&model, 1, setup)) -
 	       buffer_alias_logits_overlap(setup, &partition, &shard).mode;
 }
@@ -128,11 +128,11 @@ static enum status zero3_open(struct trainer *t, struct error *err)
 {
 	struct zero3 *z = t->state = xcalloc(1, sizeof(*z));
 
-	if (team_open_events(t->team, &z->ready, 1, err) == STATUS_OK &&
-	    team_open_events(t->team, z->gathered, BUFFERS, err) == STATUS_OK &&
-	    team_open_events(t->team, z->used, BUFFERS, err) == STATUS_OK &&
-	    team_open_events(t->team, z->reduced, BUFFERS, err) == STATUS_OK &&
-	    team_open_events(t->team, z->updated, t->setup->layers, err) == STATUS_OK)
+	if (rank_team_open_events(t->team, &z->ready, 1, err) == STATUS_OK &&
+	    rank_team_open_events(t->team, z->gathered, BUFFERS, err) == STATUS_OK &&
+	    rank_team_open_events(t->team, z->used, BUFFERS, err) == STATUS_OK &&
+	    rank_team_open_events(t->team, z->reduced, BUFFERS, err) == STATUS_OK &&
+	    rank_team_open_events(t->team, z->updated, t->setup->layers, err) == STATUS_OK)
 		zero3_open_buffers(t, z, err);
 	return world_agree(t->team->world, err->status, err);
 }
@@ -143,11 +143,11 @@ static void zero3_close(struct trainer *t)
 
 	if (!z)
 		return;
-	team_close_events(&z->ready, 1);
-	team_close_events(z->gathered, BUFFERS);
-	team_close_events(z->used, BUFFERS);
-	team_close_events(z->reduced, BUFFERS);
-	team_close_events(z->updated, SETUP_MAX_LAYERS);
+	rank_team_close_events(&z->ready, 1);
+	rank_team_close_events(z->gathered, BUFFERS);
+	rank_team_close_events(z->used, BUFFERS);
+	rank_team_close_events(z->reduced, BUFFERS);
+	rank_team_close_events(z->updated, SETUP_MAX_LAYERS);
 	free(z);
 }
 
@@ -202,11 +202,11 @@ static void zero3_forward(struct trainer *t, struct error *err)
 			zero3_gather(t, l + 1, err);
 		trainer_wait(t, z->gathered[l % BUFFERS], err);
 		timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
-		network_forward(n, l, 0, rows, err);
+		gemm_layer_forward(n, l, 0, rows, err);
 		timeline_end(t, STREAM_COMPUTE);
 		trainer_record(t, z->used[l % BUFFERS], err);
 	}
-	network_loss(n, 0, rows, trainer_gradient_scale(t, rows), err);
+	gemm_layer_loss(n, 0, rows, trainer_gradient_scale(t, rows), err);
 }
 
 /*
@@ -239,7 +239,7 @@ static void zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx
 	trainer_wait(t, z->gathered[l % BUFFERS], err);
 	trainer_wait(t, z->reduced[l % BUFFERS], err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
-	network_backward(n, l, 0, n->partition.rows, dy, dx, false, err);
+	gemm_layer_backward(n, l, 0, n->partition.rows, dy, dx, false, err);
 	timeline_end(t, STREAM_COMPUTE);
 	trainer_record(t, z->used[l % BUFFERS], err);
 	trainer_record(t, z->ready, err);
@@ -259,10 +259,10 @@ static enum status zero3_update(struct trainer *t, struct error *err)
 	const struct zero3 *z = t->state;
 
 	trainer_decide_scale(t, err);
-	network_update_begin(&t->network, err);
+	gemm_layer_update_begin(&t->network, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t l = 0; l < t->setup->layers; l++) {
-		network_update_shard_range(&t->network, l, err);
+		gemm_layer_update_shard_range(&t->network, l, err);
 		trainer_record(t, z->updated[l], err);
 	}
 	timeline_end(t, STREAM_COMPUTE);
@@ -289,7 +289,7 @@ static enum status zero3_enqueue(struct trainer *t, struct error *err)
 
 static unsigned zero3_commands(const struct trainer *t)
 {
-	return network_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
+	return gemm_layer_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
 }
 
 /* A ring: the parameters, the parameters that backward gathers again, the gradients. */
@@ -325,5 +325,5 @@ const struct mode mode_zero3 = {
 	.enqueue = zero3_enqueue,
 	.commands = zero3_commands,
 	.wire_bytes = zero3_wire_bytes,
-	.bubble = mode_nothing,
+	.bubble = data_parallel_mode_nothing,
 };

@@ -19,7 +19,7 @@ struct cached_comm {
 	enum transport asked;
 	int multiprocessors;
 	uint64_t bytes;
-	bool aside; /* to be closed, not used: see cache_evict_team() */
+	bool aside; /* to be closed, not used: see connection_cache_evict_team() */
 };
 
 /* A process of this suite uses one device at a time. */
@@ -37,22 +37,22 @@ struct connection_cache *connection_cache_open(void)
 	return xcalloc(1, sizeof(struct connection_cache));
 }
 
-static void forget_comm(struct connection_cache *cache, struct cached_comm *comm)
+static void connection_cache_forget_comm(struct connection_cache *cache, struct cached_comm *comm)
 {
 	cache->count--;
 	memmove(comm, comm + 1,
 		(size_t)(cache->comms + cache->count - comm) * sizeof(cache->comms[0]));
 }
 
-static void close_comm(struct connection_cache *cache, struct cached_comm *comm)
+static void connection_cache_close_comm(struct connection_cache *cache, struct cached_comm *comm)
 {
 	backend_communicator_close(comm->all);
-	forget_comm(cache, comm);
+	connection_cache_forget_comm(cache, comm);
 }
 
 static void connection_cache_close_streams(struct connection_cache *cache)
 {
-	tuning_cache_free(cache->tuning_cache);
+	convolve_tuning_cache_free(cache->tuning_cache);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(cache->streams[i]);
 	memset(cache->streams, 0, sizeof(cache->streams));
@@ -62,7 +62,7 @@ static void connection_cache_close_streams(struct connection_cache *cache)
 void connection_cache_clear(struct connection_cache *cache)
 {
 	while (cache->count)
-		close_comm(cache, &cache->comms[0]);
+		connection_cache_close_comm(cache, &cache->comms[0]);
 	connection_cache_close_streams(cache);
 	cache->device = NULL;
 }
@@ -73,8 +73,9 @@ void connection_cache_close(struct connection_cache *cache)
 	free(cache);
 }
 
-static struct cached_comm *find_comm(struct connection_cache *cache, const struct rank_team *team,
-				     enum transport asked)
+static struct cached_comm *connection_cache_find_comm(struct connection_cache *cache,
+						      const struct rank_team *team,
+						      enum transport asked)
 {
 	for (size_t i = 0; i < cache->count; i++)
 		if (cache->comms[i].world == team->world->id && cache->comms[i].asked == asked &&
@@ -88,25 +89,27 @@ static struct cached_comm *find_comm(struct connection_cache *cache, const struc
  * ranks close theirs. Ranks of a small world are also in larger ones, and closing may wait for the
  * other ranks: so communicators are closed in the order of the cases.
  */
-static void take_comm(struct connection_cache *cache, struct rank_team *team, enum transport asked)
+static void connection_cache_take_comm(struct connection_cache *cache, struct rank_team *team,
+				       enum transport asked)
 {
-	struct cached_comm *comm = find_comm(cache, team, asked);
+	struct cached_comm *comm = connection_cache_find_comm(cache, team, asked);
 	bool mine = comm && !comm->aside;
 
 	if (world_sum(team->world, mine) < team->world->size) {
 		if (comm)
-			close_comm(cache, comm);
+			connection_cache_close_comm(cache, comm);
 		return;
 	}
 	team->all = comm->all;
 	team->transport = comm->all->transport;
 	team->communicator_bytes = comm->bytes;
-	forget_comm(cache, comm);
+	connection_cache_forget_comm(cache, comm);
 }
 
-enum status cached_team_open(struct connection_cache *cache, struct rank_team *team,
-			     struct device *device, struct world *world, enum transport transport,
-			     int multiprocessors, struct error *err)
+enum status connection_cache_team_open(struct connection_cache *cache, struct rank_team *team,
+				       struct device *device, struct world *world,
+				       enum transport transport, int multiprocessors,
+				       struct error *err)
 {
 	if (cache->device != device)
 		connection_cache_clear(cache);
@@ -119,11 +122,11 @@ enum status cached_team_open(struct connection_cache *cache, struct rank_team *t
 	cache->tuning_cache = NULL;
 	cache->device = device;
 	if (world->size > 1)
-		take_comm(cache, team, transport);
+		connection_cache_take_comm(cache, team, transport);
 	if (!team->tuning_cache)
 		team->tuning_cache = xcalloc(1, sizeof(*team->tuning_cache));
 	cache->asked = transport;
-	return team_open_rest(team, transport, err);
+	return rank_team_open_rest(team, transport, err);
 }
 
 /* Removes a communicator from the team; both neighbours may share it. */
@@ -138,7 +141,7 @@ static void connection_cache_take_from(struct rank_team *team)
 	team->all = NULL;
 }
 
-void cache_team(struct connection_cache *cache, struct rank_team *team)
+void connection_cache_keep_team(struct connection_cache *cache, struct rank_team *team)
 {
 	/*
 	 * Ranks of a small world may have kept more communicators than ranks that are only in a
@@ -157,17 +160,17 @@ void cache_team(struct connection_cache *cache, struct rank_team *team)
 	cache->tuning_cache = team->tuning_cache;
 	memset(team->streams, 0, sizeof(team->streams));
 	team->tuning_cache = NULL;
-	team_close(team);
+	rank_team_close(team);
 }
 
-void cache_evict_team(struct connection_cache *cache, struct rank_team *team,
-		      const struct world *world)
+void connection_cache_evict_team(struct connection_cache *cache, struct rank_team *team,
+				 const struct world *world)
 {
-	team_close(team);
+	rank_team_close(team);
 	connection_cache_close_streams(cache);
 	for (size_t i = cache->count; i-- > 0;)
 		if (cache->comms[i].world == world->id)
-			close_comm(cache, &cache->comms[i]);
+			connection_cache_close_comm(cache, &cache->comms[i]);
 		else
 			cache->comms[i].aside = true;
 }

@@ -14,17 +14,18 @@ struct connection_cache *connection_cache_open(void);
 void connection_cache_close(struct connection_cache *cache);
 
 /*
- * Like team_open_over(), but reuses cached parts that match. Collective: all ranks have cached the
- * same.
+ * Like rank_team_open_over(), but reuses cached parts that match. Collective: all ranks have cached
+ * the same.
  */
-enum status cached_team_open(struct connection_cache *cache, struct rank_team *team,
-			     struct device *device, struct world *world, enum transport transport,
-			     int multiprocessors, struct error *err);
+enum status connection_cache_team_open(struct connection_cache *cache, struct rank_team *team,
+				       struct device *device, struct world *world,
+				       enum transport transport, int multiprocessors,
+				       struct error *err);
 /*
  * Stores the team's streams and, if all ranks have room, the communicator of all its ranks; closes
  * the rest. Collective, after a success.
  */
-void cache_team(struct connection_cache *cache, struct rank_team *team);
+void connection_cache_keep_team(struct connection_cache *cache, struct rank_team *team);
 
 /*
  * Closes the team after a failure, together with the cached streams and communicators of `world`,
@@ -33,8 +34,8 @@ void cache_team(struct connection_cache *cache, struct rank_team *team);
  * and NCCL closes a communicator only collectively: they are marked until all their ranks meet
  * again, or until all clear their caches.
  */
-void cache_evict_team(struct connection_cache *cache, struct rank_team *team,
-		      const struct world *world);
+void connection_cache_evict_team(struct connection_cache *cache, struct rank_team *team,
+				 const struct world *world);
 
 /* Closes all entries while the device is open. Collective among all ranks that share an entry. */
 void connection_cache_clear(struct connection_cache *cache);

@@ -11,23 +11,23 @@
 #define PIECE_BYTES (UINT64_C(64) << 20)
 #define SCRATCH_BYTES (DIFFERENCE_PARTS * sizeof(struct difference_part))
 
-enum status team_open(struct rank_team *team, struct device *device, struct world *world,
-		      struct error *err)
+enum status rank_team_open(struct rank_team *team, struct device *device, struct world *world,
+			   struct error *err)
 {
-	return team_open_over(team, device, world, TRANSPORT_AUTO, 0, err);
+	return rank_team_open_over(team, device, world, TRANSPORT_AUTO, 0, err);
 }
 
-enum status team_open_over(struct rank_team *team, struct device *device, struct world *world,
-			   enum transport transport, int multiprocessors, struct error *err)
+enum status rank_team_open_over(struct rank_team *team, struct device *device, struct world *world,
+				enum transport transport, int multiprocessors, struct error *err)
 {
 	*team = (struct rank_team){ .device = device,
 				    .world = world,
 				    .multiprocessors = multiprocessors };
-	return team_open_rest(team, transport, err);
+	return rank_team_open_rest(team, transport, err);
 }
 
 /* Free device memory; 0 if it is the machine's memory, which other processes use as well. */
-static uint64_t team_groups_free_memory(struct device *device)
+static uint64_t rank_team_groups_free_memory(struct device *device)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t free_bytes = 0, total = 0;
@@ -39,23 +39,24 @@ static uint64_t team_groups_free_memory(struct device *device)
 }
 
 /* Opens team->all, which determines the transport. */
-static enum status team_open_world(struct rank_team *team, enum transport transport,
-				   struct error *err)
+static enum status rank_team_open_world(struct rank_team *team, enum transport transport,
+					struct error *err)
 {
-	uint64_t before = team_groups_free_memory(team->device), after;
+	uint64_t before = rank_team_groups_free_memory(team->device), after;
 	const struct communicator_options options = { .transport = transport,
 						      .multiprocessors = team->multiprocessors };
-	enum status status = join_world(team->device, team->world, &options, &team->all, err);
+	enum status status =
+		communicators_join_world(team->device, team->world, &options, &team->all, err);
 
 	if (status != STATUS_OK)
 		return status;
-	after = team_groups_free_memory(team->device);
+	after = rank_team_groups_free_memory(team->device);
 	team->communicator_bytes += before > after ? before - after : 0;
 	team->transport = team->all->transport;
 	return STATUS_OK;
 }
 
-enum status team_open_rest(struct rank_team *team, enum transport transport, struct error *err)
+enum status rank_team_open_rest(struct rank_team *team, enum transport transport, struct error *err)
 {
 	struct world *world = team->world;
 	enum status status = STATUS_OK;
@@ -67,11 +68,11 @@ enum status team_open_rest(struct rank_team *team, enum transport transport, str
 	status = world_agree(world, status, err);
 	if (status != STATUS_OK || world->size == 1 || team->all)
 		return status;
-	return team_open_world(team, transport, err);
+	return rank_team_open_world(team, transport, err);
 }
 
-static void team_groups_close_edge(const struct rank_team *team, struct communicator **back,
-				   struct communicator **edge)
+static void rank_team_groups_close_edge(const struct rank_team *team, struct communicator **back,
+					struct communicator **edge)
 {
 	if (*back != *edge)
 		backend_communicator_close(*back);
@@ -80,22 +81,22 @@ static void team_groups_close_edge(const struct rank_team *team, struct communic
 	*back = *edge = NULL;
 }
 
-static void team_close_edges(struct rank_team *team)
+static void rank_team_close_edges(struct rank_team *team)
 {
-	team_groups_close_edge(team, &team->previous_gradients, &team->previous);
-	team_groups_close_edge(team, &team->next_gradients, &team->next);
+	rank_team_groups_close_edge(team, &team->previous_gradients, &team->previous);
+	rank_team_groups_close_edge(team, &team->next_gradients, &team->next);
 }
 
 static void rank_team_close_communicators(struct rank_team *team)
 {
-	team_close_edges(team);
+	rank_team_close_edges(team);
 	backend_communicator_close(team->tensor);
 	backend_communicator_close(team->data);
 	backend_communicator_close(team->all);
 	team->tensor = team->data = team->all = NULL;
 }
 
-void team_abandon(struct rank_team *team)
+void rank_team_abandon(struct rank_team *team)
 {
 	struct communicator *each[] = { team->all,
 					team->previous,
@@ -111,7 +112,7 @@ void team_abandon(struct rank_team *team)
 	rank_team_close_communicators(team);
 }
 
-void team_close(struct rank_team *team)
+void rank_team_close(struct rank_team *team)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -120,41 +121,41 @@ void team_close(struct rank_team *team)
 				    NULL, &ignored);
 	team->scratch = NULL;
 	rank_team_close_communicators(team);
-	tuning_cache_free(team->tuning_cache);
+	convolve_tuning_cache_free(team->tuning_cache);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
 	*team = (struct rank_team){ 0 };
 }
 
-enum status team_phase(struct rank_team *team, const char *name, struct error *err)
+enum status rank_team_phase(struct rank_team *team, const char *name, struct error *err)
 {
 	return err->status == STATUS_OK ? phases_next(team->phases, team->world, name, err)
 					: err->status;
 }
 
-enum status team_open_events(struct rank_team *team, struct event **events, size_t count,
-			     struct error *err)
+enum status rank_team_open_events(struct rank_team *team, struct event **events, size_t count,
+				  struct error *err)
 {
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++)
 		backend_event_create(team->device, &events[i], err);
 	return err->status;
 }
 
-void team_close_events(struct event **events, size_t count)
+void rank_team_close_events(struct event **events, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		backend_event_destroy(events[i]);
 }
 
-enum status team_follow(struct stream *leader, struct event *event, struct stream *follower,
-			struct error *err)
+enum status rank_team_follow(struct stream *leader, struct event *event, struct stream *follower,
+			     struct error *err)
 {
 	if (err->status != STATUS_OK || backend_event_record(event, leader, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_wait(follower, event, err);
 }
 
-enum status team_synchronize(struct rank_team *team, struct error *err)
+enum status rank_team_synchronize(struct rank_team *team, struct error *err)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)
 		if (backend_stream_synchronize(team->streams[i], err) != STATUS_OK)
@@ -174,8 +175,8 @@ static enum status rank_team_move_piece(struct rank_team *team, int source, cons
 	return backend_receive(team->all, stream, to, bytes, source, err);
 }
 
-enum status team_collect(struct rank_team *team, int source, const void *from, void *to,
-			 uint64_t bytes, struct error *err)
+enum status rank_team_collect(struct rank_team *team, int source, const void *from, void *to,
+			      uint64_t bytes, struct error *err)
 {
 	if (team->world->rank != source && team->world->rank != 0)
 		return STATUS_OK;
@@ -189,48 +190,48 @@ enum status team_collect(struct rank_team *team, int source, const void *from, v
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-enum status team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
-		       struct error *err)
+enum status rank_team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
+			    struct error *err)
 {
 	if (backend_copy(team->streams[STREAM_COMPUTE], to, from, bytes, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-static enum status team_open_scratch(struct rank_team *team, struct error *err)
+static enum status rank_team_open_scratch(struct rank_team *team, struct error *err)
 {
 	return team->scratch ? STATUS_OK
 			     : backend_memory_alloc(team->device, ALLOCATOR_DEVICE, SCRATCH_BYTES,
 						    NULL, &team->scratch, err);
 }
 
-enum status team_checksum(struct rank_team *team, const void *memory, uint64_t bytes, uint64_t *sum,
-			  struct error *err)
+enum status rank_team_checksum(struct rank_team *team, const void *memory, uint64_t bytes,
+			       uint64_t *sum, struct error *err)
 {
 	struct stream *stream = team->streams[STREAM_COMPUTE];
 	struct checksum_arguments checksum = { .memory = memory, .bytes = bytes };
 
-	if (team_open_scratch(team, err) != STATUS_OK)
+	if (rank_team_open_scratch(team, err) != STATUS_OK)
 		return err->status;
 	checksum.out = team->scratch;
 	if (backend_memory_set(stream, team->scratch, 0, sizeof(*sum), err) != STATUS_OK ||
 	    backend_launch(stream, "checksum", &checksum, err) != STATUS_OK)
 		return err->status;
-	return team_fetch(team, sum, team->scratch, sizeof(*sum), err);
+	return rank_team_fetch(team, sum, team->scratch, sizeof(*sum), err);
 }
 
-enum status team_difference(struct rank_team *team, struct difference_arguments *a,
-			    struct difference_part *sum, struct error *err)
+enum status rank_team_difference(struct rank_team *team, struct difference_arguments *a,
+				 struct difference_part *sum, struct error *err)
 {
 	struct difference_part *parts;
 
 	*sum = (struct difference_part){ 0, 0 };
-	if (team_open_scratch(team, err) != STATUS_OK)
+	if (rank_team_open_scratch(team, err) != STATUS_OK)
 		return err->status;
 	a->parts = team->scratch;
 	parts = xmalloc(SCRATCH_BYTES);
 	if (backend_launch(team->streams[STREAM_COMPUTE], "difference", a, err) == STATUS_OK &&
-	    team_fetch(team, parts, team->scratch, SCRATCH_BYTES, err) == STATUS_OK)
+	    rank_team_fetch(team, parts, team->scratch, SCRATCH_BYTES, err) == STATUS_OK)
 		for (int i = 0; i < DIFFERENCE_PARTS; i++) {
 			sum->difference += parts[i].difference;
 			sum->expected += parts[i].expected;
@@ -245,8 +246,8 @@ enum status team_difference(struct rank_team *team, struct difference_arguments 
  * Opens a communicator for each group, all at the same time. After a failure *out is NULL or must
  * still be closed.
  */
-static enum status team_open_group(struct rank_team *team, const struct team_group *group,
-				   struct communicator **out, struct error *err)
+static enum status rank_team_open_group(struct rank_team *team, const struct team_group *group,
+					struct communicator **out, struct error *err)
 {
 	struct communicator_id id = { { 0 } }, *ids;
 	int mine[2] = { group->id, group->index }, (*all)[2];
@@ -270,45 +271,47 @@ static enum status team_open_group(struct rank_team *team, const struct team_gro
 		const struct communicator_options options = { .transport = group->transport,
 							      .multiprocessors =
 								      group->multiprocessors };
-		uint64_t before = team_groups_free_memory(team->device), after;
+		uint64_t before = rank_team_groups_free_memory(team->device), after;
 
 		status = backend_communicator_open(team->device, &options, &id, group->index,
 						   group->size, out, err);
-		after = team_groups_free_memory(team->device);
+		after = rank_team_groups_free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}
-	return join_agree(team->world, status, *out, err);
+	return communicators_join_agree(team->world, status, *out, err);
 }
 
-enum status team_open_grid(struct rank_team *team, const struct setup *setup, struct error *err)
+enum status rank_team_open_grid(struct rank_team *team, const struct setup *setup,
+				struct error *err)
 {
 	bool limited = setup->collective_multiprocessors >= 0;
-	struct grid grid = grid_of(setup);
-	struct grid_place place = grid_place(setup, team->world->rank);
+	struct grid grid = model_setup_grid_of(setup);
+	struct grid_place place = model_setup_grid_place(setup, team->world->rank);
 	struct grid_place first_part = { .data = place.data, .stage = place.stage },
 			  first_replica = { .stage = place.stage, .part = place.part };
-	struct team_group parts = { .id = grid_rank(setup, first_part),
+	struct team_group parts = { .id = model_setup_grid_rank(setup, first_part),
 				    .index = place.part,
 				    .size = grid.tensor,
 				    .transport = team->transport,
 				    .multiprocessors = limited ? team->multiprocessors : 0 };
-	struct team_group replicas = { .id = grid_rank(setup, first_replica),
+	struct team_group replicas = { .id = model_setup_grid_rank(setup, first_replica),
 				       .index = place.data,
 				       .size = grid.data,
 				       .transport = team->transport,
 				       .multiprocessors = team->multiprocessors };
 
 	if (grid.tensor > 1 && !team->tensor &&
-	    team_open_group(team, &parts, &team->tensor, err) != STATUS_OK)
+	    rank_team_open_group(team, &parts, &team->tensor, err) != STATUS_OK)
 		return err->status;
-	return grid.data > 1 && !team->data ? team_open_group(team, &replicas, &team->data, err)
-					    : STATUS_OK;
+	return grid.data > 1 && !team->data
+		       ? rank_team_open_group(team, &replicas, &team->data, err)
+		       : STATUS_OK;
 }
 
 /* With two ranks in total, the communicator of all ranks is their edge. */
-static bool team_groups_pair_up(struct rank_team *team, const struct setup *setup)
+static bool rank_team_groups_pair_up(struct rank_team *team, const struct setup *setup)
 {
-	if (grid_of(setup).pipeline != 2 || team->world->size != 2 ||
+	if (model_setup_grid_of(setup).pipeline != 2 || team->world->size != 2 ||
 	    team->edges != team->transport)
 		return false;
 	if (team->world->rank == 0)
@@ -319,12 +322,12 @@ static bool team_groups_pair_up(struct rank_team *team, const struct setup *setu
 }
 
 /* Opens the edges between stages low and low + 1, for all even or all odd `low`. */
-static enum status team_groups_open_pairs(struct rank_team *team, const struct setup *setup,
-					  int odd, struct communicator **up,
-					  struct communicator **down, struct error *err)
+static enum status rank_team_groups_open_pairs(struct rank_team *team, const struct setup *setup,
+					       int odd, struct communicator **up,
+					       struct communicator **down, struct error *err)
 {
-	int stages = grid_of(setup).pipeline;
-	struct grid_place place = grid_place(setup, team->world->rank), low = place;
+	int stages = model_setup_grid_of(setup).pipeline;
+	struct grid_place place = model_setup_grid_place(setup, team->world->rank), low = place;
 	bool is_low = place.stage % 2 == odd;
 	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
 	struct team_group pair = { .index = is_low ? 0 : 1,
@@ -336,44 +339,47 @@ static enum status team_groups_open_pairs(struct rank_team *team, const struct s
 
 	if (!is_low)
 		low.stage--;
-	pair.id = there ? grid_rank(setup, low) : -1;
-	status = team_open_group(team, &pair, &opened, err);
+	pair.id = there ? model_setup_grid_rank(setup, low) : -1;
+	status = rank_team_open_group(team, &pair, &opened, err);
 	if (there)
 		*(is_low ? down : up) = opened;
 	return status;
 }
 
-static enum status team_groups_open_all_pairs(struct rank_team *team, const struct setup *setup,
-					      struct communicator **up, struct communicator **down,
-					      struct error *err)
+static enum status rank_team_groups_open_all_pairs(struct rank_team *team,
+						   const struct setup *setup,
+						   struct communicator **up,
+						   struct communicator **down, struct error *err)
 {
-	if (team_groups_open_pairs(team, setup, 0, up, down, err) != STATUS_OK ||
-	    grid_of(setup).pipeline == 2)
+	if (rank_team_groups_open_pairs(team, setup, 0, up, down, err) != STATUS_OK ||
+	    model_setup_grid_of(setup).pipeline == 2)
 		return err->status;
-	return team_groups_open_pairs(team, setup, 1, up, down, err);
+	return rank_team_groups_open_pairs(team, setup, 1, up, down, err);
 }
 
 /* This rank's device and the devices of the previous and the next stage. */
-static struct device_set stage_neighbours(struct rank_team *team, const struct setup *setup)
+static struct device_set rank_team_stage_neighbours(struct rank_team *team,
+						    const struct setup *setup)
 {
-	struct grid_place mine = grid_place(setup, team->world->rank);
-	struct device_address *all = join_addresses(team->device, team->world);
+	struct grid_place mine = model_setup_grid_place(setup, team->world->rank);
+	struct device_address *all = communicators_join_addresses(team->device, team->world);
 	struct device_set devices = { 0 };
 
 	for (int stage = mine.stage - 1; stage <= mine.stage + 1; stage++) {
 		struct grid_place other = { .data = mine.data, .stage = stage, .part = mine.part };
 
-		if (stage >= 0 && stage < grid_of(setup).pipeline)
-			device_set_add(&devices, all[grid_rank(setup, other)]);
+		if (stage >= 0 && stage < model_setup_grid_of(setup).pipeline)
+			device_set_add(&devices, all[model_setup_grid_rank(setup, other)]);
 	}
 	free(all);
 	return devices;
 }
 
-static enum transport team_groups_edges_transport(struct rank_team *team, const struct setup *setup)
+static enum transport rank_team_groups_edges_transport(struct rank_team *team,
+						       const struct setup *setup)
 {
 	struct error ignored = ERROR_NONE;
-	struct device_set devices = stage_neighbours(team, setup);
+	struct device_set devices = rank_team_stage_neighbours(team, setup);
 	enum status status = STATUS_UNSUPPORTED;
 
 	if (setup->transport != TRANSPORT_AUTO || !team->device->backend->transport_usable)
@@ -384,19 +390,20 @@ static enum transport team_groups_edges_transport(struct rank_team *team, const 
 								       : team->transport;
 }
 
-static enum status team_groups_open_edges(struct rank_team *team, const struct setup *setup,
-					  bool bidirectional, struct error *err)
+static enum status rank_team_groups_open_edges(struct rank_team *team, const struct setup *setup,
+					       bool bidirectional, struct error *err)
 {
 	bool open = team->previous || team->next,
 	     back = team->previous_gradients != team->previous ||
 		    team->next_gradients != team->next;
 
-	if (!open && !team_groups_pair_up(team, setup) &&
-	    team_groups_open_all_pairs(team, setup, &team->previous, &team->next, err) != STATUS_OK)
+	if (!open && !rank_team_groups_pair_up(team, setup) &&
+	    rank_team_groups_open_all_pairs(team, setup, &team->previous, &team->next, err) !=
+		    STATUS_OK)
 		return err->status;
 	if (bidirectional && !(open && back))
-		return team_groups_open_all_pairs(team, setup, &team->previous_gradients,
-						  &team->next_gradients, err);
+		return rank_team_groups_open_all_pairs(team, setup, &team->previous_gradients,
+						       &team->next_gradients, err);
 	if (!open) {
 		team->previous_gradients = team->previous;
 		team->next_gradients = team->next;
@@ -404,26 +411,26 @@ static enum status team_groups_open_edges(struct rank_team *team, const struct s
 	return STATUS_OK;
 }
 
-enum status team_open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
-			    struct error *err)
+enum status rank_team_open_edges(struct rank_team *team, const struct setup *setup,
+				 bool bidirectional, struct error *err)
 {
 	enum status status;
 
-	if (grid_of(setup).pipeline == 1)
+	if (model_setup_grid_of(setup).pipeline == 1)
 		return STATUS_OK;
 	if (!team->previous && !team->next)
-		team->edges = team_groups_edges_transport(team, setup);
-	status = team_groups_open_edges(team, setup, bidirectional, err);
+		team->edges = rank_team_groups_edges_transport(team, setup);
+	status = rank_team_groups_open_edges(team, setup, bidirectional, err);
 	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
 		return status;
 	/* Only now does a refusal by the driver or a container show. */
 	error_clear(err);
-	team_close_edges(team);
+	rank_team_close_edges(team);
 	team->edges = team->transport;
-	return team_groups_open_edges(team, setup, bidirectional, err);
+	return rank_team_groups_open_edges(team, setup, bidirectional, err);
 }
 
-uint64_t team_commands(const struct rank_team *team)
+uint64_t rank_team_commands(const struct rank_team *team)
 {
 	const struct communicator *each[] = {
 		team->all,

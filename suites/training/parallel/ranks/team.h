@@ -28,12 +28,13 @@ struct rank_team {
 	struct device *device;
 	struct world *world;
 	struct stream *streams[STREAM_COUNT];
-	struct communicator *all;             /* NULL for a single rank */
-	struct communicator *previous, *next; /* with neighbouring stages; see team_open_edges() */
+	struct communicator *all; /* NULL for a single rank */
+	struct communicator *previous,
+		*next; /* with neighbouring stages; see rank_team_open_edges() */
 	struct communicator *previous_gradients, *next_gradients; /* may equal the two above */
 	/*
 	 * Ranks with other parts of the same layers, and with other parts of the batch;
-	 * team_open_grid()
+	 * rank_team_open_grid()
 	 */
 	struct communicator *tensor, *data;
 	enum transport transport; /* of `all`, `tensor` and `data` */
@@ -50,24 +51,25 @@ struct rank_team {
 };
 
 /* Collective, like every call here. */
-enum status team_open(struct rank_team *team, struct device *device, struct world *world,
-		      struct error *err);
+enum status rank_team_open(struct rank_team *team, struct device *device, struct world *world,
+			   struct error *err);
 /*
  * The same over a given transport (AUTO: the first that all ranks can use); collectives use at most
  * `multiprocessors` of the device; 0: no limit.
  */
-enum status team_open_over(struct rank_team *team, struct device *device, struct world *world,
-			   enum transport transport, int multiprocessors, struct error *err);
+enum status rank_team_open_over(struct rank_team *team, struct device *device, struct world *world,
+				enum transport transport, int multiprocessors, struct error *err);
 /* Opens the missing parts of a team whose device, world and limit are set. */
-enum status team_open_rest(struct rank_team *team, enum transport transport, struct error *err);
-void team_close(struct rank_team *team);
+enum status rank_team_open_rest(struct rank_team *team, enum transport transport,
+				struct error *err);
+void rank_team_close(struct rank_team *team);
 
 /*
  * Call after a failure that all ranks have agreed on, before waiting for the streams: some ranks
  * may have enqueued work that others have not. Closes the connections so that no rank waits for the
  * others; the streams stay open.
  */
-void team_abandon(struct rank_team *team);
+void rank_team_abandon(struct rank_team *team);
 
 /* A group of ranks: all with the same `id`; this one is `index` of `size`. */
 struct team_group {
@@ -82,7 +84,8 @@ struct team_group {
  * closed with the team. Sums over parts of a layer have no limit unless the setup sets one: nothing
  * else is computed at that time.
  */
-enum status team_open_grid(struct rank_team *team, const struct setup *setup, struct error *err);
+enum status rank_team_open_grid(struct rank_team *team, const struct setup *setup,
+				struct error *err);
 
 /*
  * Connects every stage of the setup's pipelines with its neighbours, once: team->previous and
@@ -96,49 +99,49 @@ enum status team_open_grid(struct rank_team *team, const struct setup *setup, st
  * of a micro-batch need all for two waves, forwards took 40 % longer during two of them), and one
  * that would send waits until a running product leaves it some.
  */
-enum status team_open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
-			    struct error *err);
+enum status rank_team_open_edges(struct rank_team *team, const struct setup *setup,
+				 bool bidirectional, struct error *err);
 
 /* phases_next() for all ranks of the team. */
-enum status team_phase(struct rank_team *team, const char *name, struct error *err);
+enum status rank_team_phase(struct rank_team *team, const char *name, struct error *err);
 
 /* Number of commands that copy transports have enqueued so far, on all streams; 0 for libraries. */
-uint64_t team_commands(const struct rank_team *team);
+uint64_t rank_team_commands(const struct rank_team *team);
 
 /* Events of the team's device; after a failure those that exist must still be closed. */
-enum status team_open_events(struct rank_team *team, struct event **events, size_t count,
-			     struct error *err);
-void team_close_events(struct event **events, size_t count);
+enum status rank_team_open_events(struct rank_team *team, struct event **events, size_t count,
+				  struct error *err);
+void rank_team_close_events(struct event **events, size_t count);
 /*
  * `follower` continues after the work that `leader` has so far; `event` is between them. Nothing
  * after an error.
  */
-enum status team_follow(struct stream *leader, struct event *event, struct stream *follower,
-			struct error *err);
+enum status rank_team_follow(struct stream *leader, struct event *event, struct stream *follower,
+			     struct error *err);
 
 /* Waits for every stream. */
-enum status team_synchronize(struct rank_team *team, struct error *err);
+enum status rank_team_synchronize(struct rank_team *team, struct error *err);
 
 /*
  * Copies `bytes` of device memory from `from` on rank `source` to `to` on rank 0, and waits. On
  * other ranks it does nothing and may be omitted.
  */
-enum status team_collect(struct rank_team *team, int source, const void *from, void *to,
-			 uint64_t bytes, struct error *err);
+enum status rank_team_collect(struct rank_team *team, int source, const void *from, void *to,
+			      uint64_t bytes, struct error *err);
 
 /* Copies device memory to the host and waits. */
-enum status team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
-		       struct error *err);
+enum status rank_team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
+			    struct error *err);
 
 /* A checksum of device memory that changes with every word: kernels/comparison.h. */
-enum status team_checksum(struct rank_team *team, const void *memory, uint64_t bytes, uint64_t *sum,
-			  struct error *err);
+enum status rank_team_checksum(struct rank_team *team, const void *memory, uint64_t bytes,
+			       uint64_t *sum, struct error *err);
 
 /*
  * Runs the kernel "difference" on two arrays of this device and sums its parts:
  * kernels/comparison.h. This function sets `a->parts`.
  */
-enum status team_difference(struct rank_team *team, struct difference_arguments *a,
-			    struct difference_part *sum, struct error *err);
+enum status rank_team_difference(struct rank_team *team, struct difference_arguments *a,
+				 struct difference_part *sum, struct error *err);
 
 #endif

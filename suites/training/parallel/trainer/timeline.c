@@ -102,7 +102,7 @@ enum status timeline_collective(struct trainer *t, const struct step_collective 
 	enum precision precision = setup_storage(t->setup);
 
 	if (c->ready)
-		team_follow(trainer_stream(t), c->ready, stream, err);
+		rank_team_follow(trainer_stream(t), c->ready, stream, err);
 	if (err->status != STATUS_OK)
 		return err->status;
 	timeline_begin(t, c->stream, c->kind, c->index);
@@ -130,7 +130,8 @@ static void timeline_line_release(struct timeline *line)
 	free(line->spans);
 }
 
-static enum status set_base(struct trainer *t, struct timeline *line, struct error *err)
+static enum status trainer_timeline_set_base(struct trainer *t, struct timeline *line,
+					     struct error *err)
 {
 	struct stream *compute = trainer_stream(t);
 
@@ -156,7 +157,7 @@ static enum status timeline_enqueue_step(struct trainer *t, struct timeline *lin
 	if (gated)
 		status = backend_gate_close(compute, GATE_TIMEOUT_SECONDS, err);
 	if (status == STATUS_OK)
-		status = set_base(t, line, err);
+		status = trainer_timeline_set_base(t, line, err);
 	t->timeline = line;
 	if (status == STATUS_OK)
 		status = trainer_enqueue(t, STEP_ALL, err);
@@ -167,7 +168,7 @@ static enum status timeline_enqueue_step(struct trainer *t, struct timeline *lin
 	if (gated)
 		backend_gate_open(compute, err);
 	if (status == STATUS_OK)
-		status = team_synchronize(t->team, err);
+		status = rank_team_synchronize(t->team, err);
 	return world_agree(world, status, err);
 }
 
@@ -228,7 +229,7 @@ static void timeline_put_spans(struct case_result *c, const struct trainer *t, i
 	}
 }
 
-static bool lies_in(const struct timed_span *inner, const struct timed_span *outer)
+static bool trainer_timeline_lies_in(const struct timed_span *inner, const struct timed_span *outer)
 {
 	return outer->stream == STREAM_COMPUTE && kind_computes[outer->kind] &&
 	       inner->start >= outer->start && inner->end <= outer->end;
@@ -246,7 +247,7 @@ static double timeline_computing_seconds(const struct timed_span *spans, size_t 
 		if (spans[i].stream != STREAM_COMPUTE)
 			continue;
 		for (size_t k = 0; k < i && !kind_computes[spans[i].kind] && !inside; k++)
-			inside = lies_in(&spans[i], &spans[k]);
+			inside = trainer_timeline_lies_in(&spans[i], &spans[k]);
 		sum += kind_computes[spans[i].kind] ? seconds : inside ? -seconds : 0;
 	}
 	return sum;

@@ -32,12 +32,12 @@ static enum status trainer_tune(struct trainer *t, struct error *err)
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->overlap ? all - taken : 0;
 	t->network.tuning = true;
 	t->network.tuning_cache = t->team->tuning_cache;
-	team_phase(t->team, "autotuning", err);
+	rank_team_phase(t->team, "autotuning", err);
 	trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
 	t->network.tuning = false;
 	if (err->status != STATUS_OK)
 		return err->status;
-	layer_agree_on_wgrad_layouts(&t->network, t->team->world);
+	gemm_tuning_agree_on_wgrad_layouts(&t->network, t->team->world);
 	buffer_alias_transposed(&t->network);
 	if (t->mode->tuned)
 		t->mode->tuned(t);
@@ -50,17 +50,17 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
 	t->arena.source = team->memory;
-	if (team_phase(team, "memory", err) != STATUS_OK)
+	if (rank_team_phase(team, "memory", err) != STATUS_OK)
 		return err->status;
 	network_open(&t->network, setup, trainer_stream(t), &t->arena, team->world->rank, err);
 	if (world_agree(team->world, err->status, err) != STATUS_OK ||
-	    team_phase(team, "additional communicators", err) != STATUS_OK ||
+	    rank_team_phase(team, "additional communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK))
 		return err->status;
-	team_phase(team, "data", err);
+	rank_team_phase(team, "data", err);
 	trainer_reset(t, err);
 	trainer_tune(t, err);
-	if (team_phase(team, "data", err) != STATUS_OK)
+	if (rank_team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
 	trainer_account_workspace(t);
 	/* That step was local to each rank, so the loss scales may differ. */
@@ -90,7 +90,7 @@ void trainer_close(struct trainer *t)
 
 static enum status trainer_fetch_scale(struct trainer *t, struct loss_scale *out, struct error *err)
 {
-	return team_fetch(t->team, out, t->network.loss_scale, sizeof(*out), err);
+	return rank_team_fetch(t->team, out, t->network.loss_scale, sizeof(*out), err);
 }
 
 /* Resets the counts. The scale stays; in the first call it is set to the setup's. Waits. */
@@ -132,20 +132,20 @@ enum status trainer_enqueue(struct trainer *t, unsigned parts, struct error *err
 
 enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 {
-	uint64_t before = team_commands(t->team);
+	uint64_t before = rank_team_commands(t->team);
 	unsigned commands;
 
 	if (err->status != STATUS_OK)
 		return err->status;
 	trainer_enqueue(t, parts, err);
-	commands = (unsigned)(team_commands(t->team) - before);
+	commands = (unsigned)(rank_team_commands(t->team) - before);
 	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
 	/*
 	 * Agree before waiting: a rank that could not enqueue would make the others wait forever.
 	 */
 	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
-	return world_agree(t->team->world, team_synchronize(t->team, err), err);
+	return world_agree(t->team->world, rank_team_synchronize(t->team, err), err);
 }
 
 enum status trainer_align(struct trainer *t, struct error *err)
@@ -173,7 +173,7 @@ enum status trainer_update(struct trainer *t, struct error *err)
 		return err->status;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	trainer_decide_scale(t, err);
-	network_update(&t->network, err);
+	gemm_layer_update(&t->network, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -203,8 +203,9 @@ struct parts {
 	struct event *ready, *done;
 };
 
-static enum status parts_start_collective(void *state, enum part_collective collective, void *whole,
-					  void *share, uint64_t count, struct error *err)
+static enum status trainer_parts_start_collective(void *state, enum part_collective collective,
+						  void *whole, void *share, uint64_t count,
+						  struct error *err)
 {
 	static const enum span_kind spans[] = { [PARTS_SUM] = SPAN_ALL_REDUCE,
 						[PARTS_GATHER] = SPAN_ALL_GATHER,
@@ -226,7 +227,7 @@ static enum status parts_start_collective(void *state, enum part_collective coll
 							  : err->status;
 }
 
-static enum status wait_done(void *state, struct error *err)
+static enum status trainer_wait_done(void *state, struct error *err)
 {
 	struct parts *p = state;
 
@@ -235,22 +236,22 @@ static enum status wait_done(void *state, struct error *err)
 	return trainer_wait(p->trainer, p->done, err);
 }
 
-enum status parts_open(struct trainer *t, struct communicator *communicator,
-		       enum team_stream stream, struct error *err)
+enum status trainer_parts_open(struct trainer *t, struct communicator *communicator,
+			       enum team_stream stream, struct error *err)
 {
 	struct parts *p = t->parts = xcalloc(1, sizeof(*p));
 
-	*p = (struct parts){ .links = { p, parts_start_collective, wait_done },
+	*p = (struct parts){ .links = { p, trainer_parts_start_collective, trainer_wait_done },
 			     .trainer = t,
 			     .communicator = communicator,
 			     .stream = stream };
 	t->network.links = &p->links;
-	if (team_open_events(t->team, &p->ready, 1, err) == STATUS_OK)
-		team_open_events(t->team, &p->done, 1, err);
+	if (rank_team_open_events(t->team, &p->ready, 1, err) == STATUS_OK)
+		rank_team_open_events(t->team, &p->done, 1, err);
 	return world_agree(t->team->world, err->status, err);
 }
 
-void parts_close(struct trainer *t)
+void trainer_parts_close(struct trainer *t)
 {
 	if (!t->parts)
 		return;
@@ -267,12 +268,12 @@ void parts_close(struct trainer *t)
  * as much as a sum, and gathered once more for the gradients of the weights. The embedding's
  * outputs and the gradient of the head's input are sums, and the loss gathers a row's statistics.
  */
-double parts_sent_bytes(const struct setup *setup, size_t layer, int parts)
+double trainer_parts_sent_bytes(const struct setup *setup, size_t layer, int parts)
 {
 	bool sequence = setup->mode->sequence, again = setup_recomputes_blocks(setup);
 	double halves = 0, statistics = 0, t = parts;
 
-	switch (setup_layer_kind(setup, layer)) {
+	switch (model_layer_kind(setup, layer)) {
 	case LAYER_EMBEDDING:
 		halves = 2;
 		break;
@@ -298,7 +299,8 @@ enum status trainer_decide_scale(struct trainer *t, struct error *err)
 {
 	const struct network *n = &t->network;
 	/* If every rank updates the same gradients, it finds the same overflow in them. */
-	bool alone = !t->team->all || (t->mode->replicated && parameter_shard_is_whole(&n->shard));
+	bool alone =
+		!t->team->all || (t->mode->replicated && model_parameter_shard_is_whole(&n->shard));
 	struct loss_scale_decide_arguments decide = { .state = n->loss_scale,
 						      .beta1 = t->setup->beta1,
 						      .beta2 = t->setup->beta2,

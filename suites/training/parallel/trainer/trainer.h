@@ -88,18 +88,18 @@ double trainer_gradient_scale(const struct trainer *trainer, uint64_t rows);
 
 /*
  * Opens collectives over `communicator` on `stream`: STREAM_COMPUTE, or a stream that nothing else
- * uses, so that products that need no sum run at the same time. Close with parts_close(), also
- * after a failure.
+ * uses, so that products that need no sum run at the same time. Close with trainer_parts_close(),
+ * also after a failure.
  */
-enum status parts_open(struct trainer *trainer, struct communicator *communicator,
-		       enum team_stream stream, struct error *err);
-void parts_close(struct trainer *trainer);
+enum status trainer_parts_open(struct trainer *trainer, struct communicator *communicator,
+			       enum team_stream stream, struct error *err);
+void trainer_parts_close(struct trainer *trainer);
 
 /*
  * By formula (rings): bytes that a rank of `parts` sends per token in forward and backward of a
  * transformer's layer.
  */
-double parts_sent_bytes(const struct setup *setup, size_t layer, int parts);
+double trainer_parts_sent_bytes(const struct setup *setup, size_t layer, int parts);
 
 /*
  * The loss scale on the device (kernels/training/loss_scale.h) in a step of several ranks: either

@@ -23,8 +23,8 @@ static double verify_compare_ratio_of(const struct difference_part *s)
  */
 #define PARTS 64
 
-static void difference_add_piece(struct difference_part *s, const double *run,
-				 const double *expected, uint64_t count)
+static void verify_compare_difference_add_piece(struct difference_part *s, const double *run,
+						const double *expected, uint64_t count)
 {
 	struct difference_part parts[PARTS] = { 0 };
 
@@ -65,7 +65,7 @@ static enum status verify_compare_squares_on_host(void *context, uint64_t first,
 		    s->expected(s->expected_context, first + done, piece, s->expected_values,
 				err) != STATUS_OK)
 			return err->status;
-		difference_add_piece(out, s->run_values, s->expected_values, piece);
+		verify_compare_difference_add_piece(out, s->run_values, s->expected_values, piece);
 	}
 	return STATUS_OK;
 }
@@ -77,8 +77,8 @@ struct verify_comparison {
 	struct verify_difference *out;
 };
 
-static enum status compare_tensor(struct verify_comparison *c, const struct model_tensor *t,
-				  size_t layer, struct error *err)
+static enum status verify_compare_tensor(struct verify_comparison *c, const struct model_tensor *t,
+					 size_t layer, struct error *err)
 {
 	struct difference_part tensor = { 0, 0 };
 	double ratio;
@@ -97,8 +97,8 @@ static enum status compare_tensor(struct verify_comparison *c, const struct mode
 	return STATUS_OK;
 }
 
-enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
-			    struct verify_difference *out, struct error *err)
+enum status verify_compare_tensors(const struct model *model, gradient_squares *squares,
+				   void *context, struct verify_difference *out, struct error *err)
 {
 	struct verify_comparison c = { .squares = squares, .context = context, .out = out };
 	enum status status = STATUS_OK;
@@ -108,15 +108,16 @@ enum status compare_tensors(const struct model *model, gradient_squares *squares
 		const struct model_layer *layer = &model->layer[l];
 
 		for (size_t t = 0; t < layer->tensors && status == STATUS_OK; t++)
-			status = compare_tensor(&c, &layer->tensor[t], l, err);
+			status = verify_compare_tensor(&c, &layer->tensor[t], l, err);
 	}
 	out->overall = verify_compare_ratio_of(&c.all);
 	return status;
 }
 
-enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
-			      gradient_source *expected, void *expected_context,
-			      struct verify_difference *out, struct error *err)
+enum status verify_compare_gradients(const struct model *model, gradient_source *run,
+				     void *run_context, gradient_source *expected,
+				     void *expected_context, struct verify_difference *out,
+				     struct error *err)
 {
 	struct sources sources = {
 		.run = run,
@@ -127,16 +128,16 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 		.expected_values = xmalloc(PIECE * sizeof(double)),
 	};
 	enum status status =
-		compare_tensors(model, verify_compare_squares_on_host, &sources, out, err);
+		verify_compare_tensors(model, verify_compare_squares_on_host, &sources, out, err);
 
 	free(sources.run_values);
 	free(sources.expected_values);
 	return status;
 }
 
-enum status compare_judge(const struct verify_difference *d, double loss, double expected_loss,
-			  const struct tolerance *tolerance, const char *than,
-			  struct verify_check *check, struct error *err)
+enum status verify_compare_judge(const struct verify_difference *d, double loss,
+				 double expected_loss, const struct tolerance *tolerance,
+				 const char *than, struct verify_check *check, struct error *err)
 {
 	check->gradient_error = d->overall;
 	check->loss_error = fabs(loss - expected_loss) / fabs(expected_loss);
@@ -170,7 +171,7 @@ struct formula {
 	double correction1[UPDATES], correction2[UPDATES];
 };
 
-static struct formula formula_of(const struct setup *s)
+static struct formula verify_compare_formula_of(const struct setup *s)
 {
 	struct formula f = { .setup = s };
 
@@ -182,7 +183,8 @@ static struct formula formula_of(const struct setup *s)
 }
 
 /* PyTorch's formulas; the gradient is the same in both updates. */
-static double verify_update_expected_weight(const struct formula *f, double weight, double gradient)
+static double verify_compare_update_expected_weight(const struct formula *f, double weight,
+						    double gradient)
 {
 	const struct setup *s = f->setup;
 	double m = 0, v = 0;
@@ -212,7 +214,7 @@ struct weights {
 	double *before, *gradients, *after, *stored;
 };
 
-static void verify_update_weights_release(struct weights *w)
+static void verify_compare_update_weights_release(struct weights *w)
 {
 	free(w->before);
 	free(w->gradients);
@@ -230,7 +232,7 @@ struct allowance {
  * a tie may be rounded either way, which is two half units per update; plus half of the smallest
  * step, below the normal numbers.
  */
-static struct allowance allowance_of(const struct setup *s)
+static struct allowance verify_compare_allowance_of(const struct setup *s)
 {
 	switch (setup_master(s)) {
 	case PRECISION_FP64:
@@ -242,10 +244,11 @@ static struct allowance allowance_of(const struct setup *s)
 	}
 }
 
-static bool is_updated(const struct formula *f, const struct allowance *a, double scale,
-		       const struct weights *w, uint64_t i)
+static bool verify_compare_is_updated(const struct formula *f, const struct allowance *a,
+				      double scale, const struct weights *w, uint64_t i)
 {
-	double expected = verify_update_expected_weight(f, w->before[i], w->gradients[i] / scale);
+	double expected =
+		verify_compare_update_expected_weight(f, w->before[i], w->gradients[i] / scale);
 	double allowed = 2 * UPDATES * fmax(a->epsilon * fabs(expected), a->smallest) +
 			 1e-4 * fabs(expected - w->before[i]);
 
@@ -253,17 +256,17 @@ static bool is_updated(const struct formula *f, const struct allowance *a, doubl
 }
 
 /* The first wrong parameter; `count`: none. Parts of the range are compared by one thread each. */
-static uint64_t verify_update_first_wrong(const struct formula *f, double scale,
-					  const struct weights *w, uint64_t count)
+static uint64_t verify_compare_update_first_wrong(const struct formula *f, double scale,
+						  const struct weights *w, uint64_t count)
 {
-	struct allowance allowance = allowance_of(f->setup);
+	struct allowance allowance = verify_compare_allowance_of(f->setup);
 	uint64_t wrong[PARTS], first = count;
 
 	IN_PARALLEL
 	for (uint64_t p = 0; p < PARTS; p++) {
 		uint64_t i = count * p / PARTS, end = count * (p + 1) / PARTS;
 
-		while (i < end && is_updated(f, &allowance, scale, w, i) &&
+		while (i < end && verify_compare_is_updated(f, &allowance, scale, w, i) &&
 		       w->stored[i] == value_round(w->after[i], f->setup->precision))
 			i++;
 		wrong[p] = i < end ? i : count;
@@ -273,24 +276,24 @@ static uint64_t verify_update_first_wrong(const struct formula *f, double scale,
 	return first;
 }
 
-static enum status update_compare_weights(const struct setup *s, double scale,
-					  const struct weights *w, uint64_t count,
-					  struct error *err)
+static enum status verify_compare_update_weights(const struct setup *s, double scale,
+						 const struct weights *w, uint64_t count,
+						 struct error *err)
 {
-	struct formula formula = formula_of(s);
-	struct allowance allowance = allowance_of(s);
-	uint64_t i = verify_update_first_wrong(&formula, scale, w, count);
+	struct formula formula = verify_compare_formula_of(s);
+	struct allowance allowance = verify_compare_allowance_of(s);
+	uint64_t i = verify_compare_update_first_wrong(&formula, scale, w, count);
 
 	if (i == count)
 		return STATUS_OK;
-	if (!is_updated(&formula, &allowance, scale, w, i))
+	if (!verify_compare_is_updated(&formula, &allowance, scale, w, i))
 		return error_set(err, STATUS_MISMATCH,
 				 "%s: parameter %llu is %.9g after %d updates from %.9g; expected "
 				 "%.9g",
 				 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
 				 UPDATES, w->before[i],
-				 verify_update_expected_weight(&formula, w->before[i],
-							       w->gradients[i] / scale));
+				 verify_compare_update_expected_weight(&formula, w->before[i],
+								       w->gradients[i] / scale));
 	return error_set(err, STATUS_MISMATCH,
 			 "%s: parameter %llu is %.9g, but its %s copy is %.9g",
 			 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
@@ -298,8 +301,9 @@ static enum status update_compare_weights(const struct setup *s, double scale,
 }
 
 /* Elements from `first` on of an array of the rank; freed by the caller. */
-static double *update_fetch(struct trainer *t, const void *array, uint64_t first, uint64_t count,
-			    enum precision precision, struct error *err)
+static double *verify_compare_update_fetch(struct trainer *t, const void *array, uint64_t first,
+					   uint64_t count, enum precision precision,
+					   struct error *err)
 {
 	double *out = xcalloc(count, sizeof(*out));
 
@@ -308,34 +312,36 @@ static double *update_fetch(struct trainer *t, const void *array, uint64_t first
 	return out;
 }
 
-static double *update_fetch_masters(struct trainer *t, const struct shard_range *range,
-				    struct error *err)
+static double *verify_compare_update_fetch_masters(struct trainer *t,
+						   const struct shard_range *range,
+						   struct error *err)
 {
 	uint64_t first = setup_has_master(t->setup) ? range->master : range->weights;
 
-	return update_fetch(t, t->network.master, first, range->count, setup_master(t->setup), err);
+	return verify_compare_update_fetch(t, t->network.master, first, range->count,
+					   setup_master(t->setup), err);
 }
 
-static enum status update_compare_range(struct trainer *t, double scale,
-					const struct shard_range *range, struct weights *w,
-					struct error *err)
+static enum status verify_compare_update_range(struct trainer *t, double scale,
+					       const struct shard_range *range, struct weights *w,
+					       struct error *err)
 {
 	const struct network *n = &t->network;
 	enum precision stored = t->setup->precision;
 
-	w->after = update_fetch_masters(t, range, err);
+	w->after = verify_compare_update_fetch_masters(t, range, err);
 	/* If the mode keeps no other weights than the masters, there is no copy to check. */
-	w->stored = n->weights
-			    ? update_fetch(t, n->weights, range->weights, range->count, stored, err)
-			    : xcalloc(range->count, sizeof(double));
+	w->stored = n->weights ? verify_compare_update_fetch(t, n->weights, range->weights,
+							     range->count, stored, err)
+			       : xcalloc(range->count, sizeof(double));
 	for (uint64_t i = 0; i < range->count && !n->weights; i++)
 		w->stored[i] = value_round(w->after[i], stored);
 	if (err->status != STATUS_OK)
 		return err->status;
-	return update_compare_weights(t->setup, scale, w, range->count, err);
+	return verify_compare_update_weights(t->setup, scale, w, range->count, err);
 }
 
-enum status verify_update(struct trainer *t, struct error *err)
+enum status verify_compare_update(struct trainer *t, struct error *err)
 {
 	size_t count = t->network.shard.count;
 	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
@@ -344,9 +350,10 @@ enum status verify_update(struct trainer *t, struct error *err)
 
 	trainer_scale(t, &scale, err);
 	for (size_t i = 0; i < count; i++) {
-		all[i].before = update_fetch_masters(t, &ranges[i], err);
-		all[i].gradients = update_fetch(t, t->network.gradients, ranges[i].gradients,
-						ranges[i].count, t->setup->precision, err);
+		all[i].before = verify_compare_update_fetch_masters(t, &ranges[i], err);
+		all[i].gradients =
+			verify_compare_update_fetch(t, t->network.gradients, ranges[i].gradients,
+						    ranges[i].count, t->setup->precision, err);
 	}
 	world_agree(t->team->world, err->status, err);
 	for (int i = 0; i < UPDATES; i++)
@@ -354,9 +361,9 @@ enum status verify_update(struct trainer *t, struct error *err)
 	trainer_step(t, STEP_GATHER, err);
 	/* After the gather: it must not have changed the data that were sent. */
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++)
-		update_compare_range(t, scale, &ranges[i], &all[i], err);
+		verify_compare_update_range(t, scale, &ranges[i], &all[i], err);
 	for (size_t i = 0; i < count; i++)
-		verify_update_weights_release(&all[i]);
+		verify_compare_update_weights_release(&all[i]);
 	free(all);
 	return world_agree(t->team->world, err->status, err);
 }

@@ -41,21 +41,22 @@ typedef enum status gradient_squares(void *context, uint64_t first, uint64_t cou
 				     struct difference_part *out, struct error *err);
 
 /* Compares any two flat arrays of the model's gradients. */
-enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
-			    struct verify_difference *out, struct error *err);
+enum status verify_compare_tensors(const struct model *model, gradient_squares *squares,
+				   void *context, struct verify_difference *out, struct error *err);
 
 /* The same on the host. */
-enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
-			      gradient_source *expected, void *expected_context,
-			      struct verify_difference *out, struct error *err);
+enum status verify_compare_gradients(const struct model *model, gradient_source *run,
+				     void *run_context, gradient_source *expected,
+				     void *expected_context, struct verify_difference *out,
+				     struct error *err);
 
 /*
  * STATUS_MISMATCH with a sentence that names the difference from `than` and its size. NaN counts as
  * a difference.
  */
-enum status compare_judge(const struct verify_difference *difference, double loss,
-			  double expected_loss, const struct tolerance *tolerance, const char *than,
-			  struct verify_check *check, struct error *err);
+enum status verify_compare_judge(const struct verify_difference *difference, double loss,
+				 double expected_loss, const struct tolerance *tolerance,
+				 const char *than, struct verify_check *check, struct error *err);
 
 /* Verifies that the optimizer updated the parameters by its formula. */
 
@@ -64,7 +65,7 @@ enum status compare_judge(const struct verify_difference *difference, double los
  * formula in double precision, on every rank for its own parameters; also checks that 16-bit copies
  * are the rounded master weights. Collective.
  */
-enum status verify_update(struct trainer *trainer, struct error *err);
+enum status verify_compare_update(struct trainer *trainer, struct error *err);
 
 /*
  * Gathers the results of a step from all ranks as whole tensors in device memory of rank 0.
@@ -77,18 +78,20 @@ struct collection {
 	/* Only on rank 0; NULL on other ranks. */
 	void *gradients;                         /* flat, in the setup's precision */
 	void *activations[SETUP_MAX_LAYERS + 1]; /* [l]: batch x widths[l], for 0 < l < layers */
-	void *decisions[IMAGE_MAX_DECISIONS];    /* batch x image_decision_width() */
+	void *decisions[IMAGE_MAX_DECISIONS];    /* batch x image_model_decision_width() */
 	void *staging; /* a tensor of one rank whose rows are parts of the whole tensor's rows */
 };
 
 /*
  * Before the step: allocates memory, and buffers for activations that the step overwrites.
- * STATUS_NO_MEMORY on all ranks if one has no room. collection_release() must follow in any case.
+ * STATUS_NO_MEMORY on all ranks if one has no room. verify_collect_release() must follow in any
+ * case.
  */
-enum status collect_prepare(struct trainer *trainer, struct collection *out, struct error *err);
+enum status verify_collect_prepare(struct trainer *trainer, struct collection *out,
+				   struct error *err);
 /* Call after the step. */
-enum status collection_collect(struct collection *collection, struct error *err);
+enum status verify_collect_all(struct collection *collection, struct error *err);
 /* Waits for the streams: after a failed step the team must have been abandoned. */
-void collection_release(struct collection *collection);
+void verify_collect_release(struct collection *collection);
 
 #endif

@@ -59,7 +59,7 @@ struct tolerance verify_tolerance(const struct setup *setup)
 		depth *= TOLERANCE_BLOCK;
 	if (images) {
 		depth *= TOLERANCE_CONVOLUTIONS;
-		longest = (double)image_longest_sum(setup);
+		longest = (double)image_model_longest_sum(setup);
 	}
 	gradient = base[p].gradient * depth;
 	for (size_t l = 0; l <= setup->layers && !images; l++)
@@ -81,7 +81,7 @@ enum status verify_fetch(struct rank_team *team, const void *array, enum precisi
 	uint64_t bytes = count * precision_bytes(precision);
 	void *raw = xmalloc(bytes);
 
-	if (err->status == STATUS_OK && team_fetch(team, raw, array, bytes, err) == STATUS_OK)
+	if (err->status == STATUS_OK && rank_team_fetch(team, raw, array, bytes, err) == STATUS_OK)
 		values_decode(out, raw, precision, count);
 	free(raw);
 	return err->status;
@@ -114,8 +114,8 @@ static enum status verify_from_reference(void *context, uint64_t first, uint64_t
 }
 
 /* Fetches which outputs of a layer passed the ReLU in the run: 1 or 0 per element. */
-static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
-			      unsigned char **out, struct error *err)
+static enum status verify_fetch_mask(struct trainer *t, const void *activations, uint64_t count,
+				     unsigned char **out, struct error *err)
 {
 	double *values = xmalloc(count * sizeof(*values));
 
@@ -128,14 +128,14 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 	return err->status;
 }
 
-/* Fetches the run's outputs inside convolutional layers; freed by release_imposed(). */
-static enum status fetch_imposed(struct trainer *t, const struct collection *c,
-				 struct mlp_reference *ref, struct error *err)
+/* Fetches the run's outputs inside convolutional layers; freed by verify_release_imposed(). */
+static enum status verify_fetch_imposed(struct trainer *t, const struct collection *c,
+					struct mlp_reference *ref, struct error *err)
 {
 	const struct setup *s = t->setup;
 
-	for (size_t d = 0; d < image_decisions(s); d++) {
-		uint64_t count = s->batch * image_decision_width(s, d);
+	for (size_t d = 0; d < image_model_decisions(s); d++) {
+		uint64_t count = s->batch * image_model_decision_width(s, d);
 		double *values = xmalloc(count * sizeof(*values));
 
 		ref->imposed[d] = values;
@@ -144,16 +144,16 @@ static enum status fetch_imposed(struct trainer *t, const struct collection *c,
 	return err->status;
 }
 
-static void release_imposed(struct mlp_reference *ref)
+static void verify_release_imposed(struct mlp_reference *ref)
 {
 	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
 		free((void *)ref->imposed[d]);
 }
 
 /* The reference imposes the run's decisions, so wrong decisions are detected only here. */
-static enum status judge_masks(const struct mlp_reference *reference,
-			       const struct tolerance *tolerance, struct verify_check *check,
-			       struct error *err)
+static enum status verify_judge_masks(const struct mlp_reference *reference,
+				      const struct tolerance *tolerance, struct verify_check *check,
+				      struct error *err)
 {
 	check->mask_error = reference->mask_error;
 	if (!(reference->forward_error <= tolerance->forward))
@@ -169,9 +169,9 @@ static enum status judge_masks(const struct mlp_reference *reference,
 			 reference->mask_error, tolerance->masks);
 }
 
-static enum status verify_compare_with_reference(struct trainer *t, const struct collection *c,
-						 double loss, struct verify_check *check,
-						 struct error *err)
+static enum status verify_against_reference(struct trainer *t, const struct collection *c,
+					    double loss, struct verify_check *check,
+					    struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
@@ -181,24 +181,24 @@ static enum status verify_compare_with_reference(struct trainer *t, const struct
 
 	if (trainer_scale(t, &gradients.scale, err) != STATUS_OK)
 		return err->status;
-	reference_open(&reference, t->setup);
+	model_reference_open(&reference, t->setup);
 	for (size_t l = 1; l < t->setup->layers; l++)
 		if (setup_is_masked(t->setup, l))
-			fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
-				   &masks[l], err);
-	if (fetch_imposed(t, c, &reference, err) == STATUS_OK) {
-		reference_step(&reference, (const unsigned char *const *)masks);
-		compare_gradients(&t->network.model, verify_from_device, &gradients,
-				  verify_from_reference, &reference, &difference, err);
+			verify_fetch_mask(t, c->activations[l],
+					  t->setup->batch * t->setup->widths[l], &masks[l], err);
+	if (verify_fetch_imposed(t, c, &reference, err) == STATUS_OK) {
+		model_reference_step(&reference, (const unsigned char *const *)masks);
+		verify_compare_gradients(&t->network.model, verify_from_device, &gradients,
+					 verify_from_reference, &reference, &difference, err);
 	}
 	if (err->status == STATUS_OK &&
-	    compare_judge(&difference, loss, reference.loss, &tolerance,
-			  "double-precision reference", check, err) == STATUS_OK)
-		judge_masks(&reference, &tolerance, check, err);
+	    verify_compare_judge(&difference, loss, reference.loss, &tolerance,
+				 "double-precision reference", check, err) == STATUS_OK)
+		verify_judge_masks(&reference, &tolerance, check, err);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		free(masks[l]);
-	release_imposed(&reference);
-	reference_close(&reference);
+	verify_release_imposed(&reference);
+	model_reference_close(&reference);
 	return err->status;
 }
 
@@ -206,11 +206,11 @@ static enum status verify_compare_with_reference(struct trainer *t, const struct
 static enum status verify_step_and_collect(struct trainer *t, struct collection *c, double *loss,
 					   struct error *err)
 {
-	if (collect_prepare(t, c, err) != STATUS_OK ||
+	if (verify_collect_prepare(t, c, err) != STATUS_OK ||
 	    trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
 	    trainer_loss(t, loss, err) != STATUS_OK)
 		return err->status;
-	return collection_collect(c, err);
+	return verify_collect_all(c, err);
 }
 
 enum status verify_reference(const struct setup *setup, struct rank_team *team,
@@ -222,21 +222,21 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
 	double loss;
 
 	trainer_open(&t, setup, team, err);
-	team_phase(team, "reference", err);
+	rank_team_phase(team, "reference", err);
 	if (err->status == STATUS_OK)
 		verify_step_and_collect(&t, &collection, &loss, err);
 	values_share_threads(1); /* the other ranks wait */
 	if (err->status == STATUS_OK && team->world->rank == 0)
-		verify_compare_with_reference(&t, &collection, loss, check, err);
+		verify_against_reference(&t, &collection, loss, check, err);
 	world_agree(team->world, err->status, err);
 	values_share_threads(team->world->size);
-	if (team_phase(team, "updates", err) == STATUS_OK)
-		verify_update(&t, err);
-	if (team_phase(team, "replicas", err) == STATUS_OK)
+	if (rank_team_phase(team, "updates", err) == STATUS_OK)
+		verify_compare_update(&t, err);
+	if (rank_team_phase(team, "replicas", err) == STATUS_OK)
 		verify_replicas(&t, &sum, err);
 	if (err->status != STATUS_OK)
-		team_abandon(team);
-	collection_release(&collection);
+		rank_team_abandon(team);
+	verify_collect_release(&collection);
 	trainer_close(&t);
 	return err->status;
 }
@@ -245,8 +245,8 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
  * The single device uses the ReLU decisions of the split: a flipped one is rounding, not an error
  * of the split. Its batch norms use the statistics of each rank's rows.
  */
-static enum status step_with_masks(struct trainer *single, const struct collection *c,
-				   struct error *err)
+static enum status verify_step_with_masks(struct trainer *single, const struct collection *c,
+					  struct error *err)
 {
 	struct network *n = &single->network;
 	enum status status;
@@ -283,12 +283,12 @@ static enum status verify_squares_on_device(void *context, uint64_t first, uint6
 		.y_scale = pair->expected.scale,
 	};
 
-	return team_difference(pair->run.team, &a, out, err);
+	return rank_team_difference(pair->run.team, &a, out, err);
 }
 
-static enum status verify_compare_with_single(struct trainer *t, struct trainer *single,
-					      const struct collection *c, double loss,
-					      struct verify_check *check, struct error *err)
+static enum status verify_single_alike(struct trainer *t, struct trainer *single,
+				       const struct collection *c, double loss,
+				       struct verify_check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct verify_pair pair = { { t->team, c->gradients, t->setup, 1 },
@@ -296,15 +296,15 @@ static enum status verify_compare_with_single(struct trainer *t, struct trainer 
 	struct verify_difference difference;
 	double expected_loss;
 
-	if (step_with_masks(single, c, err) != STATUS_OK ||
+	if (verify_step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
 	    trainer_scale(t, &pair.run.scale, err) != STATUS_OK ||
 	    trainer_scale(single, &pair.expected.scale, err) != STATUS_OK ||
-	    compare_tensors(&t->network.model, verify_squares_on_device, &pair, &difference, err) !=
-		    STATUS_OK)
+	    verify_compare_tensors(&t->network.model, verify_squares_on_device, &pair, &difference,
+				   err) != STATUS_OK)
 		return err->status;
-	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check,
-			     err);
+	return verify_compare_judge(&difference, loss, expected_loss, &tolerance, "single device",
+				    check, err);
 }
 
 enum status verify_against_single(struct trainer *t, struct trainer *single,
@@ -315,11 +315,11 @@ enum status verify_against_single(struct trainer *t, struct trainer *single,
 	enum status status = verify_step_and_collect(t, &collection, &loss, err);
 
 	if (status == STATUS_OK && t->team->world->rank == 0)
-		status = verify_compare_with_single(t, single, &collection, loss, check, err);
+		status = verify_single_alike(t, single, &collection, loss, check, err);
 	status = world_agree(t->team->world, status, err);
 	if (status != STATUS_OK && status != STATUS_NO_MEMORY)
-		team_abandon(t->team);
-	collection_release(&collection);
+		rank_team_abandon(t->team);
+	verify_collect_release(&collection);
 	return status;
 }
 
@@ -337,20 +337,20 @@ struct verify_sums {
 };
 
 /* Checksum of this rank's memory that training changes. */
-static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
+static enum status verify_checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	const struct network *n = &t->network;
 	const struct parameter_shard *h = &n->shard;
 	bool masters = setup_has_master(t->setup) && h->master > 0;
 	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
 
-	return team_checksum(t->team, masters ? n->master : n->weights,
-			     (masters ? h->master : h->weights) * bytes, sum, err);
+	return rank_team_checksum(t->team, masters ? n->master : n->weights,
+				  (masters ? h->master : h->weights) * bytes, sum, err);
 }
 
 /* Checksums of tensors that every tensor-parallel rank has whole. */
-static enum status checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
-				   struct error *err)
+static enum status verify_checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
+					  struct error *err)
 {
 	const struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
@@ -362,8 +362,8 @@ static enum status checksum_shared(struct trainer *t, const void *array, uint64_
 
 			if (tensor->part.whole_rows > 0)
 				continue;
-			if (team_checksum(t->team, (const char *)array + tensor->first * bytes,
-					  tensor->count * bytes, &one, err) != STATUS_OK)
+			if (rank_team_checksum(t->team, (const char *)array + tensor->first * bytes,
+					       tensor->count * bytes, &one, err) != STATUS_OK)
 				return err->status;
 			*sum = *sum * 31 + one;
 		}
@@ -378,26 +378,26 @@ static enum status verify_checksum(struct trainer *t, uint64_t own, struct verif
 	bool replicas = t->mode->replicated || t->mode->gridded;
 
 	if (n->partition.parts > 1 &&
-	    (checksum_shared(t, n->weights, &sums->shared_parameters, err) != STATUS_OK ||
-	     checksum_shared(t, n->gradients, &sums->shared_gradients, err) != STATUS_OK))
+	    (verify_checksum_shared(t, n->weights, &sums->shared_parameters, err) != STATUS_OK ||
+	     verify_checksum_shared(t, n->gradients, &sums->shared_gradients, err) != STATUS_OK))
 		return err->status;
 	if (!replicas)
 		return STATUS_OK;
-	if (!parameter_shard_is_whole(&n->shard))
-		return team_checksum(t->team, n->weights, n->shard.weights * stored,
-				     &sums->parameters, err);
+	if (!model_parameter_shard_is_whole(&n->shard))
+		return rank_team_checksum(t->team, n->weights, n->shard.weights * stored,
+					  &sums->parameters, err);
 	sums->parameters = own;
-	return team_checksum(t->team, n->gradients, n->shard.gradients * stored, &sums->gradients,
-			     err);
+	return rank_team_checksum(t->team, n->gradients, n->shard.gradients * stored,
+				  &sums->gradients, err);
 }
 
 /*
  * The first rank whose data must equal those of `rank`: all data, or only the tensors that every
  * part of a layer has.
  */
-static int replica_of(const struct trainer *t, int rank, bool shared)
+static int verify_replica_of(const struct trainer *t, int rank, bool shared)
 {
-	struct grid_place place = grid_place(t->setup, rank);
+	struct grid_place place = model_setup_grid_place(t->setup, rank);
 
 	if (!t->mode->gridded)
 		return 0;
@@ -405,13 +405,14 @@ static int replica_of(const struct trainer *t, int rank, bool shared)
 		place.part = 0;
 	else
 		place.data = 0;
-	return grid_rank(t->setup, place);
+	return model_setup_grid_rank(t->setup, place);
 }
 
-static enum status verify_compare_sums(const struct trainer *t, const struct verify_sums *all,
-				       int rank, struct error *err)
+static enum status verify_sums_alike(const struct trainer *t, const struct verify_sums *all,
+				     int rank, struct error *err)
 {
-	int whole = replica_of(t, rank, false), part = replica_of(t, rank, true), replica = whole;
+	int whole = verify_replica_of(t, rank, false), part = verify_replica_of(t, rank, true),
+	    replica = whole;
 	bool parameters = all[rank].parameters == all[whole].parameters;
 	bool gradients = all[rank].gradients == all[whole].gradients;
 
@@ -432,21 +433,21 @@ enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	struct verify_sums mine = { 0 }, *all;
 
-	if (checksum_own(t, sum, err) == STATUS_OK)
+	if (verify_checksum_own(t, sum, err) == STATUS_OK)
 		verify_checksum(t, *sum, &mine, err);
 	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
 	all = xcalloc((size_t)t->team->world->size, sizeof(*all));
 	world_gather(t->team->world, &mine, all, sizeof(mine));
 	for (int rank = 1; rank < t->team->world->size && err->status == STATUS_OK; rank++)
-		verify_compare_sums(t, all, rank, err);
+		verify_sums_alike(t, all, rank, err);
 	free(all);
 	return err->status;
 }
 
 /* A graph recording is always ended, even if the recorded work has failed. */
-enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts,
-			  struct error *err)
+enum status verify_recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts,
+				 struct error *err)
 {
 	struct stream *compute = trainer_stream(t);
 	uint64_t updates = t->network.updates;
@@ -465,7 +466,7 @@ enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned
 	return status == STATUS_OK ? ended : status;
 }
 
-enum status recorded_launch(struct verify_recorded *r, unsigned steps, struct error *err)
+enum status verify_recorded_launch(struct verify_recorded *r, unsigned steps, struct error *err)
 {
 	struct trainer *t = r->trainer;
 
@@ -477,7 +478,7 @@ enum status recorded_launch(struct verify_recorded *r, unsigned steps, struct er
 	return STATUS_OK;
 }
 
-void recorded_close(struct verify_recorded *r)
+void verify_recorded_close(struct verify_recorded *r)
 {
 	backend_graph_destroy(r->graph);
 	*r = (struct verify_recorded){ 0 };
@@ -488,7 +489,7 @@ struct trace {
 	double loss;
 };
 
-static enum status trainer_trace(struct trainer *t, struct trace *out, struct error *err)
+static enum status verify_trainer_trace(struct trainer *t, struct trace *out, struct error *err)
 {
 	memset(out, 0, sizeof(*out));
 	if (verify_replicas(t, &out->parameters, err) != STATUS_OK)
@@ -496,32 +497,32 @@ static enum status trainer_trace(struct trainer *t, struct trace *out, struct er
 	return trainer_loss(t, &out->loss, err);
 }
 
-static enum status recorded_steps_by_calls(struct trainer *t, unsigned steps, struct trace *out,
-					   struct error *err)
+static enum status verify_recorded_steps_by_calls(struct trainer *t, unsigned steps,
+						  struct trace *out, struct error *err)
 {
 	trainer_reset(t, err);
 	t->network.by_host = true;
 	for (unsigned i = 0; i < steps; i++)
 		trainer_step(t, STEP_ALL, err);
 	t->network.by_host = false;
-	return err->status == STATUS_OK ? trainer_trace(t, out, err) : err->status;
+	return err->status == STATUS_OK ? verify_trainer_trace(t, out, err) : err->status;
 }
 
-static enum status recorded_steps_by_graph(struct trainer *t, unsigned steps, struct trace *out,
-					   struct error *err)
+static enum status verify_recorded_steps_by_graph(struct trainer *t, unsigned steps,
+						  struct trace *out, struct error *err)
 {
 	struct verify_recorded r = { 0 };
 	struct world *world = t->team->world;
 	enum status status = trainer_reset(t, err);
 
 	if (status == STATUS_OK)
-		status = world_agree(world, recorded_open(&r, t, STEP_ALL, err), err);
+		status = world_agree(world, verify_recorded_open(&r, t, STEP_ALL, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, recorded_launch(&r, steps, err), err);
+		status = world_agree(world, verify_recorded_launch(&r, steps, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, team_synchronize(t->team, err), err);
-	recorded_close(&r);
-	return status == STATUS_OK ? trainer_trace(t, out, err) : status;
+		status = world_agree(world, rank_team_synchronize(t->team, err), err);
+	verify_recorded_close(&r);
+	return status == STATUS_OK ? verify_trainer_trace(t, out, err) : status;
 }
 
 enum status recorded_verify(struct trainer *t, unsigned steps, struct error *err)
@@ -529,8 +530,8 @@ enum status recorded_verify(struct trainer *t, unsigned steps, struct error *err
 	struct trace calls, graph;
 	enum status status = STATUS_OK;
 
-	if (recorded_steps_by_calls(t, steps, &calls, err) != STATUS_OK ||
-	    recorded_steps_by_graph(t, steps, &graph, err) != STATUS_OK)
+	if (verify_recorded_steps_by_calls(t, steps, &calls, err) != STATUS_OK ||
+	    verify_recorded_steps_by_graph(t, steps, &graph, err) != STATUS_OK)
 		return err->status;
 	if (calls.parameters != graph.parameters || calls.loss != graph.loss)
 		status = error_set(err, STATUS_MISMATCH,

@@ -29,7 +29,7 @@ struct verify_check {
 /*
  * Compares one step of `setup` (already small) with the double-precision reference under the run's
  * ReLU masks: loss and gradients, then two optimizer updates, then the equality of replicas. After
- * a failure the team has no connections: team_abandon().
+ * a failure the team has no connections: rank_team_abandon().
  */
 enum status verify_reference(const struct setup *setup, struct rank_team *team,
 			     struct verify_check *check, struct error *err);
@@ -65,11 +65,12 @@ struct verify_recorded {
  * every kernel loaded before. STATUS_UNSUPPORTED if the backend or the transport cannot record. Not
  * collective: a rank may call it alone.
  */
-enum status recorded_open(struct verify_recorded *recorded, struct trainer *trainer, unsigned parts,
-			  struct error *err);
+enum status verify_recorded_open(struct verify_recorded *recorded, struct trainer *trainer,
+				 unsigned parts, struct error *err);
 /* Enqueues `steps` steps. */
-enum status recorded_launch(struct verify_recorded *recorded, unsigned steps, struct error *err);
-void recorded_close(struct verify_recorded *recorded);
+enum status verify_recorded_launch(struct verify_recorded *recorded, unsigned steps,
+				   struct error *err);
+void verify_recorded_close(struct verify_recorded *recorded);
 
 /*
  * Runs some steps from the start by calls, and as many as graphs: the parameters and the loss must

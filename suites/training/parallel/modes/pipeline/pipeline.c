@@ -59,25 +59,26 @@ struct pipeline {
 };
 
 /* Rows of a micro-batch. */
-static uint64_t edge_rows(const struct trainer *t)
+static uint64_t pipeline_edge_rows(const struct trainer *t)
 {
 	return t->network.partition.rows / t->setup->microbatches;
 }
 
-static uint64_t edge_bytes(const struct edge *edge, const struct trainer *t)
+static uint64_t pipeline_edge_bytes(const struct edge *edge, const struct trainer *t)
 {
-	return edge_rows(t) * partition_width(t->setup, &t->network.partition, edge->boundary) *
+	return pipeline_edge_rows(t) *
+	       model_partition_width(t->setup, &t->network.partition, edge->boundary) *
 	       precision_bytes(t->setup->precision);
 }
 
 /* Slots for sent gradients of an edge: one is being sent while the other is used. */
-static uint64_t edge_sent_slots(const struct setup *setup)
+static uint64_t pipeline_edge_sent_slots(const struct setup *setup)
 {
 	return setup->microbatches < GRADIENT_SLOTS ? setup->microbatches : GRADIENT_SLOTS;
 }
 
 /* Slots for received gradients: the same, times the number that one wgrad product reads. */
-static uint64_t edge_received_slots(const struct setup *setup)
+static uint64_t pipeline_edge_received_slots(const struct setup *setup)
 {
 	uint64_t slots = GRADIENT_SLOTS * setup_wgrad_microbatches(setup);
 
@@ -85,109 +86,114 @@ static uint64_t edge_received_slots(const struct setup *setup)
 }
 
 /* Slot of turn `turn`; NULL at the ends of the pipeline. */
-static void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn)
+static void *pipeline_edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn)
 {
-	return edge->gradients ? (char *)edge->gradients + turn % edge->slots * edge_bytes(edge, t)
-			       : NULL;
+	return edge->gradients
+		       ? (char *)edge->gradients + turn % edge->slots * pipeline_edge_bytes(edge, t)
+		       : NULL;
 }
 
-static enum status slots_open(struct slots *slots, struct rank_team *team, uint64_t count,
-			      struct error *err)
+static enum status pipeline_slots_open(struct slots *slots, struct rank_team *team, uint64_t count,
+				       struct error *err)
 {
 	slots->used = xcalloc(count, sizeof(*slots->used));
 	slots->count = count;
-	return team_open_events(team, slots->used, count, err);
+	return rank_team_open_events(team, slots->used, count, err);
 }
 
-static void slots_close(struct slots *slots)
+static void pipeline_slots_close(struct slots *slots)
 {
-	team_close_events(slots->used, slots->count);
+	rank_team_close_events(slots->used, slots->count);
 	free(slots->used);
 }
 
-static struct event *slots_event(const struct slots *slots, uint64_t turn)
+static struct event *pipeline_slots_event(const struct slots *slots, uint64_t turn)
 {
 	return slots->used[turn % slots->count];
 }
 
 /* The ends of the pipeline have nothing to open. */
-static enum status edge_open(struct edge *edge, struct trainer *t, struct error *err)
+static enum status pipeline_edge_open(struct edge *edge, struct trainer *t, struct error *err)
 {
 	if (err->status != STATUS_OK || !edge->forward.communicator)
 		return err->status;
-	if (team_open_events(t->team, &edge->forward.moved, 1, err) != STATUS_OK ||
-	    team_open_events(t->team, &edge->backward.moved, 1, err) != STATUS_OK ||
-	    slots_open(&edge->forward.sent, t->team, t->network.kept[edge->boundary] / edge_rows(t),
-		       err) != STATUS_OK ||
-	    slots_open(&edge->backward.sent, t->team, edge_sent_slots(t->setup), err) != STATUS_OK)
+	if (rank_team_open_events(t->team, &edge->forward.moved, 1, err) != STATUS_OK ||
+	    rank_team_open_events(t->team, &edge->backward.moved, 1, err) != STATUS_OK ||
+	    pipeline_slots_open(&edge->forward.sent, t->team,
+				t->network.kept[edge->boundary] / pipeline_edge_rows(t),
+				err) != STATUS_OK ||
+	    pipeline_slots_open(&edge->backward.sent, t->team, pipeline_edge_sent_slots(t->setup),
+				err) != STATUS_OK)
 		return err->status;
-	return arena_alloc(&t->arena, MEMORY_COMMUNICATION, edge->slots * edge_bytes(edge, t),
-			   &edge->gradients, err);
+	return arena_alloc(&t->arena, MEMORY_COMMUNICATION,
+			   edge->slots * pipeline_edge_bytes(edge, t), &edge->gradients, err);
 }
 
-static void edge_close(struct edge *edge)
+static void pipeline_edge_close(struct edge *edge)
 {
-	team_close_events(&edge->forward.moved, 1);
-	team_close_events(&edge->backward.moved, 1);
-	slots_close(&edge->forward.sent);
-	slots_close(&edge->backward.sent);
+	rank_team_close_events(&edge->forward.moved, 1);
+	rank_team_close_events(&edge->backward.moved, 1);
+	pipeline_slots_close(&edge->forward.sent);
+	pipeline_slots_close(&edge->backward.sent);
 }
 
 /* Sends the latest output of the compute stream from the slot of turn `turn`. */
-static enum status edge_send(struct trainer *t, const struct edge *edge,
-			     const struct edge_lane *lane, uint64_t turn, const void *from,
-			     struct error *err)
+static enum status pipeline_edge_send(struct trainer *t, const struct edge *edge,
+				      const struct edge_lane *lane, uint64_t turn, const void *from,
+				      struct error *err)
 {
 	const struct pipeline *p = t->state;
 	struct stream *stream = t->team->streams[lane->stream];
 
 	if (!lane->communicator || !trainer_does(t, STEP_COMMUNICATE) ||
-	    team_follow(trainer_stream(t), p->computed, stream, err) != STATUS_OK)
+	    rank_team_follow(trainer_stream(t), p->computed, stream, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, lane->stream, SPAN_SEND, turn);
-	backend_send(lane->communicator, stream, from, edge_bytes(edge, t), edge->peer, err);
+	backend_send(lane->communicator, stream, from, pipeline_edge_bytes(edge, t), edge->peer,
+		     err);
 	timeline_end(t, lane->stream);
 	if (err->status != STATUS_OK)
 		return err->status;
-	return backend_event_record(slots_event(&lane->sent, turn), stream, err);
+	return backend_event_record(pipeline_slots_event(&lane->sent, turn), stream, err);
 }
 
 /*
  * Receives into the slot of turn `turn` as soon as its previous content has been used; the compute
  * stream waits for it.
  */
-static enum status edge_receive(struct trainer *t, const struct edge *edge,
-				const struct edge_lane *lane, const struct slots *used,
-				uint64_t turn, void *to, struct error *err)
+static enum status pipeline_edge_receive(struct trainer *t, const struct edge *edge,
+					 const struct edge_lane *lane, const struct slots *used,
+					 uint64_t turn, void *to, struct error *err)
 {
 	struct stream *stream = t->team->streams[lane->stream];
 
 	if (!lane->communicator || !trainer_does(t, STEP_COMMUNICATE) || err->status != STATUS_OK ||
-	    backend_stream_wait(stream, slots_event(used, turn), err) != STATUS_OK)
+	    backend_stream_wait(stream, pipeline_slots_event(used, turn), err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, lane->stream, SPAN_RECEIVE, turn);
-	backend_receive(lane->communicator, stream, to, edge_bytes(edge, t), edge->peer, err);
+	backend_receive(lane->communicator, stream, to, pipeline_edge_bytes(edge, t), edge->peer,
+			err);
 	timeline_end(t, lane->stream);
-	return team_follow(stream, lane->moved, trainer_stream(t), err);
+	return rank_team_follow(stream, lane->moved, trainer_stream(t), err);
 }
 
 /* Waits until the data that the compute stream will overwrite have been sent. */
-static enum status edge_wait_sent(struct trainer *t, const struct edge_lane *lane, uint64_t turn,
-				  struct error *err)
+static enum status pipeline_edge_wait_sent(struct trainer *t, const struct edge_lane *lane,
+					   uint64_t turn, struct error *err)
 {
-	return lane->communicator ? trainer_wait(t, slots_event(&lane->sent, turn), err)
+	return lane->communicator ? trainer_wait(t, pipeline_slots_event(&lane->sent, turn), err)
 				  : err->status;
 }
 
 /* The compute stream continues after the last transfers. */
-static void edge_join(struct trainer *t, const struct edge *edge, struct error *err)
+static void pipeline_edge_join(struct trainer *t, const struct edge *edge, struct error *err)
 {
 	const struct edge_lane *lanes[] = { &edge->forward, &edge->backward };
 
 	for (int i = 0; i < 2; i++)
 		if (lanes[i]->communicator)
-			team_follow(t->team->streams[lanes[i]->stream], lanes[i]->moved,
-				    trainer_stream(t), err);
+			rank_team_follow(t->team->streams[lanes[i]->stream], lanes[i]->moved,
+					 trainer_stream(t), err);
 }
 
 /* One backward pass, or several that share wgrad products: rows [row, row + rows) of this rank. */
@@ -204,7 +210,7 @@ struct micro {
 
 static enum layer_split pipeline_split_of(const struct trainer *t, size_t l)
 {
-	return setup_layer_split(t->setup, l, t->network.partition.parts);
+	return model_layer_split(t->setup, l, t->network.partition.parts);
 }
 
 /* Sums the ranks' partial results of rows x columns in place. All later operations need the sum. */
@@ -228,10 +234,10 @@ static enum status pipeline_forward_layer(struct trainer *t, size_t l, uint64_t 
 	struct network *n = &t->network;
 
 	if (n->local.layer[l].kind != LAYER_LINEAR || pipeline_split_of(t, l) != ROW_PARALLEL)
-		return network_forward(n, l, row, rows, err);
-	network_forward_gemm(n, l, row, rows, err);
+		return gemm_layer_forward(n, l, row, rows, err);
+	gemm_layer_forward_product(n, l, row, rows, err);
 	pipeline_add_parts(t, network_activation(n, l + 1, row), rows, n->local.layer[l].out, err);
-	return network_activate(n, l, row, rows, err);
+	return gemm_layer_activate(n, l, row, rows, err);
 }
 
 /* The buffer with the gradient of activations[l]. */
@@ -262,9 +268,9 @@ static void pipeline_stage_input_gradients(struct trainer *t, const struct micro
 
 		for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
 			pipeline_forward_layer(t, r, m->row, m->rows, err);
-		network_output_gradient(n, l, m->row, m->rows, dy, m->turn > 0, err);
+		gemm_layer_output_gradient(n, l, m->row, m->rows, dy, m->turn > 0, err);
 		if (dx)
-			network_input_gradient(n, l, m->rows, dy, dx, err);
+			gemm_layer_input_gradient(n, l, m->rows, dy, dx, err);
 		if (dx && pipeline_split_of(t, l) == COLUMN_PARALLEL)
 			pipeline_add_parts(t, dx, m->rows, n->local.layer[l].in, err);
 	}
@@ -292,8 +298,8 @@ static void pipeline_stage_weight_gradients(struct trainer *t, const struct micr
 						   .ready = t->layer_done };
 
 		/* The step's first product writes the gradients, the others add to them. */
-		network_weight_gradient(n, l, m->row, m->rows, pipeline_gradient_of(t, m, l + 1),
-					m->since > 0, err);
+		gemm_layer_weight_gradient(n, l, m->row, m->rows, pipeline_gradient_of(t, m, l + 1),
+					   m->since > 0, err);
 		if (reduces)
 			timeline_collective(t, &c, err);
 	}
@@ -305,13 +311,13 @@ uint64_t pipeline_buffers(const struct setup *setup, int rank)
 	struct parameter_shard shard;
 	uint64_t columns = 0;
 
-	parameter_shard_of(setup, rank, &partition, &shard);
+	model_parameter_shard_of(setup, rank, &partition, &shard);
 	if (partition.first > 0)
-		columns += edge_sent_slots(setup) *
-			   partition_width(setup, &partition, partition.first);
+		columns += pipeline_edge_sent_slots(setup) *
+			   model_partition_width(setup, &partition, partition.first);
 	if (partition.last < setup->layers)
-		columns += edge_received_slots(setup) *
-			   partition_width(setup, &partition, partition.last);
+		columns += pipeline_edge_received_slots(setup) *
+			   model_partition_width(setup, &partition, partition.last);
 	return partition.rows / setup->microbatches * columns * precision_bytes(setup->precision);
 }
 
@@ -319,40 +325,41 @@ enum status pipeline_open(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
 	struct rank_team *team = t->team;
-	uint64_t inputs = t->network.kept[t->network.partition.first] / edge_rows(t);
+	uint64_t inputs = t->network.kept[t->network.partition.first] / pipeline_edge_rows(t);
 	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
-	bool alternate = t->mode->warmup != pipeline_warmup_all;
+	bool alternate = t->mode->warmup != pipeline_plan_warmup_all;
 
-	p->warmup = t->mode->warmup(grid_of(t->setup).pipeline,
-				    grid_place(t->setup, team->world->rank).stage,
+	p->warmup = t->mode->warmup(model_setup_grid_of(t->setup).pipeline,
+				    model_setup_grid_place(t->setup, team->world->rank).stage,
 				    t->setup->microbatches);
 	p->first_last = !alternate;
-	if (team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
+	if (rank_team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
 		return err->status;
 	p->up = (struct edge){
 		.forward = { .communicator = team->previous, .stream = STREAM_PREVIOUS },
 		.backward = { .communicator = team->previous, .stream = STREAM_PREVIOUS },
 		.peer = 0,
 		.boundary = t->network.partition.first,
-		.slots = edge_sent_slots(t->setup)
+		.slots = pipeline_edge_sent_slots(t->setup)
 	};
 	p->down = (struct edge){ .forward = { .communicator = team->next, .stream = STREAM_NEXT },
 				 .backward = { .communicator = team->next, .stream = STREAM_NEXT },
 				 .peer = 1,
 				 .boundary = t->network.partition.last,
-				 .slots = edge_received_slots(t->setup) };
+				 .slots = pipeline_edge_received_slots(t->setup) };
 	if (alternate) {
 		p->up.backward.communicator = team->previous_gradients;
 		p->up.backward.stream = STREAM_PREVIOUS_GRADIENTS;
 		p->down.backward.communicator = team->next_gradients;
 		p->down.backward.stream = STREAM_NEXT_GRADIENTS;
 	}
-	if (team_open_events(team, &p->begun, 1, err) == STATUS_OK &&
-	    team_open_events(team, &p->computed, 1, err) == STATUS_OK &&
-	    slots_open(&p->inputs, team, inputs, err) == STATUS_OK)
-		slots_open(&p->gradients, team, edge_received_slots(t->setup), err);
-	edge_open(&p->up, t, err);
-	edge_open(&p->down, t, err);
+	if (rank_team_open_events(team, &p->begun, 1, err) == STATUS_OK &&
+	    rank_team_open_events(team, &p->computed, 1, err) == STATUS_OK &&
+	    pipeline_slots_open(&p->inputs, team, inputs, err) == STATUS_OK)
+		pipeline_slots_open(&p->gradients, team, pipeline_edge_received_slots(t->setup),
+				    err);
+	pipeline_edge_open(&p->up, t, err);
+	pipeline_edge_open(&p->down, t, err);
 	return world_agree(team->world, err->status, err);
 }
 
@@ -362,12 +369,12 @@ void pipeline_close(struct trainer *t)
 
 	if (!p)
 		return;
-	team_close_events(&p->begun, 1);
-	team_close_events(&p->computed, 1);
-	slots_close(&p->inputs);
-	slots_close(&p->gradients);
-	edge_close(&p->up);
-	edge_close(&p->down);
+	rank_team_close_events(&p->begun, 1);
+	rank_team_close_events(&p->computed, 1);
+	pipeline_slots_close(&p->inputs);
+	pipeline_slots_close(&p->gradients);
+	pipeline_edge_close(&p->up);
+	pipeline_edge_close(&p->down);
 	free(p);
 }
 
@@ -376,27 +383,28 @@ void pipeline_tuned(struct trainer *t)
 	network_layouts_tuned(&t->network);
 }
 
-static enum status forward_micro(struct trainer *t, struct error *err)
+static enum status pipeline_forward_micro(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
 	struct network *n = &t->network;
-	uint64_t micro = p->forwards++, rows = edge_rows(t), row = micro * rows;
+	uint64_t micro = p->forwards++, rows = pipeline_edge_rows(t), row = micro * rows;
 
-	edge_receive(t, &p->up, &p->up.forward, &p->inputs, micro,
-		     network_activation(n, p->up.boundary, row), err);
-	edge_wait_sent(t, &p->down.forward, micro, err);
+	pipeline_edge_receive(t, &p->up, &p->up.forward, &p->inputs, micro,
+			      network_activation(n, p->up.boundary, row), err);
+	pipeline_edge_wait_sent(t, &p->down.forward, micro, err);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		pipeline_forward_layer(t, l, row, rows, err);
 	if (network_has_loss(n))
-		network_loss(n, row, rows, trainer_gradient_scale(t, t->setup->batch), err);
+		gemm_layer_loss(n, row, rows, trainer_gradient_scale(t, t->setup->batch), err);
 	timeline_end(t, STREAM_COMPUTE);
-	return edge_send(t, &p->down, &p->down.forward, micro,
-			 network_activation(n, p->down.boundary, row), err);
+	return pipeline_edge_send(t, &p->down, &p->down.forward, micro,
+				  network_activation(n, p->down.boundary, row), err);
 }
 
 /* Joins the `count` micro-batches that share a wgrad product; `m` is the last of them. */
-static struct micro joined_micro(const struct trainer *t, const struct micro *m, uint64_t count)
+static struct micro pipeline_joined_micro(const struct trainer *t, const struct micro *m,
+					  uint64_t count)
 {
 	const struct pipeline *p = t->state;
 	struct micro all = *m;
@@ -405,7 +413,7 @@ static struct micro joined_micro(const struct trainer *t, const struct micro *m,
 	all.index = p->first_last ? m->index : m->index + 1 - count;
 	all.row = all.index * m->rows;
 	all.rows = count * m->rows;
-	all.dy = edge_gradient(&p->down, t, all.index);
+	all.dy = pipeline_edge_gradient(&p->down, t, all.index);
 	return all;
 }
 
@@ -434,10 +442,10 @@ static void pipeline_backward(struct trainer *t, const struct micro *m, uint64_t
 		if (apart)
 			timeline_end(t, STREAM_COMPUTE);
 		if (apart && first == partition->first)
-			edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
+			pipeline_edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
 		if (count == 0)
 			continue;
-		all = joined_micro(t, m, count);
+		all = pipeline_joined_micro(t, m, count);
 		if (apart)
 			timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
 		pipeline_stage_weight_gradients(t, &all, first, last, err);
@@ -447,35 +455,36 @@ static void pipeline_backward(struct trainer *t, const struct micro *m, uint64_t
 	if (apart)
 		return;
 	timeline_end(t, STREAM_COMPUTE);
-	edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
+	pipeline_edge_send(t, &p->up, &p->up.backward, m->turn, m->dx, err);
 }
 
-static enum status backward_micro(struct trainer *t, struct error *err)
+static enum status pipeline_backward_micro(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
-	uint64_t turn = p->backwards++, rows = edge_rows(t), first;
+	uint64_t turn = p->backwards++, rows = pipeline_edge_rows(t), first;
 	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
-	uint64_t count = pipeline_product(t->setup, network_has_loss(&t->network), turn);
+	uint64_t count = pipeline_plan_product(t->setup, network_has_loss(&t->network), turn);
 	const struct micro m = { .since = turn,
 				 .turn = turn,
 				 .index = index,
 				 .row = index * rows,
 				 .rows = rows,
-				 .dy = edge_gradient(&p->down, t, index),
-				 .dx = edge_gradient(&p->up, t, turn) };
+				 .dy = pipeline_edge_gradient(&p->down, t, index),
+				 .dx = pipeline_edge_gradient(&p->up, t, turn) };
 
-	edge_receive(t, &p->down, &p->down.backward, &p->gradients, index, m.dy, err);
-	edge_wait_sent(t, &p->up.backward, turn, err);
+	pipeline_edge_receive(t, &p->down, &p->down.backward, &p->gradients, index, m.dy, err);
+	pipeline_edge_wait_sent(t, &p->up.backward, turn, err);
 	pipeline_backward(t, &m, count, err);
 	/*
 	 * The weight gradients are the last use of the data received for backward of these
 	 * micro-batches.
 	 */
-	first = joined_micro(t, &m, count).index;
+	first = pipeline_joined_micro(t, &m, count).index;
 	for (uint64_t i = first; i < first + count && err->status == STATUS_OK; i++)
-		if (backend_event_record(slots_event(&p->gradients, i), trainer_stream(t), err) ==
-		    STATUS_OK)
-			backend_event_record(slots_event(&p->inputs, i), trainer_stream(t), err);
+		if (backend_event_record(pipeline_slots_event(&p->gradients, i), trainer_stream(t),
+					 err) == STATUS_OK)
+			backend_event_record(pipeline_slots_event(&p->inputs, i), trainer_stream(t),
+					     err);
 	return err->status;
 }
 
@@ -496,14 +505,15 @@ enum status pipeline_enqueue(struct trainer *t, struct error *err)
 			return err->status;
 	while (p->backwards < micro && err->status == STATUS_OK)
 		if (p->forwards < micro && p->forwards <= p->warmup + p->backwards)
-			forward_micro(t, err);
+			pipeline_forward_micro(t, err);
 		else
-			backward_micro(t, err);
-	edge_join(t, &p->up, err);
-	edge_join(t, &p->down, err);
+			pipeline_backward_micro(t, err);
+	pipeline_edge_join(t, &p->up, err);
+	pipeline_edge_join(t, &p->down, err);
 	/* After the sums over replicas the update may begin. */
 	if (t->team->data && trainer_does(t, STEP_COMMUNICATE))
-		team_follow(t->team->streams[STREAM_DATA], t->layer_done, trainer_stream(t), err);
+		rank_team_follow(t->team->streams[STREAM_DATA], t->layer_done, trainer_stream(t),
+				 err);
 	return trainer_update(t, err);
 }
 
@@ -514,5 +524,5 @@ unsigned pipeline_commands(const struct trainer *t)
 {
 	uint64_t micro = t->setup->microbatches;
 
-	return network_commands(&t->network, micro) + (unsigned)(10 * micro) + 10;
+	return gemm_layer_commands(&t->network, micro) + (unsigned)(10 * micro) + 10;
 }

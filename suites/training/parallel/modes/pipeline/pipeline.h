@@ -15,19 +15,19 @@
 #include "suites/training/parallel/trainer/trainer.h"
 
 /* Members of struct mode: all forwards first, 1F1B. */
-uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro);
-uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro);
+uint64_t pipeline_plan_warmup_all(int stages, int stage, uint64_t micro);
+uint64_t pipeline_plan_warmup_plain(int stages, int stage, uint64_t micro);
 
 /*
  * Number of backward passes that share the wgrad product after pass `turn`; 0: no product follows
  * (setup_wgrad_microbatches()). Before the last stage, the step's last pass has its own product:
  * the others are computed while the stage waits for its gradient.
  */
-uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t turn);
+uint64_t pipeline_plan_product(const struct setup *setup, bool last_stage, uint64_t turn);
 
 /* Members of struct mode. */
-const char *pipeline_refusal(const struct setup *setup);
-void pipeline_partition(const struct setup *setup, int rank, struct rank_partition *partition);
+const char *pipeline_plan_refusal(const struct setup *setup);
+void pipeline_plan_partition(const struct setup *setup, int rank, struct rank_partition *partition);
 uint64_t pipeline_buffers(const struct setup *setup, int rank);
 enum status pipeline_open(struct trainer *trainer, struct error *err);
 void pipeline_close(struct trainer *trainer);
@@ -39,7 +39,7 @@ unsigned pipeline_commands(const struct trainer *trainer);
  * are sent whole. With gradients of inputs first, stages idle less: for equal products 2 (p - 1) /
  * (3 m + 2 (p - 1)). With shared wgrad products: from the schedule of equal stages.
  */
-double pipeline_bubble(const struct setup *setup);
+double pipeline_plan_bubble(const struct setup *setup);
 
 /*
  * Simulation of a pipeline's schedule with given times: every stage runs its forward and backward
@@ -68,8 +68,8 @@ struct schedule {
 };
 
 /* Initialises the stages of the setup's grid without times. */
-void schedule_open(struct schedule *schedule, const struct setup *setup);
+void pipeline_plan_schedule_open(struct schedule *schedule, const struct setup *setup);
 /* Sets `last` of every stage; returns the latest. */
-double schedule_carry_out(struct schedule *schedule);
+double pipeline_plan_schedule_carry_out(struct schedule *schedule);
 
 #endif

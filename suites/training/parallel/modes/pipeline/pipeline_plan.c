@@ -10,28 +10,28 @@
 /* Input buffers in addition to those in use: one is received while the last is in use. */
 #define SPARE_INPUTS 1
 
-uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro)
+uint64_t pipeline_plan_warmup_all(int stages, int stage, uint64_t micro)
 {
 	(void)stages;
 	(void)stage;
 	return micro;
 }
 
-uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro)
+uint64_t pipeline_plan_warmup_plain(int stages, int stage, uint64_t micro)
 {
 	uint64_t later = (uint64_t)(stages - 1 - stage);
 
 	return later < micro ? later : micro;
 }
 
-static uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
+static uint64_t pipeline_plan_warmup_eager(int stages, int stage, uint64_t micro)
 {
 	uint64_t later = 2 * (uint64_t)(stages - 1 - stage);
 
 	return later < micro ? later : micro;
 }
 
-uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t turn)
+uint64_t pipeline_plan_product(const struct setup *setup, bool last_stage, uint64_t turn)
 {
 	uint64_t shared = setup_wgrad_microbatches(setup), done = turn + 1;
 
@@ -42,7 +42,7 @@ uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t t
 
 static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 {
-	struct grid grid = grid_of(setup);
+	struct grid grid = model_setup_grid_of(setup);
 
 	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
 		return "data x tensor x pipeline does not equal the number of devices";
@@ -62,9 +62,9 @@ static const char *pipeline_plan_parts_refusal(const struct setup *setup)
 		       : NULL;
 }
 
-const char *pipeline_refusal(const struct setup *setup)
+const char *pipeline_plan_refusal(const struct setup *setup)
 {
-	struct grid grid = grid_of(setup);
+	struct grid grid = model_setup_grid_of(setup);
 	const char *reason = pipeline_plan_parts_refusal(setup);
 	uint64_t shared = setup_wgrad_microbatches(setup);
 
@@ -94,10 +94,10 @@ static uint64_t pipeline_plan_whole_products(const struct setup *setup, uint64_t
 	return all < setup->microbatches ? all : setup->microbatches;
 }
 
-void pipeline_partition(const struct setup *setup, int rank, struct rank_partition *partition)
+void pipeline_plan_partition(const struct setup *setup, int rank, struct rank_partition *partition)
 {
-	struct grid grid = grid_of(setup);
-	struct grid_place place = grid_place(setup, rank);
+	struct grid grid = model_setup_grid_of(setup);
+	struct grid_place place = model_setup_grid_place(setup, rank);
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
 	uint64_t first = setup->mode->warmup(grid.pipeline, place.stage, setup->microbatches);
 	/* Micro-batches whose activations the stage keeps at a time. */
@@ -119,7 +119,7 @@ void pipeline_partition(const struct setup *setup, int rank, struct rank_partiti
 					      .step_rows = shared * rows };
 }
 
-static double pipeline_wire_bytes(const struct setup *setup)
+static double pipeline_plan_wire_bytes(const struct setup *setup)
 {
 	double most = 0, bytes = (double)(setup->batch * precision_bytes(setup->precision));
 
@@ -135,9 +135,9 @@ static double pipeline_wire_bytes(const struct setup *setup)
 	return most;
 }
 
-double pipeline_bubble(const struct setup *setup)
+double pipeline_plan_bubble(const struct setup *setup)
 {
-	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
+	double waits = model_setup_grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 	uint64_t shared = setup_wgrad_microbatches(setup);
 	struct schedule k;
 
@@ -149,12 +149,12 @@ double pipeline_bubble(const struct setup *setup)
 		return setup_dgrad_first(setup) ? 2 * waits / (3 * micro + 2 * waits)
 						: waits / (micro + waits);
 	/* Simulated: equal stages with shared products, and messages that take no time. */
-	schedule_open(&k, setup);
+	pipeline_plan_schedule_open(&k, setup);
 	for (int i = 0; i < k.stages; i++)
 		k.stage[i] = (struct schedule_stage){
 			.forward = 1, .inputs = 1, .weights = (double)shared, .dgrad_first = i > 0
 		};
-	return 1 - 3 * micro / schedule_carry_out(&k);
+	return 1 - 3 * micro / pipeline_plan_schedule_carry_out(&k);
 }
 
 /* State of a stage during the simulation. */
@@ -171,16 +171,18 @@ struct carrying {
 	struct stage_progress *progress;
 };
 
-void schedule_open(struct schedule *schedule, const struct setup *setup)
+void pipeline_plan_schedule_open(struct schedule *schedule, const struct setup *setup)
 {
-	*schedule = (struct schedule){ .setup = setup, .stages = grid_of(setup).pipeline };
+	*schedule =
+		(struct schedule){ .setup = setup, .stages = model_setup_grid_of(setup).pipeline };
 }
 
 /*
  * Arrival time of data that are ready at `ready` and are sent over the link of `of`, which is free
  * at *link.
  */
-static double schedule_sent_at(const struct schedule_stage *of, double ready, double *link)
+static double pipeline_plan_schedule_sent_at(const struct schedule_stage *of, double ready,
+					     double *link)
 {
 	double begins = fmax(ready, *link);
 
@@ -188,7 +190,7 @@ static double schedule_sent_at(const struct schedule_stage *of, double ready, do
 	return begins + of->send;
 }
 
-static bool advance_forward(struct carrying *k, int index)
+static bool pipeline_plan_advance_forward(struct carrying *k, int index)
 {
 	const struct schedule_stage *stage = &k->schedule->stage[index];
 	struct stage_progress *p = &k->progress[index], *before = index > 0 ? p - 1 : NULL;
@@ -198,19 +200,19 @@ static bool advance_forward(struct carrying *k, int index)
 		return false;
 	p->free = fmax(p->free, before ? before->outputs[micro] : 0) + stage->forward;
 	p->outputs[micro] = index + 1 < k->schedule->stages
-				    ? schedule_sent_at(stage, p->free, &p->down)
+				    ? pipeline_plan_schedule_sent_at(stage, p->free, &p->down)
 				    : p->free;
 	p->forwards++;
 	return true;
 }
 
-static bool advance_backward(struct carrying *k, int index)
+static bool pipeline_plan_advance_backward(struct carrying *k, int index)
 {
 	const struct schedule_stage *stage = &k->schedule->stage[index];
 	struct stage_progress *p = &k->progress[index],
 			      *next = index + 1 < k->schedule->stages ? p + 1 : NULL;
 	uint64_t all = k->schedule->setup->microbatches;
-	uint64_t product = pipeline_product(k->schedule->setup, !next, p->backwards);
+	uint64_t product = pipeline_plan_product(k->schedule->setup, !next, p->backwards);
 	uint64_t micro = k->first_last ? all - 1 - p->backwards : p->backwards;
 	double made;
 
@@ -223,13 +225,13 @@ static bool advance_backward(struct carrying *k, int index)
 			   (double)setup_wgrad_microbatches(k->schedule->setup);
 	if (!stage->dgrad_first)
 		made = p->free;
-	p->back[micro] = index > 0 ? schedule_sent_at(stage - 1, made, &p->up) : made;
+	p->back[micro] = index > 0 ? pipeline_plan_schedule_sent_at(stage - 1, made, &p->up) : made;
 	p->backwards++;
 	return true;
 }
 
 /* Runs the stage's next operation if its inputs are known; false: not yet, or nothing is left. */
-static bool schedule_advance_stage(struct carrying *k, int index)
+static bool pipeline_plan_schedule_advance_stage(struct carrying *k, int index)
 {
 	const struct stage_progress *p = &k->progress[index];
 	uint64_t all = k->schedule->setup->microbatches;
@@ -237,11 +239,11 @@ static bool schedule_advance_stage(struct carrying *k, int index)
 	if (p->backwards == all)
 		return false;
 	return p->forwards < all && p->forwards <= p->warmup + p->backwards
-		       ? advance_forward(k, index)
-		       : advance_backward(k, index);
+		       ? pipeline_plan_advance_forward(k, index)
+		       : pipeline_plan_advance_backward(k, index);
 }
 
-double schedule_carry_out(struct schedule *schedule)
+double pipeline_plan_schedule_carry_out(struct schedule *schedule)
 {
 	struct carrying k = { .schedule = schedule };
 	bool moved = true;
@@ -260,7 +262,7 @@ double schedule_carry_out(struct schedule *schedule)
 	while (moved) {
 		moved = false;
 		for (int i = 0; i < schedule->stages; i++)
-			while (schedule_advance_stage(&k, i))
+			while (pipeline_plan_schedule_advance_stage(&k, i))
 				moved = true;
 	}
 	last = 0;
@@ -280,12 +282,12 @@ double schedule_carry_out(struct schedule *schedule)
 /* The modes that divide a model by layers: see pipeline.h. */
 
 /* They differ in the warm-up, and whether gradients of inputs come first. */
-#define PIPELINE_ROWS                                                                              \
-	.microbatched = true, .recomputes = true, .transformers = true,                            \
-	.refusal = pipeline_refusal, .partition = pipeline_partition, .buffers = pipeline_buffers, \
-	.open = pipeline_open, .close = pipeline_close, .tuned = pipeline_tuned,                   \
-	.enqueue = pipeline_enqueue, .commands = pipeline_commands,                                \
-	.wire_bytes = pipeline_wire_bytes, .bubble = pipeline_bubble
+#define PIPELINE_ROWS                                                                        \
+	.microbatched = true, .recomputes = true, .transformers = true,                      \
+	.refusal = pipeline_plan_refusal, .partition = pipeline_plan_partition,              \
+	.buffers = pipeline_buffers, .open = pipeline_open, .close = pipeline_close,         \
+	.tuned = pipeline_tuned, .enqueue = pipeline_enqueue, .commands = pipeline_commands, \
+	.wire_bytes = pipeline_plan_wire_bytes, .bubble = pipeline_plan_bubble
 
 /*
  * One micro-batch: the naive split, in which only one stage works at a time; with more: GPipe's
@@ -297,7 +299,7 @@ const struct mode mode_layer_split = {
 	.name = "layer_split",
 	.summary = "pipeline, one stage per device, whole backward passes; one micro-batch: naive "
 		   "pipeline, more: GPipe",
-	.warmup = pipeline_warmup_all,
+	.warmup = pipeline_plan_warmup_all,
 	PIPELINE_ROWS,
 };
 
@@ -305,7 +307,7 @@ const struct mode mode_layer_split = {
 const struct mode mode_gpipe = {
 	.name = "gpipe",
 	.summary = "pipeline, one stage per device: all forward passes, then all backward passes",
-	.warmup = pipeline_warmup_all,
+	.warmup = pipeline_plan_warmup_all,
 	.dgrad_first = true,
 	PIPELINE_ROWS,
 };
@@ -317,7 +319,7 @@ const struct mode mode_gpipe = {
 const struct mode mode_1f1b = {
 	.name = "1f1b",
 	.summary = "pipeline, one stage per device: alternates one forward and one backward pass",
-	.warmup = pipeline_warmup_plain,
+	.warmup = pipeline_plan_warmup_plain,
 	.dgrad_first = true,
 	PIPELINE_ROWS,
 };
@@ -329,7 +331,7 @@ const struct mode mode_1f1b = {
 const struct mode mode_1f1b_eager = {
 	.name = "1f1b_eager",
 	.summary = "1f1b with twice as many warm-up passes, to hide transfers",
-	.warmup = pipeline_warmup_eager,
+	.warmup = pipeline_plan_warmup_eager,
 	.dgrad_first = true,
 	PIPELINE_ROWS,
 };
